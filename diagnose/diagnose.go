@@ -1,0 +1,95 @@
+// Package diagnose reads logs of programs that ran out of memory and says what
+// happened in figures, why, and what to do about it.
+//
+//	report, err := diagnose.Read(ctx, os.Stdin)
+//
+// It works offline, keeps no state and runs nothing.
+package diagnose
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// Read diagnoses a log. The report is complete when err is nil; a log without
+// any out-of-memory failure gives a report with OOM false. Read is safe for
+// concurrent use; it stops early with ctx.Err() when ctx is done.
+func Read(ctx context.Context, r io.Reader) (*Report, error) {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return Bytes(raw), nil
+}
+
+// Bytes diagnoses a log that is in memory.
+func Bytes(raw []byte) *Report {
+	lines := clean.Lines(decode(raw), 1)
+	log := parsers.NewLog(lines)
+	facts := parsers.Parse(log)
+	report := &Report{
+		Schema:     Schema,
+		Input:      Input{Bytes: int64(len(raw)), Lines: countLines(raw)},
+		Incidents:  []Incident{},
+		Lookalikes: facts.Lookalikes,
+		Notes:      facts.Notes,
+	}
+	for _, n := range facts.Notices {
+		report.Recovered = append(report.Recovered, Notice{ID: n.ID, Line: n.Line, Title: n.Title})
+	}
+	for _, g := range group(facts) {
+		report.Incidents = append(report.Incidents, incident(g, facts))
+	}
+	report.OOM = len(report.Incidents) > 0
+	return report
+}
+
+func countLines(raw []byte) int {
+	n := bytes.Count(raw, []byte{'\n'})
+	if len(raw) > 0 && raw[len(raw)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// incident judges one group of statements.
+func incident(g failureGroup, facts *parsers.Facts) Incident {
+	c := newCase(g, facts)
+	causes := rules.Judge(c)
+	fixes, useless := rules.Advise(c, causes)
+	in := Incident{
+		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
+		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
+		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model,
+		Causes: causes, Fixes: fixes, WontHelp: useless,
+	}
+	for _, x := range g.chain {
+		if x.At != c.Failure.At && x.Wrapper {
+			in.Consequences = append(in.Consequences, Consequence{Line: x.Line, Message: x.Message})
+		}
+	}
+	in.Derived = derived(c)
+	return in
+}
+
+func derived(c *rules.Case) map[string]Derived {
+	out := map[string]Derived{}
+	for name, a := range map[string]rules.Amount{"shortfall": c.Shortfall, "slack": c.Slack, "others": c.Others, "mine": c.Mine} {
+		if a.Has() {
+			out[name] = Derived{Bytes: a.Bytes, From: a.From}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

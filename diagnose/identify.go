@@ -1,0 +1,108 @@
+package diagnose
+
+import (
+	"sort"
+
+	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// newCase completes a group with what the rest of the log says.
+func newCase(g failureGroup, facts *parsers.Facts) *rules.Case {
+	c := &rules.Case{Failure: g.root, Chain: g.chain, Facts: facts}
+	for _, x := range g.chain {
+		if x.At != g.root.At {
+			c.Failure.Figures.Fill(x.Figures)
+		}
+	}
+	c.Stack = stack(g, facts)
+	c.Framework = "other"
+	if len(c.Stack) > 0 {
+		c.Framework = c.Stack[0]
+	}
+	c.Backend = backend(g)
+	c.Phase = phase(g, facts)
+	c.Model = model(g, facts)
+	return c
+}
+
+// specificity orders programs by how much they say: what a user started
+// before what it runs on.
+var specificity = map[string]int{
+	"text-generation-webui": 90, "comfyui": 88, "a1111": 88, "ollama": 86, "lm-studio": 86, "koboldcpp": 86, "kubernetes": 30, "slurm": 84,
+	"vllm": 80, "sglang": 80, "tgi": 80, "tensorrt-llm": 80, "triton-server": 40, "exllama": 78, "diffusers": 70, "deepspeed": 68,
+	"ray": 35, "transformers": 60, "llama.cpp": 58, "linux-oom-killer": 50, "windows": 20,
+	"jax": 56, "tensorflow": 56, "cupy": 56, "onnxruntime": 56, "mlx": 56, "candle": 56, "numpy": 54, "pytorch": 40, "other": 10,
+}
+
+// stack names the programs that the incident's statements and the log's
+// evidence prove, the most specific first.
+func stack(g failureGroup, facts *parsers.Facts) []string {
+	proved := map[string]bool{}
+	for _, x := range g.chain {
+		if x.Framework != "" {
+			proved[x.Framework] = true
+		}
+	}
+	for _, p := range facts.Programs {
+		if p.Weight >= 2 {
+			proved[p.Name] = true
+		}
+	}
+	if len(proved) > 1 {
+		delete(proved, "other")
+	}
+	names := make([]string, 0, len(proved))
+	for name := range proved {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		a, b := specificity[names[i]], specificity[names[j]]
+		if a != b {
+			return a > b
+		}
+		return names[i] < names[j]
+	})
+	return names
+}
+
+// backend is the root's, else that of another statement.
+func backend(g failureGroup) string {
+	if g.root.Backend != "" {
+		return g.root.Backend
+	}
+	for _, x := range g.chain {
+		if x.Backend != "" {
+			return x.Backend
+		}
+	}
+	return ""
+}
+
+// phase is what the wording proves, else what the nearest evidence says.
+func phase(g failureGroup, facts *parsers.Facts) string {
+	if g.root.Phase != "" {
+		return g.root.Phase
+	}
+	for _, x := range g.chain {
+		if x.Phase != "" {
+			return x.Phase
+		}
+	}
+	return parsers.PhaseOf(facts)
+}
+
+// model picks the mention that weighs most, the nearest before the failure.
+func model(g failureGroup, facts *parsers.Facts) *rules.Model {
+	var best *parsers.ModelMention
+	for i := range facts.Models {
+		m := &facts.Models[i]
+		if best == nil || m.Weight > best.Weight || m.Weight == best.Weight && m.Line <= g.root.Line {
+			best = m
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return rules.NewModel(best.Name, best.Line)
+}

@@ -1,0 +1,192 @@
+package diagnose
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// failureGroup is one incident in the making: the statements that tell of one
+// failure.
+type failureGroup struct {
+	root  parsers.Failure
+	chain []parsers.Failure
+	count int
+	ranks []string
+}
+
+// nearby is how many lines may lie between two statements of one crash: a
+// traceback with the load log of a restart does not fit in between.
+const nearby = 150
+
+// group makes incidents out of statements: layers of one crash become one,
+// ranks and repeats are folded, wrappers never stand alone beside a cause.
+func group(facts *parsers.Facts) []failureGroup {
+	var groups []failureGroup
+	for _, x := range facts.Failures {
+		if g := home(groups, x); g != nil {
+			join(g, x)
+			continue
+		}
+		g := failureGroup{root: x, chain: []parsers.Failure{x}, count: 1}
+		if rank := rankOf(x.Source); rank != "" {
+			g.ranks = []string{rank}
+		}
+		groups = append(groups, g)
+	}
+	groups = dropWrappers(groups)
+	sort.SliceStable(groups, func(i, j int) bool { return rootness(groups[i].root) > rootness(groups[j].root) })
+	return groups
+}
+
+// home finds the incident that a statement belongs to, the latest first.
+func home(groups []failureGroup, x parsers.Failure) *failureGroup {
+	for i := len(groups) - 1; i >= 0; i-- {
+		if belongs(&groups[i], x) {
+			return &groups[i]
+		}
+	}
+	return nil
+}
+
+func belongs(g *failureGroup, x parsers.Failure) bool {
+	last := g.chain[len(g.chain)-1]
+	for _, y := range g.chain {
+		if y.Kind != x.Kind {
+			continue
+		}
+		if sameFigures(y, x) || y.Source != x.Source && y.Source != "" && x.Source != "" && x.Line-last.Line <= nearby {
+			return true
+		}
+		if y.Source == x.Source && !y.Figures.Empty() && !x.Figures.Empty() {
+			return false // the same process failed again, otherwise
+		}
+	}
+	if x.Line-last.Line > nearby {
+		return false
+	}
+	return x.Wrapper || g.root.Wrapper || layered(g.root, x)
+}
+
+// sameFigures: a repeat, a re-raise, or a copy that lost its figures.
+func sameFigures(a, b parsers.Failure) bool {
+	if a.Figures.Empty() || b.Figures.Empty() {
+		return true
+	}
+	same, known := true, false
+	a.Figures.Sizes(func(key string, s *parsers.Size) {
+		b.Figures.Sizes(func(other string, t *parsers.Size) {
+			if key == other {
+				known = true
+				same = same && s.Bytes == t.Bytes
+			}
+		})
+	})
+	return known && same
+}
+
+// layered: statements of different programs about one crash.
+func layered(a, b parsers.Failure) bool {
+	if a.Kind == b.Kind {
+		return false
+	}
+	ra, rb := a.Figures.Requested, b.Figures.Requested
+	return ra == nil || rb == nil || near(ra.Bytes, rb.Bytes) || a.Framework != b.Framework
+}
+
+func near(a, b int64) bool { return a-b < 16<<20 && b-a < 16<<20 }
+
+func join(g *failureGroup, x parsers.Failure) {
+	if x.Kind == g.root.Kind && !x.Wrapper {
+		g.count++
+	}
+	if rank := rankOf(x.Source); rank != "" && !contains(g.ranks, rank) {
+		g.ranks = append(g.ranks, rank)
+	}
+	g.chain = append(g.chain, x)
+	if better(x, g.root) {
+		g.root = x
+	}
+}
+
+// better says which of two statements leads: a cause before a wrapper, sure
+// before weak, then the wording that says most.
+func better(x, root parsers.Failure) bool {
+	if x.Kind == root.Kind {
+		return worse(x, root)
+	}
+	if x.Wrapper != root.Wrapper {
+		return root.Wrapper
+	}
+	if x.Weak != root.Weak {
+		return root.Weak
+	}
+	return rootness(x) > rootness(root)
+}
+
+// worse: of two ranks the one with less free memory, or the one with figures.
+func worse(x, root parsers.Failure) bool {
+	if root.Figures.Empty() != x.Figures.Empty() {
+		return root.Figures.Empty()
+	}
+	if x.Source == root.Source || x.Figures.Free == nil || root.Figures.Free == nil {
+		return false
+	}
+	return x.Figures.Free.Bytes < root.Figures.Free.Bytes
+}
+
+// rootness orders kinds: the kernel explains what user space saw, an engine's
+// own check names the setting, an allocator gives the figures.
+func rootness(x parsers.Failure) int {
+	switch {
+	case x.Wrapper:
+		return 0
+	case x.Weak:
+		return 1
+	}
+	return 2 + parsers.Specificity(x.Kind)
+}
+
+func dropWrappers(groups []failureGroup) []failureGroup {
+	causes := 0
+	for _, g := range groups {
+		if !g.root.Wrapper {
+			causes++
+		}
+	}
+	if causes == 0 {
+		return groups[:min(len(groups), 1)]
+	}
+	kept := groups[:0]
+	for _, g := range groups {
+		if !g.root.Wrapper {
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}
+
+// rankOf shortens a prefix to the rank it names.
+func rankOf(source string) string {
+	switch {
+	case strings.HasPrefix(source, "rank"):
+		return source
+	case strings.HasPrefix(source, "VllmWorker rank="):
+		rank, _, _ := strings.Cut(strings.TrimPrefix(source, "VllmWorker "), " ")
+		return strings.ReplaceAll(rank, "=", "")
+	case strings.HasPrefix(source, "Worker_"), strings.HasPrefix(source, "TP"):
+		name, _, _ := strings.Cut(source, " ")
+		return name
+	}
+	return ""
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,138 @@
+package diagnose_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden reports under testdata/logs")
+
+// TestWanted holds every log to what its writer knows happened there: want.tsv
+// beside the logs says it, so that a golden report can't freeze a mistake.
+func TestWanted(t *testing.T) {
+	for _, table := range glob(t, "../testdata/logs/*/want.tsv") {
+		dir := filepath.Dir(table)
+		for _, w := range readWanted(t, table) {
+			t.Run(filepath.Base(dir)+"/"+w["log"], func(t *testing.T) {
+				raw, err := os.ReadFile(filepath.Join(dir, w["log"]+".log"))
+				require.NoError(t, err)
+				checkWanted(t, w, diagnose.Bytes(raw))
+			})
+		}
+	}
+}
+
+// TestEveryLogIsWanted: a log without a line in want.tsv tests nothing.
+func TestEveryLogIsWanted(t *testing.T) {
+	wanted := map[string]bool{}
+	for _, table := range glob(t, "../testdata/logs/*/want.tsv") {
+		for _, w := range readWanted(t, table) {
+			wanted[filepath.Join(filepath.Dir(table), w["log"]+".log")] = true
+		}
+	}
+	for _, log := range glob(t, "../testdata/logs/*/*.log") {
+		assert.True(t, wanted[log], "%s has no line in want.tsv", log)
+	}
+}
+
+func checkWanted(t *testing.T, w map[string]string, r *diagnose.Report) {
+	t.Helper()
+	assert.Equal(t, w["oom"] == "yes", r.OOM, "oom")
+	if w["lookalike"] != "" {
+		require.NotEmpty(t, r.Lookalikes, "lookalikes")
+		assert.Equal(t, w["lookalike"], r.Lookalikes[0].ID, "lookalike")
+	}
+	if w["oom"] != "yes" || !r.OOM {
+		return
+	}
+	if w["incidents"] != "" {
+		assert.Equal(t, w["incidents"], strconv.Itoa(len(r.Incidents)), "incidents")
+	}
+	in := r.Incidents[0]
+	for column, got := range map[string]string{"framework": in.Framework, "backend": in.Backend, "phase": in.Phase, "cause": in.Causes[0].ID} {
+		if w[column] != "" {
+			assert.Equal(t, w[column], got, column)
+		}
+	}
+	if w["fix"] != "" {
+		require.NotEmpty(t, in.Fixes)
+		assert.Equal(t, w["fix"], in.Fixes[0].ID, "first fix")
+	}
+	if w["figures"] == "" {
+		return
+	}
+	have := map[string]string{}
+	in.Figures.Sizes(func(key string, s *diagnose.Size) { have[key] = strconv.FormatInt(s.Bytes, 10) })
+	in.Figures.Counts(func(key string, c *diagnose.Count) { have[key] = strconv.FormatFloat(c.Value, 'f', -1, 64) })
+	for _, f := range strings.Fields(w["figures"]) {
+		key, value, _ := strings.Cut(f, "=")
+		assert.Equal(t, value, have[key], "figure %s", key)
+	}
+}
+
+// TestGoldenReports compares whole reports; -update rewrites them.
+func TestGoldenReports(t *testing.T) {
+	for _, log := range glob(t, "../testdata/logs/*/*.log") {
+		t.Run(filepath.Base(filepath.Dir(log))+"/"+filepath.Base(log), func(t *testing.T) {
+			raw, err := os.ReadFile(log)
+			require.NoError(t, err)
+			var b bytes.Buffer
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false)
+			e.SetIndent("", " ")
+			require.NoError(t, e.Encode(diagnose.Bytes(raw)))
+			golden := strings.TrimSuffix(log, ".log") + ".json"
+			if *update {
+				require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
+				return
+			}
+			want, err := os.ReadFile(golden)
+			if os.IsNotExist(err) {
+				t.Skip("no golden report yet: run go test ./diagnose -update")
+			}
+			require.NoError(t, err)
+			assert.Equal(t, string(want), b.String())
+		})
+	}
+}
+
+func readWanted(t *testing.T, path string) []map[string]string {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comma, r.Comment, r.FieldsPerRecord, r.LazyQuotes = '\t', '#', -1, true
+	rows, err := r.ReadAll()
+	require.NoError(t, err)
+	var out []map[string]string
+	for _, row := range rows[1:] {
+		m := map[string]string{}
+		for i, v := range row {
+			if i < len(rows[0]) && v != "-" {
+				m[rows[0][i]] = v
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	return paths
+}

@@ -1,0 +1,93 @@
+package diagnose
+
+import (
+	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// Schema names the version of the report's JSON. Fields are only ever added.
+const Schema = "oomdoc.report.v1"
+
+// Types of the report, from the packages that make them, so that one import is
+// enough.
+type (
+	Figures   = parsers.Figures
+	Size      = parsers.Size
+	Count     = parsers.Count
+	Process   = parsers.Process
+	Lookalike = parsers.Lookalike
+	Model     = rules.Model
+	Cause     = rules.Cause
+	Evidence  = rules.Evidence
+	Fix       = rules.Advice
+	Step      = rules.Step
+	Effect    = rules.Effect
+	Useless   = rules.Useless
+)
+
+// Report is what [Read] found. It marshals to the JSON that schema.json
+// describes, and a report read back from that JSON is equal to it.
+type Report struct {
+	Schema string `json:"schema"`
+	// OOM says whether memory ran out in this log.
+	OOM   bool  `json:"oom"`
+	Input Input `json:"input"`
+	// Incidents stand with the root cause first.
+	Incidents []Incident `json:"incidents"`
+	// Lookalikes read like out-of-memory and are something else.
+	Lookalikes []Lookalike `json:"lookalikes,omitempty"`
+	// Recovered are failures that the program survived.
+	Recovered []Notice `json:"recovered,omitempty"`
+	// Notes say what could not be read or was left out.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Input is what was read.
+type Input struct {
+	Bytes int64 `json:"bytes"`
+	Lines int   `json:"lines"`
+}
+
+// Notice is a failure that the program recovered from, or a warning that reads
+// like one.
+type Notice struct {
+	ID    string `json:"id"`
+	Line  int    `json:"line"`
+	Title string `json:"title"`
+}
+
+// Incident is one failure that a user has to fix.
+type Incident struct {
+	Framework string   `json:"framework"`
+	Stack     []string `json:"stack,omitempty"`
+	Backend   string   `json:"backend,omitempty"`
+	Phase     string   `json:"phase"`
+	Line      int      `json:"line"`
+	EndLine   int      `json:"end_line"`
+	// Count is how often it happened, Ranks which ranks it hit.
+	Count   int      `json:"count"`
+	Ranks   []string `json:"ranks,omitempty"`
+	Message string   `json:"message"`
+	Figures Figures  `json:"figures"`
+	// Derived amounts were computed from figures: shortfall, slack, others.
+	Derived map[string]Derived `json:"derived,omitempty"`
+	Model   *Model             `json:"model,omitempty"`
+	Causes  []Cause            `json:"causes"`
+	Fixes   []Fix              `json:"fixes"`
+	// WontHelp is usual advice that cannot help here, with the reason.
+	WontHelp []Useless `json:"wont_help,omitempty"`
+	// Consequences are later failures that follow from this one.
+	Consequences []Consequence `json:"consequences,omitempty"`
+}
+
+// Derived is an amount and the figures it was computed from.
+type Derived struct {
+	Bytes int64    `json:"bytes"`
+	From  []string `json:"from"`
+}
+
+// Consequence is a statement that only reports an incident again.
+type Consequence struct {
+	Line    int    `json:"line"`
+	Message string `json:"message"`
+}

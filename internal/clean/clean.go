@@ -1,0 +1,209 @@
+// Package clean takes the damage off pasted logs: terminal codes, carriage
+// returns, line prefixes of loggers and orchestrators, quote marks, boxes,
+// HTML. Line numbers are kept, so that evidence can be pointed at.
+package clean
+
+import (
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// Line is one line of a log without its furniture.
+type Line struct {
+	// Number counts from 1. Parts of one physical line that a progress bar
+	// separated by carriage returns share it.
+	Number int
+	// Text is valid UTF-8 without control characters.
+	Text string
+	// Source is the rank or process that a prefix names ("rank3", "Worker_TP0
+	// pid=160"); lines of one source belong together when ranks interleave.
+	Source string
+}
+
+// Lines splits text and cleans every line; the first one has number first.
+func Lines(text string, first int) []Line {
+	lines := make([]Line, 0, strings.Count(text, "\n")+1)
+	for number := first; text != ""; number++ {
+		line, rest, _ := strings.Cut(text, "\n")
+		text = rest
+		for line != "" {
+			part, more := line, ""
+			if i := strings.IndexByte(line, '\r'); i >= 0 {
+				part, more = line[:i], line[i+1:]
+			}
+			line = more
+			if part != "" || more == "" {
+				lines = append(lines, cleanLine(part, number))
+			}
+		}
+	}
+	return lines
+}
+
+func cleanLine(s string, number int) Line {
+	s = Printable(s)
+	if strings.Contains(s, "</") || strings.Contains(s, "&lt;") || strings.Contains(s, "&#") || strings.Contains(s, "&quot;") || strings.Contains(s, "&nbsp;") {
+		s = html.UnescapeString(dropTags(s))
+	}
+	text, source := Strip(s)
+	return Line{Number: number, Text: text, Source: source}
+}
+
+// Printable drops terminal codes (real escapes and their residue: "^[[0m",
+// "#033[2m", "[36m"), control, zero-width and direction characters, and
+// replaces invalid UTF-8, exotic blanks and curly quotes by plain ones.
+func Printable(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		if n := escapeLen(s[i:]); n > 0 {
+			i += n
+			continue
+		}
+		if c := s[i]; c < utf8.RuneSelf {
+			if c >= ' ' && c != 0x7f {
+				b.WriteByte(c)
+			} else if c == '\t' {
+				b.WriteByte(' ')
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		writeRune(&b, r)
+	}
+	return b.String()
+}
+
+func writeRune(b *strings.Builder, r rune) {
+	switch {
+	case r == '\u00a0' || r >= '\u2000' && r <= '\u200a' || r == '\u202f' || r == '\u3000' || r == '\u2028' || r == '\u2029':
+		b.WriteByte(' ')
+	case r == '\u2018' || r == '\u2019':
+		b.WriteByte('\'')
+	case r == '\u201c' || r == '\u201d':
+		b.WriteByte('"')
+	case r >= '\u200b' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2060' && r <= '\u2069', r == '\ufeff',
+		r >= 0x80 && r < 0xa0:
+	default:
+		b.WriteRune(r) // an invalid byte arrives as U+FFFD
+	}
+}
+
+// plain reports that nothing in s needs a rewrite: printable ASCII with no
+// sign of a terminal code.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c < ' ' || c >= 0x7f || c == '[' && escapeLen(s[i:]) > 0 || (c == '^' || c == '#' || c == '\\') && escapeLen(s[i:]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// escapeLen returns the length of the terminal code that s starts with, or 0.
+func escapeLen(s string) int {
+	switch s[0] {
+	case 0x1b:
+		if len(s) == 1 {
+			return 1
+		}
+		switch s[1] {
+		case '[':
+			return 2 + csiLen(s[2:], false)
+		case ']', 'P', '_', '^':
+			return stringEscapeLen(s)
+		}
+		return 2
+	case '^':
+		if strings.HasPrefix(s, "^[[") {
+			return withPrefix(3, csiLen(s[3:], true))
+		}
+		if s == "^M" {
+			return 2
+		}
+	case '#':
+		if strings.HasPrefix(s, "#033[") {
+			return withPrefix(5, csiLen(s[5:], true))
+		}
+	case '\\':
+		for _, p := range [...]string{`\u001b[`, `\x1b[`, `\033[`, `\e[`} {
+			if strings.HasPrefix(s, p) {
+				return withPrefix(len(p), csiLen(s[len(p):], true))
+			}
+		}
+	case '[':
+		if n := csiLen(s[1:], true); n > 0 && s[n] == 'm' {
+			return 1 + n
+		}
+	}
+	return 0
+}
+
+func withPrefix(prefix, rest int) int {
+	if rest == 0 {
+		return 0
+	}
+	return prefix + rest
+}
+
+// csiLen is the length of "0;36m" and its like. Strict wants a final letter
+// that colours or clears, since residue looks like ordinary text.
+func csiLen(s string, strict bool) int {
+	i := 0
+	for i < len(s) && i < 16 && (s[i] >= '0' && s[i] <= '9' || s[i] == ';' || !strict && s[i] >= ' ' && s[i] < '@') {
+		i++
+	}
+	if i == len(s) || strict && (i == 0 || s[i] != 'm' && s[i] != 'K' && s[i] != 'A' && s[i] != 'J') || s[i] < '@' || s[i] > '~' {
+		if strict {
+			return 0
+		}
+		return i
+	}
+	return i + 1
+}
+
+// stringEscapeLen covers OSC, DCS and their like, ended by BEL or ESC \. An
+// unended one takes its introducer alone, or text would vanish.
+func stringEscapeLen(s string) int {
+	for i := 2; i < len(s); i++ {
+		if s[i] == 0x07 {
+			return i + 1
+		}
+		if s[i] == 0x1b {
+			if i+1 < len(s) && s[i+1] == '\\' {
+				return i + 2
+			}
+			return i
+		}
+	}
+	return 2
+}
+
+// dropTags removes HTML tags; a "<" that opens none stays.
+func dropTags(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, '<')
+		if i < 0 || i+1 >= len(s) {
+			break
+		}
+		c := s[i+1] | 0x20
+		end := strings.IndexByte(s[i:], '>')
+		if end < 0 || !(c >= 'a' && c <= 'z' || s[i+1] == '/') {
+			b.WriteString(s[:i+1])
+			s = s[i+1:]
+			continue
+		}
+		b.WriteString(s[:i])
+		s = s[i+end+1:]
+	}
+	b.WriteString(s)
+	return b.String()
+}

@@ -1,0 +1,89 @@
+package clean
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Squeezed is text without any white space, quote marks of Markdown or box
+// drawing: what wrapping, padding and joining of lines change is gone, so one
+// pattern finds a message however it was pasted.
+type Squeezed struct {
+	// Lower is the text in lower-case ASCII.
+	Lower string
+	// At holds, for every byte of Lower, its offset in the original.
+	At []int32
+}
+
+// Squeeze squeezes text. Escapes that a JSON or logfmt value left behind (\n,
+// \", \t) count as white space, except inside a Windows path.
+func Squeeze(text string) Squeezed {
+	lower := make([]byte, 0, len(text))
+	at := make([]int32, 0, len(text))
+	path := false // inside a word that begins like C:\
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == ' ' || c == '\n':
+			path = false
+			i++
+			continue
+		case c == '`':
+			i++
+			continue
+		case c == '*' && i+1 < len(text) && text[i+1] == '*':
+			i += 2
+			continue
+		case c == '\\' && !path:
+			if n := escape(text[i:]); n > 0 {
+				i += n
+				continue
+			}
+		case c >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if r >= 0x2500 && r <= 0x25ff || r == '❱' {
+				i += n
+				continue
+			}
+			for k := range n {
+				lower, at = append(lower, text[i+k]), append(at, int32(i+k))
+			}
+			i += n
+			continue
+		case c == ':' && i+1 < len(text) && text[i+1] == '\\' && i > 0 && letter(text[i-1]):
+			path = true
+		}
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		lower, at = append(lower, c), append(at, int32(i))
+		i++
+	}
+	return Squeezed{Lower: string(lower), At: at}
+}
+
+// SqueezeWord squeezes a keyword the way [Squeeze] squeezes text.
+func SqueezeWord(s string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "`", "", "\n", "").Replace(s))
+}
+
+// escape is the length of a backslash escape that stands for white space or a
+// quote mark, doubled backslashes included.
+func escape(s string) int {
+	n := 1
+	for n < len(s) && s[n] == '\\' {
+		n++
+	}
+	if n >= len(s) {
+		return 0
+	}
+	switch s[n] {
+	case 'n', 't', 'r':
+		return n + 1
+	case '"', '\'':
+		return n
+	}
+	return 0
+}
+
+func letter(c byte) bool { c |= 0x20; return c >= 'a' && c <= 'z' }

@@ -1,0 +1,135 @@
+package parsers
+
+// Kind says which wording a failure had: what was refused, by whom. Rules
+// judge by it; each parser declares its own.
+type Kind string
+
+// Failure is one statement in a log that memory ran out.
+type Failure struct {
+	Kind Kind
+	// Framework is the program whose message it is, by the name the report
+	// uses ("pytorch", "vllm", "llama.cpp"); empty if the wording proves none.
+	Framework string
+	// Backend is cuda, rocm, mps, xpu, vulkan, metal, sycl, npu, tpu or cpu
+	// (host memory); empty where the message does not say.
+	Backend string
+	// Phase is set where the wording itself proves it, else empty.
+	Phase string
+	// Stage is the part that was refused, where the message says so: weights,
+	// kv, compute, output, pinned, graph, logits.
+	Stage string
+	// At is the squeezed offset where the message begins, End where it ends.
+	At, End       int
+	Line, EndLine int
+	Message       string
+	Source        string // rank or process, from the prefix
+	Figures       Figures
+	// Wrapper marks statements that only report another failure ("Engine core
+	// initialization failed", "Failed to create llama_context"): never a root
+	// while a failure stands beside them.
+	Wrapper bool
+	// Weak marks wordings that can mean something else (a cuBLAS handle that
+	// was not created, a bare "Killed").
+	Weak bool
+}
+
+// Notice is something that reads like a failure and was none: the program
+// recovered, or went on with less.
+type Notice struct {
+	ID    string
+	Line  int
+	Text  string
+	Title string // what happened, one sentence
+}
+
+// Lookalike is something that reads like out-of-memory and is another thing.
+type Lookalike struct {
+	ID     string `json:"id"`
+	Line   int    `json:"line"`
+	Title  string `json:"title"`  // what it really is
+	Advice string `json:"advice"` // the one right thing to do
+}
+
+// Setting is an argument, option or environment variable that the log shows.
+type Setting struct {
+	// Name is normalised: lower case, "_" for "-", no leading dashes
+	// ("gpu_memory_utilization", "n_gpu_layers", "pytorch_cuda_alloc_conf").
+	Name  string
+	Value string
+	Line  int
+	// Flag is the spelling in the log, where it was typed ("--ctx-size"),
+	// empty for derived ones.
+	Flag string
+	// Default is true for values a program printed without being asked.
+	Default bool
+}
+
+// ModelMention is a model's name as it stands in the log.
+type ModelMention struct {
+	Name string // repo id, path or file name, as written
+	Line int
+	// Weight orders mentions: 3 an argument or load line, 2 a path of a model
+	// file, 1 any other.
+	Weight int
+}
+
+// Device is a card that the log describes.
+type Device struct {
+	Index   int // -1 unknown
+	Name    string
+	Backend string
+	Total   *Size
+	Free    *Size // before loading
+	Used    *Size
+	Line    int
+}
+
+// Buffer is memory that a program says it allocated or plans.
+type Buffer struct {
+	Device string // as printed: CUDA0, ROCm1, CPU, Vulkan_Host
+	Kind   string // weights, kv, compute, output, state
+	Size   Size
+}
+
+// Program is evidence that a program took part.
+type Program struct {
+	Name string // as in the report: vllm, comfyui, transformers, deepspeed...
+	Line int
+	// Weight is 2 when the evidence proves that the program ran the failing
+	// code (its own message, its own file in the traceback), 1 for a hint.
+	Weight int
+}
+
+// Signal is evidence for a phase or an activity: "backward", "optimizer_step",
+// "model_load". Line is where it stands.
+type Signal struct {
+	ID   string
+	Line int
+	Text string
+}
+
+// Fact is a named figure that is no failure's own: "weights" of vLLM's load
+// line, "model_size" of llama.cpp, "layers".
+type Fact struct {
+	Name  string
+	Size  *Size
+	Count *Count
+	Text  string
+	Line  int
+}
+
+// Facts are all that parsers found in a log, in the order of its lines.
+type Facts struct {
+	Failures   []Failure
+	Notices    []Notice
+	Lookalikes []Lookalike
+	Settings   []Setting
+	Models     []ModelMention
+	Devices    []Device
+	Buffers    []Buffer
+	Processes  []Process
+	Programs   []Program
+	Signals    []Signal
+	Facts      []Fact
+	Notes      []string
+}

@@ -1,0 +1,173 @@
+package parsers
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/internal/units"
+)
+
+// Log is the text that parsers read: cleaned lines, and the same text squeezed
+// (lower case, no white space), in which patterns match whatever wrapping and
+// joining did to the paste. A Log is not safe for concurrent use.
+type Log struct {
+	Lines []clean.Line
+
+	text     string
+	starts   []int32 // offset in text of every line
+	squeezed clean.Squeezed
+	timeouts int
+}
+
+// NewLog prepares lines for parsing.
+func NewLog(lines []clean.Line) *Log {
+	lines = groupSources(lines)
+	size := 0
+	for _, l := range lines {
+		size += len(l.Text) + 1
+	}
+	var b strings.Builder
+	b.Grow(size)
+	starts := make([]int32, len(lines))
+	for i, l := range lines {
+		starts[i] = int32(b.Len())
+		b.WriteString(l.Text)
+		b.WriteByte('\n')
+	}
+	text := b.String()
+	return &Log{Lines: lines, text: text, starts: starts, squeezed: clean.Squeeze(text)}
+}
+
+// groupSources brings lines of one rank together where several ranks
+// interleave, so that a message of several lines is whole.
+func groupSources(lines []clean.Line) []clean.Line {
+	for i := 0; i < len(lines); {
+		j, mixed := i, false
+		for ; j < len(lines) && lines[j].Source != ""; j++ {
+			mixed = mixed || lines[j].Source != lines[i].Source
+		}
+		if mixed {
+			order := map[string]int{}
+			for _, l := range lines[i:j] {
+				if _, ok := order[l.Source]; !ok {
+					order[l.Source] = len(order)
+				}
+			}
+			run := lines[i:j]
+			sort.SliceStable(run, func(a, b int) bool { return order[run[a].Source] < order[run[b].Source] })
+		}
+		i = max(j, i+1)
+	}
+	return lines
+}
+
+// Squeezed returns the squeezed text that patterns match.
+func (l *Log) Squeezed() string { return l.squeezed.Lower }
+
+// lineIndex returns the index in Lines of a squeezed offset.
+func (l *Log) lineIndex(at int) int {
+	if len(l.squeezed.At) == 0 {
+		return 0
+	}
+	at = min(max(at, 0), len(l.squeezed.At)-1)
+	offset := l.squeezed.At[at]
+	return sort.Search(len(l.starts), func(i int) bool { return l.starts[i] > offset }) - 1
+}
+
+// Line returns the line number of a squeezed offset.
+func (l *Log) Line(at int) int {
+	if len(l.Lines) == 0 {
+		return 0
+	}
+	return l.Lines[l.lineIndex(at)].Number
+}
+
+// Source returns the rank or process whose prefix the line at an offset bears.
+func (l *Log) Source(at int) string {
+	if len(l.Lines) == 0 {
+		return ""
+	}
+	return l.Lines[l.lineIndex(at)].Source
+}
+
+// LineText returns the cleaned line at a squeezed offset.
+func (l *Log) LineText(at int) string {
+	if len(l.Lines) == 0 {
+		return ""
+	}
+	return l.Lines[l.lineIndex(at)].Text
+}
+
+// LineSpan returns the squeezed offsets at which the line at an offset begins
+// and ends.
+func (l *Log) LineSpan(at int) (from, to int) {
+	i := l.lineIndex(at)
+	from = sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i] })
+	to = len(l.squeezed.At)
+	if i+1 < len(l.starts) {
+		to = sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i+1] })
+	}
+	return from, to
+}
+
+// Text returns the text as written between two squeezed offsets. Line breaks
+// become blanks, or nothing where they split a word that a console wrapped.
+func (l *Log) Text(from, to int) string {
+	from, to = max(from, 0), min(to, len(l.squeezed.At))
+	if from >= to {
+		return ""
+	}
+	a, b := l.squeezed.At[from], l.squeezed.At[to-1]+1
+	s := l.text[a:b]
+	if !strings.ContainsAny(s, "\n\\`*") && !strings.Contains(s, "  ") {
+		return s
+	}
+	s = strings.ReplaceAll(s, `\n`, " ")
+	s = strings.ReplaceAll(s, "\n", l.lineJoin(int(a)))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// lineJoin says what a line break stood for: nothing if the console broke full
+// lines, a blank otherwise.
+func (l *Log) lineJoin(offset int) string {
+	i := sort.Search(len(l.starts), func(i int) bool { return int(l.starts[i]) > offset }) - 1
+	if i >= 0 && len(l.Lines[i].Text) >= 76 && !strings.HasSuffix(l.Lines[i].Text, " ") && !strings.HasSuffix(l.Lines[i].Text, ".") {
+		return ""
+	}
+	return " "
+}
+
+// figureText is [Log.Text] for a number with its unit: breaks inside vanish.
+func (l *Log) figureText(from, to int) string {
+	s := l.text[l.squeezed.At[from] : l.squeezed.At[to-1]+1]
+	if strings.ContainsRune(s, '\n') {
+		s = strings.ReplaceAll(s, "\n", "")
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func (l *Log) size(from, to int) *Size {
+	text := l.figureText(from, to)
+	bytes, ok := units.Parse(strings.ReplaceAll(l.squeezed.Lower[from:to], "_", ""))
+	if !ok {
+		return nil
+	}
+	return &Size{Bytes: bytes, Text: text, Line: l.Line(from)}
+}
+
+func (l *Log) count(from, to int) *Count {
+	v, ok := units.Number(l.squeezed.Lower[from:to], false)
+	if !ok {
+		return nil
+	}
+	return &Count{Value: v, Text: l.figureText(from, to), Line: l.Line(from)}
+}
+
+func (l *Log) sizeIn(from, to int, unit string) *Size {
+	bytes, ok := units.Parse(l.squeezed.Lower[from:to] + unit)
+	if !ok {
+		return nil
+	}
+	return &Size{Bytes: bytes, Text: l.figureText(from, to), Line: l.Line(from)}
+}

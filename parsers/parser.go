@@ -1,0 +1,114 @@
+// Package parsers turns log text into facts: failures with their figures, and
+// the lines around them that say which program, model, card and settings were
+// at work. It knows no cause and no fix.
+//
+// One file per program that prints. A parser declares the keywords that lead
+// to it; its function sees the whole [Log] and where its keywords stand.
+package parsers
+
+import (
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/internal/scan"
+)
+
+// Parser reads the messages of one program.
+type Parser struct {
+	Name string
+	// Keywords lead to the parser. Case and white space do not count. A keyword
+	// of a failure must not occur in a healthy log.
+	Keywords []string
+	// Context keywords lead to informative lines (arguments, buffers, devices).
+	// They may occur in healthy logs, but not line after line.
+	Context []string
+	// Parse adds what it finds. Hits are in the order of the text.
+	Parse func(l *Log, hits []Hit, f *Facts)
+}
+
+// Hit is a keyword at a squeezed offset. Word counts Keywords, then Context.
+type Hit struct {
+	Word int
+	At   int
+}
+
+// All returns every parser. The order does not matter: facts are sorted by
+// where they stand.
+func All() []Parser {
+	return []Parser{
+		pytorch, hostPyTorch, signals,
+	}
+}
+
+type index struct {
+	search *scan.Search
+	owners [][]Hit // by word: parser in At, its own word number in Word
+}
+
+// keywords is the search over the squeezed keywords of all parsers.
+var keywords = sync.OnceValue(func() index {
+	var ix index
+	number := map[string]int{}
+	var words []string
+	for p, parser := range All() {
+		for w, word := range slices.Concat(parser.Keywords, parser.Context) {
+			word = clean.SqueezeWord(word)
+			n, ok := number[word]
+			if !ok {
+				n = len(words)
+				number[word] = n
+				words, ix.owners = append(words, word), append(ix.owners, nil)
+			}
+			ix.owners[n] = append(ix.owners[n], Hit{Word: w, At: p})
+		}
+	}
+	ix.search = scan.NewSearch(words)
+	return ix
+})
+
+// Parse runs every parser whose keywords occur in the log.
+func Parse(l *Log) *Facts {
+	ix := keywords()
+	all := All()
+	hits := make([][]Hit, len(all))
+	for _, h := range ix.search.All(l.Squeezed()) {
+		for _, owner := range ix.owners[h.Word] {
+			hits[owner.At] = append(hits[owner.At], Hit{Word: owner.Word, At: h.At})
+		}
+	}
+	f := &Facts{}
+	for p, own := range hits {
+		if len(own) > 0 {
+			all[p].Parse(l, own, f)
+		}
+	}
+	f.sort()
+	if l.timeouts > 0 {
+		f.Notes = append(f.Notes, "a pattern took too long on this log and was skipped: a figure may be missing")
+	}
+	return f
+}
+
+func (f *Facts) sort() {
+	sort.SliceStable(f.Failures, func(i, j int) bool { return f.Failures[i].At < f.Failures[j].At })
+	sort.SliceStable(f.Settings, func(i, j int) bool { return f.Settings[i].Line < f.Settings[j].Line })
+	sort.SliceStable(f.Models, func(i, j int) bool { return f.Models[i].Line < f.Models[j].Line })
+	sort.SliceStable(f.Signals, func(i, j int) bool { return f.Signals[i].Line < f.Signals[j].Line })
+	sort.SliceStable(f.Programs, func(i, j int) bool { return f.Programs[i].Line < f.Programs[j].Line })
+	sort.SliceStable(f.Lookalikes, func(i, j int) bool { return f.Lookalikes[i].Line < f.Lookalikes[j].Line })
+	sort.SliceStable(f.Notices, func(i, j int) bool { return f.Notices[i].Line < f.Notices[j].Line })
+}
+
+// fail adds a failure that begins at one squeezed offset and ends at another,
+// with its line numbers, message and source filled in.
+func (f *Facts) fail(l *Log, from, to int, x Failure) {
+	x.At, x.End = from, to
+	x.Line, x.EndLine = l.Line(from), l.Line(max(to-1, from))
+	x.Source = l.Source(from)
+	if x.Message == "" {
+		x.Message = l.Text(from, to)
+	}
+	f.Failures = append(f.Failures, x)
+}

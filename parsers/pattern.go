@@ -1,0 +1,136 @@
+package parsers
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// Pattern matches squeezed text: lower case, no white space. It compiles on
+// first use. In the expression SIZE stands for a size with its unit, BYTES for
+// a size whose unit may be missing, INT for an integer that may carry
+// thousands separators, NUM for a decimal number.
+type Pattern struct {
+	expr    string
+	compile func() *regexp2.Regexp
+}
+
+// matchTimeout is a safety net only: no pattern here needs it (a test runs
+// each on its worst input without), and in a browser it never fires.
+const matchTimeout = 250 * time.Millisecond
+
+// maxWindow bounds the text one match may look at.
+const maxWindow = 16 << 10
+
+var macros = strings.NewReplacer(
+	"SIZE", `-?\d[\d,]{0,24}(?:\.\d{0,9})?(?:[kmgt]i?b|bytes|byte)`,
+	"BYTES", `\d[\d,]{0,24}(?:\.\d{0,9})?(?:[kmgt]i?b|bytes)?`,
+	"INT", `\d[\d,]{0,24}`,
+	"NUM", `-?\d[\d,]{0,24}(?:\.\d{1,9})?`,
+)
+
+func pattern(expr string) Pattern {
+	return Pattern{expr: expr, compile: sync.OnceValue(func() *regexp2.Regexp {
+		re := regexp2.MustCompile(macros.Replace(expr), regexp2.ExplicitCapture)
+		re.MatchTimeout = matchTimeout
+		return re
+	})}
+}
+
+// Match is what a pattern found; the zero Match is none.
+type Match struct {
+	log  *Log
+	base int
+	m    *regexp2.Match
+}
+
+// Find matches p in the squeezed text from one offset to another.
+func (l *Log) Find(p Pattern, from, to int) Match {
+	from, to = max(from, 0), min(to, len(l.squeezed.Lower))
+	if from >= to {
+		return Match{}
+	}
+	to = min(to, from+maxWindow)
+	m, err := p.compile().FindStringMatch(l.squeezed.Lower[from:to])
+	if err != nil {
+		l.timeouts++ // never print err: it contains the input
+	}
+	if m == nil {
+		return Match{}
+	}
+	return Match{log: l, base: from, m: m}
+}
+
+// Ok reports that something was found.
+func (m Match) Ok() bool { return m.m != nil }
+
+// Span returns the squeezed offsets of the match.
+func (m Match) Span() (from, to int) {
+	at, n := m.m.ByteRange()
+	return m.base + at, m.base + at + n
+}
+
+// Line returns the line on which the match begins.
+func (m Match) Line() int {
+	from, _ := m.Span()
+	return m.log.Line(from)
+}
+
+func (m Match) group(name string) (from, to int, ok bool) {
+	if m.m == nil {
+		return 0, 0, false
+	}
+	g := m.m.GroupByName(name)
+	if g == nil || len(g.Captures) == 0 || g.RuneLength == 0 {
+		return 0, 0, false
+	}
+	at, n := g.ByteRange()
+	return m.base + at, m.base + at + n, true
+}
+
+// Size returns a captured size, or nil if it is missing or no amount.
+func (m Match) Size(name string) *Size {
+	from, to, ok := m.group(name)
+	if !ok {
+		return nil
+	}
+	return m.log.size(from, to)
+}
+
+// SizeIn is [Match.Size] for a figure printed without its unit.
+func (m Match) SizeIn(name, unit string) *Size {
+	from, to, ok := m.group(name)
+	if !ok {
+		return nil
+	}
+	return m.log.sizeIn(from, to, unit)
+}
+
+// Count returns a captured number, or nil.
+func (m Match) Count(name string) *Count {
+	from, to, ok := m.group(name)
+	if !ok {
+		return nil
+	}
+	return m.log.count(from, to)
+}
+
+// Lower returns a captured group squeezed: lower case, no white space.
+func (m Match) Lower(name string) string {
+	from, to, ok := m.group(name)
+	if !ok {
+		return ""
+	}
+	return m.log.squeezed.Lower[from:to]
+}
+
+// Text returns a captured group as written.
+func (m Match) Text(name string) string {
+	from, to, ok := m.group(name)
+	if !ok {
+		return ""
+	}
+	return m.log.Text(from, to)
+}

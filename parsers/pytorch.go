@@ -1,0 +1,433 @@
+package parsers
+
+import (
+	"strconv"
+	"strings"
+)
+
+// What PyTorch's device allocators and the CUDA runtime below them say.
+const (
+	// TorchAlloc is the caching allocator's message, with as many figures as
+	// the era and the paste left (c10/cuda/CUDACachingAllocator.cpp; the ROCm,
+	// XPU and NPU allocators are copies).
+	TorchAlloc Kind = "torch_alloc"
+	// TorchAsync is the cudaMallocAsync backend, ComfyUI's default
+	// (c10/cuda/CUDAMallocAsyncAllocator.cpp, 2.0 and later).
+	TorchAsync Kind = "torch_async"
+	// CUDAError is a raw runtime error 2: kernel launch, context creation or
+	// pinned host memory. It never has figures.
+	CUDAError Kind = "cuda_error"
+	// CUDAHandle is a cuBLAS or cuDNN handle or workspace that could not be
+	// made: nearly always a full card, sometimes an earlier bad index.
+	CUDAHandle Kind = "cuda_handle"
+	// NVMLAssert hides an out-of-memory text on MIG slices, Jetson and some
+	// containers (reportProcessMemoryInfo asserts that NVML works).
+	NVMLAssert Kind = "nvml_assert"
+	// MPSAlloc is aten/src/ATen/mps/MPSAllocator.mm.
+	MPSAlloc Kind = "mps_alloc"
+	// MPSBuffer is one Metal buffer above maxBufferLength.
+	MPSBuffer Kind = "mps_buffer"
+	// XPURuntime is level_zero or SYCL under PyTorch's XPU backend.
+	XPURuntime Kind = "xpu_runtime"
+	// XPUBlock is the 4 GB block limit of IPEX on Arc.
+	XPUBlock Kind = "xpu_block"
+	// NCCLAlloc is NCCL finding the card full.
+	NCCLAlloc Kind = "nccl_alloc"
+	// BitsAndBytes is the native library ending the process.
+	BitsAndBytes Kind = "bitsandbytes"
+)
+
+var pytorch = Parser{Name: "pytorch", Keywords: pytorchWords, Parse: parsePyTorch}
+
+var pytorchWords = []string{
+	"CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory", "Tried to allocate",
+	"MPS backend out of memory", "total capacity", "reserved in total by", "is reserved by PyTorch",
+	"would exceed allowed memory", "OutOfMemoryError: Allocation on device",
+	"CUDA error: out of memory", "HIP error: out of memory", "CUDA driver error: out of memory",
+	"cuda runtime error (2)", "error=2 : out of memory", "triple_chevron_launcher::launch(): out of memory",
+	"CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
+	"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation",
+	"NVML_SUCCESS == r", "Invalid buffer size:",
+	"UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "size larger than 4GB",
+	"Cuda failure 2", "Cuda failure 'out of memory'", "Failed to CUDA calloc",
+	"Error out of memory at line", "OutOfMemoryError:", "cudaErrorMemoryAllocation",
+}
+
+func parsePyTorch(l *Log, hits []Hit, f *Facts) {
+	words := pytorchWords
+	done := 0
+	for i, h := range hits {
+		if h.At < done {
+			continue
+		}
+		word := words[h.Word]
+		next := len(l.Squeezed())
+		for _, later := range hits[i+1:] {
+			if later.At > h.At && opensMessage(words[later.Word]) && !continues(l, h.At, later.At) {
+				next = later.At
+				break
+			}
+		}
+		var end int
+		switch word {
+		case "MPS backend out of memory":
+			end = f.mps(l, h.At, next)
+		case "Invalid buffer size:":
+			end = f.mpsBuffer(l, h.At)
+		case "would exceed allowed memory", "OutOfMemoryError: Allocation on device":
+			end = f.asyncAllocator(l, h.At, next)
+		case "CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory",
+			"Tried to allocate", "total capacity", "reserved in total by", "is reserved by PyTorch", "size larger than 4GB":
+			end = f.cachingAllocator(l, max(done, allocatorStart(l, h.At, word)), h.At, next)
+		default:
+			end = f.rawCUDA(l, h.At, word)
+		}
+		done = max(done, end)
+	}
+}
+
+func opensMessage(word string) bool {
+	switch word {
+	case "total capacity", "reserved in total by", "is reserved by PyTorch", "OutOfMemoryError:":
+		return false
+	}
+	return true
+}
+
+// continues tells the "Tried to allocate" of a message from that of the next.
+func continues(l *Log, from, at int) bool {
+	between := l.Squeezed()[from:at]
+	return at-from < 260 && !strings.Contains(between[min(3, len(between)):], "triedtoallocate") &&
+		strings.HasPrefix(l.Squeezed()[at:], "triedtoallocate")
+}
+
+// allocatorStart backs up over what a cut or shortened message has before the
+// clause that was found.
+func allocatorStart(l *Log, at int, word string) int {
+	switch word {
+	case "total capacity", "reserved in total by", "is reserved by PyTorch":
+		from, _ := l.LineSpan(at)
+		return min(max(from, at-400), at)
+	case "size larger than 4GB":
+		return max(at-60, 0)
+	}
+	return at
+}
+
+// cachingAllocator reads the allocator's message clause by clause: each clause
+// stands on its own literal, so that a message cut at its head, at its tail or
+// in the middle still gives what is left of it. Versions 1.0 to 2.10, CUDA,
+// ROCm, XPU (IPEX and native) and NPU.
+func (f *Facts) cachingAllocator(l *Log, start, at, next int) int {
+	s := l.Squeezed()
+	limit := min(next, at+2600)
+	r := reader{l: l, s: s[:limit], from: start, end: at}
+	var g Figures
+	g.Requested = r.after("triedtoallocate")
+	g.Total = first(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
+	g.Free = first(r.after("ofwhich"), r.before("free;"), r.before("free)"))
+	g.Allocated = first(r.before("alreadyallocated"), r.after("oftheallocatedmemory"))
+	g.Reserved = r.before("reservedintotalby")
+	g.ReservedUnallocated = first(r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
+	g.Limit = r.before("allowed;")
+	g.Device = r.device()
+	f.processClause(l, &r, &g)
+	if g.Empty() && r.end == at && !strings.Contains(s[at:min(at+24, len(s))], "outofmemory") {
+		return at + 1
+	}
+	kind := TorchAlloc
+	if strings.Contains(s[start:min(start+120, len(s))], "sizelargerthan4gb") {
+		kind = XPUBlock
+	}
+	end := r.end
+	if end == at {
+		end = min(at+len("cudaoutofmemory"), len(s))
+	}
+	f.fail(l, start, closing(s, end), Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s, start, min(limit, end+420)), Figures: g})
+	return end
+}
+
+// closing takes in the bracket or full stop that ends a clause.
+func closing(s string, end int) int {
+	if end < len(s) && (s[end] == ')' || s[end] == '.') {
+		return end + 1
+	}
+	return end
+}
+
+// allocatorBackend reads who speaks: hipify rewrites "CUDA" to "HIP" in the
+// message and, by version, in the variable of the hint.
+func allocatorBackend(s string, from, to int) string {
+	m := s[max(from-4, 0):to]
+	switch {
+	case strings.Contains(m, "hipoutofmemory"), strings.Contains(m, "pytorch_hip_alloc_conf"), strings.Contains(m, "hipgraphs"):
+		return "rocm"
+	case strings.Contains(m, "xpuoutofmemory"), strings.Contains(m, "sizelargerthan4gb"):
+		return "xpu"
+	case strings.Contains(m, "npuoutofmemory"), strings.Contains(m, "(npu"):
+		return "npu"
+	}
+	return "cuda"
+}
+
+// processClause reads reportProcessMemoryInfo's list, in NVML's order: this
+// process stands anywhere among the others.
+func (f *Facts) processClause(l *Log, r *reader, g *Figures) {
+	g.ProcessUsed = r.after("thisprocesshas")
+	s := r.s
+	for at := r.from; ; {
+		i := strings.Index(s[at:], "process")
+		if i < 0 {
+			return
+		}
+		at += i + len("process")
+		end := at
+		for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+			end++
+		}
+		if end == at || !strings.HasPrefix(s[end:], "has") {
+			continue
+		}
+		pid, err := strconv.Atoi(s[at:end])
+		from, to := sizeAt(s, end+3)
+		if err != nil || to == from || !strings.HasPrefix(s[to:], "memoryinuse") {
+			continue
+		}
+		if size := l.size(from, to); size != nil {
+			g.OtherProcesses = append(g.OtherProcesses, Process{PID: pid, Bytes: size.Bytes, Text: size.Text, Line: size.Line, Device: -1})
+		}
+		r.end = max(r.end, to+len("memoryinuse"))
+		at = to
+	}
+}
+
+// asyncAllocator reads the seven lines of the cudaMallocAsync backend, however
+// they were joined. From PyTorch 2.4 on the message is cut after "Allocation
+// on device" and has no figures.
+func (f *Facts) asyncAllocator(l *Log, at, next int) int {
+	s := l.Squeezed()
+	start := at
+	if i := strings.LastIndex(s[max(at-40, 0):at+1], "allocationondevice"); i >= 0 {
+		start = max(at-40, 0) + i
+	}
+	r := reader{l: l, s: s[:min(next, at+500)], from: start, end: at}
+	g := Figures{
+		Allocated: r.after("currentlyallocated:"),
+		Requested: r.after("requested:"),
+		Total:     r.after("devicelimit:"),
+		Free:      first(r.after("free(accordingtocuda):"), r.after("free(accordingtotops):")),
+		Limit:     r.after("memoryfraction):"),
+		Device:    r.countAfter("allocationondevice"),
+	}
+	end := r.end
+	if end == at {
+		end = at + len("wouldexceedallowedmemory")
+	}
+	f.fail(l, start, min(end, len(s)), Failure{Kind: TorchAsync, Framework: "pytorch", Backend: "cuda", Figures: g})
+	return end
+}
+
+// mps reads MPSAllocator.mm's message, 1.13 and later; "GB" there is GiB.
+func (f *Facts) mps(l *Log, at, next int) int {
+	r := reader{l: l, s: l.Squeezed()[:min(next, at+700)], from: at, end: at + len("mpsbackendoutofmemory")}
+	g := Figures{
+		Allocated:        r.after("mpsallocated:"),
+		OtherAllocations: r.after("otherallocations:"),
+		Limit:            r.after("maxallowed:"),
+		Requested:        r.after("triedtoallocate"),
+	}
+	f.fail(l, at, closing(l.Squeezed(), r.end), Failure{Kind: MPSAlloc, Framework: "pytorch", Backend: "mps", Figures: g})
+	return r.end
+}
+
+// mpsBuffer reads "Invalid buffer size: 635.13 GB": one buffer above Metal's
+// maxBufferLength, without a word about memory.
+func (f *Facts) mpsBuffer(l *Log, at int) int {
+	r := reader{l: l, s: l.Squeezed(), from: at, end: at}
+	g := Figures{Requested: r.after("invalidbuffersize:")}
+	if g.Requested == nil {
+		return at + 1
+	}
+	f.fail(l, at, r.end, Failure{Kind: MPSBuffer, Framework: "pytorch", Backend: "mps", Figures: g})
+	return r.end
+}
+
+// rawCUDA reads what has no figures.
+func (f *Facts) rawCUDA(l *Log, at int, word string) int {
+	s := l.Squeezed()
+	end := min(at+len(strings.ReplaceAll(word, " ", "")), len(s))
+	x := Failure{Framework: "pytorch", Backend: "cuda"}
+	switch word {
+	case "CUDA error: out of memory", "HIP error: out of memory":
+		if strings.Contains(s[at:min(at+80, len(s))], "currentdevice:") || strings.Contains(s[max(at-80, 0):at], "ggml") {
+			return end // ggml prints the same words: see llamacpp.go
+		}
+		x.Kind = CUDAError
+		if strings.HasPrefix(word, "HIP") {
+			x.Backend = "rocm"
+		}
+	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory",
+		"triple_chevron_launcher::launch(): out of memory":
+		x.Kind = CUDAError
+	case "cudaErrorMemoryAllocation":
+		if len(f.Failures) > 0 || strings.Contains(s[max(at-40, 0):at], "searchfor") {
+			return end // the documentation hint of 2.9 and later
+		}
+		x.Kind = CUDAError
+	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
+		"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation":
+		x.Kind, x.Weak = CUDAHandle, word == "CUBLAS_STATUS_NOT_INITIALIZED" || strings.HasPrefix(word, "unable")
+	case "NVML_SUCCESS == r":
+		if !strings.Contains(s[at:min(at+120, len(s))], "cudacachingallocator") {
+			return end
+		}
+		x.Kind = NVMLAssert
+	case "UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF":
+		x.Kind, x.Backend = XPURuntime, "xpu"
+	case "Cuda failure 2", "Cuda failure 'out of memory'", "Failed to CUDA calloc":
+		x.Kind = NCCLAlloc
+	case "Error out of memory at line":
+		x.Kind, x.Framework = BitsAndBytes, "other"
+	default: // a bare OutOfMemoryError
+		return end
+	}
+	f.fail(l, at, end, x)
+	return end
+}
+
+// reader finds the clauses of one message in squeezed text by their literals.
+type reader struct {
+	l    *Log
+	s    string
+	from int
+	end  int // where the last clause found ends
+}
+
+// after returns the size that follows a literal.
+func (r *reader) after(literal string) *Size {
+	i := strings.Index(r.s[r.from:], literal)
+	if i < 0 {
+		return nil
+	}
+	from, to := sizeAt(r.s, r.from+i+len(literal))
+	if from == to {
+		return nil
+	}
+	return r.took(r.l.size(from, to), to)
+}
+
+// countAfter returns the integer that follows a literal.
+func (r *reader) countAfter(literal string) *Count {
+	i := strings.Index(r.s[r.from:], literal)
+	if i < 0 {
+		return nil
+	}
+	from := r.from + i + len(literal)
+	to := from
+	for to < len(r.s) && r.s[to] >= '0' && r.s[to] <= '9' && to-from < 9 {
+		to++
+	}
+	if from == to {
+		return nil
+	}
+	r.end = max(r.end, to)
+	return r.l.count(from, to)
+}
+
+// before returns the size that ends right before a literal.
+func (r *reader) before(literal string) *Size {
+	for at := r.from; ; {
+		i := strings.Index(r.s[at:], literal)
+		if i < 0 {
+			return nil
+		}
+		at += i
+		if from := sizeBefore(r.s, r.from, at); from < at {
+			return r.took(r.l.size(from, at), at+len(literal))
+		}
+		at += len(literal)
+	}
+}
+
+func (r *reader) took(s *Size, end int) *Size {
+	r.end = max(r.end, end)
+	return s
+}
+
+// device reads "(GPU 0;", ". GPU 0 has", "(NPU 0;": the index inside
+// CUDA_VISIBLE_DEVICES.
+func (r *reader) device() *Count {
+	for _, literal := range [...]string{"gpu", "npu"} {
+		for at := r.from; ; {
+			i := strings.Index(r.s[at:], literal)
+			if i < 0 {
+				break
+			}
+			at += i + len(literal)
+			from := at
+			for from < len(r.s) && r.s[from] == ':' {
+				from++
+			}
+			to := from
+			for to < len(r.s) && r.s[to] >= '0' && r.s[to] <= '9' && to-from < 5 {
+				to++
+			}
+			if to > from && to < len(r.s) && (r.s[to] == ';' || strings.HasPrefix(r.s[to:], "has")) {
+				r.end = max(r.end, to)
+				return r.l.count(from, to)
+			}
+		}
+	}
+	return nil
+}
+
+// sizeAt returns the span of a size with its unit at an offset; from == to if
+// there is none.
+func sizeAt(s string, at int) (from, to int) {
+	to = at
+	for to < len(s) && to-at < 32 && (s[to] >= '0' && s[to] <= '9' || s[to] == '.' || s[to] == ',') {
+		to++
+	}
+	if to == at {
+		return at, at
+	}
+	for _, unit := range sizeUnits {
+		if strings.HasPrefix(s[to:], unit) {
+			return at, to + len(unit)
+		}
+	}
+	return at, at
+}
+
+// sizeBefore returns where a size that ends at an offset begins; the offset
+// itself if none does.
+func sizeBefore(s string, floor, at int) int {
+	for _, unit := range sizeUnits {
+		if !strings.HasSuffix(s[floor:at], unit) {
+			continue
+		}
+		from := at - len(unit)
+		end := from
+		for from > floor && end-from < 32 && (s[from-1] >= '0' && s[from-1] <= '9' || s[from-1] == '.' || s[from-1] == ',') {
+			from--
+		}
+		for from < end && (s[from] == '.' || s[from] == ',') {
+			from++
+		}
+		if from < end {
+			return from
+		}
+	}
+	return at
+}
+
+var sizeUnits = [...]string{"gib", "mib", "kib", "bytes", "gb", "mb", "kb", "tib", "tb"}
+
+func first(sizes ...*Size) *Size {
+	for _, s := range sizes {
+		if s != nil {
+			return s
+		}
+	}
+	return nil
+}

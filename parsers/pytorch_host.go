@@ -1,0 +1,69 @@
+package parsers
+
+import "strings"
+
+// What PyTorch and Python say when system memory runs out.
+const (
+	// CPUAlloc is c10/core/impl/alloc_cpu.cpp: one tensor in system RAM.
+	CPUAlloc Kind = "cpu_alloc"
+	// CommitLimit is Windows error 1455: RAM plus page file is promised away.
+	CommitLimit Kind = "commit_limit"
+	// SharedMemory is a full /dev/shm under a DataLoader.
+	SharedMemory Kind = "shared_memory"
+	// WorkerKilled is a DataLoader worker that got SIGKILL.
+	WorkerKilled Kind = "worker_killed"
+	// RankKilled is torchrun's "exitcode: -9".
+	RankKilled Kind = "rank_killed"
+	// MmapFailed is "unable to mmap N bytes from file".
+	MmapFailed Kind = "mmap_failed"
+)
+
+var hostPyTorch = Parser{Name: "pytorch-host", Keywords: hostPyTorchWords, Parse: parsePyTorchHost}
+
+var hostPyTorchWords = []string{
+	"DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(",
+	"WinError 1455", "os error 1455",
+	"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "is killed by signal: Killed",
+	"failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "unable to mmap",
+	"unable to write to file </torch_", "exits with return code = -9",
+}
+
+func parsePyTorchHost(l *Log, hits []Hit, f *Facts) {
+	s := l.Squeezed()
+	done := 0
+	for _, h := range hits {
+		if h.At < done {
+			continue
+		}
+		word := hostPyTorchWords[h.Word]
+		end := min(h.At+len(strings.ReplaceAll(word, " ", "")), len(s))
+		x := Failure{Framework: "pytorch", Backend: "cpu"}
+		switch word {
+		case "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "posix_memalign(", "$ Torch: not enough memory":
+			r := reader{l: l, s: s[:min(h.At+420, len(s))], from: h.At, end: end}
+			x.Kind = CPUAlloc
+			x.Figures.Requested = first(r.after("triedtoallocate"))
+			done = max(done, min(h.At+240, len(s)))
+			end = r.end
+		case "WinError 1455", "os error 1455":
+			x.Kind = CommitLimit
+			done = end + 120
+		case "Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_":
+			x.Kind = SharedMemory
+		case "is killed by signal: Killed":
+			x.Kind = WorkerKilled
+		case "failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "exits with return code = -9":
+			x.Kind, x.Weak = RankKilled, true
+		case "unable to mmap":
+			if !strings.Contains(s[h.At:min(h.At+500, len(s))], "cannotallocatememory") {
+				continue
+			}
+			r := reader{l: l, s: s[:min(h.At+120, len(s))], from: h.At, end: end}
+			x.Kind = MmapFailed
+			x.Figures.Requested = r.after("unabletommap")
+			end = r.end
+		}
+		done = max(done, end)
+		f.fail(l, h.At, end, x)
+	}
+}

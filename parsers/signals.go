@@ -1,0 +1,49 @@
+package parsers
+
+import "strings"
+
+// signal is text that shows what a program was doing. Paths and function names
+// of tracebacks are better evidence than source lines, which pastes shorten.
+type signalWord struct {
+	word string
+	id   string
+}
+
+// Signals that rules and phases rest on, by what they mean.
+var signalWords = []signalWord{
+	{"torch/autograd/__init__.py", "backward"}, {`torch\autograd\__init__.py`, "backward"}, {"torch/autograd/variable.py", "backward"},
+	{"loss.backward(", "backward"}, {"autograd.backward(", "backward"}, {"run_backward(", "backward"}, {"accelerator.backward(", "backward"}, {"torch/utils/checkpoint.py", "checkpointing"},
+	{"optimizer.step()", "optimizer_step"}, {"torch/optim/", "optimizer_step"}, {`torch\optim\`, "optimizer_step"}, {"in optimizer_step", "optimizer_step"}, {"exp_avg_sq", "optimizer_step"}, {"low_level_optim.py", "optimizer_step"}, {"param_shard.grad", "optimizer_step"},
+	{"trainer.train()", "training"}, {"train_epoch", "training"}, {"training_step", "training"}, {"_inner_training_loop", "training"}, {"in train(", "training"}, {", in train\n", "training"}, {"train.py\"", "training"}, {"trainer.py\"", "training"}, {"train_sft.py", "training"}, {"finetune", "training"},
+	{"num_train_epochs", "training"}, {"Trainable parameters", "training"}, {"total batch size =", "training"},
+	{"modeling_utils.py", "hf_modeling"}, {"from_pretrained", "loading"}, {"Loading checkpoint shards", "loading"}, {"load_state_dict", "loading"}, {"_load_pretrained_model", "loading"}, {"load_checkpoint_in_model", "loading"}, {"in load_model", "loading"}, {"in load_quant", "loading"}, {"huggingface_loader", "loading"}, {"caching_allocator_warmup", "warmup_alloc"},
+	{"generation/utils.py", "generating"}, {`generation\utils.py`, "generating"}, {"model.generate(", "generating"}, {"in generate\n", "generating"}, {"torch_pad_and_concatenate", "eval_accumulate"}, {"evaluation_loop", "eval_accumulate"}, {"nested_concat", "eval_accumulate"},
+	{"in inference", "inferring"}, {"inference.py", "inferring"}, {"predict.py", "inferring"}, {"demo.py", "inferring"}, {"vae.decode", "inferring"}, {"got prompt", "inferring"}, {"Prompt executed in", "inferring"}, {"sample.py", "inferring"},
+	{"_convert_to_fp32", "logits_fp32"}, {"logits.float()", "logits_fp32"}, {"log_softmax", "logits_fp32"}, {"cross_entropy", "logits_fp32"}, {"selective_log_softmax", "logits_fp32"},
+	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
+	{"train_network.py", "training"}, {"dataloader.py", "dataloader"},
+	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"epoch", "epochs"},
+}
+
+var signals = Parser{
+	Name:    "signals",
+	Context: words(signalWords),
+	Parse: func(l *Log, hits []Hit, f *Facts) {
+		seen := map[string]int{}
+		for _, h := range hits {
+			id := signalWords[h.Word].id
+			if seen[id]++; seen[id] > 20 {
+				continue // evidence enough
+			}
+			f.Signals = append(f.Signals, Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+		}
+	},
+}
+
+func words(list []signalWord) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = strings.TrimRight(w.word, "\n")
+	}
+	return out
+}

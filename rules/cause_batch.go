@@ -1,0 +1,15 @@
+package rules
+
+var batchTooLarge = Rule{
+	ID:      BatchTooLarge,
+	Title:   "Too much is computed at once",
+	Doc:     `The model fits, but the values it computes on the way (activations) do not: too many samples, images, tokens or sequences at a time, or images too large. In training all of them are kept until the backward pass.`,
+	Settles: "Run it once with batch size 1 and the smallest input. If that works, batch or input size is the cause.",
+	Remedies: []Remedy{
+		{Fix: "lower_batch_size", Fit: 1},
+		{Fix: "lower_resolution", Fit: 0.6},
+		{Fix: "gradient_checkpointing", Fit: 0.55},
+		{Fix: "mixed_precision", Fit: 0.5},
+		{Fix: "lower_context", Fit: 0.45},
+	},
+}

@@ -1,0 +1,14 @@
+package rules
+
+var leakedProcess = Rule{
+	ID:      LeakedProcess,
+	Title:   "Another program holds most of this card",
+	Doc:     `Memory of the card is neither free nor this program's own: another process has it. Often it is an earlier run that never exited, a notebook kernel, a second server, or somebody else's job.`,
+	Settles: "Run nvidia-smi and look for processes that should not be there.",
+	Remedies: []Remedy{
+		{Fix: "kill_stale_process", Fit: 1},
+		{Fix: "select_gpu", Fit: 0.8},
+		{Fix: "restart_session", Fit: 0.6},
+		{Fix: "close_other_apps", Fit: 0.5},
+	},
+}

@@ -1,0 +1,15 @@
+package rules
+
+var oversizedAllocation = Rule{
+	ID:      OversizedAllocation,
+	Title:   "One single piece is asked for that is larger than the card can give",
+	Doc:     `One tensor alone is as large as the card or larger. That is a shape that grew with the square of something (an attention matrix without flash attention, a huge image), or a bug in a shape. No setting of the allocator helps.`,
+	Settles: "Print the shapes just before the failing line.",
+	Remedies: []Remedy{
+		{Fix: "lower_resolution", Fit: 0.9},
+		{Fix: "lower_batch_size", Fit: 0.85},
+		{Fix: "efficient_attention", Fit: 0.8},
+		{Fix: "enable_flash_attention", Fit: 0.7},
+		{Fix: "lower_context", Fit: 0.6},
+	},
+}

@@ -1,0 +1,15 @@
+package rules
+
+var retainedMemory = Rule{
+	ID:      RetainedMemory,
+	Title:   "This program still holds memory of earlier work",
+	Doc:     `The same process keeps what it no longer needs: an earlier model, outputs with their graphs, growing lists. It grows from step to step or from run to run until the card is full.`,
+	Settles: "Print torch.cuda.memory_allocated() after every step: if it climbs, something is kept.",
+	Remedies: []Remedy{
+		{Fix: "inference_mode", Fit: 0.9},
+		{Fix: "restart_session", Fit: 0.85},
+		{Fix: "lower_batch_size", Fit: 0.8},
+		{Fix: "detach_accumulated", Fit: 0.7},
+		{Fix: "empty_cache", Fit: 0.55},
+	},
+}

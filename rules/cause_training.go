@@ -1,0 +1,15 @@
+package rules
+
+var trainingStateTooLarge = Rule{
+	ID:      TrainingStateTooLarge,
+	Title:   "Optimizer and gradients do not fit beside the model",
+	Doc:     `Training keeps more than the weights: gradients and, with Adam, two more values for every parameter. In mixed precision that is 16 to 20 bytes for each parameter, eight times the 16-bit weights. It fails when the optimizer takes its first step.`,
+	Settles: "Print torch.cuda.memory_allocated() before and after the first optimizer.step().",
+	Remedies: []Remedy{
+		{Fix: "optimizer_8bit", Fit: 1},
+		{Fix: "shard_training", Fit: 0.9},
+		{Fix: "offload_optimizer", Fit: 0.9},
+		{Fix: "use_lora", Fit: 0.85},
+		{Fix: "gradient_checkpointing", Fit: 0.4},
+	},
+}

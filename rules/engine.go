@@ -1,0 +1,81 @@
+package rules
+
+// Engine is what is peculiar to one program: which of its messages point to
+// which cause, what cures it there, and how a fix is spelled. General
+// knowledge stands in the rules and fixes; an engine's entry goes before it.
+type Engine struct {
+	// Programs are the names in a case's stack that the entries hold for.
+	Programs []string
+	// Clues by cause. They are tried on every case, so each looks at the kind
+	// of the failure first.
+	Clues map[string][]Clue
+	// Remedies by cause, instead of the rule's own.
+	Remedies map[string][]Remedy
+	// Steps, Effects, Checks and Useless by fix, instead of the fix's own.
+	Steps   map[string]func(c *Case) []Step
+	Effects map[string]func(c *Case) *Effect
+	Checks  map[string]string
+	Useless map[string]func(c *Case) string
+}
+
+// engines returns every engine. One whose program stands earlier in a case's
+// stack goes first.
+func engines() []*Engine {
+	return []*Engine{&pytorchEngine}
+}
+
+// enginesOf returns the engines for the programs of a case, the most specific
+// program first.
+func enginesOf(c *Case) []*Engine {
+	var out []*Engine
+	for _, program := range c.Stack {
+		for _, e := range engines() {
+			for _, p := range e.Programs {
+				if p == program {
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// clues returns the clues for a cause, general ones first.
+func clues(r Rule) []Clue {
+	out := r.Clues
+	for _, e := range engines() {
+		out = append(out[:len(out):len(out)], e.Clues[r.ID]...)
+	}
+	return out
+}
+
+// remediesOf returns the remedies for a cause: the first engine's that has
+// any, else the rule's.
+func remediesOf(engines []*Engine, r Rule) []Remedy {
+	for _, e := range engines {
+		if own := e.Remedies[r.ID]; own != nil {
+			return own
+		}
+	}
+	return r.Remedies
+}
+
+// adapted returns a fix with the entries of the engines put in.
+func adapted(engines []*Engine, fix Fix) Fix {
+	for i := len(engines) - 1; i >= 0; i-- {
+		e := engines[i]
+		if steps := e.Steps[fix.ID]; steps != nil {
+			fix.Steps = steps
+		}
+		if effect := e.Effects[fix.ID]; effect != nil {
+			fix.Effect = effect
+		}
+		if check := e.Checks[fix.ID]; check != "" {
+			fix.Check = check
+		}
+		if useless := e.Useless[fix.ID]; useless != nil {
+			fix.Useless = useless
+		}
+	}
+	return fix
+}

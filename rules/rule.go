@@ -1,0 +1,150 @@
+package rules
+
+import (
+	"sort"
+
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// Rule is one cause: everything oomdoc knows about it.
+type Rule struct {
+	ID    string
+	Title string // a headline for the report: "The model is too big for this card"
+	// Doc explains the cause to a beginner, in Markdown paragraphs.
+	Doc string
+	// Settles is what to run or paste to be sure, when the log alone is not.
+	Settles string
+	// Clues point to the cause. The strongest one that applies counts.
+	Clues []Clue
+	// Remedies cure it, the best first.
+	Remedies []Remedy
+}
+
+// Clue looks for one piece of evidence. Its finding's weight is a probability:
+// of logs in which the clue applies, that share has this cause.
+type Clue func(c *Case) Finding
+
+// Finding is what a clue saw; a zero weight is nothing.
+type Finding struct {
+	Weight float64
+	Why    string // one sentence with the figures
+	Lines  []int  // evidence
+}
+
+// Remedy is a fix for a cause: Fit is how well it cures it, between 0 and 1.
+type Remedy struct {
+	Fix string
+	Fit float64
+	If  func(c *Case) bool // nil: always
+}
+
+// Cause is a cause with its probability for one incident.
+type Cause struct {
+	ID         string     `json:"id"`
+	Title      string     `json:"title"`
+	Confidence float64    `json:"confidence"`
+	Why        string     `json:"why"`
+	Evidence   []Evidence `json:"evidence,omitempty"`
+	Settles    string     `json:"settles,omitempty"`
+}
+
+// Evidence is a line that shows a cause.
+type Evidence struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// All returns every rule. The order breaks ties between equal weights.
+func All() []Rule {
+	return []Rule{
+		modelTooLarge, contextTooLong, batchTooLarge, trainingStateTooLarge, fragmentation, leakedProcess, retainedMemory,
+		budgetMisconfigured, oversizedAllocation, hostMemory, deviceImbalance, softwareBug, unknown,
+	}
+}
+
+// Judge weighs every cause for a case, the likeliest first. Confidences add up
+// to 1 at most; causes under 3 % are left out.
+func Judge(c *Case) []Cause {
+	derive(c)
+	var causes []Cause
+	sum := 0.0
+	for _, r := range All() {
+		best := Finding{}
+		for _, clue := range clues(r) {
+			if f := clue(c); f.Weight > best.Weight {
+				best = f
+			}
+		}
+		if best.Weight < 0.03 {
+			continue
+		}
+		sum += best.Weight
+		causes = append(causes, Cause{ID: r.ID, Title: r.Title, Confidence: best.Weight, Why: best.Why, Evidence: evidence(c, best.Lines), Settles: r.Settles})
+	}
+	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Confidence > causes[j].Confidence })
+	for i := range causes {
+		causes[i].Confidence = round2(causes[i].Confidence / max(1, sum))
+	}
+	if len(causes) == 0 {
+		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: unknown.Settles}}
+	}
+	return causes
+}
+
+func round2(v float64) float64 { return float64(int(v*100+0.5)) / 100 }
+
+// evidence quotes the lines; the failure's own line comes as its message.
+func evidence(c *Case, lines []int) []Evidence {
+	var out []Evidence
+	seen := map[int]bool{}
+	for _, n := range lines {
+		if n <= 0 || seen[n] {
+			continue
+		}
+		seen[n] = true
+		if text := c.lineText(n); text != "" {
+			out = append(out, Evidence{Line: n, Text: text})
+		}
+	}
+	return out
+}
+
+func (c *Case) lineText(n int) string {
+	for _, x := range c.Chain {
+		if n >= x.Line && n <= x.EndLine {
+			return x.Message
+		}
+	}
+	for _, s := range c.Facts.Signals {
+		if s.Line == n {
+			return s.Text
+		}
+	}
+	for _, s := range c.Facts.Settings {
+		if s.Line == n {
+			return s.Name + "=" + s.Value
+		}
+	}
+	for _, x := range c.Facts.Facts {
+		if x.Line == n {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func seen(weight float64, why string, lines ...int) Finding {
+	return Finding{Weight: weight, Why: why, Lines: lines}
+}
+
+func nothing() Finding { return Finding{} }
+
+// said is a clue for wordings that speak for themselves.
+func said(weight float64, why string, kinds ...parsers.Kind) Clue {
+	return func(c *Case) Finding {
+		if !c.Root(kinds...) {
+			return nothing()
+		}
+		return seen(weight, why, c.Failure.Line)
+	}
+}
