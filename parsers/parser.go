@@ -24,6 +24,11 @@ type Parser struct {
 	// Context keywords lead to informative lines (arguments, buffers, devices).
 	// They may occur in healthy logs, but not line after line.
 	Context []string
+	// Explains says, for the kinds that this parser makes, how much of a crash
+	// they explain when several statements tell of it: the highest is the root.
+	// Allocators are 2 (the default), an engine's own check that names the
+	// setting 4, the kernel 6.
+	Explains map[Kind]int
 	// Parse adds what it finds. Hits are in the order of the text.
 	Parse func(l *Log, hits []Hit, f *Facts)
 }
@@ -39,6 +44,8 @@ type Hit struct {
 func All() []Parser {
 	return []Parser{
 		pytorch, hostPyTorch, signals,
+		vllm, serving, llamacpp, ollama, textgen, transformers, diffusion,
+		kernel, containers, frameworks, smi, lookalikes,
 	}
 }
 

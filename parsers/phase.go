@@ -20,11 +20,12 @@ func PhaseOf(f *Facts) string {
 }
 
 // Specificity orders kinds by how much they explain: of several statements
-// about one crash the highest is the root. Kinds not listed are allocators.
+// about one crash the highest is the root.
 func Specificity(k Kind) int {
-	switch k {
-	case WorkerKilled, SharedMemory:
-		return 4
+	for _, p := range All() {
+		if n, ok := p.Explains[k]; ok {
+			return n
+		}
 	}
 	return 2
 }

@@ -18,7 +18,7 @@ const (
 	MmapFailed Kind = "mmap_failed"
 )
 
-var hostPyTorch = Parser{Name: "pytorch-host", Keywords: hostPyTorchWords, Parse: parsePyTorchHost}
+var hostPyTorch = Parser{Name: "pytorch-host", Keywords: hostPyTorchWords, Explains: map[Kind]int{WorkerKilled: 4, SharedMemory: 4}, Parse: parsePyTorchHost}
 
 var hostPyTorchWords = []string{
 	"DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(",

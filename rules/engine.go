@@ -21,7 +21,10 @@ type Engine struct {
 // engines returns every engine. One whose program stands earlier in a case's
 // stack goes first.
 func engines() []*Engine {
-	return []*Engine{&pytorchEngine}
+	return []*Engine{
+		&vllmEngine, &servingEngine, &llamacppEngine, &ollamaEngine, &textgenEngine, &transformersEngine,
+		&diffusionEngine, &frameworksEngine, &hostEngine, &pytorchEngine,
+	}
 }
 
 // enginesOf returns the engines for the programs of a case, the most specific

@@ -1,0 +1,4 @@
+package parsers
+
+// ollama reads Ollama.
+var ollama = Parser{Name: "ollama"}

@@ -1,0 +1,4 @@
+package parsers
+
+// transformers reads transformers, accelerate, bitsandbytes, DeepSpeed, unsloth and trainers.
+var transformers = Parser{Name: "transformers"}

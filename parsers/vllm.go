@@ -1,0 +1,4 @@
+package parsers
+
+// vllm reads vLLM.
+var vllm = Parser{Name: "vllm"}
