@@ -1,0 +1,217 @@
+package fit
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// CardInfo is what is known of an accelerator.
+type CardInfo struct {
+	Name    string
+	Aliases []string
+	Vendor  string
+	// Kind is consumer, workstation, datacenter or soc.
+	Kind string
+	// TotalBytes is what a program sees: cudaMemGetInfo's total, which is
+	// nominal less what the driver keeps, and 250 to 800 MiB under the total
+	// of nvidia-smi. 0 where it depends on the RAM (Apple and other APUs).
+	TotalBytes int64
+	// Basis of TotalBytes: "seen in logs", "seen in logs of like cards", or
+	// "nominal".
+	Basis        string
+	NominalBytes int64
+	// SMIBytes is the total of nvidia-smi, 0 if not known.
+	SMIBytes int64
+	// SeenMiB are totals in real logs: the driver's share grows with its
+	// version (an RTX 3090 lost 150 MiB from 2021 to 2026).
+	SeenMiB, SeenWindowsMiB []int64
+	// Compute is the compute capability (8.9), or the gfx target of AMD.
+	Compute        string
+	BF16, FP8, FP4 bool
+}
+
+// Capability returns the CUDA compute capability, 0 for other vendors.
+func (c *CardInfo) Capability() float64 {
+	f, err := strconv.ParseFloat(c.Compute, 64)
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
+type cardIndex struct {
+	cards []*CardInfo
+	byKey map[string]*CardInfo
+}
+
+var loadCards = sync.OnceValue(func() *cardIndex {
+	b, err := data.ReadFile("data/cards.tsv")
+	if err != nil {
+		panic("fit: " + err.Error())
+	}
+	x := &cardIndex{byKey: map[string]*CardInfo{}}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(f) == 10 && line[0] != '#' {
+			x.cards = append(x.cards, parseCard(f))
+		}
+	}
+	for _, c := range x.cards {
+		x.total(c)
+	}
+	for _, c := range x.cards {
+		for _, k := range cardKeys(c) {
+			if x.byKey[k] == nil {
+				x.byKey[k] = c
+			}
+		}
+	}
+	return x
+})
+
+func parseCard(f []string) *CardInfo {
+	c := &CardInfo{
+		Name: f[0], Vendor: f[2], Kind: f[3], Compute: f[5],
+		BF16: strings.Contains(f[6], "b"), FP8: strings.Contains(f[6], "8"), FP4: strings.Contains(f[6], "4"),
+		SeenMiB: parseMiB(f[7]), SeenWindowsMiB: parseMiB(f[8]),
+	}
+	if f[1] != "" {
+		c.Aliases = strings.Split(f[1], ",")
+	}
+	if n, err := strconv.ParseInt(f[4], 10, 64); err == nil {
+		c.NominalBytes = n * GiB
+	}
+	if smi := parseMiB(f[9]); len(smi) > 0 {
+		c.SMIBytes = smi[0] * MiB
+	}
+	return c
+}
+
+func parseMiB(list string) []int64 {
+	var out []int64
+	for s := range strings.SplitSeq(list, ",") {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// total sets TotalBytes: the smallest seen on Linux, of this card or of those
+// of the same size and generation, else nominal less the driver's usual share.
+func (x *cardIndex) total(c *CardInfo) {
+	if len(c.SeenMiB) > 0 {
+		c.TotalBytes, c.Basis = slices.Min(c.SeenMiB)*MiB, "seen in logs"
+		return
+	}
+	if c.NominalBytes == 0 {
+		return
+	}
+	for _, o := range x.cards {
+		if o.NominalBytes == c.NominalBytes && o.Compute == c.Compute && o.Kind == c.Kind && len(o.SeenMiB) > 0 {
+			if n := slices.Min(o.SeenMiB) * MiB; c.TotalBytes == 0 || n < c.TotalBytes {
+				c.TotalBytes, c.Basis = n, "seen in logs of like cards"
+			}
+		}
+	}
+	if c.TotalBytes == 0 {
+		c.TotalBytes, c.Basis = nominalTotal(c), "nominal"
+	}
+}
+
+// nominalTotal: AMD's driver keeps 16 MiB; NVIDIA's 2 % of a consumer card,
+// and ECC on GDDR6 another 6 %.
+func nominalTotal(c *CardInfo) int64 {
+	n := c.NominalBytes
+	switch {
+	case c.Vendor == "AMD":
+		return n - 16*MiB
+	case c.Vendor == "NVIDIA" && c.Kind == "datacenter" && slices.Contains([]string{"7.5", "8.6", "8.9"}, c.Compute):
+		return n * 92 / 100
+	}
+	return n * 98 / 100
+}
+
+// Card finds a card by the name a program prints or a person writes: "NVIDIA
+// GeForce RTX 4060", "rtx4060", "A100-80GB", "7900 XTX", "Apple M2 Max 64GB".
+func Card(name string) (*CardInfo, bool) {
+	x := loadCards()
+	key := cardKey(name)
+	if c := x.byKey[key]; c != nil {
+		return c, true
+	}
+	return x.withMemory(key)
+}
+
+// withMemory reads a size at the end of a name, "rtx3090 24gb", "m2max64gb".
+func (x *cardIndex) withMemory(key string) (*CardInfo, bool) {
+	cut, ok := strings.CutSuffix(key, "gb")
+	if !ok {
+		cut, ok = strings.CutSuffix(key, "g")
+	}
+	base := strings.TrimRight(cut, "0123456789")
+	for i := len(base); ok && i < len(cut); i++ {
+		gib, err := strconv.ParseInt(cut[i:], 10, 64)
+		c := x.byKey[cut[:i]]
+		if c == nil || err != nil || gib < 1 || gib > 1024 {
+			continue
+		}
+		if c.NominalBytes == gib*GiB {
+			return c, true
+		}
+		if c.NominalBytes == 0 {
+			d := *c
+			d.TotalBytes, d.Basis = sharedTotal(c, gib*GiB), "share of the RAM"
+			d.NominalBytes = gib * GiB
+			return &d, true
+		}
+	}
+	return nil, false
+}
+
+// sharedTotal is the part of the RAM that a GPU without memory of its own may
+// take. Apple's recommendedMaxWorkingSetSize: 2/3 of the RAM below 36 GiB, 3/4
+// from there; newer macOS gives 74 to 84 %. Elsewhere about half.
+func sharedTotal(c *CardInfo, ram int64) int64 {
+	switch {
+	case c.Vendor != "Apple":
+		return ram / 2
+	case ram < 36*GiB:
+		return ram * 2 / 3
+	}
+	return ram * 3 / 4
+}
+
+var cardNoise = strings.NewReplacer("(r)", "", "(tm)", "", "nvidia", "", "geforce", "", "amd", "", "radeon", "", "apple", "", "intel",
+	"", "graphics", "", "tesla", "", "generation", "", "quadro", "quadro", "laptop gpu", "laptop", " gpu", "", "instinct", "", "gib", "gb")
+
+// cardKey strips brands and punctuation.
+func cardKey(name string) string {
+	s := cardNoise.Replace(strings.ToLower(name))
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// cardKeys are the keys under which a card is found: its names, and its names
+// without the line (RTX, GTX, RX) in front of a number.
+func cardKeys(c *CardInfo) []string {
+	var keys []string
+	for _, n := range append([]string{c.Name}, c.Aliases...) {
+		k := cardKey(n)
+		keys = append(keys, k)
+		for _, line := range []string{"rtx", "gtx", "rx", "arc"} {
+			if rest, ok := strings.CutPrefix(k, line); ok && len(rest) >= 4 {
+				keys = append(keys, rest)
+			}
+		}
+	}
+	return keys
+}
+
+// Cards returns the catalogue of accelerators. Do not change them.
+func Cards() []*CardInfo { return slices.Clone(loadCards().cards) }
