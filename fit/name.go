@@ -1,0 +1,510 @@
+package fit
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Match is what a name says.
+type Match struct {
+	// Model is nil when the catalogue has none that the name means for sure.
+	Model *Model
+	// Format as the name has it, for Weights; empty when it does not say.
+	// "gguf", "exl2" and "exl3" say the kind but not the size.
+	Format string
+	// Parameters of the model, or read from the name when only that is known.
+	Parameters int64
+	// ActiveParameters of a mixture of experts, 0 when not known.
+	ActiveParameters int64
+	// Basis is "catalogue", "name" or "" when nothing is known.
+	Basis string
+}
+
+// Find reads the name of a model as it stands in a log, a path, a repository
+// id, a file name, an Ollama tag or a folder of text-generation-webui. A name
+// that could mean two models matches none: then only its size is read.
+func Find(name string) Match {
+	var m Match
+	for _, part := range nameParts(name) {
+		if m.Format == "" {
+			m.Format = nameFormat(part)
+		}
+		if m.Model == nil {
+			m.Model = loadNames().find(part)
+		}
+		if m.Parameters == 0 {
+			m.Parameters, m.ActiveParameters = nameSize(part)
+		}
+	}
+	switch {
+	case m.Model != nil:
+		m.Parameters, m.ActiveParameters, m.Basis = m.Model.Parameters, m.Model.ActiveParameters, "catalogue"
+	case m.Parameters > 0:
+		m.Basis = "name"
+	default:
+		m.ActiveParameters = 0
+	}
+	return m
+}
+
+// nameParts cuts a path into the parts that can name a model, best first: the
+// file or folder, then its parents. Hashes, shards and cache folders say
+// nothing.
+func nameParts(name string) []string {
+	name = strings.Trim(strings.TrimSpace(name), `"'`)
+	name = strings.TrimRight(strings.ReplaceAll(name, `\`, "/"), "/")
+	var parts []string
+	for _, p := range strings.Split(name, "/") {
+		p = strings.TrimPrefix(p, "models--")
+		if cut := strings.SplitN(p, "--", 2); len(cut) == 2 {
+			p = cut[1] // models--org--name of the Hugging Face cache
+		}
+		if p != "" && !saysNothing(p) {
+			parts = append(parts, p)
+		}
+	}
+	slices.Reverse(parts)
+	if len(parts) > 4 {
+		parts = parts[:4]
+	}
+	// Ollama's manifests: library/llama3/70b. Its tags: llama3:70b.
+	if n := len(parts); n > 1 && startsWithSize(parts[0]) {
+		parts[0] = parts[1] + ":" + parts[0]
+	}
+	return parts
+}
+
+func startsWithSize(p string) bool {
+	t := tokens(p)
+	return len(t) > 0 && sizeToken(t[0]) > 0
+}
+
+var nothing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:[0-9a-f]{16,64}|sha256[-:].*|snapshots|blobs|refs|main|resolve|models?|library|registry\.ollama\.ai|manifests|huggingface(?:\.co)?|hf\.co|hub|\.cache|https?:|home|root|mnt|data|workspace|opt|app|users?|` +
+		`(?:diffusion_|pytorch_|adapter_|ggml-)*model(?:-\d+-of-\d+)?(?:\.\w+)*|consolidated.*|config\.json|tokenizer.*|checkpoints?|weights|unet|vae|transformer|text_encoders?)$`)
+})
+
+func saysNothing(part string) bool { return nothing().MatchString(part) }
+
+// tokens splits a name at anything but letters, digits and points inside
+// numbers, lowers it, and splits words from numbers behind them: "llama3.1"
+// and "Llama-3.1" are the same two tokens. Sizes and versions stay whole.
+func tokens(s string) []string {
+	var out []string
+	for _, w := range words(strings.ToLower(s)) {
+		if i := numberBehind(w); i > 0 {
+			out = append(out, w[:i], w[i:])
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// words splits at separators. A point or underscore between two digits stays a
+// point: 1_5 and 3_3 are versions (phi-1_5, Llama-3_3).
+func words(s string) []string {
+	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	var out []string
+	start := 0
+	b := []byte(s)
+	flush := func(i int) {
+		if i > start {
+			out = append(out, string(b[start:i]))
+		}
+		start = i + 1
+	}
+	for i := range b {
+		switch c := b[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
+		case (c == '.' || c == '_') && digit(i-1) && digit(i+1) && i-start <= 3:
+			b[i] = '.'
+		default:
+			flush(i)
+		}
+	}
+	flush(len(b))
+	return out
+}
+
+// numberBehind returns where the number starts in "llama3.1" or "qwen2.5", 0
+// for words that are a size, a version ("v0.1"), or have letters after it.
+func numberBehind(w string) int {
+	i := strings.IndexAny(w, "0123456789")
+	if i < 2 || noise[w] || sizeToken(w) > 0 {
+		return 0
+	}
+	if strings.Trim(w[i:], "0123456789.") != "" && !strings.HasSuffix(w, "vl") && !strings.HasSuffix(w, "n") {
+		return 0
+	}
+	return i
+}
+
+// Sizes in names. What looks like one and is not: 4bit, 128g, 5bpw, h6, 8K,
+// v1.2, 2407, gpt4, 3.5 - all fail to match, for the letter must end the token.
+var sizePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(\d+)x)?(\d+(?:\.\d+)?)([bmt])(\d)?(?:x(\d+))?$`)
+})
+
+// sizeToken reads "7b", "0.5b", "350m", "1b7" (BLOOM), "8x7b" and "11bx2";
+// 0 for anything else. A mixture counts as 0.83 of its product, for the
+// experts share their attention (Mixtral 8x7B: 46.7).
+func sizeToken(w string) int64 {
+	if len(w) < 2 || !strings.ContainsAny(w, "bmt") {
+		return 0
+	}
+	g := sizePattern().FindStringSubmatch(w)
+	if g == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(g[2], 64)
+	if d, err := strconv.ParseFloat(g[4], 64); err == nil && g[4] != "" {
+		n += d / 10
+	}
+	unit := map[string]float64{"b": 1e9, "m": 1e6, "t": 1e12}[g[3]]
+	for _, x := range []string{g[1], g[5]} {
+		if k, err := strconv.ParseFloat(x, 64); err == nil {
+			n *= k * 0.83
+		}
+	}
+	n *= unit
+	if err != nil || n < 1e6 || n > 4e12 {
+		return 0
+	}
+	return int64(n)
+}
+
+var activePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([ae])(\d+(?:\.\d+)?)([bm])$`)
+})
+
+// activeToken reads "a3b" (active) and "e4b" (effective).
+func activeToken(w string) (kind byte, n int64) {
+	if len(w) < 3 || w[0] != 'a' && w[0] != 'e' {
+		return 0, 0
+	}
+	g := activePattern().FindStringSubmatch(w)
+	if g == nil {
+		return 0, 0
+	}
+	return w[0], sizeToken(g[2] + g[3])
+}
+
+// nameSize returns the total and active parameters that a name states. The
+// total is unknown when only the active or effective size stands there. Of
+// several sizes the first counts, but a plain one wins over a mixture.
+func nameSize(part string) (total, active int64) {
+	mixed := false
+	for _, w := range tokens(part) {
+		if k, n := activeToken(w); k == 'a' {
+			active = n
+		} else if k == 'e' {
+			return 0, 0
+		}
+		n := sizeToken(w)
+		mix := strings.Contains(w, "x")
+		if n > 0 && (total == 0 || mixed && !mix) {
+			total, mixed = n, mix
+		}
+	}
+	if total < 10e6 {
+		return 0, active
+	}
+	return total, active
+}
+
+// nameIndex maps the tokens of ids and aliases to models.
+type nameIndex struct {
+	byKey   map[string]*Model
+	longest int
+}
+
+var loadNames = sync.OnceValue(func() *nameIndex {
+	x := &nameIndex{byKey: map[string]*Model{}}
+	for _, m := range loadCatalogue().models {
+		x.add(m.ID, m)
+		for _, a := range m.Aliases {
+			x.add(a[strings.LastIndexByte(a, '/')+1:], m)
+		}
+	}
+	return x
+})
+
+// add files a name under its telling tokens. The first model keeps a key: the
+// catalogue lists the base before those that share its name.
+func (x *nameIndex) add(name string, m *Model) {
+	t := telling(tokens(name))
+	if len(t) == 0 {
+		return
+	}
+	x.longest = max(x.longest, len(t))
+	key := strings.Join(t, " ")
+	if _, ok := x.byKey[key]; !ok {
+		x.byKey[key] = m
+	}
+}
+
+// noise are words that leave the shape as it is and may stand between the
+// words that tell.
+var noise = wordSet(`instruct chat it hf pt sft dpo rlhf gguf ggml awq gptq exl2 exl3 mlx bnb nf4 fp4 int4 int8 fp8 fp16
+	bf16 f16 f32 w4a16 w8a8 latest preview thinking reasoning safetensors bin instruction distilled deduped`)
+
+// modifiers change the shape: a name that has one more than the alias is
+// another model.
+var modifiers = wordSet(`distill mini small medium large nano micro lite tiny air flash vision vl omni audio moe plus pro max
+	next super ultra draft eagle eagle3 embedding embed reranker reward guard tts asr xl xxl turbo h mtp lora adapter vae
+	encoder mmproj clip`)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// defaultTags are names that Ollama completes with a tag. They mean a model
+// only when nothing else stands there. deepseek-r1 has meant several.
+var defaultTags = map[string]string{
+	"llama2": "llama-2-7b", "llama3": "llama-3-8b", "llama3.1": "llama-3.1-8b", "llama3.2": "llama-3.2-3b",
+	"mistral": "mistral-7b-v0.3", "mixtral": "mixtral-8x7b", "phi3": "phi-3-mini-4k", "phi3.5": "phi-3.5-mini",
+	"gemma2": "gemma-2-9b", "gemma3": "gemma-3-4b", "gemma3n": "gemma-3n-e4b", "qwen2.5": "qwen2.5-7b", "qwen3": "qwen3-8b",
+	"gpt-oss": "gpt-oss-20b", "codellama": "codellama-7b", "command-r": "command-r-08-2024", "dolphin-mixtral": "mixtral-8x7b",
+	"deepseek-r1": "",
+}
+
+var datePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\d{4}|\d{6}|\d{8}|v\d+(?:\.\d+)*|\d+(?:bit|bpw|g|k)|\d+\.\d+bpw|q\d.*|iq\d.*|h\d)$`)
+})
+
+// telling drops noise, dates, versions of a fine-tune and quantisation.
+// A version that tells models apart is no noise: "v2 lite" stays because the
+// alias has it; so versions are dropped only from keys that stay unique.
+func telling(ts []string) []string {
+	var out []string
+	for i, w := range ts {
+		if noise[w] || i > 0 && droppable(w) {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// droppable: dates, bit widths, contexts. "v2" and "v3" stay, for DeepSeek's
+// sake; "v0.3" stays for Mistral's.
+func droppable(w string) bool {
+	return !strings.HasPrefix(w, "v") && datePattern().MatchString(w)
+}
+
+// find returns the model that a part of a name means, nil when none does
+// for sure.
+func (x *nameIndex) find(part string) *Model {
+	if id, ok := defaultTags[strings.TrimSuffix(part, ":latest")]; ok {
+		return loadCatalogue().byID[id]
+	}
+	part = formatPattern().ReplaceAllString(strings.ToLower(part), " ")
+	ts := telling(tokens(part))
+	for n := min(x.longest, len(ts)); n > 0; n-- {
+		for i := 0; i+n <= len(ts); i++ {
+			m := x.byKey[strings.Join(ts[i:i+n], " ")]
+			if m != nil && agrees(m, ts[i:i+n], ts[:i], ts[i+n:]) {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// agrees checks the rest of a name against a model that a run of its tokens
+// named: no other size and no word that changes the shape.
+func agrees(m *Model, run, before, after []string) bool {
+	if len(run) == 1 && !selfTelling(run[0]) {
+		return false
+	}
+	sized := slices.ContainsFunc(run, func(w string) bool { return sizeToken(w) > 0 })
+	for _, w := range slices.Concat(before, after) {
+		if modifiers[w] {
+			return false
+		}
+		if n := sizeToken(w); n > 0 && !sized && !near(n, m.Parameters) {
+			return false
+		}
+		if k, n := activeToken(w); k == 'a' && m.ActiveParameters > 0 && !near(n, m.ActiveParameters) {
+			return false
+		} else if k == 'a' && m.ActiveParameters == 0 || k == 'e' {
+			return false
+		}
+	}
+	// A number right behind a family is its version: "gemma 2" is no "gemma".
+	return sized || len(after) == 0 || !isVersion(after[0])
+}
+
+func isVersion(w string) bool { return strings.Trim(w, "0123456789.") == "" }
+
+// selfTelling: one word names a model only if it is long and no plain word.
+func selfTelling(w string) bool {
+	return len(w) >= 3 && strings.Trim(w, "0123456789.") != "" && !modifiers[w] || strings.Contains(w, "x") && sizeToken(w) > 0
+}
+
+func near(a, b int64) bool {
+	r := float64(a) / float64(b)
+	return r > 0.8 && r < 1.25
+}
+
+var formatPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^a-z0-9])((?:ud-)?i?q[1-8]_(?:k_xl|k_[sml]|k|0|1|xxs|xs|nl|s|m)|tq[12]_0|mxfp4(?:_moe)?|q4f16_1|(?:bf16|f16|f32|fp16|fp32))(?:[^a-z0-9]|$)`)
+})
+
+var bpwPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^a-z0-9.])(\d+(?:[._]\d+)?) ?bpw`)
+})
+
+// nameFormat reads the format from a name, in the spelling that Weights takes.
+func nameFormat(part string) string {
+	s := strings.ToLower(part)
+	isGGUF := strings.Contains(s, "gguf") || strings.Contains(s, "ggml") || strings.HasSuffix(s, ".llamafile")
+	if g := formatPattern().FindStringSubmatch(s); g != nil {
+		f := g[1]
+		if strings.HasPrefix(f, "mxfp4") && !isGGUF {
+			return "mxfp4"
+		}
+		if f == "q4f16_1" {
+			return "mlc-q4f16"
+		}
+		if strings.HasPrefix(f, "fp") || f == "bf16" && !isGGUF {
+			return f
+		}
+		if f, ok := lookupFormat(f, ""); ok {
+			return f.name
+		}
+	}
+	if isGGUF {
+		return "gguf"
+	}
+	if strings.Contains(s, "exl2") || strings.Contains(s, "exl3") || strings.Contains(s, "bpw") {
+		return exlName(s)
+	}
+	return wordFormat(tokens(s))
+}
+
+// exlName: 4.65bpw, 4_65bpw, and without a point 31bpw for 3.1.
+func exlName(s string) string {
+	kind := "exl2"
+	if strings.Contains(s, "exl3") {
+		kind = "exl3"
+	}
+	bits := ""
+	if g := bpwPattern().FindStringSubmatch(s); g != nil {
+		bits = strings.ReplaceAll(g[1], "_", ".")
+	} else if t := words(s); isVersion(t[len(t)-1]) && strings.Contains(t[len(t)-1], ".") {
+		bits = t[len(t)-1] // a branch: QwQ-32B-exl2-3_0
+	}
+	b, err := strconv.ParseFloat(bits, 64)
+	if err == nil && b >= 10 && b < 100 {
+		b /= 10
+	}
+	if err != nil || b < 1 || b > 9 {
+		return kind
+	}
+	return kind + "-" + strconv.FormatFloat(b, 'f', -1, 64)
+}
+
+func wordFormat(ts []string) string {
+	has := func(ws ...string) bool {
+		return slices.ContainsFunc(ws, func(w string) bool { return slices.Contains(ts, w) })
+	}
+	eight := has("8bit", "int8", "w8a16") || has("int", "w") && has("8")
+	switch {
+	case has("mlx"):
+		for _, n := range []string{"3", "5", "6", "8"} {
+			if has(n + "bit") {
+				return "mlx-" + n + "bit"
+			}
+		}
+		return "mlx-4bit"
+	case has("gptq") && eight:
+		return "gptq-int8"
+	case has("gptq") && has("3bit"):
+		return "gptq-int3"
+	case has("gptq") && has("32g"):
+		return "gptq-int4-g32"
+	case has("awq"):
+		return "awq-int4"
+	case has("gptq", "w4a16", "128g"):
+		return "gptq-int4"
+	case has("bnb", "nf4") && eight:
+		return "int8"
+	case has("bnb", "nf4"):
+		return "nf4"
+	case has("nvfp4", "fp4"):
+		return "nvfp4"
+	case has("fp8"):
+		return "fp8"
+	case has("w8a8", "int8", "8bit"):
+		return "int8"
+	case has("int4", "4bit"):
+		return "gptq-int4"
+	}
+	return ""
+}
+
+// Near returns up to three ids of the catalogue that are spelled like name,
+// best first, for "did you mean".
+func Near(name string) []string {
+	parts := nameParts(name)
+	if len(parts) == 0 {
+		return nil
+	}
+	key := strings.Join(telling(tokens(parts[0])), " ")
+	type hit struct {
+		id       string
+		distance int
+	}
+	best := map[string]int{}
+	for k, m := range loadNames().byKey {
+		d := editDistance(key, k)
+		if d > max(2, len(key)/3) {
+			continue
+		}
+		if old, ok := best[m.ID]; !ok || d < old {
+			best[m.ID] = d
+		}
+	}
+	var hits []hit
+	for id, d := range best {
+		hits = append(hits, hit{id, d})
+	}
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.id, b.id))
+	})
+	var ids []string
+	for _, h := range hits[:min(3, len(hits))] {
+		ids = append(ids, h.id)
+	}
+	return ids
+}
+
+// editDistance is Levenshtein's, over bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
