@@ -25,6 +25,8 @@ type Process struct {
 	Name  string `json:"name,omitempty"`
 	Text  string `json:"text,omitempty"`
 	Line  int    `json:"line,omitempty"`
+	// Own marks this very process, which a container sees under its host number.
+	Own bool `json:"own,omitempty"`
 	// Device is the GPU's index in a process table, -1 where the log does not say.
 	Device int `json:"-"`
 }

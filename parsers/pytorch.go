@@ -63,7 +63,7 @@ func parsePyTorch(l *Log, hits []Hit, f *Facts) {
 		word := words[h.Word]
 		next := len(l.Squeezed())
 		for _, later := range hits[i+1:] {
-			if later.At > h.At && opensMessage(words[later.Word]) && !continues(l, h.At, later.At) {
+			if later.At > h.At && opensMessage(words[later.Word]) && !continues(l, h.At, words[later.Word], later.At) {
 				next = later.At
 				break
 			}
@@ -94,11 +94,17 @@ func opensMessage(word string) bool {
 	return true
 }
 
-// continues tells the "Tried to allocate" of a message from that of the next.
-func continues(l *Log, from, at int) bool {
+// continues tells a part of the message that began at from, such as its "Tried
+// to allocate", from the beginning of the next one.
+func continues(l *Log, from int, word string, at int) bool {
 	between := l.Squeezed()[from:at]
-	return at-from < 260 && !strings.Contains(between[min(3, len(between)):], "triedtoallocate") &&
-		strings.HasPrefix(l.Squeezed()[at:], "triedtoallocate")
+	switch word {
+	case "Tried to allocate":
+		return at-from < 260 && !strings.Contains(between[min(3, len(between)):], "triedtoallocate")
+	case "would exceed allowed memory":
+		return at-from < 64
+	}
+	return false
 }
 
 // allocatorStart backs up over what a cut or shortened message has before the
@@ -143,8 +149,39 @@ func (f *Facts) cachingAllocator(l *Log, start, at, next int) int {
 	if end == at {
 		end = min(at+len("cudaoutofmemory"), len(s))
 	}
+	f.era(l, s[start:min(limit, end+420)], end)
 	f.fail(l, start, closing(s, end), Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s, start, min(limit, end+420)), Figures: g})
 	return end
+}
+
+// era notes which versions print a message like this one, and which variable
+// its hint names: fixes must be spelled for that version.
+func (f *Facts) era(l *Log, message string, at int) {
+	has := func(s string) bool { return strings.Contains(message, s) }
+	era := ""
+	switch {
+	case has("hasatotalcapactyof"):
+		era = "2.1"
+	case has("pytorch_alloc_conf"):
+		era = "2.9"
+	case has("hasatotalcapacityof"):
+		era = "2.2"
+	case has("max_split_size_mb"):
+		era = "1.10"
+	case has("reservedintotalby"):
+		era = "1.4"
+	case has("totalcapacity;"):
+		era = "1.0"
+	}
+	if era != "" {
+		f.Facts = append(f.Facts, Fact{Name: "torch_since", Text: era, Line: l.Line(at)})
+	}
+	for _, variable := range [...]string{"pytorch_hip_alloc_conf", "pytorch_cuda_alloc_conf", "pytorch_npu_alloc_conf", "pytorch_alloc_conf"} {
+		if has(variable) {
+			f.Facts = append(f.Facts, Fact{Name: "alloc_conf_variable", Text: strings.ToUpper(variable), Line: l.Line(at)})
+			return
+		}
+	}
 }
 
 // closing takes in the bracket or full stop that ends a clause.
@@ -291,6 +328,7 @@ func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 	default: // a bare OutOfMemoryError
 		return end
 	}
+	x.Message = l.LineText(at)
 	f.fail(l, at, end, x)
 	return end
 }

@@ -1,6 +1,9 @@
 package rules
 
-import "github.com/oomdoc/oomdoc/internal/units"
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
 
 // Derived are amounts computed from the figures of one incident, in bytes.
 // A negative value or a false Has means that the figures do not give it.
@@ -87,7 +90,8 @@ func deriveMine(c *Case) {
 	case f.ProcessUsed != nil && f.ProcessUsed.Bytes > 0:
 		c.Mine = Amount{f.ProcessUsed.Bytes, []string{"process_used"}}
 	case c.OurPID != 0:
-		c.Mine = Amount{listed(c, c.OurPID), []string{"other_processes"}}
+		own := claim(c, c.OurPID)
+		c.Mine = Amount{own.Bytes, []string{"process_used"}}
 	case tensors >= 0:
 		c.Mine = Amount{tensors, from}
 	}
@@ -119,13 +123,18 @@ func ourPID(c *Case, tensors int64) int {
 	return best
 }
 
-func listed(c *Case, pid int) int64 {
-	for _, p := range c.F().OtherProcesses {
+// claim marks the process of the list that is this one and states it as what
+// this process uses.
+func claim(c *Case, pid int) parsers.Process {
+	for i := range c.F().OtherProcesses {
+		p := &c.F().OtherProcesses[i]
 		if p.PID == pid {
-			return p.Bytes
+			p.Own = true
+			c.F().ProcessUsed = &parsers.Size{Bytes: p.Bytes, Text: p.Text, Line: p.Line}
+			return *p
 		}
 	}
-	return 0
+	return parsers.Process{}
 }
 
 func near(a, b, within int64) bool { return a-b <= within && b-a <= within }

@@ -83,13 +83,16 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 		fixes[id] = adapted(own, fix)
 	}
 	best := map[string]*candidate{}
-	for _, cause := range causes {
+	for i, cause := range causes {
 		for _, r := range remediesOf(own, rules[cause.ID]) {
 			fix, ok := fixes[r.Fix]
 			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" {
 				continue
 			}
 			score := cause.Confidence * (r.Fit - fix.Cost/20)
+			if i > 0 {
+				score /= 2 // a fix for many unlikely causes must not beat the one for the likely cause
+			}
 			b := best[fix.ID]
 			if b == nil {
 				b = &candidate{advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: fix.Check, Next: fix.Next, Why: cause.Why}}

@@ -7,14 +7,124 @@ import (
 	"github.com/oomdoc/oomdoc/parsers"
 )
 
+// pytorchRemedies order cures by what PyTorch's messages show.
+var pytorchRemedies = map[string][]Remedy{
+	HostMemory: {
+		{Fix: "raise_pagefile", Fit: 1, If: onWindows},
+		{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
+		{Fix: "raise_shm_size", Fit: 1, If: rootIs(parsers.SharedMemory)},
+		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(parsers.SharedMemory, parsers.WorkerKilled)},
+		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
+		{Fix: "raise_memory_limit", Fit: 0.85, If: not(onWindows)},
+		{Fix: "add_swap", Fit: 0.8, If: not(onWindows)},
+		{Fix: "lower_batch_size", Fit: 0.5, If: rootIs(parsers.CPUAlloc)},
+		{Fix: "close_other_apps", Fit: 0.6, If: not(onWindows)},
+		{Fix: "use_smaller_model", Fit: 0.55, If: onWindows},
+		{Fix: "stream_dataset", Fit: 0.45},
+	},
+	ModelTooLarge: {
+		{Fix: "use_lower_quant", Fit: 0.97, If: func(c *Case) bool { return !tinyCard(c) && !onMac(c) }},
+		{Fix: "use_smaller_model", Fit: 0.92},
+		{Fix: "half_precision", Fit: 0.85, If: onMac},
+		{Fix: "close_other_apps", Fit: 0.8, If: onMac},
+		{Fix: "cpu_offload", Fit: 0.85, If: not(onMac)},
+		{Fix: "load_in_4bit", Fit: 0.8, If: not(onMac)},
+		{Fix: "half_precision", Fit: 0.65, If: not(onMac)},
+		{Fix: "bigger_gpu", Fit: 0.8, If: tinyCard},
+		{Fix: "multi_gpu", Fit: 0.5, If: not(onMac)},
+	},
+	TrainingStateTooLarge: {
+		{Fix: "shard_training", Fit: 1.02, If: manyGPUs},
+		{Fix: "optimizer_8bit", Fit: 1},
+		{Fix: "offload_optimizer", Fit: 0.95},
+		{Fix: "use_lora", Fit: 0.85},
+		{Fix: "gradient_checkpointing", Fit: 0.4},
+	},
+	BatchTooLarge: {
+		{Fix: "lower_batch_size", Fit: 1},
+		{Fix: "lower_resolution", Fit: 0.6},
+		{Fix: "inference_mode", Fit: 0.7, If: func(c *Case) bool { return c.Signal("inferring") != nil && !c.Training() }},
+		{Fix: "gradient_checkpointing", Fit: 0.55, If: func(c *Case) bool { return c.Training() || c.Phase == "unknown" }},
+		{Fix: "mixed_precision", Fit: 0.5},
+		{Fix: "lower_context", Fit: 0.45},
+	},
+	OversizedAllocation: {
+		{Fix: "lower_resolution", Fit: 1},
+		{Fix: "lower_batch_size", Fit: 0.85},
+		{Fix: "efficient_attention", Fit: 0.8},
+		{Fix: "enable_flash_attention", Fit: 0.7},
+		{Fix: "lower_context", Fit: 0.6},
+	},
+	DeviceImbalance: {{Fix: "select_gpu", Fit: 1}, {Fix: "lower_context", Fit: 0.5}, {Fix: "gradient_checkpointing", Fit: 0.45}},
+	Fragmentation: {
+		{Fix: "expandable_segments", Fit: 1, If: hasExpandableSegments},
+		{Fix: "max_split_size", Fit: 1, If: not(hasExpandableSegments)},
+		{Fix: "max_split_size", Fit: 0.7, If: hasExpandableSegments},
+		{Fix: "lower_batch_size", Fit: 0.6},
+		{Fix: "gradient_checkpointing", Fit: 0.4, If: (*Case).Training},
+		{Fix: "lower_resolution", Fit: 0.35, If: not((*Case).Training)},
+	},
+	SoftwareBug: {{Fix: "upgrade_version", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.6, If: onXPU}, {Fix: "raise_pagefile", Fit: 0.5, If: not(onXPU)}, {Fix: "lower_resolution", Fit: 0.4}},
+	Unknown: {
+		{Fix: "raise_pagefile", Fit: 0.9, If: func(c *Case) bool { return onWindows(c) || roomy(c) && looksLikeWindows(c) }},
+		{Fix: "close_other_apps", Fit: 0.8, If: func(c *Case) bool { return roomy(c) && looksLikeWindows(c) }},
+		{Fix: "restart_session", Fit: 0.85, If: roomy},
+		{Fix: "upgrade_version", Fit: 0.5, If: roomy},
+		{Fix: "lower_batch_size", Fit: 0.9, If: not(roomy)},
+		{Fix: "kill_stale_process", Fit: 0.85, If: func(c *Case) bool { return !roomy(c) && !c.Root(parsers.NVMLAssert) }},
+		{Fix: "restart_session", Fit: 0.7, If: not(roomy)},
+		{Fix: "inference_mode", Fit: 0.6, If: func(c *Case) bool { return !roomy(c) && !c.Training() }},
+		{Fix: "lower_resolution", Fit: 0.55, If: not(roomy)},
+	},
+}
+
+// tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
+func tinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
+
+func onMac(c *Case) bool { return c.Backend == "mps" || c.Backend == "metal" }
+
+// manyGPUs: a rank in the prefix, or a card other than the first.
+func manyGPUs(c *Case) bool {
+	d := c.F().Device
+	return c.Failure.Source != "" || d != nil && d.Value > 0
+}
+
+func not(cond func(*Case) bool) func(*Case) bool { return func(c *Case) bool { return !cond(c) } }
+
+func rootIs(kinds ...parsers.Kind) func(*Case) bool {
+	return func(c *Case) bool { return c.Root(kinds...) }
+}
+
+// onWindows: paths, error 1455, or the wording that only the Windows build of
+// the CPU allocator has ("not enough memory" for "can't allocate memory").
+func onWindows(c *Case) bool {
+	return c.Windows() || c.Root(parsers.CPUAlloc) && c.contains("not enough memory") && !c.contains("$ torch")
+}
+
+// looksLikeWindows: the nominal size to the byte, and no list of processes.
+func looksLikeWindows(c *Case) bool {
+	f := c.F()
+	return f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
+}
+
+func onXPU(c *Case) bool { return c.Backend == "xpu" }
+
+// hasExpandableSegments: PyTorch 2.1 and later, as far as the message tells; a
+// message without an era is taken for a recent one.
+func hasExpandableSegments(c *Case) bool {
+	era, ok := c.Fact("torch_since")
+	return !ok || era.Text == "2.2" || era.Text == "2.9" || era.Text == "1.4"
+}
+
 // pytorchEngine judges PyTorch's own messages: the core of the arithmetic, for
 // everything that runs on it.
 var pytorchEngine = Engine{
-	Programs: []string{"pytorch"},
+	Programs: []string{"pytorch", "other"},
+	Remedies: pytorchRemedies,
 	Clues: map[string][]Clue{
-		LeakedProcess:         {listedOthers, unlistedOthers},
+		LeakedProcess:         {listedOthers, unlistedOthers, handleRefused},
 		Fragmentation:         {slackCoversRequest},
-		OversizedAllocation:   {largerThanCard, metalBufferTooLarge},
+		OversizedAllocation:   {largerThanCard, metalBufferTooLarge, hugeHostTensor},
 		BudgetMisconfigured:   {memoryFraction, hiddenFraction},
 		HostMemory:            {cpuAllocation, commitLimit, sharedMemoryFull, workerKilled, freeButRefused, nativePaging},
 		DeviceImbalance:       {bareContexts},
@@ -62,6 +172,15 @@ func listedOthers(c *Case) Finding {
 	return seen(weight, fmt.Sprintf("Process %d holds %s of the %s, beside this program.", pid, units.Format(most), f.Total.Text), c.Failure.Line)
 }
 
+// handleRefused: a library that can't even make its handle found the card full
+// before the work began.
+func handleRefused(c *Case) Finding {
+	if !c.Root(parsers.CUDAHandle) {
+		return nothing()
+	}
+	return seen(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", c.Failure.Line)
+}
+
 // unlistedOthers: total - free - this process leaves more than a context.
 func unlistedOthers(c *Case) Finding {
 	f := c.F()
@@ -78,23 +197,31 @@ func unlistedOthers(c *Case) Finding {
 	case rest > 6*units.GiB/5 && share > 0.25:
 		return seen(0.88, why, c.Failure.Line)
 	case rest > units.GiB && share > 0.12:
-		return seen(0.5, why, c.Failure.Line)
+		return seen(0.42, why, c.Failure.Line)
 	case share > 0.12:
-		return seen(0.25, why, c.Failure.Line)
+		return seen(0.3, why, c.Failure.Line)
 	}
 	return nothing()
 }
 
-// roomy: free covers the request by far, so nobody filled the card.
+// roomy: free covers the request by far, so nobody filled the card. A few MiB
+// too many prove nothing: the allocator asks for more than it prints.
 func roomy(c *Case) bool {
 	f := c.F()
-	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+f.Requested.Bytes/10
+	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB)
+}
+
+// overfull: more is allocated or reserved than the card has, so Windows
+// already spilled into system memory and the figures of the pool mean little.
+func overfull(c *Case) bool {
+	f := c.F()
+	return f.Total != nil && (f.Allocated != nil && f.Allocated.Bytes > f.Total.Bytes || f.Reserved != nil && f.Reserved.Bytes > f.Total.Bytes)
 }
 
 // slackCoversRequest: what the allocator holds unused would have been enough.
 func slackCoversRequest(c *Case) Finding {
 	f := c.F()
-	if !allocator(c) || !c.Slack.Has() || f.Requested == nil || roomy(c) {
+	if !allocator(c) || !c.Slack.Has() || f.Requested == nil || roomy(c) || overfull(c) {
 		return nothing()
 	}
 	slack, req := c.Slack.Bytes, f.Requested.Bytes
@@ -109,7 +236,7 @@ func slackCoversRequest(c *Case) Finding {
 	switch {
 	case slack >= req && slack >= units.GiB && c.Others.Bytes < 3*units.GiB:
 		return seen(0.85, why, c.Failure.Line)
-	case slack >= req:
+	case slack >= req && f.Total != nil && slack*33 > f.Total.Bytes:
 		return seen(0.62, why, c.Failure.Line)
 	case slack+free >= req && slack*2 >= req:
 		return seen(0.6, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Format(slack), units.Format(free), f.Requested.Text), c.Failure.Line)
@@ -159,7 +286,7 @@ func memoryFraction(c *Case) Finding {
 // a round share of the card while much more than the request is free.
 func hiddenFraction(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.TorchAlloc) || !roomy(c) || f.Total == nil || f.Allocated == nil || !c.Slack.Has() || f.Free.Bytes*5 < f.Total.Bytes {
+	if era, ok := c.Fact("torch_since"); !ok || era.Text != "2.1" || !roomy(c) || f.Total == nil || f.Allocated == nil || !c.Slack.Has() || f.Free.Bytes*5 < f.Total.Bytes {
 		return nothing()
 	}
 	held := f.Allocated.Bytes + c.Slack.Bytes
@@ -179,11 +306,22 @@ func cpuAllocation(c *Case) Finding {
 	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
 	if r := c.F().Requested; r != nil {
 		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", r.Text)
-		if r.Bytes > 48*units.GiB {
-			return seen(0.45, why, c.Failure.Line)
+		if r.Bytes > hugeTensor {
+			return seen(0.4, why, c.Failure.Line)
 		}
 	}
 	return seen(0.93, why, c.Failure.Line)
+}
+
+// hugeTensor is what no computer of a person hands out for one tensor.
+const hugeTensor = 32 * units.GiB
+
+func hugeHostTensor(c *Case) Finding {
+	r := c.F().Requested
+	if !c.Root(parsers.CPUAlloc) || r == nil || r.Bytes <= hugeTensor {
+		return nothing()
+	}
+	return seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r.Text), c.Failure.Line)
 }
 
 func commitLimit(c *Case) Finding {
@@ -222,7 +360,7 @@ func freeButRefused(c *Case) Finding {
 		return nothing()
 	}
 	if f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil {
-		return seen(0.5, fmt.Sprintf("%s of the card was free and %s was refused: not a full card. Windows refuses like this when RAM and page file are used up.", f.Free.Text, f.Requested.Text), c.Failure.Line)
+		return seen(0.48, fmt.Sprintf("%s of the card was free and %s was refused: not a full card. Windows refuses like this when RAM and page file are used up.", f.Free.Text, f.Requested.Text), c.Failure.Line)
 	}
 	return seen(0.25, fmt.Sprintf("%s of the card was free and %s was refused.", f.Free.Text, f.Requested.Text), c.Failure.Line)
 }
@@ -292,46 +430,70 @@ func attentionMatrix(c *Case) Finding {
 // not weights.
 func activationsFillCard(c *Case) Finding {
 	f := c.F()
-	if !allocator(c) || roomy(c) {
-		if c.Root(parsers.CUDAHandle, parsers.NVMLAssert, parsers.CUDAError) {
-			return seen(0.35, "Most often a full card, and most often filled by the work of one step.", c.Failure.Line)
-		}
+	switch {
+	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
+		return seen(0.45, "Most often this means a full card, and most often the work of one step filled it.", c.Failure.Line)
+	case c.Root(noFigures...) && c.Training():
+		return seen(0.55, "It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
+	case c.Root(noFigures...):
+		return seen(0.3, "Often the work of one step fills the card.", c.Failure.Line)
+	case !allocator(c) || roomy(c) || c.Phase == "load":
 		return nothing()
+	case f.Limit != nil && c.Root(parsers.TorchAlloc):
+		return seen(0.25, "The limit is reached by this program's own work.", c.Failure.Line)
 	}
 	why := "This program fills the card by itself."
 	switch {
 	case c.Training():
 		return seen(0.6, why+" It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
-	case c.Phase == "load":
-		return nothing()
-	case f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*6 > f.Total.Bytes && f.Total.Bytes%units.GiB != 0:
-		return seen(0.55, why+fmt.Sprintf(" One request of %s is the size of a step's work, not of a weight.", f.Requested.Text), c.Failure.Line)
+	case overfull(c):
+		return seen(0.42, why, c.Failure.Line)
 	case f.Requested != nil && f.Requested.Bytes > 6*units.GiB/5:
-		return seen(0.45, why, c.Failure.Line)
+		return seen(0.5, why+fmt.Sprintf(" One request of %s is the size of a step's work, not of a weight.", f.Requested.Text), c.Failure.Line)
 	}
-	return seen(0.36, why, c.Failure.Line)
+	return seen(0.45, why, c.Failure.Line)
 }
 
 // weightsFillCard: the same, where the weights are the likelier reason.
 func weightsFillCard(c *Case) Finding {
 	f := c.F()
-	if !allocator(c) || roomy(c) {
+	switch {
+	case c.Root(parsers.NVMLAssert):
+		return seen(0.3, "The model may be too large for this slice of a card.", c.Failure.Line)
+	case c.Root(noFigures...) && c.Phase == "load":
+		return seen(0.6, "It failed while the model was being loaded.", c.Failure.Line)
+	case !allocator(c) || roomy(c) || f.Limit != nil && c.Root(parsers.TorchAlloc):
 		return nothing()
-	}
-	if c.Phase == "load" {
+	case c.Phase == "load":
 		return seen(0.8, "It failed while the model was being loaded: the weights do not fit.", c.Failure.Line)
-	}
-	if c.Training() {
+	case c.Training():
 		return seen(0.2, "The weights may be most of what this program holds.", c.Failure.Line)
 	}
-	if f.Total == nil || c.Others.Bytes > 2*units.GiB {
-		return seen(0.3, "This program fills the card by itself.", c.Failure.Line)
+	alone := "This program alone fills the card; no other is needed to explain it."
+	if f.Total != nil && c.Mine.Has() {
+		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", units.Format(c.Mine.Bytes), f.Total.Text)
 	}
-	why := fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", units.Format(c.Mine.Bytes), f.Total.Text)
-	if f.Total.Bytes <= 8*units.GiB+units.GiB/4 || f.Total.Bytes%units.GiB == 0 {
-		return seen(0.5, why, c.Failure.Line)
+	switch {
+	case c.Root(parsers.MPSAlloc):
+		return weightsOnMac(c)
+	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB:
+		return seen(0.5, alone+" Its pool has next to no slack, as while weights are loaded: nothing was freed yet.", c.Failure.Line)
+	case !c.Slack.Has() && f.Free == nil && f.Total != nil && f.Total.Bytes <= 12*units.GiB:
+		return seen(0.6, alone, c.Failure.Line)
+	case f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes:
+		return seen(0.52, alone, c.Failure.Line)
 	}
-	return seen(0.4, why, c.Failure.Line)
+	return seen(0.38, alone, c.Failure.Line)
+}
+
+// weightsOnMac: the limit tells the size of the Mac (1.7 x what Metal
+// recommends); 9.07 GB is an 8 GB Mac.
+func weightsOnMac(c *Case) Finding {
+	limit := c.F().Limit
+	if limit != nil && limit.Bytes < 10*units.GiB {
+		return seen(0.55, fmt.Sprintf("%s is the limit of a Mac with 8 GB or less: most models do not fit beside macOS.", limit.Text), c.Failure.Line)
+	}
+	return seen(0.35, "The model may be most of what this program holds.", c.Failure.Line)
 }
 
 // spilledOver: allocated more than the card has means that Windows already
@@ -381,7 +543,10 @@ func metalOutsideHeap(c *Case) Finding {
 }
 
 func noFiguresAtAll(c *Case) Finding {
-	if c.Root(noFigures...) || c.Root(parsers.TorchAlloc, parsers.TorchAsync) && c.F().Empty() {
+	switch {
+	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
+		return seen(0.35, "The message has no figures.", c.Failure.Line)
+	case c.Root(noFigures...), c.Root(parsers.TorchAlloc, parsers.TorchAsync) && c.F().Empty():
 		return seen(0.5, "The message has no figures.", c.Failure.Line)
 	}
 	return nothing()
