@@ -1,26 +1,88 @@
 package diagnose
 
 import (
+	"bufio"
 	"encoding/binary"
-	"strings"
+	"errors"
+	"io"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
-// decode returns a log as UTF-8: UTF-16 with a byte order mark is converted
-// (PowerShell's > writes it), invalid bytes become U+FFFD.
-func decode(raw []byte) string {
-	var order binary.ByteOrder
+// counter counts the bytes that were read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// utf8Reader takes a byte order mark off and converts UTF-16 (PowerShell's >
+// writes it). Invalid UTF-8 is replaced later, in the windows that are kept.
+func utf8Reader(r io.Reader) io.Reader {
+	b := bufio.NewReaderSize(r, 64<<10)
+	mark, _ := b.Peek(3)
 	switch {
-	case len(raw) >= 2 && raw[0] == 0xff && raw[1] == 0xfe:
-		order = binary.LittleEndian
-	case len(raw) >= 2 && raw[0] == 0xfe && raw[1] == 0xff:
-		order = binary.BigEndian
-	default:
-		return strings.ToValidUTF8(strings.TrimPrefix(string(raw), "\ufeff"), "\ufffd")
+	case len(mark) >= 2 && mark[0] == 0xff && mark[1] == 0xfe:
+		b.Discard(2)
+		return &utf16Reader{r: b, order: binary.LittleEndian}
+	case len(mark) >= 2 && mark[0] == 0xfe && mark[1] == 0xff:
+		b.Discard(2)
+		return &utf16Reader{r: b, order: binary.BigEndian}
+	case string(mark) == "\ufeff":
+		b.Discard(3)
 	}
-	units := make([]uint16, 0, len(raw)/2)
-	for i := 2; i+1 < len(raw); i += 2 {
-		units = append(units, order.Uint16(raw[i:]))
+	return b
+}
+
+// utf16Reader converts UTF-16 to UTF-8. Lone surrogates become U+FFFD, an odd
+// last byte is dropped.
+type utf16Reader struct {
+	r     *bufio.Reader
+	order binary.ByteOrder
+	high  rune   // a surrogate that waits for its other half
+	out   []byte // converted and not yet read
+	err   error
+}
+
+func (u *utf16Reader) Read(p []byte) (int, error) {
+	for len(u.out) == 0 && u.err == nil {
+		u.convert()
 	}
-	return string(utf16.Decode(units))
+	n := copy(p, u.out)
+	u.out = u.out[n:]
+	if n == 0 {
+		return 0, u.err
+	}
+	return n, nil
+}
+
+func (u *utf16Reader) convert() {
+	var block [4096]byte
+	n, err := io.ReadFull(u.r, block[:])
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	u.err = err
+	u.out = u.out[:0]
+	for i := 0; i+1 < n; i += 2 {
+		c := rune(u.order.Uint16(block[i:]))
+		switch {
+		case u.high != 0:
+			r := utf16.DecodeRune(u.high, c)
+			u.high = 0
+			u.out = utf8.AppendRune(u.out, r)
+			if r == utf8.RuneError && !utf16.IsSurrogate(c) {
+				u.out = utf8.AppendRune(u.out, c)
+			}
+		case c >= 0xd800 && c < 0xdc00:
+			u.high = c
+		default:
+			u.out = utf8.AppendRune(u.out, c)
+		}
+	}
 }

@@ -11,8 +11,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/internal/scan"
 	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/rules"
 )
@@ -21,24 +23,34 @@ import (
 // any out-of-memory failure gives a report with OOM false. Read is safe for
 // concurrent use; it stops early with ctx.Err() when ctx is done.
 func Read(ctx context.Context, r io.Reader) (*Report, error) {
-	raw, err := io.ReadAll(r)
+	counted := &counter{r: r}
+	ex, err := scan.Read(ctx, utf8Reader(counted), parsers.ScanWords())
 	if err != nil {
-		return nil, fmt.Errorf("read log: %w", err)
-	}
-	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return Bytes(raw), nil
+	report := judge(ex)
+	report.Input = Input{Bytes: counted.n, Lines: ex.Lines}
+	return report, nil
 }
 
 // Bytes diagnoses a log that is in memory.
 func Bytes(raw []byte) *Report {
-	lines := clean.Lines(decode(raw), 1)
-	log := parsers.NewLog(lines)
-	facts := parsers.Parse(log)
+	report, err := Read(context.Background(), bytes.NewReader(raw))
+	if err != nil {
+		panic(err) // a bytes.Reader has none
+	}
+	return report
+}
+
+// judge makes the report of what a scan kept.
+func judge(ex *scan.Excerpt) *Report {
+	var lines []clean.Line
+	for _, s := range ex.Segments {
+		lines = append(lines, clean.Lines(strings.ToValidUTF8(string(s.Text), "\ufffd"), s.FirstLine)...)
+	}
+	facts := parsers.Parse(parsers.NewLog(lines))
 	report := &Report{
 		Schema:     Schema,
-		Input:      Input{Bytes: int64(len(raw)), Lines: countLines(raw)},
 		Incidents:  []Incident{},
 		Lookalikes: facts.Lookalikes,
 		Notes:      facts.Notes,
@@ -49,16 +61,11 @@ func Bytes(raw []byte) *Report {
 	for _, g := range group(facts) {
 		report.Incidents = append(report.Incidents, incident(g, facts))
 	}
+	if ex.Dropped > 0 {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d more statements of the same kinds were counted and not read", ex.Dropped))
+	}
 	report.OOM = len(report.Incidents) > 0
 	return report
-}
-
-func countLines(raw []byte) int {
-	n := bytes.Count(raw, []byte{'\n'})
-	if len(raw) > 0 && raw[len(raw)-1] != '\n' {
-		n++
-	}
-	return n
 }
 
 // incident judges one group of statements.

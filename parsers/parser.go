@@ -9,6 +9,7 @@ package parsers
 import (
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
@@ -48,6 +49,45 @@ func All() []Parser {
 		kernel, containers, frameworks, smi, lookalikes,
 	}
 }
+
+// Keyword is a text that leads to a parser.
+type Keyword struct {
+	Text string // lower case
+	// Failure says that it announces a failure; others lead to informative
+	// lines and may stand in healthy logs.
+	Failure bool
+}
+
+// Keywords returns every keyword of every parser once: what a scan of a large
+// log looks for.
+func Keywords() []Keyword {
+	number := map[string]int{}
+	var out []Keyword
+	for _, p := range All() {
+		for i, word := range slices.Concat(p.Keywords, p.Context) {
+			word = strings.ToLower(word)
+			n, ok := number[word]
+			if !ok {
+				n = len(out)
+				number[word] = n
+				out = append(out, Keyword{Text: word})
+			}
+			out[n].Failure = out[n].Failure || i < len(p.Keywords)
+		}
+	}
+	return out
+}
+
+// ScanWords prepares [Keywords] for a scan.
+var ScanWords = sync.OnceValue(func() scan.Words {
+	var texts []string
+	var w scan.Words
+	for _, k := range Keywords() {
+		texts, w.Failure = append(texts, k.Text), append(w.Failure, k.Failure)
+	}
+	w.Search = scan.NewSearch(texts)
+	return w
+})
 
 type index struct {
 	search *scan.Search

@@ -1,9 +1,12 @@
 package scan
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// Search finds many literals in one pass (Wu and Manber, 1994, with blocks of
-// three bytes). It is safe for concurrent use.
+// Search finds many literals in one pass, ASCII letters in either case (Wu and
+// Manber, 1994, with blocks of three bytes). It is safe for concurrent use.
 type Search struct {
 	words    []string
 	shortest int
@@ -19,9 +22,12 @@ type Hit struct {
 	At   int
 }
 
-// NewSearch prepares a search for words of three bytes and more. The text that
-// is searched must be in the case of the words.
+// NewSearch prepares a search for words of three bytes and more.
 func NewSearch(words []string) *Search {
+	words = slices.Clone(words)
+	for i, w := range words {
+		words[i] = strings.ToLower(w)
+	}
 	s := &Search{words: words, shortest: 255, shift: make([]uint8, 1<<tableBits), buckets: make([][]int32, 1<<tableBits)}
 	for _, w := range words {
 		s.shortest = min(s.shortest, len(w))
@@ -43,8 +49,14 @@ func NewSearch(words []string) *Search {
 	return s
 }
 
-// Words returns the words in the order that Hit.Word counts them.
-func (s *Search) Words() []string { return slices.Clone(s.words) }
+// Longest returns the length of the longest word.
+func (s *Search) Longest() int {
+	n := 0
+	for _, w := range s.words {
+		n = max(n, len(w))
+	}
+	return n
+}
 
 // All returns every occurrence of every word, in the order of where they begin.
 func (s *Search) All(text string) []Hit {
@@ -59,7 +71,7 @@ func (s *Search) All(text string) []Hit {
 		start := i - last
 		for _, w := range s.buckets[b] {
 			word := s.words[w]
-			if len(text)-start >= len(word) && text[start:start+len(word)] == word {
+			if len(text)-start >= len(word) && equalFold(text[start:start+len(word)], word) {
 				hits = append(hits, Hit{Word: int(w), At: start})
 			}
 		}
@@ -68,7 +80,23 @@ func (s *Search) All(text string) []Hit {
 	return hits
 }
 
+// equalFold compares text with a lower-case word of the same length.
+func equalFold(text, word string) bool {
+	for i := 0; i < len(word); i++ {
+		c := text[i]
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// block hashes three bytes. Setting the case bit of all of them folds letters;
+// what else falls together is told apart by equalFold.
 func block(s string, i int) uint32 {
-	v := uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16
+	v := uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | 0x202020
 	return v * 2654435761 >> (32 - tableBits)
 }

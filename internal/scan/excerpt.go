@@ -1,0 +1,205 @@
+// Package scan reads logs of any size in one pass and keeps what matters: the
+// windows around words that announce a failure, and single lines that hold
+// settings. Memory is bounded whatever the input.
+package scan
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"unsafe"
+)
+
+// Words are what a scan looks for.
+type Words struct {
+	Search *Search
+	// Failure says of every word of Search whether it announces a failure (a
+	// window is kept) or only an informative line (the line is kept).
+	Failure []bool
+}
+
+// Segment is a run of whole lines that was kept.
+type Segment struct {
+	FirstLine int
+	Text      []byte
+}
+
+// Excerpt is what a scan kept of a log.
+type Excerpt struct {
+	Segments []Segment
+	Bytes    int64
+	Lines    int
+	// Dropped counts failure words whose windows no longer fitted.
+	Dropped int
+}
+
+// Bounds of what is kept.
+const (
+	blockSize   = 1 << 20
+	carrySize   = 64 << 10 // of the block before, so that windows reach back
+	wholeSize   = 256 << 10
+	windowUp    = 16 << 10 // a traceback of 200 lines
+	windowDown  = 8 << 10
+	maxKept     = 2 << 20
+	maxPerWord  = 128      // informative lines of one word
+	maxLineKept = 16 << 10 // vLLM's argument lines reach 10 KiB
+)
+
+// Read scans a log. What is kept does not depend on how r delivers its bytes.
+// A log of up to 256 KiB is kept whole.
+func Read(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
+	s := &scanner{words: words, longest: words.Search.Longest(), seen: make([]int, len(words.Failure)), lineAt: 1}
+	buf := make([]byte, carrySize+blockSize)
+	carry := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := io.ReadFull(r, buf[carry:carry+blockSize])
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return nil, fmt.Errorf("read log after %d bytes: %w", s.base+int64(carry+n), err)
+		}
+		region := buf[:carry+n]
+		if last && s.base == 0 && len(region) <= wholeSize {
+			return whole(region), nil
+		}
+		s.block(region, carry)
+		if last {
+			s.out.Bytes = s.base + int64(len(region))
+			s.out.Lines = s.lines(region)
+			return &s.out, nil
+		}
+		keep := min(carrySize, len(region))
+		s.advance(region[:len(region)-keep])
+		carry = copy(buf, region[len(region)-keep:])
+	}
+}
+
+func whole(text []byte) *Excerpt {
+	return &Excerpt{Segments: []Segment{{FirstLine: 1, Text: text}}, Bytes: int64(len(text)), Lines: countLines(text)}
+}
+
+func countLines(text []byte) int {
+	n := bytes.Count(text, newline)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+var newline = []byte{'\n'}
+
+// scanner holds the state between blocks. Offsets are absolute.
+type scanner struct {
+	words   Words
+	longest int
+	seen    []int // informative lines kept, by word
+	out     Excerpt
+	kept    int
+
+	base    int64 // of the region's first byte
+	lineAt  int   // line number at base
+	total   int   // newlines before base
+	pending int64 // where the window that reaches beyond the last block ends
+	emitted int64 // everything before this offset was kept or passed over
+}
+
+// block looks through a region; its first carry bytes were searched before.
+func (s *scanner) block(region []byte, carry int) {
+	from := max(0, carry-s.longest+1)
+	text := unsafe.String(unsafe.SliceData(region[from:]), len(region)-from)
+	if s.pending > s.emitted {
+		s.keep(region, s.emitted, s.pending)
+	}
+	for _, h := range s.words.Search.All(text) {
+		at := from + h.At
+		if at+len(s.words.Search.words[h.Word]) <= carry {
+			continue // the block before found it
+		}
+		abs := s.base + int64(at)
+		switch {
+		case s.words.Failure[h.Word]:
+			if s.kept >= maxKept {
+				s.out.Dropped++
+				continue
+			}
+			s.keep(region, abs-windowUp, abs+windowDown)
+		case s.seen[h.Word] < maxPerWord && s.kept < maxKept && abs >= s.emitted:
+			s.seen[h.Word]++
+			start, end := lineAround(region, at)
+			s.keep(region, s.base+int64(start), s.base+int64(end))
+		}
+	}
+}
+
+// keep takes whole lines of a window into the excerpt, as far as the region
+// reaches; the rest is pending.
+func (s *scanner) keep(region []byte, from, to int64) {
+	from = max(from, s.emitted, s.base)
+	s.pending = max(s.pending, to)
+	end := min(to, s.base+int64(len(region)))
+	if from >= end {
+		return
+	}
+	start := int(from - s.base)
+	if from != s.emitted || from == 0 {
+		start = lineStart(region, start)
+		start = max(start, int(s.emitted-s.base), 0)
+	}
+	stop := int(end - s.base)
+	if end == to {
+		stop = lineEnd(region, stop)
+	}
+	text := region[start:stop]
+	if len(text) == 0 {
+		return
+	}
+	s.add(Segment{FirstLine: s.lineAt + bytes.Count(region[:start], newline), Text: bytes.Clone(text)}, s.base+int64(start) == s.emitted)
+	s.emitted = s.base + int64(stop)
+}
+
+// add appends a segment, joining it to the last one where they touch.
+func (s *scanner) add(seg Segment, touches bool) {
+	s.kept += len(seg.Text)
+	if n := len(s.out.Segments); touches && n > 0 {
+		s.out.Segments[n-1].Text = append(s.out.Segments[n-1].Text, seg.Text...)
+		return
+	}
+	s.out.Segments = append(s.out.Segments, seg)
+}
+
+// advance moves the base over what is no longer needed.
+func (s *scanner) advance(passed []byte) {
+	n := bytes.Count(passed, newline)
+	s.lineAt += n
+	s.total += n
+	s.base += int64(len(passed))
+}
+
+func (s *scanner) lines(region []byte) int {
+	return s.total + countLines(region)
+}
+
+// lineAround returns the span of the line at an offset, cut to maxLineKept
+// around it.
+func lineAround(text []byte, at int) (start, end int) {
+	start, end = max(lineStart(text, at), at-maxLineKept/2), at+maxLineKept
+	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+		end = min(end, at+i+1)
+	}
+	return start, end // beyond the region where the line goes on: the rest is pending
+}
+
+func lineStart(text []byte, at int) int {
+	return bytes.LastIndexByte(text[:at], '\n') + 1
+}
+
+func lineEnd(text []byte, at int) int {
+	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
+}
