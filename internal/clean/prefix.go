@@ -111,8 +111,10 @@ func bracketPrefix(s string) (int, string) {
 // loggerTag tells a logger's bracket from one that belongs to the message.
 func loggerTag(s string) bool {
 	switch {
-	case s == "", len(s) > 2 && s[0] >= '0' && s[0] <= '9' && digits(strings.Map(dropTimePunctuation, s)):
-		return s != ""
+	case s == "":
+		return false
+	case digits(s) && len(s) > 2, strings.Count(s, ":") >= 2 && digits(strings.Map(dropTimePunctuation, s)):
+		return true
 	case strings.HasPrefix(s, "20") && len(s) >= 19 && (s[10] == ' ' || s[10] == 'T'):
 		return true
 	case level(s), strings.HasPrefix(s, "pod/"), s == "TensorRT-LLM", s == "TRT-LLM", s == "vllm", s == "host", s == "kernel":
@@ -263,7 +265,8 @@ func composePrefix(s string) int {
 		return 0
 	}
 	name := strings.TrimRight(s[:i], " ")
-	if strings.ContainsAny(name, " :=()'\"|%") {
+	aligned := len(name) < i // compose pads names, a table's cell may not be
+	if strings.ContainsAny(name, " :=()'\"|%") || !aligned && !strings.ContainsAny(name, "-_0123456789") {
 		return 0
 	}
 	return i + 3

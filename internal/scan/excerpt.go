@@ -150,7 +150,7 @@ func (s *scanner) keep(region []byte, from, to int64) {
 		start = max(start, int(s.emitted-s.base), 0)
 	}
 	stop := int(end - s.base)
-	if end == to {
+	if end == to && region[stop-1] != '\n' {
 		stop = lineEnd(region, stop)
 	}
 	text := region[start:stop]

@@ -1,0 +1,120 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSearchFindsWhatIndexFinds(t *testing.T) {
+	words := []string{"out of memory", "oom", "memory", "cudamalloc failed", "failed"}
+	s := NewSearch(words)
+	r := rand.New(rand.NewSource(1))
+	pieces := append([]string{" ", "o", "mem", "Out Of Memory", "CUDAMALLOC", "x", "fail", "\n"}, words...)
+	for range 200 {
+		var b strings.Builder
+		for range 30 {
+			b.WriteString(pieces[r.Intn(len(pieces))])
+		}
+		text := b.String()
+		var want []Hit
+		lower := strings.ToLower(text)
+		for at := range lower {
+			for w, word := range words {
+				if strings.HasPrefix(lower[at:], word) {
+					want = append(want, Hit{Word: w, At: at})
+				}
+			}
+		}
+		assert.ElementsMatch(t, want, s.All(text), "%q", text)
+	}
+}
+
+func testWords() Words {
+	return Words{Search: NewSearch([]string{"out of memory", "non-default args"}), Failure: []bool{true, false}}
+}
+
+// bigLog has a settings line, much that is healthy, and a failure at the end.
+func bigLog(lines int) string {
+	var b strings.Builder
+	b.WriteString("INFO non-default args: {'model': 'x'}\n")
+	for i := range lines {
+		fmt.Fprintf(&b, "INFO engine step %d, GPU KV cache usage: 12.3%%\n", i)
+	}
+	b.WriteString("RuntimeError: CUDA out of memory\nlast line")
+	return b.String()
+}
+
+func TestReadKeepsWindowsAndSettings(t *testing.T) {
+	log := bigLog(100_000)
+	ex, err := Read(context.Background(), strings.NewReader(log), testWords())
+	require.NoError(t, err)
+	assert.EqualValues(t, len(log), ex.Bytes)
+	assert.Equal(t, 100_003, ex.Lines)
+	require.Len(t, ex.Segments, 2)
+	assert.Equal(t, 1, ex.Segments[0].FirstLine)
+	assert.Equal(t, "INFO non-default args: {'model': 'x'}\n", string(ex.Segments[0].Text))
+	text := string(ex.Segments[1].Text)
+	assert.True(t, strings.HasSuffix(text, "RuntimeError: CUDA out of memory\nlast line"))
+	assert.True(t, strings.HasPrefix(text, "INFO engine step "))
+	assert.Equal(t, 100_003, ex.Segments[1].FirstLine+strings.Count(text, "\n"))
+	assert.Less(t, len(text), windowUp+200)
+}
+
+func TestReadKeepsShortLogsWhole(t *testing.T) {
+	ex, err := Read(context.Background(), strings.NewReader("a\nb\n"), testWords())
+	require.NoError(t, err)
+	assert.Equal(t, []Segment{{FirstLine: 1, Text: []byte("a\nb\n")}}, ex.Segments)
+	assert.Equal(t, 2, ex.Lines)
+}
+
+func TestReadDoesNotDependOnChunks(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		b.WriteString(bigLog(900 * (i%3 + 1)))
+		b.WriteString("\n")
+	}
+	want, err := Read(context.Background(), strings.NewReader(b.String()), testWords())
+	require.NoError(t, err)
+	got, err := Read(context.Background(), iotest.OneByteReader(strings.NewReader(b.String())), testWords())
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+}
+
+func TestReadIsBounded(t *testing.T) {
+	flood := strings.Repeat("RuntimeError: CUDA out of memory, again and again and again\n", 300_000)
+	ex, err := Read(context.Background(), strings.NewReader(flood), testWords())
+	require.NoError(t, err)
+	kept := 0
+	for _, s := range ex.Segments {
+		kept += len(s.Text)
+	}
+	assert.LessOrEqual(t, kept, maxKept+2*blockSize)
+	assert.Positive(t, ex.Dropped)
+	assert.Equal(t, 300_000, ex.Lines)
+}
+
+func TestReadErrors(t *testing.T) {
+	_, err := Read(context.Background(), iotest.ErrReader(assert.AnError), testWords())
+	assert.ErrorIs(t, err, assert.AnError)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = Read(ctx, strings.NewReader("x"), testWords())
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func BenchmarkSearch(b *testing.B) {
+	text := bytes.Repeat([]byte("INFO: 127.0.0.1:42 - \"POST /v1/chat/completions HTTP/1.1\" 200 OK\n"), 16<<10)
+	s := NewSearch([]string{"out of memory", "cudamalloc failed", "oom-kill", "no available memory"})
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		s.All(string(text))
+	}
+}
