@@ -24,7 +24,7 @@ func (c *counter) Read(p []byte) (int, error) {
 // utf8Reader takes a byte order mark off and converts UTF-16 (PowerShell's >
 // writes it). Invalid UTF-8 is replaced later, in the windows that are kept.
 func utf8Reader(r io.Reader) io.Reader {
-	b := bufio.NewReaderSize(r, 64<<10)
+	b := bufio.NewReaderSize(r, 4<<10)
 	mark, _ := b.Peek(3)
 	switch {
 	case len(mark) >= 2 && mark[0] == 0xff && mark[1] == 0xfe:

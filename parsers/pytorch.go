@@ -289,6 +289,10 @@ func (f *Facts) mpsBuffer(l *Log, at int) int {
 	return r.end
 }
 
+// bitsAndBytesFile is csrc/ops.cu, or csrc/pythonInterface.c for the managed
+// memory of paged optimizers, behind the path of the build machine.
+var bitsAndBytesFile = pattern(`^erroroutofmemoryatline\d+infile[^"]{0,240}?(?:ops\.cu|pythoninterface\.c(?:pp)?)`)
+
 // rawCUDA reads what has no figures.
 func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 	s := l.Squeezed()
@@ -325,10 +329,16 @@ func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 		x.Kind = NCCLAlloc
 	case "Error out of memory at line":
 		x.Kind, x.Framework = BitsAndBytes, "other"
+		if m := l.Find(bitsAndBytesFile, at, at+400); m.Ok() {
+			_, end = m.Span()
+			x.Message = l.Text(at, end)
+		}
 	default: // a bare OutOfMemoryError
 		return end
 	}
-	x.Message = l.LineText(at)
+	if x.Message == "" {
+		x.Message = l.LineText(at)
+	}
 	f.fail(l, at, end, x)
 	return end
 }

@@ -78,14 +78,14 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 		rules[r.ID] = r
 	}
 	own := enginesOf(c)
-	fixes := map[string]Fix{}
-	for id, fix := range Fixes() {
-		fixes[id] = adapted(own, fix)
+	fixes := func(id string) (Fix, bool) {
+		fix, ok := Fixes()[id]
+		return adapted(own, fix), ok
 	}
 	best := map[string]*candidate{}
 	for i, cause := range causes {
 		for _, r := range remediesOf(own, rules[cause.ID]) {
-			fix, ok := fixes[r.Fix]
+			fix, ok := fixes(r.Fix)
 			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" {
 				continue
 			}
@@ -103,7 +103,7 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 	}
 	ranked := make([]*candidate, 0, len(best))
 	for id, b := range best {
-		fix := fixes[id]
+		fix, _ := fixes(id)
 		b.advice.Steps = fix.Steps(c)
 		if fix.Why != nil {
 			if why := fix.Why(c); why != "" {
@@ -128,12 +128,13 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 		b.advice.Rank = i + 1
 		advice = append(advice, b.advice)
 	}
-	return advice, useless(c, fixes)
+	return advice, useless(c, own)
 }
 
-func useless(c *Case, fixes map[string]Fix) []Useless {
+func useless(c *Case, own []*Engine) []Useless {
 	var out []Useless
-	for _, fix := range fixes {
+	for _, fix := range Fixes() {
+		fix = adapted(own, fix)
 		if fix.Useless == nil {
 			continue
 		}

@@ -50,6 +50,21 @@ const (
 // Read scans a log. What is kept does not depend on how r delivers its bytes.
 // A log of up to 256 KiB is kept whole.
 func Read(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
+	var head bytes.Buffer
+	n, err := head.ReadFrom(io.LimitReader(r, wholeSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read log after %d bytes: %w", n, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if n <= wholeSize {
+		return whole(head.Bytes()), nil
+	}
+	return readBlocks(ctx, io.MultiReader(&head, r), words)
+}
+
+func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
 	s := &scanner{words: words, longest: words.Search.Longest(), seen: make([]int, len(words.Failure)), lineAt: 1}
 	buf := make([]byte, carrySize+blockSize)
 	carry := 0
@@ -63,13 +78,10 @@ func Read(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
 			return nil, fmt.Errorf("read log after %d bytes: %w", s.base+int64(carry+n), err)
 		}
 		region := buf[:carry+n]
-		if last && s.base == 0 && len(region) <= wholeSize {
-			return whole(region), nil
-		}
 		s.block(region, carry)
 		if last {
 			s.out.Bytes = s.base + int64(len(region))
-			s.out.Lines = s.lines(region)
+			s.out.Lines = s.total + countLines(region)
 			return &s.out, nil
 		}
 		keep := min(carrySize, len(region))
@@ -177,10 +189,6 @@ func (s *scanner) advance(passed []byte) {
 	s.lineAt += n
 	s.total += n
 	s.base += int64(len(passed))
-}
-
-func (s *scanner) lines(region []byte) int {
-	return s.total + countLines(region)
 }
 
 // lineAround returns the span of the line at an offset, cut to maxLineKept

@@ -1,0 +1,171 @@
+package diagnose_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+)
+
+var logs = flag.String("logs", "../testdata/logs/*/*.log", "the logs that the acceptance kit damages")
+
+// damage is what happens to a log between a terminal and us.
+type damage struct {
+	name string
+	do   func(string) string
+}
+
+// eachLine applies f to every line.
+func eachLine(f func(string) string) func(string) string {
+	return func(s string) string {
+		lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+		for i, l := range lines {
+			lines[i] = f(l)
+		}
+		return strings.Join(lines, "\n") + "\n"
+	}
+}
+
+func prefixed(prefix string) damage {
+	return damage{"prefix " + strings.TrimSpace(prefix), eachLine(func(l string) string { return prefix + l })}
+}
+
+// wrapped breaks lines hard at a column, also inside words and numbers.
+func wrapped(column int) func(string) string {
+	return eachLine(func(l string) string {
+		r := []rune(l)
+		var b strings.Builder
+		for len(r) > column {
+			b.WriteString(string(r[:column]) + "\n")
+			r = r[column:]
+		}
+		return b.String() + string(r)
+	})
+}
+
+func boxed(s string) string {
+	inner := eachLine(func(l string) string {
+		return "│ " + l + strings.Repeat(" ", max(0, 76-len([]rune(l)))) + " │"
+	})(wrapped(76)(s))
+	return "╭──────── Traceback (most recent call last) ────────╮\n" + inner + "╰───────────────────────────────────────────────────╯\n"
+}
+
+func jsonString(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+var sizeWithPoint = regexp.MustCompile(`(\d)\.(\d\d) ([KMG]i?B)\b`)
+
+func damages() []damage {
+	list := []damage{
+		{"carriage returns", func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }},
+		{"progress bars glued on", eachLine(func(l string) string { return " 45%|####5     | 9/20 [00:01<00:02,  5.00it/s]\r" + l })},
+		{"terminal colours", eachLine(func(l string) string {
+			return "\x1b[1;31m" + strings.ReplaceAll(l, " ", "\x1b[0m \x1b[31m") + "\x1b[0m"
+		})},
+		{"residue of colours", eachLine(func(l string) string { return "[31m" + l + "[0m" })},
+		{"wrapped at 80", wrapped(80)},
+		{"wrapped at 131", wrapped(131)},
+		{"line ends lost", func(s string) string { return strings.ReplaceAll(s, "\n", "") }},
+		{"lines joined by blanks", func(s string) string { return strings.ReplaceAll(s, "\n", " ") }},
+		{"blank line after every line", func(s string) string { return strings.ReplaceAll(s, "\n", "\n\n") }},
+		{"rich box", boxed},
+		{"quoted", prefixed("> ").do},
+		{"bold", eachLine(func(l string) string {
+			if strings.TrimSpace(l) == "" {
+				return l
+			}
+			return "**" + l + "**"
+		})},
+		{"fenced", func(s string) string { return "Hi, this happens:\n```python\n" + s + "```\nany idea?\n" }},
+		{"HTML", eachLine(func(l string) string { return `<span class="ansi-red">` + html.EscapeString(l) + "</span>" })},
+		{"curly quotes", func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, `"`, "\u201d"), "'", "\u2019") }},
+		{"no-break spaces", func(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }},
+		{"JSON value", func(s string) string { return `{"level":"error","error":` + jsonString(s) + "}\n" }},
+		{"logfmt value", func(s string) string {
+			return "time=2025-04-29T12:31:28.521+02:00 level=ERROR msg=" + jsonString(s) + "\n"
+		}},
+		{"docker json-file", eachLine(func(l string) string {
+			return `{"log":` + jsonString(l+"\n") + `,"stream":"stderr","time":"2025-01-02T03:04:05.678901234Z"}`
+		})},
+		{"journald export", eachLine(func(l string) string { return "MESSAGE=" + l })},
+		{"decimal commas", func(s string) string { return sizeWithPoint.ReplaceAllString(s, "$1,$2 $3") }},
+		{"GitHub issue form", func(s string) string {
+			return "### Describe the bug\n\nIt crashed.\n\n### Logs\n\n```shell\n" + s + "```\n\n### Versions\n\n- OS: Linux\n- [x] I searched the issues\n"
+		}},
+		{"UTF-8 byte order mark", func(s string) string { return "\ufeff" + s }},
+	}
+	for _, p := range []string{
+		"[rank0]: ", "(EngineCore_DP0 pid=6880) ", "(Worker_TP0 pid=160) ERROR 05-20 20:54:32 [multiproc_executor.py:962] ", "vllm-1  | ",
+		"Jan 26 17:48:20 host ollama[1418]: ", "2024-06-28T06:11:52.685300953Z ", "[2025-07-02 07:41:58 TP0] ", "INFO 11-18 18:07:17 worker.py:267] ",
+		"ERROR:    ", "*** ", "1.06.520.077 E ", "11:53:58-231487 ERROR    ", "[1724830909] ",
+	} {
+		list = append(list, prefixed(p), prefixed(p+p))
+	}
+	return list
+}
+
+// TestDamage: whatever happened to the paste, figures and cause stay.
+func TestDamage(t *testing.T) {
+	for _, path := range glob(t, *logs) {
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		want := diagnose.Bytes(raw)
+		if len(want.Incidents) != 1 {
+			continue // which line belongs to which incident is lost with the line ends
+		}
+		name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
+		for _, d := range damages() {
+			t.Run(name+"/"+d.name, func(t *testing.T) {
+				got := diagnose.Bytes([]byte(d.do(string(raw))))
+				if !assert.NotEmpty(t, got.Incidents, "nothing found") {
+					return
+				}
+				assert.Equal(t, amounts(want.Incidents[0]), amounts(got.Incidents[0]), "figures")
+				assert.Equal(t, want.Incidents[0].Causes[0].ID, got.Incidents[0].Causes[0].ID, "cause")
+			})
+		}
+	}
+}
+
+// TestCuts: a paste that lost its head or tail never invents a figure.
+func TestCuts(t *testing.T) {
+	for _, path := range glob(t, *logs) {
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		text := string(raw)
+		for _, cut := range []int{len(text) / 4, len(text) / 2, len(text) * 3 / 4, len(text) - len(text)/50 - 3} {
+			cut = max(cut, 0)
+			for side, part := range map[string]string{"head": text[cut:], "tail": text[:cut]} {
+				for _, in := range diagnose.Bytes([]byte(part)).Incidents {
+					in.Figures.Sizes(func(key string, s *diagnose.Size) {
+						assert.Contains(t, strings.ReplaceAll(text, "\n", ""), s.Text, "%s cut of %s: %s", side, path, key)
+					})
+				}
+			}
+		}
+	}
+}
+
+// amounts lists the figures of an incident as key=amount.
+func amounts(in diagnose.Incident) []string {
+	out := []string{}
+	in.Figures.Sizes(func(key string, s *diagnose.Size) { out = append(out, key+"="+strconv.FormatInt(s.Bytes, 10)) })
+	in.Figures.Counts(func(key string, c *diagnose.Count) { out = append(out, fmt.Sprintf("%s=%g", key, c.Value)) })
+	for _, p := range in.Figures.OtherProcesses {
+		out = append(out, fmt.Sprintf("pid %d=%d", p.PID, p.Bytes))
+	}
+	return out
+}
