@@ -15,6 +15,7 @@ func newCase(g failureGroup, facts *parsers.Facts) *rules.Case {
 			c.Failure.Figures.Fill(x.Figures)
 		}
 	}
+	complete(&c.Failure.Figures, g.root.Line, facts)
 	c.Stack = stack(g, facts)
 	c.Framework = "other"
 	if len(c.Stack) > 0 {
@@ -89,7 +90,24 @@ func phase(g failureGroup, facts *parsers.Facts) string {
 			return x.Phase
 		}
 	}
+	if phase := parsers.PhaseAt(facts, g.root); phase != "" {
+		return phase
+	}
 	return parsers.PhaseOf(facts)
+}
+
+// complete fills in the figures that lines before the failure state: weights
+// of the load line, what is left for the cache.
+func complete(g *parsers.Figures, line int, facts *parsers.Facts) {
+	var ambient parsers.Figures
+	for after := range 2 { // what was said before counts, else what was said after
+		for _, x := range facts.Facts {
+			if (x.Line > line) == (after == 1) {
+				ambient.Set(x.Name, x.Size, x.Count)
+			}
+		}
+		g.Fill(ambient)
+	}
 }
 
 // model picks the mention that weighs most, the nearest before the failure.

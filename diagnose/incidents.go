@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -119,6 +120,9 @@ func better(x, root parsers.Failure) bool {
 	if x.Wrapper != root.Wrapper {
 		return root.Wrapper
 	}
+	if x.Echo != root.Echo {
+		return root.Echo
+	}
 	if x.Weak != root.Weak {
 		return root.Weak
 	}
@@ -156,6 +160,7 @@ func dropWrappers(groups []failureGroup) []failureGroup {
 		}
 	}
 	if causes == 0 {
+		groups = slices.DeleteFunc(groups, func(g failureGroup) bool { return g.root.Echo })
 		return groups[:min(len(groups), 1)]
 	}
 	kept := groups[:0]

@@ -28,6 +28,9 @@ type Failure struct {
 	// initialization failed", "Failed to create llama_context"): never a root
 	// while a failure stands beside them.
 	Wrapper bool
+	// Echo marks a wrapper that any failure makes, of memory or not ("Engine core
+	// initialization failed"): alone it is no incident.
+	Echo bool
 	// Weak marks wordings that can mean something else (a cuBLAS handle that
 	// was not created, a bare "Killed").
 	Weak bool
@@ -108,8 +111,20 @@ type Signal struct {
 	Text string
 }
 
+// Stage is a line that shows how far a program had come.
+type Stage struct {
+	Phase string
+	Line  int
+	// Frame is set for a function of a traceback, which proves the phase of the
+	// failure beside it; else the line only says what was going on before.
+	Frame bool
+	// Inner orders the frames of one traceback: the more special call says more.
+	Inner int
+}
+
 // Fact is a named figure that is no failure's own: "weights" of vLLM's load
-// line, "model_size" of llama.cpp, "layers".
+// line, "model_size" of llama.cpp, "layers". One that is named like a key of
+// [Figures] completes the figures of a failure that follows it.
 type Fact struct {
 	Name  string
 	Size  *Size
@@ -130,6 +145,7 @@ type Facts struct {
 	Processes  []Process
 	Programs   []Program
 	Signals    []Signal
+	Stages     []Stage
 	Facts      []Fact
 	Notes      []string
 }

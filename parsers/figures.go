@@ -104,6 +104,20 @@ func (f *Figures) Fill(from Figures) {
 	}
 }
 
+// Set sets the figure that has a key of the report; other keys do nothing.
+func (f *Figures) Set(key string, size *Size, count *Count) {
+	for _, p := range f.sizes() {
+		if p.key == key && size != nil {
+			*p.at = size
+		}
+	}
+	for _, p := range f.counts() {
+		if p.key == key && count != nil {
+			*p.at = count
+		}
+	}
+}
+
 // Empty reports that no figure is stated.
 func (f *Figures) Empty() bool {
 	empty := len(f.OtherProcesses) == 0

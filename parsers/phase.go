@@ -19,6 +19,53 @@ func PhaseOf(f *Facts) string {
 	return "unknown"
 }
 
+// Lines around a failure in which frames count as its own: a traceback stands
+// before its message, or after it where the message was logged first.
+const (
+	framesBefore = 90
+	framesAfter  = 60
+)
+
+// PhaseAt returns the phase in which a failure struck, as tracebacks beside it
+// or the last stage before it show, or "" if nothing does.
+func PhaseAt(f *Facts, x Failure) string {
+	if s := frameIn(f, x.Line-framesBefore, x.EndLine); s != nil {
+		return s.Phase
+	}
+	if s := frameIn(f, x.EndLine, x.EndLine+framesAfter); s != nil {
+		return s.Phase
+	}
+	var last, next *Stage
+	for i := range f.Stages {
+		switch s := &f.Stages[i]; {
+		case s.Frame:
+		case s.Line <= x.Line && (last == nil || s.Line >= last.Line):
+			last = s
+		case s.Line > x.EndLine && (next == nil || s.Line < next.Line):
+			next = s
+		}
+	}
+	switch {
+	case last != nil:
+		return last.Phase
+	case next != nil: // logs that stand newest first
+		return next.Phase
+	}
+	return ""
+}
+
+// frameIn returns the innermost frame between two lines, the last of equals.
+func frameIn(f *Facts, from, to int) *Stage {
+	var best *Stage
+	for i := range f.Stages {
+		s := &f.Stages[i]
+		if s.Frame && s.Line >= from && s.Line <= to && (best == nil || s.Inner >= best.Inner) {
+			best = s
+		}
+	}
+	return best
+}
+
 // Specificity orders kinds by how much they explain: of several statements
 // about one crash the highest is the root.
 func Specificity(k Kind) int {

@@ -109,7 +109,16 @@ func ourPID(c *Case, tensors int64) int {
 	best, gap := 0, int64(0)
 	for _, p := range f.OtherProcesses {
 		over := p.Bytes - tensors
-		if over < 0 || over > 6*units.GiB {
+		if over < 0 {
+			continue
+		}
+		// Two processes can't hold more than the card, so that the one which
+		// leaves no room for our tensors beside it is ours (NCCL and CUDA graphs
+		// of a server are 7 GiB outside PyTorch and more).
+		if f.Total != nil && tensors > 0 && p.Bytes+tensors > f.Total.Bytes {
+			return p.PID
+		}
+		if over > 6*units.GiB {
 			continue
 		}
 		alone := len(f.OtherProcesses) == 1 && f.Total != nil && f.Free != nil && near(p.Bytes, f.Total.Bytes-f.Free.Bytes, 64*units.MiB)

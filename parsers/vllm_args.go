@@ -1,0 +1,202 @@
+package parsers
+
+import (
+	"slices"
+	"strings"
+)
+
+// vllmArguments lead to lines that show how vLLM was started.
+var vllmArguments = []wording{
+	{"args: Namespace(", vllmNamespace},      // all arguments, defaults included, to 0.8
+	{"non-default args: {", vllmNonDefault},  // what the user set, 0.9 and later
+	{"LLM engine with config:", vllmConfig},  // to 0.4
+	{"with config: model=", vllmConfig},      // "(v0.5.4) with config:", V0 and V1
+	{"vLLM API server version", vllmVersion}, // and "(v0.9.2)" in the engine's line
+	{"vllm serve", vllmCommand},
+	{"vllm.entrypoints.openai.api_server", vllmCommand},
+	{"vllm.entrypoints.api_server", vllmCommand},
+	{"Using max model len", vllmEffectiveLength},
+}
+
+// vllmMemory are the arguments that bear on memory, with the value that means
+// nobody set them ("" where any value counts).
+var vllmMemory = map[string]string{
+	"max_model_len": "None", "gpu_memory_utilization": "", "max_num_seqs": "", "max_num_batched_tokens": "None",
+	"kv_cache_dtype": "auto", "kv_cache_memory_bytes": "None", "cpu_offload_gb": "0", "swap_space": "4",
+	"enforce_eager": "False", "tensor_parallel_size": "1", "pipeline_parallel_size": "1", "data_parallel_size": "1",
+	"quantization": "None", "dtype": "auto", "block_size": "16", "enable_chunked_prefill": "None",
+	"limit_mm_per_prompt": "None", "num_gpu_blocks_override": "None", "max_seq_len": "", "device_config": "",
+}
+
+// vllmNamespace reads argparse's Namespace: a value that differs from the
+// default was set by the user.
+func vllmNamespace(m message) int {
+	for _, a := range pythonArguments(m.rest()) {
+		unset, known := vllmMemory[a.name]
+		switch {
+		case a.name == "model" && a.simple():
+			m.model(a.value)
+		case known && a.simple():
+			m.set(a, a.value == unset || unset == "")
+		}
+	}
+	return m.end
+}
+
+// vllmNonDefault reads the dict of what the user set, all of it.
+func vllmNonDefault(m message) int {
+	for _, a := range pythonArguments(m.rest()) {
+		if a.name == "model" || a.name == "model_tag" {
+			m.model(a.value)
+		}
+		if a.simple() {
+			m.set(a, false)
+		}
+	}
+	return m.end
+}
+
+// vllmConfig reads the engine's own view: effective values. The share of the
+// card is not in it; max_seq_len is the effective max_model_len.
+func vllmConfig(m message) int {
+	s := m.rest()
+	if strings.HasPrefix(m.l.Squeezed()[m.at:], "withconfig:model=") {
+		s = "model=" + s
+	}
+	for _, a := range pythonArguments(s) {
+		if _, known := vllmMemory[a.name]; known && a.simple() {
+			m.set(a, true)
+		}
+		if a.name == "model" && a.simple() {
+			m.model(a.value)
+		}
+	}
+	return m.end
+}
+
+func (m message) set(a argument, byDefault bool) {
+	m.f.Settings = append(m.f.Settings, Setting{Name: strings.ReplaceAll(a.name, "-", "_"), Value: a.value, Line: m.l.Line(m.at), Default: byDefault})
+}
+
+func (m message) model(name string) {
+	m.f.Models = append(m.f.Models, ModelMention{Name: name, Line: m.l.Line(m.at), Weight: 3})
+}
+
+// rest returns the text as written from the literal's end on.
+func (m message) rest() string { return m.l.Text(m.end, m.end+maxWindow) }
+
+var vllmVersionText = pattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.[0-9a-z.+]{1,20})?)`)
+
+func vllmVersion(m message) int {
+	x := m.find(vllmVersionText, 60)
+	if x.Ok() {
+		m.f.Facts = append(m.f.Facts, Fact{Name: "vllm_version", Text: x.Text("version"), Line: m.l.Line(m.at)})
+	}
+	return m.took(x)
+}
+
+var vllmLengthText = pattern(`modellen(?<length>INT)`)
+
+func vllmEffectiveLength(m message) int {
+	x := m.find(vllmLengthText, 40)
+	m.exactly("max_model_len", x.Lower("length"))
+	return m.took(x)
+}
+
+// vllmShort are the short options, by the argument they set.
+var vllmShort = map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"}
+
+// vllmCommand reads a command as a shell, a Dockerfile or a process list shows
+// it. A command goes on behind a backslash.
+func vllmCommand(m message) int {
+	words := m.commandWords()
+	if len(words) == 0 {
+		return m.end
+	}
+	m.f.Facts = append(m.f.Facts, Fact{Name: "vllm_command", Text: strings.Join(words, "\x00"), Line: m.l.Line(m.at)})
+	for i := 0; i < len(words); i++ {
+		flag, value, joined := strings.Cut(words[i], "=")
+		name, short := vllmShort[flag]
+		if !short {
+			long, ok := strings.CutPrefix(flag, "--")
+			if !ok {
+				if i > 0 && words[i-1] == "serve" {
+					m.model(words[i])
+				}
+				continue
+			}
+			name = strings.ReplaceAll(strings.ToLower(long), "-", "_")
+		}
+		if !joined {
+			if value = "True"; i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+				i++
+				value = words[i]
+			}
+		}
+		if name == "model" {
+			m.model(value)
+		}
+		m.f.Settings = append(m.f.Settings, Setting{Name: name, Value: value, Line: m.l.Line(m.at), Flag: flag})
+	}
+	return m.end
+}
+
+// commandWords returns the words of the command at the literal, without
+// quotes, up to where the shell's next command begins.
+func (m message) commandWords() []string {
+	_, to := m.l.LineSpan(m.at)
+	text := m.l.Text(m.at, to)
+	var from int
+	for range 30 {
+		if !strings.HasSuffix(strings.TrimRight(text, " "), `\`) || to >= len(m.l.Squeezed()) {
+			break
+		}
+		from, to = m.l.LineSpan(to)
+		text = strings.TrimRight(strings.TrimRight(text, " "), `\`) + " " + m.l.Text(from, to)
+	}
+	if i := strings.IndexAny(text, "|;&><`$#"); i >= 0 {
+		text = text[:i]
+	}
+	words := shellWords(text)
+	if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "/") }) {
+		return nil // prose
+	}
+	return words
+}
+
+// shellWords splits a command at blanks outside quotes and drops the quotes. A
+// comma behind a quote is that of a JSON or YAML list.
+func shellWords(s string) []string {
+	var words []string
+	var word strings.Builder
+	quote, open := byte(0), false
+	end := func() {
+		if open {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		open = false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+			if i+1 < len(s) && s[i+1] == ',' {
+				i++
+				end()
+			}
+		case quote != 0:
+			word.WriteByte(c)
+		case c == '\'' || c == '"':
+			quote, open = c, true
+		case c == ' ' || c == '\t' || c == ']':
+			end()
+		default:
+			word.WriteByte(c)
+			open = true
+		}
+	}
+	end()
+	return words
+}
