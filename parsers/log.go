@@ -99,14 +99,18 @@ func (l *Log) LineText(at int) string {
 	return l.Lines[l.lineIndex(at)].Text
 }
 
+// offset returns the squeezed offset at which a line of Lines begins.
+func (l *Log) offset(i int) int {
+	return sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i] })
+}
+
 // LineSpan returns the squeezed offsets at which the line at an offset begins
 // and ends.
 func (l *Log) LineSpan(at int) (from, to int) {
 	i := l.lineIndex(at)
-	from = sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i] })
-	to = len(l.squeezed.At)
+	from, to = l.offset(i), len(l.squeezed.At)
 	if i+1 < len(l.starts) {
-		to = sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i+1] })
+		to = l.offset(i + 1)
 	}
 	return from, to
 }

@@ -44,8 +44,8 @@ type Hit struct {
 // where they stand.
 func All() []Parser {
 	return []Parser{
-		pytorch, hostPyTorch, signals,
-		vllm, serving, llamacpp, ollama, textgen, transformers, diffusion,
+		pytorch, hostPyTorch, signals, platform, proofs, commandLines, models,
+		vllm, serving, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
 		kernel, containers, frameworks, smi, lookalikes,
 	}
 }

@@ -1,0 +1,119 @@
+package parsers
+
+import "strings"
+
+// models reads the names of models out of load lines, arguments and calls.
+var models = Parser{Name: "models", Context: modelWords(), Parse: parseModels}
+
+// modelWord is text after which a model's name stands.
+type modelWord struct {
+	word   string
+	weight int
+	read   func(rest string) string
+}
+
+var modelNames = []modelWord{
+	{"Loading", 3, loadedName},
+	{"--model", 3, argumentName}, {"--model_name_or_path", 3, argumentName}, {"--pretrained_model_name_or_path", 3, argumentName}, {"--base_model", 3, argumentName},
+	{"model_name_or_path:", 3, firstWord}, {"base_model:", 3, firstWord}, {"-- Model:", 3, firstWord},
+	{"Loading model:", 3, firstWord}, {"Loading weights [", 3, afterFrom}, {"Loading model [", 3, afterFrom},
+	{"from_pretrained(", 2, quotedName},
+	{"Found the following quantized model:", 2, firstWord}, {"llama.cpp weights detected:", 2, firstWord},
+}
+
+func modelWords() []string {
+	out := make([]string, len(modelNames))
+	for i, m := range modelNames {
+		out[i] = m.word
+	}
+	return out
+}
+
+// maxMentions bounds what is kept of a log that loads models all day: the
+// last ones before a failure matter.
+const maxMentions = 256
+
+func parseModels(l *Log, hits []Hit, f *Facts) {
+	for _, h := range hits {
+		m := modelNames[h.Word]
+		i := l.lineIndex(h.At)
+		line := l.Lines[i].Text
+		at := strings.Index(strings.ToLower(line), strings.ToLower(m.word))
+		if at < 0 || len(f.Models) >= maxMentions {
+			continue // wrapped: the words stand on two lines
+		}
+		rest := line[at+len(m.word):]
+		if m.word == "Loading" && at > 0 {
+			continue // a load line begins with it, behind its prefixes
+		}
+		if strings.TrimSpace(rest) == "" && i+1 < len(l.Lines) {
+			rest = l.Lines[i+1].Text // rich wraps at 80 columns
+		}
+		if name := m.read(rest); plausible(name) {
+			f.Models = append(f.Models, ModelMention{Name: name, Line: l.Lines[i].Number, Weight: m.weight})
+		}
+	}
+}
+
+// loadedName reads `Loading NAME...` and `Loading "NAME"` of
+// text-generation-webui, all eras.
+func loadedName(rest string) string {
+	rest = strings.TrimSpace(rest)
+	if name := quotedName(rest); name != "" {
+		return name
+	}
+	name, ok := strings.CutSuffix(rest, "...")
+	if !ok || strings.ContainsAny(name, " :[") {
+		return ""
+	}
+	return name
+}
+
+// argumentName reads the value of an option; "--model-dir" is another one.
+func argumentName(rest string) string {
+	if !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "=") {
+		return ""
+	}
+	return firstWord(strings.TrimPrefix(rest, "="))
+}
+
+func afterFrom(rest string) string {
+	_, name, ok := strings.Cut(rest, "] from ")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(name)
+}
+
+func firstWord(rest string) string {
+	rest = strings.TrimSpace(rest)
+	if name := quotedName(rest); name != "" {
+		return name
+	}
+	name, _, _ := strings.Cut(rest, " ")
+	return strings.TrimRight(name, ",;)")
+}
+
+// quotedName reads a string literal that stands at the beginning.
+func quotedName(rest string) string {
+	if rest == "" || rest[0] != '"' && rest[0] != '\'' {
+		return ""
+	}
+	name, _, ok := strings.Cut(rest[1:], rest[:1])
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// plausible tells a name from an option, a variable or a progress bar.
+func plausible(name string) bool {
+	if len(name) < 3 || len(name) > 200 || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "{}<>|$%\"") {
+		return false
+	}
+	switch strings.ToLower(name) {
+	case "model", "tokenizer", "settings", "extension", "extensions", "weights", "none", "null", "the":
+		return false
+	}
+	return strings.ContainsFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' })
+}

@@ -1,0 +1,39 @@
+package parsers
+
+import "regexp"
+
+// platform reads what a log was made on: Windows paths in tracebacks, and
+// notebooks. Fixes differ there: a page file instead of swap, no
+// expandable_segments, a kernel to restart.
+var platform = Parser{Name: "platform", Context: platformWords, Parse: parsePlatform}
+
+var platformWords = []string{
+	`.py", line`, `.py:`, `\lib\site-packages`, `:\users\`, `\c10\core`, `data. DefaultCPUAllocator: not enough memory`,
+	"Press any key to continue", "ipython-input", "cell line:", ".ipynb",
+}
+
+// drive finds a path with a drive letter. It looks at single lines of text as
+// written, which no pattern can: squeezing joins words.
+var drive = regexp.MustCompile(`(?:^|[\s"'(\[])[A-Za-z]:\\{1,2}[^\s\\]`)
+
+func parsePlatform(l *Log, hits []Hit, f *Facts) {
+	seen := map[string]bool{}
+	for _, h := range hits {
+		id := ""
+		switch word := platformWords[h.Word]; word {
+		case "ipython-input", "cell line:", ".ipynb":
+			id = "notebook"
+		case `\c10\core`, `data. DefaultCPUAllocator: not enough memory`, "Press any key to continue":
+			id = "windows_path"
+		default:
+			if drive.MatchString(l.LineText(h.At)) {
+				id = "windows_path"
+			}
+		}
+		if id == "" || seen[id] {
+			continue
+		}
+		seen[id] = true
+		f.Signals = append(f.Signals, Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+	}
+}

@@ -1,0 +1,53 @@
+package parsers
+
+// trainers reads what training programs print about the run: batch, lengths,
+// trainable parameters, the card.
+var trainers = Parser{Name: "trainers", Context: trainersContext, Parse: parseTrainers}
+
+var trainersContext = []string{
+	"Max memory:", "Batch size per device", "Instantaneous batch size per device", "Gradient Accumulation steps",
+	"Number of trainable parameters =", "Trainable parameters =", "per_device_train_batch_size", "batch size per device /",
+	"max_seq_length=", "cutoff_len", "sequence_len:", "torch.distributed.elastic", "Num GPUs",
+}
+
+var (
+	unslothCard  = pattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUM)gb`)
+	batchLine    = pattern(`batchsizeperdevice(?:/[^:]{0,40})?[=:](?<n>\d{1,5})`)
+	accumulation = pattern(`gradientaccumulationsteps[=:](?<n>\d{1,5})`)
+	trainable    = pattern(`trainableparameters=(?<n>INT)`)
+	trainerBatch = pattern(`per_device_train_batch_size['"]?[=:](?<n>\d{1,5})`)
+	sequence     = pattern(`(?:max_seq_length['"]?=|cutoff_len['"]?[=:]|sequence_len:)(?<n>\d{2,7})`)
+)
+
+func parseTrainers(l *Log, hits []Hit, f *Facts) {
+	for _, h := range hits {
+		at := h.At
+		switch trainersContext[h.Word] {
+		case "Max memory:":
+			if m := l.Find(unslothCard, at-100, at+40); m.Ok() {
+				f.Devices = append(f.Devices, Device{Index: -1, Name: m.Text("name"), Backend: "cuda", Total: m.SizeIn("total", "gb"), Line: m.Line()})
+			}
+		case "Batch size per device", "Instantaneous batch size per device", "batch size per device /":
+			f.setting(l.Find(batchLine, at, at+90), "per_device_train_batch_size")
+		case "Gradient Accumulation steps":
+			f.setting(l.Find(accumulation, at, at+50), "gradient_accumulation_steps")
+		case "Number of trainable parameters =", "Trainable parameters =":
+			if m := l.Find(trainable, at, at+80); m.Ok() {
+				f.Facts = append(f.Facts, Fact{Name: "trainable_parameters", Count: m.Count("n"), Text: l.LineText(at), Line: m.Line()})
+			}
+		case "per_device_train_batch_size":
+			f.setting(l.Find(trainerBatch, at, at+50), "per_device_train_batch_size")
+		case "max_seq_length=", "cutoff_len", "sequence_len:":
+			f.setting(l.Find(sequence, at, at+40), "max_seq_length")
+		case "torch.distributed.elastic":
+			f.Signals = append(f.Signals, Signal{ID: "distributed", Line: l.Line(at), Text: l.LineText(at)})
+		}
+	}
+}
+
+// setting adds an option that a program printed with its value in group n.
+func (f *Facts) setting(m Match, name string) {
+	if m.Ok() {
+		f.Settings = append(f.Settings, Setting{Name: name, Value: m.Lower("n"), Line: m.Line()})
+	}
+}
