@@ -17,14 +17,22 @@ func newCase(g failureGroup, facts *parsers.Facts) *rules.Case {
 	}
 	complete(&c.Failure.Figures, g.root.Line, facts)
 	c.Stack = stack(g, facts)
-	c.Framework = "other"
-	if len(c.Stack) > 0 {
-		c.Framework = c.Stack[0]
-	}
+	c.Framework = framework(c.Stack)
 	c.Backend = backend(g)
 	c.Phase = phase(g, facts)
 	c.Model = model(g, facts)
 	return c
+}
+
+// framework is the most specific program that the report has a name for;
+// trainers and apps without one stand in the stack only.
+func framework(stack []string) string {
+	for _, name := range stack {
+		if _, ok := specificity[name]; ok {
+			return name
+		}
+	}
+	return "other"
 }
 
 // specificity orders programs by how much they say: what a user started
@@ -58,13 +66,22 @@ func stack(g failureGroup, facts *parsers.Facts) []string {
 		names = append(names, name)
 	}
 	sort.Slice(names, func(i, j int) bool {
-		a, b := specificity[names[i]], specificity[names[j]]
+		a, b := rank(names[i]), rank(names[j])
 		if a != b {
 			return a > b
 		}
 		return names[i] < names[j]
 	})
 	return names
+}
+
+// rank is a program's specificity. Those without a name in the report are apps
+// and trainers: what a user started.
+func rank(name string) int {
+	if n, ok := specificity[name]; ok {
+		return n
+	}
+	return 92
 }
 
 // backend is the root's, else that of another statement.

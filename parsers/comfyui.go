@@ -163,7 +163,7 @@ func (f *Facts) comfyState(l *Log, at int, word string) {
 	switch word {
 	case "Total VRAM ":
 		if m := l.Find(totalVRAM, at, at+40); m.Ok() {
-			f.Devices = append(f.Devices, Device{Index: -1, Total: m.SizeIn("total", "mb"), Line: line})
+			f.card(Device{Index: -1, Total: m.SizeIn("total", "mb"), Line: line}, text)
 		}
 	case "Set vram state to:":
 		if m := l.Find(vramState, at, at+40); m.Ok() {
@@ -178,6 +178,12 @@ func (f *Facts) comfyState(l *Log, at int, word string) {
 	default:
 		f.comfyLoaded(l, at)
 	}
+}
+
+// card keeps a card that a program names at its start.
+func (f *Facts) card(d Device, text string) {
+	f.Devices = append(f.Devices, d)
+	f.Facts = append(f.Facts, Fact{Name: "total", Size: d.Total, Text: text, Line: d.Line})
 }
 
 // comfyLoaded reads "loaded partially; 0.00 MB usable, 0.00 MB loaded, 1344.02

@@ -14,7 +14,7 @@ type modelWord struct {
 
 var modelNames = []modelWord{
 	{"Loading", 3, loadedName},
-	{"--model", 3, argumentName}, {"--model_name_or_path", 3, argumentName}, {"--pretrained_model_name_or_path", 3, argumentName}, {"--base_model", 3, argumentName},
+	{"--model", 3, optionValue}, {"--model_name_or_path", 3, optionValue}, {"--pretrained_model_name_or_path", 3, optionValue}, {"--base_model", 3, optionValue},
 	{"model_name_or_path:", 3, firstWord}, {"base_model:", 3, firstWord}, {"-- Model:", 3, firstWord},
 	{"Loading model:", 3, firstWord}, {"Loading weights [", 3, afterFrom}, {"Loading model [", 3, afterFrom},
 	{"from_pretrained(", 2, quotedName},
@@ -69,8 +69,8 @@ func loadedName(rest string) string {
 	return name
 }
 
-// argumentName reads the value of an option; "--model-dir" is another one.
-func argumentName(rest string) string {
+// optionValue reads the value of an option; "--model-dir" is another one.
+func optionValue(rest string) string {
 	if !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "=") {
 		return ""
 	}

@@ -3,7 +3,7 @@ package parsers
 // phaseSignals say which phase a signal proves, the strongest first.
 var phaseSignals = []struct{ signal, phase string }{
 	{"optimizer_step", "training"}, {"backward", "training"}, {"training", "training"},
-	{"eval_accumulate", "inference"}, {"validating", "inference"},
+	{"cache_creation", "kv_cache"}, {"eval_accumulate", "inference"}, {"validating", "inference"},
 	{"generating", "inference"}, {"loading", "load"}, {"inferring", "inference"},
 }
 

@@ -59,7 +59,7 @@ func parsePyTorchHost(l *Log, hits []Hit, f *Facts) {
 				continue
 			}
 			r := reader{l: l, s: s[:min(h.At+120, len(s))], from: h.At, end: end}
-			x.Kind = MmapFailed
+			x.Kind, x.Phase = MmapFailed, "load"
 			x.Figures.Requested = r.after("unabletommap")
 			end = r.end
 		}

@@ -25,7 +25,7 @@ func parseTrainers(l *Log, hits []Hit, f *Facts) {
 		switch trainersContext[h.Word] {
 		case "Max memory:":
 			if m := l.Find(unslothCard, at-100, at+40); m.Ok() {
-				f.Devices = append(f.Devices, Device{Index: -1, Name: m.Text("name"), Backend: "cuda", Total: m.SizeIn("total", "gb"), Line: m.Line()})
+				f.card(Device{Index: -1, Name: m.Text("name"), Backend: "cuda", Total: m.SizeIn("total", "gb"), Line: m.Line()}, l.LineText(at))
 			}
 		case "Batch size per device", "Instantaneous batch size per device", "batch size per device /":
 			f.setting(l.Find(batchLine, at, at+90), "per_device_train_batch_size")
