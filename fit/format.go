@@ -50,9 +50,9 @@ var checkpointFormats = []format{
 // formatAliases map what programs and people write.
 var formatAliases = map[string]string{
 	"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32",
-	"gptq": "gptq-int4", "int4": "gptq-int4", "4bit": "gptq-int4", "w4a16": "gptq-int4", "gptq-4bit": "gptq-int4",
-	"gptq-8bit": "gptq-int8", "gptq-3bit": "gptq-int3", "awq": "awq-int4", "awq-marlin": "awq-int4", "gptq-marlin": "gptq-int4",
-	"bnb-4bit": "nf4", "bnb": "nf4", "bitsandbytes": "nf4", "load-in-4bit": "nf4", "bnb.nf4": "nf4", "bnb.nf4-dq": "nf4-dq",
+	"gptq": "gptq-int4", "int4": "gptq-int4", "4bit": "gptq-int4", "w4a16": "gptq-int4", "gptq4bit": "gptq-int4",
+	"gptq8bit": "gptq-int8", "gptq3bit": "gptq-int3", "awq": "awq-int4", "awq-marlin": "awq-int4", "gptq-marlin": "gptq-int4",
+	"bnb4bit": "nf4", "bnb-4bit": "nf4", "bnb": "nf4", "bitsandbytes": "nf4", "load-in-4bit": "nf4", "bnb.nf4": "nf4", "bnb.nf4-dq": "nf4-dq",
 	"8bit": "int8", "bnb-8bit": "int8", "load-in-8bit": "int8", "bnb.int8": "int8", "w8a8": "int8", "llm.int8": "int8",
 	"fp8-dynamic": "fp8", "float8-e4m3fn": "fp8", "w8a8-fp8": "fp8", "fp8-e4m3": "fp8", "modelopt-fp4": "nvfp4",
 	"hqq": "hqq-int4", "q4f16-1": "mlc-q4f16", "mlx": "mlx-4bit",
@@ -105,7 +105,7 @@ func lookupFormat(name, native string) (format, bool) {
 func formatKey(name string) string {
 	s := strings.ToLower(strings.TrimSpace(name))
 	s = strings.TrimPrefix(s, "torch.")
-	for _, w := range [...][2]string{{" - small", "-s"}, {" - medium", "-m"}, {" - large", "-l"}, {"_", "-"}, {" ", "-"}} {
+	for _, w := range [...][2]string{{" - small", "-s"}, {" - medium", "-m"}, {" - large", "-l"}, {"_", "-"}, {" ", "-"}, {"-bit", "bit"}} {
 		s = strings.ReplaceAll(s, w[0], w[1])
 	}
 	return s

@@ -39,6 +39,8 @@ type KVOptions struct {
 	// Expanded caches the full heads of an MLA model, as llama.cpp did until
 	// April 2025: 71 times as much for DeepSeek-V3.
 	Expanded bool
+	// exactCells: no padding (vLLM has blocks of its own, transformers none).
+	exactCells bool
 	// EncoderTokens are cached by cross attention (Whisper: 1500).
 	EncoderTokens int
 }
@@ -87,6 +89,9 @@ func (o KVOptions) defaults() KVOptions {
 // cells pads the context as llama_context does: 32, or 256 for the kernels of
 // flash attention.
 func (o KVOptions) cells() int {
+	if o.exactCells {
+		return o.Context
+	}
 	if o.FlashAttention {
 		return pad(o.Context, 256)
 	}
