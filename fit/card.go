@@ -183,12 +183,14 @@ func sharedTotal(c *CardInfo, ram int64) int64 {
 	return ram * 3 / 4
 }
 
-var cardNoise = strings.NewReplacer("(r)", "", "(tm)", "", "nvidia", "", "geforce", "", "amd", "", "radeon", "", "apple", "", "intel",
-	"", "graphics", "", "tesla", "", "generation", "", "quadro", "quadro", "laptop gpu", "laptop", " gpu", "", "instinct", "", "gib", "gb")
+var cardNoise = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("(r)", "", "(tm)", "", "nvidia", "", "geforce", "", "amd", "", "radeon", "", "apple", "", "intel",
+		"", "graphics", "", "tesla", "", "generation", "", "quadro", "quadro", "laptop gpu", "laptop", " gpu", "", "instinct", "", "gib", "gb")
+})
 
 // cardKey strips brands and punctuation.
 func cardKey(name string) string {
-	s := cardNoise.Replace(strings.ToLower(name))
+	s := cardNoise().Replace(strings.ToLower(name))
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
 			return r

@@ -80,7 +80,7 @@ func (m *Model) attentionBuffer(o ComputeOptions, cells int64) int64 {
 // wider than the model (Qwen3) or q, k and v are one tensor (Phi-3, GPT-NeoX).
 func (m *Model) attentionRows() int64 {
 	q := m.Heads * m.HeadDim
-	if archTraits[m.Arch].fusedQKV {
+	if archTraits()[m.Arch].fusedQKV {
 		return 3*m.Hidden + q + m.KVHeads*(m.HeadDim+m.ValueDim)
 	}
 	return max(2*m.Hidden+2*q, 3*m.Hidden+q)

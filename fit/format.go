@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // format is a way to store weights: a GGUF mixture, or a checkpoint whose
@@ -48,16 +49,18 @@ var checkpointFormats = []format{
 }
 
 // formatAliases map what programs and people write.
-var formatAliases = map[string]string{
-	"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32",
-	"gptq": "gptq-int4", "int4": "gptq-int4", "4bit": "gptq-int4", "w4a16": "gptq-int4", "gptq4bit": "gptq-int4",
-	"gptq8bit": "gptq-int8", "gptq3bit": "gptq-int3", "awq": "awq-int4", "awq-marlin": "awq-int4", "gptq-marlin": "gptq-int4",
-	"bnb4bit": "nf4", "bnb-4bit": "nf4", "bnb": "nf4", "bitsandbytes": "nf4", "load-in-4bit": "nf4", "bnb.nf4": "nf4", "bnb.nf4-dq": "nf4-dq",
-	"8bit": "int8", "bnb-8bit": "int8", "load-in-8bit": "int8", "bnb.int8": "int8", "w8a8": "int8", "llm.int8": "int8",
-	"fp8-dynamic": "fp8", "float8-e4m3fn": "fp8", "w8a8-fp8": "fp8", "fp8-e4m3": "fp8", "modelopt-fp4": "nvfp4",
-	"hqq": "hqq-int4", "q4f16-1": "mlc-q4f16", "mlx": "mlx-4bit",
-	"q4-k": "q4-k-m", "q5-k": "q5-k-m", "q3-k": "q3-k-m", "mxfp4-moe": "mxfp4-moe",
-}
+var formatAliases = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"bfloat16": "bf16", "float16": "fp16", "half": "fp16", "float32": "fp32", "float": "fp32",
+		"gptq": "gptq-int4", "int4": "gptq-int4", "4bit": "gptq-int4", "w4a16": "gptq-int4", "gptq4bit": "gptq-int4",
+		"gptq8bit": "gptq-int8", "gptq3bit": "gptq-int3", "awq": "awq-int4", "awq-marlin": "awq-int4", "gptq-marlin": "gptq-int4",
+		"bnb4bit": "nf4", "bnb-4bit": "nf4", "bnb": "nf4", "bitsandbytes": "nf4", "load-in-4bit": "nf4", "bnb.nf4": "nf4", "bnb.nf4-dq": "nf4-dq",
+		"8bit": "int8", "bnb-8bit": "int8", "load-in-8bit": "int8", "bnb.int8": "int8", "w8a8": "int8", "llm.int8": "int8",
+		"fp8-dynamic": "fp8", "float8-e4m3fn": "fp8", "w8a8-fp8": "fp8", "fp8-e4m3": "fp8", "modelopt-fp4": "nvfp4",
+		"hqq": "hqq-int4", "q4f16-1": "mlc-q4f16", "mlx": "mlx-4bit",
+		"q4-k": "q4-k-m", "q5-k": "q5-k-m", "q3-k": "q3-k-m", "mxfp4-moe": "mxfp4-moe",
+	}
+})
 
 // Formats returns the names that Weights knows, GGUF mixtures by falling size
 // of Llama 3.1 8B, then the checkpoint formats. EXL2 and EXL3 take any number
@@ -86,7 +89,7 @@ func lookupFormat(name, native string) (format, bool) {
 		name = "bf16"
 	}
 	key := formatKey(name)
-	if a, ok := formatAliases[key]; ok {
+	if a, ok := formatAliases()[key]; ok {
 		key = a
 	}
 	for _, f := range checkpointFormats {
@@ -133,14 +136,14 @@ func mixtureFormat(key string) (format, bool) {
 	base, nearly := strings.CutPrefix(key, "ud-")
 	name := strings.ToUpper(strings.ReplaceAll(base, "-", "_"))
 	for _, s := range []string{"_XL", "_L"} {
-		if cut, ok := strings.CutSuffix(name, s); ok && mixBase[name] == "" {
+		if cut, ok := strings.CutSuffix(name, s); ok && mixBase()[name] == "" {
 			name, nearly = cut, true
 		}
 	}
 	if a, ok := map[string]string{"Q4_K": "Q4_K_M", "Q5_K": "Q5_K_M", "Q3_K": "Q3_K_M", "Q8_K": "Q8_0"}[name]; ok {
 		name = a
 	}
-	if mixBase[name] == "" {
+	if mixBase()[name] == "" {
 		return format{}, false
 	}
 	if nearly {
@@ -154,7 +157,7 @@ func mixtureFormat(key string) (format, bool) {
 func (f format) size(parameters int64) int64 {
 	bits := f.bits
 	if f.gguf != "" {
-		g := ggmlTypes[mixBase[f.gguf]]
+		g := ggmlTypes()[mixBase()[f.gguf]]
 		bits = 8 * float64(g.bytes) / float64(g.block)
 	}
 	return int64(float64(parameters) * bits / 8)

@@ -17,7 +17,7 @@ type mixture struct {
 }
 
 func newMixture(m *Model, name string, matrix bool) *mixture {
-	x := &mixture{name: name, base: mixBase[name], matrix: matrix || needsMatrix[name], m: m, gqa: 1}
+	x := &mixture{name: name, base: mixBase()[name], matrix: matrix || needsMatrix()[name], m: m, gqa: 1}
 	if m.MoE != nil {
 		x.experts = m.MoE.Experts
 	}
@@ -97,7 +97,7 @@ func (x *mixture) choose(t tensor) string {
 
 func (x *mixture) output(t tensor) string {
 	switch {
-	case x.name == "MXFP4_MOE", x.base == "Q8_0", x.m.Arch == "falcon", t.cols%ggmlTypes[x.base].block != 0:
+	case x.name == "MXFP4_MOE", x.base == "Q8_0", x.m.Arch == "falcon", t.cols%ggmlTypes()[x.base].block != 0:
 		return "Q8_0"
 	case x.low(), x.name == "IQ3_XXS":
 		return "Q5_K"
@@ -323,7 +323,7 @@ func (x *mixture) fused() string {
 
 // fallback replaces a type whose blocks do not divide the row.
 func fallback(typ string, cols int64) string {
-	if cols%ggmlTypes[typ].block == 0 {
+	if cols%ggmlTypes()[typ].block == 0 {
 		return typ
 	}
 	next := "F16"
@@ -339,7 +339,7 @@ func fallback(typ string, cols int64) string {
 	case "Q2_K", "Q3_K", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_XS":
 		next = "IQ4_NL"
 	}
-	if cols%ggmlTypes[next].block != 0 {
+	if cols%ggmlTypes()[next].block != 0 {
 		return "F16"
 	}
 	return next

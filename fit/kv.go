@@ -3,15 +3,18 @@ package fit
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // cacheUnits are sizes of an element of cache types in sixteenths of a byte,
 // block scales included (q8_0: 34 bytes for 32).
-var cacheUnits = map[string]int64{
-	"f32": 64, "f16": 32, "bf16": 32, "fp16": 32, "auto": 32, "": 32, "float16": 32, "bfloat16": 32,
-	"q8_0": 17, "q5_1": 12, "q5_0": 11, "q4_1": 10, "q4_0": 9, "iq4_nl": 9,
-	"fp8": 16, "fp8_e4m3": 16, "fp8_e5m2": 16, "int8": 16,
-}
+var cacheUnits = sync.OnceValue(func() map[string]int64 {
+	return map[string]int64{
+		"f32": 64, "f16": 32, "bf16": 32, "fp16": 32, "auto": 32, "": 32, "float16": 32, "bfloat16": 32,
+		"q8_0": 17, "q5_1": 12, "q5_0": 11, "q4_1": 10, "q4_0": 9, "iq4_nl": 9,
+		"fp8": 16, "fp8_e4m3": 16, "fp8_e5m2": 16, "int8": 16,
+	}
+})
 
 // KVTypes returns the cache types of llama.cpp by falling size.
 func KVTypes() []string {
@@ -39,6 +42,8 @@ type KVOptions struct {
 	// Expanded caches the full heads of an MLA model, as llama.cpp did until
 	// April 2025: 71 times as much for DeepSeek-V3.
 	Expanded bool
+	// fromLayer leaves out the layers before it: a partial offload.
+	fromLayer int
 	// exactCells: no padding (vLLM has blocks of its own, transformers none).
 	exactCells bool
 	// EncoderTokens are cached by cross attention (Whisper: 1500).
@@ -58,7 +63,7 @@ func (kv KV) Total() int64 { return kv.Full + kv.Window + kv.Recurrent + kv.Cros
 // values. Every kind is exact to 0.01 % on measured caches but compressed
 // attention (DeepSeek-V4), which is an error.
 func (m *Model) KV(o KVOptions) (KV, error) {
-	k, v := cacheUnits[strings.ToLower(o.TypeK)], cacheUnits[strings.ToLower(o.TypeV)]
+	k, v := cacheUnits()[strings.ToLower(o.TypeK)], cacheUnits()[strings.ToLower(o.TypeV)]
 	switch {
 	case k == 0 || v == 0:
 		return KV{}, fmt.Errorf("%w: cache type %q, %q", ErrFormat, o.TypeK, o.TypeV)
@@ -68,9 +73,9 @@ func (m *Model) KV(o KVOptions) (KV, error) {
 	o = o.defaults()
 	cells := int64(o.cells())
 	kv := KV{
-		Full:      int64(m.countLayers('F')) * cells * m.cellBytes('F', k, v, o.Expanded),
-		Window:    int64(m.countLayers('S')) * min(cells, int64(o.windowCells(m))) * m.cellBytes('S', k, v, o.Expanded),
-		Recurrent: int64(m.countLayers('L')+m.countLayers('M')) * m.stateBytes() * int64(o.Sequences),
+		Full:      int64(m.countLayers('F', o.fromLayer)) * cells * m.cellBytes('F', k, v, o.Expanded),
+		Window:    int64(m.countLayers('S', o.fromLayer)) * min(cells, int64(o.windowCells(m))) * m.cellBytes('S', k, v, o.Expanded),
+		Recurrent: int64(m.countLayers('L', o.fromLayer)+m.countLayers('M', o.fromLayer)) * m.stateBytes() * int64(o.Sequences),
 	}
 	kv.Cross = int64(m.crossLayers()*o.EncoderTokens) * m.cellBytes('F', k, v, false)
 	return kv, nil
@@ -150,9 +155,9 @@ func (m *Model) stateBytes() int64 {
 // attention. Window and recurrent layers do not grow with the context. It is 0
 // for a type or a model that is not known.
 func (m *Model) KVPerToken(typeName string) int64 {
-	unit := cacheUnits[strings.ToLower(typeName)]
+	unit := cacheUnits()[strings.ToLower(typeName)]
 	if unit == 0 || m.Layers == 0 || m.Arch == "deepseek4" {
 		return 0
 	}
-	return int64(m.countLayers('F')) * m.cellBytes('F', unit, unit, false)
+	return int64(m.countLayers('F', 0)) * m.cellBytes('F', unit, unit, false)
 }

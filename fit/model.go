@@ -158,15 +158,17 @@ func (m *Model) layer(i int) byte {
 	return 'F'
 }
 
-// countLayers counts the layers of one kind that own a cache or a state.
-func (m *Model) countLayers(kind byte) int {
-	if m.Pattern == "" {
-		if kind == 'F' {
-			return m.attentionLayers()
-		}
+// countLayers counts the layers of one kind, from the given one on, that own a
+// cache or a state.
+func (m *Model) countLayers(kind byte, from int) int {
+	if m.Pattern != "" {
+		end := len(m.Pattern) - m.SharedLayers
+		return strings.Count(m.Pattern[min(from, end):end], string(kind))
+	}
+	if kind != 'F' {
 		return 0
 	}
-	return strings.Count(m.Pattern[:len(m.Pattern)-m.SharedLayers], string(kind))
+	return max(0, m.attentionLayers()-from)
 }
 
 // attentionLayers is the number of layers with self attention over the text

@@ -135,7 +135,7 @@ func words(s string) []string {
 // for words that are a size, a version ("v0.1"), or have letters after it.
 func numberBehind(w string) int {
 	i := strings.IndexAny(w, "0123456789")
-	if i < 2 || noise[w] || sizeToken(w) > 0 {
+	if i < 2 || noise()[w] || sizeToken(w) > 0 {
 		return 0
 	}
 	if strings.Trim(w[i:], "0123456789.") != "" && !strings.HasSuffix(w, "vl") && !strings.HasSuffix(w, "n") {
@@ -250,14 +250,18 @@ func (x *nameIndex) add(name string, m *Model) {
 
 // noise are words that leave the shape as it is and may stand between the
 // words that tell.
-var noise = wordSet(`instruct chat it hf pt sft dpo rlhf gguf ggml awq gptq exl2 exl3 mlx bnb nf4 fp4 int4 int8 fp8 fp16
+var noise = sync.OnceValue(func() map[string]bool {
+	return wordSet(`instruct chat it hf pt sft dpo rlhf gguf ggml awq gptq exl2 exl3 mlx bnb nf4 fp4 int4 int8 fp8 fp16
 	bf16 f16 f32 w4a16 w8a8 latest preview thinking reasoning safetensors bin instruction distilled deduped`)
+})
 
 // modifiers change the shape: a name that has one more than the alias is
 // another model.
-var modifiers = wordSet(`distill mini small medium large nano micro lite tiny air flash vision vl omni audio moe plus pro max
+var modifiers = sync.OnceValue(func() map[string]bool {
+	return wordSet(`distill mini small medium large nano micro lite tiny air flash vision vl omni audio moe plus pro max
 	next super ultra draft eagle eagle3 embedding embed reranker reward guard tts asr xl xxl turbo h mtp lora adapter vae
 	encoder mmproj clip`)
+})
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}
@@ -269,13 +273,15 @@ func wordSet(words string) map[string]bool {
 
 // defaultTags are names that Ollama completes with a tag. They mean a model
 // only when nothing else stands there. deepseek-r1 has meant several.
-var defaultTags = map[string]string{
-	"llama2": "llama-2-7b", "llama3": "llama-3-8b", "llama3.1": "llama-3.1-8b", "llama3.2": "llama-3.2-3b",
-	"mistral": "mistral-7b-v0.3", "mixtral": "mixtral-8x7b", "phi3": "phi-3-mini-4k", "phi3.5": "phi-3.5-mini",
-	"gemma2": "gemma-2-9b", "gemma3": "gemma-3-4b", "gemma3n": "gemma-3n-e4b", "qwen2.5": "qwen2.5-7b", "qwen3": "qwen3-8b",
-	"gpt-oss": "gpt-oss-20b", "codellama": "codellama-7b", "command-r": "command-r-08-2024", "dolphin-mixtral": "mixtral-8x7b",
-	"deepseek-r1": "",
-}
+var defaultTags = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"llama2": "llama-2-7b", "llama3": "llama-3-8b", "llama3.1": "llama-3.1-8b", "llama3.2": "llama-3.2-3b",
+		"mistral": "mistral-7b-v0.3", "mixtral": "mixtral-8x7b", "phi3": "phi-3-mini-4k", "phi3.5": "phi-3.5-mini",
+		"gemma2": "gemma-2-9b", "gemma3": "gemma-3-4b", "gemma3n": "gemma-3n-e4b", "qwen2.5": "qwen2.5-7b", "qwen3": "qwen3-8b",
+		"gpt-oss": "gpt-oss-20b", "codellama": "codellama-7b", "command-r": "command-r-08-2024", "dolphin-mixtral": "mixtral-8x7b",
+		"deepseek-r1": "",
+	}
+})
 
 var datePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\d{4}|\d{6}|\d{8}|v\d+(?:\.\d+)*|\d+(?:bit|bpw|g|k)|\d+\.\d+bpw|q\d.*|iq\d.*|h\d)$`)
@@ -287,7 +293,7 @@ var datePattern = sync.OnceValue(func() *regexp.Regexp {
 func telling(ts []string) []string {
 	var out []string
 	for i, w := range ts {
-		if noise[w] || i > 0 && droppable(w) {
+		if noise()[w] || i > 0 && droppable(w) {
 			continue
 		}
 		out = append(out, w)
@@ -304,7 +310,7 @@ func droppable(w string) bool {
 // find returns the model that a part of a name means, nil when none does
 // for sure.
 func (x *nameIndex) find(part string) *Model {
-	if id, ok := defaultTags[strings.TrimSuffix(part, ":latest")]; ok {
+	if id, ok := defaultTags()[strings.TrimSuffix(part, ":latest")]; ok {
 		return loadCatalogue().byID[id]
 	}
 	part = formatPattern().ReplaceAllString(strings.ToLower(part), " ")
@@ -328,7 +334,7 @@ func agrees(m *Model, run, before, after []string) bool {
 	}
 	sized := slices.ContainsFunc(run, func(w string) bool { return sizeToken(w) > 0 })
 	for _, w := range slices.Concat(before, after) {
-		if modifiers[w] {
+		if modifiers()[w] {
 			return false
 		}
 		if n := sizeToken(w); n > 0 && !sized && !near(n, m.Parameters) {
@@ -348,7 +354,7 @@ func isVersion(w string) bool { return strings.Trim(w, "0123456789.") == "" }
 
 // selfTelling: one word names a model only if it is long and no plain word.
 func selfTelling(w string) bool {
-	return len(w) >= 3 && strings.Trim(w, "0123456789.") != "" && !modifiers[w] || strings.Contains(w, "x") && sizeToken(w) > 0
+	return len(w) >= 3 && strings.Trim(w, "0123456789.") != "" && !modifiers()[w] || strings.Contains(w, "x") && sizeToken(w) > 0
 }
 
 func near(a, b int64) bool {

@@ -1,5 +1,7 @@
 package fit
 
+import "sync"
+
 // role says what a tensor does; llama-quantize chooses its type by it.
 type role uint8
 
@@ -53,52 +55,54 @@ type traits struct {
 	extraNorms int
 }
 
-var archTraits = map[string]traits{
-	"qwen":       {qkvBias: true, fusedQKV: true},
-	"qwen2":      {qkvBias: true},
-	"qwen2vl":    {qkvBias: true},
-	"qwen2moe":   {qkvBias: true},
-	"qwen3":      {qkNorm: 1},
-	"qwen3vl":    {qkNorm: 1},
-	"qwen3moe":   {qkNorm: 1},
-	"qwen3vlmoe": {qkNorm: 1},
-	"qwen3next":  {qkNorm: 1},
-	"qwen35":     {qkNorm: 1},
-	"qwen35moe":  {qkNorm: 1},
-	"gemma2":     {norms: 4},
-	"gemma3":     {norms: 4, qkNorm: 1},
-	"gemma3n":    {norms: 4, qkNorm: 1},
-	"gemma4":     {norms: 4, qkNorm: 1},
-	"phi2":       {qkvBias: true, outBias: true, ffnBias: true, headBias: true, norms: 1, normBias: true},
-	"phi3":       {fusedQKV: true, fusedMLP: true},
-	"phimoe":     {qkvBias: true, outBias: true, headBias: true, normBias: true},
-	"starcoder":  {qkvBias: true, outBias: true, ffnBias: true, normBias: true, positions: -1, fusedQKV: true},
-	"starcoder2": {qkvBias: true, outBias: true, ffnBias: true, normBias: true},
-	"command-r":  {norms: 1},
-	"cohere2":    {norms: 1},
-	"gpt-oss":    {qkvBias: true, outBias: true},
-	"chatglm":    {qkvBias: true, fusedQKV: true, fusedMLP: true},
-	"glm4":       {norms: 4, fusedMLP: true},
-	"glm4moe":    {qkvBias: true},
-	"gptj":       {ffnBias: true, headBias: true, norms: 1, normBias: true},
-	"gptneo":     {outBias: true, ffnBias: true, normBias: true, positions: -1},
-	"gptneox":    {qkvBias: true, outBias: true, ffnBias: true, normBias: true, fusedQKV: true},
-	"gpt2":       {qkvBias: true, outBias: true, ffnBias: true, normBias: true, positions: -1, fusedQKV: true},
-	"opt":        {qkvBias: true, outBias: true, ffnBias: true, normBias: true, positions: 2050},
-	"bloom":      {qkvBias: true, outBias: true, ffnBias: true, normBias: true, extraNorms: 1, fusedQKV: true},
-	"mpt":        {fusedQKV: true},
-	"stablelm":   {normBias: true},
-	"olmo2":      {qkNorm: 2},
-	"olmoe":      {qkNorm: 2},
-	"minimax-m2": {qkNorm: 2},
-	"nemotron":   {normBias: true},
-	"nemotron_h": {norms: 1},
-	"seed_oss":   {qkvBias: true},
-	"baichuan":   {fusedQKV: false},
-	"falcon":     {norms: 1, normBias: true, fusedQKV: true},
-	"dbrx":       {fusedQKV: true},
-	"granitemoe": {},
-}
+var archTraits = sync.OnceValue(func() map[string]traits {
+	return map[string]traits{
+		"qwen":       {qkvBias: true, fusedQKV: true},
+		"qwen2":      {qkvBias: true},
+		"qwen2vl":    {qkvBias: true},
+		"qwen2moe":   {qkvBias: true},
+		"qwen3":      {qkNorm: 1},
+		"qwen3vl":    {qkNorm: 1},
+		"qwen3moe":   {qkNorm: 1},
+		"qwen3vlmoe": {qkNorm: 1},
+		"qwen3next":  {qkNorm: 1},
+		"qwen35":     {qkNorm: 1},
+		"qwen35moe":  {qkNorm: 1},
+		"gemma2":     {norms: 4},
+		"gemma3":     {norms: 4, qkNorm: 1},
+		"gemma3n":    {norms: 4, qkNorm: 1},
+		"gemma4":     {norms: 4, qkNorm: 1},
+		"phi2":       {qkvBias: true, outBias: true, ffnBias: true, headBias: true, norms: 1, normBias: true},
+		"phi3":       {fusedQKV: true, fusedMLP: true},
+		"phimoe":     {qkvBias: true, outBias: true, headBias: true, normBias: true},
+		"starcoder":  {qkvBias: true, outBias: true, ffnBias: true, normBias: true, positions: -1, fusedQKV: true},
+		"starcoder2": {qkvBias: true, outBias: true, ffnBias: true, normBias: true},
+		"command-r":  {norms: 1},
+		"cohere2":    {norms: 1},
+		"gpt-oss":    {qkvBias: true, outBias: true},
+		"chatglm":    {qkvBias: true, fusedQKV: true, fusedMLP: true},
+		"glm4":       {norms: 4, fusedMLP: true},
+		"glm4moe":    {qkvBias: true},
+		"gptj":       {ffnBias: true, headBias: true, norms: 1, normBias: true},
+		"gptneo":     {outBias: true, ffnBias: true, normBias: true, positions: -1},
+		"gptneox":    {qkvBias: true, outBias: true, ffnBias: true, normBias: true, fusedQKV: true},
+		"gpt2":       {qkvBias: true, outBias: true, ffnBias: true, normBias: true, positions: -1, fusedQKV: true},
+		"opt":        {qkvBias: true, outBias: true, ffnBias: true, normBias: true, positions: 2050},
+		"bloom":      {qkvBias: true, outBias: true, ffnBias: true, normBias: true, extraNorms: 1, fusedQKV: true},
+		"mpt":        {fusedQKV: true},
+		"stablelm":   {normBias: true},
+		"olmo2":      {qkNorm: 2},
+		"olmoe":      {qkNorm: 2},
+		"minimax-m2": {qkNorm: 2},
+		"nemotron":   {normBias: true},
+		"nemotron_h": {norms: 1},
+		"seed_oss":   {qkvBias: true},
+		"baichuan":   {fusedQKV: false},
+		"falcon":     {norms: 1, normBias: true, fusedQKV: true},
+		"dbrx":       {fusedQKV: true},
+		"granitemoe": {},
+	}
+})
 
 // builder collects the tensors of a model in the order of a GGUF file.
 type builder struct {
@@ -114,7 +118,7 @@ func (m *Model) tensors() []tensor {
 	if m.Layers == 0 || m.Arch == "deepseek4" {
 		return nil
 	}
-	b := &builder{m: m, t: archTraits[m.Arch]}
+	b := &builder{m: m, t: archTraits()[m.Arch]}
 	switch m.Arch {
 	case "t5":
 		return b.t5()

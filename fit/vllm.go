@@ -87,8 +87,8 @@ func (c VLLMCache) Request(m *Model, n int) int64 {
 // Tokens is how many tokens fit a cache, in whole blocks. Layers with a window
 // count in full, as in vLLM up to 0.9; it is a lower bound since.
 func (c VLLMCache) Tokens(m *Model, cache int64) int64 {
-	unit := cacheUnits[c.Type]
-	per := int64(m.countLayers('F')+m.countLayers('S')) * m.cellBytes('F', unit, unit, false) / c.share(m)
+	unit := cacheUnits()[c.Type]
+	per := int64(m.countLayers('F', 0)+m.countLayers('S', 0)) * m.cellBytes('F', unit, unit, false) / c.share(m)
 	if per <= 0 || cache <= 0 {
 		return 0
 	}

@@ -66,7 +66,7 @@ func (m *Model) flatWeights(f format) Weights {
 	if f.name == "bf16" || f.name == "fp16" {
 		w.Basis = "exact"
 	}
-	w.GPU = w.Total
+	w.GPU, w.Output = w.Total, w.Total
 	return w
 }
 

@@ -1,0 +1,209 @@
+package fit
+
+// Setting is how a model is to run.
+type Setting struct {
+	// Engine is llama.cpp (also for ""), ollama, vllm or transformers.
+	Engine  string
+	Context int
+	// KVType is the type of keys and values, f16 if empty.
+	KVType string
+	// NoFlashAttention: flash attention is on by default since autumn 2025.
+	NoFlashAttention bool
+	// Parallel requests. llama.cpp shares the context among its slots, Ollama
+	// multiplies it, vLLM and transformers hold that many caches.
+	Parallel int
+	UBatch   int
+	// OutputLast: llama.cpp up to 2025 offloads the output layer last.
+	OutputLast bool
+	// Vendor of the card decides what its driver takes: NVIDIA if empty.
+	Vendor string
+}
+
+// Need is what a model takes on the card.
+type Need struct {
+	Weights, CPUWeights, KV, Compute, Overhead int64
+	// Reserve is what should stay free, for the estimate and its variation.
+	Reserve int64
+	// Layers on the card of Total, the output layer counted as one.
+	Layers, Total int
+}
+
+// Sum is what must be free; the reserve is on top.
+func (n Need) Sum() int64 { return n.Weights + n.KV + n.Compute + n.Overhead }
+
+// Verdict of a need against a card.
+func (n Need) verdict(have int64) string {
+	spare := have - n.Sum()
+	switch {
+	case spare < 0:
+		return "no"
+	case n.Layers < n.Total:
+		return "offload"
+	case spare < n.Reserve:
+		return "tight"
+	}
+	return "fits"
+}
+
+func (s Setting) defaults() Setting {
+	if s.Context == 0 {
+		s.Context = 8192
+	}
+	if s.Parallel == 0 {
+		s.Parallel = 1
+	}
+	if s.KVType == "" {
+		s.KVType = "f16"
+	}
+	return s
+}
+
+func (s Setting) llama() bool {
+	return s.Engine == "" || s.Engine == "llama.cpp" || s.Engine == "ollama"
+}
+
+// driver is the context of a process on the card: 274 MiB with PyTorch, 73 to
+// 325 with llama.cpp's CUDA, 318 with ROCm, none on Metal.
+func (s Setting) driver() int64 {
+	switch s.Vendor {
+	case "Apple":
+		return 0
+	case "AMD":
+		return 320 * MiB
+	}
+	return 300 * MiB
+}
+
+// Need sizes a model in a format with so many layers on the card; a negative
+// number means all. Only llama.cpp and Ollama can leave layers out.
+func (m *Model) Need(format string, s Setting, layers int) (Need, error) {
+	s = s.defaults()
+	w, err := m.Weights(format)
+	if err != nil {
+		return Need{}, err
+	}
+	switch {
+	case m.Kind == "diffusion":
+		// Activations follow the picture, not the model: 2 GiB are kept free.
+		return Need{Weights: w.Total, Overhead: s.driver(), Reserve: 2 * GiB, Layers: 1, Total: 1}, nil
+	case s.Engine == "vllm":
+		return m.needVLLM(format, s)
+	case s.Engine == "transformers":
+		return m.needTransformers(format, s)
+	}
+	return m.needLlama(w, s, layers)
+}
+
+func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
+	n := Need{Total: len(w.Layers) + 1, Overhead: s.driver()}
+	n.Layers = n.Total
+	if layers >= 0 {
+		n.Layers = min(layers, n.Total)
+	}
+	n.Weights, n.CPUWeights = w.Offload(n.Layers, !s.OutputLast)
+	onCard, output := offloaded(n.Layers, n.Total, !s.OutputLast)
+	kv, err := m.KV(s.cache(m, n.Total-1-onCard))
+	if err != nil || n.Layers == 0 {
+		n.Overhead = 0
+		return n, err
+	}
+	n.KV = kv.Total()
+	c := ComputeOptions{
+		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention,
+		Partial: n.Layers < n.Total, QuantizedCache: cacheUnits()[s.KVType] < cacheUnits()["f16"],
+	}
+	if !output {
+		c.OutputBytes = w.Output
+	}
+	n.Compute = m.ComputeBuffer(c)
+	n.Reserve = roundMiB(n.Compute/20 + 100*MiB)
+	return n, nil
+}
+
+// offloaded splits -ngl n into repeating layers and the output layer.
+func offloaded(n, total int, outputFirst bool) (layers int, output bool) {
+	if n == total || outputFirst && n > 0 {
+		return n - 1, true
+	}
+	return n, false
+}
+
+func (s Setting) context() int {
+	if s.Engine == "ollama" {
+		return s.Context * s.Parallel // num_ctx x OLLAMA_NUM_PARALLEL
+	}
+	return s.Context
+}
+
+func (s Setting) cache(m *Model, from int) KVOptions {
+	return KVOptions{
+		Context: s.context(), TypeK: s.KVType, TypeV: s.KVType, Sequences: s.Parallel, UBatch: s.UBatch,
+		FlashAttention: !s.NoFlashAttention, EncoderTokens: int(m.EncoderPositions), fromLayer: from,
+	}
+}
+
+func (m *Model) needVLLM(format string, s Setting) (Need, error) {
+	w, err := m.VLLMWeights(format)
+	if err != nil {
+		return Need{}, err
+	}
+	c := VLLMCache{Type: s.KVType}
+	n := Need{Weights: w, KV: int64(s.Parallel) * c.Request(m, s.Context), Compute: VLLMActivation + VLLMGraphs, Overhead: VLLMNonTorch}
+	n.Reserve = roundMiB(n.Sum() / 20)
+	if n.KV == 0 {
+		err = ErrShape
+	}
+	return n, err
+}
+
+func (m *Model) needTransformers(format string, s Setting) (Need, error) {
+	p, err := m.TransformersPeak(format, s.Context, 0)
+	if err != nil {
+		return Need{}, err
+	}
+	batch := int64(s.Parallel)
+	n := Need{Weights: p.Weights, KV: batch * p.CacheEnd, Compute: batch*p.Rows + p.Slack, Overhead: s.driver()}
+	n.Reserve = roundMiB(n.Sum() / 20)
+	return n, nil
+}
+
+func roundMiB(n int64) int64 { return (n + MiB - 1) / MiB * MiB }
+
+// MostLayers is the largest number of layers that fits have bytes, -1 if even
+// none does, and what they need.
+func (m *Model) MostLayers(format string, s Setting, have int64) (int, Need, error) {
+	s = s.defaults()
+	all, err := m.Need(format, s, -1)
+	if err != nil || all.Sum() <= have {
+		return all.Layers, all, err
+	}
+	if !s.llama() || m.Layers == 0 {
+		return -1, all, nil
+	}
+	w, err := m.Weights(format)
+	for n := all.Total - 1; n >= 0 && err == nil; n-- {
+		need, err := m.needLlama(w, s, n)
+		if err != nil || need.Sum() <= have {
+			return n, need, err
+		}
+	}
+	return -1, all, err
+}
+
+// LongestContext is the longest context, a multiple of 256, that fits have
+// bytes with everything on the card; at most the model's own, 0 if none does.
+func (m *Model) LongestContext(format string, s Setting, have int64) int {
+	const step = 256
+	low, high := 0, m.Context/step
+	for low < high {
+		mid := (low + high + 1) / 2
+		s.Context = mid * step
+		n, err := m.Need(format, s, -1)
+		if err == nil && n.Sum() <= have {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return low * step
+}

@@ -1,0 +1,394 @@
+package fit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Request asks what of a model fits.
+type Request struct {
+	// Model is any name that Find takes. Known overrides it: a model read from
+	// a GGUF or a config.json.
+	Model string
+	Known *Model
+	Basis string
+	// Card by name, or VRAM in bytes. Neither: the plan has needs only.
+	Card string
+	VRAM int64
+	// Contexts and Formats are tried one by one; empty means the usual.
+	Contexts []int
+	Formats  []string
+	Setting
+}
+
+// Errors of a request.
+var (
+	ErrModel = errors.New("unknown model")
+	ErrCard  = errors.New("unknown card")
+)
+
+// Plan is the answer, in the shape of `oomdoc fit --json`.
+type Plan struct {
+	Schema string    `json:"schema"`
+	Model  PlanModel `json:"model"`
+	Card   *PlanCard `json:"card,omitempty"`
+	Engine string    `json:"engine"`
+	Rows   []Row     `json:"rows"`
+	// Recommended is an index of Rows, -1 when nothing fits.
+	Recommended int      `json:"recommended"`
+	Command     string   `json:"command,omitempty"`
+	Notes       []string `json:"notes,omitempty"`
+}
+
+// PlanModel is the model that was planned for.
+type PlanModel struct {
+	ID               string `json:"id"`
+	Parameters       int64  `json:"parameters"`
+	ActiveParameters int64  `json:"active_parameters"`
+	Layers           int    `json:"layers,omitempty"`
+	MaxContext       int    `json:"max_context,omitempty"`
+	Basis            string `json:"basis"`
+}
+
+// PlanCard is the memory that was planned for.
+type PlanCard struct {
+	Name       string `json:"name,omitempty"`
+	TotalBytes int64  `json:"total_bytes"`
+	Basis      string `json:"basis"`
+}
+
+// Row is one format and context.
+type Row struct {
+	Format          string `json:"format"`
+	Context         int    `json:"context"`
+	KVType          string `json:"kv_type"`
+	WeightsBytes    int64  `json:"weights_bytes"`
+	CPUWeightsBytes int64  `json:"cpu_weights_bytes"`
+	KVBytes         int64  `json:"kv_bytes"`
+	ComputeBytes    int64  `json:"compute_bytes"`
+	OverheadBytes   int64  `json:"overhead_bytes"`
+	ReserveBytes    int64  `json:"reserve_bytes"`
+	NeedBytes       int64  `json:"need_bytes"`
+	HaveBytes       *int64 `json:"have_bytes,omitempty"`
+	Verdict         string `json:"verdict"`
+	SpareBytes      *int64 `json:"spare_bytes,omitempty"`
+	GPULayers       int    `json:"gpu_layers,omitempty"`
+	TotalLayers     int    `json:"total_layers,omitempty"`
+}
+
+// The usual formats by falling quality.
+var (
+	ggufLadder       = []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS", "Q3_K_M", "IQ3_XXS", "Q2_K", "IQ2_XS"}
+	checkpointLadder = []string{"bf16", "fp8", "awq-int4"}
+)
+
+// NewPlan says what of a model fits a card. It fails on a name, a format, a
+// cache type or a card that it does not know.
+func NewPlan(r Request) (Plan, error) {
+	r.Setting = r.Setting.defaults()
+	m, pm, err := r.model()
+	if err != nil {
+		return Plan{}, err
+	}
+	card, err := r.card()
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{Schema: "oomdoc.fit.v1", Model: pm, Card: card, Engine: r.engine(m), Recommended: -1}
+	for _, context := range r.contexts(m) {
+		for _, format := range r.formats(m) {
+			row, err := r.row(m, pm, card, format, context)
+			if err != nil {
+				return Plan{}, err
+			}
+			p.Rows = append(p.Rows, row)
+		}
+	}
+	p.sort()
+	p.finish(r, m)
+	return p, nil
+}
+
+// model resolves the request to a shape, or to nil and a size.
+func (r Request) model() (*Model, PlanModel, error) {
+	match := Match{Model: r.Known, Basis: cmp.Or(r.Basis, "config")}
+	if r.Known == nil {
+		match = Find(r.Model)
+	} else {
+		match.Parameters, match.ActiveParameters = r.Known.Parameters, r.Known.ActiveParameters
+	}
+	if match.Basis == "" {
+		err := fmt.Errorf("%w: %q", ErrModel, r.Model)
+		if near := Near(r.Model); len(near) > 0 {
+			err = fmt.Errorf("%w: near are %s", err, strings.Join(near, ", "))
+		}
+		return nil, PlanModel{}, err
+	}
+	pm := PlanModel{ID: r.Model, Parameters: match.Parameters, ActiveParameters: cmp.Or(match.ActiveParameters, match.Parameters), Basis: match.Basis}
+	if m := match.Model; m != nil {
+		pm.ID, pm.Layers, pm.MaxContext = m.ID, m.Layers, m.Context
+	}
+	return match.Model, pm, nil
+}
+
+func (r *Request) card() (*PlanCard, error) {
+	if r.VRAM > 0 && r.Card == "" {
+		return &PlanCard{TotalBytes: r.VRAM, Basis: "given"}, nil
+	}
+	if r.Card == "" {
+		return nil, nil
+	}
+	c, ok := Card(r.Card)
+	if !ok {
+		return nil, fmt.Errorf("%w: %q", ErrCard, r.Card)
+	}
+	r.Vendor = cmp.Or(r.Vendor, c.Vendor)
+	card := &PlanCard{Name: c.Name, TotalBytes: c.TotalBytes, Basis: c.Basis}
+	if r.VRAM > 0 {
+		card.TotalBytes, card.Basis = r.VRAM, "given"
+	}
+	if card.TotalBytes == 0 {
+		return nil, fmt.Errorf("%w: how much memory %s has depends on the RAM: say it behind the name, as in %q", ErrCard, c.Name, c.Name+" 64GB")
+	}
+	return card, nil
+}
+
+func (r Request) engine(m *Model) string {
+	if m != nil && m.Kind == "diffusion" {
+		return "diffusers"
+	}
+	return cmp.Or(r.Engine, "llama.cpp")
+}
+
+func (r Request) contexts(m *Model) []int {
+	if len(r.Contexts) > 0 {
+		return r.Contexts
+	}
+	if m != nil && m.Context > 0 {
+		return []int{min(r.Context, m.Context)}
+	}
+	return []int{r.Context}
+}
+
+func (r Request) formats(m *Model) []string {
+	if len(r.Formats) > 0 {
+		return r.Formats
+	}
+	if f := Find(r.Model).Format; f != "" && r.Known == nil {
+		if _, ok := lookupFormat(f, ""); ok {
+			return []string{f}
+		}
+	}
+	if r.llama() && (m == nil || m.Kind != "diffusion") {
+		return ggufLadder
+	}
+	if m != nil && m.Native != "" {
+		return append([]string{m.Native}, checkpointLadder...)
+	}
+	return checkpointLadder
+}
+
+func (r Request) row(m *Model, pm PlanModel, card *PlanCard, format string, context int) (Row, error) {
+	s := r.Setting
+	s.Context = context
+	var need Need
+	var err error
+	switch {
+	case m == nil:
+		need, err = needOfSize(pm.Parameters, format, s)
+	case card == nil:
+		need, err = m.Need(format, s, -1)
+	default:
+		_, need, err = m.MostLayers(format, s, card.TotalBytes)
+	}
+	if err != nil {
+		return Row{}, err
+	}
+	return newRow(format, s, need, card), nil
+}
+
+func newRow(format string, s Setting, n Need, card *PlanCard) Row {
+	row := Row{
+		Format: format, Context: s.Context, KVType: s.KVType, WeightsBytes: n.Weights, CPUWeightsBytes: n.CPUWeights, KVBytes: n.KV,
+		ComputeBytes: n.Compute, OverheadBytes: n.Overhead, ReserveBytes: n.Reserve, NeedBytes: n.Sum(),
+		Verdict: "unknown", GPULayers: n.Layers, TotalLayers: n.Total,
+	}
+	if card != nil {
+		have, spare := card.TotalBytes, card.TotalBytes-n.Sum()
+		row.HaveBytes, row.SpareBytes, row.Verdict = &have, &spare, n.verdict(have)
+	}
+	if row.Verdict == "offload" && n.Layers == 0 {
+		row.Verdict = "no"
+	}
+	return row
+}
+
+// needOfSize guesses for a model of which only the size is known: weights and
+// cache like those of the catalogue's models of that size, no layers.
+func needOfSize(parameters int64, format string, s Setting) (Need, error) {
+	w, ok := WeightBytes(parameters, format)
+	if !ok {
+		return Need{}, fmt.Errorf("%w: %q", ErrFormat, format)
+	}
+	like := likeSize(parameters)
+	n, err := like.Need(format, s, -1)
+	n.Weights = w
+	n.CPUWeights = 0
+	n.Layers, n.Total = 0, 0
+	return n, err
+}
+
+// likeSize is the dense model of the catalogue nearest in size that has grouped
+// queries, as nearly all since 2024.
+func likeSize(parameters int64) *Model {
+	var best *Model
+	distance := func(m *Model) float64 {
+		r := float64(m.Parameters) / float64(parameters)
+		return max(r, 1/r)
+	}
+	for _, m := range loadCatalogue().models {
+		if m.Kind == "llm" && m.MoE == nil && m.Pattern == "" && m.KVHeads < m.Heads && (best == nil || distance(m) < distance(best)) {
+			best = m
+		}
+	}
+	return best
+}
+
+// sort puts the best first: what fits before what is tight, offloaded or too
+// large; among those the longer context, then the larger format.
+func (p *Plan) sort() {
+	rank := map[string]int{"fits": 0, "unknown": 0, "tight": 1, "offload": 2, "no": 3}
+	slices.SortStableFunc(p.Rows, func(a, b Row) int {
+		if c := cmp.Compare(rank[a.Verdict], rank[b.Verdict]); c != 0 {
+			return c
+		}
+		switch a.Verdict {
+		case "offload":
+			return cmp.Compare(layerShare(b), layerShare(a))
+		case "no":
+			return cmp.Compare(a.NeedBytes, b.NeedBytes)
+		}
+		return cmp.Or(cmp.Compare(b.Context, a.Context), cmp.Compare(b.WeightsBytes, a.WeightsBytes))
+	})
+}
+
+func layerShare(r Row) float64 { return float64(r.GPULayers) / float64(max(1, r.TotalLayers)) }
+
+func (p *Plan) finish(r Request, m *Model) {
+	if len(p.Rows) > 0 && p.Card != nil && p.Rows[0].Verdict != "no" {
+		p.Recommended = 0
+		if p.Engine != "diffusers" {
+			p.Command = command(r, p.Rows[0])
+		}
+	}
+	if m == nil {
+		p.Notes = append(p.Notes, "The shape of this model is not known: weights and cache are those of models of its size.")
+		return
+	}
+	if m.Kind == "diffusion" {
+		p.Notes = append(p.Notes, "All parts of the pipeline are on the card; what a picture takes on top is not estimated.")
+		return
+	}
+	if m.Unverified {
+		p.Notes = append(p.Notes, "The shape of this model is recalled, not read from its config.")
+	}
+	if m.VisionParameters > 0 && r.llama() {
+		p.Notes = append(p.Notes, fmt.Sprintf("With images, the projector (mmproj) takes %.2f GiB more.", float64(2*m.VisionParameters)/GiB))
+	}
+	if p.Recommended >= 0 && p.Rows[0].Verdict != "offload" {
+		s := r.Setting
+		if n := m.LongestContext(p.Rows[0].Format, s, p.Card.TotalBytes-p.Rows[0].ReserveBytes); n > p.Rows[0].Context {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s has room for %d tokens.", p.Rows[0].Format, n))
+		}
+	}
+}
+
+// command is what to type for a row; "…" stands for what the user knows.
+func command(r Request, row Row) string {
+	fa := "on"
+	if r.NoFlashAttention {
+		fa = "off"
+	}
+	switch r.Engine {
+	case "ollama":
+		if row.GPULayers < row.TotalLayers {
+			return fmt.Sprintf("ollama run … then /set parameter num_ctx %d and /set parameter num_gpu %d", row.Context, row.GPULayers)
+		}
+		return fmt.Sprintf("ollama run … then /set parameter num_ctx %d", row.Context)
+	case "vllm":
+		return "vllm serve … --max-model-len " + fmt.Sprint(row.Context) + vllmUtilization(row) + vllmCacheType(row)
+	case "transformers":
+		return ""
+	}
+	layers := 99
+	if row.GPULayers < row.TotalLayers {
+		layers = row.GPULayers
+	}
+	c := fmt.Sprintf("llama-server -m … -ngl %d -c %d -fa %s", max(layers, row.TotalLayers*boolInt(layers == 99)), row.Context, fa)
+	if row.KVType != "f16" {
+		c += " -ctk " + row.KVType + " -ctv " + row.KVType
+	}
+	return c
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// vllmUtilization asks for more than the default 0.9 only where it must.
+func vllmUtilization(row Row) string {
+	for u := 90; u <= 98; u++ {
+		if float64(row.NeedBytes) <= float64(*row.HaveBytes)*float64(u)/100 {
+			if u == 90 {
+				return ""
+			}
+			return fmt.Sprintf(" --gpu-memory-utilization 0.%d", u)
+		}
+	}
+	return " --gpu-memory-utilization 0.98"
+}
+
+func vllmCacheType(row Row) string {
+	if strings.HasPrefix(row.KVType, "fp8") {
+		return " --kv-cache-dtype " + row.KVType
+	}
+	return ""
+}
+
+// Recommend is the best row for a model in have bytes at a context: the largest
+// GGUF format that fits, else the layers of Q4_K_M that can be offloaded.
+// It is false when not a single layer fits.
+func (m *Model) Recommend(have int64, context int) (Row, bool) {
+	return recommend(have, func(format string) (Need, error) {
+		_, n, err := m.MostLayers(format, Setting{Context: context}.defaults(), have)
+		return n, err
+	}, context)
+}
+
+// RecommendSize is Recommend for a model of which only the size is known.
+func RecommendSize(parameters, have int64, context int) (Row, bool) {
+	return recommend(have, func(format string) (Need, error) {
+		return needOfSize(parameters, format, Setting{Context: context}.defaults())
+	}, context)
+}
+
+func recommend(have int64, need func(string) (Need, error), context int) (Row, bool) {
+	card := &PlanCard{TotalBytes: have}
+	s := Setting{Context: context}.defaults()
+	for _, verdict := range []string{"fits", "tight"} {
+		for _, f := range ggufLadder {
+			if n, err := need(f); err == nil && n.verdict(have) == verdict {
+				return newRow(f, s, n, card), true
+			}
+		}
+	}
+	n, err := need("Q4_K_M")
+	row := newRow("Q4_K_M", s, n, card)
+	return row, err == nil && row.Verdict == "offload"
+}
