@@ -44,8 +44,10 @@ type Report struct {
 
 // Input is what was read.
 type Input struct {
-	Bytes int64 `json:"bytes"`
-	Lines int   `json:"lines"`
+	// Name is the file's, as the caller named it; empty for standard input.
+	Name  string `json:"name,omitempty"`
+	Bytes int64  `json:"bytes"`
+	Lines int    `json:"lines"`
 }
 
 // Notice is a failure that the program recovered from, or a warning that reads

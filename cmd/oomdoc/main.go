@@ -1,23 +1,16 @@
 // Command oomdoc explains out-of-memory crashes of AI programs.
+//
+// Run oomdoc --help for its use.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 
-	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/cli"
 )
 
 func main() {
-	r, err := diagnose.Read(context.Background(), os.Stdin)
-	if err != nil {
-		os.Exit(2)
-	}
-	e := json.NewEncoder(os.Stdout)
-	e.SetIndent("", "  ")
-	e.Encode(r)
-	if !r.OOM {
-		os.Exit(1)
-	}
+	err := cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	os.Exit(cli.Exit(err, os.Stderr))
 }

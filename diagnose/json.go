@@ -1,0 +1,41 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Decode reads one saved report. Fields that this version does not know are
+// skipped; a report of another schema, or text after the report, is an error.
+func Decode(r io.Reader) (*Report, error) {
+	d := json.NewDecoder(r)
+	var report Report
+	if err := d.Decode(&report); err != nil {
+		return nil, decodeError(err)
+	}
+	if report.Schema != Schema {
+		if version, ok := strings.CutPrefix(report.Schema, "oomdoc.report."); ok {
+			return nil, fmt.Errorf("its schema is %q and this version reads %s: use the oomdoc that wrote it", version, Schema)
+		}
+		return nil, fmt.Errorf("its field schema is not %q", Schema)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the report")
+	}
+	return &report, nil
+}
+
+// decodeError says it without Go's types, and without quoting the input.
+func decodeError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it ends too early")
+	case errors.As(err, &wrong):
+		return fmt.Errorf("its field %q holds a %s", wrong.Field, wrong.Value)
+	}
+	return fmt.Errorf("it is not JSON: %w", err)
+}

@@ -1,0 +1,79 @@
+// Package cli is the oomdoc command: flags, input, output and exit codes. It
+// runs without a process, so that tests can drive it.
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+)
+
+// Run is the command. Its error carries the exit code and, where it has
+// something to say, the one line for standard error: see [Exit].
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) error {
+	s := &session{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
+	if len(args) > 0 && args[0] == "explain" {
+		return s.explain(args[1:])
+	}
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.help:
+		return s.print([]byte(help()))
+	case o.version:
+		return s.print([]byte("oomdoc " + version() + "\n"))
+	}
+	reports, err := s.reports(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := s.write(reports, o); err != nil {
+		return err
+	}
+	return verdict(reports)
+}
+
+// session is one run of the command: where it reads, writes and looks up its
+// environment.
+type session struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+// print writes to standard output in one go. A reader that went away (head,
+// a pager that was left) is no error: nobody is there to be told.
+func (s *session) print(b []byte) error {
+	_, err := io.Copy(s.stdout, bytes.NewReader(b))
+	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) {
+		return trouble("write standard output: %v", err)
+	}
+	return nil
+}
+
+func verdict(reports []*diagnose.Report) error {
+	for _, r := range reports {
+		if r.OOM {
+			return nil
+		}
+	}
+	return errNothing
+}
+
+// version is what the Go command stamped into the binary: a release's tag, or
+// the commit of a checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(unknown version)"
+	}
+	return fmt.Sprintf("%s (%s)", info.Main.Version, info.GoVersion)
+}

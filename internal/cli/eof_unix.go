@@ -1,0 +1,6 @@
+//go:build !windows
+
+package cli
+
+// endOfInput are the keys that end what is typed into a terminal.
+const endOfInput = "Ctrl-D"

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/render"
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// explain prints what a cause or a fix means, from the rule's own literal, or
+// lists them all.
+func (s *session) explain(args []string) error {
+	o, err := parseFlags(args)
+	if err != nil {
+		return err
+	}
+	if o.help {
+		return s.print([]byte(help()))
+	}
+	if len(o.files) > 1 {
+		return trouble("explain takes one ID; oomdoc explain lists them")
+	}
+	if len(o.files) == 0 {
+		return s.print([]byte(catalogue()))
+	}
+	id := strings.ReplaceAll(strings.ToLower(o.files[0]), "-", "_")
+	doc, ok := explained(id)
+	if !ok {
+		return trouble("there is no cause or fix %q; oomdoc explain lists them", o.files[0])
+	}
+	layout, colored := s.layout(o)
+	if o.format == "text" {
+		return s.print([]byte(doc.Text(layout)))
+	}
+	return s.printMarkdown(doc.Markdown(layout), colored, o)
+}
+
+// catalogue lists every ID with its title.
+func catalogue() string {
+	var b strings.Builder
+	b.WriteString("Causes:\n")
+	for _, r := range rules.All() {
+		fmt.Fprintf(&b, "  %-30s %s\n", r.ID, r.Title)
+	}
+	b.WriteString("\nFixes:\n")
+	fixes := rules.Fixes()
+	ids := make([]string, 0, len(fixes))
+	for id := range fixes {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	for _, id := range ids {
+		fmt.Fprintf(&b, "  %-30s %s\n", id, fixes[id].Title)
+	}
+	b.WriteString("\noomdoc explain ID tells more about one of them.\n")
+	return b.String()
+}
+
+func explained(id string) (render.Document, bool) {
+	for _, r := range rules.All() {
+		if r.ID == id {
+			return render.Cause(r), true
+		}
+	}
+	fix, ok := rules.Fixes()[id]
+	if !ok {
+		return nil, false
+	}
+	return render.Fix(fix), true
+}

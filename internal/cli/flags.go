@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// options are what the command line asks for.
+type options struct {
+	files         []string
+	format        string
+	color         string
+	theme         string
+	width         int
+	brief         bool
+	paste         bool
+	fromReport    string
+	help, version bool
+}
+
+// define declares every flag. Help and parsing come from the same list.
+func (o *options) define(fs *flag.FlagSet) {
+	fs.StringVar(&o.format, "format", "markdown", "write `markdown, text or json`")
+	fs.BoolVar(&o.brief, "brief", false, "only what happened, the cause and the first fix")
+	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
+	fs.StringVar(&o.fromReport, "from-report", "", "show a saved JSON report, `FILE` or - for standard input")
+	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`; auto means on a terminal, and heeds NO_COLOR")
+	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal; auto reads COLORFGBG")
+	fs.IntVar(&o.width, "width", widthAuto, "wrap at `N` columns, 0 not at all; default is the terminal's, 80 in a pipe")
+	fs.BoolVar(&o.version, "version", false, "print the version")
+	fs.BoolVar(&o.help, "help", false, "print this help")
+	fs.BoolVar(&o.help, "h", false, "")
+}
+
+// parseFlags reads the arguments. Flags may stand after files; what follows
+// "--" is files.
+func parseFlags(args []string) (*options, error) {
+	o := &options{}
+	fs := flag.NewFlagSet("oomdoc", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	o.define(fs)
+	for len(args) > 0 {
+		if err := fs.Parse(args); err != nil {
+			return nil, wrongFlag(err)
+		}
+		rest := fs.Args()
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
+			o.files = append(o.files, rest...)
+			break
+		}
+		if len(rest) == 0 {
+			break
+		}
+		o.files, args = append(o.files, rest[0]), rest[1:]
+	}
+	return o, o.check()
+}
+
+func wrongFlag(err error) error {
+	message := strings.TrimPrefix(err.Error(), "flag provided but not defined: ")
+	if message != err.Error() {
+		return trouble("there is no flag -%s; oomdoc --help lists them", message)
+	}
+	return trouble("%v; oomdoc --help shows the use", err)
+}
+
+func (o *options) check() error {
+	for _, f := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"format", o.format, []string{"markdown", "text", "json"}},
+		{"color", o.color, []string{"auto", "always", "never"}},
+		{"theme", o.theme, []string{"auto", "dark", "light"}},
+	} {
+		if !slices.Contains(f.allowed, f.value) {
+			return trouble("--%s %q is not known; use %s", f.name, f.value, strings.Join(f.allowed, ", "))
+		}
+	}
+	if o.width < widthAuto {
+		return trouble("--width %d is less than nothing; use 0 for no wrapping, or 40 and more", o.width)
+	}
+	return o.checkInput()
+}
+
+// checkInput: a log comes from one kind of place.
+func (o *options) checkInput() error {
+	places := []string{}
+	if o.paste {
+		places = append(places, "--paste")
+	}
+	if o.fromReport != "" {
+		places = append(places, "--from-report")
+	}
+	if len(o.files) > 0 {
+		places = append(places, "files")
+	}
+	if len(places) > 1 {
+		return trouble("%s cannot go together; use one of them", strings.Join(places, " and "))
+	}
+	return nil
+}
+
+const helpHead = `oomdoc explains out-of-memory crashes of AI programs: what happened in
+figures, why, and what to do about it. It works offline.
+
+Usage:
+  oomdoc [flags] [FILE...]   read files, or standard input
+  oomdoc explain [ID]        what a cause or a fix means; without ID, list them
+
+Examples:
+  oomdoc < crash.log
+  python train.py 2>&1 | oomdoc
+  oomdoc vllm.log ollama.log
+  oomdoc --paste                        what you copied just now
+  oomdoc --format json crash.log | jq '.incidents[0].causes[0]'
+  oomdoc --from-report report.json      show a saved report again
+  oomdoc explain fragmentation
+
+Flags:
+`
+
+const helpTail = `
+Exit codes:
+  0  memory ran out, and the report says why
+  1  no out-of-memory failure was found
+  2  the input could not be read, or the call was wrong
+`
+
+// help is the text of --help.
+func help() string {
+	var b strings.Builder
+	b.WriteString(helpHead)
+	fs := flag.NewFlagSet("oomdoc", flag.ContinueOnError)
+	(&options{}).define(fs)
+	fs.VisitAll(func(f *flag.Flag) {
+		if f.Usage == "" {
+			return // a short form
+		}
+		value, usage := flag.UnquoteUsage(f)
+		name := "--" + f.Name
+		switch {
+		case isBool(f):
+		case value == strings.ToUpper(value):
+			name += " " + value
+		default:
+			name += " WHAT"
+		}
+		fmt.Fprintf(&b, "  %-20s  %s\n", name, usage)
+	})
+	b.WriteString(helpTail)
+	return b.String()
+}
+
+func isBool(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}

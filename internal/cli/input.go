@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/clip"
+)
+
+// input is one thing to read.
+type input struct {
+	name   string // as the user wrote it; "" for standard input and the clipboard
+	called string // for messages: `"crash.log"`, "standard input"
+	r      io.Reader
+}
+
+const pipeHint = "pipe a log in: PROGRAM 2>&1 | oomdoc (2>&1 takes the error messages along)"
+
+// reports reads what the options name. Nothing is printed until all of it
+// could be read: a wrong name among several leaves standard output empty.
+func (s *session) reports(ctx context.Context, o *options) ([]*diagnose.Report, error) {
+	switch {
+	case o.paste:
+		raw, err := clip.Read(ctx, clip.System(s.getenv))
+		if err != nil {
+			return nil, trouble("%v", err)
+		}
+		return s.read(ctx, input{called: "the clipboard", r: bytes.NewReader(raw)})
+	case o.fromReport != "":
+		return s.readFile(o.fromReport, func(in input) ([]*diagnose.Report, error) { return readReports(in, in.r) })
+	case len(o.files) == 0:
+		s.greet()
+		return s.read(ctx, s.standardInput())
+	}
+	var all []*diagnose.Report
+	for _, name := range o.files {
+		reports, err := s.readFile(name, func(in input) ([]*diagnose.Report, error) { return s.read(ctx, in) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, reports...)
+	}
+	return all, nil
+}
+
+func (s *session) standardInput() input { return input{called: "standard input", r: s.stdin} }
+
+// greet tells somebody who typed "oomdoc" what it waits for.
+func (s *session) greet() {
+	if _, ok := terminal(s.stdin); ok {
+		fmt.Fprintf(s.stderr, "Paste the crash, then press %s (oomdoc --help shows other ways).\n", endOfInput)
+	}
+}
+
+// readFile opens a file, or standard input for "-".
+func (s *session) readFile(name string, read func(input) ([]*diagnose.Report, error)) ([]*diagnose.Report, error) {
+	if name == "-" {
+		return read(s.standardInput())
+	}
+	in := input{name: name, called: fmt.Sprintf("%q", name)}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, unreadable(in, err)
+	}
+	defer f.Close()
+	in.r = f
+	return read(in)
+}
+
+// read diagnoses a log, or takes a saved report as it is.
+func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error) {
+	r := bufio.NewReaderSize(in.r, sniffed)
+	head, err := r.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, unreadable(in, err)
+	}
+	if err := unfit(in, head, err != nil); err != nil {
+		return nil, err
+	}
+	if isReport(head) {
+		return readReports(in, r)
+	}
+	report, err := diagnose.Read(ctx, r)
+	if err != nil {
+		return nil, unreadable(in, err)
+	}
+	report.Input.Name = in.name
+	return []*diagnose.Report{report}, nil
+}
+
+// readReports decodes one saved report or several, one after the other.
+func readReports(in input, r io.Reader) ([]*diagnose.Report, error) {
+	var reports []*diagnose.Report
+	for d := json.NewDecoder(r); ; {
+		var raw json.RawMessage
+		err := d.Decode(&raw)
+		if errors.Is(err, io.EOF) && len(reports) > 0 {
+			return reports, nil
+		}
+		if err != nil {
+			return nil, notReport(in, err)
+		}
+		report, err := diagnose.Decode(bytes.NewReader(raw))
+		if err != nil {
+			return nil, notReport(in, err)
+		}
+		reports = append(reports, report)
+	}
+}
+
+func notReport(in input, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return unreadable(in, err)
+	}
+	return trouble("%s is not a report that oomdoc --format json wrote: %v", in.called, err)
+}
+
+// unreadable says why a file cannot be read and what to do about it.
+func unreadable(in input, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return trouble("there is no file %s; name the file that holds the log, or %s", in.called, pipeHint)
+	case errors.Is(err, fs.ErrPermission):
+		return trouble("%s may not be read by this user; make it readable, or pipe it in: sudo cat FILE | oomdoc", in.called)
+	case errors.Is(err, syscall.EISDIR):
+		return trouble("%s is a directory; name the files in it, such as %s", in.called, "DIRECTORY/*.log")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return trouble("stopped while reading %s", in.called)
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return trouble("%s cannot be read: %v; copy it to a plain file, or %s", in.called, err, pipeHint)
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/render"
+)
+
+// Widths in columns. Beyond widest, lines are hard to read; below narrowest,
+// figures and commands no longer fit.
+const (
+	widthAuto    = -1
+	widthPiped   = 80
+	narrowest    = 40
+	widest       = 100
+	widthUnknown = 80
+)
+
+// write prints the reports in the format and the colours that were asked for.
+func (s *session) write(reports []*diagnose.Report, o *options) error {
+	if o.format == "json" {
+		b, err := asJSON(reports)
+		if err != nil {
+			return trouble("%v", err)
+		}
+		return s.print(b)
+	}
+	layout, colored := s.layout(o)
+	var b strings.Builder
+	for i, r := range reports {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		page := render.Options{Layout: layout, Brief: o.brief}
+		if len(reports) > 1 {
+			page.Name = cmp.Or(r.Input.Name, "standard input")
+		}
+		if o.format == "text" {
+			b.WriteString(render.Text(r, page))
+		} else {
+			b.WriteString(render.Markdown(r, page))
+		}
+	}
+	if o.format == "text" {
+		return s.print([]byte(b.String()))
+	}
+	return s.printMarkdown(b.String(), colored, o)
+}
+
+// layout is how wide to write, and whether colours will be put in.
+func (s *session) layout(o *options) (render.Layout, bool) {
+	colored := o.format == "markdown" && s.colored(o)
+	return render.Layout{Width: s.width(o), NoBreak: colored}, colored
+}
+
+// printMarkdown prints a page as it is, or in colours.
+func (s *session) printMarkdown(page string, colored bool, o *options) error {
+	if !colored {
+		return s.print([]byte(page))
+	}
+	out, err := styled(page, s.dark(o))
+	if err != nil {
+		return trouble("%v", err)
+	}
+	return s.print(out)
+}
+
+// width is how many columns to fill.
+func (s *session) width(o *options) int {
+	if o.width > 0 {
+		return max(o.width, narrowest)
+	}
+	if o.width == 0 {
+		return 0
+	}
+	f, ok := terminal(s.stdout)
+	if !ok {
+		return widthPiped
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns <= 0 {
+		columns = widthUnknown
+	}
+	return min(max(columns, narrowest), widest)
+}
+
+func (s *session) colored(o *options) bool {
+	switch o.color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	_, ok := terminal(s.stdout)
+	return ok && s.getenv("NO_COLOR") == "" && s.getenv("TERM") != "dumb"
+}
+
+// dark says whether the terminal's background is dark. Asking the terminal
+// would take up to five seconds where none answers (SSH, screen), so it is the
+// flag, else what rxvt, Konsole and others leave in COLORFGBG: "15;0".
+func (s *session) dark(o *options) bool {
+	if o.theme != "auto" {
+		return o.theme == "dark"
+	}
+	v := s.getenv("COLORFGBG")
+	background := v[strings.LastIndexByte(v, ';')+1:]
+	return background != "7" && background != "15"
+}
+
+func terminal(x any) (*os.File, bool) {
+	f, ok := x.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// asJSON writes one report for people to read, several as one object a line.
+func asJSON(reports []*diagnose.Report) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if len(reports) == 1 {
+		e.SetIndent("", "  ")
+	}
+	for _, r := range reports {
+		if err := e.Encode(r); err != nil {
+			return nil, fmt.Errorf("encode the report: %w", err)
+		}
+	}
+	return escapeC1(b.Bytes()), nil
+}
+
+// escapeC1 escapes DEL and the C1 controls, which JSON allows as they are and
+// some terminals obey. In JSON they can stand in strings only.
+func escapeC1(b []byte) []byte {
+	if !bytes.ContainsFunc(b, c1) {
+		return b
+	}
+	var out bytes.Buffer
+	for _, r := range string(b) {
+		if c1(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.Bytes()
+}
+
+func c1(r rune) bool { return r >= 0x7f && r <= 0x9f }

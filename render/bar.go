@@ -1,0 +1,210 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/units"
+)
+
+// part is a share of the bar, or a line of its legend when it has no mark.
+type part struct {
+	mark  rune // 0: not in the bar
+	label string
+	bytes int64
+	note  string
+}
+
+// What the marks of a bar stand for.
+const (
+	markMine   = '█'
+	markOthers = '▒'
+	markFree   = '░'
+)
+
+// barWidth is the width of a bar at a page width.
+func barWidth(page int) int {
+	if page <= 0 {
+		page = 80
+	}
+	return min(page, 60) - 2
+}
+
+// picture draws what fills the memory, "" where the figures do not give it.
+func picture(in *diagnose.Incident, width int) string {
+	if rows := comparison(in); len(rows) == 2 {
+		return compare(rows, barWidth(width))
+	}
+	return stack(in, barWidth(width))
+}
+
+// comparison: what was wanted beside what there was.
+func comparison(in *diagnose.Incident) []part {
+	f := in.Figures
+	switch eventOf(in) {
+	case noCache:
+		return pair("needed", f.KVNeeded, "available", f.KVAvailable)
+	case overShare:
+		return pair("wanted", f.Desired, "free", f.Free)
+	case noSystem:
+		return pair("needed", f.SystemRequired, "available", f.SystemAvailable)
+	case killed:
+		return pair("held", f.KilledRSS, "limit", f.Limit)
+	}
+	limit := ceiling(f)
+	switch {
+	case f.Requested == nil:
+		return nil
+	case limit != nil && f.Requested.Bytes > limit.Bytes:
+		return pair("wanted", f.Requested, "all of it", limit)
+	case limit == nil:
+		return pair("wanted", f.Requested, "free", f.Free)
+	}
+	return nil
+}
+
+func pair(a string, x *diagnose.Size, b string, y *diagnose.Size) []part {
+	if x == nil || y == nil || x.Bytes <= 0 {
+		return nil
+	}
+	return []part{{markMine, a, x.Bytes, ""}, {markFree, b, max(y.Bytes, 0), ""}}
+}
+
+func compare(rows []part, width int) string {
+	most := max(rows[0].bytes, rows[1].bytes)
+	label, figure := legendWidths(rows, most)
+	room := width - label - figure - 4
+	var b strings.Builder
+	for _, r := range rows {
+		bar := strings.Repeat(string(r.mark), cells(r.bytes, most, room))
+		fmt.Fprintf(&b, "%-*s  %*s  %s\n", label, r.label, figure, amount(r.bytes, most), bar)
+	}
+	return b.String()
+}
+
+// stack is one bar for the whole card with a legend.
+func stack(in *diagnose.Incident, width int) string {
+	parts := shares(in)
+	limit := ceiling(in.Figures)
+	if parts == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s\n%s\n", capital(device(in)), size(limit), bar(parts, limit.Bytes, width))
+	parts = append(parts, wanted(in)...)
+	label, figure := legendWidths(parts, limit.Bytes)
+	for _, p := range parts {
+		mark := p.mark
+		if mark == 0 {
+			mark = ' '
+		}
+		line := fmt.Sprintf("%c %-*s  %*s  %s", mark, label, p.label, figure, amount(p.bytes, limit.Bytes), p.note)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// shares are who holds how much of the ceiling, nil where that is not known or
+// the figures contradict each other.
+func shares(in *diagnose.Incident) []part {
+	f := in.Figures
+	limit := ceiling(f)
+	mine, known := in.Derived["mine"]
+	if limit == nil || limit.Bytes <= 0 || !known && f.Free == nil {
+		return nil
+	}
+	rest := limit.Bytes
+	var parts []part
+	add := func(mark rune, label string, bytes int64) {
+		parts = append(parts, part{mark, label, bytes, percent(bytes, limit.Bytes)})
+		rest -= bytes
+	}
+	if known {
+		add(markMine, "this program", mine.Bytes)
+	}
+	if f.OtherAllocations != nil && limit == f.Limit {
+		add(markMine, "its other buffers", f.OtherAllocations.Bytes)
+	}
+	free := f.Free != nil && limit == f.Total
+	switch {
+	case known && free && rest-f.Free.Bytes > 0:
+		add(markOthers, "everything else", rest-f.Free.Bytes)
+	case !known && free:
+		add(markMine, "in use", rest-f.Free.Bytes)
+	}
+	if rest < 0 {
+		return nil
+	}
+	name := "left"
+	if free {
+		name = "free"
+	}
+	add(markFree, name, rest)
+	return parts
+}
+
+// wanted are the lines below the legend: what was asked for, and what the
+// allocator keeps for itself.
+func wanted(in *diagnose.Incident) []part {
+	f := in.Figures
+	var parts []part
+	if f.ReservedUnallocated != nil && f.ReservedUnallocated.Bytes > 0 {
+		parts = append(parts, part{0, "(kept unused)", f.ReservedUnallocated.Bytes, "by its allocator"})
+	}
+	if f.Requested == nil {
+		return parts
+	}
+	note := ""
+	if d, ok := in.Derived["shortfall"]; ok && d.Bytes > 0 {
+		note = units.Format(d.Bytes) + " short"
+	}
+	return append(parts, part{0, "wanted", f.Requested.Bytes, note})
+}
+
+// bar fills its width in the proportions of its parts. What is there shows
+// with one cell at least.
+func bar(parts []part, total int64, width int) string {
+	var b strings.Builder
+	left := width
+	for i, p := range parts {
+		n := cells(p.bytes, total, width)
+		if i == len(parts)-1 || n > left {
+			n = left
+		}
+		left -= n
+		b.WriteString(strings.Repeat(string(p.mark), n))
+	}
+	return b.String()
+}
+
+func cells(bytes, total int64, width int) int {
+	n := int(float64(bytes)/float64(total)*float64(width) + 0.5)
+	if n == 0 && bytes > 0 {
+		return 1
+	}
+	return min(max(n, 0), width)
+}
+
+func legendWidths(parts []part, most int64) (label, figure int) {
+	for _, p := range parts {
+		label = max(label, columns(p.label))
+		figure = max(figure, len(amount(p.bytes, most)))
+	}
+	return label, figure
+}
+
+// amount writes a size in GiB where the largest of its column is, so that the
+// column can be compared at a glance.
+func amount(bytes, most int64) string {
+	if most >= units.GiB && bytes >= units.GiB/100 {
+		return units.FormatGiB(bytes) + " GiB"
+	}
+	return units.Format(bytes)
+}
+
+func percent(bytes, total int64) string {
+	return fmt.Sprintf("%3.0f %%", float64(bytes)/float64(total)*100)
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

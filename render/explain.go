@@ -1,0 +1,62 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// Cause is the page about a cause, from its rule's literal.
+func Cause(r rules.Rule) Document {
+	p := &page{level: 1}
+	p.heading(1, prose(r.Title))
+	p.paragraphs(r.Doc)
+	if r.Settles != "" {
+		p.say(bold("To be sure:"), prose(" "+r.Settles))
+	}
+	fixes := rules.Fixes()
+	var items []inline
+	for _, remedy := range r.Remedies {
+		if fix, ok := fixes[remedy.Fix]; ok {
+			items = append(items, join(literal(fix.ID), prose(": "+fix.Title)))
+		}
+	}
+	if len(items) > 0 {
+		p.heading(2, prose("What cures it, the best first"))
+		p.items(items)
+	}
+	return p.blocks
+}
+
+// Fix is the page about a fix.
+func Fix(f rules.Fix) Document {
+	p := &page{level: 1}
+	p.heading(1, prose(f.Title))
+	p.paragraphs(f.Doc)
+	for _, x := range []struct{ label, text string }{{"Costs:", f.Tradeoff}, {"Check:", f.Check}, {"If it does not help:", f.Next}} {
+		if x.text != "" {
+			p.say(bold(x.label), prose(" "+ended(x.text)))
+		}
+	}
+	var items []inline
+	for _, r := range rules.All() {
+		for _, remedy := range r.Remedies {
+			if remedy.Fix == f.ID {
+				items = append(items, join(literal(r.ID), prose(": "+r.Title)))
+			}
+		}
+	}
+	if len(items) > 0 {
+		p.heading(2, prose("What it is for"))
+		p.items(items)
+	}
+	return p.blocks
+}
+
+func (p *page) paragraphs(doc string) {
+	for _, par := range strings.Split(strings.TrimSpace(doc), "\n\n") {
+		if par != "" {
+			p.say(prose(par))
+		}
+	}
+}

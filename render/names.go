@@ -1,0 +1,95 @@
+package render
+
+import (
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+)
+
+// programNames are the programs whose own spelling is not their ID.
+var programNames = map[string]string{
+	"pytorch": "PyTorch", "transformers": "Transformers", "vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "tensorrt-llm": "TensorRT-LLM",
+	"ollama": "Ollama", "koboldcpp": "KoboldCpp", "lm-studio": "LM Studio", "exllama": "ExLlama", "comfyui": "ComfyUI", "a1111": "The Stable Diffusion web UI",
+	"diffusers": "Diffusers", "deepspeed": "DeepSpeed", "jax": "JAX", "tensorflow": "TensorFlow", "cupy": "CuPy", "onnxruntime": "ONNX Runtime",
+	"mlx": "MLX", "candle": "Candle", "ray": "Ray", "numpy": "NumPy", "triton-server": "Triton Inference Server", "slurm": "Slurm",
+	"linux-oom-killer": "Linux", "kubernetes": "Kubernetes", "windows": "Windows", "other": "The program", "": "The program",
+}
+
+// programName is how people write a program's name.
+func programName(id string) string {
+	if name, ok := programNames[id]; ok {
+		return name
+	}
+	return id
+}
+
+var backendNames = map[string]string{
+	"cuda": "CUDA", "rocm": "ROCm", "mps": "MPS", "xpu": "XPU", "vulkan": "Vulkan", "metal": "Metal", "sycl": "SYCL", "npu": "NPU", "tpu": "TPU", "cpu": "the CPU",
+}
+
+func backendName(id string) string {
+	if name, ok := backendNames[id]; ok {
+		return name
+	}
+	return id
+}
+
+// phases say when it happened.
+var phases = map[string]string{
+	"load": "while loading the model", "inference": "while running the model", "training": "during training", "kv_cache": "while reserving the KV cache",
+	"warmup": "during the warm-up", "graph_capture": "while capturing CUDA graphs", "startup_check": "in the check at its start",
+}
+
+// when is the phase with a blank before it, "" where it is unknown.
+func when(in *diagnose.Incident) string {
+	if p, ok := phases[in.Phase]; ok {
+		return " " + p
+	}
+	return ""
+}
+
+// device is what was asked: "GPU 0", "the Mac's GPU", "the system".
+func device(in *diagnose.Incident) string {
+	switch in.Backend {
+	case "cpu":
+		return "the system"
+	case "mps", "metal":
+		return "the Mac's GPU"
+	case "tpu":
+		return "the TPU"
+	case "npu":
+		return "the NPU"
+	}
+	if d := in.Figures.Device; d != nil {
+		return "GPU " + strconv.FormatFloat(d.Value, 'f', -1, 64)
+	}
+	return "the GPU"
+}
+
+// onHost reports that the system's memory ran out, not a card's.
+func onHost(in *diagnose.Incident) bool {
+	if in.Backend == "cpu" {
+		return true
+	}
+	return len(in.Causes) > 0 && in.Causes[0].ID == "host_memory" && in.Causes[0].Confidence >= likely
+}
+
+// Probabilities from which a word holds.
+const (
+	nearlyCertain = 0.9
+	likely        = 0.65
+	perhaps       = 0.4
+)
+
+// chance puts a probability into words.
+func chance(p float64) string {
+	switch {
+	case p >= nearlyCertain:
+		return "nearly certain"
+	case p >= likely:
+		return "likely"
+	case p >= perhaps:
+		return "perhaps"
+	}
+	return "one of several"
+}

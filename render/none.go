@@ -1,0 +1,47 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+)
+
+// noIncident says what the log is instead of an out-of-memory crash, or what
+// to paste.
+func (p *page) noIncident() {
+	r := p.report
+	switch {
+	case len(r.Lookalikes) > 0:
+		p.heading(p.level, prose("This is not out of memory"))
+		for _, l := range r.Lookalikes {
+			p.say(bold(fmt.Sprintf("Line %d:", l.Line)), prose(" "+ended(l.Title)))
+			p.say(bold("What to do:"), prose(" "+ended(l.Advice)))
+		}
+	case len(r.Recovered) > 0:
+		p.heading(p.level, prose("Memory ran short, and the program went on"))
+	default:
+		p.heading(p.level, prose("No out-of-memory failure found"))
+		p.say(prose(fmt.Sprintf("Nothing in %s says that memory ran out. If it did: paste more, from the start of the program to the last line it printed. Error messages go to standard error; `PROGRAM 2>&1 | oomdoc` takes them along. A program that just vanished was perhaps killed by the system: give the output of `sudo dmesg -T | tail -100`.", lines(r.Input.Lines))))
+	}
+	p.recovered(r.Recovered)
+	var notes []inline
+	for _, n := range r.Notes {
+		notes = append(notes, prose(ended(capital(n))))
+	}
+	p.items(notes)
+}
+
+func (p *page) recovered(list []diagnose.Notice) {
+	var items []inline
+	for _, n := range list {
+		items = append(items, prose(fmt.Sprintf("Line %d: %s", n.Line, ended(n.Title))))
+	}
+	p.items(items)
+}
+
+func lines(n int) string {
+	if n == 1 {
+		return "this line"
+	}
+	return "these " + thousands(float64(n)) + " lines"
+}

@@ -1,0 +1,250 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+)
+
+// Options say how a report is shown.
+type Options struct {
+	Layout
+	// Brief shows what happened, the cause and the first fix only.
+	Brief bool
+	// Name stands above the report, where there are several.
+	Name string
+}
+
+// Markdown writes a report as Markdown.
+func Markdown(r *diagnose.Report, o Options) string { return Report(r, o).Markdown(o.Layout) }
+
+// Text writes a report as plain text.
+func Text(r *diagnose.Report, o Options) string { return Report(r, o).Text(o.Layout) }
+
+// Report lays a report out.
+func Report(r *diagnose.Report, o Options) Document {
+	p := &page{report: r, options: o, level: 1}
+	if o.Name != "" {
+		p.heading(1, literal(o.Name))
+		p.level = 2
+	}
+	if len(r.Incidents) == 0 {
+		p.noIncident()
+		return p.blocks
+	}
+	first := &r.Incidents[0]
+	p.incident(first)
+	if o.Brief {
+		return p.blocks
+	}
+	for i := range r.Incidents[1:] {
+		p.another(&r.Incidents[1+i])
+	}
+	p.details(first)
+	return p.blocks
+}
+
+// page is a document in the making.
+type page struct {
+	report  *diagnose.Report
+	options Options
+	level   int // of the first heading
+	blocks  Document
+}
+
+func (p *page) heading(level int, title inline) {
+	p.blocks = append(p.blocks, heading{level, title})
+}
+
+func (p *page) say(parts ...inline) {
+	p.blocks = append(p.blocks, paragraph{join(parts...)})
+}
+
+func (p *page) items(items []inline) {
+	if len(items) > 0 {
+		p.blocks = append(p.blocks, list{items: items})
+	}
+}
+
+func (p *page) show(language, body string) {
+	if body != "" {
+		p.blocks = append(p.blocks, listing{language, body})
+	}
+}
+
+// fullFixes are shown with all they say; the others take one line each.
+const fullFixes = 3
+
+func (p *page) incident(in *diagnose.Incident) {
+	p.heading(p.level, headline(in))
+	p.say(sentence(in))
+	if p.options.Brief {
+		p.briefly(in)
+		return
+	}
+	p.show("text", picture(in, p.options.Width))
+	p.causes(in)
+	if len(in.Fixes) > 0 {
+		p.heading(p.level+1, prose("What to do"))
+	}
+	for i := range in.Fixes[:min(len(in.Fixes), fullFixes)] {
+		p.fix(in, i)
+	}
+	p.otherFixes(in)
+	p.useless(in)
+}
+
+func (p *page) briefly(in *diagnose.Incident) {
+	if len(in.Causes) > 0 {
+		c := in.Causes[0]
+		p.say(bold("Cause: "+causeName(c)), prose(" ("+odds(c)+"). "+c.Why))
+	}
+	if len(in.Fixes) > 0 {
+		p.say(bold("First: "+in.Fixes[0].Title+"."), effect(in.Fixes[0].Effect))
+		p.steps(in.Fixes[0].Steps)
+	}
+}
+
+func (p *page) causes(in *diagnose.Incident) {
+	if len(in.Causes) == 0 {
+		return
+	}
+	c := in.Causes[0]
+	p.say(bold("Cause: "+causeName(c)), prose(" ("+odds(c)+"). "+c.Why))
+	p.show("text", evidence(in, c, p.options.Width))
+	var others []inline
+	for _, other := range in.Causes[1:] {
+		if other.Confidence >= 0.1 && len(others) < 3 && other.ID != "unknown" {
+			others = append(others, join(prose(causeName(other)+fmt.Sprintf(" (%.2f): ", other.Confidence)), prose(other.Why)))
+		}
+	}
+	if len(others) > 0 {
+		p.say(prose("It could also be:"))
+		p.items(others)
+	}
+	if c.Settles != "" && c.Confidence < nearlyCertain {
+		p.say(bold("To be sure:"), prose(" "+c.Settles))
+	}
+}
+
+// causeName is the cause's ID in words: what "oomdoc explain" takes, too.
+func causeName(c diagnose.Cause) string { return strings.ReplaceAll(c.ID, "_", " ") }
+
+func odds(c diagnose.Cause) string {
+	return fmt.Sprintf("%s, %.2f", chance(c.Confidence), c.Confidence)
+}
+
+func (p *page) fix(in *diagnose.Incident, i int) {
+	fix := in.Fixes[i]
+	p.heading(p.level+2, prose(fmt.Sprintf("%d. %s", i+1, fix.Title)))
+	if fix.Why != "" && !saidBefore(in, fix.Why) {
+		p.say(prose(fix.Why))
+	}
+	p.steps(fix.Steps)
+	tail := effect(fix.Effect)
+	for _, x := range []struct{ label, text string }{{"Costs:", fix.Tradeoff}, {"Check:", fix.Check}, {"If it does not help:", fix.Next}} {
+		if x.text != "" {
+			tail = join(tail, prose(" "), bold(x.label), prose(" "+ended(x.text)))
+		}
+	}
+	if len(tail) > 0 {
+		p.say(tail)
+	}
+}
+
+// saidBefore: a fix without a reason of its own repeats its cause's.
+func saidBefore(in *diagnose.Incident, why string) bool {
+	for _, c := range in.Causes {
+		if c.Why == why {
+			return true
+		}
+	}
+	return false
+}
+
+func ended(s string) string {
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?:") {
+		return s
+	}
+	return s + "."
+}
+
+// languages of the fences by kind of step. Other kinds are told in words.
+var languages = map[string]string{"shell": "sh", "env": "sh", "python": "python", "config": "text", "modelfile": "text"}
+
+func (p *page) steps(steps []diagnose.Step) {
+	for _, s := range steps {
+		if language, ok := languages[s.Kind]; ok {
+			p.show(language, s.Text)
+		} else {
+			p.say(prose(s.Text))
+		}
+	}
+}
+
+// effect says whether a fix is enough, and how that is known.
+func effect(e *diagnose.Effect) inline {
+	if e == nil {
+		return nil
+	}
+	verdict := "Not enough alone:"
+	if e.Fits {
+		verdict = "Enough:"
+	}
+	sum := fmt.Sprintf(" %s needed, %s there", figure(e.NeedBytes), figure(e.HaveBytes))
+	if e.Basis == "estimate" {
+		sum += " (estimate)"
+	}
+	sum += "."
+	if e.Note != "" {
+		sum += " " + ended(capital(e.Note))
+	}
+	return join(prose(" "), bold(verdict), prose(sum))
+}
+
+func (p *page) otherFixes(in *diagnose.Incident) {
+	if len(in.Fixes) <= fullFixes {
+		return
+	}
+	var items []inline
+	for _, fix := range in.Fixes[fullFixes:] {
+		item := bold(fix.Title)
+		if step := oneLine(fix.Steps); step != nil {
+			item = join(item, prose(": "), step)
+		}
+		items = append(items, item)
+	}
+	p.say(bold("Or else:"))
+	p.blocks = append(p.blocks, list{items, fullFixes + 1})
+}
+
+// oneLine is the step of a fix, where one short line says it.
+func oneLine(steps []diagnose.Step) inline {
+	if len(steps) != 1 || strings.Contains(steps[0].Text, "\n") || len(steps[0].Text) > 120 {
+		return nil
+	}
+	if _, ok := languages[steps[0].Kind]; ok {
+		return literal(steps[0].Text)
+	}
+	return prose(steps[0].Text)
+}
+
+func (p *page) useless(in *diagnose.Incident) {
+	if len(in.WontHelp) == 0 {
+		return
+	}
+	p.heading(p.level+1, prose("Won't help here"))
+	var items []inline
+	for _, u := range in.WontHelp {
+		items = append(items, join(bold(u.Title+":"), prose(" "+u.Why)))
+	}
+	p.items(items)
+}
+
+// another is a further incident in short.
+func (p *page) another(in *diagnose.Incident) {
+	p.heading(p.level+1, join(prose(fmt.Sprintf("Another failure, line %d: ", in.Line)), headline(in)))
+	p.say(sentence(in))
+	p.briefly(in)
+}

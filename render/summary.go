@@ -1,0 +1,223 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/units"
+)
+
+// event is what kind of failure an incident is, as far as a reader cares.
+type event int
+
+const (
+	refused   event = iota // an allocation was refused
+	killed                 // the system ended the program
+	noCache                // the KV cache does not fit
+	overShare              // an engine's budget is more than what is free
+	noSystem               // a check found too little system memory
+)
+
+func eventOf(in *diagnose.Incident) event {
+	f := in.Figures
+	switch {
+	case f.KilledRSS != nil, in.Framework == "linux-oom-killer", in.Framework == "kubernetes", in.Framework == "slurm":
+		return killed
+	case f.KVAvailable != nil:
+		return noCache
+	case f.Desired != nil && f.Requested == nil:
+		return overShare
+	case f.SystemRequired != nil && f.Requested == nil:
+		return noSystem
+	}
+	return refused
+}
+
+// headline is the cause where it is likely, else what happened.
+func headline(in *diagnose.Incident) inline {
+	if c := in.Causes; len(c) > 0 && c[0].ID != "unknown" && c[0].Confidence >= likely {
+		return prose(c[0].Title)
+	}
+	switch eventOf(in) {
+	case killed:
+		return prose("The system ended the program for using too much memory")
+	case noCache:
+		return prose("There is not enough room for the KV cache")
+	case overShare:
+		return prose(programName(in.Framework) + " found less free memory than its share")
+	case noSystem:
+		return prose("There is not enough system memory (RAM)")
+	}
+	if onHost(in) {
+		return prose("The computer's memory (RAM) ran out")
+	}
+	if where := device(in); where != "the GPU" {
+		return prose(where + " ran out of memory")
+	}
+	return prose("The graphics card ran out of memory")
+}
+
+// sentence says what happened, in figures, to somebody who has not seen such a
+// crash before.
+func sentence(in *diagnose.Incident) inline {
+	f := in.Figures
+	switch eventOf(in) {
+	case killed:
+		return killedSentence(in)
+	case noCache:
+		return cacheSentence(in)
+	case overShare:
+		return shareSentence(in)
+	case noSystem:
+		return systemSentence(in)
+	}
+	if f.Requested == nil {
+		return heldSentence(in)
+	}
+	asked := fmt.Sprintf("%s asked %s for %s more%s", programName(in.Framework), device(in), size(f.Requested), when(in))
+	switch limit := ceiling(f); {
+	case limit != nil && f.Requested.Bytes > limit.Bytes:
+		return prose(fmt.Sprintf("%s: that alone is more than all of its %s.", asked, size(limit)))
+	case f.Free != nil && f.Free.Bytes >= f.Requested.Bytes:
+		return prose(fmt.Sprintf("%s and was refused, though %s was free.", asked, size(f.Free)))
+	case f.Free != nil:
+		return join(prose(fmt.Sprintf("%s; %s was free: ", asked, size(f.Free))), short(f.Requested.Bytes-f.Free.Bytes))
+	case limit != nil && f.Allocated != nil && taken(in) <= limit.Bytes:
+		gap := f.Requested.Bytes + taken(in) - limit.Bytes
+		told := fmt.Sprintf("%s. Of its %s, %s was already taken by this program", asked, size(limit), units.Format(taken(in)))
+		if gap <= 0 {
+			return prose(told + ".")
+		}
+		return join(prose(told+": "), short(gap))
+	}
+	return prose(asked + " and did not get it.")
+}
+
+// ceiling is all that there is to have: the card, or a limit below it.
+func ceiling(f diagnose.Figures) *diagnose.Size {
+	if f.Limit != nil && (f.Total == nil || f.Limit.Bytes < f.Total.Bytes) {
+		return f.Limit
+	}
+	return f.Total
+}
+
+// taken is what this program held of the ceiling.
+func taken(in *diagnose.Incident) int64 {
+	n := int64(0)
+	if in.Figures.Allocated != nil {
+		n = in.Figures.Allocated.Bytes
+	}
+	if in.Figures.OtherAllocations != nil {
+		n += in.Figures.OtherAllocations.Bytes
+	}
+	return n
+}
+
+func short(bytes int64) inline { return join(bold(units.Format(bytes)+" short"), prose(".")) }
+
+// size is a figure in the unit that a reader expects; one that cannot be read
+// stays as it was written.
+func size(s *diagnose.Size) string {
+	if s.Bytes == 0 && s.Text != "" {
+		return s.Text
+	}
+	return units.Format(s.Bytes)
+}
+
+func killedSentence(in *diagnose.Incident) inline {
+	f := in.Figures
+	who := map[string]string{
+		"linux-oom-killer": "Linux ended the program to save the system",
+		"kubernetes":       "Kubernetes ended the container",
+		"slurm":            "Slurm ended the job",
+	}[in.Framework]
+	if who == "" {
+		who = "The system ended the program"
+	}
+	switch {
+	case f.KilledRSS != nil && f.Limit != nil:
+		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM), and %s was its limit.", who, size(f.KilledRSS), size(f.Limit)))
+	case f.KilledRSS != nil:
+		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM), and no more was to be had.", who, size(f.KilledRSS)))
+	case f.Limit != nil:
+		return prose(fmt.Sprintf("%s: it went over its limit of %s of system memory (RAM).", who, size(f.Limit)))
+	}
+	return prose(who + " because system memory (RAM) ran out.")
+}
+
+func cacheSentence(in *diagnose.Incident) inline {
+	f := in.Figures
+	subject := programName(in.Framework) + " needs memory for the KV cache"
+	if f.KVNeeded != nil {
+		subject = fmt.Sprintf("The KV cache needs %s", size(f.KVNeeded))
+		if f.MaxModelLen != nil {
+			subject = fmt.Sprintf("One request of %s tokens needs %s of KV cache", thousands(f.MaxModelLen.Value), size(f.KVNeeded))
+		}
+	}
+	if f.KVAvailable.Bytes <= 0 {
+		return prose(subject + "; after the weights and the working memory nothing is left for it.")
+	}
+	told := fmt.Sprintf("%s; after the weights and the working memory %s is left for it", subject, size(f.KVAvailable))
+	if f.KVNeeded == nil || f.KVNeeded.Bytes <= f.KVAvailable.Bytes {
+		return prose(told + ".")
+	}
+	return join(prose(told+": "), short(f.KVNeeded.Bytes-f.KVAvailable.Bytes))
+}
+
+func shareSentence(in *diagnose.Incident) inline {
+	f := in.Figures
+	share := ""
+	if f.Utilization != nil {
+		share = fmt.Sprintf(" (a share of %s)", f.Utilization.Text)
+	}
+	told := fmt.Sprintf("%s was told to take %s of %s%s", programName(in.Framework), size(f.Desired), device(in), share)
+	if f.Free == nil {
+		return prose(told + ", and so much is not free.")
+	}
+	told += fmt.Sprintf("; %s was free", size(f.Free))
+	if f.Free.Bytes >= f.Desired.Bytes {
+		return prose(told + ".")
+	}
+	return join(prose(told+": "), short(f.Desired.Bytes-f.Free.Bytes))
+}
+
+func systemSentence(in *diagnose.Incident) inline {
+	f := in.Figures
+	told := fmt.Sprintf("The model needs %s of system memory (RAM)", size(f.SystemRequired))
+	if f.SystemAvailable == nil {
+		return prose(told + ", and so much is not there.")
+	}
+	told += fmt.Sprintf("; %s is available", size(f.SystemAvailable))
+	if f.SystemAvailable.Bytes >= f.SystemRequired.Bytes {
+		return prose(told + ".")
+	}
+	return join(prose(told+": "), short(f.SystemRequired.Bytes-f.SystemAvailable.Bytes))
+}
+
+// heldSentence is for messages that do not say how much was wanted.
+func heldSentence(in *diagnose.Incident) inline {
+	f := in.Figures
+	told := programName(in.Framework) + " ran out of memory on " + device(in) + when(in)
+	if onHost(in) {
+		told = programName(in.Framework) + " ran out of system memory (RAM)" + when(in)
+	}
+	switch {
+	case f.Free != nil && f.Total != nil:
+		return prose(fmt.Sprintf("%s: %s of %s was free.", told, size(f.Free), size(f.Total)))
+	case f.Total != nil:
+		return prose(fmt.Sprintf("%s, which has %s.", told, size(f.Total)))
+	case f.Empty():
+		return prose(told + ". The message has no figures.")
+	}
+	return prose(told + ".")
+}
+
+// thousands writes a count with separators: 131,072.
+func thousands(v float64) string {
+	s := strconv.FormatFloat(v, 'f', -1, 64)
+	for i := len(s) - 3; i > 0 && s[0] != '-' && v == float64(int64(v)); i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
