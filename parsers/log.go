@@ -3,6 +3,7 @@ package parsers
 import (
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -122,14 +123,26 @@ func (l *Log) Text(from, to int) string {
 	if from >= to {
 		return ""
 	}
-	a, b := l.squeezed.At[from], l.squeezed.At[to-1]+1
+	a, b := l.span(from, to)
 	s := l.text[a:b]
 	if !strings.ContainsAny(s, "\n\\`*") && !strings.Contains(s, "  ") {
 		return s
 	}
 	s = strings.ReplaceAll(s, `\n`, " ")
-	s = strings.ReplaceAll(s, "\n", l.lineJoin(int(a)))
+	s = strings.ReplaceAll(s, "\n", l.lineJoin(a))
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// span returns the offsets in the text of a squeezed span, whole characters.
+func (l *Log) span(from, to int) (a, b int) {
+	a, b = int(l.squeezed.At[from]), int(l.squeezed.At[to-1])+1
+	for a > 0 && !utf8.RuneStart(l.text[a]) {
+		a--
+	}
+	for b < len(l.text) && !utf8.RuneStart(l.text[b]) {
+		b++
+	}
+	return a, b
 }
 
 // lineJoin says what a line break stood for: nothing if the console broke full
@@ -144,7 +157,8 @@ func (l *Log) lineJoin(offset int) string {
 
 // figureText is [Log.Text] for a number with its unit: breaks inside vanish.
 func (l *Log) figureText(from, to int) string {
-	s := l.text[l.squeezed.At[from] : l.squeezed.At[to-1]+1]
+	a, b := l.span(from, to)
+	s := l.text[a:b]
 	if strings.ContainsRune(s, '\n') {
 		s = strings.ReplaceAll(s, "\n", "")
 	}
