@@ -44,7 +44,7 @@ type Hit struct {
 // where they stand.
 func All() []Parser {
 	return []Parser{
-		pytorch, hostPyTorch, signals, platform, proofs, commandLines, models,
+		pytorch, hostPyTorch, signals, platform, environment, proofs, commandLines, models,
 		vllm, serving, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
 		kernel, containers, frameworks, smi, lookalikes,
 	}

@@ -1,10 +1,14 @@
 package rules
 
 var hostMemory = Rule{
-	ID:      HostMemory,
-	Title:   "The computer's own memory (RAM) ran out, not the card's",
-	Doc:     `System memory is short: RAM and page file, a container's limit, or shared memory. The graphics card is not the problem, and options for it change nothing.`,
-	Settles: "Run free -h (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; dmesg -T | grep -i -E 'oom|killed process' shows what the kernel killed.",
+	ID:    HostMemory,
+	Title: "The computer's own memory (RAM) ran out, not the card's",
+	Doc: paragraphs(
+		"The computer's own memory is short: RAM and page file, a container's or job's limit, or shared memory. The graphics card is not the problem, and options for it change nothing.",
+		"Linux ends a program without a word of its own (`Killed`, exit code 137, `exitcode: -9`). Windows refuses (error 1455, `not enough memory`) when RAM and page file together are promised away, even with RAM free. A data loader in a container dies of a full `/dev/shm` (bus error).",
+		"The size in a CPU allocator's message is the *last* piece asked for, often a few MB, and never the whole need.",
+	),
+	Settles: "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Remedies: []Remedy{
 		{Fix: "raise_memory_limit", Fit: 0.8},
 		{Fix: "close_other_apps", Fit: 0.75},

@@ -1,10 +1,13 @@
 package rules
 
 var unknown = Rule{
-	ID:      Unknown,
-	Title:   "Memory ran out; the log does not say why",
-	Doc:     `The message has no figures, or they contradict each other. Several causes fit equally.`,
-	Settles: "Paste more of the log: everything from the start of the program to the end of the traceback, and the output of nvidia-smi.",
+	ID:    Unknown,
+	Title: "Memory ran out; the log does not say why",
+	Doc: paragraphs(
+		"The message has no figures, or they contradict each other, and several causes fit equally. A raw `CUDA error: out of memory` never has figures; an error that appears at some later call can hide where it happened.",
+		"What would settle it costs a minute: the lines above the error, and what held the card at that moment.",
+	),
+	Settles: "Paste more of the log: everything from the start of the program to the end of the traceback, and the output of `nvidia-smi`.",
 	Remedies: []Remedy{
 		{Fix: "lower_batch_size", Fit: 0.9},
 		{Fix: "kill_stale_process", Fit: 0.85},

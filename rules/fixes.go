@@ -1,8 +1,13 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Fixes returns every fix by its ID.
@@ -19,4 +24,124 @@ var fixesByID = sync.OnceValue(func() map[string]Fix {
 // paste makes the steps of a fix that is the same for everybody.
 func paste(kind, text string) func(*Case) []Step {
 	return func(*Case) []Step { return []Step{{Kind: kind, Text: text}} }
+}
+
+// paragraphs joins the paragraphs of a fix's or a cause's Doc.
+func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
+
+// Checks that several fixes share.
+const (
+	checkLoaded = "After loading, `torch.cuda.memory_allocated() / 2**30` and `torch.cuda.memory_reserved() / 2**30` (GiB) stay about 1 GiB under the card's total, and a short generation runs through."
+	checkStep   = "One whole step (forward, backward, optimizer) runs through; `torch.cuda.max_memory_allocated() / 2**30` printed after it is the real need in GiB."
+	checkRAM    = "`free -h` (Linux; the column *available*) or Task Manager, Performance, Memory (Windows) while it runs: the figure stops falling before it reaches zero."
+)
+
+// gpu is the index of the card that the message names. It counts inside
+// CUDA_VISIBLE_DEVICES, as PyTorch's own arguments do.
+func gpu(c *Case) int {
+	if d := c.F().Device; d != nil && d.Value >= 0 {
+		return int(d.Value)
+	}
+	return 0
+}
+
+// otherGPU is a card that the message does not name.
+func otherGPU(c *Case) int {
+	if gpu(c) == 0 {
+		return 1
+	}
+	return 0
+}
+
+// fromPretrained writes the loading of the log's model with transformers. The
+// arguments come one a line; setup goes before.
+func fromPretrained(c *Case, setup string, arguments ...string) Step {
+	var b strings.Builder
+	b.WriteString("import torch\nfrom transformers import AutoModelForCausalLM, BitsAndBytesConfig\n\n")
+	if !slices.ContainsFunc(arguments, func(a string) bool {
+		return strings.Contains(a, "BitsAndBytesConfig") || strings.Contains(a, "quantization_config")
+	}) {
+		b.Reset()
+		b.WriteString("import torch\nfrom transformers import AutoModelForCausalLM\n\n")
+	}
+	b.WriteString(setup)
+	fmt.Fprintf(&b, "model = AutoModelForCausalLM.from_pretrained(\n    %s,\n", pyQuote(c.ModelName()))
+	for _, a := range arguments {
+		b.WriteString("    " + a + ",\n")
+	}
+	b.WriteString(")")
+	return Step{Kind: "python", Text: b.String()}
+}
+
+// onCard reports that the memory that ran out is a card's, not the computer's.
+func onCard(c *Case) bool { return c.Backend != "" && c.Backend != "cpu" }
+
+// torchFigures reports a message of PyTorch's allocators that says how much
+// was wanted, so that tips can be held against it.
+func torchFigures(c *Case) bool { return allocator(c) && c.F().Requested != nil }
+
+// neverFits says that the one piece that was asked for exceeds the empty card.
+func neverFits(c *Case) string {
+	f := c.F()
+	if f.Requested == nil || f.Total == nil || f.Requested.Bytes <= f.Total.Bytes {
+		return ""
+	}
+	return fmt.Sprintf("One piece of %s was asked for, and the whole card has %s: it would not fit if the card were empty.", f.Requested.Text, f.Total.Text)
+}
+
+// limited says that a limit set for this process was hit, below what the card
+// has.
+func limited(c *Case) string {
+	f := c.F()
+	if !c.Root(parsers.TorchAlloc, parsers.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
+		return ""
+	}
+	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit.Text, f.Total.Text)
+}
+
+// held is how much others have of the card at most, context of this process
+// taken off where it is in it; ok is false where the figures do not say.
+func held(c *Case) (bytes int64, ok bool) {
+	f := c.F()
+	switch {
+	case c.Others.Has() && (f.ProcessUsed != nil || c.OurPID != 0):
+		return max(c.Others.Bytes, 0), true
+	case c.Others.Has():
+		return max(c.Others.Bytes-driverContext, 0), true
+	case f.Total != nil && f.Allocated != nil && c.Root(parsers.TorchAlloc, parsers.TorchAsync):
+		return max(f.Total.Bytes-f.Allocated.Bytes, 0), true
+	}
+	return 0, false
+}
+
+// scaled is the effect of making the piece that failed smaller by a divisor.
+// It is a bound: the other values of the step shrink as well. Where the bound
+// is not enough nothing is known, and pieces up to 64 MiB only were the last
+// straw.
+func scaled(c *Case, divisor int64, how string) *Effect {
+	f := c.F()
+	if !torchFigures(c) || f.Free == nil || f.Requested.Bytes <= 64*units.MiB || roomy(c) {
+		return nil
+	}
+	need := f.Requested.Bytes / divisor
+	if need > f.Free.Bytes {
+		return nil
+	}
+	return &Effect{NeedBytes: need, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
+		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s was free. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Format(need), f.Free.Text)}
+}
+
+// half is a positive whole setting halved, at least 1; 0 if it is none.
+func half(value string) int {
+	n := 0
+	for _, r := range value {
+		if r < '0' || r > '9' || n > 1<<30 {
+			return 0
+		}
+		n = n*10 + int(r-'0')
+	}
+	if n == 0 {
+		return 0
+	}
+	return max(n/2, 1)
 }

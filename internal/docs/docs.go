@@ -1,0 +1,95 @@
+// Package docs makes the pages under docs/ from the literals of the rules: a
+// page for each cause and each fix, and the index. A test holds the files to
+// them.
+package docs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// Pages returns every generated page by its path under docs/.
+func Pages() map[string]string {
+	pages := map[string]string{"README.md": index()}
+	for _, r := range rules.All() {
+		pages["causes/"+r.ID+".md"] = cause(r)
+	}
+	for _, id := range fixIDs() {
+		pages["fixes/"+id+".md"] = fix(rules.Fixes()[id])
+	}
+	return pages
+}
+
+func fixIDs() []string { return slices.Sorted(maps.Keys(rules.Fixes())) }
+
+const generated = "<!-- Made from the literals in rules/ by go test ./internal/docs -update: edit those. -->\n\n"
+
+func index() string {
+	var b strings.Builder
+	b.WriteString(generated + "# What oomdoc knows\n\n")
+	b.WriteString("Why memory runs out, what can be done about it, and [the questions that everybody asks](questions.md). How sizes are computed: [fit.md](fit.md).\n\n")
+	b.WriteString("## Causes\n\n")
+	for _, r := range rules.All() {
+		fmt.Fprintf(&b, "- [%s](causes/%s.md) `%s`\n", r.Title, r.ID, r.ID)
+	}
+	b.WriteString("\n## Fixes\n\n")
+	for _, id := range fixIDs() {
+		fmt.Fprintf(&b, "- [%s](fixes/%s.md) `%s`\n", rules.Fixes()[id].Title, id, id)
+	}
+	return b.String()
+}
+
+func cause(r rules.Rule) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, r.Title, r.ID, r.Doc)
+	fmt.Fprintf(&b, "\n## To be sure\n\n%s\n", r.Settles)
+	b.WriteString("\n## What helps\n\n")
+	for _, m := range r.Remedies {
+		f := rules.Fixes()[m.Fix]
+		fmt.Fprintf(&b, "- [%s](../fixes/%s.md). Costs: %s\n", f.Title, f.ID, f.Tradeoff)
+	}
+	b.WriteString("\nThe order is the general one; a report ranks them by the figures of the log and by the program.\n")
+	return b.String()
+}
+
+func fix(f rules.Fix) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, f.Doc)
+	b.WriteString("\n## How\n\nIn general; a report spells it for the program, version and model of the log.\n\n")
+	for _, s := range f.Steps(&rules.Case{Facts: &parsers.Facts{}}) {
+		b.WriteString(step(s))
+	}
+	fmt.Fprintf(&b, "\n**What it costs:** %s\n\n**How to see that it worked:** %s\n\n**If it did not:** %s\n", f.Tradeoff, f.Check, f.Next)
+	b.WriteString(cures(f.ID))
+	return b.String()
+}
+
+// cures lists the causes that a fix is a remedy for.
+func cures(id string) string {
+	var b strings.Builder
+	for _, r := range rules.All() {
+		if slices.ContainsFunc(r.Remedies, func(m rules.Remedy) bool { return m.Fix == id }) {
+			fmt.Fprintf(&b, "- [%s](../causes/%s.md)\n", r.Title, r.ID)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n## Causes it is good for\n\n" + b.String()
+}
+
+// languages of code fences, by the kind of a step.
+var languages = map[string]string{"shell": "sh", "env": "sh", "python": "python", "config": "yaml", "modelfile": "dockerfile"}
+
+func step(s rules.Step) string {
+	language, code := languages[s.Kind]
+	if !code {
+		return s.Text + "\n\n"
+	}
+	return "```" + language + "\n" + s.Text + "\n```\n\n"
+}
