@@ -174,6 +174,7 @@ func dropWrappers(groups []failureGroup) []failureGroup {
 
 // rankOf shortens a prefix to the rank it names.
 func rankOf(source string) string {
+	source = strings.TrimPrefix(source, "TRT-LLM ")
 	switch {
 	case strings.HasPrefix(source, "rank"):
 		return source

@@ -45,7 +45,7 @@ type Hit struct {
 func All() []Parser {
 	return []Parser{
 		pytorch, hostPyTorch, signals, platform, environment, proofs, commandLines, models,
-		vllm, serving, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
+		vllm, sglang, tgi, tensorrtllm, lmdeploy, ray, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
 		kernel, containers, frameworks, smi, lookalikes,
 	}
 }

@@ -38,14 +38,12 @@ const (
 	VLLMSwapFull Kind = "vllm_swap_full"
 	// VLLMKilled: the engine process ended by signal 9.
 	VLLMKilled Kind = "vllm_killed"
-	// VLLMWrapper only says that something failed elsewhere.
-	VLLMWrapper Kind = "vllm_wrapper"
 )
 
 var vllm = Parser{
 	Name:     "vllm",
 	Keywords: literals(vllmFailures),
-	Context:  slices.Concat(literals(vllmLines), literals(vllmArguments), evidenceWords(vllmStages)),
+	Context:  slices.Concat(literals(vllmLines), literals(vllmArguments), stageTexts(vllmEvidence.words)),
 	Explains: map[Kind]int{
 		VLLMNoCache: 4, VLLMTokens: 4, VLLMCacheTooSmall: 5, VLLMFreeTooLow: 4, VLLMProfileMoved: 4,
 		VLLMWarmup: 4, VLLMLoad: 3, VLLMMamba: 5, VLLMSwapTooLarge: 4, VLLMSwapFull: 4, VLLMKilled: 3,
@@ -55,29 +53,16 @@ var vllm = Parser{
 
 func parseVLLM(l *Log, hits []Hit, f *Facts) {
 	list := slices.Concat(vllmFailures, vllmLines, vllmArguments)
-	worded, evidence := splitHits(hits, len(list))
+	worded, others := splitHits(hits, len(list))
 	before := len(f.Failures)
 	parseWordings(list, l, worded, f)
-	f.vllmProgram(l, evidence)
+	vllmEvidence.look(l, others, f)
 	backend := vllmBackend(l)
 	for i := range f.Failures[before:] {
 		if x := &f.Failures[before+i]; x.Backend == "" {
 			x.Backend = backend
 		}
 	}
-}
-
-// splitHits parts the hits of wordings from those of the words behind them,
-// which then count from 0.
-func splitHits(hits []Hit, wordings int) (worded, others []Hit) {
-	for _, h := range hits {
-		if h.Word < wordings {
-			worded = append(worded, h)
-		} else {
-			others = append(others, Hit{Word: h.Word - wordings, At: h.At})
-		}
-	}
-	return worded, others
 }
 
 var vllmFailures = []wording{
@@ -97,32 +82,24 @@ var vllmFailures = []wording{
 	{"Too large swap space", vllmSwap},
 	{"lack of CPU swap space", fails(Failure{Kind: VLLMSwapFull, Framework: "vllm", Phase: "inference"})},
 	{"Engine core initialization failed", vllmEngineFailed},
-	{"EngineCore failed to start", vllmEcho},
-	{"EngineCore hit an exception", vllmEcho},
-	{"EngineCore encountered a", vllmEcho},
-	{"Worker failed with error", vllmEcho},
-	{"WorkerProc hit an exception", vllmEcho},
-	{"WorkerProc failed to start", vllmEcho},
-	{"WorkerProc initialization failed", vllmEcho},
-	{"Background loop has errored already", vllmEcho},
-	{"Background loop is stopped", vllmEcho},
-	{"Got fatal signal from worker processes", vllmEcho},
-	{"died unexpectedly, shutting down", vllmEcho},
-}
-
-// vllmEcho notes a wrapper. Any failure makes it, so that alone it proves no
-// shortage.
-func vllmEcho(m message) int {
-	from, to := m.line()
-	m.f.fail(m.l, from, to, Failure{Kind: VLLMWrapper, Framework: "vllm", Wrapper: true, Echo: true})
-	return m.end
+	{"EngineCore failed to start", echo("vllm")},
+	{"EngineCore hit an exception", echo("vllm")},
+	{"EngineCore encountered a", echo("vllm")},
+	{"Worker failed with error", echo("vllm")},
+	{"WorkerProc hit an exception", echo("vllm")},
+	{"WorkerProc failed to start", echo("vllm")},
+	{"WorkerProc initialization failed", echo("vllm")},
+	{"Background loop has errored already", echo("vllm")},
+	{"Background loop is stopped", echo("vllm")},
+	{"Got fatal signal from worker processes", echo("vllm")},
+	{"died unexpectedly, shutting down", echo("vllm")},
 }
 
 // vllmEngineFailed reads "Failed core proc(s): {'EngineCore_DP0': -9}": signal
 // 9 is what the kernel's out-of-memory killer sends, 1 an exception above.
 func vllmEngineFailed(m message) int {
 	if !m.find(vllmSignal9, 160).Ok() {
-		return vllmEcho(m)
+		return echo("vllm")(m)
 	}
 	return m.fail(Failure{Kind: VLLMKilled, Framework: "vllm", Backend: "cpu"}, m.end)
 }

@@ -12,9 +12,9 @@ var vllmArguments = []wording{
 	{"LLM engine with config:", vllmConfig},  // to 0.4
 	{"with config: model=", vllmConfig},      // "(v0.5.4) with config:", V0 and V1
 	{"vLLM API server version", vllmVersion}, // and "(v0.9.2)" in the engine's line
-	{"vllm serve", vllmCommand},
-	{"vllm.entrypoints.openai.api_server", vllmCommand},
-	{"vllm.entrypoints.api_server", vllmCommand},
+	{"vllm serve", commandLine("vllm_command", vllmShort)},
+	{"vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)},
+	{"vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)},
 	{"Using max model len", vllmEffectiveLength},
 }
 
@@ -49,7 +49,7 @@ func vllmNonDefault(m message) int {
 		if a.name == "model" || a.name == "model_tag" {
 			m.model(a.value)
 		}
-		if a.simple() {
+		if a.simple() && !credential(a.name) {
 			m.set(a, false)
 		}
 	}
@@ -106,39 +106,73 @@ func vllmEffectiveLength(m message) int {
 // vllmShort are the short options, by the argument they set.
 var vllmShort = map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"}
 
-// vllmCommand reads a command as a shell, a Dockerfile or a process list shows
-// it. A command goes on behind a backslash.
-func vllmCommand(m message) int {
-	words := m.commandWords()
-	if len(words) == 0 {
-		return m.end
-	}
-	m.f.Facts = append(m.f.Facts, Fact{Name: "vllm_command", Text: strings.Join(words, "\x00"), Line: m.l.Line(m.at)})
-	for i := 0; i < len(words); i++ {
-		flag, value, joined := strings.Cut(words[i], "=")
-		name, short := vllmShort[flag]
-		if !short {
-			long, ok := strings.CutPrefix(flag, "--")
+// commandLine makes the reader of a command as a shell, a Dockerfile or a
+// process list shows it. It goes on behind a backslash. The fact holds its
+// words, parted by NUL; aliases are the options that are not spelled like the
+// argument they set.
+func commandLine(fact string, aliases map[string]string) func(message) int {
+	return func(m message) int {
+		words := m.commandWords()
+		if len(words) == 0 {
+			return m.end
+		}
+		m.f.Facts = append(m.f.Facts, Fact{Name: fact, Text: strings.Join(withoutCredentials(words), "\x00"), Line: m.l.Line(m.at)})
+		for i := 0; i < len(words); i++ {
+			flag, value, joined := strings.Cut(words[i], "=")
+			name, ok := optionName(flag, aliases)
 			if !ok {
 				if i > 0 && words[i-1] == "serve" {
 					m.model(words[i])
 				}
 				continue
 			}
-			name = strings.ReplaceAll(strings.ToLower(long), "-", "_")
-		}
-		if !joined {
-			if value = "True"; i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
-				i++
-				value = words[i]
+			if !joined {
+				if value = "True"; i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+					i++
+					value = words[i]
+				}
 			}
+			if credential(name) {
+				continue
+			}
+			if name == "model" || name == "model_path" || name == "model_id" {
+				m.model(value)
+			}
+			m.f.Settings = append(m.f.Settings, Setting{Name: name, Value: value, Line: m.l.Line(m.at), Flag: flag})
 		}
-		if name == "model" {
-			m.model(value)
-		}
-		m.f.Settings = append(m.f.Settings, Setting{Name: name, Value: value, Line: m.l.Line(m.at), Flag: flag})
+		return m.end
 	}
-	return m.end
+}
+
+// credential reports an argument whose value must not be repeated.
+func credential(name string) bool {
+	return strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "_token") || strings.Contains(name, "password")
+}
+
+// withoutCredentials replaces values that must not be repeated.
+func withoutCredentials(words []string) []string {
+	out := slices.Clone(words)
+	for i, w := range out {
+		flag, _, joined := strings.Cut(w, "=")
+		if name, ok := optionName(flag, nil); !ok || !credential(name) {
+			continue
+		}
+		if joined {
+			out[i] = flag + "=SECRET"
+		} else if i+1 < len(out) {
+			out[i+1] = "SECRET"
+		}
+	}
+	return out
+}
+
+// optionName returns the argument that an option sets.
+func optionName(flag string, aliases map[string]string) (string, bool) {
+	if name, ok := aliases[flag]; ok {
+		return name, true
+	}
+	long, ok := strings.CutPrefix(flag, "--")
+	return strings.ReplaceAll(strings.ToLower(long), "-", "_"), ok && long != ""
 }
 
 // commandWords returns the words of the command at the literal, without

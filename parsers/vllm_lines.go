@@ -34,6 +34,7 @@ var vllmWeightsText = pattern(`(?:took|usage:)(?<weights>SIZE)`)
 func vllmWeights(m message) int {
 	x := m.find(vllmWeightsText, 90)
 	m.fact("weights", x.Size("weights"))
+	m.fact("weights_loaded", x.Size("weights"))
 	return m.took(x)
 }
 
@@ -108,6 +109,7 @@ var vllmAvailableText = pattern(`^availablekvcachememory:(?<available>SIZE)`)
 func vllmAvailableLine(m message) int {
 	x := m.find(vllmAvailableText, 60)
 	m.fact("kv_available", x.Size("available"))
+	m.fact("kv_left", x.Size("available"))
 	return m.took(x)
 }
 

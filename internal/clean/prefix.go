@@ -105,7 +105,7 @@ func bracketPrefix(s string) (int, string) {
 	if strings.HasPrefix(after, ":") {
 		n++
 	}
-	return skipBlanks(s, n), sglangRank(inside)
+	return skipBlanks(s, n), bracketSource(inside)
 }
 
 // loggerTag tells a logger's bracket from one that belongs to the message.
@@ -135,6 +135,17 @@ func dropTimePunctuation(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// bracketSource returns the rank or program that a logger's bracket names.
+func bracketSource(inside string) string {
+	if rank, ok := strings.CutPrefix(inside, "RANK "); ok && digits(rank) {
+		return "TRT-LLM rank" + rank
+	}
+	if inside == "TRT-LLM" || inside == "TensorRT-LLM" {
+		return "TRT-LLM"
+	}
+	return sglangRank(inside)
 }
 
 // sglangRank finds "TP5" in "2025-10-16 09:06:22 TP5".

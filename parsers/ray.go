@@ -1,0 +1,62 @@
+package parsers
+
+// What Ray says. Its GB are powers of 1024, and all of it is system memory.
+const (
+	// RayKilled: Ray's monitor killed a worker because the node ran low.
+	RayKilled Kind = "ray_killed"
+	// RayStore: the object store in shared memory is full.
+	RayStore Kind = "ray_store"
+)
+
+var ray = Parser{
+	Name:     "ray",
+	Keywords: literals(rayFailures),
+	Explains: map[Kind]int{RayKilled: 6, RayStore: 4},
+	Parse: func(l *Log, hits []Hit, f *Facts) {
+		parseWordings(rayFailures, l, hits, f)
+	},
+}
+
+var rayFailures = []wording{
+	{"Task was killed due to the node running low on memory", rayKilled},
+	{"exceeds the memory usage threshold of", rayKilled},
+	{"killed due to memory pressure (OOM)", rayPressure},
+	{"The object store is full", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
+	{"ObjectStoreFullError", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
+	{"unexpected system error", rayWorkerDied},
+}
+
+var rayText = pattern(`memoryused=(?<rss>SIZE)\)wasrunningwas(?<used>SIZE)/(?<limit>SIZE)\((?<share>NUM)\)`)
+
+// rayKilled reads the monitor's account: what the worker held, what the node
+// has, and the share in use.
+func rayKilled(m message) int {
+	x := m.around(rayText, 420, 420)
+	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu", Figures: Figures{
+		KilledRSS: x.Size("rss"), Limit: x.Size("limit"), Utilization: x.Count("share"),
+	}}, max(m.end, min(m.took(x), m.at+maxQuote)))
+}
+
+var rayWorkers = pattern(`(?<workers>INT)workers\(tasks/actors\)killedduetomemorypressure`)
+
+// rayPressure reads the raylet's count, which may be 0.
+func rayPressure(m message) int {
+	if x := m.around(rayWorkers, 40, 30); x.Ok() && x.Lower("workers") == "0" {
+		return m.end
+	}
+	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu"}, m.end)
+}
+
+// rayWorkerDied: the text lists the OOM killer as a possibility for every death
+// of a worker, so that it proves nothing.
+func rayWorkerDied(m message) int {
+	if !m.precedes("workerdied", 90) || m.mentions("memorypressure(oom)", "nodelowonmemory", "runninglowonmemory", "outofmemoryerror:", "killedprocess") {
+		return m.end
+	}
+	m.f.Lookalikes = append(m.f.Lookalikes, Lookalike{
+		ID: "ray_worker_died", Line: m.l.Line(m.at),
+		Title:  "A Ray worker died. Ray names the kernel's OOM killer as one possibility for every death; this log does not say which it was",
+		Advice: "Look into the worker's own log (ray logs cluster worker-*.err) and the kernel's: dmesg -T | grep -i -E 'killed process|out of memory'. Only if it names the worker, memory was it.",
+	})
+	return m.end
+}
