@@ -15,6 +15,7 @@ func newCase(g failureGroup, facts *parsers.Facts) *rules.Case {
 			c.Failure.Figures.Fill(x.Figures)
 		}
 	}
+	c.Failure.Figures.Fill(parsers.LlamaFigures(facts, c.Failure))
 	complete(&c.Failure.Figures, g.root.Line, facts)
 	c.Stack = stack(g, facts)
 	c.Framework = framework(c.Stack)

@@ -18,6 +18,9 @@ type Failure struct {
 	// Stage is the part that was refused, where the message says so: weights,
 	// kv, compute, output, pinned, graph, logits.
 	Stage string
+	// Memory is the kind of memory that was refused, as printed: CUDA0, CPU,
+	// Vulkan_Host. Empty where the message names none.
+	Memory string
 	// At is the squeezed offset where the message begins, End where it ends.
 	At, End       int
 	Line, EndLine int

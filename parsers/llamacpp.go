@@ -1,4 +1,164 @@
 package parsers
 
-// llamacpp reads llama.cpp, ggml and the programs built on it (koboldcpp, LM Studio, whisper.cpp, stable-diffusion.cpp).
-var llamacpp = Parser{Name: "llamacpp"}
+import "strings"
+
+// What llama.cpp, ggml and the programs built on them say.
+const (
+	// GGMLAlloc is a buffer that was refused: weights, KV cache, compute or
+	// output buffer, in device or system memory. [Failure.Stage] says which,
+	// [Failure.Memory] where.
+	GGMLAlloc Kind = "ggml_alloc"
+	// GGMLLimit is one buffer above what the device gives in one piece, however
+	// much is free (Vulkan's maxMemoryAllocationSize, Metal's maxBufferLength).
+	GGMLLimit Kind = "ggml_limit"
+	// GGMLRuntime is the scratch pool or a CUDA call that ran out while tokens
+	// were computed. It never has a size.
+	GGMLRuntime Kind = "ggml_runtime"
+	// GGMLPool is an arena of fixed size inside the program, not system memory.
+	GGMLPool Kind = "ggml_pool"
+	// GGMLPlan is a graph buffer that the program planned too small.
+	GGMLPlan Kind = "ggml_plan"
+	// GGMLMetal is a Metal command buffer that ran out of memory.
+	GGMLMetal Kind = "ggml_metal"
+	// GGMLSYCL is the oneAPI runtime under ggml giving up.
+	GGMLSYCL Kind = "ggml_sycl"
+	// GGMLCannotRun is Vulkan's abort on a KV tensor larger than it can address;
+	// it has no word about memory (ggml-backend.cpp).
+	GGMLCannotRun Kind = "ggml_cannot_run"
+	// LlamaGuard is a front end that refused by its own estimate, before any
+	// allocation (LM Studio's guardrail, node-llama-cpp).
+	LlamaGuard Kind = "llama_guard"
+	// LlamaCaller only reports that a load or a context failed.
+	LlamaCaller Kind = "llama_caller"
+)
+
+// llamacpp reads llama.cpp, ggml and the programs built on it (koboldcpp, LM
+// Studio, llamafile, LocalAI, whisper.cpp, stable-diffusion.cpp).
+var llamacpp = Parser{
+	Name:     "llamacpp",
+	Keywords: ggmlKeys(ggmlFailures),
+	Context:  ggmlKeys(ggmlLines),
+	Explains: map[Kind]int{GGMLLimit: 3, LlamaGuard: 4, GGMLRuntime: 1},
+	Parse:    parseLlamacpp,
+}
+
+// ggmlWording is a literal and what reads the line in which it stands.
+type ggmlWording struct {
+	word string
+	read func(g *ggmlReader, at int)
+}
+
+func ggmlKeys(list []ggmlWording) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = w.word
+	}
+	return out
+}
+
+// ggmlReader goes through a log from top to bottom and keeps what a failure's
+// own line does not say: which part was being allocated, on which backend.
+type ggmlReader struct {
+	l *Log
+	s string
+	f *Facts
+
+	done     int         // failures before this squeezed offset are read
+	open     *refusal    // the refusal that following statements may tell more of
+	refusals []*refusal  // all so far
+	callers  []statement // lines that only report a failure
+	stage    string      // what the load lines say is being allocated now
+	backend  string      // what the load lines say of the backend
+	hinted   string      // the same from a command line
+	program  string      // a program on ggml whose name the report does not know
+	commands map[int]bool
+}
+
+func parseLlamacpp(l *Log, hits []Hit, f *Facts) {
+	g := &ggmlReader{l: l, s: l.Squeezed(), f: f, commands: map[int]bool{}}
+	for _, h := range hits {
+		if h.Word >= len(ggmlFailures) {
+			ggmlLines[h.Word-len(ggmlFailures)].read(g, h.At)
+			continue
+		}
+		if h.At >= g.done {
+			ggmlFailures[h.Word].read(g, h.At)
+		}
+	}
+	g.finish()
+}
+
+// find matches a pattern in a window around a keyword.
+func (g *ggmlReader) find(p Pattern, at, back, ahead int) Match {
+	return g.l.Find(p, at-back, at+ahead)
+}
+
+// around returns the squeezed text of a window.
+func (g *ggmlReader) around(at, back, ahead int) string {
+	return g.s[max(at-back, 0):min(at+ahead, len(g.s))]
+}
+
+func (g *ggmlReader) fact(name string, size *Size, count *Count, at int) {
+	if size == nil && count == nil {
+		return
+	}
+	g.f.Facts = append(g.f.Facts, Fact{Name: name, Size: size, Count: count, Text: g.l.LineText(at), Line: g.l.Line(at)})
+}
+
+func (g *ggmlReader) proves(program string, at int) {
+	g.f.Programs = append(g.f.Programs, Program{Name: program, Line: g.l.Line(at), Weight: 2})
+}
+
+// finish turns refusals into failures and notices.
+func (g *ggmlReader) finish() {
+	fatal := 0
+	for _, r := range g.refusals {
+		if r.recovered() {
+			g.f.Notices = append(g.f.Notices, Notice{ID: r.retry.id, Line: g.l.Line(r.at), Text: g.l.Text(r.at, r.end), Title: r.retry.title})
+			continue
+		}
+		fatal++
+		g.f.fail(g.l, r.at, r.end, g.failure(r))
+		if program := g.l.Program(r.at); strings.Contains(program, "ollama") {
+			g.proves("ollama", r.at)
+		}
+	}
+	if fatal == 0 {
+		return
+	}
+	for _, c := range g.callers {
+		g.f.fail(g.l, c.at, c.end, Failure{Kind: LlamaCaller, Framework: g.framework(), Wrapper: true})
+	}
+}
+
+func (g *ggmlReader) framework() string {
+	if g.program != "" {
+		return g.program
+	}
+	return "llama.cpp"
+}
+
+func (g *ggmlReader) failure(r *refusal) Failure {
+	x := Failure{
+		Kind: r.kind, Framework: g.framework(), Backend: g.backendOf(r), Phase: r.phase, Stage: r.stage,
+		Memory: r.memory, Weak: r.weak, Figures: r.figures,
+	}
+	x.Figures.Requested, x.Figures.Device = r.requested, r.device
+	if r.framework != "" {
+		x.Framework = r.framework
+	}
+	if x.Phase == "" {
+		x.Phase = phaseOfStage[r.stage]
+	}
+	switch r.stage {
+	case "kv":
+		x.Figures.KVNeeded = r.requested
+	case "compute":
+		x.Figures.ComputeBuffer = r.requested
+	}
+	return x
+}
+
+// phaseOfStage: compute buffers are reserved when the context is made, which
+// is the end of loading; a runtime growth says its own phase.
+var phaseOfStage = map[string]string{"weights": "load", "kv": "kv_cache", "state": "kv_cache", "compute": "load", "output": "load"}

@@ -92,6 +92,15 @@ func (l *Log) Source(at int) string {
 	return l.Lines[l.lineIndex(at)].Source
 }
 
+// Program returns the unit or container whose prefix the line at an offset
+// bears.
+func (l *Log) Program(at int) string {
+	if len(l.Lines) == 0 {
+		return ""
+	}
+	return l.Lines[l.lineIndex(at)].Program
+}
+
 // LineText returns the cleaned line at a squeezed offset.
 func (l *Log) LineText(at int) string {
 	if len(l.Lines) == 0 {
@@ -172,6 +181,19 @@ func (l *Log) size(from, to int) *Size {
 		return nil
 	}
 	return &Size{Bytes: bytes, Text: text, Line: l.Line(from)}
+}
+
+// decimal returns a captured size of a program whose GB are powers of 1000.
+func (l *Log) decimal(m Match, group string) *Size {
+	from, to, ok := m.group(group)
+	if !ok {
+		return nil
+	}
+	bytes, ok := units.ParseDecimal(l.squeezed.Lower[from:to])
+	if !ok {
+		return nil
+	}
+	return &Size{Bytes: bytes, Text: l.figureText(from, to), Line: l.Line(from)}
 }
 
 func (l *Log) count(from, to int) *Count {

@@ -47,9 +47,18 @@ func (p proof) holds(s string) bool {
 	return false
 }
 
+// proofsOf makes proofs of words that need nothing beside them.
+func proofsOf(program string, words ...string) []proof {
+	out := make([]proof, len(words))
+	for i, w := range words {
+		out[i] = proof{word: w, program: program, weight: 2}
+	}
+	return out
+}
+
 func allProofs() []proof {
 	var all []proof
-	for _, list := range [...][]proof{textgenProofs, exllamaProofs, transformersProofs, comfyProofs, a1111Proofs, diffusersProofs} {
+	for _, list := range [...][]proof{textgenProofs, exllamaProofs, transformersProofs, comfyProofs, a1111Proofs, diffusersProofs, ollamaProofs, llamaProofs} {
 		all = append(all, list...)
 	}
 	return all

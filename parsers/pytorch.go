@@ -300,8 +300,8 @@ func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 	x := Failure{Framework: "pytorch", Backend: "cuda"}
 	switch word {
 	case "CUDA error: out of memory", "HIP error: out of memory":
-		if strings.Contains(s[at:min(at+80, len(s))], "currentdevice:") || strings.Contains(s[max(at-80, 0):at], "ggml") {
-			return end // ggml prints the same words: see llamacpp.go
+		if ggmlSpeaks(s, at) {
+			return end // the same words: see llamacpp.go
 		}
 		x.Kind = CUDAError
 		if strings.HasPrefix(word, "HIP") {
@@ -324,6 +324,9 @@ func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 		}
 		x.Kind = NVMLAssert
 	case "UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF":
+		if strings.Contains(s, "ggml") {
+			return end // ggml's SYCL backend: see llamacpp.go
+		}
 		x.Kind, x.Backend = XPURuntime, "xpu"
 	case "Cuda failure 2", "Cuda failure 'out of memory'", "Failed to CUDA calloc":
 		x.Kind = NCCLAlloc

@@ -109,6 +109,13 @@ func (m message) fact(name string, size *Size) {
 	}
 }
 
+// count is fact for a figure that is no size.
+func (m message) count(name string, c *Count) {
+	if c != nil {
+		m.f.Facts = append(m.f.Facts, Fact{Name: name, Count: c, Text: m.l.LineText(m.at), Line: c.Line})
+	}
+}
+
 // took returns where a match ends, or the end of the literal without one.
 func (m message) took(x Match) int {
 	if !x.Ok() {

@@ -19,6 +19,9 @@ type Line struct {
 	// Source is the rank or process that a prefix names ("rank3", "Worker_TP0
 	// pid=160"); lines of one source belong together when ranks interleave.
 	Source string
+	// Program is the unit or container that journald or docker compose puts
+	// before the line ("ollama", "ollama-1").
+	Program string
 }
 
 // Lines splits text and cleans every line; the first one has number first.
@@ -46,8 +49,8 @@ func cleanLine(s string, number int) Line {
 	if strings.Contains(s, "</") || strings.Contains(s, "&lt;") || strings.Contains(s, "&#") || strings.Contains(s, "&quot;") || strings.Contains(s, "&nbsp;") {
 		s = html.UnescapeString(dropTags(s))
 	}
-	text, source := Strip(s)
-	return Line{Number: number, Text: text, Source: source}
+	text, source, program := Strip(s)
+	return Line{Number: number, Text: text, Source: source, Program: program}
 }
 
 // Printable drops terminal codes (real escapes and their residue: "^[[0m",

@@ -62,7 +62,7 @@ func TestStripKeepsText(t *testing.T) {
 		"Error: llama runner exited",
 		"a | b | c",
 	} {
-		got, _ := Strip(s)
+		got, _, _ := Strip(s)
 		assert.Equal(t, s, got)
 	}
 }

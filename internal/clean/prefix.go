@@ -5,8 +5,9 @@ import (
 )
 
 // Strip takes the prefixes of loggers, containers and quotes off a line, as
-// often as they are stacked, and returns the process or rank they name.
-func Strip(s string) (text, source string) {
+// often as they are stacked, and returns the process or rank and the program
+// they name.
+func Strip(s string) (text, source, program string) {
 	for range 12 {
 		n, src := prefixLen(s)
 		if n == 0 {
@@ -15,9 +16,25 @@ func Strip(s string) (text, source string) {
 		if src != "" {
 			source = src
 		}
+		if name := programOf(s[:n]); name != "" {
+			program = name
+		}
 		s = s[n:]
 	}
-	return strings.TrimRight(s, " "), source
+	return strings.TrimRight(s, " "), source, program
+}
+
+// programOf reads the unit of journald's "host ollama[1418]: " and the
+// container of compose's "ollama  | ".
+func programOf(prefix string) string {
+	if name, ok := strings.CutSuffix(prefix, " | "); ok {
+		return strings.TrimSpace(name)
+	}
+	open := strings.LastIndexByte(prefix, '[')
+	if open < 1 || !strings.HasSuffix(prefix, "]: ") {
+		return ""
+	}
+	return prefix[strings.LastIndexByte(prefix[:open], ' ')+1 : open]
 }
 
 // prefixLen returns the length of the one prefix that s starts with, or 0.

@@ -1,0 +1,122 @@
+package parsers
+
+import "strings"
+
+// LlamaFigures are the figures that a log's load lines state around a failure:
+// the buffers of the failing device, the context, the layers. A failure's own
+// lines rarely have them.
+func LlamaFigures(f *Facts, x Failure) Figures {
+	var g Figures
+	g.Weights = bufferFor(f, x, "weights")
+	g.KVBuffer = factSize(f, x, "kv_total")
+	if g.KVBuffer == nil {
+		g.KVBuffer = bufferFor(f, x, "kv")
+	}
+	g.ComputeBuffer = bufferFor(f, x, "compute")
+	g.KVTokens = factCount(f, x, "kv_tokens")
+	g.Context = contextOf(f, x)
+	g.GPULayers = firstCount(factCount(f, x, "gpu_layers"), settingCount(f, x, "n_gpu_layers"))
+	g.TotalLayers = factCount(f, x, "total_layers")
+	g.Allocated = factSize(f, x, "metal_allocated")
+	g.Limit = first(factSize(f, x, "metal_limit"), factSize(f, x, "metal_recommended"))
+	if g.Free = factSize(f, x, "rpc_free"); g.Free != nil {
+		g.Total = factSize(f, x, "rpc_total")
+	}
+	if x.Stage == "weights" {
+		g.Weights = nil // what an earlier device took is not this one's
+	}
+	if x.Backend != "metal" {
+		g.Allocated = nil
+	}
+	return g
+}
+
+func contextOf(f *Facts, x Failure) *Count {
+	for _, name := range [...]string{"n_ctx", "n_ctx_per_seq", "n_ctx_slot"} {
+		if c := factCount(f, x, name); c != nil {
+			return c
+		}
+	}
+	return settingCount(f, x, "ctx_size")
+}
+
+// held picks the last of several values stated before a failure, else the
+// first after it.
+func held[T any](list []T, x Failure, line func(T) int, want func(T) bool) (found T, ok bool) {
+	for _, v := range list {
+		if want(v) && (!ok || line(v) <= x.Line) {
+			found, ok = v, true
+		}
+	}
+	return found, ok
+}
+
+func factSize(f *Facts, x Failure, name string) *Size {
+	v, _ := held(f.Facts, x, func(v Fact) int { return v.Line }, func(v Fact) bool { return v.Name == name && v.Size != nil })
+	return v.Size
+}
+
+func factCount(f *Facts, x Failure, name string) *Count {
+	v, _ := held(f.Facts, x, func(v Fact) int { return v.Line }, func(v Fact) bool { return v.Name == name && v.Count != nil })
+	return v.Count
+}
+
+func settingCount(f *Facts, x Failure, name string) *Count {
+	s, ok := held(f.Settings, x, func(s Setting) int { return s.Line }, func(s Setting) bool { return s.Name == name && integer(s.Value) })
+	if !ok {
+		return nil
+	}
+	value := 0.0
+	for _, c := range strings.TrimLeft(s.Value, "-") {
+		value = value*10 + float64(c-'0')
+	}
+	if strings.HasPrefix(s.Value, "-") {
+		value = -value
+	}
+	return &Count{Value: value, Text: s.Value, Line: s.Line}
+}
+
+// bufferFor returns the buffer of a kind on the failing device; where the log
+// does not say which failed, the largest in device memory, else in RAM.
+func bufferFor(f *Facts, x Failure, kind string) *Size {
+	b, ok := held(f.Buffers, x, func(b Buffer) int { return b.Size.Line }, func(b Buffer) bool {
+		return b.Kind == kind && onDevice(b.Device, x)
+	})
+	if ok {
+		return &b.Size
+	}
+	var best *Buffer
+	for i := range f.Buffers {
+		b := &f.Buffers[i]
+		if b.Kind == kind && (best == nil || HostMemory(best.Device) && !HostMemory(b.Device) || HostMemory(best.Device) == HostMemory(b.Device) && b.Size.Bytes > best.Size.Bytes) {
+			best = b
+		}
+	}
+	if best == nil || x.Memory != "" && HostMemory(best.Device) != HostMemory(x.Memory) && !strings.HasSuffix(x.Memory, "_Host") {
+		return nil
+	}
+	return &best.Size
+}
+
+// onDevice reports that a buffer lies where the failure struck.
+func onDevice(name string, x Failure) bool {
+	if HostMemory(x.Memory) && !strings.HasSuffix(strings.ToLower(x.Memory), "_host") {
+		return strings.HasPrefix(strings.ToLower(name), "cpu")
+	}
+	if HostMemory(name) {
+		return false
+	}
+	if x.Figures.Device != nil && indexOf(name) >= 0 {
+		return float64(indexOf(name)) == x.Figures.Device.Value
+	}
+	return x.Memory != "" && strings.EqualFold(name, x.Memory)
+}
+
+func firstCount(list ...*Count) *Count {
+	for _, c := range list {
+		if c != nil {
+			return c
+		}
+	}
+	return nil
+}

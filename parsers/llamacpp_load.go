@@ -1,0 +1,404 @@
+package parsers
+
+import (
+	"strconv"
+	"strings"
+)
+
+// ggmlLines are the informative lines of a load: what they allocate, where,
+// and how large it came out.
+var ggmlLines = []ggmlWording{
+	// Buffers and totals.
+	{"buffer size =", (*ggmlReader).buffer},
+	{"self size =", (*ggmlReader).selfSize},
+	{" cells, ", (*ggmlReader).cells},
+	{"VRAM used:", (*ggmlReader).vramUsed},
+	{"mem required =", (*ggmlReader).memRequired},
+	{"compute buffer size:", (*ggmlReader).diffusionCompute},
+	{"buffer, size =", (*ggmlReader).metalAllocated},
+	{"recommendedMaxWorkingSetSize", (*ggmlReader).metalRecommended},
+	{"offloaded ", (*ggmlReader).offloaded},
+	// Which part is being allocated now.
+	{"ggml ctx size =", stageIs("weights")},
+	{"loading model tensors", stageIs("weights")},
+	{"constructing llama_context", stageIs("kv")},
+	{"graph nodes", stageIs("")},
+	{"graph splits", stageIs("")},
+	// Hyper-parameters and settings.
+	{"n_ctx =", number("n_ctx")}, {"n_ctx_per_seq (", (*ggmlReader).contextPerSeq}, {"n_ctx_slot =", number("n_ctx_slot")},
+	{"n_ctx_train =", number("n_ctx_train")}, {"n_batch =", number("n_batch")}, {"n_ubatch =", number("n_ubatch")}, {"n_seq_max =", number("n_seq_max")},
+	{"n_layer =", number("n_layer")}, {"n_embd =", number("n_embd")}, {"n_head =", number("n_head")}, {"n_vocab =", number("n_vocab")},
+	{"n_embd_k_gqa =", number("n_embd_k_gqa")}, {"n_embd_v_gqa =", number("n_embd_v_gqa")},
+	{"n_expert =", number("n_expert")}, {"n_ff_exp =", number("n_ff_exp")},
+	{"flash_attn =", (*ggmlReader).flashAttention}, {"Flash Attention was auto, set to enabled", (*ggmlReader).flashEnabled},
+	{"model size =", (*ggmlReader).modelSize}, {"file size =", (*ggmlReader).modelSize},
+	{"general.name", (*ggmlReader).generalName}, {"key-value pairs", (*ggmlReader).loadedFrom}, {"loading model from", (*ggmlReader).loadedFrom},
+	// Devices.
+	{"ROCm devices", backendIs("rocm")}, {"CUDA devices", backendIs("cuda")}, {"Vulkan devices", backendIs("vulkan")}, {"ROCm0", backendIs("rocm")}, {"hipMalloc(", backendIs("rocm")},
+	{"using device", (*ggmlReader).usingDevice}, {"VMM:", (*ggmlReader).cudaDevice}, {", compute capability", (*ggmlReader).cudaDevice}, {"| uma:", (*ggmlReader).vulkanDevice},
+	{"MiB free)", (*ggmlReader).listedDevice}, {"total_mem=", (*ggmlReader).rpcDevice}, {"_memory_breakdown_print: | -", (*ggmlReader).memoryTable},
+	{"need to reduce device memory by", (*ggmlReader).fitReduce}, {"failed to fit params to free device memory", (*ggmlReader).fitFailed},
+	// Command lines.
+	{".gguf", (*ggmlReader).command}, {".ggml", (*ggmlReader).command}, {"-ngl", (*ggmlReader).command}, {"--n-gpu-layers", (*ggmlReader).command}, {"--gpu-layers", (*ggmlReader).command},
+	{"--ctx-size", (*ggmlReader).command}, {"--n_gpu_layers", (*ggmlReader).command}, {"llama-server", (*ggmlReader).command}, {"llama-bench", (*ggmlReader).command},
+	{"n_gpu_layers=", (*ggmlReader).keywordArguments}, {"n_ctx=", (*ggmlReader).keywordArguments}, {"gpulayers=", (*ggmlReader).koboldNamespace},
+	{"CUDA_VISIBLE_DEVICES=", hint("cuda")},
+	// Programs.
+	{"koboldcpp.py", program("koboldcpp")}, {"Welcome to KoboldCpp", program("koboldcpp")}, {"load_tensors:", (*ggmlReader).loading}, {"prompt_save:", (*ggmlReader).promptCache},
+	{"ggml_extend.hpp", partOf("stable-diffusion.cpp")}, {"stable-diffusion.cpp", partOf("stable-diffusion.cpp")}, {"whisper_model_load", partOf("whisper.cpp")}, {"whisper_init", partOf("whisper.cpp")},
+	// The program works: what it retried before is recovered.
+	{"server is listening", (*ggmlReader).working}, {"initializing, n_slots", (*ggmlReader).working}, {"initializing slots, n_slots", (*ggmlReader).working}, {"llama runner started", (*ggmlReader).working},
+	{"_perf_context_print:", (*ggmlReader).working}, {"llama_print_timings:", (*ggmlReader).working}, {"all slots are idle", (*ggmlReader).working},
+	{"model layout did not fit, applying backoff", (*ggmlReader).layoutBackoff},
+}
+
+var (
+	bufferSize    = pattern(`[:|](?<memory>rpc\[[^\]]{1,48}\]|[a-z]+?\d{0,3}(?:_host|_mapped|_repack|_aarch64)?)(?<kind>model|kv|compute|output|input|rs)?buffersize=(?<size>NUMmi?b)`)
+	selfSize      = pattern(`selfsize=(?<size>NUMmi?b)`)
+	cellsLine     = pattern(`size=(?<size>NUMmib)\((?<cells>INT)cells,(?<layers>\d{1,4})layers,(?<seqs>\d{1,4})`)
+	vramUsed      = pattern(`vramused:(?<size>NUMmi?b)`)
+	memRequired   = pattern(`memrequired=(?<size>NUMmi?b)`)
+	diffusionSize = pattern(`(?<part>\w{1,24}?)computebuffersize:(?<size>NUMmi?b)\((?<where>v?ram)\)`)
+	metalUse      = pattern(`buffer,size=NUMmi?b,\((?<used>NUM)/(?<limit>NUM)\)`)
+	metalWorking  = pattern(`recommendedmaxworkingsetsize=(?<size>NUM)(?<unit>mi?b)`)
+	offloadedLine = pattern(`offloaded(?<layers>\d{1,4})/(?<total>\d{1,4})layers`)
+	valueLine     = pattern(`=(?<value>\d{1,9})(?![\d.])`)
+	contextPerSeq = pattern(`n_ctx_per_seq\((?<value>\d{1,9})\)`)
+	flashLine     = pattern(`flash_attn=(?<value>0|1|enabled|disabled|auto)`)
+	sizeLine      = pattern(`(?:model|file)size=(?<size>NUM[kmgt]ib)`)
+	nameLine      = pattern(`general\.name(?:str)?=(?<name>.{1,80})`)
+	fromLine      = pattern(`(?:tensorsfrom|modelfrom)(?<path>[^()]{3,300})`)
+	quotedModel   = pattern(`model'(?<path>[^']{3,300})'`)
+	usingDevice   = pattern(`usingdevice(?<device>[a-z_]+\d{0,3})\((?<name>.{1,90}?)\)(?:\([^()]{1,40}\))?-(?<free>\d{1,9}mib)free`)
+	cudaDevice    = pattern(`device(?<index>\d{1,3}):(?<name>[^:]{1,90}?),(?:computecapability|gfx)`)
+	vulkanDevice  = pattern(`(?<index>\d{1,2})=(?<name>[^|=]{2,100})\|uma:(?<uma>[01])`)
+	listedDevice  = pattern(`(?<device>(?:cuda|rocm|vulkan|sycl|metal|mtl|musa|opencl|cann)\d{0,3}):(?<name>[^:]{2,90}?)\((?<total>\d{1,9}mib),(?<free>\d{1,9}mib)free\)`)
+	rpcDevice     = pattern(`free_mem=(?<free>\d{1,18}),total_mem=(?<total>\d{1,18})`)
+	memoryRow     = pattern(`\|-(?<device>[a-z_]+\d{0,3})\((?<name>[^|]{1,60}?)\)\|(?<total>\d{1,9})=(?<free>\d{1,9})\+\(\d{1,9}=(?<model>\d{1,9})\+(?<context>\d{1,9})\+(?<compute>\d{1,9})\)\+(?<rest>-?\d{1,15})\|`)
+	fitReduceBy   = pattern(`needtoreducedevicememoryby(?<size>\d{1,9}mib)`)
+	promptState   = pattern(`totalstatesize=(?<size>NUMmib)`)
+)
+
+func stageIs(stage string) func(*ggmlReader, int) {
+	return func(g *ggmlReader, _ int) { g.stage = stage }
+}
+
+func backendIs(backend string) func(*ggmlReader, int) {
+	return func(g *ggmlReader, _ int) { g.backend = backend }
+}
+
+// hint is a backend that a command line suggests.
+func hint(backend string) func(*ggmlReader, int) {
+	return func(g *ggmlReader, _ int) { g.hinted = backend }
+}
+
+func program(name string) func(*ggmlReader, int) {
+	return func(g *ggmlReader, at int) { g.proves(name, at) }
+}
+
+// partOf is a program on ggml that the report knows as "other".
+func partOf(name string) func(*ggmlReader, int) {
+	return func(g *ggmlReader, at int) {
+		g.program = name
+		g.proves(name, at)
+	}
+}
+
+// number reads "name = N". A list per layer ("[16, 16, 4]") is left out.
+func number(name string) func(*ggmlReader, int) {
+	return func(g *ggmlReader, at int) {
+		m := g.find(valueLine, at+len(name), 0, 12)
+		if !m.Ok() {
+			return
+		}
+		if from, _ := m.Span(); from != at+len(name) {
+			return
+		}
+		g.fact(name, nil, m.Count("value"), at)
+		if name == "n_ctx" && g.stage != "kv" {
+			g.stage = "kv"
+		}
+		if name == "n_layer" {
+			g.stage = "weights"
+		}
+	}
+}
+
+// buffer reads "llama_kv_cache: CUDA0 KV buffer size = 379.23 MiB". Before
+// 2025 a weights buffer bears no "model".
+func (g *ggmlReader) buffer(at int) {
+	m := g.find(bufferSize, at, 64, 40)
+	if !m.Ok() {
+		return
+	}
+	size := m.Size("size")
+	if size == nil {
+		return
+	}
+	kinds := map[string]string{"": "weights", "model": "weights", "kv": "kv", "compute": "compute", "output": "output", "input": "output", "rs": "state"}
+	b := Buffer{Device: m.Text("memory"), Kind: kinds[m.Lower("kind")], Size: *size}
+	g.f.Buffers = append(g.f.Buffers, b)
+	switch b.Kind {
+	case "weights":
+		g.stage = "weights"
+	case "kv", "state":
+		g.stage = "kv"
+	}
+	if backend := backendOfBuffer(b.Device); backend != "" && backend != "cpu" {
+		g.backend = backend
+	}
+	g.open = nil
+}
+
+// selfSize is the sum of the KV buffers, until mid 2025.
+func (g *ggmlReader) selfSize(at int) {
+	if m := g.find(selfSize, at, 0, 40); m.Ok() {
+		g.fact("kv_total", m.Size("size"), nil, at)
+		g.stage = "compute"
+	}
+}
+
+// cells is the sum of the KV buffers since; its cells are those of one stream.
+func (g *ggmlReader) cells(at int) {
+	m := g.find(cellsLine, at, 48, 48)
+	if !m.Ok() || strings.Contains(g.around(at, 100, 0), "recurrent") {
+		return
+	}
+	g.fact("kv_total", m.Size("size"), nil, at)
+	g.fact("kv_tokens", nil, m.Count("cells"), at)
+	g.fact("kv_layers", nil, m.Count("layers"), at)
+	g.stage = "compute"
+}
+
+func (g *ggmlReader) vramUsed(at int) {
+	if m := g.find(vramUsed, at, 0, 40); m.Ok() {
+		g.fact("vram_used", m.Size("size"), nil, at)
+	}
+}
+
+func (g *ggmlReader) memRequired(at int) {
+	if m := g.find(memRequired, at, 0, 40); m.Ok() && m.Size("size") != nil {
+		g.f.Buffers = append(g.f.Buffers, Buffer{Device: "CPU", Kind: "weights", Size: *m.Size("size")})
+	}
+}
+
+// diffusionCompute is stable-diffusion.cpp's; its MB are powers of 1024.
+func (g *ggmlReader) diffusionCompute(at int) {
+	if m := g.find(diffusionSize, at, 30, 60); m.Ok() && m.Size("size") != nil {
+		g.f.Buffers = append(g.f.Buffers, Buffer{Device: "", Kind: "compute", Size: *m.Size("size")})
+		g.fact("diffusion_part", m.Size("size"), nil, at)
+	}
+}
+
+// metalAllocated reads "(A / B)": used and recommended, both in MiB.
+func (g *ggmlReader) metalAllocated(at int) {
+	if m := g.find(metalUse, at, 8, 70); m.Ok() {
+		g.fact("metal_allocated", m.SizeIn("used", "mib"), nil, at)
+		g.fact("metal_limit", m.SizeIn("limit", "mib"), nil, at)
+		g.backend = "metal"
+	}
+}
+
+// metalRecommended: MB of 2023 (ggml_metal_add_buffer) are powers of 1024,
+// those of the builds from January 2024 on powers of 1000.
+func (g *ggmlReader) metalRecommended(at int) {
+	m := g.find(metalWorking, at, 0, 60)
+	if !m.Ok() {
+		return
+	}
+	g.backend = "metal"
+	size := m.SizeIn("size", m.Lower("unit"))
+	if m.Lower("unit") == "mb" && size != nil && !strings.Contains(g.s, "ggml_metal_add_buffer") {
+		size.Bytes = size.Bytes / 1024 * 1000 / 1024 * 1000
+	}
+	g.fact("metal_recommended", size, nil, at)
+}
+
+func (g *ggmlReader) offloaded(at int) {
+	if m := g.find(offloadedLine, at, 0, 40); m.Ok() {
+		g.fact("gpu_layers", nil, m.Count("layers"), at)
+		g.fact("total_layers", nil, m.Count("total"), at)
+		g.stage = "weights"
+	}
+}
+
+func (g *ggmlReader) contextPerSeq(at int) {
+	if m := g.find(contextPerSeq, at, 0, 30); m.Ok() {
+		g.fact("n_ctx_per_seq", nil, m.Count("value"), at)
+	}
+}
+
+func (g *ggmlReader) flashAttention(at int) {
+	m := g.find(flashLine, at, 0, 24)
+	if !m.Ok() {
+		return
+	}
+	value := map[string]string{"0": "off", "1": "on", "enabled": "on", "disabled": "off", "auto": "auto"}[m.Lower("value")]
+	g.setting("flash_attn", value, "", at)
+	if v := m.Lower("value"); v != "0" && v != "1" {
+		g.fact("words_for_flash_attn", nil, &Count{Value: 1, Text: v, Line: g.l.Line(at)}, at) // builds since 2025-09
+	}
+}
+
+func (g *ggmlReader) flashEnabled(at int) { g.setting("flash_attn", "on", "", at) }
+
+func (g *ggmlReader) setting(name, value, flag string, at int) {
+	g.f.Settings = append(g.f.Settings, Setting{Name: name, Value: value, Line: g.l.Line(at), Flag: flag, Default: flag == ""})
+}
+
+func (g *ggmlReader) modelSize(at int) {
+	if m := g.find(sizeLine, at, 0, 40); m.Ok() {
+		g.fact("model_size", m.Size("size"), nil, at)
+		g.stage = "weights"
+	}
+}
+
+func (g *ggmlReader) mention(m Match, group string, weight, at int) {
+	name := strings.TrimSpace(m.Text(group))
+	if i := strings.LastIndex(strings.ToLower(name), ".gguf"); i > 0 {
+		name = name[:i+len(".gguf")]
+	}
+	if name != "" && !strings.Contains(name, "sha256-") {
+		g.f.Models = append(g.f.Models, ModelMention{Name: name, Line: g.l.Line(at), Weight: weight})
+	}
+}
+
+// generalName stands at the end of its line.
+func (g *ggmlReader) generalName(at int) {
+	_, to := g.l.LineSpan(at)
+	if m := g.l.Find(nameLine, at, min(to, at+120)); m.Ok() {
+		g.mention(m, "name", 2, at)
+	}
+}
+
+func (g *ggmlReader) loadedFrom(at int) {
+	_, to := g.l.LineSpan(at)
+	if m := g.l.Find(fromLine, at, to); m.Ok() {
+		g.mention(m, "path", 3, at)
+	}
+	g.stage = "weights"
+}
+
+func (g *ggmlReader) modelInQuotes(at int) {
+	if m := g.find(quotedModel, at, 0, 380); m.Ok() {
+		g.mention(m, "path", 3, at)
+	}
+}
+
+func (g *ggmlReader) device(d Device) { g.f.Devices = append(g.f.Devices, d) }
+
+// indexOf reads the number at the end of a buffer's name, -1 if there is none.
+func indexOf(name string) int {
+	digits := strings.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+	if n, err := strconv.Atoi(digits); err == nil {
+		return n
+	}
+	return -1
+}
+
+// usingDevice gives what was free before loading: the best anchor there is.
+func (g *ggmlReader) usingDevice(at int) {
+	m := g.find(usingDevice, at, 0, 200)
+	if !m.Ok() {
+		return
+	}
+	name := m.Text("device")
+	g.device(Device{Index: indexOf(name), Name: m.Text("name"), Backend: backendOfBuffer(name), Free: m.Size("free"), Line: g.l.Line(at)})
+	if backend := backendOfBuffer(name); backend != "" {
+		g.backend = backend
+	}
+	g.stage = "weights"
+}
+
+func (g *ggmlReader) cudaDevice(at int) {
+	if m := g.find(cudaDevice, at, 130, 40); m.Ok() {
+		g.device(Device{Index: indexOf(m.Text("index")), Name: m.Text("name"), Backend: g.backend, Line: g.l.Line(at)})
+	}
+}
+
+// vulkanDevice also says whether the card shares the system's memory.
+func (g *ggmlReader) vulkanDevice(at int) {
+	m := g.find(vulkanDevice, at, 110, 8)
+	if !m.Ok() {
+		return
+	}
+	g.backend = "vulkan"
+	g.device(Device{Index: indexOf(m.Text("index")), Name: m.Text("name"), Backend: "vulkan", Line: g.l.Line(at)})
+	if m.Lower("uma") == "1" {
+		g.fact("unified_memory", nil, m.Count("uma"), at)
+	}
+}
+
+func (g *ggmlReader) listedDevice(at int) {
+	if m := g.find(listedDevice, at, 140, 12); m.Ok() {
+		name := m.Text("device")
+		g.device(Device{Index: indexOf(name), Name: m.Text("name"), Backend: backendOfBuffer(name), Total: m.Size("total"), Free: m.Size("free"), Line: g.l.Line(at)})
+		g.backend = backendOfBuffer(name)
+	}
+}
+
+func (g *ggmlReader) rpcDevice(at int) {
+	if m := g.find(rpcDevice, at, 40, 40); m.Ok() {
+		g.device(Device{Index: 0, Backend: g.backend, Total: m.SizeIn("total", "bytes"), Free: m.SizeIn("free", "bytes"), Line: g.l.Line(at)})
+		g.fact("rpc_free", m.SizeIn("free", "bytes"), nil, at)
+		g.fact("rpc_total", m.SizeIn("total", "bytes"), nil, at)
+	}
+}
+
+// wrapped is what -1 MiB becomes in the unsigned column of late 2025: 2^64
+// bytes are 2^44 MiB.
+const wrapped = 1 << 44
+
+// memoryTable reads a row of the memory breakdown, in MiB. While parameters
+// are fitted nothing is allocated, so "unaccounted" is far below zero.
+func (g *ggmlReader) memoryTable(at int) {
+	from, to := g.l.LineSpan(at)
+	m := g.l.Find(memoryRow, from, to)
+	if !m.Ok() {
+		return
+	}
+	rest, err := strconv.ParseInt(m.Lower("rest"), 10, 64)
+	if err != nil {
+		return
+	}
+	if rest > wrapped/2 {
+		rest -= wrapped
+	}
+	name := m.Text("device")
+	g.backend = backendOfBuffer(name)
+	g.device(Device{Index: indexOf(name), Name: m.Text("name"), Backend: g.backend, Total: m.SizeIn("total", "mib"), Free: m.SizeIn("free", "mib"), Line: g.l.Line(at)})
+	g.fact("unaccounted", &Size{Bytes: rest << 20, Text: m.Text("rest"), Line: g.l.Line(at)}, nil, at)
+}
+
+func (g *ggmlReader) fitReduce(at int) {
+	if m := g.find(fitReduceBy, at, 0, 60); m.Ok() {
+		g.fact("fit_reduce", m.Size("size"), nil, at)
+	}
+}
+
+// fitFailed is a warning: loading goes on with what the user set.
+func (g *ggmlReader) fitFailed(at int) {
+	g.f.Notices = append(g.f.Notices, Notice{ID: "fit_skipped", Line: g.l.Line(at), Text: g.l.LineText(at), Title: "llama.cpp did not fit the parameters to the free memory, since the command line fixes one of them; it loads what was asked for."})
+}
+
+// promptCache is llama-server's cache of prompts in system memory (-cram,
+// 8192 MiB unless set, since 2025-10).
+func (g *ggmlReader) promptCache(at int) {
+	if m := g.find(promptState, at, 0, 120); m.Ok() {
+		g.fact("prompt_cache", m.Size("size"), nil, at)
+	}
+}
+
+func (g *ggmlReader) loading(int) {
+	if g.stage == "" {
+		g.stage = "weights"
+	}
+}
+
+func (g *ggmlReader) layoutBackoff(int) {
+	g.retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work.")
+}
+
+func (g *ggmlReader) lookalike(id string, at int, title, advice string) {
+	g.f.Lookalikes = append(g.f.Lookalikes, Lookalike{ID: id, Line: g.l.Line(at), Title: title, Advice: advice})
+}
