@@ -105,6 +105,10 @@ func damages() []damage {
 		{"GitHub issue form", func(s string) string {
 			return "### Describe the bug\n\nIt crashed.\n\n### Logs\n\n```shell\n" + s + "```\n\n### Versions\n\n- OS: Linux\n- [x] I searched the issues\n"
 		}},
+		{"inside a large log", func(s string) string {
+			calm := strings.Repeat("2026-03-01 08:00:00 request served in 0.2 s, nothing to see\n", 5000)
+			return calm + s + "\n" + calm
+		}},
 		{"UTF-8 byte order mark", func(s string) string { return "\ufeff" + s }},
 	}
 	for _, p := range []string{
