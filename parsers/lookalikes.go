@@ -1,4 +1,60 @@
 package parsers
 
-// lookalikes reads what reads like out-of-memory and is not.
-var lookalikes = Parser{Name: "lookalikes"}
+import "slices"
+
+// disguise is something that reads like out-of-memory and is another thing.
+type disguise struct {
+	// literals lead to it, in their natural spelling.
+	literals []string
+	is       Lookalike
+	// when, if set, looks closer.
+	when func(m message) bool
+	// explains are the kinds of failure that this one is the reason of: they
+	// are no incident beside it.
+	explains []Kind
+}
+
+// lookalikes comes last in [All]: what it explains away must be known.
+var lookalikes = Parser{Name: "lookalikes", Context: disguiseLiterals(), Parse: parseLookalikes}
+
+// disguises are all look-alikes, by theme: the card, the machine's other
+// limits, other programs' own memory.
+func disguises() []disguise {
+	return slices.Concat(deviceDisguises, systemDisguises, runtimeDisguises)
+}
+
+func disguiseLiterals() []string {
+	var out []string
+	for _, d := range disguises() {
+		out = append(out, d.literals...)
+	}
+	return out
+}
+
+func parseLookalikes(l *Log, hits []Hit, f *Facts) {
+	list := disguises()
+	owner := make([]int, 0, 2*len(list))
+	words := make([]string, 0, 2*len(list))
+	for i, d := range list {
+		for _, word := range d.literals {
+			owner, words = append(owner, i), append(words, word)
+		}
+	}
+	for _, h := range hits {
+		d := list[owner[h.Word]]
+		m := message{l: l, f: f, at: h.At, end: min(h.At+len(squeezedLiteral(words[h.Word])), len(l.Squeezed()))}
+		if d.when != nil && !d.when(m) {
+			continue
+		}
+		m.lookalike(d.is)
+		f.explainAway(d.explains)
+	}
+}
+
+// explainAway drops failures that a look-alike is the reason of.
+func (f *Facts) explainAway(kinds []Kind) {
+	if len(kinds) == 0 {
+		return
+	}
+	f.Failures = slices.DeleteFunc(f.Failures, func(x Failure) bool { return slices.Contains(kinds, x.Kind) })
+}

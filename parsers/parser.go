@@ -46,7 +46,7 @@ func All() []Parser {
 	return []Parser{
 		pytorch, hostPyTorch, signals, platform, environment, proofs, commandLines, models,
 		vllm, sglang, tgi, tensorrtllm, lmdeploy, ray, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
-		kernel, containers, frameworks, smi, lookalikes,
+		kernel, containers, numpy, jax, tensorflow, cupy, onnxruntime, mlx, rust, nccl, smi, lookalikes,
 	}
 }
 
@@ -131,6 +131,7 @@ func Parse(l *Log) *Facts {
 			all[p].Parse(l, own, f)
 		}
 	}
+	f.dropQuoted(l)
 	f.sort()
 	if l.timeouts > 0 {
 		f.Notes = append(f.Notes, "a pattern took too long on this log and was skipped: a figure may be missing")

@@ -31,8 +31,6 @@ const (
 	XPURuntime Kind = "xpu_runtime"
 	// XPUBlock is the 4 GB block limit of IPEX on Arc.
 	XPUBlock Kind = "xpu_block"
-	// NCCLAlloc is NCCL finding the card full.
-	NCCLAlloc Kind = "nccl_alloc"
 	// BitsAndBytes is the native library ending the process.
 	BitsAndBytes Kind = "bitsandbytes"
 )
@@ -49,7 +47,6 @@ var pytorchWords = []string{
 	"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation",
 	"NVML_SUCCESS == r", "Invalid buffer size:",
 	"UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "size larger than 4GB",
-	"Cuda failure 2", "Cuda failure 'out of memory'", "Failed to CUDA calloc",
 	"Error out of memory at line", "OutOfMemoryError:", "cudaErrorMemoryAllocation",
 }
 
@@ -311,12 +308,15 @@ func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 		"triple_chevron_launcher::launch(): out of memory":
 		x.Kind = CUDAError
 	case "cudaErrorMemoryAllocation":
-		if len(f.Failures) > 0 || strings.Contains(s[max(at-40, 0):at], "searchfor") {
-			return end // the documentation hint of 2.9 and later
+		if before := s[max(at-80, 0):at]; len(f.Failures) > 0 || strings.Contains(before, "searchfor") || strings.Contains(before, "bad_alloc") {
+			return end // the documentation hint of 2.9 and later; RMM and thrust: see cupy.go
 		}
 		x.Kind = CUDAError
 	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
 		"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation":
+		if before := s[max(at-100, 0):at]; strings.Contains(before, "cuda_blas.cc") || strings.Contains(before, "cuda_dnn.cc") || strings.Contains(before, "cublaserror(") {
+			return end // TensorFlow and Rust: see tensorflow.go and rust.go
+		}
 		x.Kind, x.Weak = CUDAHandle, word == "CUBLAS_STATUS_NOT_INITIALIZED" || strings.HasPrefix(word, "unable")
 	case "NVML_SUCCESS == r":
 		if !strings.Contains(s[at:min(at+120, len(s))], "cudacachingallocator") {
@@ -328,8 +328,6 @@ func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 			return end // ggml's SYCL backend: see llamacpp.go
 		}
 		x.Kind, x.Backend = XPURuntime, "xpu"
-	case "Cuda failure 2", "Cuda failure 'out of memory'", "Failed to CUDA calloc":
-		x.Kind = NCCLAlloc
 	case "Error out of memory at line":
 		x.Kind, x.Framework = BitsAndBytes, "other"
 		if m := l.Find(bitsAndBytesFile, at, at+400); m.Ok() {

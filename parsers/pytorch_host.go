@@ -47,6 +47,9 @@ func parsePyTorchHost(l *Log, hits []Hit, f *Facts) {
 			end = r.end
 		case "WinError 1455", "os error 1455":
 			x.Kind = CommitLimit
+			if !strings.Contains(s[max(h.At-400, 0):min(end+400, len(s))], "torch") {
+				x.Framework = "windows" // safetensors and others: the number alone proves no program
+			}
 			done = end + 120
 		case "Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_":
 			x.Kind = SharedMemory

@@ -24,16 +24,18 @@ var rayFailures = []wording{
 	{"The object store is full", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
 	{"ObjectStoreFullError", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
 	{"unexpected system error", rayWorkerDied},
+	{"RayOutOfMemoryError", rayBefore2},
 }
 
-var rayText = pattern(`memoryused=(?<rss>SIZE)\)wasrunningwas(?<used>SIZE)/(?<limit>SIZE)\((?<share>NUM)\)`)
+// 2.0 and 2.1 lack the bracket about the task.
+var rayText = pattern(`(?:memoryused=(?<rss>SIZE)\))?wasrunningwas(?<used>SIZE)/(?<limit>SIZE)(?:\((?<share>NUM)\))?`)
 
 // rayKilled reads the monitor's account: what the worker held, what the node
 // has, and the share in use.
 func rayKilled(m message) int {
 	x := m.around(rayText, 420, 420)
 	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu", Figures: Figures{
-		KilledRSS: x.Size("rss"), Limit: x.Size("limit"), Utilization: x.Count("share"),
+		KilledRSS: x.Size("rss"), Allocated: x.Size("used"), Total: x.Size("limit"), Limit: x.Size("limit"), Utilization: x.Count("share"),
 	}}, max(m.end, min(m.took(x), m.at+maxQuote)))
 }
 
@@ -59,4 +61,18 @@ func rayWorkerDied(m message) int {
 		Advice: "Look into the worker's own log (ray logs cluster worker-*.err) and the kernel's: dmesg -T | grep -i -E 'killed process|out of memory'. Only if it names the worker, memory was it.",
 	})
 	return m.end
+}
+
+var rayOldText = pattern(`morethan\d{1,3}%ofthememoryonnode.{1,120}?isused\((?<used>NUM)/(?<total>NUM)gb\)`)
+
+// rayBefore2 reads "RayOutOfMemoryError: More than 95% of the memory on node
+// host is used (11.8 / 12.3 GB)". Without the figures it is a source line.
+func rayBefore2(m message) int {
+	x := m.find(rayOldText, 400)
+	if !x.Ok() {
+		return m.end
+	}
+	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu", Figures: Figures{
+		Allocated: x.SizeIn("used", "gb"), Total: x.SizeIn("total", "gb"),
+	}}, m.took(x))
 }

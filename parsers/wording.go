@@ -124,3 +124,25 @@ func (m message) took(x Match) int {
 	_, to := x.Span()
 	return to
 }
+
+// lookalike adds a look-alike once.
+func (m message) lookalike(x Lookalike) {
+	for _, have := range m.f.Lookalikes {
+		if have.ID == x.ID {
+			return
+		}
+	}
+	x.Line = m.l.Line(m.at)
+	m.f.Lookalikes = append(m.f.Lookalikes, x)
+}
+
+// notice adds something the program recovered from, once.
+func (m message) notice(x Notice) {
+	for _, have := range m.f.Notices {
+		if have.ID == x.ID {
+			return
+		}
+	}
+	x.Line, x.Text = m.l.Line(m.at), strings.TrimSpace(m.l.LineText(m.at))
+	m.f.Notices = append(m.f.Notices, x)
+}

@@ -197,9 +197,8 @@ func dropTags(s string) string {
 		if i < 0 || i+1 >= len(s) {
 			break
 		}
-		c := s[i+1] | 0x20
 		end := strings.IndexByte(s[i:], '>')
-		if end < 0 || !(c >= 'a' && c <= 'z' || s[i+1] == '/') {
+		if end < 0 || !isTag(s[i+1:i+end]) {
 			b.WriteString(s[:i+1])
 			s = s[i+1:]
 			continue
@@ -209,4 +208,17 @@ func dropTags(s string) string {
 	}
 	b.WriteString(s)
 	return b.String()
+}
+
+// isTag tells "/b" and "span class=x" from a name in angle brackets, such as
+// PyTorch's "unable to write to file </torch_76_3625483894>".
+func isTag(inside string) bool {
+	name, _, _ := strings.Cut(strings.Trim(inside, "/"), " ")
+	for i := 0; i < len(name); i++ {
+		c := name[i] | 0x20
+		if !(c >= 'a' && c <= 'z' || i > 0 && name[i] >= '0' && name[i] <= '9') {
+			return false
+		}
+	}
+	return name != ""
 }

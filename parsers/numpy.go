@@ -1,0 +1,121 @@
+package parsers
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// What Python, numpy, C++ and Rust say when system memory runs out.
+const (
+	// NumpyAlloc is numpy's _ArrayMemoryError, with shape and type.
+	NumpyAlloc Kind = "numpy_alloc"
+	// PythonMemory is a bare MemoryError, or errno 12 at a fork.
+	PythonMemory Kind = "python_memory"
+	// BadAlloc is C++'s std::bad_alloc: never a size.
+	BadAlloc Kind = "bad_alloc"
+	// RustAlloc is the abort of Rust's allocator.
+	RustAlloc Kind = "rust_alloc"
+)
+
+var numpy = Parser{
+	Name: "numpy", Keywords: literals(numpyWordings),
+	Explains: map[Kind]int{PythonMemory: 1, BadAlloc: 1},
+	Parse:    func(l *Log, hits []Hit, f *Facts) { parseWordings(numpyWordings, l, hits, f) },
+}
+
+var numpyWordings = []wording{
+	{"Unable to allocate", readNumpy},
+	{"std::bad_alloc", readBadAlloc},
+	{"memory allocation of", readRustAlloc},
+	{"MemoryError", readMemoryError},
+	{"[Errno 12] Cannot allocate memory", fails(Failure{Kind: PythonMemory, Framework: "other", Backend: "cpu"})},
+	{"fork: Cannot allocate memory", fails(Failure{Kind: PythonMemory, Framework: "other", Backend: "cpu"})},
+}
+
+// numpy 1.16 and 1.17 print no size.
+var numpyArrayPattern = pattern(`unabletoallocate(?:(?<size>SIZE)foran)?arraywithshape(?<shape>\([\d,]{1,120}\))(?:anddatatype(?<dtype>[<>|]?[a-z]{1,10}\d{0,3}))?`)
+
+// readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160,
+// 3840, 3) and data type float32".
+func readNumpy(m message) int {
+	k := m.find(numpyArrayPattern, 260)
+	if !k.Ok() {
+		return m.end
+	}
+	x := Failure{Kind: NumpyAlloc, Framework: "numpy", Backend: "cpu"}
+	x.Figures.Requested = k.Size("size")
+	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
+		m.f.Facts = append(m.f.Facts, Fact{Name: "array_shape", Text: k.Text("shape"), Size: &Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}, Line: k.Line()})
+		if x.Figures.Requested == nil {
+			x.Figures.Requested = &Size{Bytes: bytes, Text: k.Text("shape") + " " + k.Text("dtype"), Line: k.Line()}
+		}
+	}
+	return m.fail(x, m.took(k))
+}
+
+// itemSizes are bytes of one element, by how numpy and TensorFlow call them.
+var itemSizes = map[string]int64{
+	"float": 4, "double": 8, "half": 2, "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8, "longdouble": 16, "float128": 16,
+	"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8, "int": 4, "qint8": 1, "quint8": 1,
+	"complex64": 8, "complex128": 16, "object": 8, "resource": 8, "f4": 4, "f8": 8, "f2": 2, "i8": 8, "i4": 4, "u1": 1,
+}
+
+// tensorBytes multiplies a shape such as "(400000,768)" or "[64,2016,9,9]".
+func tensorBytes(shape, dtype string) (int64, bool) {
+	dtype = strings.TrimLeft(dtype, "<>|=")
+	item := itemSizes[dtype]
+	if item == 0 && strings.HasPrefix(dtype, "u") && len(dtype) > 1 {
+		if n, err := strconv.ParseInt(dtype[1:], 10, 32); err == nil {
+			item = 4 * n // a string of n characters
+		}
+	}
+	if item == 0 {
+		return 0, false
+	}
+	product := item
+	for _, dim := range strings.Split(strings.Trim(shape, "()[],"), ",") {
+		n, ok := number(dim)
+		if !ok || n > 0 && product > math.MaxInt64/4/n {
+			return 0, false
+		}
+		product *= n
+	}
+	return product, product > 0
+}
+
+// readBadAlloc tells C++ on the host from libraries that throw it for GPU
+// memory: there "rmm", "device" or "cuda" follow.
+func readBadAlloc(m message) int {
+	if m.follows("cudaerror", 260) || m.follows("rmm", 260) || m.follows("memory_resource", 260) {
+		return readDeviceBadAlloc(m)
+	}
+	if m.precedes("throw", 12) || m.precedes("catch(", 12) || m.precedes("const", 8) {
+		return m.end
+	}
+	return fails(Failure{Kind: BadAlloc, Framework: "other", Backend: "cpu"})(m)
+}
+
+var rustPattern = pattern(`memoryallocationof(?<bytes>\d{1,20})bytesfailed`)
+
+func readRustAlloc(m message) int {
+	k := m.find(rustPattern, 70)
+	if !k.Ok() {
+		return m.end
+	}
+	x := Failure{Kind: RustAlloc, Framework: "other", Backend: "cpu"}
+	x.Figures.Requested = k.Size("bytes")
+	return m.fail(x, m.took(k))
+}
+
+// readMemoryError reads Python's exception where nothing follows it: with a
+// text it belongs to the program that raised it.
+func readMemoryError(m message) int {
+	line := strings.TrimSpace(m.l.LineText(m.at))
+	switch strings.TrimRight(line, ": ") {
+	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError":
+	default:
+		return m.end
+	}
+	return fails(Failure{Kind: PythonMemory, Framework: "other", Backend: "cpu"})(m)
+}

@@ -1,0 +1,195 @@
+package parsers
+
+import (
+	"slices"
+	"strings"
+)
+
+// Messages also stand in source code, documentation, test lists and mail. There
+// nothing failed.
+var notALog = Lookalike{
+	ID: "quoted_message", Title: "The text quotes an out-of-memory message (source code, documentation or prose); it is no log of a program that failed.",
+	Advice: "Paste what the program itself printed, from its start to the end of the error.",
+}
+
+// dropQuoted takes out failures that are only quoted. When nothing else is
+// left, the report says so.
+func (f *Facts) dropQuoted(l *Log) {
+	if len(f.Failures) == 0 {
+		return
+	}
+	code := isCode(l)
+	line := 0
+	f.Failures = slices.DeleteFunc(f.Failures, func(x Failure) bool {
+		if !code && !inCode(l, x) && !inProse(l, x) {
+			return false
+		}
+		if line == 0 {
+			line = x.Line
+		}
+		return true
+	})
+	if len(f.Failures) == 0 {
+		x := notALog
+		x.Line = line
+		f.Lookalikes = append(f.Lookalikes, x)
+	}
+}
+
+// codeSigns stand before a message where a program only names it.
+var codeSigns = []string{
+	"MustCompile(", "re.compile(", "re.search(", "re.match(", "Regex::new(", "regexp.", "Contains(", ".contains(", ".includes(", ".indexOf(", ".match(", ".test(",
+	"startswith(", "endswith(", "HasPrefix(", "pattern(", "grep ", "except ", "catch (", "catch(", "logger.", "logging.", "log.Print", "console.", "print(", "printf(", "println!(",
+	"assert", "expect(", "#define ", "errors.New(", "Errorf(", "TORCH_CHECK", "return \"", "return '", "const ", "static ", "<!--", "- [ ]", "case \"",
+}
+
+// inCode reports that a sign of source code stands before the message on its
+// line. Tracebacks quote source lines too; the error itself follows there.
+func inCode(l *Log, x Failure) bool {
+	before, _, ok := l.aroundMessage(x)
+	if !ok {
+		return false
+	}
+	for _, sign := range codeSigns {
+		if strings.Contains(before, sign) {
+			return true
+		}
+	}
+	// In a traceback the line that raises was run.
+	if (strings.Contains(before, "raise ") || strings.Contains(before, "throw ")) && !strings.Contains(l.Squeezed(), `",line`) && !strings.Contains(l.Squeezed(), "--->") {
+		return true
+	}
+	return strings.HasPrefix(before, "// ") || strings.HasPrefix(before, "/*")
+}
+
+// inProse reports a message inside a sentence: "a colleague says CUDA out of
+// memory is always the batch size", or in back-ticks in the middle of a text
+// that has no figures of a failure.
+func inProse(l *Log, x Failure) bool {
+	before, after, ok := l.aroundMessage(x)
+	if !ok || figureCount(x) > 1 {
+		return false
+	}
+	if strings.Count(before, "`")%2 == 1 {
+		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
+		return around > 12 && !firstPerson(l)
+	}
+	last, next := strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
+	if figureCount(x) > 0 || last == "" || next == "" || len(last) == len(before) || len(next) == len(after) {
+		return false
+	}
+	return lower(last[len(last)-1]) && lower(next[0]) && strings.Count(before, " ") > 1
+}
+
+// aroundMessage returns what stands before and after a failure's literal on
+// its line. ok is false where the failure has several lines or fills its line.
+func (l *Log) aroundMessage(x Failure) (before, after string, ok bool) {
+	i := l.lineIndex(x.At)
+	text := l.Lines[i].Text
+	from, to := l.LineSpan(x.At)
+	at := x.At
+	if at <= from {
+		at = literalAt(l, from, to)
+	}
+	if at < 0 || at >= len(l.squeezed.At) {
+		return "", "", false
+	}
+	start := int(l.squeezed.At[at] - l.starts[i])
+	end := min(x.End, to)
+	if end <= at || x.At <= from {
+		end = min(at+len("cudaoutofmemory"), to)
+	}
+	stop := int(l.squeezed.At[end-1]-l.starts[i]) + 1
+	if start < 0 || stop > len(text) || start > stop {
+		return "", "", false
+	}
+	return text[:start], text[stop:], true
+}
+
+// literalAt finds the first keyword of a failure within a line.
+func literalAt(l *Log, from, to int) int {
+	ix := keywords()
+	for _, h := range ix.search.All(l.Squeezed()[from:to]) {
+		for _, owner := range ix.owners[h.Word] {
+			if p := All()[owner.At]; owner.Word < len(p.Keywords) {
+				return from + h.At
+			}
+		}
+	}
+	return -1
+}
+
+func figureCount(x Failure) int {
+	n := len(x.Figures.OtherProcesses)
+	x.Figures.Sizes(func(string, *Size) { n++ })
+	x.Figures.Counts(func(string, *Count) { n++ })
+	return n
+}
+
+// outside drops what stands in back-ticks: s begins inside.
+func outside(s string) string {
+	parts := strings.Split(s, "`")
+	kept := ""
+	for i := 1; i < len(parts); i += 2 {
+		kept += parts[i]
+	}
+	return kept
+}
+
+func letters(s string) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if letter(s[i] | 0x20) {
+			n++
+		}
+	}
+	return n
+}
+
+func lower(c byte) bool { return letter(c) }
+
+// firstPerson tells a user's report from documentation.
+func firstPerson(l *Log) bool {
+	for _, line := range l.Lines {
+		t := " " + strings.ToLower(line.Text) + " "
+		if strings.Contains(t, " i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ") || strings.Contains(t, " i get ") {
+			return true
+		}
+	}
+	return false
+}
+
+// isCode reports that most lines are statements of a programming language, and
+// none is a traceback.
+func isCode(l *Log) bool {
+	code, all := 0, 0
+	for _, line := range l.Lines {
+		t := strings.TrimSpace(strings.TrimLeft(line.Text, "+-"))
+		if t == "" {
+			continue
+		}
+		if strings.HasPrefix(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) || strings.HasPrefix(t, "stack backtrace") {
+			return false
+		}
+		all++
+		if statement(t) {
+			code++
+		}
+	}
+	return all >= 4 && code*10 >= all*6
+}
+
+var statementStarts = []string{
+	"def ", "class ", "import ", "from ", "func ", "fn ", "package ", "return", "if ", "elif ", "else", "for ", "while ", "try", "except", "catch", "raise ", "throw ", "with ",
+	"var ", "let ", "const ", "use ", "pub ", "#include", "assert", "}", "{", ")", "//", "/*", "* ", "@", "self.", "logger.", "print(", "switch ", "case ", "end", "async ", "await ",
+}
+
+func statement(t string) bool {
+	for _, start := range statementStarts {
+		if strings.HasPrefix(t, start) {
+			return true
+		}
+	}
+	last := t[len(t)-1]
+	return last == '{' || last == ';' || last == '(' || last == '}' && len(t) < 100 || last == ')' && strings.Contains(t, "(") && !strings.Contains(t, ": ")
+}
