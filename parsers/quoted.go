@@ -185,6 +185,9 @@ var statementStarts = []string{
 }
 
 func statement(t string) bool {
+	if strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'") {
+		return false // a log in JSON
+	}
 	for _, start := range statementStarts {
 		if strings.HasPrefix(t, start) {
 			return true
