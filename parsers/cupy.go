@@ -43,7 +43,7 @@ func readCuPy(m message) int {
 // commaBytes reads an integer whose commas are thousands separators whatever
 // their number.
 func commaBytes(k Match, group string) *Size {
-	n, ok := number(strings.ReplaceAll(k.Lower(group), ",", ""))
+	n, ok := wholeNumber(strings.ReplaceAll(k.Lower(group), ",", ""))
 	if !ok {
 		return nil
 	}

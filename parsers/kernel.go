@@ -103,14 +103,14 @@ func inKB(k Match, group string) *Size {
 		return nil
 	}
 	s := k.log.squeezed.Lower[from:to]
-	n, ok := number(strings.ReplaceAll(s, ",", ""))
+	n, ok := wholeNumber(strings.ReplaceAll(s, ",", ""))
 	if !ok {
 		return nil
 	}
 	return &Size{Bytes: n << 10, Text: k.Text(group) + "kB", Line: k.Line()}
 }
 
-func number(s string) (int64, bool) {
+func wholeNumber(s string) (int64, bool) {
 	var n int64
 	for i := 0; i < len(s); i++ {
 		if s[i] < '0' || s[i] > '9' || n > 1<<58 {
@@ -388,7 +388,7 @@ func shellKill(line string) bool {
 		return false
 	}
 	pid := before[strings.LastIndexAny(before, " ]\t")+1:]
-	_, isNumber := number(pid)
+	_, isNumber := wholeNumber(pid)
 	return isNumber && (strings.Contains(before, "line ") || strings.Contains(before, "行") || strings.HasPrefix(before, "[") || before == pid)
 }
 

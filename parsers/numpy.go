@@ -75,7 +75,7 @@ func tensorBytes(shape, dtype string) (int64, bool) {
 	}
 	product := item
 	for _, dim := range strings.Split(strings.Trim(shape, "()[],"), ",") {
-		n, ok := number(dim)
+		n, ok := wholeNumber(dim)
 		if !ok || n > 0 && product > math.MaxInt64/4/n {
 			return 0, false
 		}

@@ -112,7 +112,7 @@ func mebibytes(s string) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return number(strings.TrimSpace(s))
+	return wholeNumber(strings.TrimSpace(s))
 }
 
 // processRow reads "0 N/A N/A 7541 C+G ...python3 54MiB |" and the row before
@@ -184,7 +184,7 @@ func (t *tableReader) rocm(s string, number int) {
 	t.f.Devices = append(t.f.Devices, Device{Index: index, Backend: "rocm", Total: size, Line: number})
 }
 
-func number64(s string) (int64, bool) { return number(strings.TrimSpace(s)) }
+func number64(s string) (int64, bool) { return wholeNumber(strings.TrimSpace(s)) }
 
 // free reads the Mem: row: "available" is what a program can have, "free" is
 // not. Columns are KiB unless a unit or the command's -m says otherwise.
@@ -206,7 +206,7 @@ func (t *tableReader) free(s string, line int) {
 // MiB: nobody has 64 MiB or 64 TiB of RAM.
 func (t *tableReader) column(cell string, line int) *Size {
 	unit := ""
-	if n, ok := number(cell); ok {
+	if n, ok := wholeNumber(cell); ok {
 		unit = "kb"
 		if n < 4<<20 {
 			unit = "mb"
@@ -240,14 +240,14 @@ func (t *tableReader) dockerStats(s string, number int) {
 // (powers of 1000; mem_mib beside it is the other) and "#SBATCH --mem=32G".
 func (t *tableReader) requestedMemory(s string, line int) {
 	if _, rest, ok := strings.Cut(s, "mem_mb="); ok {
-		if n, ok := number(leadingDigits(rest)); ok {
+		if n, ok := wholeNumber(leadingDigits(rest)); ok {
 			t.f.Facts = append(t.f.Facts, Fact{Name: "job_limit", Size: &Size{Bytes: n * 1000 * 1000, Text: "mem_mb=" + leadingDigits(rest), Line: line}, Text: s, Line: line})
 		}
 		return
 	}
 	_, rest, ok := strings.Cut(s, "--mem=")
 	digits := leadingDigits(rest)
-	n, ok2 := number(digits)
+	n, ok2 := wholeNumber(digits)
 	if !ok || !ok2 {
 		return
 	}
