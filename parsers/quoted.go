@@ -172,23 +172,23 @@ func isCode(l *Log) bool {
 			return false
 		}
 		all++
-		if statement(t) {
+		if codeLine(t) {
 			code++
 		}
 	}
 	return all >= 4 && code*10 >= all*6
 }
 
-var statementStarts = []string{
+var codeStarts = []string{
 	"def ", "class ", "import ", "from ", "func ", "fn ", "package ", "return", "if ", "elif ", "else", "for ", "while ", "try", "except", "catch", "raise ", "throw ", "with ",
 	"var ", "let ", "const ", "use ", "pub ", "#include", "assert", "}", "{", ")", "//", "/*", "* ", "@", "self.", "logger.", "print(", "switch ", "case ", "end", "async ", "await ",
 }
 
-func statement(t string) bool {
+func codeLine(t string) bool {
 	if strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'") {
 		return false // a log in JSON
 	}
-	for _, start := range statementStarts {
+	for _, start := range codeStarts {
 		if strings.HasPrefix(t, start) {
 			return true
 		}
