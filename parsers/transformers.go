@@ -36,6 +36,7 @@ var transformersWords = []string{
 var transformersContext = []string{
 	"bytes of buffer for offloaded layers, which seems does not fit",
 	"because they were offloaded to the",
+	"Loading checkpoint shards:",
 }
 
 var transformersProofs = []proof{
@@ -54,6 +55,7 @@ var transformersProofs = []proof{
 
 func parseTransformers(l *Log, hits []Hit, f *Facts) {
 	s := l.Squeezed()
+	f.shards(l, hits)
 	for _, h := range hits {
 		if h.Word >= len(transformersWords) {
 			f.offloaded(l, h)
@@ -86,11 +88,34 @@ func clauseEnd(s string, at int, literals ...string) int {
 	return at
 }
 
+// shardsWord is the progress bar of from_pretrained.
+var shardsWord = len(transformersWords) + len(transformersContext) - 1
+
+var shardsDone = pattern(`loadingcheckpointshards:(?<percent>\d{1,3})%`)
+
+// shards says whether the model was still loading when the log ends: only the
+// last state of the progress bar counts.
+func (f *Facts) shards(l *Log, hits []Hit) {
+	for i := len(hits) - 1; i >= 0; i-- {
+		if hits[i].Word != shardsWord {
+			continue
+		}
+		at := hits[i].At
+		if l.Find(shardsDone, at, at+60).Lower("percent") != "100" {
+			f.Signals = append(f.Signals, Signal{ID: "loading", Line: l.Line(at), Text: l.LineText(at)})
+		}
+		return
+	}
+}
+
 var offloadBuffer = pattern(`currentmodelrequires(?<n>INT)bytesofbuffer`)
 
 // offloaded reads accelerate's warnings that part of the model is not on the
 // card (utils/modeling.py 0.28, big_modeling.py 0.25 and later).
 func (f *Facts) offloaded(l *Log, h Hit) {
+	if h.Word == shardsWord {
+		return
+	}
 	line, text := l.Line(h.At), l.LineText(h.At)
 	if h.Word == len(transformersWords) {
 		if m := l.Find(offloadBuffer, h.At-60, h.At+30); m.Ok() {

@@ -22,8 +22,8 @@ type Engine struct {
 // stack goes first.
 func engines() []*Engine {
 	return []*Engine{
-		&vllmEngine, &servingEngine, &llamacppEngine, &ollamaEngine, &textgenEngine, &transformersEngine,
-		&diffusionEngine, &frameworksEngine, &hostEngine, &pytorchEngine,
+		&vllmEngine, &servingEngine, &llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &transformersEngine,
+		&comfyEngine, &a1111Engine, &kohyaEngine, &diffusionEngine, &frameworksEngine, &hostEngine, &pytorchEngine,
 	}
 }
 

@@ -1,0 +1,129 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// a1111Engine is what is peculiar to AUTOMATIC1111's web UI, its forks and
+// Forge, where the old flags for little memory do nothing.
+var a1111Engine = Engine{
+	Programs: []string{"a1111", "forge", "sdnext"},
+	Clues: map[string][]Clue{
+		ModelTooLarge: {forgeOverloaded},
+		HostMemory:    {said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", parsers.ForgeLoad)},
+		BatchTooLarge: {imageWork},
+	},
+	Remedies: map[string][]Remedy{
+		ModelTooLarge: {
+			{Fix: "use_lower_quant", Fit: 1.02, If: inForge},
+			{Fix: "lowvram_mode", Fit: 1},
+			{Fix: "efficient_attention", Fit: 0.85, If: not(inForge)},
+			{Fix: "half_precision", Fit: 0.8, If: not(inForge)},
+			{Fix: "close_other_apps", Fit: 0.75},
+			{Fix: "lower_resolution", Fit: 0.6, If: not(inForge)},
+			{Fix: "use_smaller_model", Fit: 0.6},
+		},
+		BatchTooLarge: {
+			{Fix: "lower_resolution", Fit: 1},
+			{Fix: "vae_tiling", Fit: 0.95, If: inVAE},
+			{Fix: "lowvram_mode", Fit: 0.95},
+			{Fix: "efficient_attention", Fit: 0.85, If: not(inForge)},
+			{Fix: "lower_batch_size", Fit: 0.7},
+		},
+		OversizedAllocation: {
+			{Fix: "efficient_attention", Fit: 1, If: not(inForge)},
+			{Fix: "lower_resolution", Fit: 0.95},
+			{Fix: "vae_tiling", Fit: 0.75},
+			{Fix: "lowvram_mode", Fit: 0.5},
+		},
+		HostMemory: imageHostMemory,
+		Unknown: {
+			{Fix: "lowvram_mode", Fit: 1},
+			{Fix: "raise_pagefile", Fit: 0.9, If: func(c *Case) bool { return onWindows(c) || roomy(c) }},
+			{Fix: "restart_session", Fit: 0.8},
+			{Fix: "lower_resolution", Fit: 0.75},
+		},
+	},
+	Steps: map[string]func(*Case) []Step{
+		"lowvram_mode":        a1111Lowvram,
+		"efficient_attention": func(*Case) []Step { return a1111Flags("--opt-sdp-attention", "with PyTorch 1.x: --xformers") },
+		"half_precision":      a1111Half,
+		"vae_tiling":          a1111Tiling,
+		"lower_resolution": func(*Case) []Step {
+			return []Step{{"ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"}}
+		},
+		"lower_batch_size": func(*Case) []Step { return []Step{{"ui", "Batch size 1; raise Batch count instead"}} },
+		"use_lower_quant":  a1111Quant,
+	},
+	Useless: map[string]func(*Case) string{
+		"load_in_4bit": imageNo4bit,
+		"load_in_8bit": imageNo4bit,
+	},
+}
+
+// imageHostMemory: loading a checkpoint needs its size in RAM, twice for .ckpt.
+var imageHostMemory = []Remedy{
+	{Fix: "raise_pagefile", Fit: 1, If: onWindows},
+	{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
+	{Fix: "raise_memory_limit", Fit: 1, If: not(onWindows)},
+	{Fix: "add_swap", Fit: 0.95, If: not(onWindows)},
+	{Fix: "use_smaller_model", Fit: 0.7},
+	{Fix: "restart_session", Fit: 0.6},
+}
+
+func inForge(c *Case) bool { return c.In("forge") }
+
+// forgeOverloaded: Forge's plan, with the error right behind it.
+func forgeOverloaded(c *Case) Finding {
+	f := c.F()
+	if !c.Kind(parsers.ForgeLoad) || f.Free == nil || f.Weights == nil {
+		return nothing()
+	}
+	return seen(0.72, fmt.Sprintf("Forge was loading a model of %s with %s free on the card.", f.Weights.Text, f.Free.Text), c.Failure.Line)
+}
+
+// imageWork: with the model loaded, what grows is the image.
+func imageWork(c *Case) Finding {
+	if !c.In("a1111", "diffusers", "invokeai") || !allocator(c) || roomy(c) || c.Phase != "inference" {
+		return nothing()
+	}
+	return seen(0.52, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch.", c.Failure.Line)
+}
+
+func a1111Flags(flags, note string) []Step {
+	return []Step{
+		{"config", "set COMMANDLINE_ARGS=" + flags},
+		{"text", "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". Also: " + note + "."},
+	}
+}
+
+// a1111Lowvram: Forge ignores --medvram and --lowvram; its slider does it.
+func a1111Lowvram(c *Case) []Step {
+	if inForge(c) {
+		return []Step{{"ui", "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"}}
+	}
+	return a1111Flags("--medvram --opt-sdp-attention", "--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less")
+}
+
+func a1111Half(c *Case) []Step {
+	if s, ok := c.Setting("no_half"); ok {
+		return []Step{{"text", "Take " + flagOf(s, "--no-half") + " out of COMMANDLINE_ARGS: it doubles the memory of the model."}}
+	}
+	return []Step{{"text", "Leave out --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone."}}
+}
+
+func a1111Tiling(c *Case) []Step {
+	if inForge(c) {
+		return []Step{{"ui", "Never OOM Integrated: Enabled for VAE (always tiled)"}}
+	}
+	return []Step{{"ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"}}
+}
+
+func a1111Quant(c *Case) []Step {
+	if inForge(c) {
+		return []Step{{"ui", "Use a GGUF or NF4 build of the model (flux1-dev-Q4_K_S.gguf, flux1-dev-bnb-nf4-v2), and Diffusion in Low Bits: Automatic"}}
+	}
+	return []Step{{"ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"}}
+}

@@ -1,0 +1,174 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// comfyEngine is what is peculiar to ComfyUI: it moves weights in and out by
+// itself, so that what is short is mostly the work, or system memory.
+var comfyEngine = Engine{
+	Programs: []string{"comfyui", "fooocus"},
+	Clues: map[string][]Clue{
+		BatchTooLarge: {
+			said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", parsers.ComfyVAE),
+			comfyWork,
+		},
+		ModelTooLarge:  {carveOut, comfyNothingElse},
+		RetainedMemory: {comfyLeak},
+		HostMemory:     {said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", parsers.HostBuffer)},
+		Unknown:        {said(0.5, "ComfyUI says that it ran out of memory, without figures.", parsers.ComfyUnload, parsers.ComfyTips, parsers.TorchSummary)},
+	},
+	Remedies: map[string][]Remedy{
+		BatchTooLarge: {
+			{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
+			{Fix: "lower_resolution", Fit: 1},
+			{Fix: "lowvram_mode", Fit: 0.85},
+			{Fix: "close_other_apps", Fit: 0.6},
+			{Fix: "cpu_offload", Fit: 0.55},
+			{Fix: "vae_tiling", Fit: 0.5, If: not(inVAE)},
+		},
+		ModelTooLarge: {
+			{Fix: "lowvram_mode", Fit: 1},
+			{Fix: "use_lower_quant", Fit: 0.93, If: not(carvedOut)},
+			{Fix: "bigger_gpu", Fit: 1.02, If: carvedOut},
+			{Fix: "lower_resolution", Fit: 0.88},
+			{Fix: "use_smaller_model", Fit: 0.7},
+			{Fix: "close_other_apps", Fit: 0.6},
+		},
+		OversizedAllocation: {
+			{Fix: "lower_resolution", Fit: 1},
+			{Fix: "efficient_attention", Fit: 0.9},
+			{Fix: "vae_tiling", Fit: 0.8},
+			{Fix: "lowvram_mode", Fit: 0.5},
+		},
+		LeakedProcess: {
+			{Fix: "close_other_apps", Fit: 1},
+			{Fix: "kill_stale_process", Fit: 0.95},
+			{Fix: "lowvram_mode", Fit: 0.7},
+			{Fix: "lower_resolution", Fit: 0.65},
+		},
+		RetainedMemory: {
+			{Fix: "restart_session", Fit: 1},
+			{Fix: "lowvram_mode", Fit: 0.8},
+			{Fix: "upgrade_version", Fit: 0.7},
+			{Fix: "lower_resolution", Fit: 0.6},
+		},
+		HostMemory: {
+			{Fix: "raise_pagefile", Fit: 1, If: onWindows},
+			{Fix: "close_other_apps", Fit: 0.85},
+			{Fix: "raise_memory_limit", Fit: 1, If: not(onWindows)},
+			{Fix: "add_swap", Fit: 0.95, If: not(onWindows)},
+			{Fix: "use_lower_quant", Fit: 0.75},
+			{Fix: "upgrade_version", Fit: 0.5, If: rootIs(parsers.HostBuffer)},
+		},
+		Unknown: {
+			{Fix: "lowvram_mode", Fit: 1},
+			{Fix: "lower_resolution", Fit: 0.95},
+			{Fix: "vae_tiling", Fit: 0.9, If: inVAE},
+			{Fix: "use_lower_quant", Fit: 0.8},
+			{Fix: "upgrade_version", Fit: 0.75},
+			{Fix: "restart_session", Fit: 0.6},
+		},
+	},
+	Steps: map[string]func(*Case) []Step{
+		"lowvram_mode":        comfyLowvram,
+		"vae_tiling":          comfyTiling,
+		"lower_resolution":    comfySmaller,
+		"lower_batch_size":    func(*Case) []Step { return []Step{{"ui", "Empty Latent Image: batch_size 1"}} },
+		"cpu_offload":         func(*Case) []Step { return comfyStart("--cpu-vae") },
+		"use_lower_quant":     comfyQuant,
+		"efficient_attention": func(*Case) []Step { return comfyStart("--use-pytorch-cross-attention") },
+		"upgrade_version": func(*Case) []Step {
+			return []Step{{"shell", "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"}}
+		},
+		"half_precision": func(*Case) []Step { return comfyStart("--fp16-unet --fp16-vae") },
+		"restart_session": func(*Case) []Step {
+			return []Step{{"ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"}}
+		},
+		"bigger_gpu": comfyBigger,
+	},
+	Useless: map[string]func(*Case) string{
+		"load_in_4bit": imageNo4bit,
+		"load_in_8bit": imageNo4bit,
+	},
+}
+
+func imageNo4bit(*Case) string {
+	return "That is an option of transformers for language models; image models come as fp8 or GGUF files."
+}
+
+// carveOut: an integrated AMD card with its 512 MiB of fixed memory.
+func carveOut(c *Case) Finding {
+	if !carvedOut(c) || !c.In("comfyui", "a1111", "diffusers") {
+		return nothing()
+	}
+	return seen(0.85, fmt.Sprintf("The card has %s: that is the fixed part of a graphics unit inside the processor, too small for any image model.", c.F().Total.Text), c.Failure.Line)
+}
+
+func carvedOut(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes < 3*units.GiB/2 }
+
+// comfyWork: ComfyUI fits weights to the card before it samples, so a full
+// card in a sampler is full of work.
+func comfyWork(c *Case) Finding {
+	if !c.In("comfyui") || !allocator(c) || carvedOut(c) || c.Phase == "load" {
+		return nothing()
+	}
+	f := c.F()
+	if f.Requested == nil {
+		return seen(0.3, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
+	}
+	return seen(0.56, fmt.Sprintf("ComfyUI fits the weights to the card by itself; the %s that it lacked are work on the image.", f.Requested.Text), c.Failure.Line)
+}
+
+func comfyNothingElse(c *Case) Finding {
+	if !c.In("comfyui") || !allocator(c) {
+		return nothing()
+	}
+	return seen(0.28, "The model may be too large for this card.", c.Failure.Line)
+}
+
+func comfyLeak(c *Case) Finding {
+	s := c.Signal("comfy_leak")
+	if s == nil {
+		return nothing()
+	}
+	return seen(0.6, "ComfyUI itself warns that a model it dropped is still held.", s.Line, c.Failure.Line)
+}
+
+// inVAE: the failure is in decoding or encoding.
+func inVAE(c *Case) bool { return c.Kind(parsers.ComfyVAE) || c.Signal("vae") != nil }
+
+func comfyStart(flags string) []Step {
+	return []Step{{"shell", "python main.py " + flags}, {"text", "Portable build: add " + flags + " to the line in run_nvidia_gpu.bat."}}
+}
+
+// comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
+// more of the card free is what helps; before, --lowvram.
+func comfyLowvram(c *Case) []Step {
+	if c.Signal("lowvram_active") != nil || c.Kind(parsers.ComfyUnload, parsers.ComfyTips, parsers.TorchSummary) {
+		return append(comfyStart("--reserve-vram 1.5"), Step{"text", "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."})
+	}
+	return append(comfyStart("--lowvram"), Step{"text", "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead."})
+}
+
+func comfyTiling(*Case) []Step {
+	return []Step{{"ui", "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"}}
+}
+
+func comfySmaller(*Case) []Step {
+	return []Step{{"ui", "Empty Latent node: halve width and height (a quarter of the work) or, for video, the number of frames; batch_size 1; upscale afterwards in tiles"}}
+}
+
+func comfyQuant(*Case) []Step {
+	return []Step{{"ui", "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"}}
+}
+
+func comfyBigger(c *Case) []Step {
+	if carvedOut(c) {
+		return []Step{{"text", "Raise the graphics memory of the processor in the BIOS setup (UMA Frame Buffer Size: 4 GB or more), or use a card with 8 GB or more. Until then: python main.py --cpu"}}
+	}
+	return []Step{{"text", "Use or rent a card with more memory (12 GB for SDXL, 24 GB for Flux and video)."}}
+}
