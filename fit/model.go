@@ -80,6 +80,11 @@ type Model struct {
 	Native string `json:"native,omitempty"`
 	// Unverified shapes are recalled, not read from a stored source.
 	Unverified bool `json:"unverified,omitempty"`
+
+	// list and file are the tensors and sizes of the file that the model was
+	// read from.
+	list []tensor
+	file *Weights
 }
 
 // MoE is a mixture of experts.

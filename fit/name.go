@@ -51,10 +51,15 @@ func Find(name string) Match {
 	return m
 }
 
+const longestName = 1024
+
 // nameParts cuts a path into the parts that can name a model, best first: the
 // file or folder, then its parents. Hashes, shards and cache folders say
 // nothing.
 func nameParts(name string) []string {
+	if len(name) > longestName {
+		name = name[len(name)-longestName:] // the end of a path tells most
+	}
 	name = strings.Trim(strings.TrimSpace(name), `"'`)
 	name = strings.TrimRight(strings.ReplaceAll(name, `\`, "/"), "/")
 	var parts []string

@@ -2,7 +2,9 @@ package fit
 
 import (
 	"math"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -116,5 +118,14 @@ func BenchmarkFind(b *testing.B) {
 	Find("warm")
 	for b.Loop() {
 		Find("TheBloke/Llama-2-13B-chat-GGUF/llama-2-13b-chat.Q4_K_M.gguf")
+	}
+}
+
+// The longest and most broken name takes well under a millisecond a kilobyte.
+func TestFindIsBounded(t *testing.T) {
+	for _, piece := range []string{"a", "7b-", "q4_", "1.1.", "llama-", "(", "é", "8x"} {
+		start := time.Now()
+		Find(strings.Repeat(piece, 1<<20))
+		assert.Less(t, time.Since(start), 50*time.Millisecond, piece)
 	}
 }

@@ -115,8 +115,8 @@ type builder struct {
 // recomputed from and what a GGUF mixture is applied to. It is nil for models
 // whose inside is not known here: diffusion pipelines and DeepSeek-V4.
 func (m *Model) tensors() []tensor {
-	if m.Layers == 0 || m.Arch == "deepseek4" {
-		return nil
+	if m.list != nil || m.Layers == 0 || m.Arch == "deepseek4" {
+		return m.list
 	}
 	b := &builder{m: m, t: archTraits()[m.Arch]}
 	switch m.Arch {

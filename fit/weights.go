@@ -40,6 +40,9 @@ func (m *Model) Weights(format string) (Weights, error) {
 }
 
 func (m *Model) weights(format string, matrix bool) (Weights, error) {
+	if m.file != nil && (format == "" || format == m.file.Format) {
+		return *m.file, nil
+	}
 	f, ok := lookupFormat(format, m.Native)
 	if !ok {
 		return Weights{}, fmt.Errorf("%w: %q", ErrFormat, format)
@@ -76,24 +79,31 @@ func (m *Model) ggufWeights(f format, tensors []tensor, matrix bool) Weights {
 	for _, t := range tensors {
 		n := bytesOf(t, x.typeOf(t))
 		w.Total += n
-		switch {
-		case t.role == roleTable:
-			w.CPU += n
-		case t.role == roleEmbedding:
-			w.CPU += n
-			if m.Tied {
-				w.Output += n
-			}
-		case t.layer < 0:
-			w.Output += n
-		default:
-			w.Layers[t.layer] += n
-		}
+		w.place(t, n, m.Tied)
 	}
-	w.Output += m.ropeFactors()
-	w.Total += m.ropeFactors()
+	if m.list == nil {
+		w.Output += m.ropeFactors()
+		w.Total += m.ropeFactors()
+	}
 	w.GPU = w.Output + sum(w.Layers)
 	return w
+}
+
+// place puts a tensor where llama.cpp does.
+func (w *Weights) place(t tensor, bytes int64, tied bool) {
+	switch {
+	case t.role == roleTable:
+		w.CPU += bytes
+	case t.role == roleEmbedding:
+		w.CPU += bytes
+		if tied {
+			w.Output += bytes
+		}
+	case t.layer < 0:
+		w.Output += bytes
+	default:
+		w.Layers[t.layer] += bytes
+	}
 }
 
 // ropeFactors is rope_freqs.weight, which convert_hf_to_gguf.py adds for the
