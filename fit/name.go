@@ -29,8 +29,12 @@ type Match struct {
 // that could mean two models matches none: then only its size is read.
 func Find(name string) Match {
 	var m Match
-	for _, part := range nameParts(name) {
-		if m.Format == "" {
+	parts := nameParts(name)
+	mlx := slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(words(strings.ToLower(p)), "mlx") })
+	for _, part := range parts {
+		if m.Format == "" && mlx {
+			m.Format = nameFormat(part + "-mlx") // mlx-community/Qwen3-8B-4bit
+		} else if m.Format == "" {
 			m.Format = nameFormat(part)
 		}
 		if m.Model == nil {
@@ -432,12 +436,11 @@ func wordFormat(ts []string) string {
 	eight := has("8bit", "int8", "w8a16") || has("int", "w") && has("8")
 	switch {
 	case has("mlx"):
-		for _, n := range []string{"3", "5", "6", "8"} {
-			if has(n + "bit") {
-				return "mlx-" + n + "bit"
+		for _, bits := range []string{"3bit", "4bit", "5bit", "6bit", "8bit"} {
+			if has(bits) {
+				return "mlx-" + bits
 			}
 		}
-		return "mlx-4bit"
 	case has("gptq") && eight:
 		return "gptq-int8"
 	case has("gptq") && has("3bit"):

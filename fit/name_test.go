@@ -16,7 +16,7 @@ func TestFindPublishedNames(t *testing.T) {
 		m := Find(r[0])
 		want, have := number(t, r[1]), float64(m.Parameters)/1e9
 		if m.Model != nil {
-			have += 0 // the tower is in some published counts
+			// The tower is in some published counts.
 			if withTower := have + float64(m.Model.VisionParameters)/1e9; math.Abs(withTower-want) < math.Abs(have-want) {
 				have = withTower
 			}
@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 		{"deepseek-r1", "", "", 0, ""},
 		{"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b", "", 8.19, "catalogue"},
 		{"deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct", "deepseek-v2-lite", "", 15.71, "catalogue"},
-		{"mlx-community/Qwen3-8B-4bit", "qwen3-8b", "gptq-int4", 8.19, "catalogue"},
+		{"mlx-community/Qwen3-8B-4bit", "qwen3-8b", "mlx-4bit", 8.19, "catalogue"},
 		{"Qwen/Qwen2.5-Omni-7B", "", "", 7, "name"},
 		{"Llama-3-Sauerkraut-merge", "", "", 0, ""},
 		{"Llama-3-13B-frankenmerge", "", "", 13, "name"},

@@ -170,7 +170,8 @@ func (m *Model) needTransformers(format string, s Setting) (Need, error) {
 func roundMiB(n int64) int64 { return (n + MiB - 1) / MiB * MiB }
 
 // MostLayers is the largest number of layers that fits have bytes, -1 if even
-// none does, and what they need.
+// none does, and what they need. All of them need only fit; if some stay behind
+// anyway, the reserve stays free too.
 func (m *Model) MostLayers(format string, s Setting, have int64) (int, Need, error) {
 	s = s.defaults()
 	all, err := m.Need(format, s, -1)
@@ -183,7 +184,7 @@ func (m *Model) MostLayers(format string, s Setting, have int64) (int, Need, err
 	w, err := m.Weights(format)
 	for n := all.Total - 1; n >= 0 && err == nil; n-- {
 		need, err := m.needLlama(w, s, n)
-		if err != nil || need.Sum() <= have {
+		if err != nil || need.Sum()+need.Reserve <= have {
 			return n, need, err
 		}
 	}

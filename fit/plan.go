@@ -323,22 +323,15 @@ func command(r Request, row Row) string {
 	case "transformers":
 		return ""
 	}
-	layers := 99
+	layers := max(99, row.TotalLayers)
 	if row.GPULayers < row.TotalLayers {
 		layers = row.GPULayers
 	}
-	c := fmt.Sprintf("llama-server -m … -ngl %d -c %d -fa %s", max(layers, row.TotalLayers*boolInt(layers == 99)), row.Context, fa)
+	c := fmt.Sprintf("llama-server -m … -ngl %d -c %d -fa %s", layers, row.Context, fa)
 	if row.KVType != "f16" {
 		c += " -ctk " + row.KVType + " -ctv " + row.KVType
 	}
 	return c
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // vllmUtilization asks for more than the default 0.9 only where it must.
