@@ -1,6 +1,10 @@
 package rules
 
-import "sort"
+import (
+	"maps"
+	"slices"
+	"sort"
+)
 
 // Fix is one thing a user can do.
 type Fix struct {
@@ -131,17 +135,27 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 	return advice, useless(c, own)
 }
 
+// maxUseless bounds the tips that are refuted.
+const maxUseless = 4
+
+// usualTips are the fixes most often recommended where they can't help, the
+// commonest first.
+var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_watermark", "lower_batch_size", "load_in_4bit", "raise_gpu_memory_utilization"}
+
+// useless returns the usual tips that cannot help. Of several with one reason
+// the first is enough.
 func useless(c *Case, own []*Engine) []Useless {
 	var out []Useless
-	for _, fix := range Fixes() {
-		fix = adapted(own, fix)
-		if fix.Useless == nil {
+	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(Fixes()))) {
+		fix := adapted(own, Fixes()[id])
+		if fix.Useless == nil || len(out) == maxUseless {
 			continue
 		}
-		if why := fix.Useless(c); why != "" {
-			out = append(out, Useless{ID: fix.ID, Title: fix.Title, Why: why})
+		why := fix.Useless(c)
+		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == id || u.Why == why })
+		if why != "" && !said {
+			out = append(out, Useless{ID: id, Title: fix.Title, Why: why})
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
 	return out
 }

@@ -72,7 +72,7 @@ var fixesBudget = []Fix{
 		),
 		Tradeoff: "Less for the other programs of the machine.",
 		Cost:     0.2,
-		Check:    "`docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit; for PyTorch the message no longer says *allowed*.",
+		Check:    "`docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit; for PyTorch the message no longer says `allowed`.",
 		Next:     "If the need grows with the limit, something leaks: look for what grows.",
 		Steps:    stepsMemoryLimit,
 		Effect:   effectMemoryLimit,
@@ -86,7 +86,7 @@ var fixesBudget = []Fix{
 		),
 		Tradeoff: "The Mac may swap heavily, freeze, or end programs.",
 		Cost:     0.3,
-		Check:    "The message no longer says *max allowed*; Activity Monitor's memory pressure stays green or yellow.",
+		Check:    "The message no longer says `max allowed`; Activity Monitor's memory pressure stays green or yellow.",
 		Next:     "Take it back, and make the work smaller: lower resolution, batch, or a smaller model.",
 		Steps: func(c *Case) []Step {
 			return []Step{environ(c, "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0")}

@@ -31,7 +31,7 @@ var fixesHost = []Fix{
 		),
 		Tradeoff: "Disk space, and a restart.",
 		Cost:     0.1,
-		Check:    "Task Manager, Performance, Memory: the second figure of *Committed* is the new limit, and the first stays below it while loading.",
+		Check:    "Task Manager, Performance, Memory: the second figure of `Committed` is the new limit, and the first stays below it while loading.",
 		Next:     "Close other programs, lower the number of data loader workers, or load a smaller file (`.safetensors`, fp16).",
 		Steps:    paste("ui", "Windows key, \"View advanced system settings\"; Performance: Settings; Advanced; Virtual memory: Change. Tick \"Automatically manage\", or choose a drive with room and set Custom size, initial 32768 and maximum 98304 (MB). Restart."),
 	},

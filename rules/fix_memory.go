@@ -49,8 +49,8 @@ var fixesMemory = []Fix{
 		),
 		Tradeoff: "A little time at each call; no quality.",
 		Cost:     0.05,
-		Check:    "The two figures that the snippet prints before and after: *allocated* must fall, not only *reserved*.",
-		Next:     "If *allocated* stays, something still points to the tensors: restart the session.",
+		Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",
+		Next:     "If `allocated` stays, something still points to the tensors: restart the session.",
 		Steps: paste("python", `import gc, torch
 
 def show(when):
@@ -113,7 +113,7 @@ show("after")`),
 		),
 		Tradeoff: "None for quality; now and then a little speed. Tensors can't be shared between processes with it.",
 		Cost:     0.02,
-		Check:    "The next message, if there is one, shows a small *reserved by PyTorch but unallocated*.",
+		Check:    "The next message, if there is one, shows a small `reserved by PyTorch but unallocated`.",
 		Next:     "If it still fails, memory is really short: lower the batch or the model's size.",
 		Steps:    func(c *Case) []Step { return allocConf(c, "expandable_segments:True") },
 		Why:      whySlack,
@@ -129,7 +129,7 @@ show("after")`),
 		),
 		Tradeoff: "Some speed; a wrong value can make it worse.",
 		Cost:     0.1,
-		Check:    "The next message, if there is one, shows less between *reserved* and *allocated*.",
+		Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",
 		Next:     "Try 512, then lower the batch: after that memory is really short.",
 		Steps:    func(c *Case) []Step { return allocConf(c, "max_split_size_mb:128") },
 		Why:      whySlack,
@@ -304,7 +304,7 @@ func stepsRestart(c *Case) []Step {
 }
 
 func uselessEmptyCache(c *Case) string {
-	if !torchFigures(c) || !c.Slack.Has() || c.Slack.Bytes >= 300*units.MiB || c.Signal("notebook") != nil || c.Root(parsers.MPSAlloc) {
+	if c.Phase != "load" || !c.Root(parsers.TorchAlloc) || !c.Slack.Has() || c.Slack.Bytes >= 300*units.MiB || c.Signal("notebook") != nil {
 		return ""
 	}
 	return fmt.Sprintf("PyTorch gives back what it can before it raises this error: %s was reserved and not in use.", units.Format(c.Slack.Bytes))
@@ -380,11 +380,11 @@ func uselessExpandable(c *Case) string {
 	case !c.In("pytorch") && !torchFigures(c):
 		return ""
 	case c.Backend == "cpu":
-		return "The computer's own memory ran out; this option is about the card's."
+		return notTheCard
 	case c.Backend == "mps", c.Backend == "xpu":
-		return "It is an option of PyTorch's CUDA allocator; this backend has another."
+		return notItsAllocator
 	case c.Root(parsers.TorchAsync):
-		return "This program uses CUDA's asynchronous allocator, which ignores it."
+		return asyncIgnoresIt
 	}
 	if why := uselessSlack(c); why != "" {
 		return why
@@ -400,13 +400,24 @@ func uselessExpandable(c *Case) string {
 
 func uselessSplitSize(c *Case) string {
 	switch {
+	case !c.In("pytorch"):
+		return ""
 	case c.Root(parsers.TorchAsync):
-		return "This program uses CUDA's asynchronous allocator, which ignores it."
-	case c.Backend == "cpu" && c.In("pytorch"):
-		return "The computer's own memory ran out; this option is about the card's."
+		return asyncIgnoresIt
+	case c.Backend == "mps", c.Backend == "xpu":
+		return notItsAllocator
+	case c.Backend == "cpu":
+		return notTheCard
 	}
 	return uselessSlack(c)
 }
+
+// Why options of PyTorch's caching allocator do nothing.
+const (
+	asyncIgnoresIt  = "This program uses CUDA's asynchronous allocator, which ignores it."
+	notItsAllocator = "It is an option of PyTorch's CUDA allocator; this backend has another."
+	notTheCard      = "The computer's own memory ran out; this option is about the card's."
+)
 
 // uselessSlack says why an option against fragmentation can't help: it wins
 // back at most what is reserved and not in use.
@@ -421,17 +432,13 @@ func uselessSlack(c *Case) string {
 	if !c.Slack.Has() {
 		return uselessSlackBound(c)
 	}
-	free := int64(0)
-	if f.Free != nil {
-		free = f.Free.Bytes
-	}
 	slack := units.Format(c.Slack.Bytes)
 	switch {
 	case roomy(c):
 		return fmt.Sprintf("%s was free and %s was refused: fragments are not what was in the way.", f.Free.Text, f.Requested.Text)
-	case c.Slack.Bytes+free < f.Requested.Bytes:
-		return fmt.Sprintf("It can win back the %s that is reserved and not in use; with the %s free that is less than the %s asked for.", slack, units.Format(free), f.Requested.Text)
-	case c.Slack.Bytes < 400*units.MiB:
+	case f.Free != nil && c.Slack.Bytes+f.Free.Bytes < f.Requested.Bytes:
+		return fmt.Sprintf("It can win back the %s that is reserved and not in use; with the %s free that is less than the %s asked for.", slack, f.Free.Text, f.Requested.Text)
+	case c.Slack.Bytes < 300*units.MiB:
 		return fmt.Sprintf("Only %s is reserved and not in use: that is all it could win back.", slack)
 	}
 	return ""
@@ -453,7 +460,7 @@ func stepsUpgrade(c *Case) []Step {
 	if c.In("pytorch") || len(c.Stack) == 0 {
 		return []Step{
 			{Kind: "shell", Text: "pip list | grep -i -E \"torch|transformers|accelerate|diffusers|bitsandbytes\"   # note what you have"},
-			{Kind: "shell", Text: "pip install --upgrade torch transformers accelerate"},
+			{Kind: "text", Text: "Update PyTorch with the command that https://pytorch.org/get-started/locally/ gives for this system: a plain `pip install torch` brings another build on Windows, AMD and Intel."},
 		}
 	}
 	return []Step{{Kind: "text", Text: fmt.Sprintf("Install the newest release of %s (note the present one first), and look for the sentence of this log in its issue list.", c.Framework)}}

@@ -89,7 +89,7 @@ var fixesModel = []Fix{
 		},
 		Useless: func(c *Case) string {
 			if bits := quantisedTo(c); bits != "" {
-				return fmt.Sprintf("%s is quantised to %s bit already.", c.ModelName(), bits)
+				return fmt.Sprintf("%s is quantised to %s bit already.", printable(c.ModelName()), bits)
 			}
 			return ""
 		},
@@ -191,7 +191,7 @@ var fixesModel = []Fix{
 }
 
 func stepsLowerQuant(c *Case) []Step {
-	name := c.ModelName()
+	name := printable(c.ModelName())
 	if name == "MODEL" {
 		return []Step{{Kind: "text", Text: "Look for a 4-bit version of the same model: `Q4_K_M` (GGUF, for llama.cpp, Ollama, LM Studio), `AWQ` or `GPTQ` (for transformers and vLLM)."}}
 	}
@@ -277,7 +277,7 @@ func uselessQuantise(c *Case, to string) string {
 	bits := quantisedTo(c)
 	switch {
 	case bits != "" && bits <= to:
-		return fmt.Sprintf("%s is quantised to %s bit already.", c.ModelName(), bits)
+		return fmt.Sprintf("%s is quantised to %s bit already.", printable(c.ModelName()), bits)
 	case c.Backend == "mps":
 		return "bitsandbytes does not run on Apple's GPU; take a model that is quantised already (MLX, GGUF)."
 	}

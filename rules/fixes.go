@@ -33,7 +33,7 @@ func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
 const (
 	checkLoaded = "After loading, `torch.cuda.memory_allocated() / 2**30` and `torch.cuda.memory_reserved() / 2**30` (GiB) stay about 1 GiB under the card's total, and a short generation runs through."
 	checkStep   = "One whole step (forward, backward, optimizer) runs through; `torch.cuda.max_memory_allocated() / 2**30` printed after it is the real need in GiB."
-	checkRAM    = "`free -h` (Linux; the column *available*) or Task Manager, Performance, Memory (Windows) while it runs: the figure stops falling before it reaches zero."
+	checkRAM    = "`free -h` (Linux; the column `available`) or Task Manager, Performance, Memory (Windows) while it runs: the figure stops falling before it reaches zero."
 )
 
 // gpu is the index of the card that the message names. It counts inside
