@@ -56,7 +56,7 @@ func inCode(l *Log, x Failure) bool {
 		}
 	}
 	// In a traceback the line that raises was run.
-	if (strings.Contains(before, "raise ") || strings.Contains(before, "throw ")) && !strings.Contains(l.Squeezed(), `",line`) && !strings.Contains(l.Squeezed(), "--->") {
+	if (strings.Contains(before, "raise ") || strings.Contains(before, "throw ")) && !strings.Contains(l.Squeezed(), `",line`) && !strings.Contains(l.Squeezed(), "-->") {
 		return true
 	}
 	return strings.HasPrefix(before, "// ") || strings.HasPrefix(before, "/*")
@@ -74,6 +74,10 @@ func inProse(l *Log, x Failure) bool {
 		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
 		return around > 12 && !firstPerson(l)
 	}
+	// Only "CUDA out of memory" and its like can be part of a sentence.
+	if said := strings.TrimSuffix(strings.ToLower(l.LineText(x.At)), strings.ToLower(after)); !strings.HasSuffix(said, "out of memory") {
+		return false
+	}
 	last, next := strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
 	if figureCount(x) > 0 || last == "" || next == "" || len(last) == len(before) || len(next) == len(after) {
 		return false
@@ -82,41 +86,33 @@ func inProse(l *Log, x Failure) bool {
 }
 
 // aroundMessage returns what stands before and after a failure's literal on
-// its line. ok is false where the failure has several lines or fills its line.
+// its line; ok is false where the line has none.
 func (l *Log) aroundMessage(x Failure) (before, after string, ok bool) {
-	i := l.lineIndex(x.At)
-	text := l.Lines[i].Text
 	from, to := l.LineSpan(x.At)
-	at := x.At
-	if at <= from {
-		at = literalAt(l, from, to)
-	}
-	if at < 0 || at >= len(l.squeezed.At) {
+	at, end := literalIn(l, max(from, x.At), to)
+	if at == end {
 		return "", "", false
 	}
-	start := int(l.squeezed.At[at] - l.starts[i])
-	end := min(x.End, to)
-	if end <= at || x.At <= from {
-		end = min(at+len("cudaoutofmemory"), to)
-	}
-	stop := int(l.squeezed.At[end-1]-l.starts[i]) + 1
+	i := l.lineIndex(x.At)
+	text := l.Lines[i].Text
+	start, stop := int(l.squeezed.At[at]-l.starts[i]), int(l.squeezed.At[end-1]-l.starts[i])+1
 	if start < 0 || stop > len(text) || start > stop {
 		return "", "", false
 	}
 	return text[:start], text[stop:], true
 }
 
-// literalAt finds the first keyword of a failure within a line.
-func literalAt(l *Log, from, to int) int {
-	ix := keywords()
+// literalIn finds the first keyword of a failure between two squeezed offsets.
+func literalIn(l *Log, from, to int) (at, end int) {
+	ix, all := keywords(), All()
 	for _, h := range ix.search.All(l.Squeezed()[from:to]) {
 		for _, owner := range ix.owners[h.Word] {
-			if p := All()[owner.At]; owner.Word < len(p.Keywords) {
-				return from + h.At
+			if p := all[owner.At]; owner.Word < len(p.Keywords) {
+				return from + h.At, min(from+h.At+len(squeezedLiteral(p.Keywords[owner.Word])), to)
 			}
 		}
 	}
-	return -1
+	return 0, 0
 }
 
 func figureCount(x Failure) int {
@@ -168,7 +164,7 @@ func isCode(l *Log) bool {
 		if t == "" {
 			continue
 		}
-		if strings.HasPrefix(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) || strings.HasPrefix(t, "stack backtrace") {
+		if traceLine(t) {
 			return false
 		}
 		all++
@@ -177,6 +173,15 @@ func isCode(l *Log) bool {
 		}
 	}
 	return all >= 4 && code*10 >= all*6
+}
+
+// traceLine reports a line of a trace, or an error as a program prints it.
+func traceLine(t string) bool {
+	name, _, found := strings.Cut(t, ": ")
+	if found && !strings.ContainsAny(name, " ('\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) {
+		return true
+	}
+	return strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) || strings.HasPrefix(t, "stack backtrace") || strings.HasPrefix(t, "--->")
 }
 
 var codeStarts = []string{
