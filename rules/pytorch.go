@@ -30,7 +30,8 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "cpu_offload", Fit: 0.85, If: not(onMac)},
 		{Fix: "load_in_4bit", Fit: 0.8, If: not(onMac)},
 		{Fix: "half_precision", Fit: 0.65, If: not(onMac)},
-		{Fix: "bigger_gpu", Fit: 0.8, If: tinyCard},
+		{Fix: "lower_batch_size", Fit: 0.65, If: func(c *Case) bool { return tinyCard(c) && !looksLikeWindows(c) }},
+		{Fix: "bigger_gpu", Fit: 0.85, If: tinyCard},
 		{Fix: "multi_gpu", Fit: 0.5, If: not(onMac)},
 	},
 	TrainingStateTooLarge: {
@@ -42,6 +43,8 @@ var pytorchRemedies = map[string][]Remedy{
 	},
 	BatchTooLarge: {
 		{Fix: "lower_batch_size", Fit: 1},
+		{Fix: "select_gpu", Fit: 0.75, If: blasHandle},
+		{Fix: "kill_stale_process", Fit: 0.7, If: blasHandle},
 		{Fix: "lower_resolution", Fit: 0.6},
 		{Fix: "inference_mode", Fit: 0.7, If: func(c *Case) bool { return c.Signal("inferring") != nil && !c.Training() }},
 		{Fix: "gradient_checkpointing", Fit: 0.55, If: func(c *Case) bool { return c.Training() || c.Phase == "unknown" }},
@@ -49,10 +52,12 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "lower_context", Fit: 0.45},
 	},
 	OversizedAllocation: {
+		{Fix: "lower_batch_size", Fit: 1.05, If: rootIs(parsers.CPUAlloc)},
+		{Fix: "stream_dataset", Fit: 0.9, If: rootIs(parsers.CPUAlloc)},
 		{Fix: "lower_resolution", Fit: 1},
-		{Fix: "lower_batch_size", Fit: 0.85},
-		{Fix: "efficient_attention", Fit: 0.8},
-		{Fix: "enable_flash_attention", Fit: 0.7},
+		{Fix: "enable_flash_attention", Fit: 0.95, If: neverFitting},
+		{Fix: "efficient_attention", Fit: 0.85},
+		{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.CPUAlloc))},
 		{Fix: "lower_context", Fit: 0.6},
 	},
 	DeviceImbalance: {{Fix: "select_gpu", Fit: 1}, {Fix: "lower_context", Fit: 0.5}, {Fix: "gradient_checkpointing", Fit: 0.45}},
@@ -66,15 +71,17 @@ var pytorchRemedies = map[string][]Remedy{
 	},
 	SoftwareBug: {{Fix: "upgrade_version", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.6, If: onXPU}, {Fix: "raise_pagefile", Fit: 0.5, If: not(onXPU)}, {Fix: "lower_resolution", Fit: 0.4}},
 	Unknown: {
-		{Fix: "raise_pagefile", Fit: 0.9, If: func(c *Case) bool { return onWindows(c) || roomy(c) && looksLikeWindows(c) }},
-		{Fix: "close_other_apps", Fit: 0.8, If: func(c *Case) bool { return roomy(c) && looksLikeWindows(c) }},
-		{Fix: "restart_session", Fit: 0.85, If: roomy},
+		{Fix: "raise_pagefile", Fit: 1, If: pagefileSuspect},
+		{Fix: "close_other_apps", Fit: 0.85, If: pagefileSuspect},
+		{Fix: "use_smaller_model", Fit: 0.95, If: rootIs(parsers.BitsAndBytes)},
+		{Fix: "lower_context", Fit: 0.9, If: rootIs(parsers.BitsAndBytes)},
+		{Fix: "close_other_apps", Fit: 0.8, If: rootIs(parsers.BitsAndBytes)},
+		{Fix: "restart_session", Fit: 0.85},
 		{Fix: "upgrade_version", Fit: 0.5, If: roomy},
-		{Fix: "lower_batch_size", Fit: 0.9, If: not(roomy)},
+		{Fix: "lower_batch_size", Fit: 0.9, If: func(c *Case) bool { return !roomy(c) && !pagefileSuspect(c) }},
 		{Fix: "kill_stale_process", Fit: 0.85, If: func(c *Case) bool { return !roomy(c) && !c.Root(parsers.NVMLAssert) }},
-		{Fix: "restart_session", Fit: 0.7, If: not(roomy)},
-		{Fix: "inference_mode", Fit: 0.6, If: func(c *Case) bool { return !roomy(c) && !c.Training() }},
-		{Fix: "lower_resolution", Fit: 0.55, If: not(roomy)},
+		{Fix: "inference_mode", Fit: 0.87, If: func(c *Case) bool { return c.Root(parsers.TorchAlloc) && !roomy(c) && !c.Training() }},
+		{Fix: "lower_resolution", Fit: 0.6, If: not(roomy)},
 	},
 }
 
@@ -89,6 +96,9 @@ func manyGPUs(c *Case) bool {
 	return c.Failure.Source != "" || d != nil && d.Value > 0
 }
 
+// blasHandle: cuBLAS found the card full when it started, convolutions or not.
+func blasHandle(c *Case) bool { return c.Root(parsers.CUDAHandle) && !c.contains("convolution") }
+
 func not(cond func(*Case) bool) func(*Case) bool { return func(c *Case) bool { return !cond(c) } }
 
 func rootIs(kinds ...parsers.Kind) func(*Case) bool {
@@ -99,6 +109,11 @@ func rootIs(kinds ...parsers.Kind) func(*Case) bool {
 // the CPU allocator has ("not enough memory" for "can't allocate memory").
 func onWindows(c *Case) bool {
 	return c.Windows() || c.Root(parsers.CPUAlloc) && c.contains("not enough memory") && !c.contains("$ torch")
+}
+
+// pagefileSuspect: Windows, and nothing says that the card is full.
+func pagefileSuspect(c *Case) bool {
+	return c.Root(parsers.CUDAError) && onWindows(c) || roomy(c) && looksLikeWindows(c)
 }
 
 // looksLikeWindows: the nominal size to the byte, and no list of processes.
@@ -194,7 +209,7 @@ func unlistedOthers(c *Case) Finding {
 	share := float64(rest) / float64(f.Total.Bytes)
 	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.5 GiB is this program's own context.", units.Format(c.Others.Bytes), f.Total.Text, f.Free.Text, units.Format(c.Mine.Bytes))
 	switch {
-	case rest > 6*units.GiB/5 && share > 0.25:
+	case crowded(c):
 		return seen(0.88, why, c.Failure.Line)
 	case rest > units.GiB && share > 0.12:
 		return seen(0.42, why, c.Failure.Line)
@@ -202,6 +217,13 @@ func unlistedOthers(c *Case) Finding {
 		return seen(0.3, why, c.Failure.Line)
 	}
 	return nothing()
+}
+
+// crowded: others hold more than a quarter of the card, whatever this program
+// was doing when it struck.
+func crowded(c *Case) bool {
+	rest := c.Others.Bytes - driverContext
+	return c.Others.Has() && rest > 6*units.GiB/5 && rest*4 > c.F().Total.Bytes
 }
 
 // roomy: free covers the request by far, so nobody filled the card. A few MiB
@@ -264,6 +286,13 @@ func largerThanCard(c *Case) Finding {
 		return seen(0.4, why, c.Failure.Line)
 	}
 	return nothing()
+}
+
+// neverFitting: more than the whole card for one tensor, as the matrix of an
+// attention without flash attention grows.
+func neverFitting(c *Case) bool {
+	f := c.F()
+	return f.Requested != nil && f.Total != nil && f.Requested.Bytes > f.Total.Bytes
 }
 
 func metalBufferTooLarge(c *Case) Finding {
@@ -389,7 +418,11 @@ func optimizerStep(c *Case) Finding {
 	if s == nil || !allocator(c) {
 		return nothing()
 	}
-	return seen(0.75, "It failed in the optimizer: the states of Adam are made at the first step.", s.Line, c.Failure.Line)
+	weight := 0.75
+	if crowded(c) {
+		weight = 0.3
+	}
+	return seen(weight, "It failed in the optimizer: the states of Adam are made at the first step.", s.Line, c.Failure.Line)
 }
 
 func evaluationAccumulates(c *Case) Finding {
@@ -433,6 +466,8 @@ func activationsFillCard(c *Case) Finding {
 	switch {
 	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
 		return seen(0.45, "Most often this means a full card, and most often the work of one step filled it.", c.Failure.Line)
+	case c.Root(parsers.BitsAndBytes):
+		return seen(0.15, "The work of one step may fill the card.", c.Failure.Line)
 	case c.Root(noFigures...) && c.Training():
 		return seen(0.55, "It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
 	case c.Root(noFigures...):
@@ -444,6 +479,10 @@ func activationsFillCard(c *Case) Finding {
 	}
 	why := "This program fills the card by itself."
 	switch {
+	case crowded(c):
+		return seen(0.15, "A smaller step might fit into what the others leave.", c.Failure.Line)
+	case !c.Slack.Has() && f.Free == nil && f.Limit == nil:
+		return seen(0.25, "The message is cut: the batch or the length of the input may be what filled the card.", c.Failure.Line)
 	case c.Training():
 		return seen(0.6, why+" It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
 	case overfull(c):
@@ -469,6 +508,9 @@ func weightsFillCard(c *Case) Finding {
 	case c.Training():
 		return seen(0.2, "The weights may be most of what this program holds.", c.Failure.Line)
 	}
+	if crowded(c) {
+		return seen(0.1, "A smaller model might fit into what the others leave.", c.Failure.Line)
+	}
 	alone := "This program alone fills the card; no other is needed to explain it."
 	if f.Total != nil && c.Mine.Has() {
 		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", units.Format(c.Mine.Bytes), f.Total.Text)
@@ -478,8 +520,8 @@ func weightsFillCard(c *Case) Finding {
 		return weightsOnMac(c)
 	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB:
 		return seen(0.5, alone+" Its pool has next to no slack, as while weights are loaded: nothing was freed yet.", c.Failure.Line)
-	case !c.Slack.Has() && f.Free == nil && f.Total != nil && f.Total.Bytes <= 12*units.GiB:
-		return seen(0.6, alone, c.Failure.Line)
+	case !c.Slack.Has() && f.Free == nil && f.Total != nil && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19):
+		return seen(0.65, alone, c.Failure.Line)
 	case f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes:
 		return seen(0.52, alone, c.Failure.Line)
 	}
