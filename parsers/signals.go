@@ -22,7 +22,7 @@ var signalWords = []signalWord{
 	{"caching_allocator_warmup", "warmup_alloc"},
 	{"generation/utils.py", "generating"}, {`generation\utils.py`, "generating"}, {"model.generate(", "generating"}, {"in generate\n", "generating"}, {"torch_pad_and_concatenate", "eval_accumulate"}, {"evaluation_loop", "eval_accumulate"}, {"nested_concat", "eval_accumulate"},
 	{"in inference", "inferring"}, {"inference.py", "inferring"}, {"predict.py", "inferring"}, {"demo.py", "inferring"}, {"vae.decode", "inferring"}, {"got prompt", "inferring"}, {"Prompt executed in", "inferring"}, {"sample.py", "inferring"},
-	{"_convert_to_fp32", "logits_fp32"}, {"logits.float()", "logits_fp32"}, {"log_softmax", "logits_fp32"}, {"cross_entropy", "logits_fp32"}, {"selective_log_softmax", "logits_fp32"},
+	{"_convert_to_fp32", "logits_fp32"}, {"logits.float()", "logits_fp32"}, {"return tensor.float()", "logits_fp32"}, {"log_softmax", "logits_fp32"}, {"cross_entropy", "logits_fp32"}, {"selective_log_softmax", "logits_fp32"},
 	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
 	{"train_network.py", "training"}, {"dataloader.py", "dataloader"},
 	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"epoch", "epochs"},

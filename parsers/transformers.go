@@ -42,7 +42,7 @@ var transformersContext = []string{
 var transformersProofs = []proof{
 	{word: "site-packages/transformers/", program: "transformers", weight: 2}, {word: `site-packages\transformers\`, program: "transformers", weight: 2},
 	{word: "dist-packages/transformers/", program: "transformers", weight: 2}, {word: "src/transformers/", program: "transformers", weight: 2},
-	{word: "Loading checkpoint shards:", program: "transformers", weight: 1},
+	{word: "Loading checkpoint shards:", program: "transformers", weight: 2},
 	{word: "site-packages/deepspeed/", program: "deepspeed", weight: 2}, {word: "dist-packages/deepspeed/", program: "deepspeed", weight: 2}, {word: "DeepSpeed/deepspeed/", program: "deepspeed", weight: 2},
 	{word: "site-packages/accelerate/", program: "accelerate", weight: 1}, {word: `site-packages\accelerate\`, program: "accelerate", weight: 1},
 	{word: "==((====))==", program: "unsloth", weight: 2}, {word: "-packages/unsloth/", program: "unsloth", weight: 2}, {word: `-packages\unsloth\`, program: "unsloth", weight: 2}, {word: "unsloth_compiled_cache", program: "unsloth", weight: 2},

@@ -83,7 +83,7 @@ func deriveMine(c *Case) {
 	case f.Allocated != nil:
 		tensors, from = f.Allocated.Bytes, []string{"allocated"}
 	}
-	if f.ProcessUsed == nil && tensors >= 0 {
+	if f.ProcessUsed == nil {
 		c.OurPID = ourPID(c, tensors)
 	}
 	switch {
@@ -104,13 +104,19 @@ func deriveMine(c *Case) {
 	}
 }
 
+// ourPID finds this process in the list; tensors is what its allocator holds,
+// -1 where the message was cut before it says so.
 func ourPID(c *Case, tensors int64) int {
 	f := c.F()
 	best, gap := 0, int64(0)
 	for _, p := range f.OtherProcesses {
+		alone := len(f.OtherProcesses) == 1 && f.Total != nil && f.Free != nil && near(p.Bytes, f.Total.Bytes-f.Free.Bytes, 64*units.MiB)
 		over := p.Bytes - tensors
-		if over < 0 {
+		if over < 0 || tensors < 0 && !alone {
 			continue
+		}
+		if tensors < 0 {
+			return p.PID
 		}
 		// Two processes can't hold more than the card, so that the one which
 		// leaves no room for our tensors beside it is ours (NCCL and CUDA graphs
@@ -121,7 +127,6 @@ func ourPID(c *Case, tensors int64) int {
 		if over > 6*units.GiB {
 			continue
 		}
-		alone := len(f.OtherProcesses) == 1 && f.Total != nil && f.Free != nil && near(p.Bytes, f.Total.Bytes-f.Free.Bytes, 64*units.MiB)
 		if !alone && over > 3*units.GiB/2 {
 			continue
 		}

@@ -51,10 +51,20 @@ var exllamaEngine = Engine{
 		"load_in_4bit":      exllamaNo4bit,
 		"load_in_8bit":      exllamaNo4bit,
 		"quantize_kv_cache": cacheQuantisedAlready,
+		"use_lower_quant":   fewBitsAlready,
 		"cpu_offload": func(*Case) string {
 			return "ExLlama runs on graphics cards only: it has no way to keep layers in system memory. A GGUF file with llama.cpp has."
 		},
 	},
+}
+
+// fewBitsAlready: below three bits a model gets visibly worse with every tenth.
+func fewBitsAlready(c *Case) string {
+	bits, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimPrefix(quantised(c), "exl2-"), "exl3-"), 64)
+	if err != nil || bits >= 3 {
+		return ""
+	}
+	return fmt.Sprintf("It is at %g bits already; with fewer a smaller model answers better.", bits)
 }
 
 func exllamaNo4bit(*Case) string {

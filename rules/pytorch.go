@@ -105,10 +105,11 @@ func rootIs(kinds ...parsers.Kind) func(*Case) bool {
 	return func(c *Case) bool { return c.Root(kinds...) }
 }
 
-// onWindows: paths, error 1455, or the wording that only the Windows build of
-// the CPU allocator has ("not enough memory" for "can't allocate memory").
+// onWindows: paths, error 1455, a refusal with room on the card, or the wording
+// that only the Windows build of the CPU allocator has ("not enough memory" for
+// "can't allocate memory").
 func onWindows(c *Case) bool {
-	return c.Windows() || c.Root(parsers.CPUAlloc) && c.contains("not enough memory") && !c.contains("$ torch")
+	return c.Windows() || roomy(c) && looksLikeWindows(c) || c.Root(parsers.CPUAlloc) && c.contains("not enough memory") && !c.contains("$ torch")
 }
 
 // pagefileSuspect: Windows, and nothing says that the card is full.
@@ -209,6 +210,8 @@ func unlistedOthers(c *Case) Finding {
 	share := float64(rest) / float64(f.Total.Bytes)
 	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.5 GiB is this program's own context.", units.Format(c.Others.Bytes), f.Total.Text, f.Free.Text, units.Format(c.Mine.Bytes))
 	switch {
+	case c.Root(parsers.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
+		return seen(0.35, why, c.Failure.Line)
 	case crowded(c):
 		return seen(0.88, why, c.Failure.Line)
 	case rest > units.GiB && share > 0.12:

@@ -97,10 +97,10 @@ var transformersRemedies = map[string][]Remedy{
 		{Fix: "load_in_4bit", Fit: 0.5},
 	},
 	Unknown: {
-		{Fix: "upgrade_version", Fit: 0.9, If: func(c *Case) bool { return c.In("unsloth") }},
-		{Fix: "kill_stale_process", Fit: 0.85},
-		{Fix: "lower_batch_size", Fit: 0.8},
-		{Fix: "lower_context", Fit: 0.75},
+		{Fix: "upgrade_version", Fit: 1.1, If: func(c *Case) bool { return c.In("unsloth") }},
+		{Fix: "kill_stale_process", Fit: 0.9},
+		{Fix: "lower_context", Fit: 0.8},
+		{Fix: "lower_batch_size", Fit: 0.6},
 	},
 }
 
