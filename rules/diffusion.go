@@ -44,7 +44,7 @@ var diffusionEngine = Engine{
 		"vae_tiling":          func(*Case) []Step { return []Step{{"python", "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()"}} },
 		"efficient_attention": diffusersAttention,
 		"half_precision": func(c *Case) []Step {
-			return []Step{{"python", "pipe = DiffusionPipeline.from_pretrained(" + modelLiteral(c) + ", torch_dtype=torch.bfloat16)  # float16 on cards before RTX 30; variant=\"fp16\" alone only picks files"}}
+			return []Step{{"python", "pipe = DiffusionPipeline.from_pretrained(" + pyQuote(c.ModelName()) + ", torch_dtype=torch.bfloat16)  # float16 on cards before RTX 30; variant=\"fp16\" alone only picks files"}}
 		},
 		"use_lower_quant": diffusersQuant,
 		"lower_resolution": func(*Case) []Step {
@@ -161,5 +161,5 @@ func diffusersAttention(c *Case) []Step {
 }
 
 func diffusersQuant(c *Case) []Step {
-	return []Step{{"python", "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + modelLiteral(c) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.31 and later"}}
+	return []Step{{"python", "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + pyQuote(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.31 and later"}}
 }

@@ -22,7 +22,7 @@ type Engine struct {
 // stack goes first.
 func engines() []*Engine {
 	return []*Engine{
-		&vllmEngine, &servingEngine, &llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &transformersEngine,
+		&vllmEngine, &servingEngine, &llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &unslothEngine, &llamaFactoryEngine, &axolotlEngine, &transformersEngine,
 		&comfyEngine, &a1111Engine, &kohyaEngine, &diffusionEngine, &frameworksEngine, &hostEngine, &pytorchEngine,
 	}
 }

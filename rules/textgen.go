@@ -40,11 +40,10 @@ var textgenEngine = Engine{
 		"load_in_8bit": func(c *Case) *Effect { return fits(c, "int8", "8 bit") },
 	},
 	Useless: map[string]func(*Case) string{
-		"load_in_4bit":        textgenNo4bit,
-		"load_in_8bit":        textgenNo4bit,
-		"quantize_kv_cache":   textgenNoCacheQuant,
-		"cpu_offload":         textgenNoOffload,
-		"expandable_segments": noExpandableOnWindows,
+		"load_in_4bit":      textgenNo4bit,
+		"load_in_8bit":      textgenNo4bit,
+		"quantize_kv_cache": textgenNoCacheQuant,
+		"cpu_offload":       textgenNoOffload,
 	},
 }
 
@@ -308,15 +307,6 @@ func textgenNoOffload(c *Case) string {
 	}
 	if c.Backend == "mps" {
 		return "On a Mac the card's memory is the system's memory: there is no other place."
-	}
-	return ""
-}
-
-// noExpandableOnWindows: the option needs the driver's virtual memory calls,
-// which PyTorch uses on Linux only.
-func noExpandableOnWindows(c *Case) string {
-	if c.Windows() {
-		return "PyTorch ignores expandable_segments on Windows."
 	}
 	return ""
 }

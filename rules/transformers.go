@@ -25,18 +25,9 @@ var transformersEngine = Engine{
 	},
 	Remedies: transformersRemedies,
 	Steps: map[string]func(*Case) []Step{
-		"load_in_4bit":           func(c *Case) []Step { return bitsAndBytes(c, 4) },
-		"load_in_8bit":           func(c *Case) []Step { return bitsAndBytes(c, 8) },
-		"half_precision":         transformersHalf,
-		"cpu_offload":            transformersOffload,
-		"lower_context":          trainerContext,
-		"lower_batch_size":       trainerBatch,
-		"gradient_checkpointing": trainerCheckpointing,
-		"optimizer_8bit":         trainerOptimizer,
-		"shard_training":         trainerShard,
-		"offload_optimizer":      deepspeedOffload,
-		"use_lora":               trainerLora,
-		"upgrade_version":        trainerUpgrade,
+		"lower_context":   transformersContext,
+		"shard_training":  deepspeedShard,
+		"upgrade_version": paste("shell", "pip install --upgrade transformers accelerate bitsandbytes"),
 	},
 	Effects: map[string]func(*Case) *Effect{
 		"load_in_4bit":   func(c *Case) *Effect { return fits(c, "nf4", "4 bit") },
@@ -44,8 +35,6 @@ var transformersEngine = Engine{
 		"half_precision": func(c *Case) *Effect { return fits(c, "bf16", "16 bit") },
 	},
 	Useless: map[string]func(*Case) string{
-		"load_in_4bit":     noBitsAndBytes,
-		"load_in_8bit":     noBitsAndBytes,
 		"lower_batch_size": batchIsNotIt,
 	},
 }
@@ -173,14 +162,6 @@ func cutMessage(c *Case) Finding {
 	return seen(0.55, "The message breaks off before it says how much was free and held.", c.Failure.Line)
 }
 
-// noBitsAndBytes: it needs a CUDA card, and weights that are not quantised.
-func noBitsAndBytes(c *Case) string {
-	if c.Backend == "mps" || c.Backend == "xpu" || c.Backend == "npu" {
-		return "bitsandbytes needs an NVIDIA card (or a recent build for AMD)."
-	}
-	return alreadyQuantised(c)
-}
-
 func batchIsNotIt(c *Case) string {
 	switch {
 	case c.Root(parsers.DispatchRefused, parsers.OffloadNeeded):
@@ -188,158 +169,33 @@ func batchIsNotIt(c *Case) string {
 	case c.Kind(parsers.BatchGivenUp):
 		return "accelerate tried smaller batches down to one, and each ran out of memory."
 	}
-	return ""
+	return uselessBatch(c)
 }
 
-// modelLiteral is the model's name as a Python string.
-func modelLiteral(c *Case) string { return pyQuote(c.ModelName()) }
+// lengthSettings are the names under which trainers show the length of a
+// sample.
+var lengthSettings = []string{"max_seq_length", "max_length", "cutoff_len", "sequence_len"}
 
-func bitsAndBytes(c *Case, bits int) []Step {
-	if c.In("llama-factory") {
-		return []Step{{"config", "quantization_bit: " + strconv.Itoa(bits)}}
+// shorterSample is half of the length that the log shows, or a start.
+func shorterSample(c *Case) string {
+	s, _ := c.Setting(lengthSettings...)
+	if n := half(s.Value); n >= 128 {
+		return strconv.Itoa(n)
 	}
-	if c.In("axolotl") && bits == 4 {
-		return []Step{{"config", "load_in_4bit: true\nadapter: qlora"}}
-	}
-	config := "BitsAndBytesConfig(load_in_8bit=True)"
-	if bits == 4 {
-		config = `BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)`
-	}
-	return []Step{
-		{"shell", "pip install -U bitsandbytes accelerate"},
-		{"python", "import torch\nfrom transformers import AutoModelForCausalLM, BitsAndBytesConfig\n\nmodel = AutoModelForCausalLM.from_pretrained(\n    " + modelLiteral(c) + ",\n    quantization_config=" + config + ",\n    device_map=\"auto\",\n)"},
-	}
+	return "1024"
 }
 
-func transformersHalf(c *Case) []Step {
-	return []Step{
-		{"python", "model = AutoModelForCausalLM.from_pretrained(" + modelLiteral(c) + ", torch_dtype=torch.bfloat16, device_map=\"auto\")"},
-		{"text", "torch.float16 on cards older than Ampere (RTX 30). From transformers 4.56 on the argument is called dtype; version 5 takes 16 bit by itself."},
-	}
-}
-
-// transformersOffload leaves a GiB and more on the card for activations.
-func transformersOffload(c *Case) []Step {
-	limit := "6GiB"
-	if t := c.F().Total; t != nil {
-		room := max(t.Bytes-t.Bytes/8-units.GiB, t.Bytes/2)
-		limit = strconv.FormatInt(room/units.MiB, 10) + "MiB"
-	}
-	return []Step{{"python", "model = AutoModelForCausalLM.from_pretrained(\n    " + modelLiteral(c) + ",\n    torch_dtype=torch.float16,\n    device_map=\"auto\",\n    max_memory={0: \"" + limit + "\", \"cpu\": \"24GiB\"},\n)  # and no .to(\"cuda\") or .cuda() after it"}}
-}
-
-// halved is half of a setting that the log shows, or a start.
-func halved(c *Case, fallback int, names ...string) string {
-	s, ok := c.Setting(names...)
-	n, err := strconv.Atoi(s.Value)
-	if !ok || err != nil || n < 2 || n > 1<<24 {
-		return strconv.Itoa(fallback)
-	}
-	return strconv.Itoa(n / 2)
-}
-
-func trainerContext(c *Case) []Step {
-	n := halved(c, 1024, "max_seq_length", "max_length", "cutoff_len", "sequence_len")
-	switch {
-	case c.In("unsloth"):
-		return []Step{{"python", "model, tokenizer = FastLanguageModel.from_pretrained(" + modelLiteral(c) + ", max_seq_length=" + n + ", load_in_4bit=True)"}}
-	case c.In("llama-factory"):
-		return []Step{{"config", "cutoff_len: " + n}}
-	case c.In("axolotl"):
-		return []Step{{"config", "sequence_len: " + n}}
-	case c.Training():
-		return []Step{{"python", "SFTConfig(max_length=" + n + ")  # max_seq_length= in trl before 0.20; or tokenizer(..., truncation=True, max_length=" + n + ")"}}
+func transformersContext(c *Case) []Step {
+	n := shorterSample(c)
+	if c.Training() {
+		return []Step{{"python", "SFTConfig(max_length=" + n + ")   # max_seq_length= in trl before 0.20\ntokenizer(text, truncation=True, max_length=" + n + ")   # without trl"}}
 	}
 	return []Step{{"python", "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=" + n + ").to(model.device)\nmodel.generate(**inputs, max_new_tokens=256)"}}
 }
 
-func trainerBatch(c *Case) []Step {
-	accumulate := "16"
-	if s, ok := c.Setting("per_device_train_batch_size"); ok {
-		if n, err := strconv.Atoi(s.Value); err == nil && n > 1 && n < 4096 {
-			steps := 1
-			if a, ok := c.Setting("gradient_accumulation_steps"); ok {
-				if k, err := strconv.Atoi(a.Value); err == nil && k > 0 && k < 4096 {
-					steps = k
-				}
-			}
-			accumulate = strconv.Itoa(n * steps)
-		}
-	}
-	switch {
-	case c.In("llama-factory"):
-		return []Step{{"config", "per_device_train_batch_size: 1\ngradient_accumulation_steps: " + accumulate}}
-	case c.In("axolotl"):
-		return []Step{{"config", "micro_batch_size: 1\ngradient_accumulation_steps: " + accumulate}}
-	case c.Training():
-		return []Step{{"python", "TrainingArguments(per_device_train_batch_size=1, gradient_accumulation_steps=" + accumulate + ")"}}
-	}
-	return []Step{{"python", "for batch in DataLoader(dataset, batch_size=1):  # then raise it\n    with torch.inference_mode():\n        model.generate(**batch)"}}
-}
-
-func trainerCheckpointing(c *Case) []Step {
-	switch {
-	case c.In("unsloth"):
-		return []Step{{"python", "model = FastLanguageModel.get_peft_model(model, use_gradient_checkpointing=\"unsloth\")"}}
-	case c.In("axolotl"):
-		return []Step{{"config", "gradient_checkpointing: true"}}
-	case c.In("llama-factory"):
-		return []Step{{"config", "disable_gradient_checkpointing: false"}}
-	}
-	return []Step{{"python", "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()  # or TrainingArguments(gradient_checkpointing=True)"}}
-}
-
-func trainerOptimizer(c *Case) []Step {
-	switch {
-	case c.In("llama-factory"):
-		return []Step{{"config", "optim: paged_adamw_8bit"}}
-	case c.In("axolotl"):
-		return []Step{{"config", "optimizer: paged_adamw_8bit"}}
-	}
-	return []Step{{"python", "TrainingArguments(optim=\"paged_adamw_8bit\")  # needs bitsandbytes"}}
-}
-
-func trainerShard(c *Case) []Step {
-	switch {
-	case c.In("llama-factory"):
-		return []Step{{"config", "deepspeed: examples/deepspeed/ds_z3_config.json"}}
-	case c.In("axolotl"):
-		return []Step{{"config", "deepspeed: deepspeed_configs/zero3_bf16.json"}}
-	}
+func deepspeedShard(*Case) []Step {
 	return []Step{
 		{"config", "{\n  \"bf16\": {\"enabled\": true},\n  \"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": true},\n  \"train_micro_batch_size_per_gpu\": \"auto\",\n  \"gradient_accumulation_steps\": \"auto\"\n}"},
-		{"python", "TrainingArguments(deepspeed=\"ds_zero3.json\")  # the file above; made before from_pretrained, so that every rank loads its part only"},
+		{"python", "TrainingArguments(deepspeed=\"ds_zero3.json\")   # the file above; made before from_pretrained, so that every rank loads its part only"},
 	}
-}
-
-func deepspeedOffload(c *Case) []Step {
-	switch {
-	case c.In("llama-factory"):
-		return []Step{{"config", "deepspeed: examples/deepspeed/ds_z3_offload_config.json"}}
-	case c.In("axolotl"):
-		return []Step{{"config", "deepspeed: deepspeed_configs/zero3_bf16_cpuoffload_all.json"}}
-	}
-	return []Step{{"config", "{\"zero_optimization\": {\n  \"stage\": 2,\n  \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}\n}}"}}
-}
-
-func trainerLora(c *Case) []Step {
-	switch {
-	case c.In("llama-factory"):
-		return []Step{{"config", "finetuning_type: lora\nlora_rank: 8\nquantization_bit: 4"}}
-	case c.In("axolotl"):
-		return []Step{{"config", "adapter: qlora\nload_in_4bit: true\nlora_r: 16"}}
-	}
-	return []Step{{"python", "from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training\n\nmodel = prepare_model_for_kbit_training(model)\nmodel = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))"}}
-}
-
-func trainerUpgrade(c *Case) []Step {
-	switch {
-	case c.In("unsloth"):
-		return []Step{{"shell", "pip install --upgrade unsloth unsloth_zoo"}}
-	case c.In("llama-factory"):
-		return []Step{{"shell", "pip install --upgrade llamafactory transformers accelerate"}}
-	case c.In("axolotl"):
-		return []Step{{"shell", "pip install --upgrade axolotl transformers accelerate"}}
-	}
-	return []Step{{"shell", "pip install --upgrade transformers accelerate bitsandbytes"}}
 }
