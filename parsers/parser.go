@@ -78,12 +78,31 @@ func Keywords() []Keyword {
 	return out
 }
 
-// ScanWords prepares [Keywords] for a scan.
+// Shortest keywords that a scan of a large log looks for: what is shorter
+// slows it down, and the head, the tail and the windows around failures are
+// kept whole anyway.
+const (
+	shortestFailure = 9
+	shortestContext = 14
+)
+
+// ScanWords prepares the keywords for a scan of a large log. A keyword that
+// contains another one is left out: the other leads to the same window.
 var ScanWords = sync.OnceValue(func() scan.Words {
+	var far []Keyword
+	for _, k := range Keywords() {
+		if len(k.Text) >= shortestContext || k.Failure && len(k.Text) >= shortestFailure {
+			far = append(far, k)
+		}
+	}
 	var texts []string
 	var w scan.Words
-	for _, k := range Keywords() {
-		texts, w.Failure = append(texts, k.Text), append(w.Failure, k.Failure)
+	for _, k := range far {
+		if !slices.ContainsFunc(far, func(o Keyword) bool {
+			return o.Text != k.Text && (o.Failure || !k.Failure) && strings.Contains(k.Text, o.Text)
+		}) {
+			texts, w.Failure = append(texts, k.Text), append(w.Failure, k.Failure)
+		}
 	}
 	w.Search = scan.NewSearch(texts)
 	return w

@@ -40,7 +40,9 @@ const (
 	blockSize   = 1 << 20
 	carrySize   = 64 << 10 // of the block before, so that windows reach back
 	wholeSize   = 256 << 10
-	windowUp    = 16 << 10 // a traceback of 200 lines
+	headSize    = 64 << 10 // arguments, versions, the load of the model
+	tailSize    = 32 << 10 // the last words, if they are no keyword ("Killed")
+	windowUp    = 24 << 10 // a traceback of 300 lines
 	windowDown  = 8 << 10
 	maxKept     = 2 << 20
 	maxPerWord  = 128      // informative lines of one word
@@ -78,8 +80,12 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 			return nil, fmt.Errorf("read log after %d bytes: %w", s.base+int64(carry+n), err)
 		}
 		region := buf[:carry+n]
+		if s.base == 0 {
+			s.keep(region, 0, headSize)
+		}
 		s.block(region, carry)
 		if last {
+			s.keep(region, s.base+int64(len(region))-tailSize, s.base+int64(len(region)))
 			s.out.Bytes = s.base + int64(len(region))
 			s.out.Lines = s.total + countLines(region)
 			return &s.out, nil
@@ -126,7 +132,7 @@ func (s *scanner) block(region []byte, carry int) {
 	if s.pending > s.emitted {
 		s.keep(region, s.emitted, s.pending)
 	}
-	for _, h := range s.words.Search.All(text) {
+	for _, h := range s.words.Search.Parallel(text) {
 		at := from + h.At
 		if at+len(s.words.Search.words[h.Word]) <= carry {
 			continue // the block before found it

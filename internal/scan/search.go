@@ -1,8 +1,10 @@
 package scan
 
 import (
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Search finds many literals in one pass, ASCII letters in either case (Wu and
@@ -10,6 +12,7 @@ import (
 type Search struct {
 	words    []string
 	shortest int
+	longest  int
 	shift    []uint8   // by block: how far the window may jump
 	buckets  [][]int32 // by block: the words whose window ends in it
 }
@@ -31,6 +34,7 @@ func NewSearch(words []string) *Search {
 	s := &Search{words: words, shortest: 255, shift: make([]uint8, 1<<tableBits), buckets: make([][]int32, 1<<tableBits)}
 	for _, w := range words {
 		s.shortest = min(s.shortest, len(w))
+		s.longest = max(s.longest, len(w))
 	}
 	if len(words) == 0 || s.shortest < 3 {
 		panic("scan: words of three bytes and more are needed")
@@ -50,13 +54,7 @@ func NewSearch(words []string) *Search {
 }
 
 // Longest returns the length of the longest word.
-func (s *Search) Longest() int {
-	n := 0
-	for _, w := range s.words {
-		n = max(n, len(w))
-	}
-	return n
-}
+func (s *Search) Longest() int { return s.longest }
 
 // All returns every occurrence of every word, in the order of where they begin.
 func (s *Search) All(text string) []Hit {
@@ -78,6 +76,31 @@ func (s *Search) All(text string) []Hit {
 		i++
 	}
 	return hits
+}
+
+// splitSize is the least text that is worth a second core.
+const splitSize = 256 << 10
+
+// Parallel is [Search.All] on two cores for long texts.
+func (s *Search) Parallel(text string) []Hit {
+	if len(text) < splitSize || runtime.GOMAXPROCS(0) < 2 {
+		return s.All(text)
+	}
+	middle := len(text) / 2
+	var upper []Hit
+	var group sync.WaitGroup
+	group.Go(func() {
+		upper = s.All(text[middle:])
+		for i := range upper {
+			upper[i].At += middle
+		}
+	})
+	lower := s.All(text[:min(middle+s.Longest()-1, len(text))])
+	group.Wait()
+	for len(lower) > 0 && lower[len(lower)-1].At >= middle {
+		lower = lower[:len(lower)-1] // the other half found it as well
+	}
+	return append(lower, upper...)
 }
 
 // equalFold compares text with a lower-case word of the same length.
