@@ -13,54 +13,60 @@ type ComputeOptions struct {
 	// OutputBytes is the output matrix if a partial offload left it in RAM: it
 	// is copied to the card for every batch.
 	OutputBytes int64
-	// Partial offload keeps the mask on the card, and so do hybrid models.
+	// Partial offload copies the mask and the input to the card, and hybrid
+	// models keep the mask there.
 	Partial bool
-	// QuantizedCache is dequantised piece by piece.
-	QuantizedCache bool
+	// Until2025: builds up to about mid-2025, before the gated MLP was one
+	// operation, held fewer rows of it.
+	Until2025 bool
 	// Copies is llama.cpp's n_copies: 4 with pipeline parallelism over several
 	// cards, else 1.
 	Copies int
 	// OneOutput: builds from about the middle of 2026 reserve one row of
-	// logits instead of the ubatch's. Fitted to a single measurement.
+	// logits instead of the ubatch's. Fitted to a single measurement; on small
+	// models it is up to 2 x hidden rows too much.
 	OneOutput bool
 }
 
-// quantizedCacheBuffer is fitted: 67 MiB more were seen with q8_0.
-const quantizedCacheBuffer = 67 * MiB
-
-// ComputeBuffer sizes llama.cpp's compute buffer on one device: the larger of
-// the logits of a batch and the attention matrix without flash attention, and
-// what has to lie beside them. Exact on dense models up to mid-2026; Metal
-// takes about 5 % more, MLA and hybrid graphs are estimates.
+// ComputeBuffer sizes llama.cpp's compute buffer on one device: the largest of
+// the logits of a batch, the mask with the rows of an MLP, and the attention
+// matrix without flash attention. Exact on dense models; Metal takes about 5 %
+// more, and MLA, hybrid graphs and partial offloads are estimates.
 //
-// All rows are 32 bit: ubatch x width x 4.
+// All rows are 32 bit, ubatch x width x 4; the mask of flash attention 16 bit.
 func (m *Model) ComputeBuffer(o ComputeOptions) int64 {
 	if o.UBatch == 0 {
 		o.UBatch = 512
 	}
 	ub := int64(o.UBatch)
 	cells := int64(KVOptions{Context: o.Context, FlashAttention: o.FlashAttention}.cells())
+	mask := cells * ub * 2
 	if o.OneOutput {
-		return cells*ub*2 + (3*m.ffnWidth()+4*m.Hidden)*ub*4
+		return mask + (3*m.ffnWidth()+4*m.Hidden)*ub*4
 	}
 	size := (m.Vocab+m.Hidden)*ub*4 + o.OutputBytes
+	rows := mask + m.mlpRows(o)*ub*4
+	if o.Partial || m.Linear != nil {
+		size += mask + m.Hidden*ub*4
+		rows += mask
+	}
+	size = max(size, rows)
 	if !o.FlashAttention {
 		size = max(size, m.attentionBuffer(o, cells))
-	} else {
-		if o.Partial || m.Linear != nil {
-			size += cells * ub * 2
-		}
-		if o.QuantizedCache {
-			size += quantizedCacheBuffer
-		}
-	}
-	if e := m.MoE; e != nil {
-		size = max(size, 2*e.Active*e.FFN*ub*4)
 	}
 	if o.Copies > 1 {
 		size += int64(o.Copies-1)*cells*ub*4 + int64(o.Copies)*m.Hidden*ub*4
 	}
 	return size
+}
+
+// mlpRows is the width of the rows alive in an MLP: gate, up and their product,
+// the layer's input and its norm. Found with small models on a build of 2026.
+func (m *Model) mlpRows(o ComputeOptions) int64 {
+	if o.Until2025 || !m.Gated {
+		return 2 * m.ffnWidth()
+	}
+	return 3*m.ffnWidth() + 2*m.Hidden
 }
 
 // attentionBuffer is the matrix of scores, the masks, and the rows alive

@@ -139,7 +139,7 @@ func predictGGUF(t *testing.T, m *Model, s sample) int64 {
 	w, err := m.weights(s.format, s.set("matrix"))
 	require.NoError(t, err)
 	if n := s.number("layers"); n > 0 {
-		gpu, cpu := w.Offload(n, true)
+		gpu, cpu := w.Offload(n, !s.set("until2025"))
 		if s.options["part"] == "gpu" {
 			return gpu
 		}
@@ -166,7 +166,7 @@ func predictCompute(t *testing.T, m *Model, s sample) int64 {
 	}
 	return m.ComputeBuffer(ComputeOptions{
 		Context: s.number("context"), UBatch: s.number("ubatch"), FlashAttention: s.set("fa"),
-		FullWindow: s.set("fullwindow"), Copies: s.number("copies"), OneOutput: s.set("oneoutput"),
+		FullWindow: s.set("fullwindow"), Copies: s.number("copies"), Partial: s.set("partial"), OneOutput: s.set("oneoutput"), Until2025: s.set("until2025"),
 		OutputBytes: int64(output * MiB),
 	})
 }

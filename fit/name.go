@@ -72,7 +72,7 @@ func nameParts(name string) []string {
 		if cut := strings.SplitN(p, "--", 2); len(cut) == 2 {
 			p = cut[1] // models--org--name of the Hugging Face cache
 		}
-		if p != "" && !saysNothing(p) {
+		if p = uuid().ReplaceAllString(p, ""); p != "" && !saysNothing(p) {
 			parts = append(parts, p)
 		}
 	}
@@ -95,6 +95,11 @@ func startsWithSize(p string) bool {
 var nothing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:[0-9a-f]{16,64}|sha256[-:].*|snapshots|blobs|refs|main|resolve|models?|library|registry\.ollama\.ai|manifests|huggingface(?:\.co)?|hf\.co|hub|\.cache|https?:|home|root|mnt|data|workspace|opt|app|users?|` +
 		`(?:diffusion_|pytorch_|adapter_|ggml-)*model(?:-\d+-of-\d+)?(?:\.\w+)*|consolidated.*|config\.json|tokenizer.*|checkpoints?|weights|unet|vae|transformer|text_encoders?)$`)
+})
+
+// uuid segments can look like sizes: 924b.
+var uuid = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 })
 
 func saysNothing(part string) bool { return nothing().MatchString(part) }
@@ -268,7 +273,7 @@ var noise = sync.OnceValue(func() map[string]bool {
 // another model.
 var modifiers = sync.OnceValue(func() map[string]bool {
 	return wordSet(`distill mini small medium large nano micro lite tiny air flash vision vl omni audio moe plus pro max
-	next super ultra draft eagle eagle3 embedding embed reranker reward guard tts asr xl xxl turbo h mtp lora adapter vae
+	next super ultra draft eagle eagle3 embedding embed reranker reward guard tts asr xl xxl turbo h lora adapter vae
 	encoder mmproj clip`)
 })
 

@@ -68,6 +68,8 @@ func TestFind(t *testing.T) {
 		{"google/gemma-3n-E4B-it", "gemma-3n-e4b", "", 6.87, "catalogue"},
 		{"some-E4B-tune", "", "", 0, ""},
 		{"openai/whisper-large-v3-turbo", "whisper-large-v3-turbo", "", 0.807, "catalogue"},
+		{"slice/vte-spawn-dbb4a75e-031f-480d-924b-5de5af7579d2.scope", "", "", 0, ""},
+		{"Qwen3.5-9B-Some-Tune-MTP-Q4_K_M.gguf", "qwen3.5-9b", "Q4_K_M", 8.95, "catalogue"},
 		{"", "", "", 0, ""}, {"///", "", "", 0, ""},
 	}
 	for _, tt := range tests {

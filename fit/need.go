@@ -110,7 +110,7 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 	n.KV = kv.Total()
 	c := ComputeOptions{
 		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention,
-		Partial: n.Layers < n.Total, QuantizedCache: cacheUnits()[s.KVType] < cacheUnits()["f16"],
+		Partial: n.Layers < n.Total,
 	}
 	if !output {
 		c.OutputBytes = w.Output

@@ -15,7 +15,7 @@ func table(t *testing.T, name string) [][]string {
 	b, err := os.ReadFile("testdata/" + name + ".tsv")
 	require.NoError(t, err)
 	var rows [][]string
-	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
+	for _, l := range strings.Split(strings.TrimRight(string(b), "\n"), "\n")[1:] {
 		if !strings.HasPrefix(l, "#") {
 			rows = append(rows, strings.Split(l, "\t"))
 		}
