@@ -49,7 +49,7 @@ var sglangFailures = []wording{
 	{"The memory capacity is unbalanced", sglangUnbalanced},
 	{"allocator memory leak detected", fails(Failure{Kind: SGLangLeak, Framework: "sglang", Phase: "inference"})},
 	{"KV cache pool leak detected", fails(Failure{Kind: SGLangLeak, Framework: "sglang", Phase: "inference"})},
-	{"cudaError error: 2 (out of memory)", fails(Failure{Kind: MemorySaver, Framework: "other", Backend: "cuda"})},
+	{"cudaError error: 2 (out of memory)", fails(Failure{Kind: MemorySaver, Framework: "torch_memory_saver", Backend: "cuda"})},
 	{"cuda graph failed:", sglangCapture},
 	{"Scheduler hit an exception", echo("sglang")},
 	{"Received sigquit from a child process", echo("sglang")},

@@ -39,7 +39,16 @@ var trtLines = []wording{
 	{"for execution context memory", trtSize("compute_buffer", pattern(`allocated(?<size>SIZE)forexecutioncontext`))},
 	{"for max tokens in paged KV cache", trtSize("kv_buffer", pattern(`allocated(?<size>SIZE)formaxtokensinpagedkvcache`))},
 	{"for k/v cache", trtSize("kv_buffer", pattern(`allocate(?<size>SIZE)fork/vcache`))},
+	{"[RANK ", trtRank},
 	{"when calculating max tokens in paged kv cache:", trtSize("free", pattern(`available:(?<size>SIZE)`))},
+}
+
+var trtRankText = pattern(`\[rank(?<rank>INT)\]`)
+
+// trtRank notes which rank spoke in a line that begins with a progress bar.
+func trtRank(m message) int {
+	m.factCount("trt_rank", m.find(trtRankText, 12).Count("rank"))
+	return m.end
 }
 
 var trtEvidence = evidence{

@@ -16,6 +16,7 @@ var vllmArguments = []wording{
 	{"vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)},
 	{"vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)},
 	{"Using max model len", vllmEffectiveLength},
+	{"vllm/entrypoints/llm.py", vllmOffline},
 }
 
 // vllmMemory are the arguments that bear on memory, with the value that means
@@ -101,6 +102,12 @@ func vllmEffectiveLength(m message) int {
 	x := m.find(vllmLengthText, 40)
 	m.exactly("max_model_len", x.Lower("length"))
 	return m.took(x)
+}
+
+// vllmOffline: a Python program called LLM(), there is no server to start.
+func vllmOffline(m message) int {
+	m.f.Facts = append(m.f.Facts, Fact{Name: "vllm_offline", Text: m.l.LineText(m.at), Line: m.l.Line(m.at)})
+	return m.end
 }
 
 // vllmShort are the short options, by the argument they set.

@@ -11,18 +11,20 @@ type Engine struct {
 	Clues map[string][]Clue
 	// Remedies by cause, instead of the rule's own.
 	Remedies map[string][]Remedy
-	// Steps, Effects, Checks and Useless by fix, instead of the fix's own.
+	// Steps, Effects, Checks, Whys and Useless by fix, instead of the fix's own.
 	Steps   map[string]func(c *Case) []Step
 	Effects map[string]func(c *Case) *Effect
 	Checks  map[string]string
 	Useless map[string]func(c *Case) string
+	Whys    map[string]func(c *Case) string
 }
 
 // engines returns every engine. One whose program stands earlier in a case's
 // stack goes first.
 func engines() []*Engine {
 	return []*Engine{
-		&vllmEngine, &servingEngine, &llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &unslothEngine, &llamaFactoryEngine, &axolotlEngine, &transformersEngine,
+		&vllmEngine, &sglangEngine, &tgiEngine, &tensorrtllmEngine, &lmdeployEngine, &mlcEngine, &rayEngine,
+		&llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &unslothEngine, &llamaFactoryEngine, &axolotlEngine, &transformersEngine,
 		&comfyEngine, &a1111Engine, &kohyaEngine, &diffusionEngine, &frameworksEngine, &hostEngine, &pytorchEngine,
 	}
 }
@@ -75,6 +77,9 @@ func adapted(engines []*Engine, fix Fix) Fix {
 		}
 		if check := e.Checks[fix.ID]; check != "" {
 			fix.Check = check
+		}
+		if why := e.Whys[fix.ID]; why != nil {
+			fix.Why = why
 		}
 		if useless := e.Useless[fix.ID]; useless != nil {
 			fix.Useless = useless

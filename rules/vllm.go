@@ -1,4 +1,451 @@
 package rules
 
-// vllmEngine is what is peculiar to vllm.
-var vllmEngine = Engine{Programs: []string{"vllm"}}
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// vllmEngine is what is peculiar to vLLM. Its share of the card,
+// gpu_memory_utilization, has a direction: too small when the checks of the
+// cache refuse, too large when the start check, the graphs, the warm-up of the
+// sampler or a request fail, and without any part while weights load or the
+// profile runs.
+var vllmEngine = Engine{
+	Programs: []string{"vllm"},
+	Clues: map[string][]Clue{
+		BudgetMisconfigured: {vllmNothingLeft, vllmFixedCache, vllmShareSetLow, vllmShareTooLarge, vllmOutsideShare,
+			said(0.62, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", parsers.VLLMSwapFull)},
+		ContextTooLong: {vllmContextOverCache, vllmLongPrefill},
+		BatchTooLarge: {vllmManySequences, vllmProfileTooLarge,
+			said(0.75, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.", parsers.VLLMMamba)},
+		ModelTooLarge: {vllmWeightsFill, vllmNoRoomBesideWeights},
+		LeakedProcess: {vllmCardTaken,
+			said(0.6, "Free memory grew while vLLM measured itself: another process on this card let go of memory at that moment.", parsers.VLLMProfileMoved)},
+		SoftwareBug: {vllmAbsurdGraphs,
+			said(0.25, "Free memory moved while vLLM measured itself; versions before 2026 also fail when it did not.", parsers.VLLMProfileMoved)},
+		HostMemory: {
+			said(0.95, "swap_space is system memory, for each card, and more than 70 % of what the computer or container has.", parsers.VLLMSwapTooLarge),
+			said(0.8, "The engine process ended by signal 9: as a rule the kernel's out-of-memory killer, and then system memory ran out.", parsers.VLLMKilled),
+		},
+	},
+	Remedies: vllmRemedies,
+	Steps:    vllmSteps,
+	Effects:  vllmEffects,
+	Useless:  vllmUseless,
+	Whys:     vllmWhys,
+}
+
+var vllmRemedies = map[string][]Remedy{
+	BudgetMisconfigured: {
+		{Fix: "raise_gpu_memory_utilization", Fit: 1, If: shareTooSmall},
+		{Fix: "lower_max_batched_tokens", Fit: 0.6, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "lower_context", Fit: 0.95, If: rootIs(parsers.VLLMTokens, parsers.VLLMCacheTooSmall)},
+		{Fix: "quantize_kv_cache", Fit: 0.85, If: rootIs(parsers.VLLMTokens, parsers.VLLMCacheTooSmall)},
+		{Fix: "lower_max_num_seqs", Fit: 0.75, If: rootIs(parsers.VLLMSwapFull, parsers.VLLMMamba)},
+		{Fix: "upgrade_version", Fit: 0.65, If: rootIs(parsers.VLLMSwapFull)},
+		{Fix: "lower_gpu_memory_utilization", Fit: 1, If: shareTooLarge},
+		{Fix: "close_other_apps", Fit: 0.8, If: rootIs(parsers.VLLMFreeTooLow)},
+		{Fix: "kill_stale_process", Fit: 0.65, If: func(c *Case) bool { return c.Root(parsers.VLLMFreeTooLow) && takenAtStart(c) > 3*units.GiB }},
+		{Fix: "select_gpu", Fit: 0.4, If: rootIs(parsers.VLLMFreeTooLow)},
+		{Fix: "lower_max_num_seqs", Fit: 0.85, If: capturing},
+		{Fix: "enforce_eager", Fit: 0.8, If: capturing},
+		{Fix: "lower_max_num_seqs", Fit: 0.9, If: rootIs(parsers.VLLMWarmup)},
+		{Fix: "lower_max_batched_tokens", Fit: 0.85, If: serving},
+		{Fix: "lower_max_num_seqs", Fit: 0.6, If: serving},
+		{Fix: "lower_context", Fit: 0.55, If: serving},
+		{Fix: "multi_gpu", Fit: 0.75, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "use_lower_quant", Fit: 0.7, If: rootIs(parsers.VLLMNoCache)},
+	},
+	ContextTooLong: {
+		{Fix: "lower_context", Fit: 1},
+		{Fix: "raise_gpu_memory_utilization", Fit: 0.85, If: shareTooSmall},
+		{Fix: "quantize_kv_cache", Fit: 0.8, If: shareTooSmall},
+		{Fix: "lower_max_batched_tokens", Fit: 0.85, If: not(shareTooSmall)},
+		{Fix: "upgrade_version", Fit: 0.6, If: not(shareTooSmall)},
+		{Fix: "lower_max_num_seqs", Fit: 0.55},
+		{Fix: "multi_gpu", Fit: 0.6},
+	},
+	BatchTooLarge: {
+		{Fix: "lower_max_num_seqs", Fit: 1, If: not(profiling)},
+		{Fix: "lower_max_batched_tokens", Fit: 1, If: profiling},
+		{Fix: "lower_max_num_seqs", Fit: 0.8, If: profiling},
+		{Fix: "raise_gpu_memory_utilization", Fit: 0.85, If: rootIs(parsers.VLLMMamba)},
+		{Fix: "lower_context", Fit: 0.7, If: rootIs(parsers.VLLMMamba)},
+		{Fix: "lower_gpu_memory_utilization", Fit: 0.85, If: shareTooLarge},
+		{Fix: "lower_max_batched_tokens", Fit: 0.7, If: func(c *Case) bool { return !profiling(c) && !c.Root(parsers.VLLMMamba, parsers.VLLMWarmup) }},
+		{Fix: "lower_resolution", Fit: 0.6, If: profiling},
+		{Fix: "multi_gpu", Fit: 0.72, If: not(rootIs(parsers.VLLMMamba))},
+		{Fix: "use_lower_quant", Fit: 0.7, If: not(rootIs(parsers.VLLMMamba, parsers.VLLMWarmup))},
+	},
+	ModelTooLarge: {
+		{Fix: "use_lower_quant", Fit: 1},
+		{Fix: "multi_gpu", Fit: 0.95},
+		{Fix: "use_smaller_model", Fit: 0.8},
+		{Fix: "cpu_offload", Fit: 0.8},
+		{Fix: "bigger_gpu", Fit: 0.5},
+	},
+	LeakedProcess: {
+		{Fix: "restart_session", Fit: 0.9, If: rootIs(parsers.VLLMProfileMoved)},
+		{Fix: "kill_stale_process", Fit: 1},
+		{Fix: "lower_gpu_memory_utilization", Fit: 0.85, If: rootIs(parsers.VLLMFreeTooLow)},
+		{Fix: "select_gpu", Fit: 0.8},
+		{Fix: "close_other_apps", Fit: 0.5},
+	},
+	OversizedAllocation: {
+		{Fix: "enable_flash_attention", Fit: 1},
+		{Fix: "lower_resolution", Fit: 0.95},
+		{Fix: "upgrade_version", Fit: 0.7},
+		{Fix: "lower_max_batched_tokens", Fit: 0.5},
+	},
+	SoftwareBug: {
+		{Fix: "upgrade_version", Fit: 1},
+		{Fix: "enforce_eager", Fit: 0.7, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "lower_max_num_seqs", Fit: 0.6, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "restart_session", Fit: 0.5, If: rootIs(parsers.VLLMProfileMoved)},
+	},
+	HostMemory: {
+		{Fix: "lower_swap_space", Fit: 1.02, If: rootIs(parsers.VLLMSwapTooLarge)},
+		{Fix: "raise_memory_limit", Fit: 1},
+		{Fix: "lower_swap_space", Fit: 0.9, If: not(rootIs(parsers.VLLMSwapTooLarge))},
+		{Fix: "lower_num_workers", Fit: 0.6},
+		{Fix: "add_swap", Fit: 0.5},
+		{Fix: "bigger_gpu", Fit: 0.4},
+	},
+	Fragmentation: {
+		{Fix: "expandable_segments", Fit: 1},
+		{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: shareTooLarge},
+		{Fix: "lower_max_batched_tokens", Fit: 0.6},
+	},
+}
+
+// shareTooSmall: the cache inside the share came out too small. Raise it.
+func shareTooSmall(c *Case) bool {
+	return c.Root(parsers.VLLMNoCache, parsers.VLLMTokens, parsers.VLLMCacheTooSmall, parsers.VLLMMamba, parsers.VLLMSwapFull)
+}
+
+// shareTooLarge: what does not count inside the share found no room. Lower it.
+func shareTooLarge(c *Case) bool {
+	return c.Root(parsers.VLLMFreeTooLow, parsers.VLLMWarmup) || capturing(c) || serving(c)
+}
+
+// vllmOnCard: the failure is an allocation on the card under vLLM.
+func vllmOnCard(c *Case) bool {
+	return c.In("vllm") && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle, parsers.NCCLAlloc, parsers.NVMLAssert)
+}
+
+func capturing(c *Case) bool { return vllmOnCard(c) && c.Phase == "graph_capture" }
+
+// serving: after the cache was taken and the graphs were made: a request, or a
+// warm-up with graphs in place. An allocation without any sign of its phase
+// counts when the allocator has done work already: loading leaves nothing
+// cached.
+func serving(c *Case) bool {
+	if !vllmOnCard(c) {
+		return false
+	}
+	switch c.Phase {
+	case "inference":
+		return true
+	case "warmup":
+		return cacheTaken(c)
+	}
+	return c.Phase == "unknown" && !looksLikeLoad(c) && !longPrefill(c)
+}
+
+// profiling: the dummy run before the cache is taken.
+func profiling(c *Case) bool { return vllmOnCard(c) && c.Phase == "warmup" && !cacheTaken(c) }
+
+// loadingWeights: while weights are made or read.
+func loadingWeights(c *Case) bool {
+	return c.Root(parsers.VLLMLoad) || vllmOnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && looksLikeLoad(c))
+}
+
+// cacheTaken: CUDA graphs exist, or the cache's size was printed before.
+func cacheTaken(c *Case) bool {
+	if c.contains("private pools") {
+		return true
+	}
+	for _, name := range [...]string{"kv_left", "cache_tokens", "kv_blocks"} {
+		if x, ok := c.Fact(name); ok && x.Line < c.Failure.Line {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikeLoad: this process fills the card and its allocator has next to
+// nothing cached, as no step of work leaves it.
+func looksLikeLoad(c *Case) bool {
+	f := c.F()
+	return f.Total != nil && f.Allocated != nil && c.Slack.Has() && c.Slack.Bytes < 64*units.MiB &&
+		f.Allocated.Bytes*10 > f.Total.Bytes*8 && !c.contains("private pools")
+}
+
+// longPrefill: versions before chunked prefill (V0) compute the whole
+// max_model_len at once, and one request is a good part of the card.
+func longPrefill(c *Case) bool {
+	r := c.F().Requested
+	return vllmOnCard(c) && r != nil && r.Bytes >= units.GiB && c.contains("already allocated")
+}
+
+// takenAtStart is what was in use before vLLM began, 0 if unknown.
+func takenAtStart(c *Case) int64 {
+	f := c.F()
+	if f.Total == nil || f.Free == nil {
+		return 0
+	}
+	return f.Total.Bytes - f.Free.Bytes
+}
+
+// utilization is the share of the card, as set, said or, with false, assumed.
+func utilization(c *Case) (float64, bool) {
+	if u := c.F().Utilization; u != nil {
+		return u.Value, true
+	}
+	if s, ok := c.Setting("gpu_memory_utilization"); ok {
+		if v, err := strconv.ParseFloat(s.Value, 64); err == nil && v > 0 && v <= 1 {
+			return v, true
+		}
+	}
+	return 0.9, false
+}
+
+// intSetting returns an integer argument, 0 if it is not known.
+func intSetting(c *Case, names ...string) int {
+	s, ok := c.Setting(names...)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func vllmNothingLeft(c *Case) Finding {
+	if !c.Root(parsers.VLLMNoCache) {
+		return nothing()
+	}
+	why := "After weights and working memory nothing of vLLM's share of the card is left for the KV cache."
+	if a := c.F().KVAvailable; a != nil {
+		why = fmt.Sprintf("After weights and working memory %s of vLLM's share of the card is left for the KV cache.", a.Text)
+	}
+	if u, known := utilization(c); known && u < 0.8 {
+		return seen(0.75, why+fmt.Sprintf(" The share was set to %g.", u), c.Failure.Line)
+	}
+	return seen(0.5, why, c.Failure.Line)
+}
+
+func vllmFixedCache(c *Case) Finding {
+	s, ok := c.Setting("kv_cache_memory_bytes")
+	if !ok || !c.Root(parsers.VLLMCacheTooSmall, parsers.VLLMTokens) {
+		return nothing()
+	}
+	return seen(0.9, fmt.Sprintf("The size of the cache was fixed by hand (kv_cache_memory_bytes, %s), and the share of the card is ignored then.", s.Value), c.Failure.Line, s.Line)
+}
+
+// vllmShareSetLow: a share far below the default that, raised to the default,
+// would be enough.
+func vllmShareSetLow(c *Case) Finding {
+	if !c.Root(parsers.VLLMCacheTooSmall, parsers.VLLMTokens) {
+		return nothing()
+	}
+	u, known := utilization(c)
+	if needed, ok := neededUtilization(c); known && ok && u <= 0.75 && needed <= 0.92 {
+		return seen(0.62, fmt.Sprintf("The share of the card was set to %g; at %.2f one request fits.", u, needed), c.Failure.Line)
+	}
+	return seen(0.12, "A larger share of the card would leave more for the cache.", c.Failure.Line)
+}
+
+// vllmShareTooLarge: less is free at start than the share asks for, because of
+// a desktop or a context, not of another job.
+func vllmShareTooLarge(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.VLLMFreeTooLow) || f.Free == nil || f.Total == nil {
+		return nothing()
+	}
+	why := "The share asks for more than is free at start."
+	if f.Desired != nil && f.Utilization != nil {
+		why = fmt.Sprintf("%s of the card is wanted (%s), %s is free: %s too little.", f.Desired.Text, f.Utilization.Text, units.Format(f.Free.Bytes), units.Format(f.Desired.Bytes-f.Free.Bytes))
+	}
+	switch taken := takenAtStart(c); {
+	case taken < 5*units.GiB/2:
+		return seen(0.78, why+fmt.Sprintf(" What is taken already, %s, is what a desktop or the contexts of drivers take.", units.Format(taken)), c.Failure.Line)
+	case taken < 4*units.GiB:
+		return seen(0.5, why, c.Failure.Line)
+	}
+	return seen(0.2, why, c.Failure.Line)
+}
+
+func vllmCardTaken(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.VLLMFreeTooLow) || f.Free == nil || f.Total == nil {
+		if c.Root(parsers.VLLMNoCache) {
+			return seen(0.1, "Versions before 0.9.1 count what other programs hold as their own.", c.Failure.Line)
+		}
+		return nothing()
+	}
+	taken := takenAtStart(c)
+	why := fmt.Sprintf("%s of %s was in use before vLLM started.", units.Format(taken), f.Total.Text)
+	switch {
+	case taken >= 4*units.GiB:
+		return seen(0.8, why, c.Failure.Line)
+	case taken >= 5*units.GiB/2:
+		return seen(0.48, why, c.Failure.Line)
+	}
+	return seen(0.22, why, c.Failure.Line)
+}
+
+// vllmOutsideShare: graphs, sampler and requests take memory beside the share.
+func vllmOutsideShare(c *Case) Finding {
+	u, known := utilization(c)
+	share := ""
+	if known {
+		share = fmt.Sprintf(" The share is %g of the card.", u)
+	}
+	switch {
+	case c.Root(parsers.VLLMWarmup):
+		if intSetting(c, "max_num_seqs") < 512 {
+			return seen(0.6, "At a usual number of sequences the sampler's warm-up found no room: weights and cache took nearly all of the card."+share, c.Failure.Line)
+		}
+		return seen(0.3, "The share leaves no room for the sampler's warm-up."+share, c.Failure.Line)
+	case capturing(c):
+		return seen(0.88, "The cache was taken, and the CUDA graphs found no room beside it."+share, c.Failure.Line)
+	case serving(c) && c.Phase == "warmup":
+		return seen(0.55, "Weights, cache and graphs fill the card, and the sampler's warm-up found no room beside them."+share, c.Failure.Line)
+	case serving(c) && c.Phase == "inference":
+		return seen(0.75, "The cache took the room that the computation of a request needs."+share, c.Failure.Line)
+	case serving(c) && c.contains("private pools"):
+		return seen(0.5, "CUDA graphs exist already, so the cache was taken: what is computed found no room beside it."+share, c.Failure.Line)
+	case serving(c):
+		return seen(0.58, "vLLM fills the card up to its share; what is computed found no room beside it."+share, c.Failure.Line)
+	}
+	return nothing()
+}
+
+// vllmContextOverCache: one request of the full length is more than the cache
+// holds. A cache of next to nothing is not about the length.
+func vllmContextOverCache(c *Case) Finding {
+	f := c.F()
+	switch {
+	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil:
+		why := fmt.Sprintf("One request may have %s tokens; the cache that is left holds %s.", f.MaxModelLen.Text, f.KVTokens.Text)
+		if f.KVTokens.Value < 512 {
+			return seen(0.3, why, c.Failure.Line)
+		}
+		return seen(0.88, why, c.Failure.Line)
+	case c.Root(parsers.VLLMCacheTooSmall) && f.KVNeeded != nil && f.KVAvailable != nil:
+		length := "the full length"
+		if f.MaxModelLen != nil {
+			length = f.MaxModelLen.Text + " tokens"
+		}
+		return seen(0.9, fmt.Sprintf("One request of %s needs %s of KV cache; after weights and working memory %s is left for it.", length, f.KVNeeded.Text, f.KVAvailable.Text), c.Failure.Line)
+	case c.Root(parsers.VLLMTokens, parsers.VLLMCacheTooSmall):
+		return seen(0.8, "One request of the full length is more than the cache that is left holds.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+func vllmLongPrefill(c *Case) Finding {
+	if !longPrefill(c) {
+		return nothing()
+	}
+	return seen(0.62, fmt.Sprintf("One request of %s in an early version, which computes the whole context length in one step.", c.F().Requested.Text), c.Failure.Line)
+}
+
+func vllmManySequences(c *Case) Finding {
+	n := intSetting(c, "max_num_seqs")
+	switch {
+	case c.Root(parsers.VLLMWarmup) && n >= 512:
+		return seen(0.72, fmt.Sprintf("The warm-up runs %d sequences at once, each with a row of the whole vocabulary in 32 bit.", n), c.Failure.Line)
+	case c.Root(parsers.VLLMWarmup):
+		return seen(0.36, "The sampler's warm-up needs a row of the vocabulary for each sequence.", c.Failure.Line)
+	case serving(c) && largeTemporary(c):
+		return seen(0.62, fmt.Sprintf("One temporary of %s after the graphs were made is the size of sequences x vocabulary.", c.F().Requested.Text), c.Failure.Line)
+	case capturing(c):
+		return seen(0.2, "Graphs are captured for up to max_num_seqs sequences.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+// largeTemporary: over 1 GiB, where graphs exist and no request runs yet.
+func largeTemporary(c *Case) bool {
+	r := c.F().Requested
+	return r != nil && r.Bytes > units.GiB && c.Phase != "inference" && c.contains("private pools")
+}
+
+func vllmProfileTooLarge(c *Case) Finding {
+	if !profiling(c) {
+		return nothing()
+	}
+	return seen(0.62, "It failed in vLLM's dummy run, before any cache was taken: too many tokens or sequences are computed at once beside the weights.", c.Failure.Line)
+}
+
+func vllmWeightsFill(c *Case) Finding {
+	if !loadingWeights(c) || c.Others.Bytes > 4*units.GiB {
+		return nothing()
+	}
+	why := "It failed while the weights were being loaded; vLLM's share of the card plays no part then."
+	if f := c.F(); f.Allocated != nil && f.Total != nil {
+		why = fmt.Sprintf("%s of %s is this process's own, nothing of it cached: weights. vLLM's share of the card plays no part while they load.", f.Allocated.Text, f.Total.Text)
+		if c.Phase == "unknown" {
+			return seen(0.65, why, c.Failure.Line)
+		}
+	}
+	return seen(0.87, why, c.Failure.Line)
+}
+
+// vllmNoRoomBesideWeights: the share is as large as it can be, or the weights
+// are most of it.
+func vllmNoRoomBesideWeights(c *Case) Finding {
+	f := c.F()
+	switch {
+	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil && f.KVTokens.Value < 512:
+		return seen(0.6, fmt.Sprintf("Room for %s tokens is no usable cache: the weights take nearly all of the share.", f.KVTokens.Text), c.Failure.Line)
+	case c.Root(parsers.VLLMTokens, parsers.VLLMCacheTooSmall):
+		return seen(0.08, "Smaller weights would leave more for the cache.", c.Failure.Line)
+	case !c.Root(parsers.VLLMNoCache):
+		return nothing()
+	case f.Weights != nil && f.Total != nil && f.Weights.Bytes*100 > f.Total.Bytes*80:
+		return seen(0.8, fmt.Sprintf("The weights take %s of %s.", f.Weights.Text, f.Total.Text), c.Failure.Line)
+	}
+	if u, known := utilization(c); known && u >= 0.93 {
+		return seen(0.6, fmt.Sprintf("The share is %g of the card already and nothing is left beside the weights.", u), c.Failure.Line)
+	}
+	return seen(0.3, "The weights may take nearly all of the share.", c.Failure.Line)
+}
+
+// vllmAbsurdGraphs: an estimate for CUDA graphs that no card ever needed (0.2
+// to 3 GiB is usual) is taken off the cache (0.21 and later).
+func vllmAbsurdGraphs(c *Case) Finding {
+	x, ok := c.Fact("graphs_estimate")
+	if !ok || x.Size == nil || !shareTooSmall(c) || x.Size.Bytes < 8*units.GiB {
+		return nothing()
+	}
+	return seen(0.85, fmt.Sprintf("vLLM estimated %s for CUDA graphs (0.2 to 3 GiB is usual) and took that off the cache.", x.Size.Text), x.Line, c.Failure.Line)
+}
+
+// offline reports that vLLM runs inside a Python program, not as a server.
+func offline(c *Case) bool {
+	_, ok := c.Fact("vllm_offline")
+	return ok
+}
+
+// vllmOld reports a version before "vllm serve" (0.5.5).
+func vllmOld(c *Case) bool {
+	v, ok := c.Fact("vllm_version")
+	if !ok {
+		return false
+	}
+	parts := strings.SplitN(v.Text, ".", 3)
+	if len(parts) < 2 || parts[0] != "0" {
+		return false
+	}
+	minor, err := strconv.Atoi(parts[1])
+	return err == nil && minor < 6
+}

@@ -36,6 +36,7 @@ func TestStrip(t *testing.T) {
 		{"[2023-07-04 17:31:27,755] [INFO] [launch.py:315:sigkill_handler] ", ""},
 		{"[TensorRT-LLM][ERROR] ", "TRT-LLM"},
 		{"[TRT-LLM] [RANK 1] [E] ", "TRT-LLM rank1"},
+		{"(VllmWorker rank=1 pid=2978) ERROR 03-19 07:27:53 [multiproc_executor.py:375] ", "VllmWorker rank=1 pid=2978"},
 		{"E1103 02:59:01.152656 81041 backend_model.cc:553] ", ""},
 		{"1.06.520.077 E ", ""},
 		{"[53193] ", ""},

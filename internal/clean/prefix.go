@@ -94,7 +94,7 @@ func processPrefix(s string) (int, string) {
 		return 0, ""
 	}
 	name, _, _ := strings.Cut(inside, " pid=")
-	if strings.ContainsAny(name, "\"'`/=") {
+	if strings.ContainsAny(strings.Replace(name, " rank=", " ", 1), "\"'`/=") { // vLLM 0.8: "VllmWorker rank=1"
 		return 0, ""
 	}
 	source, _, _ := strings.Cut(inside, ",")

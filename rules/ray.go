@@ -1,0 +1,38 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// rayEngine is what is peculiar to Ray: all of it is about the node's RAM.
+var rayEngine = Engine{
+	Programs: []string{"ray"},
+	Clues: map[string][]Clue{
+		HostMemory: {rayNode, said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", parsers.RayStore)},
+	},
+	Remedies: map[string][]Remedy{
+		HostMemory: {
+			{Fix: "raise_shm_size", Fit: 1.02, If: rootIs(parsers.RayStore)},
+			{Fix: "raise_memory_limit", Fit: 1},
+			{Fix: "lower_num_workers", Fit: 0.85},
+			{Fix: "close_other_apps", Fit: 0.6},
+			{Fix: "add_swap", Fit: 0.5},
+		},
+	},
+	Steps: map[string]func(c *Case) []Step{
+		"lower_num_workers": paste("python", "@ray.remote(num_cpus=4)   # more CPUs for each task: fewer run at a time on the node"),
+	},
+}
+
+func rayNode(c *Case) Finding {
+	if !c.Root(parsers.RayKilled) {
+		return nothing()
+	}
+	why := "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's."
+	if f := c.F(); f.KilledRSS != nil && f.Limit != nil {
+		why = fmt.Sprintf("Ray killed a worker of %s because the node's %s of RAM ran low; the graphics card plays no part.", f.KilledRSS.Text, f.Limit.Text)
+	}
+	return seen(0.96, why, c.Failure.Line)
+}

@@ -1,0 +1,272 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// sglangEngine is what is peculiar to SGLang. Its static share has a direction
+// too: raise it when the start finds no room for the pool, lower it when graphs
+// or requests fail.
+var sglangEngine = Engine{
+	Programs: []string{"sglang", "torch_memory_saver"},
+	Clues: map[string][]Clue{
+		BudgetMisconfigured: {sglangShareTooSmall, sglangOutsideShare,
+			said(0.5, "The states of a hybrid model found no room beside weights and cache.", parsers.SGLangState),
+			said(0.3, "A paused pool could not be taken back: something took its place on the card in between.", parsers.MemorySaver)},
+		ModelTooLarge: {sglangWeights},
+		BatchTooLarge: {sglangPoolFull,
+			said(0.4, "More requests run at once than there are slots.", parsers.SGLangSlots),
+			said(0.3, "The batch was larger than the workspace allows.", parsers.FlashInferWorkspace),
+			said(0.4, "Each running request keeps a state.", parsers.SGLangState)},
+		SoftwareBug: {sglangBooksDisagree,
+			said(0.52, "Request slots are a number of the scheduler, no memory of the card; they leak in some versions.", parsers.SGLangSlots),
+			said(0.55, "FlashInfer's workspace has a fixed size, which this batch exceeds; the card is not full.", parsers.FlashInferWorkspace),
+			said(0.88, "SGLang's own books of the pool do not add up.", parsers.SGLangLeak)},
+		LeakedProcess:   {said(0.62, "One card has much less free memory than the others before anything is loaded.", parsers.SGLangUnbalanced), said(0.2, "Another process may have taken the place of the paused pool.", parsers.MemorySaver)},
+		DeviceImbalance: {said(0.35, "The cards differ in free memory, or in size.", parsers.SGLangUnbalanced)},
+		RetainedMemory:  {said(0.22, "The trainer in the same process may not have given its memory back.", parsers.MemorySaver)},
+		Unknown:         {said(0.4, "The log does not say what took the place of the paused pool.", parsers.MemorySaver)},
+	},
+	Remedies: map[string][]Remedy{
+		BudgetMisconfigured: {
+			{Fix: "raise_mem_fraction", Fit: 1, If: rootIs(parsers.SGLangStatic)},
+			{Fix: "lower_max_num_seqs", Fit: 1, If: rootIs(parsers.SGLangState)},
+			{Fix: "raise_mem_fraction", Fit: 0.8, If: rootIs(parsers.SGLangState)},
+			{Fix: "use_lower_quant", Fit: 0.75, If: rootIs(parsers.SGLangStatic)},
+			{Fix: "multi_gpu", Fit: 0.7, If: rootIs(parsers.SGLangStatic)},
+			{Fix: "lower_mem_fraction", Fit: 1, If: sglangOnCard},
+			{Fix: "lower_mem_fraction", Fit: 1, If: rootIs(parsers.MemorySaver)},
+			{Fix: "enforce_eager", Fit: 0.7, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "graph_capture" }},
+			{Fix: "lower_max_batched_tokens", Fit: 0.8, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "inference" }},
+			{Fix: "lower_context", Fit: 0.6, If: sglangOnCard},
+			{Fix: "cpu_offload", Fit: 0.6, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "load" }},
+			{Fix: "lower_max_num_seqs", Fit: 0.6, If: sglangOnCard},
+		},
+		ModelTooLarge: {
+			{Fix: "use_lower_quant", Fit: 1},
+			{Fix: "raise_mem_fraction", Fit: 0.95, If: rootIs(parsers.SGLangStatic)},
+			{Fix: "multi_gpu", Fit: 0.9},
+			{Fix: "use_smaller_model", Fit: 0.75},
+			{Fix: "cpu_offload", Fit: 0.7},
+		},
+		BatchTooLarge: {
+			{Fix: "lower_max_num_seqs", Fit: 1},
+			{Fix: "raise_mem_fraction", Fit: 0.7, If: rootIs(parsers.SGLangTokens)},
+			{Fix: "upgrade_version", Fit: 0.6, If: not(sglangOnCard)},
+			{Fix: "lower_max_batched_tokens", Fit: 0.75},
+			{Fix: "lower_mem_fraction", Fit: 0.7, If: sglangOnCard},
+		},
+		SoftwareBug: {
+			{Fix: "upgrade_version", Fit: 1},
+			{Fix: "lower_max_num_seqs", Fit: 0.8},
+			{Fix: "lower_max_batched_tokens", Fit: 0.5, If: rootIs(parsers.FlashInferWorkspace)},
+		},
+		RetainedMemory: {{Fix: "empty_cache", Fit: 1}, {Fix: "lower_mem_fraction", Fit: 0.8}},
+		Unknown: {
+			{Fix: "lower_mem_fraction", Fit: 1},
+			{Fix: "empty_cache", Fit: 0.8},
+			{Fix: "lower_gpu_memory_utilization", Fit: 0.7},
+		},
+		Fragmentation: {
+			{Fix: "lower_mem_fraction", Fit: 1, If: sglangOnCard},
+			{Fix: "expandable_segments", Fit: 0.9},
+			{Fix: "lower_max_batched_tokens", Fit: 0.5},
+		},
+	},
+	Steps: map[string]func(c *Case) []Step{
+		"raise_mem_fraction": func(c *Case) []Step {
+			return sglangWith(c, option{"mem_fraction_static", percent(raisedFraction(c))})
+		},
+		"lower_mem_fraction": func(c *Case) []Step {
+			return sglangWith(c, option{"mem_fraction_static", percent(max(0.3, staticFraction(c)-0.08))})
+		},
+		"lower_max_num_seqs": func(c *Case) []Step {
+			n := 32
+			if running := intSetting(c, "max_running_requests"); running > 1 {
+				n = max(1, running/2)
+			}
+			return sglangWith(c, option{"max_running_requests", strconv.Itoa(n)})
+		},
+		"lower_max_batched_tokens": func(c *Case) []Step {
+			n := 2048
+			if chunk := intSetting(c, "chunked_prefill_size"); chunk > 512 {
+				n = chunk / 2
+			}
+			return sglangWith(c, option{"chunked_prefill_size", strconv.Itoa(n)})
+		},
+		"lower_context": func(c *Case) []Step {
+			n := 8192
+			if length := intSetting(c, "context_length"); length > 1024 {
+				n = length / 2
+			}
+			return sglangWith(c, option{"context_length", strconv.Itoa(n)})
+		},
+		"enforce_eager": func(c *Case) []Step {
+			return []Step{
+				{Kind: "shell", Text: sglangServer.with(c, option{"cuda_graph_max_bs", "16"}) + "   # graphs for small batches only"},
+				{Kind: "shell", Text: sglangServer.with(c, option{"disable_cuda_graph", "True"}) + "   # or none"},
+			}
+		},
+		"quantize_kv_cache": func(c *Case) []Step { return sglangWith(c, option{"kv_cache_dtype", "fp8_e5m2"}) },
+		"cpu_offload":       func(c *Case) []Step { return sglangWith(c, option{"cpu_offload_gb", "8"}) },
+		"multi_gpu": func(c *Case) []Step {
+			return sglangWith(c, option{"tp_size", strconv.Itoa(2 * max(1, intSetting(c, "tp_size")))})
+		},
+		"use_lower_quant": func(c *Case) []Step {
+			return append([]Step{{Kind: "text", Text: "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. Or let SGLang make FP8 out of a 16-bit one while it loads:"}},
+				sglangWith(c, option{"quantization", "fp8"})...)
+		},
+		"upgrade_version": paste("shell", "pip install -U sglang"),
+	},
+	Effects: map[string]func(c *Case) *Effect{"raise_mem_fraction": effectFraction},
+	Useless: map[string]func(c *Case) string{"raise_mem_fraction": uselessFraction},
+}
+
+var sglangServer = server{
+	command: "sglang_command",
+	aliases: map[string]string{"--tp": "tp_size", "--tensor-parallel-size": "tp_size", "--dp": "dp_size"},
+	start: func(c *Case) []string {
+		words := []string{"python", "-m", "sglang.launch_server", "--model-path", c.ModelName()}
+		if n := intSetting(c, "tp_size"); n > 1 {
+			words = append(words, "--tp-size", strconv.Itoa(n))
+		}
+		return words
+	},
+}
+
+func sglangWith(c *Case, set ...option) []Step {
+	return []Step{{Kind: "shell", Text: sglangServer.with(c, set...)}}
+}
+
+// sglangOnCard: an allocation on the card under SGLang, after its start check.
+func sglangOnCard(c *Case) bool {
+	return c.In("sglang") && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle)
+}
+
+// staticFraction is the static share as stated, else a usual default.
+func staticFraction(c *Case) float64 {
+	if u := c.F().Utilization; u != nil && u.Value > 0 && u.Value <= 1 {
+		return u.Value
+	}
+	if s, ok := c.Setting("mem_fraction_static"); ok {
+		if v, err := strconv.ParseFloat(s.Value, 64); err == nil && v > 0 && v <= 1 {
+			return v
+		}
+	}
+	return 0.88
+}
+
+// fractionFloor is the share that the weights alone take: what SGLang prints,
+// or 1 - free after / free before loading (model_runner.py).
+func fractionFloor(c *Case) (float64, bool) {
+	if x, ok := c.Fact("fraction_floor"); ok && x.Count != nil {
+		return x.Count.Value, true
+	}
+	f := c.F()
+	if f.Weights == nil || f.Free == nil || f.Weights.Bytes+f.Free.Bytes <= 0 {
+		return 0, false
+	}
+	return float64(f.Weights.Bytes) / float64(f.Weights.Bytes+f.Free.Bytes), true
+}
+
+// raisedFraction leaves 4 % of the card for the pool above the floor.
+func raisedFraction(c *Case) float64 {
+	if floor, ok := fractionFloor(c); ok {
+		return min(0.97, math.Ceil((floor+0.04)*100)/100)
+	}
+	return min(0.95, staticFraction(c)+0.05)
+}
+
+func sglangShareTooSmall(c *Case) Finding {
+	if !c.Root(parsers.SGLangStatic) {
+		return nothing()
+	}
+	floor, ok := fractionFloor(c)
+	if !ok {
+		return seen(0.6, "At start the static share (mem_fraction_static) left nothing for the KV pool after the weights.", c.Failure.Line)
+	}
+	why := fmt.Sprintf("The weights alone take %.3f of what was free; the static share has to be above that.", floor)
+	if floor > 0.87 {
+		return seen(0.42, why, c.Failure.Line)
+	}
+	return seen(0.75, why, c.Failure.Line)
+}
+
+func sglangWeights(c *Case) Finding {
+	floor, ok := fractionFloor(c)
+	switch {
+	case c.Root(parsers.SGLangStatic) && ok && floor > 0.87:
+		return seen(0.55, fmt.Sprintf("The weights take %.0f %% of what was free on the card.", floor*100), c.Failure.Line)
+	case c.Root(parsers.SGLangStatic):
+		return seen(0.3, "The weights may be most of the card.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+func sglangOutsideShare(c *Case) Finding {
+	if !sglangOnCard(c) || roomy(c) {
+		return nothing()
+	}
+	switch {
+	case c.Phase == "graph_capture":
+		return seen(0.88, "Weights and KV pool took the static share, and the CUDA graphs found no room beside it.", c.Failure.Line)
+	case c.contains("private pools"):
+		return seen(0.88, "The static share was taken and graphs exist: what came after found no room beside them.", c.Failure.Line)
+	case c.Phase == "inference":
+		return seen(0.75, "Weights and KV pool took the static share, and a request found no room beside it.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+// tokensLacking returns what a step wanted and what the pool had.
+func tokensLacking(c *Case) (wanted, available float64, ok bool) {
+	x, found := c.Fact("tokens_wanted")
+	if !c.Root(parsers.SGLangTokens) || !found || c.F().KVTokens == nil {
+		return 0, 0, false
+	}
+	return x.Count.Value, c.F().KVTokens.Value, true
+}
+
+func sglangPoolFull(c *Case) Finding {
+	if !c.Root(parsers.SGLangTokens) {
+		return nothing()
+	}
+	if wanted, available, ok := tokensLacking(c); ok && wanted <= available {
+		return seen(0.4, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free.", c.Failure.Line)
+	}
+	return seen(0.72, "The token pool has no room for the next step of all running requests.", c.Failure.Line)
+}
+
+func sglangBooksDisagree(c *Case) Finding {
+	wanted, available, ok := tokensLacking(c)
+	if !ok || wanted > available {
+		return nothing()
+	}
+	return seen(0.55, fmt.Sprintf("%.0f tokens were refused while %.0f are free: tokens and pages are counted differently, which some versions get wrong.", wanted, available), c.Failure.Line)
+}
+
+func effectFraction(c *Case) *Effect {
+	f := c.F()
+	floor, ok := fractionFloor(c)
+	if !ok || !c.Root(parsers.SGLangStatic) || f.Weights == nil || f.Free == nil {
+		return nil
+	}
+	before := f.Weights.Bytes + f.Free.Bytes
+	return &Effect{NeedBytes: f.Weights.Bytes, HaveBytes: int64(raisedFraction(c) * float64(before)), Fits: raisedFraction(c) > floor, Basis: "log",
+		Note: fmt.Sprintf("weights %s of the %s that was free: above %.4f something is left for the pool", f.Weights.Text, units.Format(before), floor)}
+}
+
+// uselessFraction: on hybrid models the printed floor can lie below the value
+// that was refused: then other reserves took the rest.
+func uselessFraction(c *Case) string {
+	x, ok := c.Fact("fraction_floor")
+	if !ok || x.Count == nil || c.F().Utilization == nil || x.Count.Value >= c.F().Utilization.Value {
+		return ""
+	}
+	return fmt.Sprintf("SGLang names %s as the floor and refused %s, which is above it: states of the hybrid model or graphs took the rest. Lower --max-running-requests.", x.Count.Text, c.F().Utilization.Text)
+}

@@ -1,0 +1,89 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// tgiEngine is what is peculiar to Text Generation Inference.
+var tgiEngine = Engine{
+	Programs: []string{"tgi"},
+	Clues: map[string][]Clue{
+		BatchTooLarge: {tgiPrefill},
+		SoftwareBug:   {tgiAnyError},
+		ModelTooLarge: {said(0.22, "The card may be full of weights before the warm-up begins.", parsers.TGIWarmup)},
+		HostMemory:    {said(0.85, "A shard was killed by signal 9: as a rule the kernel's out-of-memory killer.", parsers.TGIKilled)},
+	},
+	Remedies: map[string][]Remedy{
+		BatchTooLarge: {
+			{Fix: "lower_max_batched_tokens", Fit: 1, If: not(tgiTiny)},
+			{Fix: "use_lower_quant", Fit: 0.7},
+			{Fix: "upgrade_version", Fit: 0.65, If: rootIs(parsers.TGIWarmup)},
+			{Fix: "lower_context", Fit: 0.6, If: not(tgiTiny)},
+			{Fix: "multi_gpu", Fit: 0.6},
+		},
+		SoftwareBug:   {{Fix: "upgrade_version", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.6}},
+		ModelTooLarge: {{Fix: "use_lower_quant", Fit: 1}, {Fix: "multi_gpu", Fit: 0.9}, {Fix: "use_smaller_model", Fit: 0.8}},
+	},
+	Steps: map[string]func(c *Case) []Step{
+		"lower_max_batched_tokens": func(c *Case) []Step {
+			n := max(512, intSetting(c, "max_batch_prefill_tokens")/2)
+			return tgiWith(c, option{"max_batch_prefill_tokens", strconv.Itoa(n)}, option{"max_input_tokens", strconv.Itoa(n / 2)}, option{"max_total_tokens", strconv.Itoa(n)})
+		},
+		"lower_context": func(c *Case) []Step {
+			return tgiWith(c, option{"max_input_tokens", "1024"}, option{"max_total_tokens", "2048"})
+		},
+		"multi_gpu": func(c *Case) []Step {
+			return tgiWith(c, option{"num_shard", strconv.Itoa(2 * max(1, intSetting(c, "num_shard")))})
+		},
+		"use_lower_quant":   func(c *Case) []Step { return tgiWith(c, option{"quantize", "bitsandbytes-nf4"}) },
+		"quantize_kv_cache": func(c *Case) []Step { return tgiWith(c, option{"kv_cache_dtype", "fp8_e5m2"}) },
+		"enforce_eager":     func(c *Case) []Step { return tgiWith(c, option{"cuda_graphs", "0"}) },
+		"upgrade_version":   paste("shell", "docker pull ghcr.io/huggingface/text-generation-inference:latest"),
+	},
+}
+
+var tgiServer = server{
+	command: "tgi_command",
+	start: func(c *Case) []string {
+		words := []string{"text-generation-launcher", "--model-id", c.ModelName()}
+		for _, name := range [...]string{"quantize", "num_shard"} {
+			if s, ok := c.Setting(name); ok {
+				words = append(words, option{name: name}.flag(), s.Value)
+			}
+		}
+		return words
+	},
+}
+
+func tgiWith(c *Case, set ...option) []Step {
+	return []Step{{Kind: "shell", Text: tgiServer.with(c, set...)}}
+}
+
+// tgiTiny: so few tokens can't be what is too much.
+func tgiTiny(c *Case) bool {
+	n := intSetting(c, "max_batch_prefill_tokens")
+	return c.Root(parsers.TGIWarmup) && n > 0 && n <= 512
+}
+
+func tgiPrefill(c *Case) Finding {
+	if !c.Root(parsers.TGIWarmup) {
+		return nothing()
+	}
+	if tgiTiny(c) {
+		return seen(0.25, "The warm-up batch did not fit.", c.Failure.Line)
+	}
+	return seen(0.58, fmt.Sprintf("The warm-up runs %d tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above.", intSetting(c, "max_batch_prefill_tokens")), c.Failure.Line)
+}
+
+func tgiAnyError(c *Case) Finding {
+	if !c.Root(parsers.TGIWarmup) {
+		return nothing()
+	}
+	if tgiTiny(c) {
+		return seen(0.55, fmt.Sprintf("%d tokens can't be what is too much: this version puts the sentence on any error of the warm-up.", intSetting(c, "max_batch_prefill_tokens")), c.Failure.Line)
+	}
+	return seen(0.22, "Several versions put this sentence on any error of the warm-up.", c.Failure.Line)
+}

@@ -1,0 +1,424 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// vllmServer: "vllm serve" exists since 0.5.5.
+var vllmServer = server{
+	command: "vllm_command",
+	aliases: map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"},
+	start: func(c *Case) []string {
+		words := []string{"vllm", "serve", c.ModelName()}
+		if vllmOld(c) {
+			words = []string{"python", "-m", "vllm.entrypoints.openai.api_server", "--model", c.ModelName()}
+		}
+		return fromSettings(c, words, vllmOptions)
+	},
+}
+
+// vllmOptions are the arguments of the log that a new command repeats.
+var vllmOptions = []string{
+	"host", "port", "served_model_name", "tokenizer", "trust_remote_code", "dtype", "quantization", "load_format", "kv_cache_dtype",
+	"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel", "max_model_len",
+	"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "enable_chunked_prefill", "enforce_eager", "cpu_offload_gb",
+	"swap_space", "block_size", "enable_prefix_caching", "reasoning_parser", "tool_call_parser", "enable_auto_tool_choice",
+}
+
+// vllmWith makes steps that start vLLM with options set: a command, or the
+// call of a program that uses LLM().
+func vllmWith(c *Case, set ...option) []Step {
+	if !offline(c) {
+		return []Step{{Kind: "shell", Text: vllmServer.with(c, set...)}}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "llm = LLM(model=%s", pyQuote(c.ModelName()))
+	for _, o := range set {
+		value := o.value
+		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "True" && !strings.HasPrefix(value, "{") {
+			value = pyQuote(value)
+		}
+		fmt.Fprintf(&b, ", %s=%s", o.name, value)
+	}
+	b.WriteString(")")
+	return []Step{{Kind: "python", Text: b.String()}}
+}
+
+func vllmSet(name, value string) func(c *Case) []Step {
+	return func(c *Case) []Step { return vllmWith(c, option{name, value}) }
+}
+
+var vllmSteps = map[string]func(c *Case) []Step{
+	"lower_context": func(c *Case) []Step { return vllmWith(c, option{"max_model_len", strconv.Itoa(fittingLength(c))}) },
+	"raise_gpu_memory_utilization": func(c *Case) []Step {
+		return vllmWith(c, option{"gpu_memory_utilization", percent(raisedUtilization(c))})
+	},
+	"lower_gpu_memory_utilization": func(c *Case) []Step {
+		return vllmWith(c, option{"gpu_memory_utilization", percent(loweredUtilization(c))})
+	},
+	"quantize_kv_cache":        vllmSet("kv_cache_dtype", "fp8"),
+	"enforce_eager":            vllmSet("enforce_eager", "True"),
+	"lower_max_num_seqs":       func(c *Case) []Step { return vllmWith(c, option{"max_num_seqs", strconv.Itoa(fewerSequences(c))}) },
+	"lower_max_batched_tokens": vllmFewerTokens,
+	"multi_gpu": func(c *Case) []Step {
+		return vllmWith(c, option{"tensor_parallel_size", strconv.Itoa(2 * max(1, intSetting(c, "tensor_parallel_size")))})
+	},
+	"cpu_offload": vllmSet("cpu_offload_gb", "8"),
+	"use_lower_quant": func(c *Case) []Step {
+		return append([]Step{{Kind: "text", Text: "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):"}},
+			vllmWith(c, option{"quantization", "bitsandbytes"})...)
+	},
+	"lower_swap_space": func(c *Case) []Step { return vllmWith(c, option{"swap_space", strconv.Itoa(smallerSwap(c))}) },
+	"lower_resolution": func(c *Case) []Step {
+		return vllmWith(c, option{"limit_mm_per_prompt", `{"image": 1}`}, option{"mm_processor_kwargs", `{"max_pixels": 1003520}`})
+	},
+	"enable_flash_attention": paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
+	"restart_session": func(c *Case) []Step {
+		return append([]Step{{Kind: "shell", Text: "nvidia-smi -l 1   # wait until the used memory no longer moves"}}, vllmWith(c)...)
+	},
+	"upgrade_version": func(c *Case) []Step {
+		steps := []Step{{Kind: "shell", Text: "pip install -U vllm"}}
+		if vllmAbsurdGraphs(c).Weight > 0 && !offline(c) {
+			steps = append([]Step{{Kind: "shell", Text: "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0 " + vllmServer.with(c)}}, steps...)
+		}
+		return steps
+	},
+}
+
+func vllmFewerTokens(c *Case) []Step {
+	n := intSetting(c, "max_num_batched_tokens")
+	switch {
+	case n > 2048:
+		n = max(2048, n/2)
+	case n > 0:
+		n = max(256, n/2)
+	default:
+		n = 2048
+	}
+	set := []option{{"max_num_batched_tokens", strconv.Itoa(n)}}
+	if vllmOld(c) || longPrefill(c) {
+		set = append(set, option{"enable_chunked_prefill", "True"})
+	}
+	return vllmWith(c, set...)
+}
+
+func percent(u float64) string { return strconv.FormatFloat(u, 'f', 2, 64) }
+
+// fittingLength is the longest context that the log's figures allow, else half
+// of what was asked for.
+func fittingLength(c *Case) int {
+	f := c.F()
+	switch {
+	case f.EstMaxModelLen != nil:
+		return int(f.EstMaxModelLen.Value)
+	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil:
+		return int(f.KVTokens.Value)
+	case f.KVNeeded != nil && f.KVAvailable != nil && f.MaxModelLen != nil && f.KVNeeded.Bytes > 0 && f.KVAvailable.Bytes > 0:
+		n := f.MaxModelLen.Value * float64(f.KVAvailable.Bytes) / float64(f.KVNeeded.Bytes)
+		return max(16, int(n*0.98)/16*16)
+	}
+	if times, ok := c.Fact("concurrency"); ok && f.MaxModelLen != nil && times.Count.Value < 1 {
+		return max(16, int((times.Count.Value-0.005)*f.MaxModelLen.Value)/16*16)
+	}
+	if f.MaxModelLen != nil {
+		return max(256, int(f.MaxModelLen.Value)/2)
+	}
+	if n := intSetting(c, "max_model_len", "max_seq_len"); n > 512 {
+		return n / 2
+	}
+	return 8192
+}
+
+// cacheGap is what the cache lacks for one request, if the log says so.
+func cacheGap(c *Case) (int64, bool) {
+	f := c.F()
+	if f.KVAvailable == nil {
+		return 0, false
+	}
+	switch {
+	case f.KVNeeded != nil:
+		return f.KVNeeded.Bytes - f.KVAvailable.Bytes, true
+	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil && f.KVTokens.Value > 0:
+		return int64(float64(f.KVAvailable.Bytes) * (f.MaxModelLen.Value/f.KVTokens.Value - 1)), true
+	case c.Root(parsers.VLLMNoCache) && f.KVAvailable.Bytes <= 0:
+		return -f.KVAvailable.Bytes, true
+	}
+	return 0, false
+}
+
+// neededUtilization is the share at which one request fits; above 1 the card
+// is too small for it.
+func neededUtilization(c *Case) (float64, bool) {
+	gap, ok := cacheGap(c)
+	total := cardTotal(c)
+	if !ok || total <= 0 {
+		return 0, false
+	}
+	u, _ := utilization(c)
+	return math.Ceil((u+float64(gap)/float64(total))*100-1e-9) / 100, true
+}
+
+// cardTotal is the card's memory by the failure's figures or by a table of
+// devices, 0 if the log has none.
+func cardTotal(c *Case) int64 {
+	if t := c.F().Total; t != nil {
+		return t.Bytes
+	}
+	for _, d := range c.Facts.Devices {
+		if d.Total != nil && d.Total.Bytes > 0 {
+			return d.Total.Bytes
+		}
+	}
+	return 0
+}
+
+// mostUtilization is the largest share that a start can pass.
+const mostUtilization = 0.97
+
+func raisedUtilization(c *Case) float64 {
+	if u, ok := neededUtilization(c); ok && u <= mostUtilization {
+		return u
+	}
+	if u, known := utilization(c); known && u < 0.9 {
+		return 0.92
+	}
+	return 0.95
+}
+
+// loweredUtilization is the largest share that passes the start check, else
+// one that leaves the request and half a GiB of reserve.
+func loweredUtilization(c *Case) float64 {
+	f := c.F()
+	if c.Root(parsers.VLLMFreeTooLow) && f.Free != nil && f.Total != nil && f.Total.Bytes > 0 {
+		return max(0.01, math.Floor(100*float64(f.Free.Bytes)/float64(f.Total.Bytes)+1e-9)/100)
+	}
+	u, _ := utilization(c)
+	if total := cardTotal(c); total > 0 && f.Requested != nil {
+		free := int64(0)
+		if f.Free != nil {
+			free = f.Free.Bytes
+		}
+		less := float64(max(0, f.Requested.Bytes-free)+units.GiB/2) / float64(total)
+		if less < u {
+			return max(0.05, math.Floor((u-less)*100)/100)
+		}
+	}
+	return max(0.05, u-0.05)
+}
+
+// fewerSequences is the exact number where the log gives it, else a quarter.
+func fewerSequences(c *Case) int {
+	if x, ok := c.Fact("mamba_blocks"); ok && x.Count != nil && x.Count.Value >= 1 {
+		return int(x.Count.Value)
+	}
+	switch n := intSetting(c, "max_num_seqs"); {
+	case n > 64:
+		return n / 4
+	case n > 1:
+		return max(1, n/2)
+	}
+	return 64
+}
+
+// smallerSwap keeps swap_space, which counts for each card, under the 40 % of
+// RAM where vLLM begins to warn.
+func smallerSwap(c *Case) int {
+	ram := c.F().SystemAvailable
+	if ram == nil {
+		return 0
+	}
+	cards := int64(max(1, intSetting(c, "tensor_parallel_size")))
+	return int(ram.Bytes * 4 / 10 / units.GiB / cards)
+}
+
+var vllmEffects = map[string]func(c *Case) *Effect{
+	"lower_context":                effectShorter,
+	"raise_gpu_memory_utilization": effectRaiseShare,
+	"lower_gpu_memory_utilization": effectLowerShare,
+	"quantize_kv_cache":            effectHalfCache,
+	"multi_gpu":                    effectTwiceCards,
+	"kill_stale_process":           effectFreeCard,
+	"lower_swap_space": func(c *Case) *Effect {
+		f := c.F()
+		if !c.Root(parsers.VLLMSwapTooLarge) || f.SystemAvailable == nil {
+			return nil
+		}
+		need := int64(smallerSwap(c)) * units.GiB * int64(max(1, intSetting(c, "tensor_parallel_size")))
+		return &Effect{NeedBytes: need, HaveBytes: f.SystemAvailable.Bytes * 7 / 10, Fits: true, Basis: "log", Note: "vLLM refuses above 70 % of the RAM it sees. Exact for this check."}
+	},
+}
+
+// effectShorter: the length is vLLM's own, or by proportion.
+func effectShorter(c *Case) *Effect {
+	f := c.F()
+	if f.KVNeeded == nil || f.KVAvailable == nil || f.MaxModelLen == nil || f.MaxModelLen.Value < 1 || f.KVAvailable.Bytes <= 0 {
+		return nil
+	}
+	n := fittingLength(c)
+	need := min(f.KVAvailable.Bytes, int64(float64(f.KVNeeded.Bytes)*float64(n)/f.MaxModelLen.Value))
+	note := fmt.Sprintf("%d tokens by proportion: exact where every layer sees the whole context, safe where some see a window only.", n)
+	if f.EstMaxModelLen != nil {
+		note = fmt.Sprintf("vLLM computed %d tokens for this card and these flags: exact.", n)
+	}
+	return &Effect{NeedBytes: need, HaveBytes: f.KVAvailable.Bytes, Fits: true, Basis: "log", Note: note}
+}
+
+// effectRaiseShare: the cache grows by the card's memory times what is added.
+func effectRaiseShare(c *Case) *Effect {
+	gap, ok := cacheGap(c)
+	needed, known := neededUtilization(c)
+	if !ok || !known {
+		return nil
+	}
+	u, stated := utilization(c)
+	have := int64(math.Max(0, raisedUtilization(c)-u) * float64(cardTotal(c)))
+	note := fmt.Sprintf("the cache lacks %s; %.2f + %s / %s = %.2f", units.Format(gap), u, units.FormatGiB(gap), units.Format(cardTotal(c)), needed)
+	basis := "log"
+	if !stated {
+		basis = "estimate"
+		note += ", if the share was the default of 0.9"
+	}
+	return &Effect{NeedBytes: gap, HaveBytes: have, Fits: needed <= mostUtilization, Basis: basis, Note: note}
+}
+
+func effectLowerShare(c *Case) *Effect {
+	f := c.F()
+	u := loweredUtilization(c)
+	switch total := cardTotal(c); {
+	case total <= 0:
+		return nil
+	case c.Root(parsers.VLLMFreeTooLow) && f.Free != nil:
+		return &Effect{NeedBytes: int64(u * float64(total)), HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
+			Note: fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", units.Format(f.Free.Bytes), f.Total.Text, u)}
+	case f.Requested != nil && f.Free != nil && shareTooLarge(c):
+		now, stated := utilization(c)
+		have := f.Free.Bytes + int64(math.Max(0, now-u)*float64(total))
+		note := fmt.Sprintf("%.2f of %s less leaves %s beside what is free. The next request may be larger.", now-u, units.Format(total), units.Format(have-f.Free.Bytes))
+		if !stated {
+			note += " Counted from the default of 0.9."
+		}
+		return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "estimate", Note: note}
+	}
+	return nil
+}
+
+func effectHalfCache(c *Case) *Effect {
+	f := c.F()
+	if f.KVNeeded == nil || f.KVAvailable == nil {
+		return nil
+	}
+	need := f.KVNeeded.Bytes / 2
+	return &Effect{NeedBytes: need, HaveBytes: f.KVAvailable.Bytes, Fits: need <= f.KVAvailable.Bytes, Basis: "log", Note: "8 bit instead of 16 halves the cache of a request; some attention backends refuse it."}
+}
+
+func effectTwiceCards(c *Case) *Effect {
+	f := c.F()
+	if f.KVNeeded == nil || f.KVAvailable == nil {
+		return nil
+	}
+	need, have := f.KVNeeded.Bytes/2, f.KVAvailable.Bytes
+	if f.Weights != nil {
+		have += f.Weights.Bytes / 2
+	}
+	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "estimate", Note: "Each of twice the cards holds half of the cache, if the model has heads enough, and half of the weights."}
+}
+
+func effectFreeCard(c *Case) *Effect {
+	f := c.F()
+	if !c.Root(parsers.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
+		return effectKill(c)
+	}
+	return &Effect{NeedBytes: f.Desired.Bytes, HaveBytes: f.Total.Bytes, Fits: f.Desired.Bytes <= f.Total.Bytes, Basis: "log",
+		Note: fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Format(f.Desired.Bytes-f.Free.Bytes), units.Format(takenAtStart(c)))}
+}
+
+var vllmUseless = map[string]func(c *Case) string{
+	"raise_gpu_memory_utilization": uselessRaise,
+	"lower_gpu_memory_utilization": uselessLower,
+	"quantize_kv_cache": func(c *Case) string {
+		if s, ok := c.Setting("kv_cache_dtype"); ok && strings.HasPrefix(s.Value, "fp8") && shareTooSmall(c) {
+			return "The cache is at 8 bit already (kv_cache_dtype=" + s.Value + ")."
+		}
+		return ""
+	},
+	"enforce_eager": func(c *Case) string {
+		if s, ok := c.Setting("enforce_eager"); ok && s.Value == "True" && c.In("vllm") {
+			return "It runs without CUDA graphs already."
+		}
+		return ""
+	},
+}
+
+// uselessRaise corrects vLLM's own tip where it can't help.
+func uselessRaise(c *Case) string {
+	switch {
+	case shareTooLarge(c):
+		return "It takes even more of the card before what failed here gets its part."
+	case loadingWeights(c), profiling(c):
+		return "The share is applied after loading and the dummy run; neither gets more room by it."
+	case !shareTooSmall(c):
+		return ""
+	}
+	if s, ok := c.Setting("kv_cache_memory_bytes"); ok {
+		return fmt.Sprintf("The cache was fixed at %s by hand, and then vLLM ignores the share. Change that value or the length.", s.Value)
+	}
+	gap, known := cacheGap(c)
+	needed, ok := neededUtilization(c)
+	u, stated := utilization(c)
+	switch {
+	case ok && known && needed > 1:
+		return fmt.Sprintf("vLLM's own tip: %s more would be %.2f + %s / %s = %.2f, more than the card.", units.Format(gap), u, units.FormatGiB(gap), units.Format(cardTotal(c)), needed)
+	case ok && needed > mostUtilization:
+		return fmt.Sprintf("It would have to be %.2f; the driver and the graphs need more than that leaves.", needed)
+	case stated && u >= 0.97:
+		return fmt.Sprintf("It is at %g already.", u)
+	}
+	return ""
+}
+
+func uselessLower(c *Case) string {
+	switch {
+	case c.Root(parsers.VLLMLoad), loadingWeights(c):
+		return "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."
+	case profiling(c):
+		return "The dummy run comes before the cache is taken: a smaller share leaves it no more room."
+	case shareTooSmall(c):
+		return "It makes the cache even smaller."
+	}
+	return ""
+}
+
+var vllmWhys = map[string]func(c *Case) string{
+	"lower_context": func(c *Case) string {
+		f := c.F()
+		switch {
+		case f.EstMaxModelLen != nil:
+			return fmt.Sprintf("vLLM computed %s tokens as the longest context that starts with these flags: exact.", f.EstMaxModelLen.Text)
+		case c.Root(parsers.VLLMTokens) && f.KVTokens != nil:
+			return fmt.Sprintf("The cache holds %s tokens: any length up to that starts. Exact for these flags.", f.KVTokens.Text)
+		}
+		return ""
+	},
+	"quantize_kv_cache": func(c *Case) string {
+		f := c.F()
+		if !c.Root(parsers.VLLMTokens) || f.KVTokens == nil || f.MaxModelLen == nil {
+			return ""
+		}
+		if 2*f.KVTokens.Value >= f.MaxModelLen.Value {
+			return fmt.Sprintf("At 8 bit the same memory holds about %.0f tokens: enough for %s.", 2*f.KVTokens.Value, f.MaxModelLen.Text)
+		}
+		return fmt.Sprintf("At 8 bit the same memory holds about %.0f tokens: not enough alone for %s.", 2*f.KVTokens.Value, f.MaxModelLen.Text)
+	},
+	"lower_max_num_seqs": func(c *Case) string {
+		if x, ok := c.Fact("mamba_blocks"); ok {
+			return fmt.Sprintf("%s state blocks exist, one for each sequence: that number starts. Exact.", x.Count.Text)
+		}
+		return ""
+	},
+}
