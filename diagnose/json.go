@@ -17,8 +17,8 @@ func Decode(r io.Reader) (*Report, error) {
 		return nil, decodeError(err)
 	}
 	if report.Schema != Schema {
-		if version, ok := strings.CutPrefix(report.Schema, "oomdoc.report."); ok {
-			return nil, fmt.Errorf("its schema is %q and this version reads %s: use the oomdoc that wrote it", version, Schema)
+		if strings.HasPrefix(report.Schema, "oomdoc.report.") {
+			return nil, fmt.Errorf("its schema is %q and this version reads %s: use the oomdoc that wrote it", report.Schema, Schema)
 		}
 		return nil, fmt.Errorf("its field schema is not %q", Schema)
 	}

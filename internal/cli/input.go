@@ -122,6 +122,10 @@ func notReport(in input, err error) error {
 	if errors.As(err, &path) {
 		return unreadable(in, err)
 	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		err = fmt.Errorf("it is cut off or no JSON, at character %d", syntax.Offset)
+	}
 	return trouble("%s is not a report that oomdoc --format json wrote: %v", in.called, err)
 }
 

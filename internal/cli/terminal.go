@@ -22,11 +22,46 @@ func styled(markdown string, dark bool) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up colours: %w", err)
 	}
-	out, err := r.Render(markdown)
+	out, err := r.Render(ampersands.Replace(markdown))
 	if err != nil {
 		return nil, fmt.Errorf("put in colours: %w", err)
 	}
-	return []byte(harmless(out)), nil
+	return []byte(strings.Trim(paint(harmless(out), dark), "\n") + "\n"), nil
+}
+
+// standIn is put in the place of "&", so that glamour finds no HTML entity to
+// decode: it does so even in code, and "&#27;" would become an escape
+// character. The page itself has no private characters: render drops them.
+const standIn = '\ue000'
+
+var ampersands = strings.NewReplacer("&amp;", string(standIn), "&", string(standIn))
+
+// paint colours the bars: what is taken stands out against what is free.
+func paint(s string, dark bool) string {
+	mine, others := "160", "172"
+	if dark {
+		mine, others = "203", "214"
+	}
+	for _, c := range []struct{ mark, color string }{{"█", mine}, {"▒", others}, {"░", "244"}} {
+		s = runs(s, c.mark, func(run string) string { return "\x1b[38;5;" + c.color + "m" + run + "\x1b[0m" })
+	}
+	return s
+}
+
+// runs replaces each run of a mark.
+func runs(s, mark string, with func(string) string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(s, mark)
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		rest := strings.TrimLeft(s[i:], mark)
+		run := s[i : len(s)-len(rest)]
+		b.WriteString(s[:i] + with(run))
+		s = rest
+	}
 }
 
 // style is glamour's own without its margins, so that what is copied from the
@@ -48,9 +83,8 @@ func style(dark bool) ansi.StyleConfig {
 	return s
 }
 
-// harmless lets colours pass and no other control: glamour decodes HTML
-// entities, so "&#27;" in a log would come out as an escape character. The
-// no-break spaces of hanging indents become blanks again.
+// harmless lets colours pass and no other control, whatever glamour makes of
+// a page. The no-break spaces of hanging indents become blanks again.
 func harmless(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -62,6 +96,8 @@ func harmless(s string) string {
 			b.WriteRune(r)
 		case r == '\u00a0':
 			b.WriteByte(' ')
+		case r == standIn:
+			b.WriteByte('&')
 		case r < ' ' || c1(r):
 		default:
 			b.WriteRune(r)

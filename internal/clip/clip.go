@@ -45,7 +45,7 @@ func output(ctx context.Context, program string, args ...string) ([]byte, error)
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return nil, errors.New("it did not answer")
+		return nil, errors.New("no answer")
 	}
 	if err != nil {
 		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
