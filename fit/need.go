@@ -1,5 +1,10 @@
 package fit
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Setting is how a model is to run.
 type Setting struct {
 	// Engine is llama.cpp (also for ""), ollama, vllm or transformers.
@@ -13,6 +18,9 @@ type Setting struct {
 	// multiplies it, vLLM and transformers hold that many caches.
 	Parallel int
 	UBatch   int
+	// Version of the engine, "b5400" for llama.cpp; the newest if empty. It
+	// decides the order of offloading and the rows of an MLP.
+	Version string
 	// OutputLast: llama.cpp up to 2025 offloads the output layer last.
 	OutputLast bool
 	// Vendor of the card decides what its driver takes: NVIDIA if empty.
@@ -55,7 +63,20 @@ func (s Setting) defaults() Setting {
 	if s.KVType == "" {
 		s.KVType = "f16"
 	}
+	if n := s.build(); n > 0 && n < 7600 { // about January 2026
+		s.OutputLast = true
+	}
 	return s
+}
+
+// build is the number of a llama.cpp build, 0 if the version is none.
+func (s Setting) build() int {
+	digits, ok := strings.CutPrefix(s.Version, "b")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || s.Engine == "vllm" || s.Engine == "transformers" {
+		return 0
+	}
+	return n
 }
 
 func (s Setting) llama() bool {
@@ -110,7 +131,7 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 	n.KV = kv.Total()
 	c := ComputeOptions{
 		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention,
-		Partial: n.Layers < n.Total,
+		Partial: n.Layers < n.Total, Until2025: s.build() > 0 && s.build() < 5800,
 	}
 	if !output {
 		c.OutputBytes = w.Output
@@ -207,4 +228,27 @@ func (m *Model) LongestContext(format string, s Setting, have int64) int {
 		}
 	}
 	return low * step
+}
+
+// FewestCPUExperts is the smallest N for llama.cpp's --n-cpu-moe N, the experts
+// of the first N layers in RAM and all else on the card, that fits have bytes
+// with the reserve; false for dense models and if even all experts in RAM do
+// not make it fit. For a mixture this is faster than whole layers in RAM.
+func (m *Model) FewestCPUExperts(format string, s Setting, have int64) (int, bool) {
+	w, err := m.Weights(format)
+	if err != nil || w.Experts == nil || !s.llama() {
+		return 0, false
+	}
+	all, err := m.Need(format, s, -1)
+	if err != nil {
+		return 0, false
+	}
+	need := all.Sum() + all.Reserve
+	for n, bytes := range w.Experts {
+		if need <= have {
+			return n, true
+		}
+		need -= bytes
+	}
+	return len(w.Experts), need <= have
 }

@@ -271,8 +271,16 @@ func (p *Plan) sort() {
 		case "no":
 			return cmp.Compare(a.NeedBytes, b.NeedBytes)
 		}
-		return cmp.Or(cmp.Compare(b.Context, a.Context), cmp.Compare(b.WeightsBytes, a.WeightsBytes))
+		return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(b.Context, a.Context), cmp.Compare(b.WeightsBytes, a.WeightsBytes))
 	})
+}
+
+// coarse is 1 for less than 4 bits a weight: a longer context is not worth that.
+func (p *Plan) coarse(r Row) int {
+	if 8*(r.WeightsBytes+r.CPUWeightsBytes) < 4*p.Model.Parameters {
+		return 1
+	}
+	return 0
 }
 
 func layerShare(r Row) float64 { return float64(r.GPULayers) / float64(max(1, r.TotalLayers)) }
@@ -284,34 +292,42 @@ func (p *Plan) finish(r Request, m *Model) {
 			p.Command = command(r, p.Rows[0])
 		}
 	}
-	if m == nil {
-		p.Notes = append(p.Notes, "The shape of this model is not known: weights and cache are those of models of its size.")
-		return
+	p.Notes = p.notes(r, m)
+}
+
+func (p *Plan) notes(r Request, m *Model) []string {
+	switch {
+	case m == nil:
+		return []string{"The shape of this model is not known: weights and cache are those of models of its size."}
+	case m.Kind == "diffusion":
+		return []string{"All parts of the pipeline are on the card; what a picture takes on top is not estimated."}
 	}
-	if m.Kind == "diffusion" {
-		p.Notes = append(p.Notes, "All parts of the pipeline are on the card; what a picture takes on top is not estimated.")
-		return
-	}
+	var notes []string
 	if m.Unverified {
-		p.Notes = append(p.Notes, "The shape of this model is recalled, not read from its config.")
+		notes = append(notes, "The shape of this model is recalled, not read from its config.")
 	}
 	if m.VisionParameters > 0 && r.llama() {
-		p.Notes = append(p.Notes, fmt.Sprintf("With images, the projector (mmproj) takes %.2f GiB more.", float64(2*m.VisionParameters)/GiB))
+		notes = append(notes, fmt.Sprintf("With images, the projector (mmproj) takes %.2f GiB more.", float64(2*m.VisionParameters)/GiB))
 	}
-	if p.Recommended >= 0 && p.Rows[0].Verdict != "offload" {
-		s := r.Setting
-		if n := m.LongestContext(p.Rows[0].Format, s, p.Card.TotalBytes-p.Rows[0].ReserveBytes); n > p.Rows[0].Context {
-			p.Notes = append(p.Notes, fmt.Sprintf("%s has room for %d tokens.", p.Rows[0].Format, n))
-		}
+	if p.Card == nil || len(p.Rows) == 0 {
+		return notes
 	}
+	s, best := r.Setting, p.Rows[0]
+	s.Context = best.Context
+	if n, ok := m.FewestCPUExperts(best.Format, s, p.Card.TotalBytes); ok && n > 0 && r.Engine != "ollama" {
+		notes = append(notes, fmt.Sprintf("Faster for a mixture of experts: everything on the card but the experts of the first %d layers, -ngl 99 --n-cpu-moe %d.", n, n))
+	}
+	if p.Recommended < 0 || best.Verdict == "offload" {
+		return notes
+	}
+	if n := m.LongestContext(best.Format, s, p.Card.TotalBytes-best.ReserveBytes); n > best.Context {
+		notes = append(notes, fmt.Sprintf("%s has room for %d tokens.", best.Format, n))
+	}
+	return notes
 }
 
 // command is what to type for a row; "…" stands for what the user knows.
 func command(r Request, row Row) string {
-	fa := "on"
-	if r.NoFlashAttention {
-		fa = "off"
-	}
 	switch r.Engine {
 	case "ollama":
 		if row.GPULayers < row.TotalLayers {
@@ -327,11 +343,24 @@ func command(r Request, row Row) string {
 	if row.GPULayers < row.TotalLayers {
 		layers = row.GPULayers
 	}
-	c := fmt.Sprintf("llama-server -m … -ngl %d -c %d -fa %s", layers, row.Context, fa)
+	c := fmt.Sprintf("llama-server -m … -ngl %d -c %d", layers, row.Context) + flashFlag(r.Setting)
 	if row.KVType != "f16" {
 		c += " -ctk " + row.KVType + " -ctv " + row.KVType
 	}
 	return c
+}
+
+// flashFlag: -fa takes a value since August 2025; before, it was a switch.
+func flashFlag(s Setting) string {
+	switch n := s.build(); {
+	case n > 0 && n < 6300 && s.NoFlashAttention:
+		return ""
+	case n > 0 && n < 6300:
+		return " -fa"
+	case s.NoFlashAttention:
+		return " -fa off"
+	}
+	return " -fa on"
 }
 
 // vllmUtilization asks for more than the default 0.9 only where it must.

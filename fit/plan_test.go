@@ -197,3 +197,42 @@ func TestVLLMPrescriptionsHold(t *testing.T) {
 		}
 	}
 }
+
+func TestFewestCPUExperts(t *testing.T) {
+	m := mustModel(t, "qwen3-30b-a3b")
+	s := Setting{Context: 8192}
+	have := int64(12 * GiB)
+	n, ok := m.FewestCPUExperts("Q4_K_M", s, have)
+	require.True(t, ok)
+	w, err := m.Weights("Q4_K_M")
+	require.NoError(t, err)
+	need, err := m.Need("Q4_K_M", s, -1)
+	require.NoError(t, err)
+	rest := need.Sum() + need.Reserve - sum(w.Experts[:n])
+	assert.LessOrEqual(t, rest, have)
+	assert.Greater(t, rest+w.Experts[n-1], have)
+	_, ok = mustModel(t, "llama-3.1-8b").FewestCPUExperts("Q4_K_M", s, have)
+	assert.False(t, ok)
+
+	p, err := NewPlan(Request{Model: "qwen3-30b-a3b", VRAM: have, Formats: []string{"Q4_K_M"}, Contexts: []int{8192}})
+	require.NoError(t, err)
+	assert.Contains(t, p.Notes[0], "--n-cpu-moe")
+}
+
+func TestPlanVersions(t *testing.T) {
+	for version, want := range map[string]string{
+		"":      "llama-server -m … -ngl 99 -c 8192 -fa on",
+		"b8000": "llama-server -m … -ngl 99 -c 8192 -fa on",
+		"b4000": "llama-server -m … -ngl 99 -c 8192 -fa",
+	} {
+		p, err := NewPlan(Request{Model: "llama-3.1-8b", VRAM: 12 * GiB, Formats: []string{"Q4_K_M"}, Setting: Setting{Version: version}})
+		require.NoError(t, err)
+		assert.Equal(t, want, p.Command, version)
+	}
+	m := mustModel(t, "llama-3.1-8b")
+	older, err := m.Need("Q8_0", Setting{Version: "b4000"}, 26)
+	require.NoError(t, err)
+	newer, err := m.Need("Q8_0", Setting{Version: "b8000"}, 26)
+	require.NoError(t, err)
+	assert.Greater(t, newer.Weights, older.Weights)
+}

@@ -25,6 +25,8 @@ type Weights struct {
 	// last norm and what else lies outside them on the card.
 	Layers []int64
 	Output int64
+	// Experts is the part of each layer that --n-cpu-moe leaves in RAM.
+	Experts []int64
 	// Vision is a tower, always 16 bit; in GGUF a separate mmproj file.
 	Vision int64
 	// Basis is "exact" where the rule reproduces real files to 0.3 %, else
@@ -103,7 +105,17 @@ func (w *Weights) place(t tensor, bytes int64, tied bool) {
 		w.Output += bytes
 	default:
 		w.Layers[t.layer] += bytes
+		if t.count > 1 && (t.role == roleGate || t.role == roleUp || t.role == roleDown) {
+			w.addExperts(t.layer, bytes)
+		}
 	}
+}
+
+func (w *Weights) addExperts(layer int, bytes int64) {
+	if w.Experts == nil {
+		w.Experts = make([]int64, len(w.Layers))
+	}
+	w.Experts[layer] += bytes
 }
 
 // ropeFactors is rope_freqs.weight, which convert_hf_to_gguf.py adds for the
