@@ -45,6 +45,7 @@ func readXLA(m message) int {
 	x.Figures.Weights = m.find(xlaParameters, 900).Size("size")
 	x.Figures.ComputeBuffer = m.find(xlaTemp, 900).Size("size")
 	x.Figures.Desired = m.find(xlaTotal, 900).Size("size")
+	m.square()
 	m.fact("xla_fragmentation", m.find(xlaLost, 900).Size("size"))
 	return m.fail(x, m.took(k))
 }
@@ -69,6 +70,15 @@ func xlaBackend(m message) string {
 	return ""
 }
 
+// A buffer whose last two sides are equal and long is queries by keys.
+var xlaSquare = pattern(`shape:(?<shape>(?:f|bf|s|u|pred)\d{0,2}\[(?:\d{1,6},){0,4}(?<side>\d{4,6}),\k<side>\])`)
+
+func (m message) square() {
+	if k := m.find(xlaSquare, 4000); k.Ok() {
+		m.f.Facts = append(m.f.Facts, Fact{Name: "xla_square", Text: k.Text("shape"), Line: k.Line()})
+	}
+}
+
 // "G" and "M" there are powers of 1024.
 var tpuPattern = pattern(`memoryspace(?<space>[a-z]{3,6})\.used(?<used>NUM)(?<usedunit>[kmgt])of(?<limit>NUM)(?<limitunit>[kmgt])`)
 
@@ -84,6 +94,10 @@ func readTPUCompile(m message) int {
 	x.Figures.Desired = k.SizeIn("used", k.Lower("usedunit"))
 	x.Figures.Total = k.SizeIn("limit", k.Lower("limitunit"))
 	x.Figures.Limit = x.Figures.Total
+	if x.Framework == "tensorflow" {
+		x.Phase = "training" // its TPU jobs are
+	}
+	m.square()
 	return m.fail(x, m.took(k))
 }
 

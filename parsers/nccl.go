@@ -37,6 +37,9 @@ func readNCCLAlloc(m message) int {
 	if k := m.l.Find(ncclDevicePattern, from, m.at); k.Ok() {
 		x.Figures.Device = k.Count("device")
 	}
+	if x.Framework == "other" && m.mentions("enqueue.cc") {
+		x.Phase = "inference" // a collective in a server's step
+	}
 	k := m.find(ncclCallocPattern, 80)
 	x.Figures.Requested = k.Size("bytes")
 	return m.fail(x, m.took(k))

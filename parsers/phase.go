@@ -5,6 +5,7 @@ var phaseSignals = []struct{ signal, phase string }{
 	{"optimizer_step", "training"}, {"backward", "training"}, {"training", "training"},
 	{"cache_creation", "kv_cache"}, {"eval_accumulate", "inference"}, {"validating", "inference"},
 	{"generating", "inference"}, {"loading", "load"}, {"inferring", "inference"},
+	{"dataloader", "training"}, {"epochs", "training"},
 }
 
 // PhaseOf returns the phase that the signals of a log prove, or "unknown".

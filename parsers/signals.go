@@ -24,6 +24,8 @@ var signalWords = []signalWord{
 	{"in inference", "inferring"}, {"inference.py", "inferring"}, {"predict.py", "inferring"}, {"demo.py", "inferring"}, {"vae.decode", "inferring"}, {"got prompt", "inferring"}, {"Prompt executed in", "inferring"}, {"sample.py", "inferring"},
 	{"_convert_to_fp32", "logits_fp32"}, {"logits.float()", "logits_fp32"}, {"return tensor.float()", "logits_fp32"}, {"log_softmax", "logits_fp32"}, {"cross_entropy", "logits_fp32"}, {"selective_log_softmax", "logits_fp32"},
 	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
+	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
+	{"initializing model parallel", "loading"}, {"loading index", "loading"},
 	{"train_network.py", "training"}, {"dataloader.py", "dataloader"},
 	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"epoch", "epochs"},
 }

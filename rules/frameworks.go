@@ -1,4 +1,372 @@
 package rules
 
-// frameworksEngine is what is peculiar to jax, tensorflow, cupy, onnxruntime, mlx, candle, numpy.
-var frameworksEngine = Engine{Programs: []string{"jax", "tensorflow", "cupy", "onnxruntime", "mlx", "candle", "numpy"}}
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// frameworksEngine is what is peculiar to frameworks beside PyTorch, and to
+// programs that have no name of their own in a report ("other").
+var frameworksEngine = Engine{
+	Programs: []string{"jax", "tensorflow", "cupy", "onnxruntime", "mlx", "candle", "numpy", "triton-server", "other"},
+	Clues: map[string][]Clue{
+		HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM},
+		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, said(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", parsers.MLXBuffer), said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
+		BatchTooLarge: {
+			poolFull, arenaBatch, xlaProgram, tpuTraining, rustForward,
+			said(0.42, "The pool of this process was asked for one more piece by a step's work.", parsers.NumbaAlloc, parsers.WGPUBuffer),
+		},
+		ContextTooLong: {tpuAttention, said(0.35, "The prompt decides how much is computed at once.", parsers.MetalMemory, parsers.MLXBuffer)},
+		ModelTooLarge: {
+			tpuInference, rustLoad,
+			said(0.4, "The Mac's memory is used up by the model and what it computes.", parsers.MetalMemory, parsers.MLXAlloc),
+			said(0.65, "It died right after the weights were loaded: they fill the card.", parsers.TinygradAlloc),
+		},
+		LeakedProcess: {
+			cardTakenAtStart, xlaTinyRequest,
+			said(0.45, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", parsers.RMMAlloc),
+			said(0.4, "The copy to the card failed: it is full, often with another process or an earlier session.", parsers.TFCopy),
+			said(0.45, "Not even a handle could be made: the card is full, often with another process.", parsers.TFHandle),
+		},
+		RetainedMemory: {said(0.3, "In notebooks earlier frames stay on the card.", parsers.RMMAlloc, parsers.CuPyAlloc, parsers.TFCopy)},
+		BudgetMisconfigured: {
+			poolLimit,
+			said(0.25, "The framework takes nearly the whole card at its start, more than is free.", parsers.TFStart),
+			ncclOutsidePool,
+		},
+		Fragmentation: {bfcFragmented},
+		SoftwareBug: {
+			arenaAbsurd,
+			said(0.55, "This is a limit of the library's own memory pools; the card may be free.", parsers.BurnPool),
+			said(0.2, "Versions of this library leak.", parsers.NumbaAlloc),
+		},
+		Unknown: {thrustAlone, said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
+	},
+	Remedies: map[string][]Remedy{
+		LeakedProcess: {
+			{Fix: "kill_stale_process", Fit: 1},
+			{Fix: "select_gpu", Fit: 0.8},
+			{Fix: "restart_session", Fit: 0.75},
+			{Fix: "limit_framework_preallocation", Fit: 0.7, If: preallocates},
+			{Fix: "close_other_apps", Fit: 0.5},
+		},
+		BudgetMisconfigured: {
+			{Fix: "limit_framework_preallocation", Fit: 0.9, If: preallocates},
+			{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: rootIs(parsers.NCCLAlloc)},
+			{Fix: "lower_batch_size", Fit: 0.6},
+			{Fix: "raise_memory_limit", Fit: 0.7, If: func(c *Case) bool { return c.F().Limit != nil }},
+		},
+		OversizedAllocation: {
+			{Fix: "lower_resolution", Fit: 1, If: imageLike},
+			{Fix: "stream_dataset", Fit: 0.95, If: rootIs(parsers.NumpyAlloc, parsers.CPUAlloc)},
+			{Fix: "fix_shape", Fit: 0.9},
+			{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.NumpyAlloc))},
+			{Fix: "lower_context", Fit: 0.75, If: rootIs(parsers.MLXBuffer, parsers.XLAAlloc)},
+			{Fix: "half_precision", Fit: 0.4},
+		},
+		SoftwareBug: {
+			{Fix: "upgrade_version", Fit: 1},
+			{Fix: "fix_shape", Fit: 0.7, If: rootIs(parsers.ORTAlloc)},
+			{Fix: "lower_batch_size", Fit: 0.6, If: not(rootIs(parsers.ORTAlloc))},
+		},
+		ModelTooLarge: {
+			{Fix: "multi_gpu", Fit: 1.2, If: onTPU},
+			{Fix: "shard_training", Fit: 1, If: onTPU},
+			{Fix: "use_lower_quant", Fit: 0.97, If: not(onTPU)},
+			{Fix: "use_smaller_model", Fit: 0.9},
+			{Fix: "half_precision", Fit: 0.88, If: not(onTPU)},
+			{Fix: "lower_context", Fit: 0.7},
+			{Fix: "multi_gpu", Fit: 0.5, If: not(onTPU)},
+		},
+		BatchTooLarge: {
+			{Fix: "lower_batch_size", Fit: 1},
+			{Fix: "lower_resolution", Fit: 0.7, If: func(c *Case) bool { return !onTPU(c) }},
+			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
+			{Fix: "mixed_precision", Fit: 0.55, If: (*Case).Training},
+			{Fix: "shard_training", Fit: 0.4, If: (*Case).Training},
+			{Fix: "lower_context", Fit: 0.5, If: not((*Case).Training)},
+		},
+		ContextTooLong: {
+			{Fix: "lower_context", Fit: 1},
+			{Fix: "efficient_attention", Fit: 0.9},
+			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
+			{Fix: "shard_training", Fit: 0.5, If: (*Case).Training},
+			{Fix: "lower_batch_size", Fit: 0.5},
+		},
+		Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
+	},
+	Useless: map[string]func(*Case) string{"expandable_segments": notPyTorch},
+}
+
+func onTPU(c *Case) bool { return c.Backend == "tpu" }
+
+func preallocates(c *Case) bool { return c.In("jax", "tensorflow") && !onTPU(c) }
+
+func notPyTorch(c *Case) string {
+	if c.In("pytorch") || !onCard(c) {
+		return ""
+	}
+	return "It is an option of PyTorch's allocator; this memory was asked for by another."
+}
+
+// large is where one array stops being work and becomes a wrong shape or too
+// much at once.
+const large = 24 * units.GiB
+
+// hostArray: numpy was refused system memory.
+func hostArray(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.NumpyAlloc) || req == nil {
+		if c.Root(parsers.NumpyAlloc) {
+			return seen(0.85, "numpy was refused system memory.", c.Failure.Line)
+		}
+		return nothing()
+	}
+	if req.Bytes >= large {
+		return seen(0.22, fmt.Sprintf("%s of system memory was refused.", req.Text), c.Failure.Line)
+	}
+	return seen(0.9, fmt.Sprintf("numpy was refused %s of the computer's own memory; the smaller the request, the fuller it was before.", req.Text), c.Failure.Line)
+}
+
+func arrayTooLarge(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.NumpyAlloc, parsers.RustAlloc) || req == nil || req.Bytes < large {
+		return nothing()
+	}
+	why := fmt.Sprintf("One array of %s.", req.Text)
+	if s, ok := c.Fact("array_shape"); ok && s.Text != "" {
+		why = fmt.Sprintf("One array of %s, of shape %s: a shape that grew wrong, or all the data at once.", req.Text, s.Text)
+	}
+	return seen(0.78, why, c.Failure.Line)
+}
+
+func hostAllocator(c *Case) Finding {
+	if !c.Root(parsers.BadAlloc, parsers.PythonMemory, parsers.RustAlloc) {
+		return nothing()
+	}
+	if req := c.F().Requested; req != nil && req.Bytes >= large {
+		return seen(0.2, fmt.Sprintf("%s of system memory was refused.", req.Text), c.Failure.Line)
+	}
+	return seen(0.83, "The program was refused the computer's own memory. The message never says how much; growing arrays double, so two thirds in use can be too much.", c.Failure.Line)
+}
+
+// Bounds of what ONNX Runtime's request can mean.
+const (
+	absurd  = int64(1) << 50
+	unusual = 64 * units.GiB
+	crumb   = 64 * units.MiB
+)
+
+func arenaHost(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.ORTAlloc) || req == nil || req.Bytes >= unusual {
+		return nothing()
+	}
+	switch {
+	case c.Backend == "cpu":
+		return seen(0.75, fmt.Sprintf("ONNX Runtime runs on the processor here and was refused %s of the computer's memory.", req.Text), c.Failure.Line)
+	case req.Bytes < crumb && c.Backend == "":
+		return seen(0.5, fmt.Sprintf("Only %s was asked for: what is full was full before. Each session and each thread keeps an arena that never shrinks.", req.Text), c.Failure.Line)
+	}
+	return seen(0.2, "The arena has the same name in the computer's memory and on the card.", c.Failure.Line)
+}
+
+func arenaTooLarge(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.ORTAlloc) || req == nil || req.Bytes < 8*units.GiB || req.Bytes >= absurd {
+		return nothing()
+	}
+	if req.Bytes >= unusual {
+		return seen(0.88, fmt.Sprintf("One buffer of %s: a dimension of the input is wrong.", units.Format(req.Bytes)), c.Failure.Line)
+	}
+	return seen(0.25, fmt.Sprintf("One buffer of %s.", units.Format(req.Bytes)), c.Failure.Line)
+}
+
+func arenaAbsurd(c *Case) Finding {
+	if req := c.F().Requested; c.Root(parsers.ORTAlloc) && req != nil && req.Bytes >= absurd {
+		return seen(0.85, fmt.Sprintf("%s bytes is no size at all: a number was read as a size that is none.", req.Text), c.Failure.Line)
+	}
+	return nothing()
+}
+
+func arenaBatch(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.ORTAlloc, parsers.ORTLimit, parsers.ORTDevice) || req != nil && req.Bytes >= unusual {
+		return nothing()
+	}
+	if req != nil && req.Bytes < crumb {
+		return seen(0.3, "Batch and input size decide what the arena holds.", c.Failure.Line)
+	}
+	return seen(0.55, "The buffer of one node: batch and input size decide it.", c.Failure.Line)
+}
+
+// poolLimit: a limit of the pool was set and reached.
+func poolLimit(c *Case) Finding {
+	if !c.Root(parsers.CuPyAlloc, parsers.ORTLimit) || c.Root(parsers.CuPyAlloc) && c.F().Limit == nil {
+		return nothing()
+	}
+	return seen(0.75, "The pool has a limit of its own, and that is what was reached.", c.Failure.Line)
+}
+
+// ncclOutsidePool: NCCL's buffers are not part of the framework's pool.
+func ncclOutsidePool(c *Case) Finding {
+	if !c.Root(parsers.NCCLAlloc) || c.In("pytorch") {
+		return nothing()
+	}
+	return seen(0.5, "NCCL needs 0.2 to 2 GB of its own beside the program's pool, and the pool left less.", c.Failure.Line)
+}
+
+// poolFull: this process's pool is full with a step's work.
+func poolFull(c *Case) Finding {
+	switch {
+	case c.Root(parsers.TFAlloc) && c.Backend != "cpu":
+		return seen(0.72, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit.", c.Failure.Line)
+	case c.Root(parsers.CuPyAlloc):
+		return seen(0.62, "CuPy's pool was full in the middle of a step. 'total' in its message is its own pool, not the card.", c.Failure.Line)
+	case c.Root(parsers.TFCopy):
+		return seen(0.38, "A tensor could not be copied to the card because it is full.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+func tensorInRAM(c *Case) Finding {
+	if !c.Root(parsers.TFAlloc) || c.Backend != "cpu" {
+		return nothing()
+	}
+	return seen(0.85, "The allocator named is the one of the computer's own memory.", c.Failure.Line)
+}
+
+// bfcFragmented: the dump shows more free than was asked for.
+func bfcFragmented(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
+		return nothing()
+	}
+	if free := f.Limit.Bytes - f.Allocated.Bytes; free > f.Requested.Bytes {
+		return seen(0.8, fmt.Sprintf("%s of the pool was not in use and %s was refused: free, but not in one piece.", units.Format(free), f.Requested.Text), c.Failure.Line)
+	}
+	return nothing()
+}
+
+// cardTakenAtStart: the framework could not take its pool, or not even make a
+// context, before any work.
+func cardTakenAtStart(c *Case) Finding {
+	switch {
+	case c.Root(parsers.TFContext):
+		return seen(0.8, "Not even a context could be made: the card was full before this program began.", c.Failure.Line)
+	case c.Root(parsers.TFStart):
+		return seen(0.6, "TensorFlow could not take its pool at the start: something else holds the card.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+func xlaTinyRequest(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.XLAAlloc) || req == nil || req.Bytes >= crumb {
+		return nothing()
+	}
+	return seen(0.5, fmt.Sprintf("Only %s was asked for: the card was full before, with another process or with this one's pool (JAX takes 75 %% at its start).", req.Text), c.Failure.Line)
+}
+
+// xlaProgram: the request is the scratch arena of a whole program.
+func xlaProgram(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.XLAAlloc) || f.Requested != nil && f.Requested.Bytes < crumb {
+		return nothing()
+	}
+	if f.Desired != nil && f.Weights != nil {
+		return seen(0.62, fmt.Sprintf("The program needs %s in all, of which %s are its inputs and weights: the rest grows with batch and length.", f.Desired.Text, f.Weights.Text), c.Failure.Line)
+	}
+	return seen(0.6, "XLA asks for all the scratch memory of a program at once: it grows with batch and length.", c.Failure.Line)
+}
+
+func xlaTooLarge(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.XLAAlloc) || req == nil || req.Bytes < 100*units.GiB {
+		return nothing()
+	}
+	return seen(0.4, fmt.Sprintf("%s at once is more than any card has.", units.Format(req.Bytes)), c.Failure.Line)
+}
+
+func tpuTraining(c *Case) Finding {
+	if !c.Root(parsers.TPUCompile, parsers.TPUReserve) {
+		return nothing()
+	}
+	if c.Phase == "inference" || c.Phase == "load" {
+		return seen(0.2, "Batch size is part of what the compiled program needs.", c.Failure.Line)
+	}
+	return seen(0.55, tpuNeeds(c)+" Activations of the batch are most of it as a rule.", c.Failure.Line)
+}
+
+func tpuInference(c *Case) Finding {
+	if !c.Root(parsers.TPUCompile) {
+		return nothing()
+	}
+	if c.Phase == "inference" || c.Phase == "load" {
+		return seen(0.55, tpuNeeds(c), c.Failure.Line)
+	}
+	return seen(0.2, tpuNeeds(c), c.Failure.Line)
+}
+
+// tpuAttention: the largest buffer has two equal long sides, queries by keys.
+func tpuAttention(c *Case) Finding {
+	if !c.Root(parsers.TPUCompile, parsers.XLAAlloc) {
+		return nothing()
+	}
+	if s, ok := c.Fact("xla_square"); ok {
+		return seen(0.75, fmt.Sprintf("The largest buffer is %s: an attention matrix, which grows with the square of the length.", s.Text), s.Line, c.Failure.Line)
+	}
+	if c.Root(parsers.TPUCompile) && c.Phase == "inference" {
+		return seen(0.3, "The length of the prompt is part of what the compiled program needs.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+func tpuNeeds(c *Case) string {
+	f := c.F()
+	if f.Desired == nil || f.Total == nil {
+		return "The compiled program does not fit the chip."
+	}
+	return fmt.Sprintf("The compiled program needs %s and the chip has %s.", units.Format(f.Desired.Bytes), units.Format(f.Total.Bytes))
+}
+
+func rustLoad(c *Case) Finding {
+	if !c.Root(parsers.RustDriver) || c.Phase != "load" {
+		return nothing()
+	}
+	return seen(0.75, "It failed while weights were copied to the card.", c.Failure.Line)
+}
+
+func rustForward(c *Case) Finding {
+	switch {
+	case c.Root(parsers.BurnPool):
+		return seen(0.35, "A smaller batch asks for smaller pieces.", c.Failure.Line)
+	case c.Root(parsers.RustDriver) && c.Phase != "load":
+		return seen(0.55, "It failed while computing: the card is full with weights and the work of a step.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+// thrustAlone: one line, no figures, no program.
+func thrustAlone(c *Case) Finding {
+	if !c.Root(parsers.RMMAlloc) || c.Framework != "other" {
+		return nothing()
+	}
+	return seen(0.5, "A CUDA library asked for a working buffer and did not get it; the line says neither how much nor what is held.", c.Failure.Line)
+}
+
+// imageLike: an array whose last side is a number of colour channels, or three
+// sides as long as a picture's.
+func imageLike(c *Case) bool {
+	if c.Root(parsers.ORTAlloc) {
+		return true
+	}
+	s, ok := c.Fact("array_shape")
+	if !ok {
+		return false
+	}
+	last := s.Text[len(s.Text)-min(len(s.Text), 4):]
+	return last == ", 3)" || last == ", 4)" || last == " ,3)" || last == " ,4)"
+}

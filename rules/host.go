@@ -1,4 +1,211 @@
 package rules
 
-// hostEngine is what is peculiar to linux-oom-killer, kubernetes, slurm, windows.
-var hostEngine = Engine{Programs: []string{"linux-oom-killer", "kubernetes", "slurm", "windows"}}
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// hostEngine is what is peculiar to the operating system and to what hands out
+// its memory: the kernel, containers, batch systems, Windows.
+var hostEngine = Engine{
+	Programs: []string{"linux-oom-killer", "kubernetes", "slurm", "windows", "ray"},
+	Clues: map[string][]Clue{
+		HostMemory: {
+			kernelKilled, shellSawKill, nodeEvicted, rayNode,
+			said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", parsers.OOMD),
+			said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", parsers.SlurmKill),
+			said(0.97, "The container reached its own memory limit and was killed.", parsers.ContainerKill),
+			said(0.95, "YARN ended the container above its memory limit.", parsers.YARNKill),
+			said(0.97, "A compiler was killed: too many compile at once for the computer's memory.", parsers.BuildKilled),
+			said(0.7, "iOS or macOS ended the program at its memory limit.", parsers.AppleKill),
+			said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", parsers.NCCLShm),
+		},
+		ModelTooLarge: {said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", parsers.AppleKill)},
+		LeakedProcess: {tableShowsAnother},
+		Unknown:       {killedWithoutWord},
+	},
+	Steps: map[string]func(*Case) []Step{"raise_memory_limit": stepsHostLimit},
+	Useless: map[string]func(*Case) string{
+		"expandable_segments": cardIsNotIt,
+		"kill_stale_process":  func(*Case) string { return "" },
+		"bigger_gpu":          cardIsNotIt,
+		"add_swap":            uselessSwap,
+	},
+}
+
+// hostKinds are kinds that only system memory explains.
+var hostKinds = []parsers.Kind{
+	parsers.KernelKill, parsers.OOMD, parsers.ShellKilled, parsers.BuildKilled, parsers.SlurmKill, parsers.ContainerKill, parsers.Evicted,
+	parsers.YARNKill, parsers.RayKilled, parsers.CommitLimit, parsers.SharedMemory, parsers.WorkerKilled, parsers.RankKilled, parsers.NCCLShm,
+}
+
+func cardIsNotIt(c *Case) string {
+	if !c.Root(hostKinds...) {
+		return ""
+	}
+	return "It is about the card's memory; what ran out is the computer's."
+}
+
+// capped reports that a limit of a container, job or service was reached, not
+// the end of the machine's memory.
+func capped(c *Case) bool {
+	_, cgroup := c.Fact("cgroup")
+	return cgroup && c.Kind(parsers.KernelKill) || c.Kind(parsers.SlurmKill, parsers.ContainerKill, parsers.YARNKill)
+}
+
+func uselessSwap(c *Case) string {
+	if !capped(c) {
+		return ""
+	}
+	return "A limit of the container or job was reached, not the end of the machine's memory: swap on the machine does not raise it."
+}
+
+// kernelKilled names the victim, what it held, and whether the machine or a
+// limit was at its end.
+func kernelKilled(c *Case) Finding {
+	if !c.Root(parsers.KernelKill) {
+		return nothing()
+	}
+	why := "The kernel's out-of-memory killer ended "
+	if v, ok := c.Fact("victim"); ok && v.Count != nil {
+		why += fmt.Sprintf("process %s (%s)", v.Count.Text, v.Text)
+	} else {
+		why += "a process"
+	}
+	if rss := c.F().KilledRSS; rss != nil {
+		why += fmt.Sprintf(", which held %s", units.Format(rss.Bytes))
+	}
+	if !capped(c) {
+		return seen(0.96, why+": the machine's memory was used up.", c.Failure.Line)
+	}
+	why += ": its memory cgroup (" + cgroupOwner(c) + ") reached its limit"
+	if limit := c.F().Limit; limit != nil {
+		why += fmt.Sprintf(" of %s", units.Format(limit.Bytes))
+	}
+	why += ", whatever the machine had left."
+	if kills, ok := c.Fact("kills"); ok && c.F().KilledRSS != nil && kills.Count.Value >= 3 && c.F().KilledRSS.Bytes < 64*units.MiB {
+		why += fmt.Sprintf(" %.0f small processes died: their sum was over, not one of them.", kills.Count.Value)
+	}
+	return seen(0.97, why, c.Failure.Line)
+}
+
+// cgroupOwner says in a word whose limit it was.
+func cgroupOwner(c *Case) string {
+	switch path := cgroupPath(c); {
+	case strings.Contains(path, "kubepods"):
+		return "a Kubernetes pod"
+	case strings.Contains(path, "/slurm"):
+		return "a Slurm job"
+	case strings.Contains(path, "docker"):
+		return "a Docker container"
+	case strings.Contains(path, "libpod"):
+		return "a Podman container"
+	case strings.Contains(path, ".service"):
+		return "a systemd service"
+	}
+	return "a container, job or service"
+}
+
+func cgroupPath(c *Case) string {
+	f, _ := c.Fact("cgroup")
+	return strings.ToLower(f.Text)
+}
+
+// shellSawKill: signal 9 without a word from the kernel. Among programs that
+// load models it is the out-of-memory killer by far most often.
+func shellSawKill(c *Case) Finding {
+	switch {
+	case c.Root(parsers.RankKilled):
+		return seen(0.85, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory.", c.Failure.Line)
+	case !c.Root(parsers.ShellKilled):
+		return nothing()
+	case c.Framework == "other" && !c.Failure.Weak:
+		return seen(0.95, "The notebook service says that the session used up the computer's memory.", c.Failure.Line)
+	}
+	return seen(0.82, "The program was ended by signal 9 without an error of its own: as a rule the kernel's out-of-memory killer. It can also have been ended by hand or by a time limit.", c.Failure.Line)
+}
+
+func killedWithoutWord(c *Case) Finding {
+	if !c.Root(parsers.ShellKilled) || !c.Failure.Weak {
+		return nothing()
+	}
+	return seen(0.15, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
+}
+
+func nodeEvicted(c *Case) Finding {
+	if !c.Root(parsers.Evicted) {
+		return nothing()
+	}
+	return seen(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", c.Failure.Line)
+}
+
+// rayNode: Ray ends the newest task; who holds the memory stands in its table.
+func rayNode(c *Case) Finding {
+	if !c.Root(parsers.RayKilled) {
+		return nothing()
+	}
+	why := "Ray ended its newest task because the node ran low on system memory; that task need not be the one that holds it."
+	if f := c.F(); f.Allocated != nil && f.Total != nil {
+		why = fmt.Sprintf("%s of the node's %s of system memory were in use, so Ray ended its newest task; that task need not be the one that holds the memory.", f.Allocated.Text, f.Total.Text)
+	}
+	return seen(0.95, why, c.Failure.Line)
+}
+
+// tableShowsAnother: a table in the log lists a compute process with a real
+// share of the card that failed.
+func tableShowsAnother(c *Case) Finding {
+	if !onCard(c) || c.F().Limit != nil || roomy(c) {
+		return nothing()
+	}
+	for _, p := range c.Facts.Processes {
+		if p.Bytes < units.GiB || p.PID == c.OurPID || c.Mine.Has() && near(p.Bytes, c.Mine.Bytes, units.GiB) {
+			continue
+		}
+		if d := c.F().Device; d != nil && p.Device >= 0 && int(d.Value) != p.Device && len(c.Facts.Devices) > 1 {
+			continue
+		}
+		return seen(0.6, fmt.Sprintf("The table lists process %d (%s) with %s on the card.", p.PID, p.Name, p.Text), p.Line, c.Failure.Line)
+	}
+	return nothing()
+}
+
+// stepsHostLimit spells the limit the way of whoever set it, at twice the
+// value the log shows.
+func stepsHostLimit(c *Case) []Step {
+	path := cgroupPath(c)
+	switch {
+	case c.In("slurm"):
+		return []Step{{Kind: "shell", Text: "#SBATCH --mem=" + doubled(c, "G", "64G") + "   # in the job script; or --mem-per-cpu, or --exclusive for the whole node"}, {Kind: "shell", Text: "sacct -j JOBID -o JobID,State,ReqMem,MaxRSS"}}
+	case c.In("kubernetes") || strings.Contains(path, "kubepods"):
+		limit := doubled(c, "Gi", "32Gi")
+		return []Step{{Kind: "config", Text: "resources:\n  requests: {memory: " + limit + "}\n  limits: {memory: " + limit + "}"}, {Kind: "shell", Text: "kubectl top pod POD --containers"}}
+	case strings.Contains(path, ".service"):
+		unit := path[strings.LastIndexByte(path[:strings.Index(path, ".service")], '/')+1 : strings.Index(path, ".service")]
+		return []Step{{Kind: "shell", Text: "sudo systemctl set-property " + shellQuote(unit+".service") + " MemoryMax=" + doubled(c, "G", "32G")}}
+	case strings.Contains(path, "init.scope"):
+		return []Step{{Kind: "config", Text: "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB\nswap=16GB"}}
+	case c.Root(parsers.YARNKill):
+		return []Step{{Kind: "shell", Text: "spark-submit --executor-memory 8g --conf spark.executor.memoryOverhead=2g ..."}}
+	case c.Root(parsers.RayKilled):
+		return []Step{{Kind: "shell", Text: "docker run --memory=64g IMAGE   # if Ray runs in a container: its limit is what Ray counts"}, {Kind: "env", Text: "export RAY_memory_usage_threshold=0.98"}}
+	}
+	limit := doubled(c, "g", "32g")
+	steps := []Step{{Kind: "shell", Text: "docker run --memory=" + limit + " --memory-swap=" + limit + " IMAGE"}}
+	if !capped(c) {
+		steps = append(steps, Step{Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # says whether a limit or the machine was at its end"})
+	}
+	return steps
+}
+
+// doubled is twice the known limit in whole GiB, or a fallback.
+func doubled(c *Case, suffix, fallback string) string {
+	limit := c.F().Limit
+	if limit == nil || limit.Bytes <= 0 || limit.Bytes > units.TiB {
+		return fallback
+	}
+	return strconv.FormatInt((2*limit.Bytes+units.GiB-1)/units.GiB, 10) + suffix
+}

@@ -17,6 +17,8 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: not(onWindows)},
 		{Fix: "add_swap", Fit: 0.8, If: not(onWindows)},
+		{Fix: "add_swap", Fit: 0.92, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
+		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "lower_batch_size", Fit: 0.5, If: rootIs(parsers.CPUAlloc)},
 		{Fix: "close_other_apps", Fit: 0.6, If: not(onWindows)},
 		{Fix: "use_smaller_model", Fit: 0.55, If: onWindows},
