@@ -45,6 +45,7 @@ var frameworksEngine = Engine{
 		Unknown: {thrustAlone, said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
 	},
 	Remedies: map[string][]Remedy{
+		HostMemory: hostRemedies,
 		LeakedProcess: {
 			{Fix: "kill_stale_process", Fit: 1},
 			{Fix: "select_gpu", Fit: 0.8},
@@ -55,12 +56,13 @@ var frameworksEngine = Engine{
 		BudgetMisconfigured: {
 			{Fix: "limit_framework_preallocation", Fit: 0.9, If: preallocates},
 			{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: rootIs(parsers.NCCLAlloc)},
-			{Fix: "lower_batch_size", Fit: 0.6},
+			{Fix: "lower_batch_size", Fit: 0.6, If: not(rootIs(parsers.NCCLAlloc))},
+			{Fix: "use_lower_quant", Fit: 0.6, If: rootIs(parsers.NCCLAlloc)},
 			{Fix: "raise_memory_limit", Fit: 0.7, If: func(c *Case) bool { return c.F().Limit != nil }},
 		},
 		OversizedAllocation: {
 			{Fix: "lower_resolution", Fit: 1, If: imageLike},
-			{Fix: "stream_dataset", Fit: 0.95, If: rootIs(parsers.NumpyAlloc, parsers.CPUAlloc)},
+			{Fix: "stream_dataset", Fit: 0.95, If: func(c *Case) bool { return c.Root(parsers.NumpyAlloc) && !imageLike(c) }},
 			{Fix: "fix_shape", Fit: 0.9},
 			{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.NumpyAlloc))},
 			{Fix: "lower_context", Fit: 0.75, If: rootIs(parsers.MLXBuffer, parsers.XLAAlloc)},
@@ -81,8 +83,9 @@ var frameworksEngine = Engine{
 			{Fix: "multi_gpu", Fit: 0.5, If: not(onTPU)},
 		},
 		BatchTooLarge: {
+			{Fix: "lower_resolution", Fit: 1.05, If: rootIs(parsers.ORTAlloc)},
 			{Fix: "lower_batch_size", Fit: 1},
-			{Fix: "lower_resolution", Fit: 0.7, If: func(c *Case) bool { return !onTPU(c) }},
+			{Fix: "lower_resolution", Fit: 0.7, If: func(c *Case) bool { return !onTPU(c) && !c.Root(parsers.ORTAlloc) }},
 			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
 			{Fix: "mixed_precision", Fit: 0.55, If: (*Case).Training},
 			{Fix: "shard_training", Fit: 0.4, If: (*Case).Training},
@@ -215,7 +218,7 @@ func ncclOutsidePool(c *Case) Finding {
 	if !c.Root(parsers.NCCLAlloc) || c.In("pytorch") {
 		return nothing()
 	}
-	return seen(0.5, "NCCL needs 0.2 to 2 GB of its own beside the program's pool, and the pool left less.", c.Failure.Line)
+	return seen(0.7, "NCCL needs 0.2 to 2 GB of its own beside the program's pool, and the pool left less.", c.Failure.Line)
 }
 
 // poolFull: this process's pool is full with a step's work.

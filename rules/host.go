@@ -24,11 +24,13 @@ var hostEngine = Engine{
 			said(0.7, "iOS or macOS ended the program at its memory limit.", parsers.AppleKill),
 			said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", parsers.NCCLShm),
 		},
-		ModelTooLarge: {said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", parsers.AppleKill)},
-		LeakedProcess: {tableShowsAnother},
-		Unknown:       {killedWithoutWord},
+		OversizedAllocation: {tensorLargerThanRAM},
+		ModelTooLarge:       {said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", parsers.AppleKill)},
+		LeakedProcess:       {tableShowsAnother},
+		Unknown:             {killedWithoutWord},
 	},
-	Steps: map[string]func(*Case) []Step{"raise_memory_limit": stepsHostLimit},
+	Remedies: map[string][]Remedy{HostMemory: hostRemedies},
+	Steps:    map[string]func(*Case) []Step{"raise_memory_limit": stepsHostLimit},
 	Useless: map[string]func(*Case) string{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*Case) string { return "" },
@@ -48,6 +50,15 @@ func cardIsNotIt(c *Case) string {
 		return ""
 	}
 	return "It is about the card's memory; what ran out is the computer's."
+}
+
+// tensorLargerThanRAM: one tensor in system memory as large as most machines.
+func tensorLargerThanRAM(c *Case) Finding {
+	req := c.F().Requested
+	if !c.Root(parsers.CPUAlloc) || req == nil || req.Bytes < large {
+		return nothing()
+	}
+	return seen(0.6, fmt.Sprintf("One tensor of %s: an attention matrix, or all the data at once.", units.Format(req.Bytes)), c.Failure.Line)
 }
 
 // capped reports that a limit of a container, job or service was reached, not
@@ -208,4 +219,59 @@ func doubled(c *Case, suffix, fallback string) string {
 		return fallback
 	}
 	return strconv.FormatInt((2*limit.Bytes+units.GiB-1)/units.GiB, 10) + suffix
+}
+
+// hostRemedies cure a lack of system memory by whose memory it is: shared
+// memory, Windows' promises, a limit of a container or job, the machine.
+var hostRemedies = []Remedy{
+	{Fix: "raise_shm_size", Fit: 1.1, If: rootIs(parsers.SharedMemory, parsers.NCCLShm)},
+	{Fix: "raise_pagefile", Fit: 1.1, If: onWindows},
+	{Fix: "lower_build_jobs", Fit: 1.1, If: rootIs(parsers.BuildKilled)},
+	{Fix: "raise_memory_limit", Fit: 1.1, If: capped},
+	{Fix: "raise_memory_limit", Fit: 0.98, If: rootIs(parsers.Evicted)},
+	{Fix: "raise_memory_limit", Fit: 0.85, If: maybeCapped},
+	{Fix: "use_smaller_model", Fit: 1, If: rootIs(parsers.AppleKill)},
+	{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(parsers.AppleKill)},
+	{Fix: "lower_context", Fit: 0.8, If: rootIs(parsers.AppleKill)},
+	{Fix: "lower_num_workers", Fit: 1, If: manyAtOnce},
+	{Fix: "stream_dataset", Fit: 0.9, If: rootIs(parsers.NumpyAlloc)},
+	{Fix: "lower_resolution", Fit: 1, If: wantsLargeBuffer},
+	{Fix: "lower_batch_size", Fit: 0.8, If: wantsLargeBuffer},
+	{Fix: "add_swap", Fit: 0.87, If: swapHelps},
+	{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
+	{Fix: "close_other_apps", Fit: 0.7, If: func(c *Case) bool { return !onWindows(c) && swapHelps(c) }},
+	{Fix: "use_mmap", Fit: 0.6, If: loadsModel},
+	{Fix: "use_smaller_model", Fit: 0.7, If: loadsModel},
+	{Fix: "use_lower_quant", Fit: 0.65, If: loadsModel},
+	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill) }},
+	{Fix: "stream_dataset", Fit: 0.5, If: (*Case).Training},
+	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill) }},
+}
+
+// maybeCapped: a kill of which the log does not say whether a limit or the
+// machine was at its end.
+func maybeCapped(c *Case) bool {
+	return c.Root(parsers.ShellKilled, parsers.RankKilled, parsers.WorkerKilled, parsers.RayKilled, parsers.BadAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc, parsers.RustAlloc, parsers.ORTAlloc)
+}
+
+// swapHelps: the machine itself is short, or may be.
+func swapHelps(c *Case) bool {
+	return !capped(c) && !onWindows(c) && !c.Root(parsers.SharedMemory, parsers.NCCLShm, parsers.AppleKill, parsers.Evicted)
+}
+
+// manyAtOnce: workers, tasks or threads share the memory, and each holds some.
+func manyAtOnce(c *Case) bool {
+	f := c.F()
+	return c.Root(parsers.SharedMemory, parsers.WorkerKilled, parsers.RayKilled) || c.Root(parsers.ORTAlloc) && f.Requested != nil && f.Requested.Bytes < 64*units.MiB
+}
+
+// wantsLargeBuffer: the size of one input decides.
+func wantsLargeBuffer(c *Case) bool {
+	f := c.F()
+	return c.Root(parsers.ORTAlloc) && f.Requested != nil && f.Requested.Bytes >= 64*units.MiB
+}
+
+// loadsModel reports a program that died while it read a model.
+func loadsModel(c *Case) bool {
+	return c.Phase == "load" && !c.Root(parsers.SharedMemory, parsers.NCCLShm)
 }

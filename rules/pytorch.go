@@ -15,8 +15,8 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "raise_shm_size", Fit: 1, If: rootIs(parsers.SharedMemory)},
 		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(parsers.SharedMemory, parsers.WorkerKilled)},
 		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
-		{Fix: "raise_memory_limit", Fit: 0.85, If: not(onWindows)},
-		{Fix: "add_swap", Fit: 0.8, If: not(onWindows)},
+		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
+		{Fix: "add_swap", Fit: 0.8, If: ownMemory},
 		{Fix: "add_swap", Fit: 0.92, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "lower_batch_size", Fit: 0.5, If: rootIs(parsers.CPUAlloc)},
@@ -106,6 +106,9 @@ func not(cond func(*Case) bool) func(*Case) bool { return func(c *Case) bool { r
 func rootIs(kinds ...parsers.Kind) func(*Case) bool {
 	return func(c *Case) bool { return c.Root(kinds...) }
 }
+
+// ownMemory: RAM on Linux, not its shared part.
+func ownMemory(c *Case) bool { return !onWindows(c) && !c.Root(parsers.SharedMemory) }
 
 // onWindows: paths, error 1455, a refusal with room on the card, or the wording
 // that only the Windows build of the CPU allocator has ("not enough memory" for
