@@ -12,10 +12,10 @@ import (
 // hostEngine is what is peculiar to the operating system and to what hands out
 // its memory: the kernel, containers, batch systems, Windows.
 var hostEngine = Engine{
-	Programs: []string{"linux-oom-killer", "kubernetes", "slurm", "windows", "ray"},
+	Programs: []string{"linux-oom-killer", "kubernetes", "slurm", "windows"},
 	Clues: map[string][]Clue{
 		HostMemory: {
-			kernelKilled, shellSawKill, nodeEvicted, rayNode,
+			kernelKilled, shellSawKill, nodeEvicted,
 			said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", parsers.OOMD),
 			said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", parsers.SlurmKill),
 			said(0.97, "The container reached its own memory limit and was killed.", parsers.ContainerKill),
@@ -24,10 +24,9 @@ var hostEngine = Engine{
 			said(0.7, "iOS or macOS ended the program at its memory limit.", parsers.AppleKill),
 			said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", parsers.NCCLShm),
 		},
-		OversizedAllocation: {tensorLargerThanRAM},
-		ModelTooLarge:       {said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", parsers.AppleKill)},
-		LeakedProcess:       {tableShowsAnother},
-		Unknown:             {killedWithoutWord},
+		ModelTooLarge: {said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", parsers.AppleKill)},
+		LeakedProcess: {tableShowsAnother},
+		Unknown:       {killedWithoutWord},
 	},
 	Remedies: map[string][]Remedy{HostMemory: hostRemedies},
 	Steps:    map[string]func(*Case) []Step{"raise_memory_limit": stepsHostLimit},
@@ -50,15 +49,6 @@ func cardIsNotIt(c *Case) string {
 		return ""
 	}
 	return "It is about the card's memory; what ran out is the computer's."
-}
-
-// tensorLargerThanRAM: one tensor in system memory as large as most machines.
-func tensorLargerThanRAM(c *Case) Finding {
-	req := c.F().Requested
-	if !c.Root(parsers.CPUAlloc) || req == nil || req.Bytes < large {
-		return nothing()
-	}
-	return seen(0.6, fmt.Sprintf("One tensor of %s: an attention matrix, or all the data at once.", units.Format(req.Bytes)), c.Failure.Line)
 }
 
 // capped reports that a limit of a container, job or service was reached, not
@@ -154,18 +144,6 @@ func nodeEvicted(c *Case) Finding {
 	return seen(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", c.Failure.Line)
 }
 
-// rayNode: Ray ends the newest task; who holds the memory stands in its table.
-func rayNode(c *Case) Finding {
-	if !c.Root(parsers.RayKilled) {
-		return nothing()
-	}
-	why := "Ray ended its newest task because the node ran low on system memory; that task need not be the one that holds it."
-	if f := c.F(); f.Allocated != nil && f.Total != nil {
-		why = fmt.Sprintf("%s of the node's %s of system memory were in use, so Ray ended its newest task; that task need not be the one that holds the memory.", f.Allocated.Text, f.Total.Text)
-	}
-	return seen(0.95, why, c.Failure.Line)
-}
-
 // tableShowsAnother: a table in the log lists a compute process with a real
 // share of the card that failed.
 func tableShowsAnother(c *Case) Finding {
@@ -201,8 +179,6 @@ func stepsHostLimit(c *Case) []Step {
 		return []Step{{Kind: "config", Text: "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB\nswap=16GB"}}
 	case c.Root(parsers.YARNKill):
 		return []Step{{Kind: "shell", Text: "spark-submit --executor-memory 8g --conf spark.executor.memoryOverhead=2g ..."}}
-	case c.Root(parsers.RayKilled):
-		return []Step{{Kind: "shell", Text: "docker run --memory=64g IMAGE   # if Ray runs in a container: its limit is what Ray counts"}, {Kind: "env", Text: "export RAY_memory_usage_threshold=0.98"}}
 	}
 	limit := doubled(c, "g", "32g")
 	steps := []Step{{Kind: "shell", Text: "docker run --memory=" + limit + " --memory-swap=" + limit + " IMAGE"}}

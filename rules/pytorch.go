@@ -343,8 +343,8 @@ func cpuAllocation(c *Case) Finding {
 	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
 	if r := c.F().Requested; r != nil {
 		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", r.Text)
-		if r.Bytes > hugeTensor {
-			return seen(0.4, why, c.Failure.Line)
+		if r.Bytes >= hugeTensor {
+			return seen(0.38, why, c.Failure.Line)
 		}
 	}
 	return seen(0.93, why, c.Failure.Line)
@@ -355,7 +355,7 @@ const hugeTensor = 32 * units.GiB
 
 func hugeHostTensor(c *Case) Finding {
 	r := c.F().Requested
-	if !c.Root(parsers.CPUAlloc) || r == nil || r.Bytes <= hugeTensor {
+	if !c.Root(parsers.CPUAlloc) || r == nil || r.Bytes < hugeTensor {
 		return nothing()
 	}
 	return seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r.Text), c.Failure.Line)

@@ -15,8 +15,8 @@ var rayEngine = Engine{
 	Remedies: map[string][]Remedy{
 		HostMemory: {
 			{Fix: "raise_shm_size", Fit: 1.02, If: rootIs(parsers.RayStore)},
-			{Fix: "raise_memory_limit", Fit: 1},
-			{Fix: "lower_num_workers", Fit: 0.85},
+			{Fix: "lower_num_workers", Fit: 1},
+			{Fix: "raise_memory_limit", Fit: 0.95},
 			{Fix: "close_other_apps", Fit: 0.6},
 			{Fix: "add_swap", Fit: 0.5},
 		},
@@ -33,6 +33,9 @@ func rayNode(c *Case) Finding {
 	why := "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's."
 	if f := c.F(); f.KilledRSS != nil && f.Limit != nil {
 		why = fmt.Sprintf("Ray killed a worker of %s because the node's %s of RAM ran low; the graphics card plays no part.", f.KilledRSS.Text, f.Limit.Text)
+	}
+	if f := c.F(); f.KilledRSS == nil && f.Allocated != nil && f.Total != nil {
+		why = fmt.Sprintf("%s of the node's %s of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory.", f.Allocated.Text, f.Total.Text)
 	}
 	return seen(0.96, why, c.Failure.Line)
 }
