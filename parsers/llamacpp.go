@@ -68,6 +68,8 @@ type ggmlReader struct {
 	refusals []*refusal  // all so far
 	callers  []statement // lines that only report a failure
 	stage    string      // what the load lines say is being allocated now
+	loads    bool        // load lines were seen
+	contexts bool        // lines of a context were seen
 	backend  string      // what the load lines say of the backend
 	hinted   string      // the same from a command line
 	program  string      // a program on ggml whose name the report does not know
@@ -88,9 +90,21 @@ func parseLlamacpp(l *Log, hits []Hit, f *Facts) {
 	g.finish()
 }
 
-// find matches a pattern in a window around a keyword.
+// find matches a pattern in a window around a keyword. The match must reach
+// the keyword: the line before it may have the same shape.
 func (g *ggmlReader) find(p Pattern, at, back, ahead int) Match {
-	return g.l.Find(p, at-back, at+ahead)
+	from := max(at-back, 0)
+	for {
+		m := g.l.Find(p, from, at+ahead)
+		if !m.Ok() {
+			return m
+		}
+		start, end := m.Span()
+		if end > at {
+			return m
+		}
+		from = start + 1
+	}
 }
 
 // around returns the squeezed text of a window.
@@ -144,13 +158,16 @@ func (g *ggmlReader) failure(r *refusal) Failure {
 		Memory: r.memory, Weak: r.weak, Figures: r.figures,
 	}
 	x.Figures.Requested, x.Figures.Device = r.requested, r.device
+	if x.Stage == "" && x.Kind == GGMLAlloc && g.loads && !g.contexts {
+		x.Stage = "weights" // it never came to a context
+	}
 	if r.framework != "" {
 		x.Framework = r.framework
 	}
 	if x.Phase == "" {
-		x.Phase = phaseOfStage[r.stage]
+		x.Phase = phaseOfStage[x.Stage]
 	}
-	switch r.stage {
+	switch x.Stage {
 	case "kv":
 		x.Figures.KVNeeded = r.requested
 	case "compute":

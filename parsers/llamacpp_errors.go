@@ -111,24 +111,11 @@ func (g *ggmlReader) deviceMalloc(at int) {
 	if m := g.find(mallocSize, at, 60, 24); m.Ok() {
 		x.at, x.end = m.Span()
 		x.requested, x.device = m.SizeIn("size", "mib"), m.Count("device")
-		x.at = g.withFunction(x.at)
 	}
 	if strings.HasPrefix(g.s[x.end:], ":outofmemory") {
 		x.end += len(":outofmemory")
 	}
 	g.say(x)
-}
-
-// withFunction backs up over the "function_name: " before a message.
-func (g *ggmlReader) withFunction(at int) int {
-	i := at - 1
-	if i < 0 || g.s[i] != ':' {
-		return at
-	}
-	for i > 0 && (g.s[i-1] == '_' || g.s[i-1] >= 'a' && g.s[i-1] <= 'z') && at-i < 60 {
-		i--
-	}
-	return i
 }
 
 // named fills in the buffer's name with what it says.

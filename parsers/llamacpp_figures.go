@@ -1,6 +1,9 @@
 package parsers
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // LlamaFigures are the figures that a log's load lines state around a failure:
 // the buffers of the failing device, the context, the layers. A failure's own
@@ -44,7 +47,7 @@ func contextOf(f *Facts, x Failure) *Count {
 // first after it.
 func held[T any](list []T, x Failure, line func(T) int, want func(T) bool) (found T, ok bool) {
 	for _, v := range list {
-		if want(v) && (!ok || line(v) <= x.Line) {
+		if want(v) && (!ok || line(v) <= x.EndLine) {
 			found, ok = v, true
 		}
 	}
@@ -66,12 +69,9 @@ func settingCount(f *Facts, x Failure, name string) *Count {
 	if !ok {
 		return nil
 	}
-	value := 0.0
-	for _, c := range strings.TrimLeft(s.Value, "-") {
-		value = value*10 + float64(c-'0')
-	}
-	if strings.HasPrefix(s.Value, "-") {
-		value = -value
+	value, err := strconv.ParseFloat(s.Value, 64)
+	if err != nil {
+		return nil
 	}
 	return &Count{Value: value, Text: s.Value, Line: s.Line}
 }

@@ -80,7 +80,17 @@ var (
 )
 
 func stageIs(stage string) func(*ggmlReader, int) {
-	return func(g *ggmlReader, _ int) { g.stage = stage }
+	return func(g *ggmlReader, at int) { g.at(stage, at) }
+}
+
+// at notes which part is being allocated from here on.
+func (g *ggmlReader) at(stage string, offset int) {
+	g.stage = stage
+	g.loads = g.loads || stage == "weights"
+	g.contexts = g.contexts || stage == "kv"
+	if phase := phaseOfStage[stage]; phase != "" {
+		g.f.Stages = append(g.f.Stages, Stage{Phase: phase, Line: g.l.Line(offset)})
+	}
 }
 
 func backendIs(backend string) func(*ggmlReader, int) {
@@ -116,10 +126,10 @@ func number(name string) func(*ggmlReader, int) {
 		}
 		g.fact(name, nil, m.Count("value"), at)
 		if name == "n_ctx" && g.stage != "kv" {
-			g.stage = "kv"
+			g.at("kv", at)
 		}
 		if name == "n_layer" {
-			g.stage = "weights"
+			g.at("weights", at)
 		}
 	}
 }
@@ -140,9 +150,9 @@ func (g *ggmlReader) buffer(at int) {
 	g.f.Buffers = append(g.f.Buffers, b)
 	switch b.Kind {
 	case "weights":
-		g.stage = "weights"
+		g.at("weights", at)
 	case "kv", "state":
-		g.stage = "kv"
+		g.at("kv", at)
 	}
 	if backend := backendOfBuffer(b.Device); backend != "" && backend != "cpu" {
 		g.backend = backend
@@ -154,7 +164,7 @@ func (g *ggmlReader) buffer(at int) {
 func (g *ggmlReader) selfSize(at int) {
 	if m := g.find(selfSize, at, 0, 40); m.Ok() {
 		g.fact("kv_total", m.Size("size"), nil, at)
-		g.stage = "compute"
+		g.at("compute", at)
 	}
 }
 
@@ -167,7 +177,7 @@ func (g *ggmlReader) cells(at int) {
 	g.fact("kv_total", m.Size("size"), nil, at)
 	g.fact("kv_tokens", nil, m.Count("cells"), at)
 	g.fact("kv_layers", nil, m.Count("layers"), at)
-	g.stage = "compute"
+	g.at("compute", at)
 }
 
 func (g *ggmlReader) vramUsed(at int) {
@@ -177,8 +187,8 @@ func (g *ggmlReader) vramUsed(at int) {
 }
 
 func (g *ggmlReader) memRequired(at int) {
-	if m := g.find(memRequired, at, 0, 40); m.Ok() && m.Size("size") != nil {
-		g.f.Buffers = append(g.f.Buffers, Buffer{Device: "CPU", Kind: "weights", Size: *m.Size("size")})
+	if m := g.find(memRequired, at, 0, 40); m.Ok() {
+		g.fact("weights", m.Size("size"), nil, at)
 	}
 }
 
@@ -218,7 +228,7 @@ func (g *ggmlReader) offloaded(at int) {
 	if m := g.find(offloadedLine, at, 0, 40); m.Ok() {
 		g.fact("gpu_layers", nil, m.Count("layers"), at)
 		g.fact("total_layers", nil, m.Count("total"), at)
-		g.stage = "weights"
+		g.at("weights", at)
 	}
 }
 
@@ -249,7 +259,8 @@ func (g *ggmlReader) setting(name, value, flag string, at int) {
 func (g *ggmlReader) modelSize(at int) {
 	if m := g.find(sizeLine, at, 0, 40); m.Ok() {
 		g.fact("model_size", m.Size("size"), nil, at)
-		g.stage = "weights"
+		g.fact("bits_per_weight", nil, m.Count("bits"), at)
+		g.at("weights", at)
 	}
 }
 
@@ -276,7 +287,7 @@ func (g *ggmlReader) loadedFrom(at int) {
 	if m := g.l.Find(fromLine, at, to); m.Ok() {
 		g.mention(m, "path", 3, at)
 	}
-	g.stage = "weights"
+	g.at("weights", at)
 }
 
 func (g *ggmlReader) modelInQuotes(at int) {
@@ -307,7 +318,7 @@ func (g *ggmlReader) usingDevice(at int) {
 	if backend := backendOfBuffer(name); backend != "" {
 		g.backend = backend
 	}
-	g.stage = "weights"
+	g.at("weights", at)
 }
 
 func (g *ggmlReader) cudaDevice(at int) {
@@ -384,14 +395,15 @@ func (g *ggmlReader) fitFailed(at int) {
 // promptCache is llama-server's cache of prompts in system memory (-cram,
 // 8192 MiB unless set, since 2025-10).
 func (g *ggmlReader) promptCache(at int) {
+	g.f.Stages = append(g.f.Stages, Stage{Phase: "inference", Line: g.l.Line(at)})
 	if m := g.find(promptState, at, 0, 120); m.Ok() {
 		g.fact("prompt_cache", m.Size("size"), nil, at)
 	}
 }
 
-func (g *ggmlReader) loading(int) {
+func (g *ggmlReader) loading(at int) {
 	if g.stage == "" {
-		g.stage = "weights"
+		g.at("weights", at)
 	}
 }
 

@@ -46,8 +46,14 @@ func (r *refusal) recovered() bool { return r.retry != nil && r.healed }
 // together is how many lines may lie between two statements of one refusal.
 const together = 14
 
+// functionName is about how much may stand before the message in its line.
+const functionName = 72
+
 // say adds a statement to the refusal before it, or opens a new one.
 func (g *ggmlReader) say(x statement) {
+	if from, _ := g.l.LineSpan(x.at); x.at-from <= functionName && from >= g.done {
+		x.at = from // "function: message"
+	}
 	g.done = max(g.done, x.end)
 	if g.open != nil && g.continues(g.open, x) {
 		g.open.merge(x)
@@ -127,13 +133,17 @@ func (g *ggmlReader) retrying(id, title string) {
 	for _, r := range g.refusals {
 		if r.retry == nil && (r == g.open || id == noticeLayout) {
 			r.retry = &retry{id, title}
+			if id == noticeLayout && r.phase == "" && r.stage == "" {
+				r.phase = "load" // layouts are tried while the model is loaded
+			}
 		}
 	}
 	g.open = nil
 }
 
 // working notes that the program came to work: what it retried is recovered.
-func (g *ggmlReader) working(int) {
+func (g *ggmlReader) working(at int) {
+	g.f.Stages = append(g.f.Stages, Stage{Phase: "inference", Line: g.l.Line(at)})
 	for _, r := range g.refusals {
 		r.healed = true
 	}

@@ -1,4 +1,504 @@
 package rules
 
-// llamacppEngine is what is peculiar to llama.cpp, koboldcpp, lm-studio.
-var llamacppEngine = Engine{Programs: []string{"llama.cpp", "koboldcpp", "lm-studio"}}
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// llamacppEngine judges llama.cpp's and ggml's messages, for the front ends
+// too. What was refused decides: weights, KV cache or compute buffer, in
+// device or in system memory.
+var llamacppEngine = Engine{
+	Programs: []string{"llama.cpp", "koboldcpp", "lm-studio", "stable-diffusion.cpp", "whisper.cpp"},
+	Clues: map[string][]Clue{
+		ModelTooLarge:       {weightsRefused, bareRefusal, runtimeFull, metalFull, guardRefused},
+		ContextTooLong:      {cacheRefused, computeRefused, contextAtRuntime, metalContext, guardContext},
+		BatchTooLarge:       {batchOfCompute, batchOfPool, diffusionWork},
+		OversizedAllocation: {overLimit, absurdBuffer},
+		HostMemory:          {hostBuffer, unifiedMemory},
+		DeviceImbalance:     {unevenBuffers, smallOnLaterCard, integratedCard},
+		SoftwareBug:         {arenaTooSmall, absurdForContext, refusedBelowLimit, copyFailed, guardWithoutFigure, tinyRefused},
+		Unknown:             {nothingSaid},
+	},
+	Remedies: llamaRemedies,
+	Steps:    llamaSteps,
+	Effects:  llamaEffects,
+	Checks:   llamaChecks,
+	Useless:  llamaUseless,
+}
+
+// ggmlRefused reports a buffer that ggml was refused, with its stage.
+func ggmlRefused(c *Case, stages ...string) bool {
+	if !c.Root(parsers.GGMLAlloc, parsers.GGMLLimit) {
+		return false
+	}
+	for _, s := range stages {
+		if c.Failure.Stage == s {
+			return true
+		}
+	}
+	return len(stages) == 0
+}
+
+// inHost reports that what was refused is system memory, pinned or not.
+func inHost(c *Case) bool { return parsers.HostMemory(c.Failure.Memory) }
+
+// requested returns the bytes asked for, 0 if the log does not say.
+func requested(c *Case) int64 {
+	if r := c.F().Requested; r != nil {
+		return r.Bytes
+	}
+	return 0
+}
+
+// asked puts the request and its place into words.
+func asked(c *Case, what string) string {
+	where := "the card"
+	switch {
+	case inHost(c):
+		where = "system memory"
+	case c.Failure.Memory != "":
+		where = c.Failure.Memory
+	}
+	if r := c.F().Requested; r != nil {
+		return fmt.Sprintf("%s (%s) was refused by %s.", what, units.Format(r.Bytes), where)
+	}
+	return fmt.Sprintf("%s was refused by %s.", what, where)
+}
+
+func weightsRefused(c *Case) Finding {
+	if !c.Root(parsers.GGMLAlloc) || c.Failure.Stage != "weights" {
+		return nothing()
+	}
+	why := asked(c, "The buffer for the weights")
+	switch {
+	case inHost(c):
+		return seen(0.3, why, c.Failure.Line)
+	case c.In("ollama") && requested(c) > 0:
+		return seen(0.4, why, c.Failure.Line) // Ollama chose how much to load: see plannedTooMuch
+	case c.Backend == "metal" && refusedBelowLimit(c).Weight > 0:
+		return seen(0.25, why, c.Failure.Line)
+	}
+	return seen(0.78, why+" It never came to a context: the weights alone do not fit beside what is there.", c.Failure.Line)
+}
+
+// bareRefusal: a buffer was refused and nothing says which.
+func bareRefusal(c *Case) Finding {
+	if !c.Root(parsers.GGMLAlloc) || c.Failure.Stage != "" || inHost(c) {
+		return nothing()
+	}
+	why := asked(c, "A buffer") + " The lines that would say which part of the model it was are not in the log."
+	switch {
+	case c.Backend == "vulkan" && requested(c) >= nearVulkanLimit:
+		return seen(0.25, why, c.Failure.Line)
+	case c.Backend == "vulkan" && requested(c) < units.MiB:
+		return seen(0.3, why, c.Failure.Line)
+	}
+	return seen(0.5, why+" The largest buffer is the weights', as a rule.", c.Failure.Line)
+}
+
+// runtimeFull: the scratch pool grows while tokens are computed; weights,
+// cache and graph had taken the card before.
+func runtimeFull(c *Case) Finding {
+	if !c.Root(parsers.GGMLRuntime) {
+		return nothing()
+	}
+	return seen(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", c.Failure.Line)
+}
+
+// metalFull: what Metal recommends is exceeded, and the weights are most of it.
+func metalFull(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.GGMLMetal) {
+		return nothing()
+	}
+	if f.Limit == nil {
+		return seen(0.4, "A Metal command buffer failed: weights, cache and graph need more than Metal gives.", c.Failure.Line)
+	}
+	weights := int64(0)
+	switch {
+	case f.Weights != nil:
+		weights = f.Weights.Bytes
+	case f.Allocated != nil:
+		weights = f.Allocated.Bytes - sizeOf(f.KVBuffer) - sizeOf(f.ComputeBuffer)
+	}
+	if weights*10 < f.Limit.Bytes*6 {
+		return seen(0.15, "The weights are well below Metal's limit.", c.Failure.Line)
+	}
+	return seen(0.7, fmt.Sprintf("The weights take about %s of the %s that Metal recommends to use at most.", units.Format(weights), units.Format(f.Limit.Bytes)), c.Failure.Line)
+}
+
+func sizeOf(s *parsers.Size) int64 {
+	if s == nil {
+		return 0
+	}
+	return s.Bytes
+}
+
+// guardRefused: a front end's own estimate, of the size of a model.
+func guardRefused(c *Case) Finding {
+	need := c.F().SystemRequired
+	if !c.Root(parsers.LlamaGuard) || need == nil || need.Bytes > absurdEstimate {
+		return nothing()
+	}
+	return seen(0.5, fmt.Sprintf("LM Studio estimates %s for model and context and stopped before loading.", need.Text), c.Failure.Line)
+}
+
+// absurdEstimate is more than any model people load at home: then the context
+// drives the estimate.
+const absurdEstimate = 100 << 30
+
+func guardContext(c *Case) Finding {
+	if !c.Root(parsers.LlamaGuard) {
+		return nothing()
+	}
+	if f := c.F(); f.Context != nil {
+		return seen(0.85, fmt.Sprintf("The program itself computed that a context of %s tokens does not fit, before it allocated anything.", f.Context.Text), c.Failure.Line)
+	}
+	if need := c.F().SystemRequired; need != nil && need.Bytes > absurdEstimate {
+		return seen(0.55, fmt.Sprintf("%s is far more than any model's weights: the context length drives the estimate.", need.Text), c.Failure.Line)
+	}
+	return seen(0.25, "The estimate counts the context too.", c.Failure.Line)
+}
+
+func guardWithoutFigure(c *Case) Finding {
+	if !c.Root(parsers.LlamaGuard) || c.F().SystemRequired != nil || c.F().Context != nil {
+		return nothing()
+	}
+	return seen(0.85, "The estimate has no number (NaN): the guard's own arithmetic failed, and no memory was asked for.", c.Failure.Line)
+}
+
+func cacheRefused(c *Case) Finding {
+	if c.Root(parsers.GGMLCannotRun) {
+		return seen(0.8, "One layer's part of the KV cache is larger than what this Vulkan device can address in a piece.", c.Failure.Line)
+	}
+	if ggmlRefused(c, "state") {
+		return seen(0.33, asked(c, "The recurrent state of a hybrid model"), c.Failure.Line)
+	}
+	if !ggmlRefused(c, "kv") {
+		return nothing()
+	}
+	why := asked(c, "The KV cache")
+	if f := c.F(); f.Context != nil {
+		why += fmt.Sprintf(" It grows with the context: %s tokens here.", f.Context.Text)
+	}
+	if inHost(c) {
+		return seen(0.62, why, c.Failure.Line)
+	}
+	return seen(0.75, why+" The weights were in place.", c.Failure.Line)
+}
+
+// computeRefused: the graph's buffer grows with the physical batch, and
+// without flash attention with the context too.
+func computeRefused(c *Case) Finding {
+	if !ggmlRefused(c, "compute", "output") {
+		return nothing()
+	}
+	why := asked(c, "The compute buffer") + " Weights and KV cache were in place."
+	context := c.F().Context
+	switch {
+	case absurd(c):
+		return seen(0.12, why, c.Failure.Line)
+	case inHost(c) && requested(c) < units.GiB && requested(c) > 0:
+		return seen(0.1, why, c.Failure.Line)
+	case c.Root(parsers.GGMLLimit) && context == nil:
+		return seen(0.35, why, c.Failure.Line)
+	case c.In("ollama"):
+		return seen(0.35, why, c.Failure.Line)
+	}
+	return seen(0.5, why, c.Failure.Line)
+}
+
+// contextAtRuntime: a long context leaves the least room to grow.
+func contextAtRuntime(c *Case) Finding {
+	if !c.Root(parsers.GGMLRuntime) {
+		return nothing()
+	}
+	if f := c.F(); f.Context != nil && f.Context.Value >= 16384 {
+		return seen(0.55, fmt.Sprintf("The context is %s tokens long, so that the KV cache takes much of the card.", f.Context.Text), c.Failure.Line)
+	}
+	if pinned, ok := c.Fact("pinned_refused"); ok {
+		return seen(0.5, fmt.Sprintf("%s of pinned memory was refused before: a round figure like that is a KV cache.", pinned.Size.Text), pinned.Line, c.Failure.Line)
+	}
+	return seen(0.33, "The KV cache may be what fills the card.", c.Failure.Line)
+}
+
+func metalContext(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.GGMLMetal) {
+		return nothing()
+	}
+	if f.Context != nil && f.Context.Value >= 16384 && f.Weights != nil && f.Limit != nil && f.Weights.Bytes*10 < f.Limit.Bytes*6 {
+		return seen(0.65, fmt.Sprintf("The weights take %s of %s; the cache for %s tokens is what is left to explain it.", units.Format(f.Weights.Bytes), units.Format(f.Limit.Bytes), f.Context.Text), c.Failure.Line)
+	}
+	return seen(0.25, "The context may be what goes over the limit.", c.Failure.Line)
+}
+
+// physicalBatch is the -ub that held, 512 unless the log says otherwise.
+func physicalBatch(c *Case) int64 {
+	if s, ok := c.Setting("ubatch_size"); ok {
+		if n, ok := whole(s.Value); ok {
+			return n
+		}
+	}
+	if x, ok := c.Fact("n_ubatch"); ok {
+		return int64(x.Count.Value)
+	}
+	return 512
+}
+
+func batchOfCompute(c *Case) Finding {
+	if !ggmlRefused(c, "compute") || absurd(c) {
+		return nothing()
+	}
+	if ub := physicalBatch(c); ub > 512 {
+		return seen(0.55, fmt.Sprintf("The physical batch is %d tokens; the compute buffer grows with it (512 is the default).", ub), c.Failure.Line)
+	}
+	return seen(0.28, "The compute buffer grows with the physical batch.", c.Failure.Line)
+}
+
+// batchOfPool: arenas of 2023 were planned for the usual batch.
+func batchOfPool(c *Case) Finding {
+	if !c.Root(parsers.GGMLPool, parsers.GGMLPlan) {
+		return nothing()
+	}
+	if s, ok := c.Setting("batch_size"); ok {
+		if n, ok := whole(s.Value); ok && n > 512 {
+			return seen(0.8, fmt.Sprintf("The batch is %d tokens; the arena of this build is planned for 512.", n), s.Line, c.Failure.Line)
+		}
+	}
+	return seen(0.15, "A batch or prompt that this build did not plan for.", c.Failure.Line)
+}
+
+// diffusionWork: stable-diffusion.cpp names the part that it computed.
+func diffusionWork(c *Case) Finding {
+	part, ok := c.Fact("diffusion_part")
+	if !ok || !c.Root(parsers.GGMLSYCL, parsers.GGMLAlloc, parsers.GGMLLimit, parsers.GGMLRuntime) {
+		return nothing()
+	}
+	return seen(0.7, fmt.Sprintf("The last step asked for %s of working memory, which grows with the size of the image.", part.Size.Text), part.Line, c.Failure.Line)
+}
+
+// nearVulkanLimit is close to the 4 GiB that most Vulkan drivers give in one
+// piece (maxMemoryAllocationSize, maxBufferSize).
+const nearVulkanLimit = 7 * units.GiB / 2
+
+func overLimit(c *Case) Finding {
+	if c.Root(parsers.GGMLLimit) {
+		why := fmt.Sprintf("One buffer of %s is more than this device gives in one piece, however much is free.", units.Format(requested(c)))
+		switch {
+		case c.Failure.Stage == "weights" || c.Failure.Stage == "":
+			return seen(0.7, why, c.Failure.Line)
+		case c.F().Context != nil && c.F().Context.Value >= 32768:
+			return seen(0.42, why, c.Failure.Line)
+		}
+		return seen(0.55, why, c.Failure.Line)
+	}
+	if c.Root(parsers.GGMLAlloc) && c.Backend == "vulkan" && c.Failure.Stage == "" && requested(c) >= nearVulkanLimit {
+		return seen(0.45, fmt.Sprintf("One buffer of %s is at the 4 GiB that most Vulkan drivers give in one piece.", units.Format(requested(c))), c.Failure.Line)
+	}
+	return nothing()
+}
+
+// absurdBuffer: no setting makes one compute buffer that large but attention
+// scores over the whole context, or a fault in the planning.
+func absurdBuffer(c *Case) Finding {
+	if !ggmlRefused(c, "compute") || !absurd(c) {
+		if ggmlRefused(c, "kv") && requested(c) > 100*units.GiB {
+			return seen(0.3, fmt.Sprintf("One cache of %s is more than any card has.", units.Format(requested(c))), c.Failure.Line)
+		}
+		return nothing()
+	}
+	return seen(0.55, fmt.Sprintf("One compute buffer of %s is out of all proportion.", units.Format(requested(c))), c.Failure.Line)
+}
+
+// absurd reports a compute buffer beyond 64 GiB, or far beyond what attention
+// scores over this context can need.
+func absurd(c *Case) bool {
+	if r := requested(c); r > 64*units.GiB && c.F().Context == nil {
+		return true
+	}
+	return beyondContext(c)
+}
+
+// beyondContext: scores of 128 heads over the whole context and twice the
+// largest vocabulary are an upper bound of a sane graph.
+func beyondContext(c *Case) bool {
+	f := c.F()
+	if !ggmlRefused(c, "compute") || f.Requested == nil || f.Context == nil {
+		return false
+	}
+	ub := physicalBatch(c)
+	return f.Requested.Bytes > int64(f.Context.Value)*ub*4*128+2*262144*ub*4
+}
+
+func absurdForContext(c *Case) Finding {
+	if !beyondContext(c) {
+		return nothing()
+	}
+	return seen(0.62, fmt.Sprintf("%s of compute buffer for a context of %s tokens is out of proportion: a fault of this version, or a vision part that is counted in.", units.Format(requested(c)), c.F().Context.Text), c.Failure.Line)
+}
+
+// hostBuffer: the computer's own memory was refused.
+func hostBuffer(c *Case) Finding {
+	if !ggmlRefused(c) || !inHost(c) {
+		return nothing()
+	}
+	why := asked(c, "A buffer")
+	switch c.Failure.Stage {
+	case "weights":
+		return seen(0.78, why+" That part of the weights lies in system memory, so that the card does not matter.", c.Failure.Line)
+	case "kv", "state":
+		return seen(0.35, why, c.Failure.Line)
+	case "compute", "output":
+		if requested(c) < units.GiB {
+			return seen(0.8, why+" So little is refused only when nearly nothing is left, or when Windows has promised away RAM and page file.", c.Failure.Line)
+		}
+		return seen(0.38, why, c.Failure.Line)
+	}
+	return seen(0.7, why, c.Failure.Line)
+}
+
+// unifiedMemory: cards that share the system's memory are full when that is.
+func unifiedMemory(c *Case) Finding {
+	d := sharedMemoryCard(c)
+	if d == "" || inHost(c) || !ggmlRefused(c, "weights", "") && !c.Root(parsers.GGMLRuntime) {
+		return nothing()
+	}
+	return seen(0.55, fmt.Sprintf("%s has no memory of its own: what it takes comes from the system's, and what the driver may take of that is limited.", d), c.Failure.Line)
+}
+
+// integrated are names of graphics that share the system's memory.
+var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "apple m"}
+
+func sharesMemory(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range integrated {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharedMemoryCard names the card if the only one shares the system's memory.
+func sharedMemoryCard(c *Case) string {
+	name := ""
+	for _, d := range c.Facts.Devices {
+		if d.Name == "" {
+			continue
+		}
+		if !sharesMemory(d.Name) {
+			return ""
+		}
+		name = d.Name
+	}
+	return name
+}
+
+// unevenBuffers: the failing card holds far more of the weights than another.
+func unevenBuffers(c *Case) Finding {
+	f := c.F()
+	if !ggmlRefused(c, "kv", "compute") || f.Weights == nil || f.Device == nil || inHost(c) {
+		return nothing()
+	}
+	for _, b := range c.Facts.Buffers {
+		if b.Kind != "weights" || parsers.HostMemory(b.Device) || strings.EqualFold(b.Device, c.Failure.Memory) || f.Weights.Line == b.Size.Line {
+			continue
+		}
+		if b.Size.Bytes*13 < f.Weights.Bytes*10 {
+			return seen(0.68, fmt.Sprintf("%s holds %s of weights, %s only %s: the split gives the full card too much.", c.Failure.Memory, units.Format(f.Weights.Bytes), b.Device, units.Format(b.Size.Bytes)), f.Weights.Line, c.Failure.Line)
+		}
+	}
+	return nothing()
+}
+
+// smallOnLaterCard: little is refused, and not on the first card: the others
+// had room.
+func smallOnLaterCard(c *Case) Finding {
+	f := c.F()
+	if !ggmlRefused(c, "kv", "compute") || f.Device == nil || inHost(c) {
+		return nothing()
+	}
+	switch {
+	case f.Device.Value >= 1 && requested(c) > 0 && requested(c) < units.GiB:
+		return seen(0.6, fmt.Sprintf("Only %s is missing, on card %s, while the cards before it took their share.", units.Format(requested(c)), f.Device.Text), c.Failure.Line)
+	case f.Device.Value >= 1:
+		return seen(0.25, "It is not the first card that is full.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+// integratedCard: the failing device is the processor's own graphics, beside a
+// real card.
+func integratedCard(c *Case) Finding {
+	f := c.F()
+	if f.Device == nil || !c.Root(parsers.GGMLRuntime, parsers.GGMLAlloc, parsers.GGMLLimit) {
+		return nothing()
+	}
+	culprit, others := "", false
+	for _, d := range c.Facts.Devices {
+		if d.Index == int(f.Device.Value) && sharesMemory(d.Name) {
+			culprit = d.Name
+		} else if d.Name != "" && !sharesMemory(d.Name) {
+			others = true
+		}
+	}
+	if culprit == "" || !others {
+		return nothing()
+	}
+	return seen(0.75, fmt.Sprintf("Device %s is %s, the processor's own graphics with little memory: it should not take part.", f.Device.Text, culprit), c.Failure.Line)
+}
+
+// arenaTooSmall: arenas and plans of fixed size are the program's own mistake.
+func arenaTooSmall(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.GGMLPool, parsers.GGMLPlan) {
+		return nothing()
+	}
+	why := "A buffer of fixed size inside the program is too small. It is neither RAM nor VRAM that is short: that version planned it wrong."
+	if f.Requested != nil && f.Free != nil {
+		why = fmt.Sprintf("A buffer inside the program has %s and needs %s: %s too little. It is neither RAM nor VRAM that is short; that version planned it wrong.",
+			units.Format(f.Free.Bytes), units.Format(f.Requested.Bytes), units.Format(f.Requested.Bytes-f.Free.Bytes))
+	}
+	return seen(0.78, why, c.Failure.Line)
+}
+
+// refusedBelowLimit: Metal refuses one buffer far below the working set.
+func refusedBelowLimit(c *Case) Finding {
+	f := c.F()
+	if !ggmlRefused(c) || c.Backend != "metal" || f.Requested == nil || f.Limit == nil || f.Requested.Bytes*10 > f.Limit.Bytes*7 {
+		return nothing()
+	}
+	return seen(0.55, fmt.Sprintf("%s was refused although Metal recommends up to %s: one buffer was over the largest that Metal gives (later versions use several), or other programs hold the memory.", units.Format(f.Requested.Bytes), units.Format(f.Limit.Bytes)), c.Failure.Line)
+}
+
+// copyFailed: the oneAPI runtime has no good code for much of what fails.
+func copyFailed(c *Case) Finding {
+	if !c.Root(parsers.GGMLSYCL) {
+		return nothing()
+	}
+	return seen(0.5, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", c.Failure.Line)
+}
+
+func tinyRefused(c *Case) Finding {
+	if !c.Root(parsers.GGMLAlloc) || inHost(c) || requested(c) == 0 || requested(c) >= units.MiB {
+		return nothing()
+	}
+	return seen(0.45, fmt.Sprintf("%s are refused: the device is full to the last byte, or the driver's number of allocations is used up.", units.Format(requested(c))), c.Failure.Line)
+}
+
+func nothingSaid(c *Case) Finding {
+	switch {
+	case ggmlRefused(c, "state"):
+		return seen(0.45, "The recurrent state of a hybrid model was refused; it grows with the number of slots, not with the context, and no size is stated.", c.Failure.Line)
+	case c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "" && c.Backend == "vulkan" && requested(c) < nearVulkanLimit:
+		return seen(0.35, "The lines say only that this much was refused, not for what.", c.Failure.Line)
+	case c.Root(parsers.GGMLRuntime, parsers.GGMLSYCL):
+		return seen(0.2, "The message has no size.", c.Failure.Line)
+	}
+	return nothing()
+}

@@ -1,4 +1,243 @@
 package rules
 
-// ollamaEngine is what is peculiar to ollama.
-var ollamaEngine = Engine{Programs: []string{"ollama"}}
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// ollamaEngine is what is peculiar to Ollama: it decides itself how many
+// layers go on the card, from estimates, and checks system memory before it
+// loads. What its runner prints is judged in llamacpp.go.
+var ollamaEngine = Engine{
+	Programs: []string{"ollama"},
+	Clues: map[string][]Clue{
+		BudgetMisconfigured: {plannedTooMuch},
+		ModelTooLarge:       {ollamaTooLarge},
+		HostMemory:          {systemCheck, runnerKilled, guessHost},
+		RetainedMemory:      {contextRefused},
+		LeakedProcess:       {contextRefusedByOthers},
+		Unknown:             {said(0.25, "The text is Ollama's guess for any end of its runner.", parsers.OllamaGuess)},
+	},
+	Remedies: ollamaRemedies,
+	Steps:    ollamaSteps,
+	Checks: map[string]string{
+		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
+		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
+	},
+	Useless: map[string]func(*Case) string{
+		"lower_ubatch": func(c *Case) string {
+			if c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "weights" {
+				return "The weights did not load; the batch is not allocated yet at that point."
+			}
+			return ""
+		},
+	},
+}
+
+// plannedTooMuch: Ollama counted layers by its own estimate, and the runner's
+// real buffers went over it.
+func plannedTooMuch(c *Case) Finding {
+	if !c.In("ollama") || inHost(c) {
+		return nothing()
+	}
+	why := "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
+	switch {
+	case c.Root(parsers.OllamaLayout):
+		return seen(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", c.Failure.Line)
+	case c.Root(parsers.GGMLRuntime):
+		return seen(0.47, why+" The reserve it left was used up while tokens were computed.", c.Failure.Line)
+	case ggmlRefused(c, "weights") && requested(c) > 0 && !c.Root(parsers.GGMLLimit):
+		return seen(0.5, why, c.Failure.Line)
+	case ggmlRefused(c, "weights") && c.Backend != "":
+		return seen(0.4, why, c.Failure.Line)
+	case ggmlRefused(c, "compute") && !c.Root(parsers.GGMLLimit) && !absurd(c):
+		return seen(0.47, why, c.Failure.Line)
+	case ggmlRefused(c, "") && c.Backend != "vulkan":
+		return seen(0.47, why, c.Failure.Line)
+	}
+	return nothing()
+}
+
+func ollamaTooLarge(c *Case) Finding {
+	switch {
+	case c.Root(parsers.OllamaGuess):
+		return seen(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", c.Failure.Line)
+	case c.Root(parsers.OllamaLayout):
+		return seen(0.4, "Not even a part of the model fits beside what is on the card.", c.Failure.Line)
+	case c.Root(parsers.OllamaKilled):
+		return seen(0.25, "The model is larger than the memory that is left.", c.Failure.Line)
+	case c.Root(parsers.OllamaSystem) && tooLittle(c):
+		return seen(0.3, "Far more is needed than there is.", c.Failure.Line)
+	}
+	return nothing()
+}
+
+// tooLittle: more than closing programs can give.
+func tooLittle(c *Case) bool {
+	f := c.F()
+	return f.SystemRequired != nil && f.SystemAvailable != nil && f.SystemRequired.Bytes*10 > f.SystemAvailable.Bytes*13
+}
+
+// slightly: so little is missing that the smallest saving is enough.
+func slightly(c *Case) bool {
+	f := c.F()
+	return f.SystemRequired != nil && f.SystemAvailable != nil && f.SystemRequired.Bytes-f.SystemAvailable.Bytes <= units.GiB*6/10
+}
+
+func systemCheck(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.OllamaSystem) {
+		return nothing()
+	}
+	why := "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."
+	if f.SystemRequired != nil && f.SystemAvailable != nil {
+		short := max(f.SystemRequired.Bytes-f.SystemAvailable.Bytes, 0)
+		why = fmt.Sprintf("%s of RAM and swap are needed for the part that is not planned for a card, and %s are free: %s short.", f.SystemRequired.Text, f.SystemAvailable.Text, units.Format(short))
+		if short < units.GiB/10 {
+			why = fmt.Sprintf("%s of RAM and swap are needed and %s are free, both rounded: less than 0.1 GiB is missing.", f.SystemRequired.Text, f.SystemAvailable.Text)
+		}
+	}
+	return seen(0.93, why, c.Failure.Line)
+}
+
+func runnerKilled(c *Case) Finding {
+	if !c.Root(parsers.OllamaKilled) {
+		return nothing()
+	}
+	why := "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer."
+	if name := sharedMemoryCard(c); name != "" {
+		why += " The graphics (" + name + ") share the system's memory."
+	}
+	return seen(0.75, why, c.Failure.Line)
+}
+
+func guessHost(c *Case) Finding {
+	if !c.Root(parsers.OllamaGuess) {
+		return nothing()
+	}
+	return seen(0.3, "System memory may be what was short.", c.Failure.Line)
+}
+
+// contextRefused: not even a CUDA context could be made.
+func contextRefused(c *Case) Finding {
+	if !c.Root(parsers.OllamaDriver) {
+		return nothing()
+	}
+	why := "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
+	if s := c.Signal("vram_not_recovered"); s != nil {
+		return seen(0.55, why+" The runner before was still being torn down and its memory had not come back.", c.Failure.Line, s.Line)
+	}
+	return seen(0.4, why, c.Failure.Line)
+}
+
+func contextRefusedByOthers(c *Case) Finding {
+	if !c.Root(parsers.OllamaDriver) {
+		return nothing()
+	}
+	return seen(0.38, "Something holds the whole card.", c.Failure.Line)
+}
+
+var ollamaRemedies = map[string][]Remedy{
+	BudgetMisconfigured: {
+		{Fix: "fewer_gpu_layers", Fit: 1},
+		{Fix: "lower_context", Fit: 0.85, If: not(stage("weights"))},
+		{Fix: "upgrade_version", Fit: 0.8},
+		{Fix: "balance_split", Fit: 0.6, If: all(severalDevices, stage("weights"))},
+	},
+	ModelTooLarge: {
+		{Fix: "fewer_gpu_layers", Fit: 1, If: not(root(parsers.OllamaGuess))},
+		{Fix: "use_smaller_model", Fit: 1},
+		{Fix: "fewer_gpu_layers", Fit: 0.9, If: root(parsers.OllamaGuess)},
+		{Fix: "use_lower_quant", Fit: 0.9},
+		{Fix: "close_other_apps", Fit: 0.75},
+		{Fix: "upgrade_version", Fit: 0.6},
+	},
+	HostMemory: {
+		{Fix: "lower_context", Fit: 1.02, If: all(root(parsers.OllamaSystem), slightly)},
+		{Fix: "use_smaller_model", Fit: 1.02, If: tooLittle},
+		{Fix: "close_other_apps", Fit: 1},
+		{Fix: "raise_pagefile", Fit: 0.97, If: onWindows},
+		{Fix: "use_smaller_model", Fit: 0.97, If: not(tooLittle)},
+		{Fix: "add_swap", Fit: 0.93, If: not(onWindows)},
+		{Fix: "raise_memory_limit", Fit: 0.85},
+		{Fix: "use_mmap", Fit: 0.85, If: stage("weights")},
+		{Fix: "lower_context", Fit: 0.8, If: all(root(parsers.OllamaSystem), not(slightly))},
+	},
+	RetainedMemory: {
+		{Fix: "restart_session", Fit: 1},
+		{Fix: "lower_parallel", Fit: 0.85},
+		{Fix: "kill_stale_process", Fit: 0.8},
+	},
+	LeakedProcess: {
+		{Fix: "kill_stale_process", Fit: 1},
+		{Fix: "restart_session", Fit: 0.9},
+		{Fix: "lower_parallel", Fit: 0.6},
+	},
+}
+
+var ollamaSteps = map[string]func(*Case) []Step{
+	"fewer_gpu_layers": func(c *Case) []Step { return ollamaOption(c, "num_gpu", layersToKeep(c)) },
+	"lower_context":    func(c *Case) []Step { return ollamaOption(c, "num_ctx", contextToTry(c)) },
+	"lower_ubatch":     func(c *Case) []Step { return ollamaOption(c, "num_batch", batchToTry(c)) },
+	"lower_batch_size": func(c *Case) []Step { return ollamaOption(c, "num_batch", batchToTry(c)) },
+	"quantize_kv_cache": func(*Case) []Step {
+		return ollamaServer("OLLAMA_FLASH_ATTENTION=1", "OLLAMA_KV_CACHE_TYPE=q8_0")
+	},
+	"enable_flash_attention": func(*Case) []Step { return ollamaServer("OLLAMA_FLASH_ATTENTION=1") },
+	"lower_parallel":         func(*Case) []Step { return ollamaServer("OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1") },
+	"balance_split":          func(*Case) []Step { return ollamaServer("OLLAMA_SCHED_SPREAD=1") },
+	"restart_session": func(c *Case) []Step {
+		return []Step{{Kind: "shell", Text: "ollama ps"}, {Kind: "shell", Text: "ollama stop " + shellQuote(ollamaModel(c))}, {Kind: "shell", Text: "sudo systemctl restart ollama"}}
+	},
+	"upgrade_version": func(*Case) []Step {
+		return []Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # Linux; elsewhere the installer from ollama.com"}, {Kind: "shell", Text: "ollama --version"}}
+	},
+	"use_smaller_model": func(*Case) []Step {
+		return []Step{{Kind: "text", Text: "Choose a smaller size of the family on ollama.com/library (a tag like `:3b` or `:8b`); `ollama list` shows the sizes of what you have."}}
+	},
+	"use_lower_quant": func(*Case) []Step {
+		return []Step{{Kind: "text", Text: "Choose a 4-bit tag of the model on ollama.com/library (`...-q4_K_M`; the plain tags usually are that), and `ollama run` it."}}
+	},
+	"use_mmap": func(*Case) []Step {
+		return []Step{{Kind: "text", Text: "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."}}
+	},
+	"raise_memory_limit": func(*Case) []Step {
+		return []Step{{Kind: "text", Text: "In a container: raise its limit (`docker run -m 16g`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory)."}}
+	},
+	"close_other_apps": func(*Case) []Step {
+		return []Step{{Kind: "shell", Text: "ollama ps   # another model may still be loaded: ollama stop NAME"}, {Kind: "text", Text: "Close browsers, games and other AI programs, then try again."}}
+	},
+}
+
+// ollamaOption spells an option for the three places that take it. A flag of
+// `ollama run` for any of them never existed.
+func ollamaOption(c *Case, name string, value int64) []Step {
+	model := ollamaModel(c)
+	return []Step{
+		{Kind: "text", Text: fmt.Sprintf("In `ollama run %s`: `/set parameter %s %d`", printable(model), name, value)},
+		{Kind: "modelfile", Text: fmt.Sprintf("FROM %s\nPARAMETER %s %d", printable(model), name, value)},
+		{Kind: "shell", Text: fmt.Sprintf(`curl http://localhost:11434/api/generate -d %s`, shellQuote(fmt.Sprintf(`{"model": %q, "prompt": "hello", "options": {%q: %d}}`, printable(model), name, value)))},
+	}
+}
+
+// ollamaModel is the model's name in Ollama's store.
+func ollamaModel(c *Case) string {
+	if c.Model == nil || c.Model.Name == "" {
+		return "MODEL"
+	}
+	return c.Model.Name
+}
+
+// ollamaServer sets variables where they count: for the server, not for
+// `ollama run`.
+func ollamaServer(variables ...string) []Step {
+	unit := "sudo systemctl edit ollama    # add these lines, then: sudo systemctl restart ollama\n[Service]"
+	docker := "docker run"
+	for _, v := range variables {
+		unit += "\nEnvironment=\"" + v + "\""
+		docker += " -e " + v
+	}
+	return []Step{{Kind: "config", Text: unit}, {Kind: "shell", Text: docker + " ... ollama/ollama"}}
+}

@@ -1,0 +1,246 @@
+package rules
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// ggmlBudget is what a log says of one device's memory, in bytes; 0 is
+// unknown. It is the arithmetic behind -ngl, -c and -ub.
+type ggmlBudget struct {
+	Free    int64 // before loading
+	Weights int64 // the model buffer that was allocated there
+	KV      int64
+	Compute int64
+	Refused int64
+	Layers  int64 // layers there, the output layer counted
+	Context int64
+	Batch   int64 // the physical batch, -ub
+	// Assumed says what of it the log does not state.
+	Assumed string
+}
+
+// What the driver's context and the run-time pool take beside the buffers: 200
+// to 500 MiB for a CUDA process, measured.
+const (
+	contextReserve = 300 * units.MiB
+	loadReserve    = 500 * units.MiB
+)
+
+// budget collects it for a case.
+func budget(c *Case) ggmlBudget {
+	f := c.F()
+	b := ggmlBudget{Refused: requested(c), Weights: sizeOf(f.Weights), KV: sizeOf(deviceKV(c)), Batch: physicalBatch(c)}
+	if f.ComputeBuffer != nil && c.Failure.Stage != "compute" {
+		b.Compute = f.ComputeBuffer.Bytes
+	}
+	if f.Context != nil {
+		b.Context = int64(f.Context.Value)
+	}
+	b.Layers = offloadedLayers(c)
+	b.Free, b.Assumed = freeOfDevice(c)
+	return b
+}
+
+// deviceKV is the KV buffer of the failing device; the figure may be the sum
+// over all devices.
+func deviceKV(c *Case) *parsers.Size {
+	if c.Failure.Stage == "kv" {
+		return nil
+	}
+	for i := len(c.Facts.Buffers) - 1; i >= 0; i-- {
+		b := &c.Facts.Buffers[i]
+		if b.Kind == "kv" && strings.EqualFold(b.Device, c.Failure.Memory) {
+			return &b.Size
+		}
+	}
+	return c.F().KVBuffer
+}
+
+// offloadedLayers is how many layers were meant for the card: what the log says
+// was offloaded, else the flag, bounded by the number of layers there are.
+func offloadedLayers(c *Case) int64 {
+	f := c.F()
+	n := int64(0)
+	if f.GPULayers != nil {
+		n = int64(f.GPULayers.Value)
+	}
+	total := int64(0)
+	if f.TotalLayers != nil {
+		total = int64(f.TotalLayers.Value)
+	} else if x, ok := c.Fact("n_layer"); ok {
+		total = int64(x.Count.Value) + 1
+	}
+	switch {
+	case total > 0 && (n > total || n < 0):
+		return total
+	case n < 0 || n > 200: // -1, 99, 999, 9999: "all", of an unknown number
+		return 0
+	case total == 0 && n >= 99:
+		return 0
+	}
+	return n
+}
+
+// freeOfDevice is what the failing device had before loading: the log's own
+// figure, else the card's size less what drivers keep.
+func freeOfDevice(c *Case) (bytes int64, assumed string) {
+	index := -1
+	if f := c.F(); f.Device != nil {
+		index = int(f.Device.Value)
+	}
+	name := ""
+	for _, d := range c.Facts.Devices {
+		if index >= 0 && d.Index >= 0 && d.Index != index {
+			continue
+		}
+		if d.Free != nil {
+			return d.Free.Bytes, ""
+		}
+		if d.Name != "" {
+			name = d.Name
+		}
+	}
+	if plan, ok := c.Fact("plan_available"); ok && index <= 0 {
+		return plan.Size.Bytes, ""
+	}
+	if f := c.F(); f.Limit != nil && c.Backend == "metal" {
+		return f.Limit.Bytes, ""
+	}
+	if card, ok := fit.Card(name); ok && !sharesMemory(name) {
+		return card.TotalBytes / 100 * 97, "a " + name + " with nothing else on it"
+	}
+	return 0, ""
+}
+
+// room is what is left for the refused buffer.
+func (b ggmlBudget) room() int64 {
+	if b.Free == 0 {
+		return 0
+	}
+	return b.Free - b.Weights - b.KV - b.Compute - contextReserve
+}
+
+// keep returns how many layers fit when the weights of b.Layers were refused:
+// every one needs an even share of them.
+func (b ggmlBudget) keep() (layers, need int64, ok bool) {
+	if b.Free == 0 || b.Layers < 2 || b.Refused == 0 {
+		return 0, 0, false
+	}
+	fixed := b.Compute + loadReserve
+	layers = (b.Free - fixed) / b.perLayer()
+	if layers < 1 || layers >= b.Layers {
+		return 0, 0, false
+	}
+	return layers, layers*b.perLayer() + fixed, true
+}
+
+// perLayer is the share of one layer of the refused weights, rounded up, with
+// its part of a KV cache if that is known.
+func (b ggmlBudget) perLayer() int64 { return ceilDiv(b.Refused+b.KV, b.Layers) }
+
+// drop returns how many layers to take off the card so that a KV cache or
+// compute buffer finds room there: each frees its weights and its cache.
+func (b ggmlBudget) drop(cache bool) (layers, need int64, ok bool) {
+	if b.Free == 0 || b.Layers < 2 || b.Weights == 0 || b.Refused == 0 || b.room() >= b.Refused {
+		return 0, 0, false
+	}
+	each := b.Weights / b.Layers
+	if cache {
+		each += b.Refused / b.Layers
+	} else {
+		each += b.KV / b.Layers
+	}
+	layers = ceilDiv(b.Refused-b.room(), max(each, 1))
+	if layers >= b.Layers {
+		return 0, 0, false
+	}
+	return layers, b.Free - b.room() + b.Refused - layers*each, true
+}
+
+// contextThatFits returns the largest context, in steps of 256, whose cache
+// finds room: a cache is linear in it.
+func (b ggmlBudget) contextThatFits() (context, need int64, ok bool) {
+	if b.Context == 0 || b.Refused == 0 || b.room() <= 0 || b.room() >= b.Refused {
+		return 0, 0, false
+	}
+	context = int64(float64(b.Context) * float64(b.room()) / float64(b.Refused))
+	context -= context % 256
+	if context < 512 {
+		return 0, 0, false
+	}
+	return context, proportion(b.Refused, context, b.Context), true
+}
+
+// batchThatFits returns the largest power of two for -ub whose compute buffer
+// stays below a limit: all of it is linear in the physical batch.
+func (b ggmlBudget) batchThatFits(limit int64) (batch, need int64, ok bool) {
+	if b.Refused == 0 || limit <= 0 || b.Batch == 0 || limit >= b.Refused {
+		return 0, 0, false
+	}
+	batch = 1
+	for batch*2 < b.Batch {
+		batch *= 2
+	}
+	for ; batch >= 32; batch /= 2 {
+		if need := proportion(b.Refused, batch, b.Batch); need <= limit {
+			return batch, need, true
+		}
+	}
+	return 0, 0, false
+}
+
+// proportion is size x part / whole, rounded up.
+func proportion(size, part, all int64) int64 {
+	return int64(math.Ceil(float64(size) * float64(part) / float64(all)))
+}
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+
+// expertLayers returns how many layers' experts to keep in system memory so
+// that refused weights fit: an expert layer is three matrices of n_embd x
+// n_ff_exp for every expert.
+func expertLayers(c *Case) (layers int64, ok bool) {
+	b := budget(c)
+	size := int64(1)
+	for _, name := range [...]string{"n_embd", "n_ff_exp", "n_expert"} {
+		x, found := c.Fact(name)
+		if !found || x.Count.Value < 1 {
+			return 0, false
+		}
+		size *= int64(x.Count.Value)
+	}
+	bits, found := c.Fact("bits_per_weight")
+	if !found || b.Free == 0 || b.Refused == 0 || c.Failure.Stage != "weights" {
+		return 0, false
+	}
+	expert := int64(3 * float64(size) * bits.Count.Value / 8)
+	layers = ceilDiv(b.Refused-(b.Free-loadReserve-b.KV-b.Compute), max(expert, 1))
+	if x, ok := c.Fact("n_layer"); layers < 1 || ok && layers > int64(x.Count.Value) {
+		return 0, false
+	}
+	return layers, true
+}
+
+// mixtureOfExperts reports a model whose weights are mostly experts.
+func mixtureOfExperts(c *Case) bool {
+	if x, ok := c.Fact("n_expert"); ok {
+		return x.Count.Value > 1
+	}
+	if _, ok := c.Fact("n_ff_exp"); ok {
+		return true
+	}
+	return c.Model != nil && (strings.Contains(strings.ToLower(c.Model.Name), "-a3b") || strings.Contains(strings.ToLower(c.Model.Name), "moe") ||
+		strings.Contains(strings.ToLower(c.Model.Name), "mixtral") || strings.Contains(strings.ToLower(c.Model.Name), "gpt-oss"))
+}
+
+// whole reads a whole number.
+func whole(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,143 @@
+package rules
+
+import "github.com/oomdoc/oomdoc/parsers"
+
+// What cures what on ggml: by the part that was refused, since the cure for
+// weights is none for a compute buffer.
+var llamaRemedies = map[string][]Remedy{
+	ModelTooLarge: {
+		{Fix: "moe_cpu_offload", Fit: 0.97, If: all(mixtureOfExperts, stage("weights"))},
+		{Fix: "fewer_gpu_layers", Fit: 1, If: not(onMetal)},
+		{Fix: "use_lower_quant", Fit: 0.95},
+		{Fix: "fewer_gpu_layers", Fit: 0.9, If: onMetal},
+		{Fix: "raise_memory_limit", Fit: 0.85, If: onMetal},
+		{Fix: "balance_split", Fit: 0.7, If: severalDevices},
+		{Fix: "close_other_apps", Fit: 0.72},
+		{Fix: "use_smaller_model", Fit: 0.8},
+		{Fix: "lower_context", Fit: 0.85, If: not(stage("weights"))},
+		{Fix: "kill_stale_process", Fit: 0.5, If: stage("weights")},
+	},
+	ContextTooLong: {
+		{Fix: "lower_context", Fit: 1},
+		{Fix: "quantize_kv_cache", Fit: 0.9, If: either(stage("kv"), root(parsers.LlamaGuard))},
+		{Fix: "lower_parallel", Fit: 0.93, If: all(root(parsers.LlamaGuard), hasFact("n_seq_max"))},
+		{Fix: "quantize_kv_cache", Fit: 0.6, If: not(either(stage("kv"), root(parsers.LlamaGuard), root(parsers.GGMLRuntime)))},
+		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
+		{Fix: "enable_flash_attention", Fit: 0.92, If: either(stage("compute"), root(parsers.GGMLMetal))},
+		{Fix: "fewer_gpu_layers", Fit: 0.75, If: not(either(hostRefused, onMetal, root(parsers.LlamaGuard)))},
+		{Fix: "raise_pagefile", Fit: 0.8, If: all(hostRefused, onWindows)},
+		{Fix: "raise_memory_limit", Fit: 0.75, If: all(hostRefused, not(onWindows))},
+		{Fix: "upgrade_version", Fit: 0.6, If: either(root(parsers.LlamaGuard), root(parsers.GGMLRuntime))},
+		{Fix: "balance_split", Fit: 0.5, If: severalDevices},
+	},
+	BatchTooLarge: {
+		{Fix: "vae_tiling", Fit: 1, If: hasFact("diffusion_part")},
+		{Fix: "lower_resolution", Fit: 0.9, If: hasFact("diffusion_part")},
+		{Fix: "restart_session", Fit: 0.7, If: hasFact("diffusion_part")},
+		{Fix: "lower_ubatch", Fit: 1, If: stage("compute")},
+		{Fix: "lower_context", Fit: 0.85, If: stage("compute")},
+		{Fix: "lower_batch_size", Fit: 1, If: arena},
+		{Fix: "upgrade_version", Fit: 0.85, If: arena},
+		{Fix: "fewer_gpu_layers", Fit: 0.5, If: all(stage("compute"), not(hostRefused))},
+		{Fix: "upgrade_version", Fit: 0.5},
+	},
+	OversizedAllocation: {
+		{Fix: "upgrade_version", Fit: 1, If: stage("weights")},
+		{Fix: "use_lower_quant", Fit: 0.95, If: stage("weights")},
+		{Fix: "fewer_gpu_layers", Fit: 0.7, If: stage("weights")},
+		{Fix: "enable_flash_attention", Fit: 1, If: not(stage("weights"))},
+		{Fix: "lower_ubatch", Fit: 0.97, If: not(stage("weights"))},
+		{Fix: "lower_context", Fit: 0.93, If: not(stage("weights"))},
+		{Fix: "upgrade_version", Fit: 0.75, If: not(stage("weights"))},
+	},
+	HostMemory: {
+		{Fix: "close_other_apps", Fit: 1},
+		{Fix: "raise_pagefile", Fit: 0.97, If: onWindows},
+		{Fix: "use_smaller_model", Fit: 0.85, If: not(stage("compute"))},
+		{Fix: "add_swap", Fit: 0.85, If: not(onWindows)},
+		{Fix: "use_mmap", Fit: 0.9, If: stage("weights")},
+		{Fix: "upgrade_version", Fit: 0.6, If: stage("compute")},
+		{Fix: "raise_memory_limit", Fit: 0.75},
+	},
+	DeviceImbalance: {
+		{Fix: "select_gpu", Fit: 1, If: oddCard},
+		{Fix: "balance_split", Fit: 1, If: not(oddCard)},
+		{Fix: "fewer_gpu_layers", Fit: 0.85, If: oddCard},
+		{Fix: "lower_context", Fit: 0.85},
+		{Fix: "quantize_kv_cache", Fit: 0.7, If: stage("kv")},
+		{Fix: "select_gpu", Fit: 0.6, If: not(oddCard)},
+	},
+	SoftwareBug: {
+		{Fix: "upgrade_version", Fit: 1},
+		{Fix: "lower_ubatch", Fit: 0.8, If: either(stage("compute"), root(parsers.GGMLSYCL))},
+		{Fix: "enable_flash_attention", Fit: 0.75, If: stage("compute")},
+		{Fix: "close_other_apps", Fit: 0.8, If: all(onMetal, root(parsers.GGMLAlloc))},
+		{Fix: "use_smaller_model", Fit: 0.6, If: all(onMetal, root(parsers.GGMLAlloc))},
+		{Fix: "select_gpu", Fit: 0.85, If: either(root(parsers.GGMLSYCL), all(root(parsers.GGMLAlloc), bare))},
+		{Fix: "fewer_gpu_layers", Fit: 0.8, If: all(root(parsers.GGMLAlloc), bare)},
+	},
+	Unknown: {
+		{Fix: "lower_parallel", Fit: 1, If: stage("state")},
+		{Fix: "upgrade_version", Fit: 0.9},
+		{Fix: "fewer_gpu_layers", Fit: 0.95, If: not(stage("state"))},
+		{Fix: "lower_context", Fit: 0.92},
+	},
+}
+
+func stage(name string) func(*Case) bool {
+	return func(c *Case) bool { return c.Failure.Stage == name }
+}
+
+func root(kind parsers.Kind) func(*Case) bool {
+	return func(c *Case) bool { return c.Root(kind) }
+}
+
+func hasFact(name string) func(*Case) bool {
+	return func(c *Case) bool { _, ok := c.Fact(name); return ok }
+}
+
+func all(conditions ...func(*Case) bool) func(*Case) bool {
+	return func(c *Case) bool {
+		for _, holds := range conditions {
+			if !holds(c) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func either(conditions ...func(*Case) bool) func(*Case) bool {
+	return func(c *Case) bool {
+		for _, holds := range conditions {
+			if holds(c) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func onMetal(c *Case) bool     { return c.Backend == "metal" }
+func hostRefused(c *Case) bool { return ggmlRefused(c) && inHost(c) }
+func bare(c *Case) bool        { return c.Failure.Stage == "" }
+func arena(c *Case) bool       { return c.Root(parsers.GGMLPool, parsers.GGMLPlan) }
+func oddCard(c *Case) bool     { return integratedCard(c).Weight > 0 }
+
+// severalDevices reports that more than one card takes part.
+func severalDevices(c *Case) bool {
+	seen := map[int]bool{}
+	for _, d := range c.Facts.Devices {
+		if d.Index >= 0 {
+			seen[d.Index] = true
+		}
+	}
+	for _, b := range c.Facts.Buffers {
+		if b.Kind == "weights" && !parsers.HostMemory(b.Device) {
+			if n := b.Device[len(b.Device)-1]; n >= '0' && n <= '9' {
+				seen[int(n-'0')] = true
+			}
+		}
+	}
+	return len(seen) > 1
+}

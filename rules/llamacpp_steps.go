@@ -1,0 +1,463 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// dialect is how one program on ggml spells the settings that matter for
+// memory; %d stands for the value. An empty entry means that it has none.
+type dialect struct {
+	kind     string // of the step
+	layers   string
+	context  string
+	batch    string // physical: what the compute buffer grows with
+	flash    string
+	cache    string // 8-bit KV cache, with the flash attention that it needs
+	experts  string
+	parallel string
+	split    string
+	mmap     string
+}
+
+var dialects = map[string]dialect{
+	"llama.cpp": {
+		kind: "shell", layers: "-ngl %d", context: "-c %d", batch: "-ub %d -b %[1]d", flash: "-fa on", cache: "-fa on -ctk q8_0 -ctv q8_0",
+		experts: "--n-cpu-moe %d", parallel: "--parallel 1", split: "-ts %s", mmap: "remove --no-mmap (2026: --load-mode mmap)",
+	},
+	"llama-cpp-python": {
+		kind: "python", layers: "n_gpu_layers=%d", context: "n_ctx=%d", batch: "n_batch=%d, n_ubatch=%[1]d", flash: "flash_attn=True", cache: "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0",
+		split: "tensor_split=[%s]", mmap: "use_mmap=True",
+	},
+	"node-llama-cpp": {
+		kind: "config", layers: "loadModel({gpuLayers: %d})", context: "createContext({contextSize: %d})", batch: "createContext({batchSize: %d})", flash: "createContext({flashAttention: true})",
+		parallel: "createContext({sequences: 1})", mmap: "loadModel({useMmap: true})",
+	},
+	"koboldcpp": {
+		kind: "shell", layers: "--gpulayers %d", context: "--contextsize %d", batch: "--blasbatchsize %d  # --batchsize in newer versions", flash: "--flashattention", cache: "--flashattention --quantkv 1",
+		experts: "--moecpu %d", split: "--tensor_split %s", mmap: "--usemmap",
+	},
+	"lm-studio": {
+		kind: "ui", layers: "Load settings of the model: GPU Offload %d", context: "Load settings of the model: Context Length %d", batch: "Load settings of the model (advanced): Evaluation Batch Size %d",
+		flash: "Load settings of the model (advanced): Flash Attention on", cache: "Load settings of the model (advanced): Flash Attention on, K and V Cache Quantization Type Q8_0",
+		experts: "Load settings of the model (advanced): Number of layers for which to force MoE weights onto CPU: %d", mmap: "Load settings of the model (advanced): Try mmap() on", parallel: "Load settings of the model: Max Concurrent Predictions 1",
+	},
+}
+
+// speaks is the dialect of a case.
+func speaks(c *Case) dialect {
+	for _, name := range [...]string{"lm-studio", "koboldcpp"} {
+		if c.Framework == name {
+			return dialects[name]
+		}
+	}
+	for _, name := range [...]string{"node-llama-cpp", "llama-cpp-python"} {
+		if c.Says(name) {
+			return dialects[name]
+		}
+	}
+	return dialects["llama.cpp"]
+}
+
+// step makes a step out of one setting. On a command line it edits the
+// reader's own program and model.
+func (d dialect) step(c *Case, setting string) Step {
+	text := setting
+	if d.kind == "shell" && d.layers == dialects["llama.cpp"].layers && strings.HasPrefix(setting, "-") {
+		text = "llama-server -m " + shellQuote(modelFile(c)) + " " + setting
+	}
+	if d.kind == "shell" && strings.HasPrefix(setting, "--") && d.layers != dialects["llama.cpp"].layers {
+		text = "koboldcpp --model " + shellQuote(modelFile(c)) + " " + setting
+	}
+	return Step{Kind: d.kind, Text: text}
+}
+
+func modelFile(c *Case) string {
+	if c.Model == nil || c.Model.Name == "" {
+		return "model.gguf"
+	}
+	return c.Model.Name
+}
+
+// era adapts flash attention to builds before September 2025, where -fa is a
+// switch without a value.
+func era(c *Case, setting string) string {
+	if _, ok := c.Setting("flash_attn"); !ok || spelledInWords(c) {
+		return setting
+	}
+	return strings.Replace(setting, "-fa on", "-fa", 1)
+}
+
+func spelledInWords(c *Case) bool {
+	_, ok := c.Fact("words_for_flash_attn")
+	return ok
+}
+
+// flashOn reports that flash attention was on already.
+func flashOn(c *Case) bool {
+	s, ok := c.Setting("flash_attn")
+	return ok && (s.Value == "on" || s.Value == "true" || s.Value == "1")
+}
+
+// quantisedCache reports that the KV cache is below 16 bit already.
+func quantisedCache(c *Case) bool {
+	s, ok := c.Setting("cache_type_k")
+	return ok && strings.HasPrefix(s.Value, "q")
+}
+
+var llamaSteps = map[string]func(*Case) []Step{
+	"fewer_gpu_layers": func(c *Case) []Step {
+		d := speaks(c)
+		return []Step{d.step(c, fmt.Sprintf(d.layers, layersToKeep(c)))}
+	},
+	"moe_cpu_offload": func(c *Case) []Step {
+		d := speaks(c)
+		if d.experts == "" {
+			return []Step{{Kind: "text", Text: "Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."}}
+		}
+		layers, ok := expertLayers(c)
+		if !ok {
+			layers = 99
+			if x, ok := c.Fact("n_layer"); ok {
+				layers = int64(x.Count.Value)
+			}
+		}
+		return []Step{d.step(c, fmt.Sprintf(d.experts, layers))}
+	},
+	"lower_context": func(c *Case) []Step {
+		d := speaks(c)
+		return []Step{d.step(c, fmt.Sprintf(d.context, contextToTry(c)))}
+	},
+	"lower_ubatch": func(c *Case) []Step {
+		d := speaks(c)
+		return []Step{d.step(c, fmt.Sprintf(d.batch, batchToTry(c)))}
+	},
+	"lower_batch_size": func(c *Case) []Step {
+		d := speaks(c)
+		if d.kind == "shell" && d.layers == dialects["llama.cpp"].layers {
+			return []Step{d.step(c, "-b 512")}
+		}
+		return []Step{d.step(c, fmt.Sprintf(d.batch, min(batchToTry(c), 512)))}
+	},
+	"enable_flash_attention": func(c *Case) []Step {
+		d := speaks(c)
+		return []Step{d.step(c, era(c, d.flash))}
+	},
+	"quantize_kv_cache": func(c *Case) []Step {
+		d := speaks(c)
+		if d.cache == "" {
+			return []Step{{Kind: "text", Text: "Use an 8-bit KV cache where the program offers one; node-llama-cpp does not, llama-server does: `-fa on -ctk q8_0 -ctv q8_0`."}}
+		}
+		return []Step{d.step(c, era(c, d.cache))}
+	},
+	"lower_parallel": func(c *Case) []Step {
+		d := speaks(c)
+		if d.parallel == "" {
+			return []Step{{Kind: "text", Text: "Use one sequence at a time."}}
+		}
+		return []Step{d.step(c, d.parallel)}
+	},
+	"balance_split": llamaSplit,
+	"use_mmap": func(c *Case) []Step {
+		d := speaks(c)
+		return []Step{{Kind: "text", Text: "Let the file be mapped: " + d.mmap}}
+	},
+	"raise_memory_limit": llamaLimit,
+	"select_gpu":         llamaSelect,
+	"upgrade_version":    llamaUpgrade,
+	"raise_pagefile": func(*Case) []Step {
+		return []Step{{Kind: "ui", Text: "Windows: System > About > Advanced system settings > Performance: Settings > Advanced > Virtual memory: Change. Tick \"Automatically manage\", or set a custom size of 1.5 times the RAM on a disk with room. Restart."}}
+	},
+	"vae_tiling": func(*Case) []Step {
+		return []Step{{Kind: "shell", Text: "sd -m model.gguf --vae-tiling --diffusion-fa"}}
+	},
+	"lower_resolution": func(*Case) []Step { return []Step{{Kind: "shell", Text: "sd -m model.gguf -W 512 -H 512"}} },
+}
+
+// layersToKeep is the -ngl to paste: computed, else a few layers fewer, else a
+// value to start from.
+func layersToKeep(c *Case) int64 {
+	b := budget(c)
+	if n, _, ok := b.keepAny(c.Failure.Stage); ok {
+		return n
+	}
+	switch {
+	case b.Layers > 4 && (c.Root(parsers.GGMLRuntime) || c.Failure.Stage == "kv" || c.Failure.Stage == "compute"):
+		return b.Layers - max(2, b.Layers/16)
+	case b.Layers > 4:
+		return b.Layers * 3 / 4
+	}
+	return 20
+}
+
+// keepAny is keep or what drop leaves, by what was refused.
+func (b ggmlBudget) keepAny(stage string) (layers, need int64, ok bool) {
+	if stage == "kv" || stage == "compute" {
+		n, need, ok := b.drop(stage == "kv")
+		return b.Layers - n, need, ok
+	}
+	return b.keep()
+}
+
+// contextToTry is the context to paste: computed, else half, else 4096.
+func contextToTry(c *Case) int64 {
+	b := budget(c)
+	if c.Failure.Stage == "kv" {
+		if n, _, ok := b.contextThatFits(); ok {
+			return n
+		}
+	}
+	switch {
+	case b.Context > 65536:
+		return 16384
+	case b.Context > 2048:
+		return b.Context / 2 / 256 * 256
+	}
+	return 4096
+}
+
+// batchToTry is the physical batch to paste.
+func batchToTry(c *Case) int64 {
+	b := budget(c)
+	if n, _, ok := b.batchThatFits(b.batchLimit(c)); ok && c.Failure.Stage == "compute" {
+		return n
+	}
+	return max(b.Batch/2, 64)
+}
+
+// batchLimit is what a compute buffer must stay below: what the device gives
+// in one piece, or the room that is left.
+func (b ggmlBudget) batchLimit(c *Case) int64 {
+	if c.Root(parsers.GGMLLimit) {
+		if b.Refused > 4*units.GiB {
+			return 4 * units.GiB
+		}
+		return 0
+	}
+	return b.room()
+}
+
+// llamaSplit takes weight off the card that is full.
+func llamaSplit(c *Case) []Step {
+	d := speaks(c)
+	shares := splitShares(c)
+	if d.split == "" || shares == "" {
+		return []Step{{Kind: "text", Text: "Give the full card a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the cards; the numbers are proportions)."}}
+	}
+	return []Step{d.step(c, fmt.Sprintf(d.split, shares))}
+}
+
+// splitShares writes proportions in the order of the devices: free memory
+// before loading where the log states it, else weights with what was refused
+// taken off the failing card.
+func splitShares(c *Case) string {
+	free := map[int]int64{}
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && d.Index >= 0 {
+			free[d.Index] = d.Free.Bytes
+		}
+	}
+	if len(free) < 2 {
+		free = splitOfWeights(c)
+	}
+	if len(free) < 2 || len(free) > 16 {
+		return ""
+	}
+	parts := make([]string, len(free))
+	for i := range parts {
+		bytes, ok := free[i]
+		if !ok {
+			return ""
+		}
+		parts[i] = fmt.Sprintf("%d", max((bytes+units.GiB/2)/units.GiB, 1))
+	}
+	return strings.Join(parts, ",")
+}
+
+func splitOfWeights(c *Case) map[int]int64 {
+	shares := map[int]int64{}
+	for _, b := range c.Facts.Buffers {
+		index := strings.TrimLeft(b.Device, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+		if n, ok := whole(index); ok && b.Kind == "weights" {
+			shares[int(n)] = b.Size.Bytes
+		}
+	}
+	f := c.F()
+	if f.Device == nil || shares[int(f.Device.Value)] <= 2*requested(c) {
+		return nil
+	}
+	moved := requested(c)
+	shares[int(f.Device.Value)] -= moved
+	for i := range shares {
+		if i != int(f.Device.Value) {
+			shares[i] += moved / int64(max(len(shares)-1, 1))
+		}
+	}
+	return shares
+}
+
+// llamaLimit raises what macOS lets the GPU take, or a container's limit.
+func llamaLimit(c *Case) []Step {
+	if c.Backend == "metal" {
+		f := c.F()
+		mib := int64(6144)
+		if f.Allocated != nil && f.Limit != nil && f.Allocated.Bytes > f.Limit.Bytes {
+			mib = (f.Allocated.Bytes/units.MiB + 500 + 255) / 256 * 256
+		}
+		return []Step{{Kind: "shell", Text: fmt.Sprintf("sudo sysctl iogpu.wired_limit_mb=%d   # macOS 14 and later, until the next restart; only if the RAM has it to spare", mib)}}
+	}
+	return []Step{{Kind: "text", Text: "In a container: raise its memory limit (`docker run -m 32g`, `resources.limits.memory` in Kubernetes, `MemoryMax=` in a systemd unit)."}}
+}
+
+// llamaSelect keeps a device out.
+func llamaSelect(c *Case) []Step {
+	names := map[string]string{"cuda": "CUDA_VISIBLE_DEVICES", "rocm": "HIP_VISIBLE_DEVICES", "vulkan": "GGML_VK_VISIBLE_DEVICES", "sycl": "ONEAPI_DEVICE_SELECTOR"}
+	name, ok := names[c.Backend]
+	if !ok {
+		return []Step{{Kind: "shell", Text: "llama-server --list-devices"}, {Kind: "shell", Text: "llama-server --device CUDA0"}}
+	}
+	value := "0"
+	if f := c.F(); f.Device != nil && f.Device.Value == 0 {
+		value = "1"
+	}
+	if c.Backend == "sycl" {
+		value = "level_zero:" + value
+	}
+	return []Step{{Kind: "env", Text: name + "=" + value}}
+}
+
+func llamaUpgrade(c *Case) []Step {
+	switch {
+	case c.Framework == "lm-studio":
+		return []Step{{Kind: "ui", Text: "LM Studio: update the program, then Settings > Runtime: update the llama.cpp engine (or choose an earlier one, if this began with an update)."}}
+	case c.Framework == "koboldcpp":
+		return []Step{{Kind: "text", Text: "Take the newest koboldcpp from github.com/LostRuins/koboldcpp/releases."}}
+	case c.Says("llama-cpp-python"):
+		return []Step{{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"}}
+	case c.Says("node-llama-cpp"):
+		return []Step{{Kind: "shell", Text: "npm install node-llama-cpp@latest"}}
+	}
+	return []Step{{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again. Old GGML files (`.bin`) need a GGUF of the same model then."}}
+}
+
+var llamaChecks = map[string]string{
+	"fewer_gpu_layers":       "The load line says `offloaded N/M layers to GPU` with your number, and a long prompt runs.",
+	"lower_context":          "The log says `n_ctx` with your number, and the `KV buffer size` lines shrink with it.",
+	"lower_ubatch":           "The log says `n_ubatch` with your number, and the `compute buffer size` shrinks with it.",
+	"quantize_kv_cache":      "The KV line says `K (q8_0)` and `V (q8_0)`, about half of the size before.",
+	"enable_flash_attention": "The log says `flash_attn = 1` or `enabled`, and the `compute buffer size` shrinks.",
+	"moe_cpu_offload":        "The `CUDA0 model buffer size` shrinks while `offloaded N/M` stays; `nvidia-smi` shows room.",
+}
+
+var llamaEffects = map[string]func(*Case) *Effect{
+	"fewer_gpu_layers": func(c *Case) *Effect {
+		if inHost(c) || c.Root(parsers.GGMLLimit) {
+			return nil
+		}
+		b := budget(c)
+		n, need, ok := b.keepAny(c.Failure.Stage)
+		if !ok {
+			return nil
+		}
+		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
+			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), units.Format(contextReserve)))
+	},
+	"lower_context": func(c *Case) *Effect {
+		b := budget(c)
+		n, need, ok := b.contextThatFits()
+		if !ok || c.Failure.Stage != "kv" || inHost(c) {
+			return nil
+		}
+		return b.effect(need, b.room(), fmt.Sprintf("The cache is linear in the context: %s for %d tokens make %s for %d.", units.Format(b.Refused), b.Context, units.Format(need), n))
+	},
+	"quantize_kv_cache": func(c *Case) *Effect {
+		b := budget(c)
+		if c.Failure.Stage != "kv" || inHost(c) || b.room() <= 0 || b.Refused == 0 || quantisedCache(c) {
+			return nil
+		}
+		return b.effect(proportion(b.Refused, 17, 32), b.room(), "q8_0 takes 17/32 of 16 bit.")
+	},
+	"lower_ubatch": func(c *Case) *Effect {
+		b := budget(c)
+		limit := b.batchLimit(c)
+		n, need, ok := b.batchThatFits(limit)
+		if !ok || c.Failure.Stage != "compute" || inHost(c) {
+			return nil
+		}
+		note := fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d make %s at %d.", units.Format(b.Refused), b.Batch, units.Format(need), n)
+		if c.Root(parsers.GGMLLimit) {
+			note += " Held against the 4 GiB that most drivers give in one piece."
+		}
+		return b.effect(need, limit, note)
+	},
+}
+
+func (b ggmlBudget) layerSize(stage string) int64 {
+	if stage == "weights" || b.Weights == 0 {
+		return b.perLayer()
+	}
+	return b.Weights / b.Layers
+}
+
+// effect states the arithmetic; what the log does not state is said.
+func (b ggmlBudget) effect(need, have int64, note string) *Effect {
+	basis := "log"
+	if b.Assumed != "" {
+		basis, note = "estimate", note+" Counted on "+b.Assumed+"."
+	}
+	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: basis, Note: note}
+}
+
+var llamaUseless = map[string]func(*Case) string{
+	"fewer_gpu_layers": func(c *Case) string {
+		switch {
+		case c.Root(parsers.GGMLPool, parsers.GGMLPlan):
+			return "A buffer inside the program is too small; the card is not involved."
+		case ggmlRefused(c) && inHost(c):
+			return "System memory was refused: what leaves the card goes there, so that fewer layers on the card make it worse."
+		case c.Root(parsers.OllamaSystem):
+			return "The check is about system memory: what leaves the card goes there, so that fewer layers on the card make it worse."
+		case c.Root(parsers.GGMLLimit) && c.Failure.Stage == "compute":
+			return "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."
+		}
+		return ""
+	},
+	"quantize_kv_cache": func(c *Case) string {
+		switch {
+		case quantisedCache(c):
+			return "The KV cache is quantised already."
+		case c.Root(parsers.GGMLPool, parsers.GGMLPlan):
+			return "A buffer inside the program is too small, not the cache."
+		case ggmlRefused(c, "state"):
+			return "The recurrent state is kept at 32 bit; only the KV cache can be quantised."
+		}
+		return ""
+	},
+	"enable_flash_attention": func(c *Case) string {
+		if flashOn(c) {
+			return "Flash attention is on already."
+		}
+		return ""
+	},
+	"use_lower_quant": func(c *Case) string {
+		if c.Root(parsers.GGMLPool, parsers.GGMLPlan) {
+			return "A buffer inside the program is too small; how large the weights are does not matter."
+		}
+		return ""
+	},
+	"lower_ubatch": func(c *Case) string {
+		if c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "weights" {
+			return "The weights did not load; the batch is not allocated yet at that point."
+		}
+		return ""
+	},
+	"lower_context": func(c *Case) string {
+		if c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "weights" {
+			return "The weights did not load; the context is not allocated yet at that point."
+		}
+		return ""
+	},
+}
