@@ -133,12 +133,24 @@ func (g *ggmlReader) retrying(id, title string) {
 	for _, r := range g.refusals {
 		if r.retry == nil && (r == g.open || id == noticeLayout) {
 			r.retry = &retry{id, title}
-			if id == noticeLayout && r.phase == "" && r.stage == "" {
-				r.phase = "load" // layouts are tried while the model is loaded
+			if id == noticeLayout {
+				r.whileLoading()
 			}
 		}
 	}
 	g.open = nil
+}
+
+// whileLoading: layouts are tried while the model is loaded, and of what a
+// tensor range can be the weights are by far the most.
+func (r *refusal) whileLoading() {
+	if r.stage != "" {
+		return
+	}
+	r.phase = "load"
+	if r.level == levelRange {
+		r.stage = "weights"
+	}
 }
 
 // working notes that the program came to work: what it retried is recovered.

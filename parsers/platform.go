@@ -9,6 +9,7 @@ var platform = Parser{Name: "platform", Context: platformWords, Parse: parsePlat
 
 var platformWords = []string{
 	`.py", line`, `.py:`, `\lib\site-packages`, `:\users\`, `\c10\core`, `data. DefaultCPUAllocator: not enough memory`,
+	".gguf", `blobs\sha256-`, `\llama.cpp\`, `\ollama\`, "0xc0000409", "TerminateProcess:",
 	"Press any key to continue", "ipython-input", "cell line:", ".ipynb",
 }
 
@@ -23,7 +24,8 @@ func parsePlatform(l *Log, hits []Hit, f *Facts) {
 		switch word := platformWords[h.Word]; word {
 		case "ipython-input", "cell line:", ".ipynb":
 			id = "notebook"
-		case `\c10\core`, `data. DefaultCPUAllocator: not enough memory`, "Press any key to continue":
+		case `\c10\core`, `data. DefaultCPUAllocator: not enough memory`, "Press any key to continue",
+			`blobs\sha256-`, `\llama.cpp\`, `\ollama\`, "0xc0000409", "TerminateProcess:":
 			id = "windows_path"
 		default:
 			if drive.MatchString(l.LineText(h.At)) {

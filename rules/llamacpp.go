@@ -161,6 +161,9 @@ func guardContext(c *Case) Finding {
 	if need := c.F().SystemRequired; need != nil && need.Bytes > absurdEstimate {
 		return seen(0.55, fmt.Sprintf("%s is far more than any model's weights: the context length drives the estimate.", need.Text), c.Failure.Line)
 	}
+	if c.F().SystemRequired == nil {
+		return nothing()
+	}
 	return seen(0.25, "The estimate counts the context too.", c.Failure.Line)
 }
 

@@ -88,7 +88,7 @@ func offloadedLayers(c *Case) int64 {
 }
 
 // freeOfDevice is what the failing device had before loading: the log's own
-// figure, else the card's size less what drivers keep.
+// figure, else what the card's model has when nothing else is on it.
 func freeOfDevice(c *Case) (bytes int64, assumed string) {
 	index := -1
 	if f := c.F(); f.Device != nil {
@@ -113,7 +113,7 @@ func freeOfDevice(c *Case) (bytes int64, assumed string) {
 		return f.Limit.Bytes, ""
 	}
 	if card, ok := fit.Card(name); ok && !sharesMemory(name) {
-		return card.TotalBytes / 100 * 97, "a " + name + " with nothing else on it"
+		return card.TotalBytes, "a " + name + " with nothing else on it"
 	}
 	return 0, ""
 }

@@ -14,20 +14,20 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "balance_split", Fit: 0.7, If: severalDevices},
 		{Fix: "close_other_apps", Fit: 0.72},
 		{Fix: "use_smaller_model", Fit: 0.8},
-		{Fix: "lower_context", Fit: 0.85, If: not(stage("weights"))},
+		{Fix: "lower_context", Fit: 0.85, If: not(either(stage("weights"), onMetal))},
 		{Fix: "kill_stale_process", Fit: 0.5, If: stage("weights")},
 	},
 	ContextTooLong: {
 		{Fix: "lower_context", Fit: 1},
-		{Fix: "quantize_kv_cache", Fit: 0.9, If: either(stage("kv"), root(parsers.LlamaGuard))},
-		{Fix: "lower_parallel", Fit: 0.93, If: all(root(parsers.LlamaGuard), hasFact("n_seq_max"))},
-		{Fix: "quantize_kv_cache", Fit: 0.6, If: not(either(stage("kv"), root(parsers.LlamaGuard), root(parsers.GGMLRuntime)))},
+		{Fix: "quantize_kv_cache", Fit: 0.9, If: either(stage("kv"), rootIs(parsers.LlamaGuard))},
+		{Fix: "lower_parallel", Fit: 0.93, If: all(rootIs(parsers.LlamaGuard), hasFact("n_seq_max"))},
+		{Fix: "quantize_kv_cache", Fit: 0.6, If: not(either(stage("kv"), rootIs(parsers.LlamaGuard), rootIs(parsers.GGMLRuntime)))},
 		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
-		{Fix: "enable_flash_attention", Fit: 0.92, If: either(stage("compute"), root(parsers.GGMLMetal))},
-		{Fix: "fewer_gpu_layers", Fit: 0.75, If: not(either(hostRefused, onMetal, root(parsers.LlamaGuard)))},
+		{Fix: "enable_flash_attention", Fit: 0.92, If: either(stage("compute"), rootIs(parsers.GGMLMetal))},
+		{Fix: "fewer_gpu_layers", Fit: 0.75, If: not(either(hostRefused, onMetal, rootIs(parsers.LlamaGuard)))},
 		{Fix: "raise_pagefile", Fit: 0.8, If: all(hostRefused, onWindows)},
 		{Fix: "raise_memory_limit", Fit: 0.75, If: all(hostRefused, not(onWindows))},
-		{Fix: "upgrade_version", Fit: 0.6, If: either(root(parsers.LlamaGuard), root(parsers.GGMLRuntime))},
+		{Fix: "upgrade_version", Fit: 0.6, If: either(rootIs(parsers.LlamaGuard), rootIs(parsers.GGMLRuntime))},
 		{Fix: "balance_split", Fit: 0.5, If: severalDevices},
 	},
 	BatchTooLarge: {
@@ -36,7 +36,7 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "restart_session", Fit: 0.7, If: hasFact("diffusion_part")},
 		{Fix: "lower_ubatch", Fit: 1, If: stage("compute")},
 		{Fix: "lower_context", Fit: 0.85, If: stage("compute")},
-		{Fix: "lower_batch_size", Fit: 1, If: arena},
+		{Fix: "lower_batch_size", Fit: 1, If: rootIs(parsers.GGMLPool)},
 		{Fix: "upgrade_version", Fit: 0.85, If: arena},
 		{Fix: "fewer_gpu_layers", Fit: 0.5, If: all(stage("compute"), not(hostRefused))},
 		{Fix: "upgrade_version", Fit: 0.5},
@@ -45,8 +45,8 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "upgrade_version", Fit: 1, If: stage("weights")},
 		{Fix: "use_lower_quant", Fit: 0.95, If: stage("weights")},
 		{Fix: "fewer_gpu_layers", Fit: 0.7, If: stage("weights")},
-		{Fix: "enable_flash_attention", Fit: 1, If: not(stage("weights"))},
-		{Fix: "lower_ubatch", Fit: 0.97, If: not(stage("weights"))},
+		{Fix: "lower_ubatch", Fit: 1, If: not(stage("weights"))},
+		{Fix: "enable_flash_attention", Fit: 0.96, If: not(stage("weights"))},
 		{Fix: "lower_context", Fit: 0.93, If: not(stage("weights"))},
 		{Fix: "upgrade_version", Fit: 0.75, If: not(stage("weights"))},
 	},
@@ -69,12 +69,13 @@ var llamaRemedies = map[string][]Remedy{
 	},
 	SoftwareBug: {
 		{Fix: "upgrade_version", Fit: 1},
-		{Fix: "lower_ubatch", Fit: 0.8, If: either(stage("compute"), root(parsers.GGMLSYCL))},
+		{Fix: "lower_context", Fit: 0.5, If: all(rootIs(parsers.GGMLPlan), not(loading))},
+		{Fix: "lower_ubatch", Fit: 0.8, If: either(stage("compute"), rootIs(parsers.GGMLSYCL))},
 		{Fix: "enable_flash_attention", Fit: 0.75, If: stage("compute")},
-		{Fix: "close_other_apps", Fit: 0.8, If: all(onMetal, root(parsers.GGMLAlloc))},
-		{Fix: "use_smaller_model", Fit: 0.6, If: all(onMetal, root(parsers.GGMLAlloc))},
-		{Fix: "select_gpu", Fit: 0.85, If: either(root(parsers.GGMLSYCL), all(root(parsers.GGMLAlloc), bare))},
-		{Fix: "fewer_gpu_layers", Fit: 0.8, If: all(root(parsers.GGMLAlloc), bare)},
+		{Fix: "close_other_apps", Fit: 0.8, If: all(onMetal, rootIs(parsers.GGMLAlloc))},
+		{Fix: "use_smaller_model", Fit: 0.6, If: all(onMetal, rootIs(parsers.GGMLAlloc))},
+		{Fix: "select_gpu", Fit: 0.85, If: either(rootIs(parsers.GGMLSYCL), all(rootIs(parsers.GGMLAlloc), bare))},
+		{Fix: "fewer_gpu_layers", Fit: 0.8, If: all(rootIs(parsers.GGMLAlloc), bare)},
 	},
 	Unknown: {
 		{Fix: "lower_parallel", Fit: 1, If: stage("state")},
@@ -86,10 +87,6 @@ var llamaRemedies = map[string][]Remedy{
 
 func stage(name string) func(*Case) bool {
 	return func(c *Case) bool { return c.Failure.Stage == name }
-}
-
-func root(kind parsers.Kind) func(*Case) bool {
-	return func(c *Case) bool { return c.Root(kind) }
 }
 
 func hasFact(name string) func(*Case) bool {
@@ -118,6 +115,7 @@ func either(conditions ...func(*Case) bool) func(*Case) bool {
 	}
 }
 
+func loading(c *Case) bool     { return c.Phase == "load" }
 func onMetal(c *Case) bool     { return c.Backend == "metal" }
 func hostRefused(c *Case) bool { return ggmlRefused(c) && inHost(c) }
 func bare(c *Case) bool        { return c.Failure.Stage == "" }

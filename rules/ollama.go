@@ -147,15 +147,15 @@ var ollamaRemedies = map[string][]Remedy{
 		{Fix: "balance_split", Fit: 0.6, If: all(severalDevices, stage("weights"))},
 	},
 	ModelTooLarge: {
-		{Fix: "fewer_gpu_layers", Fit: 1, If: not(root(parsers.OllamaGuess))},
+		{Fix: "fewer_gpu_layers", Fit: 1, If: not(rootIs(parsers.OllamaGuess))},
 		{Fix: "use_smaller_model", Fit: 1},
-		{Fix: "fewer_gpu_layers", Fit: 0.9, If: root(parsers.OllamaGuess)},
+		{Fix: "fewer_gpu_layers", Fit: 0.9, If: rootIs(parsers.OllamaGuess)},
 		{Fix: "use_lower_quant", Fit: 0.9},
 		{Fix: "close_other_apps", Fit: 0.75},
 		{Fix: "upgrade_version", Fit: 0.6},
 	},
 	HostMemory: {
-		{Fix: "lower_context", Fit: 1.02, If: all(root(parsers.OllamaSystem), slightly)},
+		{Fix: "lower_context", Fit: 1.02, If: all(rootIs(parsers.OllamaSystem), slightly)},
 		{Fix: "use_smaller_model", Fit: 1.02, If: tooLittle},
 		{Fix: "close_other_apps", Fit: 1},
 		{Fix: "raise_pagefile", Fit: 0.97, If: onWindows},
@@ -163,7 +163,7 @@ var ollamaRemedies = map[string][]Remedy{
 		{Fix: "add_swap", Fit: 0.93, If: not(onWindows)},
 		{Fix: "raise_memory_limit", Fit: 0.85},
 		{Fix: "use_mmap", Fit: 0.85, If: stage("weights")},
-		{Fix: "lower_context", Fit: 0.8, If: all(root(parsers.OllamaSystem), not(slightly))},
+		{Fix: "lower_context", Fit: 0.8, If: all(rootIs(parsers.OllamaSystem), not(slightly))},
 	},
 	RetainedMemory: {
 		{Fix: "restart_session", Fit: 1},
