@@ -167,6 +167,7 @@ func (g *ggmlReader) failure(r *refusal) Failure {
 	if x.Phase == "" {
 		x.Phase = phaseOfStage[x.Stage]
 	}
+	x.Message = g.l.joined(r.at, r.end)
 	switch x.Stage {
 	case "kv":
 		x.Figures.KVNeeded = r.requested

@@ -78,7 +78,7 @@ var ggmlFailures = []ggmlWording{
 }
 
 var (
-	mallocSize   = pattern(`allocating(?<size>NUM)mibondevice(?<device>\d{1,3}):(?:cuda|hip)mallocfailed`)
+	mallocSize   = pattern(`allocating(?<size>NUMmib)ondevice(?<device>\d{1,3}):(?:cuda|hip)mallocfailed`)
 	mallocReason = pattern(`mallocfailed:(?<reason>[a-z]{3,24})`)
 	rangeSize    = pattern(`failedtoallocate(?<memory>[a-z]\w{0,24}?(?:\[[^\]]{1,48}\])?)buffer(?:ofsize(?<size>INT))?`)
 	backendSize  = pattern(`(?<backend>[a-z]+)_buffer_type_alloc_buffer:failedtoallocate(?:bufferofsize(?<bytes>INT)|(?<size>NUMmib))?`)
@@ -96,7 +96,7 @@ var (
 	metalMax     = pattern(`buffer'[^']{0,24}'size(?<size>INT)islargerthanbuffermaximumof(?<limit>INT)`)
 	syclSize     = pattern(`can'tallocate(?<size>INT)bytesofmemoryondevice`)
 	guardSize    = pattern(`requiresapproximately(?<size>NUM[kmgt]b)`)
-	cannotRun    = pattern(`pre-allocatedtensor\(cache_[kv]_l\d{1,3}\)inabuffer\((?<memory>\w{2,24})\)`)
+	cannotRun    = pattern(`pre-allocatedtensor\(cache_[kv]_l\d{1,3}\)inabuffer\((?<memory>\w{2,24})\)thatcannotrun`)
 	nodeContext  = pattern(`contextsizeof(?<context>INT)(?:with(?<seqs>\d{1,4})sequences?)?istoolargefortheavailable(?<where>v?ram)`)
 )
 
@@ -110,7 +110,7 @@ func (g *ggmlReader) deviceMalloc(at int) {
 	}
 	if m := g.find(mallocSize, at, 60, 24); m.Ok() {
 		x.at, x.end = m.Span()
-		x.requested, x.device = m.SizeIn("size", "mib"), m.Count("device")
+		x.requested, x.device = m.Size("size"), m.Count("device")
 	}
 	if strings.HasPrefix(g.s[x.end:], ":outofmemory") {
 		x.end += len(":outofmemory")

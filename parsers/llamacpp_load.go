@@ -26,7 +26,7 @@ var ggmlLines = []ggmlWording{
 	{"graph splits", stageIs("")},
 	// Hyper-parameters and settings.
 	{"n_ctx =", number("n_ctx")}, {"n_ctx_per_seq (", (*ggmlReader).contextPerSeq}, {"n_ctx_slot =", number("n_ctx_slot")},
-	{"n_ctx_train =", number("n_ctx_train")}, {"n_batch =", number("n_batch")}, {"n_ubatch =", number("n_ubatch")}, {"n_seq_max =", number("n_seq_max")},
+	{"n_ctx_train =", number("n_ctx_train")}, {"n_batch =", number("n_batch")}, {"n_ubatch =", number("n_ubatch")}, {"n_seq_max =", number("n_seq_max")}, {"worst-case: n_tokens =", (*ggmlReader).worstCase},
 	{"n_layer =", number("n_layer")}, {"n_embd =", number("n_embd")}, {"n_head =", number("n_head")}, {"n_vocab =", number("n_vocab")},
 	{"n_embd_k_gqa =", number("n_embd_k_gqa")}, {"n_embd_v_gqa =", number("n_embd_v_gqa")},
 	{"n_expert =", number("n_expert")}, {"n_ff_exp =", number("n_ff_exp")},
@@ -70,7 +70,7 @@ var (
 	fromLine      = pattern(`(?:tensorsfrom|modelfrom)(?<path>[^()]{3,300})`)
 	quotedModel   = pattern(`model'(?<path>[^']{3,300})'`)
 	usingDevice   = pattern(`usingdevice(?<device>[a-z_]+\d{0,3})\((?<name>.{1,90}?)\)(?:\([^()]{1,40}\))?-(?<free>\d{1,9}mib)free`)
-	cudaDevice    = pattern(`device(?<index>\d{1,3}):(?<name>[^:]{1,90}?),(?:computecapability|gfx)`)
+	cudaDevice    = pattern(`device(?<index>\d{1,3}):(?<name>[^:]{1,90}?),(?:computecapability|gfx[^:]{1,60}vmm:)`)
 	vulkanDevice  = pattern(`(?<index>\d{1,2})=(?<name>[^|=]{2,100})\|uma:(?<uma>[01])`)
 	listedDevice  = pattern(`(?<device>(?:cuda|rocm|vulkan|sycl|metal|mtl|musa|opencl|cann)\d{0,3}):(?<name>[^:]{2,90}?)\((?<total>\d{1,9}mib),(?<free>\d{1,9}mib)free\)`)
 	rpcDevice     = pattern(`free_mem=(?<free>\d{1,18}),total_mem=(?<total>\d{1,18})`)
@@ -131,6 +131,13 @@ func number(name string) func(*ggmlReader, int) {
 		if name == "n_layer" {
 			g.at("weights", at)
 		}
+	}
+}
+
+// worstCase is the graph that is reserved: as many tokens as the physical batch.
+func (g *ggmlReader) worstCase(at int) {
+	if m := g.find(valueLine, at+len("worst-case:n_tokens"), 0, 12); m.Ok() {
+		g.fact("n_ubatch", nil, m.Count("value"), at)
 	}
 }
 

@@ -154,6 +154,19 @@ func (l *Log) span(from, to int) (a, b int) {
 	return a, b
 }
 
+// joined is [Log.Text] for whole lines of one message: between two of them
+// stands a blank however long the first is.
+func (l *Log) joined(from, to int) string {
+	var parts []string
+	for from < to {
+		_, end := l.LineSpan(from)
+		end = max(min(end, to), from+1)
+		parts = append(parts, l.Text(from, end))
+		from = end
+	}
+	return strings.Join(parts, " ")
+}
+
 // lineJoin says what a line break stood for: nothing if the console broke full
 // lines, a blank otherwise.
 func (l *Log) lineJoin(offset int) string {

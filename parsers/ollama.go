@@ -41,7 +41,7 @@ var ollamaProofs = proofsOf("ollama",
 	"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory", "llama-server process has terminated",
 	"an unknown error was encountered while running the model", "gpu VRAM usage didn't recover", "memory.required.", "KvSize:",
 	"/ollama/llm/", `\ollama\llm\`, `\ollama\ollama\`, "/ollama/ollama/", "/ollama/ml/", `\ollama\ml\`, "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
-	"registry.ollama.ai", "blobs/sha256-", `blobs\sha256-`, "ollama._types.", "Ollama call failed",
+	"registry.ollama.ai", ".ollama/models/", `.ollama\models\`, "blobs/sha256-", `blobs\sha256-`, "ollama._types.", "Ollama call failed",
 )
 
 // llamaProofs: lines of the loader and the server.

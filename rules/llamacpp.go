@@ -328,14 +328,15 @@ func absurd(c *Case) bool {
 }
 
 // beyondContext: scores of 128 heads over the whole context and twice the
-// largest vocabulary are an upper bound of a sane graph.
+// largest vocabulary are an upper bound of a sane graph; a partial offload adds
+// the output matrix and copies of experts, up to a few GiB.
 func beyondContext(c *Case) bool {
 	f := c.F()
 	if !ggmlRefused(c, "compute") || f.Requested == nil || f.Context == nil {
 		return false
 	}
 	ub := physicalBatch(c)
-	return f.Requested.Bytes > int64(f.Context.Value)*ub*4*128+2*262144*ub*4
+	return f.Requested.Bytes > int64(f.Context.Value)*ub*4*128+2*262144*ub*4+4*units.GiB
 }
 
 func absurdForContext(c *Case) Finding {
@@ -413,7 +414,11 @@ func unevenBuffers(c *Case) Finding {
 			continue
 		}
 		if b.Size.Bytes*13 < f.Weights.Bytes*10 {
-			return seen(0.68, fmt.Sprintf("%s holds %s of weights, %s only %s: the split gives the full card too much.", c.Failure.Memory, units.Format(f.Weights.Bytes), b.Device, units.Format(b.Size.Bytes)), f.Weights.Line, c.Failure.Line)
+			weight := 0.6
+			if b.Size.Bytes*5 < f.Weights.Bytes*3 || c.Failure.Stage == "compute" {
+				weight = 0.8
+			}
+			return seen(weight, fmt.Sprintf("%s holds %s of weights, %s only %s: the split gives the full card too much.", c.Failure.Memory, units.Format(f.Weights.Bytes), b.Device, units.Format(b.Size.Bytes)), f.Weights.Line, c.Failure.Line)
 		}
 	}
 	return nothing()

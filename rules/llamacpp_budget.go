@@ -39,8 +39,11 @@ func budget(c *Case) ggmlBudget {
 	if f.ComputeBuffer != nil && c.Failure.Stage != "compute" {
 		b.Compute = f.ComputeBuffer.Bytes
 	}
-	if f.Context != nil {
+	switch {
+	case f.Context != nil:
 		b.Context = int64(f.Context.Value)
+	case f.KVTokens != nil:
+		b.Context = int64(f.KVTokens.Value)
 	}
 	b.Layers = offloadedLayers(c)
 	b.Free, b.Assumed = freeOfDevice(c)

@@ -65,7 +65,7 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "fewer_gpu_layers", Fit: 0.85, If: oddCard},
 		{Fix: "lower_context", Fit: 0.85},
 		{Fix: "quantize_kv_cache", Fit: 0.7, If: stage("kv")},
-		{Fix: "select_gpu", Fit: 0.6, If: not(oddCard)},
+		{Fix: "select_gpu", Fit: 0.4, If: not(oddCard)},
 	},
 	SoftwareBug: {
 		{Fix: "upgrade_version", Fit: 1},

@@ -210,13 +210,20 @@ func contextToTry(c *Case) int64 {
 			return n
 		}
 	}
-	switch {
-	case b.Context > 65536:
-		return 16384
-	case b.Context > 2048:
-		return b.Context / 2 / 256 * 256
+	if b.Context == 0 {
+		return 4096
 	}
-	return 4096
+	return b.halvedContext(b.batchLimit(c))
+}
+
+// halvedContext halves the context until the buffer would clear a limit with a
+// fifth to spare: part of a compute buffer does not depend on the context.
+func (b ggmlBudget) halvedContext(limit int64) int64 {
+	n := b.Context / 2
+	for limit > 0 && n > 4096 && proportion(b.Refused, n, b.Context)*5 > limit*4 {
+		n /= 2
+	}
+	return max(n/256*256, 512)
 }
 
 // batchToTry is the physical batch to paste.
@@ -457,6 +464,9 @@ var llamaUseless = map[string]func(*Case) string{
 	"lower_context": func(c *Case) string {
 		if c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "weights" {
 			return "The weights did not load; the context is not allocated yet at that point."
+		}
+		if f := c.F(); f.Context != nil && f.Context.Value <= 2048 && ggmlRefused(c) {
+			return fmt.Sprintf("The context is %s tokens already; there is next to nothing to win.", f.Context.Text)
 		}
 		return ""
 	},

@@ -159,7 +159,7 @@ var ollamaRemedies = map[string][]Remedy{
 		{Fix: "use_smaller_model", Fit: 1.02, If: tooLittle},
 		{Fix: "close_other_apps", Fit: 1},
 		{Fix: "raise_pagefile", Fit: 0.97, If: onWindows},
-		{Fix: "use_smaller_model", Fit: 0.97, If: not(tooLittle)},
+		{Fix: "use_smaller_model", Fit: 0.85, If: not(tooLittle)},
 		{Fix: "add_swap", Fit: 0.93, If: not(onWindows)},
 		{Fix: "raise_memory_limit", Fit: 0.85},
 		{Fix: "use_mmap", Fit: 0.85, If: stage("weights")},
