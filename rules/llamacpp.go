@@ -203,7 +203,7 @@ func computeRefused(c *Case) Finding {
 	why := asked(c, "The compute buffer") + " Weights and KV cache were in place."
 	context := c.F().Context
 	switch {
-	case absurd(c):
+	case absurdGraph(c):
 		return seen(0.12, why, c.Failure.Line)
 	case inHost(c) && requested(c) < units.GiB && requested(c) > 0:
 		return seen(0.1, why, c.Failure.Line)
@@ -254,7 +254,7 @@ func physicalBatch(c *Case) int64 {
 }
 
 func batchOfCompute(c *Case) Finding {
-	if !ggmlRefused(c, "compute") || absurd(c) {
+	if !ggmlRefused(c, "compute") || absurdGraph(c) {
 		return nothing()
 	}
 	if ub := physicalBatch(c); ub > 512 {
@@ -309,7 +309,7 @@ func overLimit(c *Case) Finding {
 // absurdBuffer: no setting makes one compute buffer that large but attention
 // scores over the whole context, or a fault in the planning.
 func absurdBuffer(c *Case) Finding {
-	if !ggmlRefused(c, "compute") || !absurd(c) {
+	if !ggmlRefused(c, "compute") || !absurdGraph(c) {
 		if ggmlRefused(c, "kv") && requested(c) > 100*units.GiB {
 			return seen(0.3, fmt.Sprintf("One cache of %s is more than any card has.", units.Format(requested(c))), c.Failure.Line)
 		}
@@ -318,9 +318,9 @@ func absurdBuffer(c *Case) Finding {
 	return seen(0.55, fmt.Sprintf("One compute buffer of %s is out of all proportion.", units.Format(requested(c))), c.Failure.Line)
 }
 
-// absurd reports a compute buffer beyond 64 GiB, or far beyond what attention
+// absurdGraph reports a compute buffer beyond 64 GiB, or far beyond what attention
 // scores over this context can need.
-func absurd(c *Case) bool {
+func absurdGraph(c *Case) bool {
 	if r := requested(c); r > 64*units.GiB && c.F().Context == nil {
 		return true
 	}

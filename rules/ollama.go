@@ -52,7 +52,7 @@ func plannedTooMuch(c *Case) Finding {
 		return seen(0.5, why, c.Failure.Line)
 	case ggmlRefused(c, "weights") && c.Backend != "":
 		return seen(0.4, why, c.Failure.Line)
-	case ggmlRefused(c, "compute") && !c.Root(parsers.GGMLLimit) && !absurd(c):
+	case ggmlRefused(c, "compute") && !c.Root(parsers.GGMLLimit) && !absurdGraph(c):
 		return seen(0.47, why, c.Failure.Line)
 	case ggmlRefused(c, "") && c.Backend != "vulkan":
 		return seen(0.47, why, c.Failure.Line)
