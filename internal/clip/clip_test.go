@@ -1,11 +1,13 @@
 package clip_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -95,14 +97,16 @@ func startXvfb(t *testing.T) string {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	defer r.Close()
-	server := exec.Command("Xvfb", "-displayfd", "3", "-nolisten", "tcp", "-noreset")
+	ctx, stop := context.WithCancel(context.Background())
+	server := exec.CommandContext(ctx, "Xvfb", "-displayfd", "3", "-nolisten", "tcp", "-noreset")
 	server.ExtraFiles = []*os.File{w}
+	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) } // killed, it would leave its socket behind
+	server.WaitDelay = 5 * time.Second
 	require.NoError(t, server.Start())
 	require.NoError(t, w.Close())
-	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	t.Cleanup(func() { stop(); _ = server.Wait() })
 	require.NoError(t, r.SetReadDeadline(time.Now().Add(20*time.Second)))
-	number := make([]byte, 16)
-	n, err := r.Read(number)
+	number, err := bufio.NewReader(r).ReadString('\n') // all of it: a closed pipe would end the server
 	require.NoError(t, err)
-	return ":" + strings.TrimSpace(string(number[:n]))
+	return ":" + strings.TrimSpace(number)
 }
