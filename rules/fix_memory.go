@@ -379,8 +379,10 @@ func uselessExpandable(c *Case) string {
 	switch {
 	case !c.In("pytorch") && !torchFigures(c):
 		return ""
-	case c.Backend == "cpu":
+	case c.Root(parsers.CPUAlloc, parsers.CommitLimit):
 		return notTheCard
+	case c.Backend == "cpu":
+		return ""
 	case c.Backend == "mps", c.Backend == "xpu":
 		return notItsAllocator
 	case c.Root(parsers.TorchAsync):
@@ -406,8 +408,6 @@ func uselessSplitSize(c *Case) string {
 		return asyncIgnoresIt
 	case c.Backend == "mps", c.Backend == "xpu":
 		return notItsAllocator
-	case c.Backend == "cpu":
-		return notTheCard
 	}
 	return uselessSlack(c)
 }

@@ -278,7 +278,7 @@ func uselessQuantise(c *Case, to string) string {
 	switch {
 	case bits != "" && bits <= to:
 		return fmt.Sprintf("%s is quantised to %s bit already.", printable(c.ModelName()), bits)
-	case c.Backend == "mps":
+	case c.Backend == "mps" && c.In("transformers"):
 		return "bitsandbytes does not run on Apple's GPU; take a model that is quantised already (MLX, GGUF)."
 	}
 	return ""

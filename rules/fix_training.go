@@ -13,8 +13,7 @@ var fixesTraining = []Fix{
 		Cost:     0.2,
 		Check:    checkStep,
 		Next:     "Lower the batch or the length; then look at the optimizer.",
-		Steps: paste("python", `model.gradient_checkpointing_enable()   # transformers; with the Trainer: gradient_checkpointing=True
-model.config.use_cache = False`),
+		Steps:    stepsCheckpointing,
 	},
 	{
 		ID:    "gradient_accumulation",
@@ -180,4 +179,16 @@ data = load_dataset("json", data_files="train.jsonl", split="train", streaming=T
 		Next:     "`pin_memory=False`, a smaller batch; in a container a larger `--shm-size`.",
 		Steps:    paste("python", "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0, pin_memory=False)   # then 2, if that works"),
 	},
+}
+
+func stepsCheckpointing(c *Case) []Step {
+	own := Step{Kind: "python", Text: "from torch.utils.checkpoint import checkpoint\n\nx = checkpoint(self.block, x, use_reentrant=False)   # in forward(), for each large block, instead of x = self.block(x)"}
+	trainer := Step{Kind: "python", Text: "model.gradient_checkpointing_enable()   # transformers; with its Trainer: gradient_checkpointing=True\nmodel.config.use_cache = False"}
+	switch {
+	case c.In("transformers"):
+		return []Step{trainer}
+	case c.In("pytorch"):
+		return []Step{own, trainer}
+	}
+	return []Step{trainer, own}
 }

@@ -77,7 +77,7 @@ var fixesWork = []Fix{
 		Check:    checkStep,
 		Next:     "If it fails at batch 1: gradient checkpointing (training), a shorter length or smaller images, then a smaller model.",
 		Steps:    stepsBatch,
-		Effect:   func(c *Case) *Effect { return scaled(c, 2, "With half the batch") },
+		Effect:   effectBatch,
 		Useless:  uselessBatch,
 	},
 	{
@@ -224,13 +224,35 @@ func stepsEfficientAttention(c *Case) []Step {
 var batchSettings = []string{"per_device_train_batch_size", "train_batch_size", "micro_batch_size", "batch_size"}
 
 func stepsBatch(c *Case) []Step {
-	if s, ok := c.Setting(batchSettings...); ok && half(s.Value) > 0 && s.Value != "1" {
-		return []Step{{Kind: "config", Text: fmt.Sprintf("%s%s%d   # was %s", optionName(s), optionSeparator(s), half(s.Value), s.Value)}}
+	if s, ok := c.Setting(batchSettings...); ok && s.Value != "1" {
+		if n := divided(s.Value, batchDivisor(c)); n > 0 {
+			return []Step{{Kind: "config", Text: fmt.Sprintf("%s%s%d   # was %s", optionName(s), optionSeparator(s), n, s.Value)}}
+		}
 	}
-	if c.Training() {
+	switch {
+	case c.Training() && c.In("transformers"):
 		return []Step{{Kind: "python", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8   # the old batch size: keeps the effective batch"}}
+	case c.Training():
+		return []Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=1, shuffle=True)   # see that it runs at all, then double it"}}
 	}
 	return []Step{{Kind: "python", Text: "batch_size = 1   # see that it runs at all, then double it"}}
+}
+
+// batchDivisor is by how much the batch must shrink for the piece that failed
+// to fit what was free, as a power of two up to 16; 2 where the figures do not
+// say.
+func batchDivisor(c *Case) int {
+	for _, by := range [...]int{2, 4, 8, 16} {
+		if scaled(c, by, "") != nil {
+			return by
+		}
+	}
+	return 2
+}
+
+func effectBatch(c *Case) *Effect {
+	by := batchDivisor(c)
+	return scaled(c, by, map[int]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch"}[by])
 }
 
 // optionName is an option as it was typed, else its normalised name: letters,

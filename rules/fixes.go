@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -118,12 +119,12 @@ func held(c *Case) (bytes int64, ok bool) {
 // It is a bound: the other values of the step shrink as well. Where the bound
 // is not enough nothing is known, and pieces up to 64 MiB only were the last
 // straw.
-func scaled(c *Case, divisor int64, how string) *Effect {
+func scaled(c *Case, divisor int, how string) *Effect {
 	f := c.F()
 	if !torchFigures(c) || f.Free == nil || f.Requested.Bytes <= 64*units.MiB || roomy(c) {
 		return nil
 	}
-	need := f.Requested.Bytes / divisor
+	need := f.Requested.Bytes / int64(divisor)
 	if need > f.Free.Bytes {
 		return nil
 	}
@@ -131,17 +132,11 @@ func scaled(c *Case, divisor int64, how string) *Effect {
 		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s was free. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Format(need), f.Free.Text)}
 }
 
-// half is a positive whole setting halved, at least 1; 0 if it is none.
-func half(value string) int {
-	n := 0
-	for _, r := range value {
-		if r < '0' || r > '9' || n > 1<<30 {
-			return 0
-		}
-		n = n*10 + int(r-'0')
-	}
-	if n == 0 {
+// divided is a positive whole setting divided, at least 1; 0 if it is none.
+func divided(value string, by int) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n <= 0 || n > 1<<30 {
 		return 0
 	}
-	return max(n/2, 1)
+	return max(n/by, 1)
 }

@@ -62,6 +62,17 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.CPUAlloc))},
 		{Fix: "lower_context", Fit: 0.6},
 	},
+	BudgetMisconfigured: {
+		{Fix: "raise_memory_limit", Fit: 1},
+		{Fix: "lower_batch_size", Fit: 0.5},
+	},
+	ContextTooLong: {
+		{Fix: "lower_context", Fit: 1},
+		{Fix: "quantize_kv_cache", Fit: 0.75, If: not((*Case).Training)}, // training keeps no KV cache
+		{Fix: "lower_batch_size", Fit: 0.7},
+		{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
+		{Fix: "enable_flash_attention", Fit: 0.5},
+	},
 	DeviceImbalance: {{Fix: "select_gpu", Fit: 1}, {Fix: "lower_context", Fit: 0.5}, {Fix: "gradient_checkpointing", Fit: 0.45}},
 	Fragmentation: {
 		{Fix: "expandable_segments", Fit: 1, If: hasExpandableSegments},
@@ -71,7 +82,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "gradient_checkpointing", Fit: 0.4, If: (*Case).Training},
 		{Fix: "lower_resolution", Fit: 0.35, If: not((*Case).Training)},
 	},
-	SoftwareBug: {{Fix: "upgrade_version", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.6, If: onXPU}, {Fix: "raise_pagefile", Fit: 0.5, If: not(onXPU)}, {Fix: "lower_resolution", Fit: 0.4}},
+	SoftwareBug: {{Fix: "upgrade_version", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.6, If: onXPU}, {Fix: "raise_pagefile", Fit: 0.5, If: func(c *Case) bool { return onWindows(c) || looksLikeWindows(c) }}, {Fix: "lower_resolution", Fit: 0.4}},
 	Unknown: {
 		{Fix: "raise_pagefile", Fit: 1, If: pagefileSuspect},
 		{Fix: "close_other_apps", Fit: 0.85, If: pagefileSuspect},
@@ -172,8 +183,8 @@ func listedOthers(c *Case) Finding {
 	}
 	sum, most, pid := int64(0), int64(0), 0
 	for _, p := range f.OtherProcesses {
-		if p.PID == c.OurPID {
-			continue
+		if p.PID == c.OurPID || p.Bytes < driverContext {
+			continue // a bare context is nobody's work
 		}
 		sum += p.Bytes
 		if p.Bytes > most {

@@ -179,7 +179,7 @@ var lengthSettings = []string{"max_seq_length", "max_length", "cutoff_len", "seq
 // shorterSample is half of the length that the log shows, or a start.
 func shorterSample(c *Case) string {
 	s, _ := c.Setting(lengthSettings...)
-	if n := half(s.Value); n >= 128 {
+	if n := divided(s.Value, 2); n >= 128 {
 		return strconv.Itoa(n)
 	}
 	return "1024"

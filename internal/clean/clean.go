@@ -4,6 +4,7 @@
 package clean
 
 import (
+	"encoding/json"
 	"html"
 	"strings"
 	"unicode/utf8"
@@ -45,12 +46,24 @@ func Lines(text string, first int) []Line {
 }
 
 func cleanLine(s string, number int) Line {
-	s = Printable(s)
+	s = Printable(unwrap(s))
 	if strings.Contains(s, "</") || strings.Contains(s, "&lt;") || strings.Contains(s, "&#") || strings.Contains(s, "&quot;") || strings.Contains(s, "&nbsp;") {
 		s = html.UnescapeString(dropTags(s))
 	}
 	text, source, program := Strip(s)
 	return Line{Number: number, Text: text, Source: source, Program: program}
+}
+
+// unwrap takes a line out of what docker's json-file driver and journalctl -o
+// export put around it.
+func unwrap(s string) string {
+	var entry struct {
+		Log string `json:"log"`
+	}
+	if strings.HasPrefix(s, `{"log":"`) && json.Unmarshal([]byte(s), &entry) == nil {
+		return strings.TrimRight(entry.Log, "\r\n")
+	}
+	return strings.TrimPrefix(s, "MESSAGE=")
 }
 
 // Printable drops terminal codes (real escapes and their residue: "^[[0m",
