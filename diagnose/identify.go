@@ -50,7 +50,8 @@ var specificity = map[string]int{
 func stack(g failureGroup, facts *parsers.Facts) []string {
 	proved := map[string]bool{}
 	for _, x := range g.chain {
-		if x.Framework != "" {
+		// A weak wording beside a sure one may be another program's.
+		if x.Framework != "" && (!x.Weak || g.root.Weak) {
 			proved[x.Framework] = true
 		}
 	}

@@ -32,7 +32,7 @@ var containerWordings = []wording{
 }
 
 var (
-	limitsPattern  = pattern(`limits:(?:cpu:[\d.]{1,8}m?)?(?:ephemeral-storage:\d{1,12}[kmgt]i?)?memory:(?<limit>\d{1,16}(?:\.\d{1,4})?)(?<unit>[kmgt]i?)?(?:nvidia|requests|environment|liveness|readiness|mounts|cpu|$)`)
+	limitsPattern  = pattern(`limits"?:.{0,200}?memory"?:"?(?<limit>\d{1,16}(?:\.\d{1,4})?)(?<unit>[kmgt]i?)?`)
 	evictedPattern = pattern(`(?:thresholdquantity:(?<threshold>\d{1,14}(?:[kmg]i?)?),available:(?<available>\d{1,14})(?<unit>[kmg]i?))`)
 	yarnPattern    = pattern(`(?<used>SIZE)of(?<limit>SIZE)(?:virtual|physical)memoryused`)
 )

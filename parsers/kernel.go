@@ -369,14 +369,14 @@ func readExitCode(m message) int {
 // PID; zsh has "zsh: killed     python x.py".
 func readShell(m message) int {
 	line := strings.TrimSpace(m.l.LineText(m.at))
-	if !shellKill(line) {
+	if !shellKill(line) && !m.precedes("it]", 3) { // or behind a progress bar
 		return m.end
 	}
 	return fails(shellKilled)(m)
 }
 
 func shellKill(line string) bool {
-	switch word := strings.TrimRight(line, ".! "); {
+	switch word := strings.Trim(line, ".!* "); {
 	case word == "Killed", word == "Killed: 9", word == "已杀死", word == "Getötet", word == "Tué", word == "Terminado (killed)", word == "Убито", word == "강제 종료됨":
 		return true
 	case strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):

@@ -15,7 +15,7 @@ type disguise struct {
 }
 
 // lookalikes comes last in [All]: what it explains away must be known.
-var lookalikes = Parser{Name: "lookalikes", Context: disguiseLiterals(), Parse: parseLookalikes}
+var lookalikes = Parser{Name: "lookalikes", Keywords: disguiseLiterals(), Parse: parseLookalikes}
 
 // disguises are all look-alikes, by theme: the card, the machine's other
 // limits, other programs' own memory.
