@@ -89,8 +89,14 @@ func sameFigures(a, b parsers.Failure) bool {
 	a.Figures.Sizes(func(key string, s *parsers.Size) {
 		b.Figures.Sizes(func(other string, t *parsers.Size) {
 			if key == other {
-				known = true
-				same = same && s.Bytes == t.Bytes
+				known, same = true, same && s.Bytes == t.Bytes
+			}
+		})
+	})
+	a.Figures.Counts(func(key string, c *parsers.Count) {
+		b.Figures.Counts(func(other string, d *parsers.Count) {
+			if key == other {
+				known, same = true, same && c.Value == d.Value
 			}
 		})
 	})
@@ -147,7 +153,7 @@ func worse(x, root parsers.Failure) bool {
 	if x.Source == root.Source && !otherDevice(x, root) || x.Figures.Free == nil || root.Figures.Free == nil {
 		return false
 	}
-	return x.Figures.Free.Bytes < root.Figures.Free.Bytes
+	return x.Figures.Free.Bytes < root.Figures.Free.Bytes-64<<20 // ranks of one job differ by a few MiB
 }
 
 // otherDevice tells ranks apart where the paste lost their prefixes.

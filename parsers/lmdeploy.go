@@ -55,10 +55,8 @@ func turboMindConfig(m message) int {
 			continue
 		}
 		m.set(a, true)
-		if a.name == "cache_max_entry_count" {
-			m.factCount("utilization", m.around(turboMindShare, 0, 600).Count("share"))
-		}
 	}
+	m.factCount("utilization", m.find(turboMindShare, 600).Count("share"))
 	return m.end
 }
 

@@ -50,13 +50,14 @@ func inCode(l *Log, x Failure) bool {
 	if !ok {
 		return false
 	}
+	// In a traceback the line that raises or asserts was run.
+	traceback := strings.Contains(l.Squeezed(), `",line`) || strings.Contains(l.Squeezed(), "-->")
 	for _, sign := range codeSigns {
-		if strings.Contains(before, sign) {
+		if strings.Contains(before, sign) && !(traceback && sign == "assert") {
 			return true
 		}
 	}
-	// In a traceback the line that raises was run.
-	if (strings.Contains(before, "raise ") || strings.Contains(before, "throw ")) && !strings.Contains(l.Squeezed(), `",line`) && !strings.Contains(l.Squeezed(), "-->") {
+	if (strings.Contains(before, "raise ") || strings.Contains(before, "throw ")) && !traceback {
 		return true
 	}
 	return strings.HasPrefix(before, "// ") || strings.HasPrefix(before, "/*")

@@ -16,7 +16,10 @@ var vllmArguments = []wording{
 	{"vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)},
 	{"vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)},
 	{"Using max model len", vllmEffectiveLength},
-	{"vllm/entrypoints/llm.py", vllmOffline},
+	{"vllm/entrypoints/llm.py", mark("vllm_offline")}, // a Python program called LLM(): there is no server to start
+	{"logits_sort, logits_idx", mark("vllm_sampler")}, // V0 and V1 sort the logits of all sequences
+	{"layers/sampler.py", mark("vllm_sampler")},
+	{"sample/sampler.py", mark("vllm_sampler")},
 }
 
 // vllmMemory are the arguments that bear on memory, with the value that means
@@ -83,10 +86,18 @@ func (m message) model(name string) {
 	m.f.Models = append(m.f.Models, ModelMention{Name: name, Line: m.l.Line(m.at), Weight: 3})
 }
 
-// rest returns the text as written from the literal's end on.
-func (m message) rest() string { return m.l.Text(m.end, m.end+maxWindow) }
+// rest returns the text from the literal's end on, in its own case but without
+// white space, which wraps put into the middle of names.
+func (m message) rest() string {
+	at := m.l.squeezed.At[m.end:min(m.end+maxWindow, len(m.l.squeezed.At))]
+	out := make([]byte, len(at))
+	for i, offset := range at {
+		out[i] = m.l.text[offset]
+	}
+	return string(out)
+}
 
-var vllmVersionText = pattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.[0-9a-z.+]{1,20})?)`)
+var vllmVersionText = pattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)
 
 func vllmVersion(m message) int {
 	x := m.find(vllmVersionText, 60)
@@ -104,10 +115,12 @@ func vllmEffectiveLength(m message) int {
 	return m.took(x)
 }
 
-// vllmOffline: a Python program called LLM(), there is no server to start.
-func vllmOffline(m message) int {
-	m.f.Facts = append(m.f.Facts, Fact{Name: "vllm_offline", Text: m.l.LineText(m.at), Line: m.l.Line(m.at)})
-	return m.end
+// mark makes a reader that only notes that something was said.
+func mark(name string) func(message) int {
+	return func(m message) int {
+		m.f.Facts = append(m.f.Facts, Fact{Name: name, Text: m.l.LineText(m.at), Line: m.l.Line(m.at)})
+		return m.end
+	}
 }
 
 // vllmShort are the short options, by the argument they set.

@@ -86,7 +86,7 @@ var mlcEngine = Engine{
 		BatchTooLarge:       {mlcBuffer},
 	},
 	Remedies: map[string][]Remedy{
-		BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.8}, {Fix: "use_lower_quant", Fit: 0.7}},
+		BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.5}, {Fix: "use_lower_quant", Fit: 0.5}},
 		ModelTooLarge:       {{Fix: "use_lower_quant", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.8}, {Fix: "multi_gpu", Fit: 0.75}, {Fix: "use_smaller_model", Fit: 0.7}},
 		BatchTooLarge:       {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "lower_context", Fit: 0.6}},
 	},

@@ -42,7 +42,8 @@ var vllmEngine = Engine{
 var vllmRemedies = map[string][]Remedy{
 	BudgetMisconfigured: {
 		{Fix: "raise_gpu_memory_utilization", Fit: 1, If: shareTooSmall},
-		{Fix: "lower_max_batched_tokens", Fit: 0.6, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "lower_max_batched_tokens", Fit: 0.72, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "lower_max_num_seqs", Fit: 0.7, If: rootIs(parsers.VLLMNoCache)},
 		{Fix: "lower_context", Fit: 0.95, If: rootIs(parsers.VLLMTokens, parsers.VLLMCacheTooSmall)},
 		{Fix: "quantize_kv_cache", Fit: 0.85, If: rootIs(parsers.VLLMTokens, parsers.VLLMCacheTooSmall)},
 		{Fix: "lower_max_num_seqs", Fit: 0.75, If: rootIs(parsers.VLLMSwapFull, parsers.VLLMMamba)},
@@ -57,8 +58,8 @@ var vllmRemedies = map[string][]Remedy{
 		{Fix: "lower_max_batched_tokens", Fit: 0.85, If: serving},
 		{Fix: "lower_max_num_seqs", Fit: 0.6, If: serving},
 		{Fix: "lower_context", Fit: 0.55, If: serving},
-		{Fix: "multi_gpu", Fit: 0.75, If: rootIs(parsers.VLLMNoCache)},
-		{Fix: "use_lower_quant", Fit: 0.7, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "multi_gpu", Fit: 0.35, If: rootIs(parsers.VLLMNoCache)},
+		{Fix: "use_lower_quant", Fit: 0.35, If: rootIs(parsers.VLLMNoCache)},
 	},
 	ContextTooLong: {
 		{Fix: "lower_context", Fit: 1},
@@ -67,19 +68,20 @@ var vllmRemedies = map[string][]Remedy{
 		{Fix: "lower_max_batched_tokens", Fit: 0.85, If: not(shareTooSmall)},
 		{Fix: "upgrade_version", Fit: 0.6, If: not(shareTooSmall)},
 		{Fix: "lower_max_num_seqs", Fit: 0.55},
-		{Fix: "multi_gpu", Fit: 0.6},
+		{Fix: "multi_gpu", Fit: 0.6, If: shareTooSmall},
 	},
 	BatchTooLarge: {
 		{Fix: "lower_max_num_seqs", Fit: 1, If: not(profiling)},
 		{Fix: "lower_max_batched_tokens", Fit: 1, If: profiling},
-		{Fix: "lower_max_num_seqs", Fit: 0.8, If: profiling},
+		{Fix: "lower_max_num_seqs", Fit: 0.8, If: func(c *Case) bool { return profiling(c) && !sampling(c) }},
+		{Fix: "lower_max_num_seqs", Fit: 1.1, If: func(c *Case) bool { return profiling(c) && sampling(c) }},
 		{Fix: "raise_gpu_memory_utilization", Fit: 0.85, If: rootIs(parsers.VLLMMamba)},
 		{Fix: "lower_context", Fit: 0.7, If: rootIs(parsers.VLLMMamba)},
 		{Fix: "lower_gpu_memory_utilization", Fit: 0.85, If: shareTooLarge},
 		{Fix: "lower_max_batched_tokens", Fit: 0.7, If: func(c *Case) bool { return !profiling(c) && !c.Root(parsers.VLLMMamba, parsers.VLLMWarmup) }},
 		{Fix: "lower_resolution", Fit: 0.6, If: profiling},
-		{Fix: "multi_gpu", Fit: 0.72, If: not(rootIs(parsers.VLLMMamba))},
-		{Fix: "use_lower_quant", Fit: 0.7, If: not(rootIs(parsers.VLLMMamba, parsers.VLLMWarmup))},
+		{Fix: "multi_gpu", Fit: 0.45, If: not(rootIs(parsers.VLLMMamba))},
+		{Fix: "use_lower_quant", Fit: 0.4, If: not(rootIs(parsers.VLLMMamba, parsers.VLLMWarmup))},
 	},
 	ModelTooLarge: {
 		{Fix: "use_lower_quant", Fit: 1},
@@ -158,6 +160,13 @@ func serving(c *Case) bool {
 
 // profiling: the dummy run before the cache is taken.
 func profiling(c *Case) bool { return vllmOnCard(c) && c.Phase == "warmup" && !cacheTaken(c) }
+
+// sampling: the sampler's frames stand in the log. It sorts a row of the
+// vocabulary for each sequence.
+func sampling(c *Case) bool {
+	_, ok := c.Fact("vllm_sampler")
+	return ok
+}
 
 // loadingWeights: while weights are made or read.
 func loadingWeights(c *Case) bool {
@@ -344,7 +353,11 @@ func vllmContextOverCache(c *Case) Finding {
 		if f.MaxModelLen != nil {
 			length = f.MaxModelLen.Text + " tokens"
 		}
-		return seen(0.9, fmt.Sprintf("One request of %s needs %s of KV cache; after weights and working memory %s is left for it.", length, f.KVNeeded.Text, f.KVAvailable.Text), c.Failure.Line)
+		weight := 0.9
+		if _, fixed := c.Setting("kv_cache_memory_bytes"); fixed {
+			weight = 0.5
+		}
+		return seen(weight, fmt.Sprintf("One request of %s needs %s of KV cache; after weights and working memory %s is left for it.", length, f.KVNeeded.Text, f.KVAvailable.Text), c.Failure.Line)
 	case c.Root(parsers.VLLMTokens, parsers.VLLMCacheTooSmall):
 		return seen(0.8, "One request of the full length is more than the cache that is left holds.", c.Failure.Line)
 	}

@@ -33,16 +33,28 @@ func Lines(text string, first int) []Line {
 		text = rest
 		for line != "" {
 			part, more := line, ""
-			if i := strings.IndexByte(line, '\r'); i >= 0 {
+			i := strings.IndexByte(line, '\r')
+			if i >= 0 {
 				part, more = line[:i], line[i+1:]
 			}
 			line = more
+			if i >= 0 && progressBar(part) {
+				continue // overwritten by what follows
+			}
 			if part != "" || more == "" {
 				lines = append(lines, cleanLine(part, number))
 			}
 		}
 	}
 	return lines
+}
+
+// progressBar reports a bar of tqdm without a caption: " 45%|####5     | 9/20
+// [00:01<00:02,  5.00it/s]".
+func progressBar(s string) bool {
+	s = strings.TrimSpace(s)
+	percent, rest, ok := strings.Cut(s, "%|")
+	return ok && digits(percent) && len(percent) <= 3 && strings.HasSuffix(rest, "]") && len(rest) < 160
 }
 
 func cleanLine(s string, number int) Line {
