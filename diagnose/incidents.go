@@ -153,7 +153,8 @@ func worse(x, root parsers.Failure) bool {
 	if x.Source == root.Source && !otherDevice(x, root) || x.Figures.Free == nil || root.Figures.Free == nil {
 		return false
 	}
-	return x.Figures.Free.Bytes < root.Figures.Free.Bytes-64<<20 // ranks of one job differ by a few MiB
+	free, least := x.Figures.Free.Bytes, root.Figures.Free.Bytes
+	return free < least && !near(free, least)
 }
 
 // otherDevice tells ranks apart where the paste lost their prefixes.
