@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/diagnose"
@@ -114,52 +115,79 @@ func shares(in *diagnose.Incident) []part {
 	if limit == nil || limit.Bytes <= 0 || !known && f.Free == nil {
 		return nil
 	}
-	rest := limit.Bytes
+	left := limit.Bytes
 	var parts []part
 	add := func(mark rune, label string, bytes int64) {
-		parts = append(parts, part{mark, label, bytes, percent(bytes, limit.Bytes)})
-		rest -= bytes
+		if left -= bytes; bytes*200 >= limit.Bytes {
+			parts = append(parts, part{mark, label, bytes, percent(bytes, limit.Bytes)})
+		}
 	}
 	if known {
 		add(markMine, "this program", mine.Bytes)
+		if unused := f.ReservedUnallocated; unused != nil && unused.Bytes*100 >= limit.Bytes {
+			parts = append(parts, part{0, "  kept unused", unused.Bytes, ""})
+		}
 	}
 	if f.OtherAllocations != nil && limit == f.Limit {
 		add(markMine, "its other buffers", f.OtherAllocations.Bytes)
 	}
-	free := f.Free != nil && limit == f.Total
-	switch {
-	case known && free && rest-f.Free.Bytes > 0:
-		add(markOthers, "everything else", rest-f.Free.Bytes)
-	case !known && free:
-		add(markMine, "in use", rest-f.Free.Bytes)
+	if f.Free == nil || limit != f.Total {
+		return remaining(parts, "left", left, limit.Bytes)
 	}
-	if rest < 0 {
+	for _, p := range others(f) {
+		add(markOthers, p.label, p.bytes)
+	}
+	rest := left - f.Free.Bytes
+	if rest > 0 && known {
+		add(markOthers, "everything else", rest)
+	} else if rest > 0 {
+		add(markMine, "in use", rest)
+	}
+	return remaining(parts, "free", f.Free.Bytes, limit.Bytes)
+}
+
+// remaining ends a bar with what nobody holds, nil where more is held than
+// there is.
+func remaining(parts []part, label string, bytes, of int64) []part {
+	held := bytes
+	for _, p := range parts {
+		if p.mark != 0 {
+			held += p.bytes
+		}
+	}
+	if bytes < 0 || held > of+of/100 {
 		return nil
 	}
-	name := "left"
-	if free {
-		name = "free"
+	return append(parts, part{markFree, label, bytes, percent(bytes, of)})
+}
+
+// others are the processes that the log lists beside this program, a few of
+// them by number.
+func others(f diagnose.Figures) []part {
+	var parts []part
+	for _, p := range f.OtherProcesses {
+		if !p.Own && len(parts) < 3 {
+			label := "process " + strconv.Itoa(p.PID)
+			if name := visible(p.Name); name != "" {
+				label += " " + cut(name, 16)
+			}
+			parts = append(parts, part{mark: markOthers, label: label, bytes: p.Bytes})
+		}
 	}
-	add(markFree, name, rest)
 	return parts
 }
 
-// wanted are the lines below the legend: what was asked for, and what the
-// allocator keeps for itself.
+// wanted is the line below the legend: what was asked for.
 func wanted(in *diagnose.Incident) []part {
 	f := in.Figures
-	var parts []part
-	if f.ReservedUnallocated != nil && f.ReservedUnallocated.Bytes > 0 {
-		parts = append(parts, part{0, "(kept unused)", f.ReservedUnallocated.Bytes, "by its allocator"})
-	}
 	if f.Requested == nil {
-		return parts
+		return nil
 	}
 	note := ""
 	if d, ok := in.Derived["shortfall"]; ok && d.Bytes > 0 {
-		note = units.Format(d.Bytes) + " short"
+		note = amount(d.Bytes, ceiling(f).Bytes) + " short"
 	}
-	return append(parts, part{0, "wanted", f.Requested.Bytes, note})
+	return []part{{0, "wanted", f.Requested.Bytes, note}}
 }
 
 // bar fills its width in the proportions of its parts. What is there shows
@@ -168,6 +196,9 @@ func bar(parts []part, total int64, width int) string {
 	var b strings.Builder
 	left := width
 	for i, p := range parts {
+		if p.mark == 0 {
+			continue
+		}
 		n := cells(p.bytes, total, width)
 		if i == len(parts)-1 || n > left {
 			n = left
@@ -207,4 +238,12 @@ func percent(bytes, total int64) string {
 	return fmt.Sprintf("%3.0f %%", float64(bytes)/float64(total)*100)
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// capital begins a sentence, unless with a name that is written otherwise:
+// vLLM, llama.cpp.
+func capital(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	if first == "" || strings.Trim(first, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

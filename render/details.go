@@ -42,7 +42,7 @@ func where(in *diagnose.Incident) inline {
 		names = []string{programName(in.Framework)}
 	}
 	told := strings.Join(names, " on ")
-	if in.Backend != "" {
+	if in.Backend != "" && in.Backend != "cpu" {
 		told += ", " + backendName(in.Backend)
 	}
 	told += when(in) + fmt.Sprintf("; line %d", in.Line)

@@ -33,9 +33,9 @@ func Fix(f rules.Fix) Document {
 	p := &page{level: 1}
 	p.heading(1, prose(f.Title))
 	p.paragraphs(f.Doc)
-	for _, x := range []struct{ label, text string }{{"Costs:", f.Tradeoff}, {"Check:", f.Check}, {"If it does not help:", f.Next}} {
-		if x.text != "" {
-			p.say(bold(x.label), prose(" "+ended(x.text)))
+	for _, x := range []inline{labelled("Costs:", f.Tradeoff), labelled("Check:", f.Check), labelled("If it does not help:", f.Next)} {
+		if x != nil {
+			p.say(x)
 		}
 	}
 	var items []inline

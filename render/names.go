@@ -24,7 +24,7 @@ func programName(id string) string {
 }
 
 var backendNames = map[string]string{
-	"cuda": "CUDA", "rocm": "ROCm", "mps": "MPS", "xpu": "XPU", "vulkan": "Vulkan", "metal": "Metal", "sycl": "SYCL", "npu": "NPU", "tpu": "TPU", "cpu": "the CPU",
+	"cuda": "CUDA", "rocm": "ROCm", "mps": "MPS", "xpu": "XPU", "vulkan": "Vulkan", "metal": "Metal", "sycl": "SYCL", "npu": "NPU", "tpu": "TPU",
 }
 
 func backendName(id string) string {

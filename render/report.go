@@ -123,10 +123,13 @@ func (p *page) causes(in *diagnose.Incident) {
 		p.say(prose("It could also be:"))
 		p.items(others)
 	}
-	if c.Settles != "" && c.Confidence < nearlyCertain {
+	if c.Settles != "" && c.Confidence < settled {
 		p.say(bold("To be sure:"), prose(" "+c.Settles))
 	}
 }
+
+// settled is how sure a cause is that needs no further test.
+const settled = 0.8
 
 // causeName is the cause's ID in words: what "oomdoc explain" takes, too.
 func causeName(c diagnose.Cause) string { return strings.ReplaceAll(c.ID, "_", " ") }
@@ -142,15 +145,21 @@ func (p *page) fix(in *diagnose.Incident, i int) {
 		p.say(prose(fix.Why))
 	}
 	p.steps(fix.Steps)
-	tail := effect(fix.Effect)
-	for _, x := range []struct{ label, text string }{{"Costs:", fix.Tradeoff}, {"Check:", fix.Check}, {"If it does not help:", fix.Next}} {
-		if x.text != "" {
-			tail = join(tail, prose(" "), bold(x.label), prose(" "+ended(x.text)))
-		}
+	tail := join(effect(fix.Effect), labelled("Costs:", fix.Tradeoff))
+	if i == 0 {
+		tail = join(tail, labelled("Check:", fix.Check), labelled("If it does not help:", fix.Next))
 	}
 	if len(tail) > 0 {
 		p.say(tail)
 	}
+}
+
+// labelled is a sentence with its label, nothing where there is no sentence.
+func labelled(label, sentence string) inline {
+	if sentence == "" {
+		return nil
+	}
+	return join(prose(" "), bold(label), prose(" "+ended(sentence)))
 }
 
 // saidBefore: a fix without a reason of its own repeats its cause's.
@@ -173,13 +182,21 @@ func ended(s string) string {
 // languages of the fences by kind of step. Other kinds are told in words.
 var languages = map[string]string{"shell": "sh", "env": "sh", "python": "python", "config": "text", "modelfile": "text"}
 
+// steps shows what to paste; lines of one language that follow each other
+// share a fence.
 func (p *page) steps(steps []diagnose.Step) {
-	for _, s := range steps {
-		if language, ok := languages[s.Kind]; ok {
-			p.show(language, s.Text)
-		} else {
-			p.say(prose(s.Text))
+	for i := 0; i < len(steps); i++ {
+		language, ok := languages[steps[i].Kind]
+		if !ok {
+			p.say(prose(steps[i].Text))
+			continue
 		}
+		text := steps[i].Text
+		for language == "sh" && i+1 < len(steps) && languages[steps[i+1].Kind] == language {
+			i++
+			text = strings.TrimRight(text, "\n") + "\n" + steps[i].Text
+		}
+		p.show(language, text)
 	}
 }
 

@@ -53,7 +53,7 @@ func headline(in *diagnose.Incident) inline {
 		return prose("The computer's memory (RAM) ran out")
 	}
 	if where := device(in); where != "the GPU" {
-		return prose(where + " ran out of memory")
+		return prose(capital(where) + " ran out of memory")
 	}
 	return prose("The graphics card ran out of memory")
 }
@@ -75,10 +75,12 @@ func sentence(in *diagnose.Incident) inline {
 	if f.Requested == nil {
 		return heldSentence(in)
 	}
+	limit := ceiling(f)
+	if limit != nil && f.Requested.Bytes > limit.Bytes {
+		return prose(fmt.Sprintf("%s asked %s for %s in one piece%s. All of it is %s.", programName(in.Framework), device(in), size(f.Requested), when(in), size(limit)))
+	}
 	asked := fmt.Sprintf("%s asked %s for %s more%s", programName(in.Framework), device(in), size(f.Requested), when(in))
-	switch limit := ceiling(f); {
-	case limit != nil && f.Requested.Bytes > limit.Bytes:
-		return prose(fmt.Sprintf("%s: that alone is more than all of its %s.", asked, size(limit)))
+	switch {
 	case f.Free != nil && f.Free.Bytes >= f.Requested.Bytes:
 		return prose(fmt.Sprintf("%s and was refused, though %s was free.", asked, size(f.Free)))
 	case f.Free != nil:
@@ -143,7 +145,10 @@ func killedSentence(in *diagnose.Incident) inline {
 	case f.Limit != nil:
 		return prose(fmt.Sprintf("%s: it went over its limit of %s of system memory (RAM).", who, size(f.Limit)))
 	}
-	return prose(who + " because system memory (RAM) ran out.")
+	if len(in.Causes) > 0 && in.Causes[0].Confidence < nearlyCertain {
+		return prose("The program was killed, as the system does when memory (RAM) runs out.")
+	}
+	return prose(who + ": system memory (RAM) ran out.")
 }
 
 func cacheSentence(in *diagnose.Incident) inline {
