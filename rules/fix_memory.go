@@ -278,6 +278,8 @@ func uselessKill(c *Case) string {
 	switch {
 	case !ok || f.Total == nil:
 		return ""
+	case bytes < 64*units.MiB:
+		return "Nothing else holds memory of this card."
 	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
 		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to win.", units.Format(bytes), f.Total.Text)
 	case c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
@@ -300,7 +302,7 @@ func stepsRestart(c *Case) []Step {
 	if c.Signal("notebook") != nil {
 		return []Step{{Kind: "ui", Text: "Menu Kernel (Colab: Runtime), Restart; then run only the cells that are needed, each of them once."}}
 	}
-	return []Step{{Kind: "text", Text: "End the program (Ctrl+C; in a notebook Kernel, Restart), see in `nvidia-smi` that its memory is free, and start it again with one model only."}}
+	return []Step{{Kind: "text", Text: "End the program (Ctrl+C; in a notebook Kernel, Restart), see in `" + monitor(c) + "` that its memory is free, and start it again with one model only."}}
 }
 
 func uselessEmptyCache(c *Case) string {
@@ -348,7 +350,7 @@ func stepsCloseApps(c *Case) []Step {
 	case c.Backend == "mps" || c.Backend == "metal":
 		return []Step{{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what stands on top and is not needed."}}
 	case onCard(c):
-		return []Step{{Kind: "shell", Text: "nvidia-smi   # the table at its end lists programs that use the card; close browsers, games, other AI programs"}}
+		return []Step{{Kind: "shell", Text: monitor(c) + "   # lists programs that use the card; close browsers, games, other AI programs"}}
 	}
 	return []Step{{Kind: "shell", Text: "ps -eo pid,rss,comm --sort=-rss | head -n 15   # the largest programs; close those you do not need"}}
 }

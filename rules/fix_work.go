@@ -205,7 +205,7 @@ func stepsContext(c *Case) []Step {
 }
 
 func stepsKVCache(c *Case) []Step {
-	return []Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})"}}
+	return []Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})   # 4 bit; pip install optimum-quanto"}}
 }
 
 func stepsFlashAttention(c *Case) []Step {

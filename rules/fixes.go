@@ -54,21 +54,38 @@ func otherGPU(c *Case) int {
 	return 0
 }
 
+// monitor is the program that shows what a card holds.
+func monitor(c *Case) string {
+	switch c.Backend {
+	case "rocm":
+		return "rocm-smi"
+	case "xpu":
+		return "xpu-smi"
+	case "npu":
+		return "npu-smi info"
+	case "mps", "metal":
+		return "Activity Monitor"
+	}
+	return "nvidia-smi"
+}
+
 // fromPretrained writes the loading of the log's model with transformers. The
-// arguments come one a line; setup goes before.
+// arguments come one a line, with a comment or without; setup goes before.
 func fromPretrained(c *Case, setup string, arguments ...string) Step {
 	var b strings.Builder
-	b.WriteString("import torch\nfrom transformers import AutoModelForCausalLM, BitsAndBytesConfig\n\n")
-	if !slices.ContainsFunc(arguments, func(a string) bool {
-		return strings.Contains(a, "BitsAndBytesConfig") || strings.Contains(a, "quantization_config")
-	}) {
-		b.Reset()
-		b.WriteString("import torch\nfrom transformers import AutoModelForCausalLM\n\n")
+	imports := "AutoModelForCausalLM"
+	if strings.Contains(setup+strings.Join(arguments, ""), "BitsAndBytesConfig") {
+		imports += ", BitsAndBytesConfig"
 	}
+	b.WriteString("import torch\nfrom transformers import " + imports + "\n\n")
 	b.WriteString(setup)
 	fmt.Fprintf(&b, "model = AutoModelForCausalLM.from_pretrained(\n    %s,\n", pyQuote(c.ModelName()))
 	for _, a := range arguments {
-		b.WriteString("    " + a + ",\n")
+		value, comment, _ := strings.Cut(a, "   #")
+		if comment != "" {
+			comment = "   #" + comment
+		}
+		b.WriteString("    " + value + "," + comment + "\n")
 	}
 	b.WriteString(")")
 	return Step{Kind: "python", Text: b.String()}

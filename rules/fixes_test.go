@@ -35,7 +35,7 @@ func only(t *testing.T, log string) diagnose.Incident {
 func TestUseless(t *testing.T) {
 	for _, test := range []struct{ name, log, fix, why string }{
 		{"slack is small", full, "expandable_segments", "40.00 MiB"},
-		{"nobody else", full, "kill_stale_process", "hardly anything"},
+		{"nobody else", full, "kill_stale_process", "Nothing else"},
 		{"listed process is this one", container, "kill_stale_process", "Process 70123"},
 		{"somebody else", shared, "kill_stale_process", ""},
 		{"slack is large", fragments, "expandable_segments", ""},
@@ -87,6 +87,7 @@ func TestStepsUseTheCase(t *testing.T) {
 		{"the other card", shared, "select_gpu", "CUDA_VISIBLE_DEVICES=1"},
 		{"variable of 2.2", fragments, "expandable_segments", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
 		{"variable of 2.9", strings.ReplaceAll(fragments, "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"), "expandable_segments", "export PYTORCH_ALLOC_CONF=expandable_segments:True"},
+		{"version 2.9 without a hint", "torch==2.9.1+cu128\n" + strings.TrimSuffix(fragments, recentHint), "expandable_segments", "export PYTORCH_ALLOC_CONF=expandable_segments:True"},
 		{"variable of ROCm", strings.NewReplacer("CUDA out", "HIP out", "PYTORCH_CUDA", "PYTORCH_HIP").Replace(fragments), "expandable_segments", "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True"},
 		{"Windows", "  File \"C:\\Users\\me\\train.py\", line 3, in <module>\n" + fragments, "max_split_size", "set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128"},
 	} {

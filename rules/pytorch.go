@@ -61,6 +61,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "efficient_attention", Fit: 0.85},
 		{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.CPUAlloc))},
 		{Fix: "lower_context", Fit: 0.6},
+		{Fix: "fix_shape", Fit: 0.75, If: neverFitting},
 	},
 	BudgetMisconfigured: {
 		{Fix: "raise_memory_limit", Fit: 1},
@@ -309,10 +310,7 @@ func largerThanCard(c *Case) Finding {
 
 // neverFitting: more than the whole card for one tensor, as the matrix of an
 // attention without flash attention grows.
-func neverFitting(c *Case) bool {
-	f := c.F()
-	return f.Requested != nil && f.Total != nil && f.Requested.Bytes > f.Total.Bytes
-}
+func neverFitting(c *Case) bool { return neverFits(c) != "" }
 
 func metalBufferTooLarge(c *Case) Finding {
 	if !c.Root(parsers.MPSBuffer) {
@@ -456,6 +454,9 @@ func growsAtInference(c *Case) Finding {
 	if s := c.Signal("validating"); s != nil && !roomy(c) {
 		return seen(0.5, "It failed in validation after training worked: graphs of the validation are kept when gradients are not switched off.", s.Line, c.Failure.Line)
 	}
+	if c.Root(parsers.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !roomy(c) {
+		return seen(0.35, "In a notebook the model of an earlier run may still be held.", c.Failure.Line)
+	}
 	if c.Root(parsers.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB {
 		return seen(0.3, "It failed at inference with a small request: results or gradients of earlier work may be kept.", c.Failure.Line)
 	}
@@ -493,6 +494,8 @@ func activationsFillCard(c *Case) Finding {
 		return seen(0.3, "Often the work of one step fills the card.", c.Failure.Line)
 	case !allocator(c) || roomy(c) || c.Phase == "load":
 		return nothing()
+	case neverFits(c) != "":
+		return seen(0.15, "A smaller step may ask for a smaller piece.", c.Failure.Line)
 	case f.Limit != nil && c.Root(parsers.TorchAlloc):
 		return seen(0.25, "The limit is reached by this program's own work.", c.Failure.Line)
 	}
@@ -520,7 +523,7 @@ func weightsFillCard(c *Case) Finding {
 		return seen(0.3, "The model may be too large for this slice of a card.", c.Failure.Line)
 	case c.Root(noFigures...) && c.Phase == "load":
 		return seen(0.6, "It failed while the model was being loaded.", c.Failure.Line)
-	case !allocator(c) || roomy(c) || f.Limit != nil && c.Root(parsers.TorchAlloc):
+	case !allocator(c) || roomy(c) || f.Limit != nil && c.Root(parsers.TorchAlloc) || neverFits(c) != "" && c.Phase != "load":
 		return nothing()
 	case c.Phase == "load":
 		return seen(0.8, "It failed while the model was being loaded: the weights do not fit.", c.Failure.Line)

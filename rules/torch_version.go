@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -17,17 +18,31 @@ func allocVariable(c *Case) string {
 	if hint, ok := c.Fact("alloc_conf_variable"); ok {
 		return hint.Text
 	}
-	switch c.Backend {
-	case "rocm":
-		return "PYTORCH_HIP_ALLOC_CONF"
-	case "npu":
+	switch {
+	case c.Backend == "npu":
 		return "PYTORCH_NPU_ALLOC_CONF"
+	case torchVersion(c) >= 2_09:
+		return "PYTORCH_ALLOC_CONF"
+	case c.Backend == "rocm":
+		return "PYTORCH_HIP_ALLOC_CONF"
 	}
 	return "PYTORCH_CUDA_ALLOC_CONF"
 }
 
-// allocConf is the step that sets an option of PyTorch's allocator, together
-// with the one that is set already.
+// torchVersion is the version that the log states, 2.9 as 209; 0 if it states
+// none.
+func torchVersion(c *Case) int {
+	stated, ok := c.Fact("torch_version")
+	if !ok {
+		return 0
+	}
+	major, minor, _ := strings.Cut(stated.Text, ".")
+	a, _ := strconv.Atoi(major)
+	b, _ := strconv.Atoi(minor)
+	return 100*a + b
+}
+
+// allocConf is the step that sets an option of PyTorch's allocator.
 func allocConf(c *Case, option string) []Step {
 	return []Step{environ(c, allocVariable(c), option)}
 }
@@ -47,6 +62,9 @@ func environ(c *Case, name, value string) Step {
 // expandable_segments. One without a hint (1.4 to 1.9) may as well be a newer
 // one that was cut.
 func beforeExpandable(c *Case) bool {
+	if v := torchVersion(c); v > 0 {
+		return v < 2_01
+	}
 	since, ok := c.Fact("torch_since")
 	return ok && (since.Text == "1.0" || since.Text == "1.10")
 }
