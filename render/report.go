@@ -141,7 +141,7 @@ func odds(c diagnose.Cause) string {
 func (p *page) fix(in *diagnose.Incident, i int) {
 	fix := in.Fixes[i]
 	p.heading(p.level+2, prose(fmt.Sprintf("%d. %s", i+1, fix.Title)))
-	if fix.Why != "" && !saidBefore(in, fix.Why) {
+	if fix.Why != "" && !saidBefore(in, i) {
 		p.say(prose(fix.Why))
 	}
 	p.steps(fix.Steps)
@@ -162,10 +162,17 @@ func labelled(label, sentence string) inline {
 	return join(prose(" "), bold(label), prose(" "+ended(sentence)))
 }
 
-// saidBefore: a fix without a reason of its own repeats its cause's.
-func saidBefore(in *diagnose.Incident, why string) bool {
+// saidBefore: a fix without a reason of its own repeats its cause's, or that
+// of a fix before it.
+func saidBefore(in *diagnose.Incident, i int) bool {
+	why := in.Fixes[i].Why
 	for _, c := range in.Causes {
 		if c.Why == why {
+			return true
+		}
+	}
+	for _, fix := range in.Fixes[:i] {
+		if fix.Why == why {
 			return true
 		}
 	}

@@ -78,7 +78,7 @@ func (s *session) readFile(name string, read func(input) ([]*diagnose.Report, er
 
 // read diagnoses a log, or takes a saved report as it is.
 func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error) {
-	r := bufio.NewReaderSize(in.r, sniffed)
+	r := bufio.NewReaderSize(&ending{r: in.r}, sniffed)
 	head, err := r.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, unreadable(in, err)
@@ -95,6 +95,20 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 	}
 	report.Input.Name = in.name
 	return []*diagnose.Report{report}, nil
+}
+
+// ending keeps the end of its input: a terminal that said it once, at Ctrl-D,
+// would otherwise be read again and wait for a second one.
+type ending struct {
+	r   io.Reader
+	err error
+}
+
+func (e *ending) Read(p []byte) (n int, err error) {
+	if e.err == nil {
+		n, e.err = e.r.Read(p)
+	}
+	return n, e.err
 }
 
 // readReports decodes one saved report or several, one after the other.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,4 +104,26 @@ func TestDark(t *testing.T) {
 func TestEscapeC1(t *testing.T) {
 	assert.Equal(t, `"a\u009bb\u007f"`, string(escapeC1([]byte("\"a\u009bb\x7f\""))))
 	assert.Equal(t, `"plain"`, string(escapeC1([]byte(`"plain"`))))
+}
+
+// TestOneEnd: standard input that ends, as a terminal does at Ctrl-D, and
+// would go on.
+func TestOneEnd(t *testing.T) {
+	var out strings.Builder
+	typed := &terminalInput{lines: []string{"CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 7.21 GiB already allocated)\n", "", "more"}}
+	err := Run(t.Context(), []string{"--brief"}, typed, &out, io.Discard, func(string) string { return "" })
+	require.NoError(t, err)
+	assert.Contains(t, out.String(), "2.00 GiB")
+	assert.Equal(t, []string{"more"}, typed.lines)
+}
+
+type terminalInput struct{ lines []string }
+
+func (in *terminalInput) Read(p []byte) (int, error) {
+	line := in.lines[0]
+	in.lines = in.lines[1:]
+	if line == "" {
+		return 0, io.EOF
+	}
+	return copy(p, line), nil
 }
