@@ -53,8 +53,12 @@ type evidence struct {
 	after map[string]string
 }
 
-// outOfMemory is the word at which the prefix of a line is looked at.
-const outOfMemory = "out of memory"
+// outOfMemory and ncclError are words at which the prefix of a line is looked
+// at.
+const (
+	outOfMemory = "out of memory"
+	ncclError   = "NCCL error"
+)
 
 // look says whether the program ran the failing code, and how far it had come.
 // Words that other programs' tracebacks have too count only if it did.
@@ -85,7 +89,8 @@ func (e evidence) proof(l *Log, hits []Hit, f *Facts) int {
 	}
 	for _, h := range hits {
 		s := e.words[h.Word]
-		if s.word == outOfMemory && e.process(l.Source(h.At)) || s.word != outOfMemory && s.phase == "" {
+		byPrefix := s.word == outOfMemory || s.word == ncclError
+		if byPrefix && e.process(l.Source(h.At)) || !byPrefix && s.phase == "" {
 			return l.Line(h.At)
 		}
 	}

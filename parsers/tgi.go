@@ -33,8 +33,8 @@ var tgiFailures = []wording{
 	{"encountered an error.", tgiMethod},
 	{"failed to start", tgiShard},
 	{"Error: ShardCannotStart", echo("tgi")},
-	{"Error: Warmup(", echo("tgi")},
-	{"Error: WebServer(Warmup(", echo("tgi")},
+	{"Error: Warmup(", tgiRouter},
+	{"Error: WebServer(Warmup(", tgiRouter},
 }
 
 var tgiLines = []wording{
@@ -70,6 +70,12 @@ func tgiMethod(m message) int {
 	if m.precedes("method", 24) {
 		return echo("tgi")(m)
 	}
+	return m.end
+}
+
+// tgiRouter reads the router's last line, which repeats what the warm-up said.
+func tgiRouter(m message) int {
+	m.f.fail(m.l, m.at, m.end, Failure{Kind: Wrapped, Framework: "tgi", Phase: "warmup", Wrapper: true, Echo: true})
 	return m.end
 }
 

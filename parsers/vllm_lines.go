@@ -105,11 +105,15 @@ func vllmRequested(m message) int {
 
 var vllmAvailableText = pattern(`^availablekvcachememory:(?<available>SIZE)`)
 
-// vllmAvailableLine reads one line a worker; it may be negative.
+// vllmAvailableLine reads one line a worker. Where it is negative the refusal
+// follows, also if the paste ends before it.
 func vllmAvailableLine(m message) int {
 	x := m.find(vllmAvailableText, 60)
 	m.fact("kv_available", x.Size("available"))
 	m.fact("kv_left", x.Size("available"))
+	if left := x.Size("available"); left != nil && left.Bytes <= 0 && !m.mentions("noavailablememoryforthecacheblocks", "kvcacheisneeded") {
+		return m.fail(Failure{Kind: VLLMNoCache, Framework: "vllm", Phase: "kv_cache", Figures: Figures{KVAvailable: left}}, m.took(x))
+	}
 	return m.took(x)
 }
 

@@ -19,7 +19,7 @@ var sglangEngine = Engine{
 			said(0.5, "The states of a hybrid model found no room beside weights and cache.", parsers.SGLangState),
 			said(0.3, "A paused pool could not be taken back: something took its place on the card in between.", parsers.MemorySaver)},
 		ModelTooLarge: {sglangWeights},
-		BatchTooLarge: {sglangPoolFull,
+		BatchTooLarge: {sglangPoolFull, sglangReserves,
 			said(0.4, "More requests run at once than there are slots.", parsers.SGLangSlots),
 			said(0.3, "The batch was larger than the workspace allows.", parsers.FlashInferWorkspace),
 			said(0.4, "Each running request keeps a state.", parsers.SGLangState)},
@@ -200,6 +200,8 @@ func sglangShareTooSmall(c *Case) Finding {
 func sglangWeights(c *Case) Finding {
 	floor, ok := fractionFloor(c)
 	switch {
+	case c.Root(parsers.SGLangStatic) && uselessFraction(c) != "":
+		return seen(0.25, "The weights leave little beside them.", c.Failure.Line)
 	case c.Root(parsers.SGLangStatic) && ok && floor > 0.87:
 		return seen(0.55, fmt.Sprintf("The weights take %.0f %% of what was free on the card.", floor*100), c.Failure.Line)
 	case c.Root(parsers.SGLangStatic):
@@ -240,6 +242,14 @@ func sglangPoolFull(c *Case) Finding {
 		return seen(0.4, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free.", c.Failure.Line)
 	}
 	return seen(0.72, "The token pool has no room for the next step of all running requests.", c.Failure.Line)
+}
+
+// sglangReserves: the floor that SGLang names lies below the refused share.
+func sglangReserves(c *Case) Finding {
+	if !c.Root(parsers.SGLangStatic) || uselessFraction(c) == "" {
+		return nothing()
+	}
+	return seen(0.55, uselessFraction(c), c.Failure.Line)
 }
 
 func sglangBooksDisagree(c *Case) Finding {

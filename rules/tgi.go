@@ -19,7 +19,7 @@ var tgiEngine = Engine{
 	Remedies: map[string][]Remedy{
 		BatchTooLarge: {
 			{Fix: "lower_max_batched_tokens", Fit: 1, If: not(tgiTiny)},
-			{Fix: "use_lower_quant", Fit: 0.7},
+			{Fix: "use_lower_quant", Fit: 0.55},
 			{Fix: "upgrade_version", Fit: 0.65, If: rootIs(parsers.TGIWarmup)},
 			{Fix: "lower_context", Fit: 0.6, If: not(tgiTiny)},
 			{Fix: "multi_gpu", Fit: 0.6},
@@ -29,7 +29,10 @@ var tgiEngine = Engine{
 	},
 	Steps: map[string]func(c *Case) []Step{
 		"lower_max_batched_tokens": func(c *Case) []Step {
-			n := max(512, intSetting(c, "max_batch_prefill_tokens")/2)
+			n := 2048 // half of the default
+			if now := intSetting(c, "max_batch_prefill_tokens"); now > 0 {
+				n = max(512, now/2)
+			}
 			return tgiWith(c, option{"max_batch_prefill_tokens", strconv.Itoa(n)}, option{"max_input_tokens", strconv.Itoa(n / 2)}, option{"max_total_tokens", strconv.Itoa(n)})
 		},
 		"lower_context": func(c *Case) []Step {
@@ -69,6 +72,9 @@ func tgiTiny(c *Case) bool {
 }
 
 func tgiPrefill(c *Case) Finding {
+	if c.In("tgi") && c.Phase == "warmup" && c.Root(parsers.TorchAlloc) {
+		return seen(0.62, "It failed in the warm-up, which runs the largest batch that the settings allow.", c.Failure.Line)
+	}
 	if !c.Root(parsers.TGIWarmup) {
 		return nothing()
 	}
