@@ -69,7 +69,8 @@ var textgenRemedies = map[string][]Remedy{
 	},
 	BatchTooLarge: {
 		{Fix: "lower_batch_size", Fit: 1, If: (*Case).Training},
-		{Fix: "lower_context", Fit: 0.95},
+		{Fix: "lower_context", Fit: 0.95, If: not((*Case).Training)},
+		{Fix: "lower_context", Fit: 0.75, If: (*Case).Training},
 		{Fix: "gradient_checkpointing", Fit: 0.7, If: (*Case).Training},
 		{Fix: "load_in_4bit", Fit: 0.8},
 		{Fix: "use_lower_quant", Fit: 0.75},
@@ -90,9 +91,9 @@ var textgenRemedies = map[string][]Remedy{
 		{Fix: "use_lower_quant", Fit: 0.7},
 	},
 	DeviceImbalance: {
-		{Fix: "balance_split", Fit: 1},
-		{Fix: "lower_context", Fit: 0.8},
-		{Fix: "use_lower_quant", Fit: 0.6},
+		{Fix: "balance_split", Fit: 1.1},
+		{Fix: "lower_context", Fit: 0.7},
+		{Fix: "use_lower_quant", Fit: 0.5},
 	},
 	BudgetMisconfigured: {
 		{Fix: "cpu_offload", Fit: 1},
