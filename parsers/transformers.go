@@ -36,6 +36,7 @@ var transformersWords = []string{
 var transformersContext = []string{
 	"bytes of buffer for offloaded layers, which seems does not fit",
 	"because they were offloaded to the",
+	"quantizer_bnb_4bit.py", "load_in_4bit=True", "quantizer_bnb_8bit.py", "load_in_8bit=True",
 	"Loading checkpoint shards:",
 }
 
@@ -58,7 +59,7 @@ func parseTransformers(l *Log, hits []Hit, f *Facts) {
 	f.shards(l, hits)
 	for _, h := range hits {
 		if h.Word >= len(transformersWords) {
-			f.offloaded(l, h)
+			f.transformersState(l, h)
 			continue
 		}
 		end := min(h.At+len(strings.ReplaceAll(transformersWords[h.Word], " ", "")), len(s))
@@ -110,14 +111,21 @@ func (f *Facts) shards(l *Log, hits []Hit) {
 
 var offloadBuffer = pattern(`currentmodelrequires(?<n>INT)bytesofbuffer`)
 
-// offloaded reads accelerate's warnings that part of the model is not on the
+// transformersState reads what was already done to make the model fit, and accelerate's warnings that part of the model is not on the
 // card (utils/modeling.py 0.28, big_modeling.py 0.25 and later).
-func (f *Facts) offloaded(l *Log, h Hit) {
-	if h.Word == shardsWord {
-		return
-	}
+func (f *Facts) transformersState(l *Log, h Hit) {
 	line, text := l.Line(h.At), l.LineText(h.At)
-	if h.Word == len(transformersWords) {
+	switch word := transformersContext[h.Word-len(transformersWords)]; word {
+	case "Loading checkpoint shards:":
+		return
+	case "quantizer_bnb_4bit.py", "load_in_4bit=True", "quantizer_bnb_8bit.py", "load_in_8bit=True":
+		name := "load_in_8bit"
+		if strings.Contains(word, "4bit") {
+			name = "load_in_4bit"
+		}
+		f.Settings = append(f.Settings, Setting{Name: name, Value: "true", Line: line})
+		return
+	case "bytes of buffer for offloaded layers, which seems does not fit":
 		if m := l.Find(offloadBuffer, h.At-60, h.At+30); m.Ok() {
 			f.Facts = append(f.Facts, Fact{Name: "offload_buffer", Size: m.SizeIn("n", "bytes"), Text: text, Line: line})
 		}

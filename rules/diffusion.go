@@ -91,9 +91,9 @@ var kohyaEngine = Engine{
 }
 
 var kohyaTraining = []Remedy{
-	{Fix: "lower_batch_size", Fit: 1, If: kohyaBatch},
+	{Fix: "lower_batch_size", Fit: 1.15, If: kohyaBatch},
 	{Fix: "gradient_checkpointing", Fit: 0.97},
-	{Fix: "optimizer_8bit", Fit: 0.95},
+	{Fix: "optimizer_8bit", Fit: 0.87},
 	{Fix: "use_lora", Fit: 0.9},
 	{Fix: "cpu_offload", Fit: 0.8},
 	{Fix: "lower_resolution", Fit: 0.7},

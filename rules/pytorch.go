@@ -542,7 +542,7 @@ func weightsFillCard(c *Case) Finding {
 		return weightsOnMac(c)
 	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB:
 		return seen(0.5, alone+" Its pool has next to no slack, as while weights are loaded: nothing was freed yet.", c.Failure.Line)
-	case !c.Slack.Has() && f.Free == nil && f.Total != nil && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19):
+	case !c.Slack.Has() && f.Free == nil && f.Total != nil && !figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19):
 		return seen(0.65, alone, c.Failure.Line)
 	case f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes:
 		return seen(0.52, alone, c.Failure.Line)
@@ -566,6 +566,9 @@ func spilledOver(c *Case) Finding {
 	f := c.F()
 	if !allocator(c) || f.Total == nil || f.Allocated == nil || f.Allocated.Bytes <= f.Total.Bytes {
 		return nothing()
+	}
+	if c.Training() {
+		return seen(0.3, "The driver already spilled into system memory, and that filled up too.", c.Failure.Line)
 	}
 	return seen(0.7, fmt.Sprintf("%s is allocated on a card of %s: the driver already spilled into system memory, and that filled up too.", f.Allocated.Text, f.Total.Text), c.Failure.Line)
 }
@@ -610,10 +613,17 @@ func noFiguresAtAll(c *Case) Finding {
 	switch {
 	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
 		return seen(0.35, "The message has no figures.", c.Failure.Line)
-	case c.Root(noFigures...), c.Root(parsers.TorchAlloc, parsers.TorchAsync) && c.F().Empty():
+	case c.Root(noFigures...), c.Root(parsers.TorchAlloc, parsers.TorchAsync) && figureless(c):
 		return seen(0.5, "The message has no figures.", c.Failure.Line)
 	}
 	return nothing()
+}
+
+// figureless: the message says neither how much was wanted nor how much was
+// held; the size of the card may come from another line.
+func figureless(c *Case) bool {
+	f := c.F()
+	return f.Requested == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil
 }
 
 func contradictory(c *Case) Finding {

@@ -87,8 +87,9 @@ var textgenRemedies = map[string][]Remedy{
 	Fragmentation: {
 		{Fix: "max_split_size", Fit: 1, If: func(c *Case) bool { return c.Windows() || !hasExpandableSegments(c) }},
 		{Fix: "expandable_segments", Fit: 1},
-		{Fix: "lower_context", Fit: 0.9},
-		{Fix: "use_lower_quant", Fit: 0.7},
+		{Fix: "lower_batch_size", Fit: 0.95, If: (*Case).Training},
+		{Fix: "lower_context", Fit: 0.9, If: not((*Case).Training)},
+		{Fix: "use_lower_quant", Fit: 0.7, If: not((*Case).Training)},
 	},
 	DeviceImbalance: {
 		{Fix: "balance_split", Fit: 1.1},

@@ -55,8 +55,8 @@ var transformersRemedies = map[string][]Remedy{
 		{Fix: "multi_gpu", Fit: 0.5},
 	},
 	ContextTooLong: {
-		{Fix: "lower_context", Fit: 1},
-		{Fix: "lower_batch_size", Fit: 0.9},
+		{Fix: "lower_context", Fit: 1.05},
+		{Fix: "lower_batch_size", Fit: 0.8},
 		{Fix: "upgrade_version", Fit: 0.7, If: unslothLogits},
 		{Fix: "gradient_checkpointing", Fit: 0.5, If: (*Case).Training},
 		{Fix: "gradient_accumulation", Fit: 0.45, If: (*Case).Training},
@@ -147,7 +147,7 @@ func warmupAllocation(c *Case) Finding {
 	}
 	why := fmt.Sprintf("transformers asked for %s at once to warm the allocator up, before the first weight.", f.Requested.Text)
 	if need, ok := weightsIn(c, ""); ok && f.Requested.Bytes > need*3/2 {
-		return seen(0.9, why+fmt.Sprintf(" The model needs %s: versions 4.49 to 4.51 ask for too much.", units.Format(need)), s.Line, c.Failure.Line)
+		return seen(0.98, why+fmt.Sprintf(" The model needs %s: versions 4.49 to 4.51 ask for too much.", units.Format(need)), s.Line, c.Failure.Line)
 	}
 	return seen(0.4, why+" Versions 4.49 to 4.51 ask for too much with some models.", s.Line, c.Failure.Line)
 }

@@ -46,6 +46,7 @@ func Lines(text string, first int) []Line {
 			}
 		}
 	}
+	dropPrompts(lines)
 	return lines
 }
 
@@ -63,7 +64,7 @@ func cleanLine(s string, number int) Line {
 		s = html.UnescapeString(dropTags(s))
 	}
 	text, source, program := Strip(s)
-	return Line{Number: number, Text: withoutPrompt(text), Source: source, Program: program}
+	return Line{Number: number, Text: text, Source: source, Program: program}
 }
 
 // unwrap takes a line out of what docker's json-file driver and journalctl -o

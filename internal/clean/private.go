@@ -2,45 +2,89 @@ package clean
 
 import "strings"
 
-// withoutPrompt empties the strings in the line of arguments that AUTOMATIC1111
-// and its forks print after an error (modules/call_queue.py, "Arguments:
-// ('task(abc)', 'the prompt', ...)"). The prompt is private, it is long, and it
-// can contain any word, messages of errors included. Numbers stay: they tell
-// the size of the image.
-func withoutPrompt(s string) string {
-	rest, ok := strings.CutPrefix(s, "Arguments: (")
-	if !ok {
-		return s
-	}
-	var b strings.Builder
-	b.WriteString("Arguments: (")
-	for rest != "" {
-		i := strings.IndexAny(rest, `'"`)
-		if i < 0 {
-			b.WriteString(rest)
-			break
+// argumentsLine begins the line of arguments that AUTOMATIC1111 and its forks
+// print after an error (modules/call_queue.py): "Arguments: ('task(abc)', 'the
+// prompt', ...)".
+const argumentsLine = "Arguments: ("
+
+// Bounds on one list of arguments: a list that does not end within them was
+// cut, and what follows belongs to the log.
+const (
+	maxArgumentLines = 60
+	maxArgumentBytes = 64 << 10
+)
+
+// dropPrompts empties the strings in such lists. The prompt is private, it is
+// long, and it can contain any word, messages of errors included. Numbers stay:
+// they tell the size of the image.
+func dropPrompts(lines []Line) {
+	for i := range lines {
+		at := strings.Index(lines[i].Text, argumentsLine)
+		if at < 0 {
+			continue
 		}
-		b.WriteString(rest[:i+1])
-		end := i + 1 + literalLen(rest[i+1:], rest[i])
-		if end < len(rest) {
-			b.WriteByte(rest[end])
-			end++
+		at += len(argumentsLine)
+		n := argumentLines(lines[i:], at)
+		if n == 0 {
+			n = 1 // cut: empty what stands on the line itself
 		}
-		rest = rest[end:]
+		r := redactor{depth: 1}
+		for k := range lines[i : i+n] {
+			line := &lines[i+k]
+			line.Text = line.Text[:at] + r.redact(line.Text[at:])
+			at = 0
+		}
 	}
-	return b.String()
 }
 
-// literalLen is the length of a Python string literal up to its closing quote,
-// or of all the text where it was cut.
-func literalLen(s string, quote byte) int {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case quote:
-			return i
+// argumentLines counts the lines over which a list goes on that begins at an
+// offset of the first one; 0 if its end is not there.
+func argumentLines(lines []Line, at int) int {
+	r := redactor{depth: 1}
+	size := 0
+	for i := range lines[:min(len(lines), maxArgumentLines)] {
+		if size += len(lines[i].Text); size > maxArgumentBytes {
+			break
 		}
+		r.redact(lines[i].Text[at:])
+		if r.depth == 0 {
+			return i + 1
+		}
+		at = 0
 	}
-	return len(s)
+	return 0
+}
+
+// redactor reads the repr of a Python tuple, over several lines if a console
+// broke it.
+type redactor struct {
+	depth int  // open brackets; 0: the list is over
+	quote byte // of the string that is open
+}
+
+// redact returns the text without the insides of strings.
+func (r *redactor) redact(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case r.depth == 0:
+			return b.String() + s[i:]
+		case r.quote != 0 && c == '\\':
+			i++
+			continue
+		case r.quote != 0 && c != r.quote:
+			continue
+		case r.quote != 0:
+			r.quote = 0
+		case c == '\'' || c == '"':
+			r.quote = c
+		case c == '(' || c == '[' || c == '{':
+			r.depth++
+		case c == ')' || c == ']' || c == '}':
+			r.depth--
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }

@@ -1,0 +1,26 @@
+package parsers
+
+import "slices"
+
+// torchFrames reads functions of tracebacks that show what PyTorch programs
+// were doing, whatever the program: the name of a script says less than the
+// call that failed in it (train.py loads a model first).
+var torchFrames = Parser{
+	Name:    "torch-frames",
+	Context: stageTexts(torchStages),
+	Parse: func(l *Log, hits []Hit, f *Facts) {
+		for _, h := range hits {
+			s := torchStages[h.Word]
+			f.Stages = append(f.Stages, Stage{Phase: s.phase, Line: l.Line(h.At), Frame: true, Inner: s.inner})
+		}
+	},
+}
+
+var torchStages = slices.Concat(
+	frames("training", 5, "torch/autograd/__init__.py", `torch\autograd\__init__.py`, "in optimizer_step", "torch/optim/", `torch\optim\`, "initialize_optimizer_states"),
+	frames("kv_cache", 5, "create_state_tensors"),
+	frames("load", 4, "_load_pretrained_model", "load_state_dict", "load_checkpoint_in_model", "set_module_tensor_to_device", "caching_allocator_warmup", "load_torch_file", "in make_quant", "in load_quant", "load_autosplit"),
+	frames("inference", 3, "generation/utils.py", `generation\utils.py`, "common_ksampler", "in process_images", "decode_latent_batch", "sample_hunyuan", "in generate_with_callback"),
+	frames("load", 2, "self._apply(convert)", "in _apply", "in from_pretrained", "in load_model_wrapper", "module.to(device, dtype)"),
+	frames("training", 3, "in training_step", "in _inner_training_loop", "in compute_loss"),
+)
