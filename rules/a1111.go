@@ -89,7 +89,7 @@ func imageWork(c *Case) Finding {
 	if !c.In("a1111", "diffusers", "invokeai") || !allocator(c) || roomy(c) || c.Phase != "inference" {
 		return nothing()
 	}
-	return seen(0.52, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch.", c.Failure.Line)
+	return seen(0.62, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch.", c.Failure.Line)
 }
 
 func a1111Flags(flags, note string) []Step {
