@@ -51,7 +51,7 @@ func shareTooLarge(c *Case) bool {
 
 // vllmOnCard: the failure is an allocation on the card under vLLM.
 func vllmOnCard(c *Case) bool {
-	return c.In("vllm") && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle, parsers.NCCLAlloc, parsers.NVMLAssert)
+	return c.Framework == "vllm" && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle, parsers.NCCLAlloc, parsers.NVMLAssert)
 }
 
 func capturing(c *Case) bool { return vllmOnCard(c) && c.Phase == "graph_capture" }
