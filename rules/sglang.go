@@ -145,7 +145,7 @@ func sglangWith(c *Case, set ...option) []Step {
 
 // sglangOnCard: an allocation on the card under SGLang, after its start check.
 func sglangOnCard(c *Case) bool {
-	return c.In("sglang") && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle)
+	return c.Framework == "sglang" && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle)
 }
 
 // staticFraction is the static share as stated, else a usual default.
