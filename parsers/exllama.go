@@ -17,7 +17,7 @@ var exllama = Parser{
 
 var exllamaWords = []string{"Insufficient VRAM for model and cache", "Insufficient VRAM in split for model and cache"}
 
-var exllamaContext = []string{"-- Options: [", "-- Sequence length:", "test_inference.py -", "test_benchmark_inference.py -", "examples/chat.py -"}
+var exllamaContext = []string{"-- Options: [", "-- Sequence length:", "--gpu-split", "test_inference.py -", "test_benchmark_inference.py -", "examples/chat.py -"}
 
 // exllamaProofs: TabbyAPI runs on ExLlama; its load lines are its own.
 var exllamaProofs = []proof{
@@ -47,6 +47,8 @@ func parseExLlama(l *Log, hits []Hit, f *Facts) {
 			if m := l.Find(sequenceLength, h.At, h.At+40); m.Ok() {
 				f.Settings = append(f.Settings, Setting{Name: "max_seq_len", Value: m.Lower("n"), Line: m.Line()})
 			}
+		case h.Word == len(exllamaWords)+2:
+			f.gpuSplit(l, h.At)
 		default:
 			f.exllamaArguments(l, h.At)
 		}
@@ -69,6 +71,20 @@ var (
 func (f *Facts) exllamaOptions(l *Log, at int) {
 	if m := l.Find(exllamaOption, at, at+240); m.Ok() {
 		f.Settings = append(f.Settings, Setting{Name: "gpu_split", Value: m.Lower("split"), Line: m.Line()})
+	}
+}
+
+var gpuSplit = pattern(`^--gpu-split=?(?<split>\d{1,3}(?:\.\d{1,2})?(?:,\d{1,3}(?:\.\d{1,2})?)+)(?=[^\d.,]|$)`)
+
+// gpuSplit reads the option where a console broke the command line.
+func (f *Facts) gpuSplit(l *Log, at int) {
+	for _, s := range f.Settings {
+		if s.Name == "gpu_split" && len(s.Value) > 0 && s.Line <= l.Line(at) {
+			return
+		}
+	}
+	if m := l.Find(gpuSplit, at, at+80); m.Ok() {
+		f.Settings = append(f.Settings, Setting{Name: "gpu_split", Value: m.Lower("split"), Line: m.Line(), Flag: "--gpu-split"})
 	}
 }
 

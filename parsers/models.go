@@ -9,7 +9,8 @@ var models = Parser{Name: "models", Context: modelWords(), Parse: parseModels}
 type modelWord struct {
 	word   string
 	weight int
-	read   func(rest string) string
+	// read takes the name from the rest of the line; nil for calls.
+	read func(rest string) string
 }
 
 var modelNames = []modelWord{
@@ -17,7 +18,7 @@ var modelNames = []modelWord{
 	{"--model", 3, optionValue}, {"--model_name_or_path", 3, optionValue}, {"--pretrained_model_name_or_path", 3, optionValue}, {"--base_model", 3, optionValue},
 	{"model_name_or_path:", 3, firstWord}, {"base_model:", 3, firstWord}, {"-- Model:", 3, firstWord},
 	{"Loading model:", 3, firstWord}, {"Loading weights [", 3, afterFrom}, {"Loading model [", 3, afterFrom},
-	{"from_pretrained(", 2, quotedName},
+	{"from_pretrained(", 2, nil},
 	{"Found the following quantized model:", 2, firstWord}, {"llama.cpp weights detected:", 2, firstWord},
 }
 
@@ -36,6 +37,10 @@ const maxMentions = 256
 func parseModels(l *Log, hits []Hit, f *Facts) {
 	for _, h := range hits {
 		m := modelNames[h.Word]
+		if m.read == nil {
+			f.pretrained(l, h.At)
+			continue
+		}
 		i := l.lineIndex(h.At)
 		line := l.Lines[i].Text
 		at := strings.Index(strings.ToLower(line), strings.ToLower(m.word))
@@ -52,6 +57,16 @@ func parseModels(l *Log, hits []Hit, f *Facts) {
 		if name := m.read(rest); plausible(name) {
 			f.Models = append(f.Models, ModelMention{Name: name, Line: l.Lines[i].Number, Weight: m.weight})
 		}
+	}
+}
+
+var pretrainedName = pattern(`^from_pretrained\((?:pretrained_model_name_or_path=)?["'](?<name>[^"']{3,160})["']`)
+
+// pretrained reads the literal in a call of from_pretrained, which consoles
+// break anywhere.
+func (f *Facts) pretrained(l *Log, at int) {
+	if m := l.Find(pretrainedName, at, at+240); m.Ok() && plausible(m.Text("name")) {
+		f.Models = append(f.Models, ModelMention{Name: strings.ReplaceAll(m.Text("name"), " ", ""), Line: m.Line(), Weight: 2})
 	}
 }
 

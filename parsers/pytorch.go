@@ -379,6 +379,9 @@ func (r *reader) countAfter(literal string) *Count {
 	if from == to {
 		return nil
 	}
+	if to < len(r.s) && r.s[to] == '%' {
+		return nil // a progress bar behind a message that was cut
+	}
 	r.end = max(r.end, to)
 	return r.l.count(from, to)
 }

@@ -126,31 +126,33 @@ func (f *Facts) dated(l *Log, at int, d dated) {
 	}
 }
 
+// loadWords begin what is printed while a model is being loaded.
+var loadWords = [...]string{"foundthefollowingquantizedmodel:", "llama.cppweightsdetected:", "loadingcheckpointshards:", "loading"}
+
+// afterLoad are words of lines that show what became of the load.
+var afterLoad = [...]string{"traceback", "error", "exception", "loadedthemodel", "outputgenerated", "runningon", "closing", "extension"}
+
 // silentDeath finds a load line with nothing after it but the end of the start
 // script.
 func (f *Facts) silentDeath(l *Log, at int) {
 	if len(f.Failures) > 0 {
 		return
 	}
-	i := l.lineIndex(at) - 1
-	for i >= 0 && (l.Lines[i].Text == "" || l.Lines[i].Text == "Done!") {
-		i--
+	floor := max(at-600, 0)
+	window := l.Squeezed()[floor:at]
+	from := -1
+	for _, word := range loadWords {
+		from = max(from, strings.LastIndex(window, word))
 	}
-	if i < 0 || !loadLine(l.Lines[i].Text) {
+	if from < 0 {
 		return
 	}
-	from := l.offset(i)
-	f.fail(l, from, at, Failure{Kind: SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: l.Lines[i].Text})
-}
-
-// loadLine reports a line that says a model is being loaded, and no more.
-func loadLine(s string) bool {
-	for _, p := range [...]string{"Loading checkpoint shards:", "Found the following quantized model:", "llama.cpp weights detected:", "The AutoGPTQ params are:"} {
-		if strings.HasPrefix(s, p) {
-			return true
+	for _, word := range afterLoad {
+		if strings.Contains(window[from:], word) {
+			return
 		}
 	}
-	return strings.HasPrefix(s, "Loading ") && (strings.HasSuffix(s, "...") || strings.HasSuffix(s, `"`)) && !strings.Contains(s, "extension")
+	f.fail(l, floor+from, at, Failure{Kind: SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: l.LineText(floor + from)})
 }
 
 var serverExit = pattern(`terminatedunexpectedlywithexitcode:(?<code>-?\d{1,12})`)
@@ -182,11 +184,18 @@ func (f *Facts) serverExit(l *Log, at int) {
 var generatedLine = pattern(`outputgeneratedin[^(]{0,24}\((?:[^,()]{0,24},){2}context(?<context>INT)`)
 
 // generated reads the length of the prompt: "Output generated in 6.02 seconds
-// (0.33 tokens/s, 2 tokens, context 1848, seed 1)". Fields may be blank.
+// (0.33 tokens/s, 2 tokens, context 1848, seed 1)". Fields may be blank. The
+// line stands below the traceback of a generation that failed.
 func (f *Facts) generated(l *Log, at int) {
 	m := l.Find(generatedLine, at, at+160)
-	if !m.Ok() {
+	n := m.Count("context")
+	if n == nil {
 		return
 	}
-	f.Facts = append(f.Facts, Fact{Name: "context", Count: m.Count("context"), Text: l.LineText(at), Line: m.Line()})
+	for i := len(f.Failures) - 1; i >= 0; i-- {
+		if x := &f.Failures[i]; x.End <= at && at-x.End < 1200 && x.Figures.Context == nil {
+			x.Figures.Context = n
+			return
+		}
+	}
 }

@@ -34,7 +34,7 @@ var comfyEngine = Engine{
 			{Fix: "lowvram_mode", Fit: 1, If: not(carvedOut)},
 			{Fix: "lowvram_mode", Fit: 0.8, If: carvedOut},
 			{Fix: "use_lower_quant", Fit: 0.93, If: not(carvedOut)},
-			{Fix: "bigger_gpu", Fit: 1.12, If: carvedOut},
+			{Fix: "bigger_gpu", Fit: 1.3, If: carvedOut},
 			{Fix: "lower_resolution", Fit: 0.88, If: not(carvedOut)},
 			{Fix: "lower_resolution", Fit: 0.6, If: carvedOut},
 			{Fix: "use_smaller_model", Fit: 0.7},

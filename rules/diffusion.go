@@ -92,7 +92,7 @@ var kohyaEngine = Engine{
 
 var kohyaTraining = []Remedy{
 	{Fix: "lower_batch_size", Fit: 1.15, If: kohyaBatch},
-	{Fix: "gradient_checkpointing", Fit: 0.97},
+	{Fix: "gradient_checkpointing", Fit: 0.85},
 	{Fix: "optimizer_8bit", Fit: 0.87},
 	{Fix: "use_lora", Fit: 0.9},
 	{Fix: "cpu_offload", Fit: 0.8},

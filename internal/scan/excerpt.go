@@ -85,11 +85,13 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 		}
 		s.block(region, carry)
 		if last {
+			s.flush(region, s.base+int64(len(region)))
 			s.keep(region, s.base+int64(len(region))-tailSize, s.base+int64(len(region)))
 			s.out.Bytes = s.base + int64(len(region))
 			s.out.Lines = s.total + countLines(region)
 			return &s.out, nil
 		}
+		s.flush(region, s.base+int64(len(region))-windowUp)
 		keep := min(carrySize, len(region))
 		s.advance(region[:len(region)-keep])
 		carry = copy(buf, region[len(region)-keep:])
@@ -118,12 +120,15 @@ type scanner struct {
 	out     Excerpt
 	kept    int
 
-	base    int64 // of the region's first byte
-	lineAt  int   // line number at base
-	total   int   // newlines before base
-	pending int64 // where the window that reaches beyond the last block ends
-	emitted int64 // everything before this offset was kept or passed over
+	base    int64  // of the region's first byte
+	lineAt  int    // line number at base
+	total   int    // newlines before base
+	pending int64  // where the window that reaches beyond the last block ends
+	emitted int64  // everything before this offset was kept or passed over
+	held    []span // informative lines that a window may still cover
 }
+
+type span struct{ from, to int64 }
 
 // block looks through a region; its first carry bytes were searched before.
 func (s *scanner) block(region []byte, carry int) {
@@ -144,13 +149,25 @@ func (s *scanner) block(region []byte, carry int) {
 				s.out.Dropped++
 				continue
 			}
+			s.flush(region, abs-windowUp)
 			s.keep(region, abs-windowUp, abs+windowDown)
 		case s.seen[h.Word] < maxPerWord && s.kept < maxKept && abs >= s.emitted:
 			s.seen[h.Word]++
 			start, end := lineAround(region, at)
-			s.keep(region, s.base+int64(start), s.base+int64(end))
+			s.held = append(s.held, span{s.base + int64(start), s.base + int64(end)})
 		}
 	}
+}
+
+// flush keeps the informative lines before an offset. They are held back until
+// no window can reach over them: a window keeps the lines between them as well.
+func (s *scanner) flush(region []byte, before int64) {
+	n := 0
+	for n < len(s.held) && s.held[n].from < before {
+		s.keep(region, s.held[n].from, s.held[n].to)
+		n++
+	}
+	s.held = append(s.held[:0], s.held[n:]...)
 }
 
 // keep takes whole lines of a window into the excerpt, as far as the region
