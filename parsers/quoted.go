@@ -51,7 +51,7 @@ func inCode(l *Log, x Failure) bool {
 		return false
 	}
 	// In a traceback the line that raises or asserts was run.
-	traceback := strings.Contains(l.Squeezed(), `",line`) || strings.Contains(l.Squeezed(), "-->")
+	traceback := strings.Contains(l.Squeezed(), `",line`) || strings.Contains(l.Squeezed(), "-->") || strings.Contains(l.Squeezed(), "traceback(mostrecentcalllast)")
 	for _, sign := range codeSigns {
 		if strings.Contains(before, sign) && !(traceback && sign == "assert") {
 			return true
