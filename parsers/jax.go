@@ -12,7 +12,7 @@ const (
 
 var jax = Parser{
 	Name: "jax", Keywords: literals(jaxWordings),
-	Explains: map[Kind]int{TPUCompile: 4},
+	Explains: map[Kind]int{TPUCompile: 4, XLAAlloc: 3},
 	Parse:    func(l *Log, hits []Hit, f *Facts) { parseWordings(jaxWordings, l, hits, f) },
 }
 
@@ -26,7 +26,7 @@ var jaxWordings = []wording{
 }
 
 var (
-	xlaPattern = pattern(`(?:allocating|toallocate|requestfor)(?<human>SIZE)?(?:\((?<exact>\d{1,20})b(?:ytes)?\))?`)
+	xlaPattern = pattern(`(?:allocating|toallocate|requestfor)(?<human>SIZE)(?:\((?<exact>\d{1,20})b(?:ytes)?\))?`)
 	// The figures of XLA's buffer assignment, printed under the message.
 	xlaParameters = pattern(`parameterallocation:(?<size>SIZE|\d+b)`)
 	xlaTemp       = pattern(`preallocatedtempallocation:(?<size>SIZE)`)

@@ -92,7 +92,8 @@ func readKill(m message) int {
 	if m.precedes("memorycgroupoutofmemory:", 40) || m.precedes("constraint_memcg", 400) {
 		m.cgroup("memory cgroup")
 	}
-	return m.fail(x, m.took(k))
+	m.fail(x, m.took(k))
+	return m.took(k) // the next kill may stand on the same line
 }
 
 // inKB reads a figure of the kernel: kB there is 1024 bytes, and people add

@@ -387,6 +387,9 @@ func (g *ggmlReader) metalMaximum(at int) {
 // metalCommand reads a command buffer that failed. Status 5 alone only says
 // that it failed; code 00000008 that it was memory, others that it was not.
 func (g *ggmlReader) metalCommand(at int) {
+	if strings.Contains(g.around(at, 120, 0), "commandbufferexecutionfailed") {
+		return // MLX: see mlx.go
+	}
 	after := g.around(at, 0, 260)
 	x := statement{kind: GGMLMetal, level: levelRuntime, at: at, end: min(at+len("failedwithstatus5"), len(g.s)), backend: "metal", phase: "inference"}
 	i := strings.Index(after, "error:")

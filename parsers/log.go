@@ -187,7 +187,33 @@ func (l *Log) figureText(from, to int) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// numberEnd cuts a number off where the next line's digits were run into it: a
+// progress bar, a date. What a console wrapped goes on like the number.
+func (l *Log) numberEnd(from, to int) int {
+	s := l.squeezed.Lower
+	if l.squeezed.At[to-1]-l.squeezed.At[from] == int32(to-1-from) {
+		return to // no line break inside
+	}
+	for i := from + 1; i < to; i++ {
+		gap := l.text[l.squeezed.At[i-1]+1 : l.squeezed.At[i]]
+		if !digit(s[i-1]) || !digit(s[i]) || !strings.Contains(gap, "\n") {
+			continue
+		}
+		end := i
+		for end < len(s) && digit(s[end]) {
+			end++
+		}
+		if strings.Contains(gap, "\n\n") || end < len(s) && strings.IndexByte("%:-/|", s[end]) >= 0 {
+			return i
+		}
+	}
+	return to
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
 func (l *Log) size(from, to int) *Size {
+	to = l.numberEnd(from, to)
 	text := l.figureText(from, to)
 	bytes, ok := units.Parse(strings.ReplaceAll(l.squeezed.Lower[from:to], "_", ""))
 	if !ok {
@@ -210,6 +236,7 @@ func (l *Log) decimal(m Match, group string) *Size {
 }
 
 func (l *Log) count(from, to int) *Count {
+	to = l.numberEnd(from, to)
 	v, ok := units.Number(l.squeezed.Lower[from:to], false)
 	if !ok {
 		return nil
@@ -218,6 +245,7 @@ func (l *Log) count(from, to int) *Count {
 }
 
 func (l *Log) sizeIn(from, to int, unit string) *Size {
+	to = l.numberEnd(from, to)
 	bytes, ok := units.Parse(l.squeezed.Lower[from:to] + unit)
 	if !ok {
 		return nil

@@ -48,7 +48,7 @@ func readNumpy(m message) int {
 	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
 		m.f.Facts = append(m.f.Facts, Fact{Name: "array_shape", Text: k.Text("shape"), Size: &Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}, Line: k.Line()})
 		if x.Figures.Requested == nil {
-			x.Figures.Requested = &Size{Bytes: bytes, Text: k.Text("shape") + " " + k.Text("dtype"), Line: k.Line()}
+			x.Figures.Requested = &Size{Bytes: bytes, Text: k.through("shape", "dtype"), Line: k.Line()}
 		}
 	}
 	return m.fail(x, m.took(k))

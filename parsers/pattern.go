@@ -135,23 +135,23 @@ func (m Match) Text(name string) string {
 	return m.log.Text(from, to)
 }
 
-// digits returns a captured number that ends its line: when the next line
-// begins with digits too (a date), squeezing ran them together. A console that
-// wraps breaks inside a number, so what follows must look like a date.
+// digits returns a captured number as it stands, without what the next line
+// ran into it.
 func (m Match) digits(name string) string {
 	from, to, ok := m.group(name)
 	if !ok {
 		return ""
 	}
-	for i := from + 1; i < to; i++ {
-		gap := m.log.text[m.log.squeezed.At[i-1]+1 : m.log.squeezed.At[i]]
-		if strings.Contains(gap, "\n\n") || strings.Contains(gap, "\n") && dateAt(m.log.squeezed.Lower[i:]) {
-			return m.log.squeezed.Lower[from:i]
-		}
-	}
-	return m.log.squeezed.Lower[from:to]
+	return m.log.squeezed.Lower[from:m.log.numberEnd(from, to)]
 }
 
-func dateAt(s string) bool {
-	return len(s) > 7 && (s[4] == '-' || s[4] == '/') && (s[7] == '-' || s[7] == '/')
+// through returns the text as written from one captured group to the end of
+// another.
+func (m Match) through(first, last string) string {
+	from, _, ok := m.group(first)
+	_, to, ok2 := m.group(last)
+	if !ok || !ok2 {
+		return m.Text(first)
+	}
+	return m.log.figureText(from, to)
 }

@@ -59,7 +59,7 @@ func readBFC(m message) int {
 		m.notice(tfWentOn)
 		return m.took(k)
 	}
-	x := Failure{Kind: TFAlloc, Framework: "tensorflow", Backend: "cuda", Phase: tensorflowPhase(m)}
+	x := Failure{Kind: TFAlloc, Framework: bfcUser(m), Backend: "cuda", Phase: tensorflowPhase(m)}
 	x.Figures.Requested = first(k.Size("exact"), k.Size("human"))
 	if x.Figures.Requested == nil {
 		return m.end
@@ -70,6 +70,14 @@ func readBFC(m message) int {
 	}
 	m.bfcStats(&x)
 	return m.fail(x, m.took(k))
+}
+
+// bfcUser: XLA has a copy of the allocator, which JAX uses.
+func bfcUser(m message) string {
+	if m.precedes("xla/tsl", 120) && m.mentions("jax") && !m.mentions("tensorflow/") {
+		return "jax"
+	}
+	return "tensorflow"
 }
 
 // tensorflowPhase: these come from running a graph, which is training unless
@@ -86,7 +94,7 @@ func readOOMTensor(m message) int {
 	k := m.find(tensorPattern, 260)
 	x := Failure{Kind: TFAlloc, Framework: "tensorflow", Backend: "cuda", Phase: tensorflowPhase(m)}
 	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
-		x.Figures.Requested = &Size{Bytes: bytes, Text: "shape" + k.Text("shape") + " " + k.Text("dtype"), Line: k.Line()}
+		x.Figures.Requested = &Size{Bytes: bytes, Text: k.through("shape", "dtype"), Line: k.Line()}
 	}
 	a := m.find(allocatorPattern, 420)
 	switch name := a.Lower("name"); name {
@@ -121,7 +129,8 @@ func readPoolSearch(m message) int {
 	if t := m.around(totalPattern, 6000, 0); t.Ok() {
 		x.Figures.Total, x.Figures.Free = t.Size("total"), t.Size("free")
 	}
-	return m.fail(x, m.end)
+	m.fail(x, m.end)
+	return m.end // the next try may stand on the same line
 }
 
 // poolPhase: the pool is taken at the start; after a handle could not be made

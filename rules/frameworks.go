@@ -30,7 +30,7 @@ var frameworksEngine = Engine{
 			said(0.4, "The copy to the card failed: it is full, often with another process or an earlier session.", parsers.TFCopy),
 			said(0.45, "Not even a handle could be made: the card is full, often with another process.", parsers.TFHandle),
 		},
-		RetainedMemory: {said(0.3, "In notebooks earlier frames stay on the card.", parsers.RMMAlloc, parsers.CuPyAlloc, parsers.TFCopy)},
+		RetainedMemory: {said(0.28, "In notebooks earlier frames stay on the card.", parsers.RMMAlloc, parsers.CuPyAlloc, parsers.TFCopy)},
 		BudgetMisconfigured: {
 			poolLimit,
 			said(0.25, "The framework takes nearly the whole card at its start, more than is free.", parsers.TFStart),
@@ -49,7 +49,7 @@ var frameworksEngine = Engine{
 		LeakedProcess: {
 			{Fix: "kill_stale_process", Fit: 1},
 			{Fix: "select_gpu", Fit: 0.8},
-			{Fix: "restart_session", Fit: 0.75},
+			{Fix: "restart_session", Fit: 0.6},
 			{Fix: "limit_framework_preallocation", Fit: 0.7, If: preallocates},
 			{Fix: "close_other_apps", Fit: 0.5},
 		},
@@ -224,6 +224,8 @@ func ncclOutsidePool(c *Case) Finding {
 // poolFull: this process's pool is full with a step's work.
 func poolFull(c *Case) Finding {
 	switch {
+	case c.Root(parsers.TFAlloc) && bfcFragmented(c).Weight > 0:
+		return seen(0.25, "A smaller batch also needs smaller pieces.", c.Failure.Line)
 	case c.Root(parsers.TFAlloc) && c.Backend != "cpu":
 		return seen(0.72, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit.", c.Failure.Line)
 	case c.Root(parsers.CuPyAlloc):

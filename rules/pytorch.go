@@ -12,7 +12,7 @@ var pytorchRemedies = map[string][]Remedy{
 	HostMemory: {
 		{Fix: "raise_pagefile", Fit: 1, If: onWindows},
 		{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
-		{Fix: "raise_shm_size", Fit: 1, If: rootIs(parsers.SharedMemory)},
+		{Fix: "raise_shm_size", Fit: 1, If: rootIs(parsers.SharedMemory, parsers.NCCLShm)},
 		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(parsers.SharedMemory, parsers.WorkerKilled)},
 		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
@@ -120,7 +120,7 @@ func rootIs(kinds ...parsers.Kind) func(*Case) bool {
 }
 
 // ownMemory: RAM on Linux, not its shared part.
-func ownMemory(c *Case) bool { return !onWindows(c) && !c.Root(parsers.SharedMemory) }
+func ownMemory(c *Case) bool { return !onWindows(c) && !c.Root(parsers.SharedMemory, parsers.NCCLShm) }
 
 // onWindows: paths, error 1455, a refusal with room on the card, or the wording
 // that only the Windows build of the CPU allocator has ("not enough memory" for
