@@ -175,3 +175,19 @@ func amounts(in diagnose.Incident) []string {
 	}
 	return out
 }
+
+// TestCalmStaysCalm: no damage makes a failure of a log that has none. What is
+// only quoted is left out: without its lines it can't be told from a log.
+func TestCalmStaysCalm(t *testing.T) {
+	for _, path := range glob(t, *logs) {
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		r := diagnose.Bytes(raw)
+		if r.OOM || len(r.Lookalikes) > 0 && r.Lookalikes[0].ID == "quoted_message" {
+			continue
+		}
+		for _, d := range damages() {
+			assert.Empty(t, diagnose.Bytes([]byte(d.do(string(raw)))).Incidents, "%s after %s", path, d.name)
+		}
+	}
+}

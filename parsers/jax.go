@@ -39,7 +39,9 @@ var (
 func readXLA(m message) int {
 	x := Failure{Kind: XLAAlloc, Framework: xlaUser(m), Backend: xlaBackend(m)}
 	k := m.find(xlaPattern, 120)
-	x.Figures.Requested = first(k.Size("exact"), k.Size("human"))
+	if x.Figures.Requested = first(k.Size("exact"), k.Size("human")); x.Figures.Requested == nil && !m.precedes("error:", 40) && !m.follows("cuda_error", 40) {
+		return m.end
+	}
 	// The dump of the buffers may be ten thousand characters long; its stats
 	// come first.
 	x.Figures.Weights = m.find(xlaParameters, 900).Size("size")

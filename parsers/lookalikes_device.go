@@ -17,7 +17,7 @@ var deviceDisguises = []disguise{
 		},
 	},
 	{
-		literals: []string{"device-side assert triggered", "srcIndex < srcSelectDimSize", "cudaErrorAssert"},
+		literals: []string{"device-side assert triggered", "srcIndex < srcSelectDimSize", "indexSelectLargeIndex", "indexSelectSmallIndex", "cudaErrorAssert"},
 		explains: []Kind{CUDAHandle, TFHandle},
 		is: Lookalike{
 			ID: "device_side_assert", Title: "An index is out of range on the GPU: a token id, a label or a position is larger than the table it is looked up in.",

@@ -73,7 +73,8 @@ func inProse(l *Log, x Failure) bool {
 	}
 	if strings.Count(before, "`")%2 == 1 {
 		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
-		return around > 12 && !firstPerson(l)
+		table := strings.Contains(outside(after), "|")
+		return (around > 12 || table && around > 0) && !firstPerson(l)
 	}
 	// Only "CUDA out of memory" and its like can be part of a sentence.
 	if said := strings.TrimSuffix(strings.ToLower(l.LineText(x.At)), strings.ToLower(after)); !strings.HasSuffix(said, "out of memory") {
