@@ -24,13 +24,16 @@ const (
 	markFree   = '░'
 )
 
-// barWidth is the width of a bar at a page width.
-func barWidth(page int) int {
-	if page <= 0 {
-		page = 80
+// pageWidth is the width to draw for, also where text is not wrapped.
+func pageWidth(width int) int {
+	if width <= 0 {
+		return 80
 	}
-	return min(page, 60) - 2
+	return width
 }
+
+// barWidth is the width of a bar on a page.
+func barWidth(width int) int { return min(pageWidth(width)-len(indent), 60) }
 
 // picture draws what fills the memory, "" where the figures do not give it.
 func picture(in *diagnose.Incident, width int) string {

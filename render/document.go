@@ -137,8 +137,11 @@ func (c listing) markdown(w *writer) {
 	fmt.Fprintf(w, "%s%s\n%s\n%s\n", mark, language(c.language), body, mark)
 }
 
+// indent is what stands before a listing in plain text.
+const indent = "    "
+
 func (c listing) text(w *writer) {
 	for _, line := range visibleLines(c.body) {
-		w.WriteString(strings.TrimRight("    "+line, " ") + "\n")
+		w.WriteString(strings.TrimRight(indent+line, " ") + "\n")
 	}
 }

@@ -27,25 +27,35 @@ func evidence(in *diagnose.Incident, c diagnose.Cause, width int) string {
 	for _, q := range quotes {
 		gutter = max(gutter, len(strconv.Itoa(q.Line)))
 	}
+	room := max(pageWidth(width)-gutter-len(" | ")-len(indent), 20)
 	var b strings.Builder
 	for _, q := range quotes {
-		room := Layout{Width: barWidth(width) - gutter - 3}
-		if width > 60 {
-			room.Width = width - gutter - 3
-		}
-		lines := wrap(inline{{visible(q.Text), plain}}.words(false), room, 0)
-		for i, line := range lines[:min(len(lines), quotedLines)] {
+		for i, line := range quote(q.Text, room) {
 			number := ""
 			if i == 0 {
 				number = strconv.Itoa(q.Line)
 			}
-			if i == quotedLines-1 && len(lines) > quotedLines {
-				line += " …"
-			}
-			fmt.Fprintf(&b, "%*s | %s\n", gutter, number, cut(line, room.Width))
+			fmt.Fprintf(&b, "%*s | %s\n", gutter, number, line)
 		}
 	}
 	return b.String()
+}
+
+// quote wraps a line of the log, and leaves out what is beyond the bound.
+func quote(text string, width int) []string {
+	lines := wrap(inline{{visible(text), plain}}.words(false), Layout{Width: width}, 0)
+	if len(lines) > quotedLines {
+		lines = lines[:quotedLines]
+		last := &lines[quotedLines-1]
+		for columns(*last)+2 > width && strings.Contains(*last, " ") {
+			*last = (*last)[:strings.LastIndexByte(*last, ' ')]
+		}
+		*last += " …"
+	}
+	for i, line := range lines {
+		lines[i] = cut(line, width)
+	}
+	return lines
 }
 
 // cut shortens a line that has no blank to be broken at.

@@ -33,7 +33,7 @@ func Fix(f rules.Fix) Document {
 	p := &page{level: 1}
 	p.heading(1, prose(f.Title))
 	p.paragraphs(f.Doc)
-	for _, x := range []inline{labelled("Costs:", f.Tradeoff), labelled("Check:", f.Check), labelled("If it does not help:", f.Next)} {
+	for _, x := range []inline{labelled("Costs:", f.Tradeoff), labelled("Check:", f.Check), labelled("Otherwise:", f.Next)} {
 		if x != nil {
 			p.say(x)
 		}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/diagnose"
@@ -58,7 +59,9 @@ func (p *page) heading(level int, title inline) {
 }
 
 func (p *page) say(parts ...inline) {
-	p.blocks = append(p.blocks, paragraph{join(parts...)})
+	if body := join(parts...); len(body) > 0 {
+		p.blocks = append(p.blocks, paragraph{body})
+	}
 }
 
 func (p *page) items(items []inline) {
@@ -145,13 +148,13 @@ func (p *page) fix(in *diagnose.Incident, i int) {
 		p.say(prose(fix.Why))
 	}
 	p.steps(fix.Steps)
-	tail := join(effect(fix.Effect), labelled("Costs:", fix.Tradeoff))
-	if i == 0 {
-		tail = join(tail, labelled("Check:", fix.Check), labelled("If it does not help:", fix.Next))
+	told := []inline{effect(fix.Effect), labelled("Costs:", fix.Tradeoff)}
+	if i > 0 {
+		p.say(told...)
+		return
 	}
-	if len(tail) > 0 {
-		p.say(tail)
-	}
+	told = append(told, labelled("Check:", fix.Check), labelled("Otherwise:", fix.Next))
+	p.items(slices.DeleteFunc(told, func(x inline) bool { return x == nil }))
 }
 
 // labelled is a sentence with its label, nothing where there is no sentence.
