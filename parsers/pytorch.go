@@ -146,9 +146,27 @@ func (f *Facts) cachingAllocator(l *Log, start, at, next int) int {
 	if end == at {
 		end = min(at+len("cudaoutofmemory"), len(s))
 	}
+	if title := recovered(s, start, end); title != "" {
+		f.Notices = append(f.Notices, Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})
+		return end
+	}
 	f.era(l, s[start:min(limit, end+420)], end)
 	f.fail(l, start, closing(s, end), Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s, start, min(limit, end+420)), Figures: g})
 	return end
+}
+
+// recovered says how a program went on after the allocator's message, "" if it
+// did not: fairseq (trainer.py) drops the batch, FSDP (_state_dict_utils.py)
+// hands out the tensor itself.
+func recovered(s string, start, end int) string {
+	after := s[end:min(end+700, len(s))]
+	if i := strings.Index(after, "attemptingtorecoverfromoom"); i >= 0 && strings.Contains(s[end+i:], ",num_updates=") {
+		return "fairseq dropped a batch that did not fit, and training went on."
+	}
+	if strings.Contains(s[max(start-200, 0):start], "userwarning:failedtoclone()tensor") {
+		return "FSDP could not copy a tensor and saved the tensor itself; the run went on."
+	}
+	return ""
 }
 
 // era notes which versions print a message like this one, and which variable

@@ -27,6 +27,7 @@ var signalWords = []signalWord{
 	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
 	{"initializing model parallel", "loading"}, {"loading index", "loading"},
 	{"train_network.py", "training"}, {"dataloader.py", "dataloader"},
+	{"There is an imbalance between your GPUs", "uneven_cards"}, {"in pin memory thread", "pinning"}, {"utils/data/_utils/pin_memory.py", "pinning"}, {`utils\data\_utils\pin_memory.py`, "pinning"}, {"microsoft-standard-WSL", "wsl"},
 	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"epoch", "epochs"},
 }
 

@@ -118,6 +118,12 @@ func stepsMemoryLimit(c *Case) []Step {
 	if limited(c) != "" || c.Root(parsers.TorchAlloc, parsers.TorchAsync) {
 		return []Step{{Kind: "python", Text: fmt.Sprintf("torch.cuda.set_per_process_memory_fraction(1.0, %d)   # or remove the line that sets it lower", gpu(c))}}
 	}
+	if c.Signal("wsl") != nil {
+		return []Step{
+			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig\n[wsl2]\nmemory=24GB\nswap=32GB"},
+			{Kind: "shell", Text: "wsl --shutdown   # in PowerShell; then start WSL again"},
+		}
+	}
 	return []Step{
 		{Kind: "shell", Text: "docker run --memory=32g --memory-swap=32g IMAGE"},
 		{Kind: "config", Text: "resources:\n  requests: {memory: 32Gi}\n  limits: {memory: 32Gi}"},

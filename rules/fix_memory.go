@@ -376,6 +376,9 @@ func effectSlack(c *Case) *Effect {
 
 func uselessExpandable(c *Case) string {
 	if set, ok := c.Setting("expandable_segments"); ok && set.Value == "true" {
+		if c.Root(parsers.CUDAError) && c.contains("driver error") { // only the calls of this option print it (c10/cuda/driver_api.h)
+			return fmt.Sprintf("It is set (line %d), and this message comes from it: some boards refuse it with memory free. Try without it.", set.Line)
+		}
 		return fmt.Sprintf("It is set already (line %d), and it still failed: memory is really short.", set.Line)
 	}
 	switch {

@@ -14,6 +14,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
 		{Fix: "raise_shm_size", Fit: 1, If: rootIs(parsers.SharedMemory, parsers.NCCLShm)},
 		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(parsers.SharedMemory, parsers.WorkerKilled)},
+		{Fix: "lower_num_workers", Fit: 1, If: func(c *Case) bool { return c.Signal("pinning") != nil }},
 		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
 		{Fix: "add_swap", Fit: 0.8, If: ownMemory},
@@ -159,8 +160,8 @@ var pytorchEngine = Engine{
 		Fragmentation:         {slackCoversRequest},
 		OversizedAllocation:   {largerThanCard, metalBufferTooLarge, hugeHostTensor},
 		BudgetMisconfigured:   {memoryFraction, hiddenFraction},
-		HostMemory:            {cpuAllocation, commitLimit, sharedMemoryFull, workerKilled, freeButRefused, nativePaging},
-		DeviceImbalance:       {bareContexts},
+		HostMemory:            {cpuAllocation, commitLimit, sharedMemoryFull, workerKilled, freeButRefused, nativePaging, pinnedMemory},
+		DeviceImbalance:       {bareContexts, weakestCard},
 		TrainingStateTooLarge: {optimizerStep},
 		RetainedMemory:        {evaluationAccumulates, growsAtInference},
 		ContextTooLong:        {logitsUpcast, attentionMatrix},
@@ -409,6 +410,26 @@ func freeButRefused(c *Case) Finding {
 		return seen(0.48, fmt.Sprintf("%s of the card was free and %s was refused: not a full card. Windows refuses like this when RAM and page file are used up.", f.Free.Text, f.Requested.Text), c.Failure.Line)
 	}
 	return seen(0.25, fmt.Sprintf("%s of the card was free and %s was refused.", f.Free.Text, f.Requested.Text), c.Failure.Line)
+}
+
+// pinnedMemory: a data loader pins system memory; where that is refused, CUDA
+// says only "out of memory" (microsoft/WSL issue 8447).
+func pinnedMemory(c *Case) Finding {
+	s := c.Signal("pinning")
+	if s == nil || !c.Root(parsers.CUDAError) {
+		return nothing()
+	}
+	return seen(0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.", s.Line, c.Failure.Line)
+}
+
+// weakestCard: DataParallel gives every card the same share, and PyTorch warned
+// that they differ.
+func weakestCard(c *Case) Finding {
+	s := c.Signal("uneven_cards")
+	if s == nil || !allocator(c) || roomy(c) {
+		return nothing()
+	}
+	return seen(0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.", s.Line, c.Failure.Line)
 }
 
 // bareContexts: several small equal shares on one card are CUDA contexts of
