@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,3 +219,73 @@ func cardKeys(c *CardInfo) []string {
 
 // Cards returns the catalogue of accelerators. Do not change them.
 func Cards() []*CardInfo { return slices.Clone(loadCards().cards) }
+
+// NearCards returns up to three names of cards spelled like name, best first.
+func NearCards(name string) []string {
+	key := cardKey(name)
+	distance := func(c *CardInfo) int {
+		d := math.MaxInt
+		for _, k := range cardKeys(c) {
+			d = min(d, editDistance(key, k))
+		}
+		return d
+	}
+	type hit struct {
+		name     string
+		distance int
+	}
+	var hits []hit
+	for _, c := range loadCards().cards {
+		if d := distance(c); d <= max(2, len(key)/3) {
+			hits = append(hits, hit{c.Name, d})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(a.distance, b.distance) })
+	var names []string
+	for _, h := range hits[:min(3, len(hits))] {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// CardSize is a size that cards are sold in.
+type CardSize struct {
+	GB    int64
+	Names []string // up to two cards of that size, for an example
+}
+
+// SmallestCard is the smallest size of card of which some offer need bytes to
+// a program, and two that do; false if none does. An empty vendor means NVIDIA.
+// Laptop GPUs and cards older than 2018 are left out.
+func SmallestCard(need int64, vendor string) (CardSize, bool) {
+	var best CardSize
+	for _, c := range loadCards().cards {
+		gb := c.NominalBytes / GiB
+		if c.Vendor != cmp.Or(vendor, "NVIDIA") || c.TotalBytes == 0 || c.TotalBytes < need || !sold(c) || best.GB > 0 && gb > best.GB {
+			continue
+		}
+		if best.GB == 0 || gb < best.GB {
+			best = CardSize{GB: gb}
+		}
+		if len(best.Names) < 2 {
+			best.Names = append(best.Names, c.Name)
+		}
+	}
+	return best, best.GB > 0
+}
+
+// sold: what one would recommend to get.
+func sold(c *CardInfo) bool {
+	for _, word := range []string{"Laptop", "modified", "MIG"} {
+		if strings.Contains(c.Name, word) || strings.HasSuffix(c.Name, " D") {
+			return false
+		}
+	}
+	switch c.Vendor {
+	case "NVIDIA":
+		return c.Kind != "soc" && c.Capability() >= 7.5
+	case "AMD":
+		return c.Kind != "soc" && (strings.HasPrefix(c.Compute, "gfx9") || strings.HasPrefix(c.Compute, "gfx1"))
+	}
+	return c.Kind != "soc"
+}

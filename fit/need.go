@@ -1,6 +1,8 @@
 package fit
 
 import (
+	"cmp"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -98,21 +100,36 @@ func (s Setting) driver() int64 {
 // Need sizes a model in a format with so many layers on the card; a negative
 // number means all. Only llama.cpp and Ollama can leave layers out.
 func (m *Model) Need(format string, s Setting, layers int) (Need, error) {
-	s = s.defaults()
-	w, err := m.Weights(format)
+	z, err := m.sized(format)
 	if err != nil {
 		return Need{}, err
 	}
+	return z.need(s.defaults(), layers)
+}
+
+// sized is a model in a format. Counting the weights is what takes time, so
+// that searches do it once.
+type sized struct {
+	*Model
+	w Weights
+}
+
+func (m *Model) sized(format string) (sized, error) {
+	w, err := m.Weights(format)
+	return sized{m, w}, err
+}
+
+func (z sized) need(s Setting, layers int) (Need, error) {
 	switch {
-	case m.Kind == "diffusion":
+	case z.Kind == "diffusion":
 		// Activations follow the picture, not the model: 2 GiB are kept free.
-		return Need{Weights: w.Total, Overhead: s.driver(), Reserve: 2 * GiB, Layers: 1, Total: 1}, nil
+		return Need{Weights: z.w.Total, Overhead: s.driver(), Reserve: 2 * GiB, Layers: 1, Total: 1}, nil
 	case s.Engine == "vllm":
-		return m.needVLLM(format, s)
+		return z.needVLLM(s)
 	case s.Engine == "transformers":
-		return m.needTransformers(format, s)
+		return z.needTransformers(s)
 	}
-	return m.needLlama(w, s, layers)
+	return z.needLlama(z.w, s, layers)
 }
 
 func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
@@ -163,22 +180,18 @@ func (s Setting) cache(m *Model, from int) KVOptions {
 	}
 }
 
-func (m *Model) needVLLM(format string, s Setting) (Need, error) {
-	w, err := m.VLLMWeights(format)
-	if err != nil {
-		return Need{}, err
-	}
+func (z sized) needVLLM(s Setting) (Need, error) {
 	c := VLLMCache{Type: s.KVType}
-	n := Need{Weights: w, KV: int64(s.Parallel) * c.Request(m, s.Context), Compute: VLLMActivation + VLLMGraphs, Overhead: VLLMNonTorch}
+	n := Need{Weights: z.vllmWeights(z.w), KV: int64(s.Parallel) * c.Request(z.Model, s.Context), Compute: VLLMActivation + VLLMGraphs, Overhead: VLLMNonTorch}
 	n.Reserve = roundMiB(n.Sum() / 20)
 	if n.KV == 0 {
-		err = ErrShape
+		return n, ErrShape
 	}
-	return n, err
+	return n, nil
 }
 
-func (m *Model) needTransformers(format string, s Setting) (Need, error) {
-	p, err := m.TransformersPeak(format, s.Context, 0)
+func (z sized) needTransformers(s Setting) (Need, error) {
+	p, err := z.transformersPeak(z.w, s.Context, 0)
 	if err != nil {
 		return Need{}, err
 	}
@@ -194,40 +207,52 @@ func roundMiB(n int64) int64 { return (n + MiB - 1) / MiB * MiB }
 // none does, and what they need. All of them need only fit; if some stay behind
 // anyway, the reserve stays free too.
 func (m *Model) MostLayers(format string, s Setting, have int64) (int, Need, error) {
-	s = s.defaults()
-	all, err := m.Need(format, s, -1)
+	z, err := m.sized(format)
+	if err != nil {
+		return 0, Need{}, err
+	}
+	return z.mostLayers(s.defaults(), have)
+}
+
+func (z sized) mostLayers(s Setting, have int64) (int, Need, error) {
+	all, err := z.need(s, -1)
 	if err != nil || all.Sum() <= have {
 		return all.Layers, all, err
 	}
-	if !s.llama() || m.Layers == 0 {
+	if !s.llama() || z.Layers == 0 {
 		return -1, all, nil
 	}
-	w, err := m.Weights(format)
-	for n := all.Total - 1; n >= 0 && err == nil; n-- {
-		need, err := m.needLlama(w, s, n)
-		if err != nil || need.Sum()+need.Reserve <= have {
-			return n, need, err
-		}
+	// More layers never need less, so that the first number which is too many
+	// can be searched by halves.
+	n := sort.Search(all.Total, func(n int) bool {
+		need, e := z.needLlama(z.w, s, n)
+		err = cmp.Or(err, e)
+		return e != nil || need.Sum()+need.Reserve > have
+	}) - 1
+	if n < 0 || err != nil {
+		return -1, all, err
 	}
-	return -1, all, err
+	need, err := z.needLlama(z.w, s, n)
+	return n, need, err
 }
 
 // LongestContext is the longest context, a multiple of 256, that fits have
 // bytes with everything on the card; at most the model's own, 0 if none does.
 func (m *Model) LongestContext(format string, s Setting, have int64) int {
-	const step = 256
-	low, high := 0, m.Context/step
-	for low < high {
-		mid := (low + high + 1) / 2
-		s.Context = mid * step
-		n, err := m.Need(format, s, -1)
-		if err == nil && n.Sum() <= have {
-			low = mid
-		} else {
-			high = mid - 1
-		}
+	z, err := m.sized(format)
+	if err != nil {
+		return 0
 	}
-	return low * step
+	return z.longestContext(s.defaults(), have)
+}
+
+func (z sized) longestContext(s Setting, have int64) int {
+	const step = 256
+	return step * (sort.Search(z.Context/step, func(i int) bool {
+		s.Context = (i + 1) * step
+		n, err := z.need(s, -1)
+		return err != nil || n.Sum() > have
+	}))
 }
 
 // FewestCPUExperts is the smallest N for llama.cpp's --n-cpu-moe N, the experts
@@ -235,20 +260,20 @@ func (m *Model) LongestContext(format string, s Setting, have int64) int {
 // with the reserve; false for dense models and if even all experts in RAM do
 // not make it fit. For a mixture this is faster than whole layers in RAM.
 func (m *Model) FewestCPUExperts(format string, s Setting, have int64) (int, bool) {
-	w, err := m.Weights(format)
-	if err != nil || w.Experts == nil || !s.llama() {
+	z, err := m.sized(format)
+	if err != nil || z.w.Experts == nil || !s.llama() {
 		return 0, false
 	}
-	all, err := m.Need(format, s, -1)
+	all, err := z.need(s.defaults(), -1)
 	if err != nil {
 		return 0, false
 	}
 	need := all.Sum() + all.Reserve
-	for n, bytes := range w.Experts {
+	for n, bytes := range z.w.Experts {
 		if need <= have {
 			return n, true
 		}
 		need -= bytes
 	}
-	return len(w.Experts), need <= have
+	return len(z.w.Experts), need <= have
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -83,11 +84,16 @@ type Row struct {
 var (
 	ggufLadder       = []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS", "Q3_K_M", "IQ3_XXS", "Q2_K", "IQ2_XS"}
 	checkpointLadder = []string{"bf16", "fp8", "awq-int4"}
+	// The denoiser's; text encoders and VAE stay 16 bit.
+	diffusionLadder = []string{"bf16", "fp8", "nf4"}
+	// What transformers makes of a 16-bit checkpoint while it loads.
+	bitsandbytesLadder = []string{"bf16", "int8", "nf4"}
 )
 
 // NewPlan says what of a model fits a card. It fails on a name, a format, a
 // cache type or a card that it does not know.
 func NewPlan(r Request) (Plan, error) {
+	wanted := r.Setting.Context
 	r.Setting = r.Setting.defaults()
 	m, pm, err := r.model()
 	if err != nil {
@@ -98,16 +104,24 @@ func NewPlan(r Request) (Plan, error) {
 		return Plan{}, err
 	}
 	p := Plan{Schema: "oomdoc.fit.v1", Model: pm, Card: card, Engine: r.engine(m), Recommended: -1}
-	for _, context := range r.contexts(m) {
-		for _, format := range r.formats(m) {
-			row, err := r.row(m, pm, card, format, context)
+	contexts, preferred := r.contexts(m, wanted)
+	for _, format := range r.formats(m) {
+		need, err := r.needs(m, pm, card, format)
+		if err != nil {
+			return Plan{}, err
+		}
+		for _, context := range contexts {
+			s := r.Setting
+			s.Context = context
+			n, err := need(s)
 			if err != nil {
 				return Plan{}, err
 			}
-			p.Rows = append(p.Rows, row)
+			p.Rows = append(p.Rows, newRow(format, s, n, card))
 		}
 	}
 	p.sort()
+	p.recommend(preferred)
 	p.finish(r, m)
 	return p, nil
 }
@@ -115,7 +129,9 @@ func NewPlan(r Request) (Plan, error) {
 // model resolves the request to a shape, or to nil and a size.
 func (r Request) model() (*Model, PlanModel, error) {
 	match := Match{Model: r.Known, Basis: cmp.Or(r.Basis, "config")}
-	if r.Known == nil {
+	if m, ok := ModelByID(r.Model); ok && r.Known == nil {
+		match = Match{Model: m, Parameters: m.Parameters, ActiveParameters: m.ActiveParameters, Basis: "catalogue"}
+	} else if r.Known == nil {
 		match = Find(r.Model)
 	} else {
 		match.Parameters, match.ActiveParameters = r.Known.Parameters, r.Known.ActiveParameters
@@ -163,51 +179,84 @@ func (r Request) engine(m *Model) string {
 	return cmp.Or(r.Engine, "llama.cpp")
 }
 
-func (r Request) contexts(m *Model) []int {
-	if len(r.Contexts) > 0 {
-		return r.Contexts
-	}
+// usualContexts are the columns of a table when none are asked for.
+var usualContexts = []int{4096, 8192, 32768, 131072}
+
+// contexts are the contexts to try, and the one to recommend for, 0 for any.
+func (r Request) contexts(m *Model, wanted int) (all []int, preferred int) {
+	most := math.MaxInt
 	if m != nil && m.Context > 0 {
-		return []int{min(r.Context, m.Context)}
+		most = m.Context
 	}
-	return []int{r.Context}
+	switch {
+	case len(r.Contexts) > 0:
+		return r.Contexts, wanted
+	case wanted > 0:
+		return []int{min(wanted, most)}, 0
+	case m != nil && m.Kind == "diffusion":
+		return []int{r.Context}, 0
+	}
+	for _, n := range usualContexts {
+		if n < most {
+			all = append(all, n)
+		}
+	}
+	if len(all) < len(usualContexts) {
+		all = append(all, most)
+	}
+	return all, min(r.Context, most)
 }
 
 func (r Request) formats(m *Model) []string {
-	if len(r.Formats) > 0 {
+	switch {
+	case len(r.Formats) > 0:
 		return r.Formats
+	case r.Known != nil && r.Known.file != nil:
+		return []string{r.Known.file.Format}
 	}
 	if f := Find(r.Model).Format; f != "" && r.Known == nil {
 		if _, ok := lookupFormat(f, ""); ok {
 			return []string{f}
 		}
 	}
-	if r.llama() && (m == nil || m.Kind != "diffusion") {
-		return ggufLadder
+	switch {
+	case m != nil && m.Kind == "diffusion":
+		return diffusionLadder
+	case r.llama():
+		return ggufFormats(m)
 	}
-	if m != nil && m.Native != "" {
-		return append([]string{m.Native}, checkpointLadder...)
+	ladder := checkpointLadder
+	if r.Engine == "transformers" {
+		ladder = bitsandbytesLadder
 	}
-	return checkpointLadder
+	if m != nil && m.Native != "" && !slices.Contains(ladder, m.Native) {
+		return append([]string{m.Native}, ladder...)
+	}
+	return ladder
 }
 
-func (r Request) row(m *Model, pm PlanModel, card *PlanCard, format string, context int) (Row, error) {
-	s := r.Setting
-	s.Context = context
-	var need Need
-	var err error
-	switch {
-	case m == nil:
-		need, err = needOfSize(pm.Parameters, format, s)
-	case card == nil:
-		need, err = m.Need(format, s, -1)
-	default:
-		_, need, err = m.MostLayers(format, s, card.TotalBytes)
+// ggufFormats are the formats to try for llama.cpp. A model that was published
+// in MXFP4 (gpt-oss) keeps its experts so in every file: there is only one size.
+func ggufFormats(m *Model) []string {
+	if m != nil && m.Native == "mxfp4" {
+		return []string{"MXFP4_MOE"}
 	}
-	if err != nil {
-		return Row{}, err
+	return ggufLadder
+}
+
+// needs sizes a format at any setting: as much of it as fits the card.
+func (r Request) needs(m *Model, pm PlanModel, card *PlanCard, format string) (func(Setting) (Need, error), error) {
+	if m == nil {
+		return func(s Setting) (Need, error) { return needOfSize(pm.Parameters, format, s) }, nil
 	}
-	return newRow(format, s, need, card), nil
+	z, err := m.sized(format)
+	return func(s Setting) (Need, error) {
+		if card == nil {
+			return z.need(s, -1)
+		}
+		_, n, err := z.mostLayers(s, card.TotalBytes)
+		return n, err
+	}, err
 }
 
 func newRow(format string, s Setting, n Need, card *PlanCard) Row {
@@ -258,16 +307,16 @@ func likeSize(parameters int64) *Model {
 }
 
 // sort puts the best first: what fits before what is tight, offloaded or too
-// large; among those the longer context, then the larger format.
+// large; among those the longer context, then the larger format. Formats that
+// harm a model come after a better one with some layers in RAM.
 func (p *Plan) sort() {
-	rank := map[string]int{"fits": 0, "unknown": 0, "tight": 1, "offload": 2, "no": 3}
 	slices.SortStableFunc(p.Rows, func(a, b Row) int {
-		if c := cmp.Compare(rank[a.Verdict], rank[b.Verdict]); c != 0 {
+		if c := cmp.Compare(p.rank(a), p.rank(b)); c != 0 {
 			return c
 		}
 		switch a.Verdict {
 		case "offload":
-			return cmp.Compare(layerShare(b), layerShare(a))
+			return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(layerShare(b), layerShare(a)))
 		case "no":
 			return cmp.Compare(a.NeedBytes, b.NeedBytes)
 		}
@@ -275,9 +324,31 @@ func (p *Plan) sort() {
 	})
 }
 
+func (p *Plan) rank(r Row) int {
+	harmful := p.bits(r) < 3.5
+	switch {
+	case (r.Verdict == "fits" || r.Verdict == "unknown") && !harmful:
+		return 0
+	case r.Verdict == "tight" && !harmful:
+		return 1
+	case r.Verdict == "offload" && p.coarse(r) == 0 && 2*r.GPULayers >= r.TotalLayers:
+		return 2
+	case r.Verdict == "no":
+		return 5
+	case r.Verdict == "offload":
+		return 4
+	}
+	return 3
+}
+
+// bits a weight.
+func (p *Plan) bits(r Row) float64 {
+	return 8 * float64(r.WeightsBytes+r.CPUWeightsBytes) / float64(max(1, p.Model.Parameters))
+}
+
 // coarse is 1 for less than 4 bits a weight: a longer context is not worth that.
 func (p *Plan) coarse(r Row) int {
-	if 8*(r.WeightsBytes+r.CPUWeightsBytes) < 4*p.Model.Parameters {
+	if p.bits(r) < 4 {
 		return 1
 	}
 	return 0
@@ -285,12 +356,23 @@ func (p *Plan) coarse(r Row) int {
 
 func layerShare(r Row) float64 { return float64(r.GPULayers) / float64(max(1, r.TotalLayers)) }
 
+// recommend puts the best row with a context first, or leaves the best of all
+// there where none with it runs.
+func (p *Plan) recommend(context int) {
+	if p.Card == nil || len(p.Rows) == 0 || p.Rows[0].Verdict == "no" {
+		return
+	}
+	p.Recommended = 0
+	i := slices.IndexFunc(p.Rows, func(r Row) bool { return r.Context == context && r.Verdict != "no" })
+	if i > 0 {
+		best := p.Rows[i]
+		p.Rows = slices.Insert(slices.Delete(p.Rows, i, i+1), 0, best)
+	}
+}
+
 func (p *Plan) finish(r Request, m *Model) {
-	if len(p.Rows) > 0 && p.Card != nil && p.Rows[0].Verdict != "no" {
-		p.Recommended = 0
-		if p.Engine != "diffusers" {
-			p.Command = command(r, p.Rows[0])
-		}
+	if p.Recommended >= 0 && p.Engine != "diffusers" {
+		p.Command = command(r, p.Rows[p.Recommended])
 	}
 	p.Notes = p.notes(r, m)
 }
@@ -312,13 +394,14 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	if p.Card == nil || len(p.Rows) == 0 {
 		return notes
 	}
-	s, best := r.Setting, p.Rows[0]
+	s, best := r.Setting, p.best()
 	s.Context = best.Context
 	if n, ok := m.FewestCPUExperts(best.Format, s, p.Card.TotalBytes); ok && n > 0 && r.Engine != "ollama" {
 		notes = append(notes, fmt.Sprintf("Faster for a mixture of experts: everything on the card but the experts of the first %d layers, -ngl 99 --n-cpu-moe %d.", n, n))
 	}
+	notes = append(notes, p.coarseNote(best)...)
 	if p.Recommended < 0 || best.Verdict == "offload" {
-		return notes
+		return append(append(notes, largerCard(m, r.Setting, best)...), r.smallerModel(p.Card, best)...)
 	}
 	if n := m.LongestContext(best.Format, s, p.Card.TotalBytes-best.ReserveBytes); n > best.Context {
 		notes = append(notes, fmt.Sprintf("%s has room for %d tokens.", best.Format, n))
@@ -326,18 +409,63 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	return notes
 }
 
+// best is the recommended row, else the one that lacks least.
+func (p *Plan) best() Row { return p.Rows[max(0, p.Recommended)] }
+
+// coarseNote: below 4 bits a weight quality goes; some layers in RAM may be
+// the better deal.
+func (p *Plan) coarseNote(best Row) []string {
+	if p.coarse(best) == 0 || best.Verdict != "fits" && best.Verdict != "tight" {
+		return nil
+	}
+	for _, row := range p.Rows {
+		if row.Verdict == "offload" && row.Context == best.Context && p.coarse(row) == 0 {
+			return []string{fmt.Sprintf("%s loses quality that one notices; %s runs with %d of %d layers on the card, slower.", best.Format, row.Format, row.GPULayers, row.TotalLayers)}
+		}
+	}
+	return []string{best.Format + " loses quality that one notices."}
+}
+
+// smallerModel names what would fit whole where less than half of a model does.
+func (r Request) smallerModel(card *PlanCard, best Row) []string {
+	if best.Verdict == "offload" && 2*best.GPULayers >= best.TotalLayers {
+		return nil
+	}
+	r.Setting.Context = best.Context
+	for _, m := range currentModels() {
+		if c, ok := r.choice(m, card); ok {
+			return []string{fmt.Sprintf("With so much outside the card a smaller model is faster and often no worse: %s in %s fits whole.", c.Model, c.Format)}
+		}
+	}
+	return nil
+}
+
+// largerCard names the smallest size of card that holds all of a row.
+func largerCard(m *Model, s Setting, row Row) []string {
+	s.Context = row.Context
+	n, err := m.Need(row.Format, s, -1)
+	if err != nil {
+		return nil
+	}
+	size, ok := SmallestCard(n.Sum()+n.Reserve, s.Vendor)
+	if !ok {
+		return []string{fmt.Sprintf("All of %s at %d tokens needs %.1f GiB: more than any one card has.", row.Format, row.Context, float64(n.Sum())/GiB)}
+	}
+	return []string{fmt.Sprintf("All of %s at %d tokens needs %.1f GiB: a card of %d GB, such as %s.", row.Format, row.Context, float64(n.Sum())/GiB, size.GB, strings.Join(size.Names, " or "))}
+}
+
 // command is what to type for a row; "…" stands for what the user knows.
 func command(r Request, row Row) string {
 	switch r.Engine {
 	case "ollama":
 		if row.GPULayers < row.TotalLayers {
-			return fmt.Sprintf("ollama run … then /set parameter num_ctx %d and /set parameter num_gpu %d", row.Context, row.GPULayers)
+			return fmt.Sprintf("ollama run …\n/set parameter num_ctx %d\n/set parameter num_gpu %d", row.Context, row.GPULayers)
 		}
-		return fmt.Sprintf("ollama run … then /set parameter num_ctx %d", row.Context)
+		return fmt.Sprintf("ollama run …\n/set parameter num_ctx %d", row.Context)
 	case "vllm":
 		return "vllm serve … --max-model-len " + fmt.Sprint(row.Context) + vllmUtilization(row) + vllmCacheType(row)
 	case "transformers":
-		return ""
+		return transformersCall(row.Format)
 	}
 	layers := max(99, row.TotalLayers)
 	if row.GPULayers < row.TotalLayers {
@@ -348,6 +476,19 @@ func command(r Request, row Row) string {
 		c += " -ctk " + row.KVType + " -ctv " + row.KVType
 	}
 	return c
+}
+
+// transformersCall loads a model in Python. bitsandbytes makes 8 and 4 bits of
+// a 16-bit checkpoint; the other formats are checkpoints of their own.
+func transformersCall(format string) string {
+	quantize := ""
+	switch format {
+	case "int8":
+		quantize = ", quantization_config=BitsAndBytesConfig(load_in_8bit=True)"
+	case "nf4":
+		quantize = `, quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype="bfloat16")`
+	}
+	return `model = AutoModelForCausalLM.from_pretrained("…", dtype="auto", device_map={"": 0}` + quantize + ")"
 }
 
 // flashFlag: -fa takes a value since August 2025; before, it was a switch.
@@ -387,7 +528,7 @@ func vllmCacheType(row Row) string {
 // GGUF format that fits, else the layers of Q4_K_M that can be offloaded.
 // It is false when not a single layer fits.
 func (m *Model) Recommend(have int64, context int) (Row, bool) {
-	return recommend(have, func(format string) (Need, error) {
+	return recommend(have, ggufFormats(m), func(format string) (Need, error) {
 		_, n, err := m.MostLayers(format, Setting{Context: context}.defaults(), have)
 		return n, err
 	}, context)
@@ -395,22 +536,26 @@ func (m *Model) Recommend(have int64, context int) (Row, bool) {
 
 // RecommendSize is Recommend for a model of which only the size is known.
 func RecommendSize(parameters, have int64, context int) (Row, bool) {
-	return recommend(have, func(format string) (Need, error) {
+	return recommend(have, ggufLadder, func(format string) (Need, error) {
 		return needOfSize(parameters, format, Setting{Context: context}.defaults())
 	}, context)
 }
 
-func recommend(have int64, need func(string) (Need, error), context int) (Row, bool) {
+func recommend(have int64, formats []string, need func(string) (Need, error), context int) (Row, bool) {
 	card := &PlanCard{TotalBytes: have}
 	s := Setting{Context: context}.defaults()
 	for _, verdict := range []string{"fits", "tight"} {
-		for _, f := range ggufLadder {
+		for _, f := range formats {
 			if n, err := need(f); err == nil && n.verdict(have) == verdict {
 				return newRow(f, s, n, card), true
 			}
 		}
 	}
-	n, err := need("Q4_K_M")
-	row := newRow("Q4_K_M", s, n, card)
+	usual := "Q4_K_M"
+	if len(formats) == 1 {
+		usual = formats[0]
+	}
+	n, err := need(usual)
+	row := newRow(usual, s, n, card)
 	return row, err == nil && row.Verdict == "offload"
 }

@@ -149,14 +149,14 @@ func checkContext(t *testing.T, m *Model, s Setting, have int64) {
 func checkRecommend(t *testing.T, m *Model, context int, have int64) {
 	row, ok := m.Recommend(have, context)
 	if !ok {
-		_, need, err := m.MostLayers("Q4_K_M", Setting{Context: context}.defaults(), have)
+		_, need, err := m.MostLayers(ggufFormats(m)[0], Setting{Context: context}.defaults(), have)
 		require.NoError(t, err)
 		assert.True(t, need.Layers == 0 || need.Sum() > have, m.ID)
 		return
 	}
 	assert.GreaterOrEqual(t, *row.SpareBytes, int64(0), m.ID)
 	assert.LessOrEqual(t, row.NeedBytes, have, m.ID)
-	for _, f := range ggufLadder {
+	for _, f := range ggufFormats(m) {
 		if f == row.Format || row.Verdict == "tight" {
 			break
 		}

@@ -118,7 +118,7 @@ func (m *Model) tensors() []tensor {
 	if m.list != nil || m.Layers == 0 || m.Arch == "deepseek4" {
 		return m.list
 	}
-	b := &builder{m: m, t: archTraits()[m.Arch]}
+	b := &builder{m: m, t: archTraits()[m.Arch], out: make([]tensor, 0, 16*(m.Layers+m.DecoderLayers)+8)}
 	switch m.Arch {
 	case "t5":
 		return b.t5()

@@ -37,6 +37,10 @@ func (m *Model) TransformersPeak(format string, prompt, generated int) (Peak, er
 	if err != nil {
 		return Peak{}, err
 	}
+	return m.transformersPeak(w, prompt, generated)
+}
+
+func (m *Model) transformersPeak(w Weights, prompt, generated int) (Peak, error) {
 	end, err := m.KV(KVOptions{Context: prompt + generated, exactCells: true, FullWindow: true})
 	if err != nil {
 		return Peak{}, err

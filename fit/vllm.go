@@ -118,9 +118,13 @@ func (m *Model) VLLMWeights(format string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return m.vllmWeights(w), nil
+}
+
+func (m *Model) vllmWeights(w Weights) int64 {
 	rotary := m.HeadDim
 	if m.KVRank > 0 {
 		rotary = m.RopeDim
 	}
-	return w.Total + w.Vision + int64(m.Context)*rotary*2, nil
+	return w.Total + w.Vision + int64(m.Context)*rotary*2
 }

@@ -96,14 +96,19 @@ func stack(in *diagnose.Incident, width int) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s\n%s\n", capital(device(in)), size(limit), bar(parts, limit.Bytes, width))
-	parts = append(parts, wanted(in)...)
-	label, figure := legendWidths(parts, limit.Bytes)
+	return b.String() + legend(append(parts, wanted(in)...), limit.Bytes)
+}
+
+// legend has a line for each part, its figure in the unit of the total.
+func legend(parts []part, total int64) string {
+	var b strings.Builder
+	label, figure := legendWidths(parts, total)
 	for _, p := range parts {
 		mark := p.mark
 		if mark == 0 {
 			mark = ' '
 		}
-		line := fmt.Sprintf("%c %-*s  %*s  %s", mark, label, p.label, figure, amount(p.bytes, limit.Bytes), p.note)
+		line := fmt.Sprintf("%c %-*s  %*s  %s", mark, label, p.label, figure, amount(p.bytes, total), p.note)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"flag"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -39,32 +37,20 @@ func (o *options) define(fs *flag.FlagSet) {
 // "--" is files.
 func parseFlags(args []string) (*options, error) {
 	o := &options{}
-	fs := flag.NewFlagSet("oomdoc", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	o.define(fs)
-	for len(args) > 0 {
-		if err := fs.Parse(args); err != nil {
-			return nil, wrongFlag(err)
-		}
-		rest := fs.Args()
-		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
-			o.files = append(o.files, rest...)
-			break
-		}
-		if len(rest) == 0 {
-			break
-		}
-		o.files, args = append(o.files, rest[0]), rest[1:]
+	files, err := readFlags("oomdoc", o.define, args)
+	if err != nil {
+		return nil, err
 	}
+	o.files = files
 	return o, o.check()
 }
 
-func wrongFlag(err error) error {
+func wrongFlag(command string, err error) error {
 	message := strings.TrimPrefix(err.Error(), "flag provided but not defined: ")
 	if message != err.Error() {
-		return trouble("there is no flag -%s; oomdoc --help lists them", message)
+		return trouble("there is no flag -%s; %s --help lists them", message, command)
 	}
-	return trouble("%v; oomdoc --help shows the use", err)
+	return trouble("%v; %s --help shows the use", err, command)
 }
 
 func (o *options) check() error {
@@ -110,6 +96,7 @@ figures, why, and what to do about it. It works offline.
 Usage:
   oomdoc [flags] [FILE...]   read files, or standard input
   oomdoc explain [ID]        what a cause or a fix means; without ID, list them
+  oomdoc fit [MODEL]         what of a model fits a card; oomdoc fit --help
 
 Examples:
   oomdoc < crash.log
@@ -119,6 +106,7 @@ Examples:
   oomdoc --format json crash.log | jq '.incidents[0].causes[0]'
   oomdoc --from-report report.json      show a saved report again
   oomdoc explain fragmentation
+  oomdoc fit llama-3.1-8b --gpu "RTX 4060"
 
 Flags:
 `
@@ -132,27 +120,7 @@ Exit codes:
 
 // help is the text of --help.
 func help() string {
-	var b strings.Builder
-	b.WriteString(helpHead)
-	fs := flag.NewFlagSet("oomdoc", flag.ContinueOnError)
-	(&options{}).define(fs)
-	fs.VisitAll(func(f *flag.Flag) {
-		if f.Usage == "" {
-			return // a short form
-		}
-		value, usage := flag.UnquoteUsage(f)
-		name := "--" + f.Name
-		switch {
-		case isBool(f):
-		case value == strings.ToUpper(value):
-			name += " " + value
-		default:
-			name += " WHAT"
-		}
-		fmt.Fprintf(&b, "  %-20s  %s\n", name, usage)
-	})
-	b.WriteString(helpTail)
-	return b.String()
+	return helpHead + flagHelp((&options{}).define) + helpTail
 }
 
 func isBool(f *flag.Flag) bool {

@@ -38,11 +38,11 @@ var ampersands = strings.NewReplacer("&amp;", string(standIn), "&", string(stand
 
 // paint colours the bars: what is taken stands out against what is free.
 func paint(s string, dark bool) string {
-	mine, others := "160", "172"
+	mine, others, cache, driver := "160", "172", "26", "90"
 	if dark {
-		mine, others = "203", "214"
+		mine, others, cache, driver = "203", "214", "75", "140"
 	}
-	for _, c := range []struct{ mark, color string }{{"█", mine}, {"▒", others}, {"░", "244"}} {
+	for _, c := range []struct{ mark, color string }{{"█", mine}, {"▓", cache}, {"▒", others}, {"▚", driver}, {"░", "244"}} {
 		s = runs(s, c.mark, func(run string) string { return "\x1b[38;5;" + c.color + "m" + run + "\x1b[0m" })
 	}
 	return s
