@@ -113,7 +113,7 @@ func damages() []damage {
 	}
 	for _, p := range []string{
 		"[rank0]: ", "(EngineCore_DP0 pid=6880) ", "(Worker_TP0 pid=160) ERROR 05-20 20:54:32 [multiproc_executor.py:962] ", "vllm-1  | ",
-		"Jan 26 17:48:20 host ollama[1418]: ", "2024-06-28T06:11:52.685300953Z ", "[2025-07-02 07:41:58 TP0] ", "INFO 11-18 18:07:17 worker.py:267] ",
+		"Jan 26 17:48:20 host server[1418]: ", "2024-06-28T06:11:52.685300953Z ", "[2025-07-02 07:41:58 TP0] ", "INFO 11-18 18:07:17 worker.py:267] ",
 		"ERROR:    ", "*** ", "1.06.520.077 E ", "11:53:58-231487 ERROR    ", "[1724830909] ",
 	} {
 		list = append(list, prefixed(p), prefixed(p+p))

@@ -107,6 +107,12 @@ func (g *ggmlReader) find(p Pattern, at, back, ahead int) Match {
 	}
 }
 
+// value is find for a figure that may end its line: the next line may begin
+// with a digit.
+func (g *ggmlReader) value(p Pattern, at, back, ahead int) Match {
+	return g.find(p, at, back, min(ahead, g.l.ValueEnd(at)-at))
+}
+
 // around returns the squeezed text of a window.
 func (g *ggmlReader) around(at, back, ahead int) string {
 	return g.s[max(at-back, 0):min(at+ahead, len(g.s))]
@@ -126,7 +132,11 @@ func (g *ggmlReader) proves(program string, at int) {
 // finish turns refusals into failures and notices.
 func (g *ggmlReader) finish() {
 	fatal := 0
-	for _, r := range g.refusals {
+	for i, r := range g.refusals {
+		if g.repeats(g.refusals[:i], r) {
+			g.callers = append(g.callers, r.statement)
+			continue
+		}
 		if r.recovered() {
 			g.f.Notices = append(g.f.Notices, Notice{ID: r.retry.id, Line: g.l.Line(r.at), Text: g.l.Text(r.at, r.end), Title: r.retry.title})
 			continue
@@ -143,6 +153,23 @@ func (g *ggmlReader) finish() {
 	for _, c := range g.callers {
 		g.f.fail(g.l, c.at, c.end, Failure{Kind: LlamaCaller, Framework: g.framework(), Wrapper: true})
 	}
+}
+
+// repeated is how many lines after a refusal a front end may say it again.
+const repeated = 60
+
+// repeats reports a refusal without a size that a front end says again after
+// one with it.
+func (g *ggmlReader) repeats(before []*refusal, r *refusal) bool {
+	if r.requested != nil || r.kind != GGMLAlloc {
+		return false
+	}
+	for _, b := range before {
+		if b.kind == r.kind && b.requested != nil && (b.stage == r.stage || r.stage == "" || b.stage == "") && g.l.Line(r.at)-g.l.Line(b.end-1) <= repeated {
+			return true
+		}
+	}
+	return false
 }
 
 func (g *ggmlReader) framework() string {
@@ -167,7 +194,7 @@ func (g *ggmlReader) failure(r *refusal) Failure {
 	if x.Phase == "" {
 		x.Phase = phaseOfStage[x.Stage]
 	}
-	x.Message = g.l.joined(r.at, r.end)
+	x.Message = g.quote(r)
 	switch x.Stage {
 	case "kv":
 		x.Figures.KVNeeded = r.requested
@@ -175,6 +202,17 @@ func (g *ggmlReader) failure(r *refusal) Failure {
 		x.Figures.ComputeBuffer = r.requested
 	}
 	return x
+}
+
+// tail is how much of a last line is quoted behind what was read of it.
+const tail = 160
+
+func (g *ggmlReader) quote(r *refusal) string {
+	_, to := g.l.LineSpan(max(r.end-1, r.at))
+	if to-r.end > tail {
+		to = r.end
+	}
+	return g.l.joined(r.at, max(to, r.end))
 }
 
 // phaseOfStage: compute buffers are reserved when the context is made, which

@@ -133,7 +133,7 @@ func (x *statement) named(m Match) {
 
 func (g *ggmlReader) bufferRange(at int) {
 	x := statement{kind: GGMLAlloc, level: levelRange, at: at, end: at + len("alloc_tensor_range:failedtoallocate")}
-	if m := g.find(rangeSize, at, 0, 160); m.Ok() {
+	if m := g.value(rangeSize, at, 0, 160); m.Ok() {
 		_, x.end = m.Span()
 		x.requested, x.exact = m.Size("size"), true
 		x.named(m)
@@ -148,7 +148,7 @@ func (g *ggmlReader) graphBuffer(at int) {
 
 func (g *ggmlReader) backendBuffer(at int) {
 	x := statement{kind: GGMLAlloc, level: levelBuffer, at: at, end: at + 40, backend: "cpu", memory: "CPU"}
-	if m := g.find(backendSize, at, 40, 100); m.Ok() {
+	if m := g.value(backendSize, at, 40, 100); m.Ok() {
 		x.at, x.end = m.Span()
 		x.requested = first(m.Size("bytes"), m.Size("size"))
 		x.exact = m.Size("bytes") != nil
@@ -347,6 +347,9 @@ func (g *ggmlReader) plan(at int) {
 		}
 	}
 	x.sized(g, at)
+	if last := len(g.refusals) - 1; x.requested == nil && last >= 0 && g.refusals[last].kind == GGMLPlan {
+		return
+	}
 	if x.requested == nil && strings.Contains(g.around(at, 0, 160), "(needed") {
 		return // "ggml-alloc.c:99: not enough space in the buffer", said again with figures
 	}
@@ -402,7 +405,16 @@ func (g *ggmlReader) metalCommand(at int) {
 	default:
 		x.weak = true
 	}
+	g.overruled()
 	g.say(x)
+}
+
+// overruled drops the warnings about Metal's recommended size where the error
+// they warned of follows.
+func (g *ggmlReader) overruled() {
+	for n := len(g.refusals) - 1; n >= 0 && g.refusals[n].retry != nil && g.refusals[n].retry.id == noticeMetal; n-- {
+		g.refusals = g.refusals[:n]
+	}
 }
 
 // metalOver: more is allocated than Metal recommends. It runs as long as the
@@ -416,11 +428,14 @@ func (g *ggmlReader) metalOver(at int) {
 	}
 	title := "More was allocated than Metal recommends; it ran all the same."
 	g.say(statement{kind: GGMLMetal, level: levelRuntime, at: at, end: end, backend: "metal", weak: true})
-	g.open.retry = &retry{"metal_over_recommended", title}
+	g.open.retry = &retry{noticeMetal, title}
 }
 
 // metalStopped: a line of the graph's evaluation is printed when it fails.
 func (g *ggmlReader) metalStopped(at int) {
+	if strings.Contains(g.around(at, 0, 80), "failedwithstatus") {
+		return // read as such
+	}
 	for _, r := range g.refusals {
 		if r.kind == GGMLMetal {
 			r.phase, r.weak, r.retry = "inference", false, nil

@@ -28,7 +28,8 @@ func (g *ggmlReader) command(at int) {
 		return
 	}
 	g.commands[i] = true
-	text := g.l.Lines[i].Text
+	from, _ := g.l.LineSpan(at)
+	text := g.l.Text(from, g.l.ValueEnd(at))
 	for j := i + 1; strings.HasSuffix(text, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
 		text = strings.TrimSuffix(text, `\`) + " " + g.l.Lines[j].Text
 		g.commands[j] = true
@@ -39,6 +40,9 @@ func (g *ggmlReader) command(at int) {
 		next := ""
 		if k+1 < len(words) {
 			next = words[k+1]
+		}
+		if name := strings.TrimRight(word, "0123456789"); name != word && llamaFlags[name] != "" {
+			flag, next = name, word[len(name):] // a console broke the line between them
 		}
 		switch {
 		case llamaFlags[flag] != "" && next != "":

@@ -65,7 +65,7 @@ var (
 	valueLine     = pattern(`=(?<value>\d{1,9})(?![\d.])`)
 	contextPerSeq = pattern(`n_ctx_per_seq\((?<value>\d{1,9})\)`)
 	flashLine     = pattern(`flash_attn=(?<value>0|1|enabled|disabled|auto)`)
-	sizeLine      = pattern(`(?:model|file)size=(?<size>NUM[kmgt]ib)`)
+	sizeLine      = pattern(`(?:model|file)size=(?<size>NUM[kmgt]ib)(?:\((?<bits>NUM)bpw\))?`)
 	nameLine      = pattern(`general\.name(?:str)?=(?<name>.{1,80})`)
 	fromLine      = pattern(`(?:tensorsfrom|modelfrom)(?<path>[^()]{3,300})`)
 	quotedModel   = pattern(`model'(?<path>[^']{3,300})'`)
@@ -117,7 +117,10 @@ func partOf(name string) func(*ggmlReader, int) {
 // number reads "name = N". A list per layer ("[16, 16, 4]") is left out.
 func number(name string) func(*ggmlReader, int) {
 	return func(g *ggmlReader, at int) {
-		m := g.find(valueLine, at+len(name), 0, 12)
+		if at > 0 && g.s[at-1] != ':' && name != "n_ctx_slot" {
+			return // an argument, not "print_info: n_ctx = 4096"
+		}
+		m := g.value(valueLine, at+len(name), 0, 12)
 		if !m.Ok() {
 			return
 		}
@@ -136,7 +139,7 @@ func number(name string) func(*ggmlReader, int) {
 
 // worstCase is the graph that is reserved: as many tokens as the physical batch.
 func (g *ggmlReader) worstCase(at int) {
-	if m := g.find(valueLine, at+len("worst-case:n_tokens"), 0, 12); m.Ok() {
+	if m := g.value(valueLine, at+len("worst-case:n_tokens"), 0, 12); m.Ok() {
 		g.fact("n_ubatch", nil, m.Count("value"), at)
 	}
 }
@@ -272,7 +275,7 @@ func (g *ggmlReader) modelSize(at int) {
 }
 
 func (g *ggmlReader) mention(m Match, group string, weight, at int) {
-	name := strings.TrimSpace(m.Text(group))
+	name := strings.Trim(strings.TrimSpace(m.Text(group)), `'"`)
 	if i := strings.LastIndex(strings.ToLower(name), ".gguf"); i > 0 {
 		name = name[:i+len(".gguf")]
 	}
@@ -356,7 +359,7 @@ func (g *ggmlReader) listedDevice(at int) {
 }
 
 func (g *ggmlReader) rpcDevice(at int) {
-	if m := g.find(rpcDevice, at, 40, 40); m.Ok() {
+	if m := g.value(rpcDevice, at, 40, 40); m.Ok() {
 		g.device(Device{Index: 0, Backend: g.backend, Total: m.SizeIn("total", "bytes"), Free: m.SizeIn("free", "bytes"), Line: g.l.Line(at)})
 		g.fact("rpc_free", m.SizeIn("free", "bytes"), nil, at)
 		g.fact("rpc_total", m.SizeIn("total", "bytes"), nil, at)

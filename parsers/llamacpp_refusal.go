@@ -164,5 +164,6 @@ func (g *ggmlReader) working(at int) {
 const (
 	noticePipeline = "retried_without_pipeline"
 	noticeLayout   = "layout_backoff"
+	noticeMetal    = "metal_over_recommended"
 	noticePinned   = "pinned_memory"
 )

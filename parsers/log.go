@@ -101,6 +101,31 @@ func (l *Log) Program(at int) string {
 	return l.Lines[l.lineIndex(at)].Program
 }
 
+// ValueEnd returns the squeezed offset up to which a value on the line at an
+// offset may reach: the end of the line, or of what it was wrapped into.
+func (l *Log) ValueEnd(at int) int {
+	if len(l.Lines) == 0 {
+		return 0
+	}
+	i := l.lineIndex(at)
+	for i+1 < len(l.Lines) && len(l.Lines[i].Text) >= wrapWidth && !progressBar(l.Lines[i+1].Text) {
+		i++
+	}
+	if i+1 == len(l.Lines) {
+		return len(l.squeezed.At)
+	}
+	return sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i+1] })
+}
+
+// wrapWidth is the shortest line that a console can have broken.
+const wrapWidth = 76
+
+// progressBar reports tqdm's " 45%|####5     | 9/20 [00:01<00:02]".
+func progressBar(s string) bool {
+	i := strings.Index(s, "%|")
+	return i > 0 && i <= 4
+}
+
 // LineText returns the cleaned line at a squeezed offset.
 func (l *Log) LineText(at int) string {
 	if len(l.Lines) == 0 {
@@ -171,7 +196,7 @@ func (l *Log) joined(from, to int) string {
 // lines, a blank otherwise.
 func (l *Log) lineJoin(offset int) string {
 	i := sort.Search(len(l.starts), func(i int) bool { return int(l.starts[i]) > offset }) - 1
-	if i >= 0 && len(l.Lines[i].Text) >= 76 && !strings.HasSuffix(l.Lines[i].Text, " ") && !strings.HasSuffix(l.Lines[i].Text, ".") {
+	if i >= 0 && len(l.Lines[i].Text) >= wrapWidth && !strings.HasSuffix(l.Lines[i].Text, " ") && !strings.HasSuffix(l.Lines[i].Text, ".") {
 		return ""
 	}
 	return " "

@@ -20,7 +20,7 @@ var lookalikes = Parser{Name: "lookalikes", Keywords: disguiseLiterals(), Parse:
 // disguises are all look-alikes, by theme: the card, the machine's other
 // limits, other programs' own memory.
 func disguises() []disguise {
-	return slices.Concat(deviceDisguises, systemDisguises, runtimeDisguises)
+	return slices.Concat(deviceDisguises, systemDisguises, runtimeDisguises, llamaDisguises)
 }
 
 func disguiseLiterals() []string {

@@ -51,6 +51,9 @@ func parseModels(l *Log, hits []Hit, f *Facts) {
 		if m.word == "Loading" && at > 0 {
 			continue // a load line begins with it, behind its prefixes
 		}
+		if strings.HasSuffix(line[:at], "error ") {
+			continue // llama.cpp's "error loading model: unable to allocate ..."
+		}
 		if strings.TrimSpace(rest) == "" && i+1 < len(l.Lines) {
 			rest = l.Lines[i+1].Text // rich wraps at 80 columns
 		}
@@ -123,7 +126,7 @@ func quotedName(rest string) string {
 
 // plausible tells a name from an option, a variable or a progress bar.
 func plausible(name string) bool {
-	if len(name) < 3 || len(name) > 200 || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "{}<>|$%\"") {
+	if len(name) < 3 || len(name) > 200 || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "{}<>|$%\"") || strings.Contains(name, "sha256-") {
 		return false
 	}
 	switch strings.ToLower(name) {

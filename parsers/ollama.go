@@ -47,6 +47,13 @@ var ollamaProofs = proofsOf("ollama",
 // llamaProofs: lines of the loader and the server.
 var llamaProofs = proofsOf("llama.cpp", "llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache")
 
+// bindingProofs say in which language settings are written.
+var bindingProofs = []proof{
+	{word: "node-llama-cpp", program: "node-llama-cpp", weight: 1}, {word: "InsufficientMemoryError: A context size", program: "node-llama-cpp", weight: 1},
+	{word: "Failed to create llama_context", program: "llama-cpp-python", weight: 1}, {word: "llama_cpp.server", program: "llama-cpp-python", weight: 1},
+	{word: "llama_cpp/llama.py", program: "llama-cpp-python", weight: 1}, {word: `llama_cpp\llama.py`, program: "llama-cpp-python", weight: 1}, {word: "for LlamaCpp", program: "llama-cpp-python", weight: 1},
+}
+
 var ollamaFailures = []wording{
 	{"requires more system memory", systemMemory},
 	{"model is too large for system memory", systemMemory},
@@ -138,7 +145,7 @@ func killedOn(f *Facts) string {
 // offloadPlan reads the plan of 0.1.32 to 0.12: estimates, not what the runner
 // then allocates.
 func offloadPlan(o message) int {
-	from, to := o.l.LineSpan(o.at)
+	from, to := o.at, o.l.ValueEnd(o.at)
 	if m := o.l.Find(ollamaOffload, from, to); m.Ok() {
 		o.count("total_layers", m.Count("model"))
 		o.count("gpu_layers", m.Count("offload"))
@@ -163,7 +170,7 @@ func loadRequest(o message) int {
 }
 
 func runnerState(o message) int {
-	if m := o.find(ollamaContext, 30); m.Ok() {
+	if m := o.find(ollamaContext, min(30, o.l.ValueEnd(o.at)-o.at)); m.Ok() {
 		o.count("n_ctx", m.Count("context"))
 	}
 	if m := o.find(ollamaName, 120); m.Ok() {

@@ -203,6 +203,8 @@ func computeRefused(c *Case) Finding {
 	why := asked(c, "The compute buffer") + " Weights and KV cache were in place."
 	context := c.F().Context
 	switch {
+	case c.Says("stable-diffusion.cpp", "whisper.cpp"):
+		return nothing() // there is no context to shorten: see diffusionWork
 	case absurdGraph(c):
 		return seen(0.12, why, c.Failure.Line)
 	case inHost(c) && requested(c) < units.GiB && requested(c) > 0:
@@ -254,7 +256,7 @@ func physicalBatch(c *Case) int64 {
 }
 
 func batchOfCompute(c *Case) Finding {
-	if !ggmlRefused(c, "compute") || absurdGraph(c) {
+	if !ggmlRefused(c, "compute") || absurdGraph(c) || c.Says("stable-diffusion.cpp", "whisper.cpp") {
 		return nothing()
 	}
 	if ub := physicalBatch(c); ub > 512 {
@@ -279,6 +281,9 @@ func batchOfPool(c *Case) Finding {
 // diffusionWork: stable-diffusion.cpp names the part that it computed.
 func diffusionWork(c *Case) Finding {
 	part, ok := c.Fact("diffusion_part")
+	if !ok && c.Says("stable-diffusion.cpp", "whisper.cpp") && c.Failure.Stage == "compute" {
+		return seen(0.6, "The working memory of one step was refused; it grows with the size of the image or the batch.", c.Failure.Line)
+	}
 	if !ok || !c.Root(parsers.GGMLSYCL, parsers.GGMLAlloc, parsers.GGMLLimit, parsers.GGMLRuntime) {
 		return nothing()
 	}
@@ -410,7 +415,7 @@ func unevenBuffers(c *Case) Finding {
 		return nothing()
 	}
 	for _, b := range c.Facts.Buffers {
-		if b.Kind != "weights" || parsers.HostMemory(b.Device) || strings.EqualFold(b.Device, c.Failure.Memory) || f.Weights.Line == b.Size.Line {
+		if b.Kind != "weights" || parsers.HostMemory(b.Device) || strings.EqualFold(b.Device, c.Failure.Memory) {
 			continue
 		}
 		if b.Size.Bytes*13 < f.Weights.Bytes*10 {
@@ -467,12 +472,16 @@ func arenaTooSmall(c *Case) Finding {
 	if !c.Root(parsers.GGMLPool, parsers.GGMLPlan) {
 		return nothing()
 	}
+	weight := 0.78
+	if batchOfPool(c).Weight > 0.5 {
+		weight = 0.35 // a setting explains it
+	}
 	why := "A buffer of fixed size inside the program is too small. It is neither RAM nor VRAM that is short: that version planned it wrong."
 	if f.Requested != nil && f.Free != nil {
 		why = fmt.Sprintf("A buffer inside the program has %s and needs %s: %s too little. It is neither RAM nor VRAM that is short; that version planned it wrong.",
 			units.Format(f.Free.Bytes), units.Format(f.Requested.Bytes), units.Format(f.Requested.Bytes-f.Free.Bytes))
 	}
-	return seen(0.78, why, c.Failure.Line)
+	return seen(weight, why, c.Failure.Line)
 }
 
 // refusedBelowLimit: Metal refuses one buffer far below the working set.

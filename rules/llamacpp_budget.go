@@ -208,26 +208,26 @@ func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 // expertLayers returns how many layers' experts to keep in system memory so
 // that refused weights fit: an expert layer is three matrices of n_embd x
 // n_ff_exp for every expert.
-func expertLayers(c *Case) (layers int64, ok bool) {
+func expertLayers(c *Case) (layers, expert int64, ok bool) {
 	b := budget(c)
 	size := int64(1)
 	for _, name := range [...]string{"n_embd", "n_ff_exp", "n_expert"} {
 		x, found := c.Fact(name)
 		if !found || x.Count.Value < 1 {
-			return 0, false
+			return 0, 0, false
 		}
 		size *= int64(x.Count.Value)
 	}
 	bits, found := c.Fact("bits_per_weight")
 	if !found || b.Free == 0 || b.Refused == 0 || c.Failure.Stage != "weights" {
-		return 0, false
+		return 0, 0, false
 	}
-	expert := int64(3 * float64(size) * bits.Count.Value / 8)
+	expert = int64(3 * float64(size) * bits.Count.Value / 8)
 	layers = ceilDiv(b.Refused-(b.Free-loadReserve-b.KV-b.Compute), max(expert, 1))
 	if x, ok := c.Fact("n_layer"); layers < 1 || ok && layers > int64(x.Count.Value) {
-		return 0, false
+		return 0, 0, false
 	}
-	return layers, true
+	return layers, expert, true
 }
 
 // mixtureOfExperts reports a model whose weights are mostly experts.

@@ -6,7 +6,7 @@ import "github.com/oomdoc/oomdoc/parsers"
 // weights is none for a compute buffer.
 var llamaRemedies = map[string][]Remedy{
 	ModelTooLarge: {
-		{Fix: "moe_cpu_offload", Fit: 0.97, If: all(mixtureOfExperts, stage("weights"))},
+		{Fix: "moe_cpu_offload", Fit: 1.03, If: all(mixtureOfExperts, stage("weights"))},
 		{Fix: "fewer_gpu_layers", Fit: 1, If: not(onMetal)},
 		{Fix: "use_lower_quant", Fit: 0.95},
 		{Fix: "fewer_gpu_layers", Fit: 0.9, If: onMetal},
@@ -25,19 +25,19 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
 		{Fix: "enable_flash_attention", Fit: 0.92, If: either(stage("compute"), rootIs(parsers.GGMLMetal))},
 		{Fix: "fewer_gpu_layers", Fit: 0.75, If: not(either(hostRefused, onMetal, rootIs(parsers.LlamaGuard)))},
-		{Fix: "raise_pagefile", Fit: 0.8, If: all(hostRefused, onWindows)},
+		{Fix: "raise_pagefile", Fit: 0.6, If: all(hostRefused, onWindows)},
 		{Fix: "raise_memory_limit", Fit: 0.75, If: all(hostRefused, not(onWindows))},
 		{Fix: "upgrade_version", Fit: 0.6, If: either(rootIs(parsers.LlamaGuard), rootIs(parsers.GGMLRuntime))},
 		{Fix: "balance_split", Fit: 0.5, If: severalDevices},
 	},
 	BatchTooLarge: {
-		{Fix: "vae_tiling", Fit: 1, If: hasFact("diffusion_part")},
-		{Fix: "lower_resolution", Fit: 0.9, If: hasFact("diffusion_part")},
-		{Fix: "restart_session", Fit: 0.7, If: hasFact("diffusion_part")},
-		{Fix: "lower_ubatch", Fit: 1, If: stage("compute")},
-		{Fix: "lower_context", Fit: 0.85, If: stage("compute")},
+		{Fix: "vae_tiling", Fit: 1, If: diffuses},
+		{Fix: "lower_resolution", Fit: 0.9, If: diffuses},
+		{Fix: "restart_session", Fit: 0.7, If: diffuses},
+		{Fix: "lower_ubatch", Fit: 1, If: all(stage("compute"), not(diffuses))},
+		{Fix: "lower_context", Fit: 0.85, If: all(stage("compute"), not(diffuses))},
 		{Fix: "lower_batch_size", Fit: 1, If: rootIs(parsers.GGMLPool)},
-		{Fix: "upgrade_version", Fit: 0.85, If: arena},
+		{Fix: "upgrade_version", Fit: 0.6, If: arena},
 		{Fix: "fewer_gpu_layers", Fit: 0.5, If: all(stage("compute"), not(hostRefused))},
 		{Fix: "upgrade_version", Fit: 0.5},
 	},
@@ -63,8 +63,8 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "select_gpu", Fit: 1, If: oddCard},
 		{Fix: "balance_split", Fit: 1, If: not(oddCard)},
 		{Fix: "fewer_gpu_layers", Fit: 0.85, If: oddCard},
-		{Fix: "lower_context", Fit: 0.85},
-		{Fix: "quantize_kv_cache", Fit: 0.7, If: stage("kv")},
+		{Fix: "lower_context", Fit: 0.6},
+		{Fix: "quantize_kv_cache", Fit: 0.5, If: stage("kv")},
 		{Fix: "select_gpu", Fit: 0.4, If: not(oddCard)},
 	},
 	SoftwareBug: {
@@ -116,6 +116,7 @@ func either(conditions ...func(*Case) bool) func(*Case) bool {
 }
 
 func loading(c *Case) bool     { return c.Phase == "load" }
+func diffuses(c *Case) bool    { return c.Says("stable-diffusion.cpp") }
 func onMetal(c *Case) bool     { return c.Backend == "metal" }
 func hostRefused(c *Case) bool { return ggmlRefused(c) && inHost(c) }
 func bare(c *Case) bool        { return c.Failure.Stage == "" }

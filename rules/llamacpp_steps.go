@@ -118,7 +118,7 @@ var llamaSteps = map[string]func(*Case) []Step{
 		if d.experts == "" {
 			return []Step{{Kind: "text", Text: "Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."}}
 		}
-		layers, ok := expertLayers(c)
+		layers, _, ok := expertLayers(c)
 		if !ok {
 			layers = 99
 			if x, ok := c.Fact("n_layer"); ok {
@@ -257,25 +257,25 @@ func llamaSplit(c *Case) []Step {
 	return []Step{d.step(c, fmt.Sprintf(d.split, shares))}
 }
 
-// splitShares writes proportions in the order of the devices: free memory
-// before loading where the log states it, else weights with what was refused
-// taken off the failing card.
+// splitShares writes proportions in the order of the devices: the weights that
+// each took, with what was refused taken off the failing card; free memory
+// before loading where the weights did not come that far.
 func splitShares(c *Case) string {
-	free := map[int]int64{}
-	for _, d := range c.Facts.Devices {
-		if d.Free != nil && d.Index >= 0 {
-			free[d.Index] = d.Free.Bytes
+	shares := splitOfWeights(c)
+	if len(shares) < 2 {
+		shares = map[int]int64{}
+		for _, d := range c.Facts.Devices {
+			if d.Free != nil && d.Index >= 0 {
+				shares[d.Index] = d.Free.Bytes
+			}
 		}
 	}
-	if len(free) < 2 {
-		free = splitOfWeights(c)
-	}
-	if len(free) < 2 || len(free) > 16 {
+	if len(shares) < 2 || len(shares) > 16 {
 		return ""
 	}
-	parts := make([]string, len(free))
+	parts := make([]string, len(shares))
 	for i := range parts {
-		bytes, ok := free[i]
+		bytes, ok := shares[i]
 		if !ok {
 			return ""
 		}
@@ -370,7 +370,16 @@ var llamaEffects = map[string]func(*Case) *Effect{
 			return nil
 		}
 		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
-			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), units.Format(contextReserve)))
+			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), units.Format(b.reserve(c.Failure.Stage))))
+	},
+	"moe_cpu_offload": func(c *Case) *Effect {
+		b := budget(c)
+		layers, expert, ok := expertLayers(c)
+		if !ok {
+			return nil
+		}
+		need := b.Refused - layers*expert + b.KV + b.Compute + loadReserve
+		return b.effect(need, b.Free, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Format(expert), layers))
 	},
 	"lower_context": func(c *Case) *Effect {
 		b := budget(c)
@@ -400,6 +409,15 @@ var llamaEffects = map[string]func(*Case) *Effect{
 		}
 		return b.effect(need, limit, note)
 	},
+}
+
+// reserve is what the arithmetic keeps free: more where weights were refused,
+// for there the compute buffer is still to come.
+func (b ggmlBudget) reserve(stage string) int64 {
+	if stage == "kv" || stage == "compute" {
+		return contextReserve
+	}
+	return loadReserve
 }
 
 func (b ggmlBudget) layerSize(stage string) int64 {

@@ -179,7 +179,7 @@ var ollamaRemedies = map[string][]Remedy{
 
 var ollamaSteps = map[string]func(*Case) []Step{
 	"fewer_gpu_layers": func(c *Case) []Step { return ollamaOption(c, "num_gpu", layersToKeep(c)) },
-	"lower_context":    func(c *Case) []Step { return ollamaOption(c, "num_ctx", contextToTry(c)) },
+	"lower_context":    func(c *Case) []Step { return ollamaOption(c, "num_ctx", max(contextToTry(c)/slots(c)/256*256, 512)) },
 	"lower_ubatch":     func(c *Case) []Step { return ollamaOption(c, "num_batch", batchToTry(c)) },
 	"lower_batch_size": func(c *Case) []Step { return ollamaOption(c, "num_batch", batchToTry(c)) },
 	"quantize_kv_cache": func(*Case) []Step {
@@ -220,6 +220,17 @@ func ollamaOption(c *Case, name string, value int64) []Step {
 		{Kind: "modelfile", Text: fmt.Sprintf("FROM %s\nPARAMETER %s %d", printable(model), name, value)},
 		{Kind: "shell", Text: fmt.Sprintf(`curl http://localhost:11434/api/generate -d %s`, shellQuote(fmt.Sprintf(`{"model": %q, "prompt": "hello", "options": {%q: %d}}`, printable(model), name, value)))},
 	}
+}
+
+// slots is how many requests share the context that the log states: the
+// runner's --ctx-size is num_ctx times that.
+func slots(c *Case) int64 {
+	if s, ok := c.Setting("parallel"); ok {
+		if n, ok := whole(s.Value); ok && n > 0 {
+			return n
+		}
+	}
+	return 1
 }
 
 // ollamaModel is the model's name in Ollama's store.

@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+)
+
+// budgets makes up devices on which something was refused.
+func budgets(n int) []ggmlBudget {
+	r := rand.New(rand.NewPCG(1, 2))
+	out := make([]ggmlBudget, n)
+	for i := range out {
+		free := (4 + r.Int64N(76)) * units.GiB
+		out[i] = ggmlBudget{
+			Free: free, Weights: r.Int64N(free), KV: r.Int64N(free / 4), Refused: 1 + r.Int64N(2*free),
+			Layers: 2 + r.Int64N(120), Context: 512 * (1 + r.Int64N(512)), Batch: 32 << r.Int64N(7),
+		}
+	}
+	return out
+}
+
+// What is prescribed passes the arithmetic that refused the original; one step
+// more fails it.
+func TestPrescriptionsAreTight(t *testing.T) {
+	found := map[string]int{}
+	for _, b := range budgets(20000) {
+		if n, need, ok := b.keep(); ok {
+			found["keep"]++
+			require.LessOrEqual(t, need, b.Free, "%+v keep %d", b, n)
+			require.Greater(t, need+b.perLayer(), b.Free, "%+v keep %d and one more", b, n)
+		}
+		for _, cache := range []bool{true, false} {
+			if n, need, ok := b.drop(cache); ok {
+				found["drop"]++
+				require.LessOrEqual(t, need, b.Free, "%+v drop %d", b, n)
+				each := (b.Free - b.room() + b.Refused - need) / n
+				require.Greater(t, need+each, b.Free, "%+v drop one less than %d", b, n)
+			}
+		}
+		if n, need, ok := b.contextThatFits(); ok {
+			found["context"]++
+			require.LessOrEqual(t, need, b.room(), "%+v context %d", b, n)
+			require.Greater(t, proportion(b.Refused, n+256, b.Context), b.room(), "%+v context %d + 256", b, n)
+		}
+		if n, need, ok := b.batchThatFits(b.room()); ok {
+			found["batch"]++
+			require.LessOrEqual(t, need, b.room(), "%+v batch %d", b, n)
+			if n*2 < b.Batch {
+				require.Greater(t, proportion(b.Refused, n*2, b.Batch), b.room(), "%+v batch %d", b, n*2)
+			}
+		}
+	}
+	for _, what := range []string{"keep", "drop", "context", "batch"} {
+		assert.Greater(t, found[what], 500, what)
+	}
+}
+
+// A 12 GB card, 32B at Q5_K_M: each of 65 layers takes 333.41 MiB, and
+// (11784 - 500) / 333.41 is 33.8.
+func TestKeepLayers(t *testing.T) {
+	b := ggmlBudget{Free: 11784 * units.MiB, Refused: 22724082688, Layers: 65}
+	n, need, ok := b.keep()
+	require.True(t, ok)
+	assert.EqualValues(t, 33, n)
+	assert.InDelta(t, 11502, float64(need)/float64(units.MiB), 1)
+}
+
+// An 8B model at Q4_K_M on 11798 MiB: 16 GiB of cache for 131072 tokens, of
+// which (11798 - 4403.49 - 300) / 16384 find room.
+func TestContextThatFits(t *testing.T) {
+	b := ggmlBudget{Free: 11798 * units.MiB, Weights: 4617396224, Refused: 16 * units.GiB, Context: 131072, Layers: 33}
+	n, _, ok := b.contextThatFits()
+	require.True(t, ok)
+	assert.EqualValues(t, 56576, n)
+}
+
+func TestNothingIsPrescribedWithoutFigures(t *testing.T) {
+	for _, b := range []ggmlBudget{{}, {Refused: units.GiB}, {Free: units.GiB}, {Free: 64 * units.GiB, Refused: units.GiB, Layers: 33, Context: 4096, Batch: 512}} {
+		_, _, keep := b.keep()
+		_, _, drop := b.drop(true)
+		_, _, context := b.contextThatFits()
+		_, _, batch := b.batchThatFits(b.room())
+		assert.False(t, keep || drop || context || batch, "%+v", b)
+	}
+}
