@@ -267,8 +267,8 @@ func (g *ggmlReader) graphRefused(at int) {
 
 // pipelineRetry: since 2025-12 a refused compute buffer is tried again without
 // the copies for pipeline parallelism.
-func (g *ggmlReader) pipelineRetry(int) {
-	g.retrying(noticePipeline, "The compute buffer for pipeline parallelism was refused; llama.cpp went on without it: slower prompts on several cards, nothing else.")
+func (g *ggmlReader) pipelineRetry(at int) {
+	g.retrying(noticePipeline, "The compute buffer for pipeline parallelism was refused; llama.cpp went on without it: slower prompts on several cards, nothing else.", at)
 }
 
 func (g *ggmlReader) pinned(at int) {

@@ -34,7 +34,7 @@ func (g *ggmlReader) command(at int) {
 		text = strings.TrimSuffix(text, `\`) + " " + g.l.Lines[j].Text
 		g.commands[j] = true
 	}
-	words := strings.Fields(strings.NewReplacer(`"`, " ", "=", " ", "'", " ").Replace(text))
+	words := strings.Fields(strings.NewReplacer(" │", "", `"`, " ", "=", " ", "'", " ").Replace(text))
 	for k, word := range words {
 		flag := strings.ReplaceAll(word, "_", "-")
 		next := ""

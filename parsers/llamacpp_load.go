@@ -417,8 +417,8 @@ func (g *ggmlReader) loading(at int) {
 	}
 }
 
-func (g *ggmlReader) layoutBackoff(int) {
-	g.retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work.")
+func (g *ggmlReader) layoutBackoff(at int) {
+	g.retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work.", at)
 }
 
 func (g *ggmlReader) lookalike(id string, at int, title, advice string) {

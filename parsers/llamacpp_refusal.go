@@ -128,14 +128,16 @@ func (r *refusal) merge(x statement) {
 	r.figures.Fill(x.figures)
 }
 
-// retrying notes that the program tries again after the last refusal.
-func (g *ggmlReader) retrying(id, title string) {
+// retrying notes that the program tries again after the refusals just before;
+// of layouts it tries one after the other.
+func (g *ggmlReader) retrying(id, title string, at int) {
 	for _, r := range g.refusals {
-		if r.retry == nil && (r == g.open || id == noticeLayout) {
-			r.retry = &retry{id, title}
-			if id == noticeLayout {
-				r.whileLoading()
-			}
+		if r.retry != nil || id != noticeLayout && g.l.Line(at)-g.l.Line(r.end-1) > together {
+			continue
+		}
+		r.retry = &retry{id, title}
+		if id == noticeLayout {
+			r.whileLoading()
 		}
 	}
 	g.open = nil

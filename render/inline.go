@@ -136,8 +136,12 @@ func number(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789.,") == ""
 }
 
+// unit cuts what logs put right behind one: "GiB)\"}", "MB(VRAM)".
 func unit(s string) bool {
-	switch strings.TrimRight(s, "),.:;!?") {
+	if i := strings.IndexAny(s, "),.:;!?(\"'"); i > 0 {
+		s = s[:i]
+	}
+	switch s {
 	case "bytes", "KiB", "MiB", "GiB", "TiB", "kB", "KB", "MB", "GB", "TB", "%", "tokens", "layers", "columns", "times":
 		return true
 	}

@@ -39,7 +39,7 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "lower_batch_size", Fit: 1, If: rootIs(parsers.GGMLPool)},
 		{Fix: "upgrade_version", Fit: 0.6, If: arena},
 		{Fix: "fewer_gpu_layers", Fit: 0.5, If: all(stage("compute"), not(hostRefused))},
-		{Fix: "upgrade_version", Fit: 0.5},
+		{Fix: "upgrade_version", Fit: 0.5, If: not(arena)},
 	},
 	OversizedAllocation: {
 		{Fix: "upgrade_version", Fit: 1, If: stage("weights")},
