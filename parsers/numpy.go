@@ -51,6 +51,9 @@ func readNumpy(m message) int {
 			x.Figures.Requested = &Size{Bytes: bytes, Text: k.through("shape", "dtype"), Line: k.Line()}
 		}
 	}
+	if shape := k.Lower("shape"); strings.HasSuffix(shape, ",3)") || strings.HasSuffix(shape, ",4)") {
+		m.f.Signals = append(m.f.Signals, Signal{ID: "inferring", Line: k.Line(), Text: k.Text("shape")}) // pictures
+	}
 	return m.fail(x, m.took(k))
 }
 

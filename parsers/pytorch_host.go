@@ -47,7 +47,7 @@ func parsePyTorchHost(l *Log, hits []Hit, f *Facts) {
 			end = r.end
 		case "WinError 1455", "os error 1455":
 			x.Kind = CommitLimit
-			if !strings.Contains(s[max(h.At-400, 0):min(end+400, len(s))], "torch") {
+			if after := s[end:min(end+400, len(s))]; !strings.Contains(after, `torch\lib`) && !strings.Contains(after, "torch/lib") && !strings.Contains(after, `\torch\`) {
 				x.Framework = "windows" // safetensors and others: the number alone proves no program
 			}
 			done = end + 120

@@ -146,11 +146,14 @@ func arrayTooLarge(c *Case) Finding {
 }
 
 func hostAllocator(c *Case) Finding {
-	if !c.Root(parsers.BadAlloc, parsers.PythonMemory, parsers.RustAlloc) {
+	if !c.Root(parsers.BadAlloc, parsers.PythonMemory, parsers.RustAlloc, parsers.NativeAlloc) {
 		return nothing()
 	}
 	if req := c.F().Requested; req != nil && req.Bytes >= large {
 		return seen(0.2, fmt.Sprintf("%s of system memory was refused.", req.Text), c.Failure.Line)
+	}
+	if req := c.F().Requested; req != nil {
+		return seen(0.88, fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", units.Format(req.Bytes)), c.Failure.Line)
 	}
 	return seen(0.83, "The program was refused the computer's own memory. The message never says how much; growing arrays double, so two thirds in use can be too much.", c.Failure.Line)
 }
@@ -228,6 +231,8 @@ func poolFull(c *Case) Finding {
 		return seen(0.25, "A smaller batch also needs smaller pieces.", c.Failure.Line)
 	case c.Root(parsers.TFAlloc) && c.Backend != "cpu":
 		return seen(0.72, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit.", c.Failure.Line)
+	case c.Root(parsers.DeviceAlloc):
+		return seen(0.5, "The card was full in the middle of a step.", c.Failure.Line)
 	case c.Root(parsers.CuPyAlloc):
 		return seen(0.62, "CuPy's pool was full in the middle of a step. 'total' in its message is its own pool, not the card.", c.Failure.Line)
 	case c.Root(parsers.TFCopy):

@@ -227,7 +227,7 @@ var hostRemedies = []Remedy{
 // maybeCapped: a kill of which the log does not say whether a limit or the
 // machine was at its end.
 func maybeCapped(c *Case) bool {
-	return c.Root(parsers.ShellKilled, parsers.RankKilled, parsers.WorkerKilled, parsers.RayKilled, parsers.BadAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc, parsers.RustAlloc, parsers.ORTAlloc)
+	return c.Root(parsers.ShellKilled, parsers.RankKilled, parsers.WorkerKilled, parsers.RayKilled, parsers.BadAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc, parsers.RustAlloc, parsers.NativeAlloc, parsers.ORTAlloc)
 }
 
 // swapHelps: the machine itself is short, or may be.
