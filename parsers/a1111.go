@@ -34,12 +34,12 @@ var a1111Proofs = []proof{
 	{word: "oom:", program: "sdnext", weight: 1, beside: []string{"}"}},
 }
 
-var forgePlan = pattern(`\[memorymanagement\]target:(?<target>[a-z0-9_]{1,60}),freegpu:(?<free>NUM)mb,modelrequire:(?<weights>NUM)mb,(?:previouslyloaded:NUMmb,)?inferencerequire:(?<work>NUM)mb,remaining:(?<rest>NUM)mb,(?<error>cudaerror:outofmemory|hiperror:outofmemory|[a-z.]{0,30}outofmemory)?`)
+var forgePlan = pattern(`\[memorymanagement\]target:(?<target>[a-z0-9_]{1,60}),freegpu:(?<free>NUMmb),modelrequire:(?<weights>NUMmb),(?:previouslyloaded:NUMmb,)?inferencerequire:(?<work>NUM)mb,remaining:(?<rest>NUM)mb,(?<error>cudaerror:outofmemory|hiperror:outofmemory|[a-z.]{0,30}outofmemory)?`)
 
 var (
-	forgeRequired = pattern(`requiredmodelmemory:(?<weights>NUM)mb`)
+	forgeRequired = pattern(`requiredmodelmemory:(?<weights>NUMmb)`)
 	forgeModel    = pattern(`modelmemory\(mb\)=(?<weights>NUM)`)
-	forgeReserved = pattern(`torchactive/reserved:(?<active>INT)/(?<reserved>INT)mib`)
+	forgeReserved = pattern(`torchactive/reserved:(?<active>INT)/(?<reserved>INTmib)`)
 )
 
 func parseA1111(l *Log, hits []Hit, f *Facts) {
@@ -49,7 +49,7 @@ func parseA1111(l *Log, hits []Hit, f *Facts) {
 			f.forgePlan(l, h.At)
 		case 1:
 			if m := l.Find(forgeReserved, h.At, h.At+60); m.Ok() {
-				f.Facts = append(f.Facts, Fact{Name: "peak_reserved", Size: m.SizeIn("reserved", "mib"), Text: l.LineText(h.At), Line: m.Line()})
+				f.Facts = append(f.Facts, Fact{Name: "peak_reserved", Size: m.Size("reserved"), Text: l.LineText(h.At), Line: m.Line()})
 			}
 		case 2:
 			f.weights(l, l.Find(forgeRequired, h.At, h.At+80))
@@ -61,7 +61,11 @@ func parseA1111(l *Log, hits []Hit, f *Facts) {
 
 // weights keeps the size of a model that a program states before it loads it.
 func (f *Facts) weights(l *Log, m Match) {
-	if s := m.SizeIn("weights", "mb"); s != nil {
+	s := m.Size("weights")
+	if s == nil {
+		s = m.SizeIn("weights", "mb") // "Model Memory (MB) = 8191.2"
+	}
+	if s != nil {
 		from, _ := m.Span()
 		f.Facts = append(f.Facts, Fact{Name: "weights", Size: s, Text: l.LineText(from), Line: m.Line()})
 	}
@@ -81,6 +85,6 @@ func (f *Facts) forgePlan(l *Log, at int) {
 	from, to := m.Span()
 	f.fail(l, from, to, Failure{
 		Kind: ForgeLoad, Framework: "a1111", Backend: "cuda", Phase: "load", Stage: "weights",
-		Figures: Figures{Free: m.SizeIn("free", "mb"), Weights: m.SizeIn("weights", "mb")},
+		Figures: Figures{Free: m.Size("free"), Weights: m.Size("weights")},
 	})
 }

@@ -150,9 +150,9 @@ func (f *Facts) torchSummary(l *Log, at int) {
 }
 
 var (
-	totalVRAM   = pattern(`totalvram(?<total>NUM)mb`)
+	totalVRAM   = pattern(`totalvram(?<total>NUMmb)`)
 	vramState   = pattern(`setvramstateto:(?<state>[a-z]{2,12}_vram|disabled|shared)`)
-	loadedNow   = pattern(`loaded(?:completely|partially);(?:(?<usable>NUM)mbusable,)?(?<loaded>NUM)mbloaded,(?:(?<offloaded>NUM)mboffloaded)?`)
+	loadedNow   = pattern(`loaded(?:completely|partially);(?:(?<usable>NUM)mbusable,)?(?<both>(?<loaded>NUMmb)loaded,(?:(?<offloaded>NUMmb)offloaded)?)`)
 	lowvramMode = pattern(`loadinginlowvrammode(?<budget>NUM)`)
 )
 
@@ -163,7 +163,7 @@ func (f *Facts) comfyState(l *Log, at int, word string) {
 	switch word {
 	case "Total VRAM ":
 		if m := l.Find(totalVRAM, at, at+40); m.Ok() {
-			f.card(Device{Index: -1, Total: m.SizeIn("total", "mb"), Line: line}, text)
+			f.card(Device{Index: -1, Total: m.Size("total"), Line: line}, text)
 		}
 	case "Set vram state to:":
 		if m := l.Find(vramState, at, at+40); m.Ok() {
@@ -194,17 +194,16 @@ func (f *Facts) comfyLoaded(l *Log, at int) {
 		f.Signals = append(f.Signals, Signal{ID: "lowvram_active", Line: line, Text: text})
 	}
 	m := l.Find(loadedNow, at, at+140)
-	weights := m.SizeIn("loaded", "mb")
+	weights := m.Size("loaded")
 	if !m.Ok() {
 		weights = loadedBefore(text, line)
 	}
-	if more := m.SizeIn("offloaded", "mb"); more != nil && weights != nil {
+	if more := m.Size("offloaded"); more != nil && weights != nil {
 		sum := *weights
 		sum.Bytes += more.Bytes
+		sum.Text = m.Text("both")
 		if weights.Bytes == 0 {
 			sum.Text = more.Text
-		} else {
-			sum.Text += " + " + more.Text
 		}
 		weights = &sum
 	}

@@ -18,6 +18,7 @@ func parseCommandLines(l *Log, hits []Hit, f *Facts) {
 	for _, h := range hits {
 		if i := l.lineIndex(h.At); i != line {
 			line = i
+			f.Signals = append(f.Signals, Signal{ID: "command_line", Line: l.Lines[i].Number, Text: withoutSecrets(l.Lines[i].Text)})
 			f.flags(l.Lines[i].Text, l.Lines[i].Number)
 		}
 	}
@@ -61,6 +62,25 @@ func isFlag(word string) bool {
 // settingName normalises the spelling of an option.
 func settingName(flag string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(flag, "-")), "-", "_")
+}
+
+// withoutSecrets is a command line to quote, its keys and passwords left out.
+func withoutSecrets(text string) string {
+	words := strings.Fields(text)
+	hide := false
+	for i, word := range words {
+		name, _, given := strings.Cut(word, "=")
+		switch {
+		case isFlag(word) && secret(settingName(name)):
+			if hide = !given; given {
+				words[i] = name + "=..."
+			}
+		case hide && !isFlag(word):
+			words[i] = "..."
+			hide = false
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // secret reports options whose value must not be repeated.

@@ -181,20 +181,21 @@ func (f *Facts) serverExit(l *Log, at int) {
 	}
 }
 
-var generatedLine = pattern(`outputgeneratedin[^(]{0,24}\((?:[^,()]{0,24},){2}context(?<context>INT)`)
+var generatedLine = pattern(`outputgeneratedin[^(]{0,24}\((?:[^,()]{0,24},){2}context(?<context>INT)?`)
 
 // generated reads the length of the prompt: "Output generated in 6.02 seconds
 // (0.33 tokens/s, 2 tokens, context 1848, seed 1)". Fields may be blank. The
 // line stands below the traceback of a generation that failed.
 func (f *Facts) generated(l *Log, at int) {
 	m := l.Find(generatedLine, at, at+160)
-	n := m.Count("context")
-	if n == nil {
+	if !m.Ok() {
 		return
 	}
+	n := m.Count("context")
 	for i := len(f.Failures) - 1; i >= 0; i-- {
 		if x := &f.Failures[i]; x.End <= at && at-x.End < 1200 && x.Figures.Context == nil {
 			x.Figures.Context = n
+			f.Signals = append(f.Signals, Signal{ID: "generating", Line: m.Line(), Text: l.LineText(at)})
 			return
 		}
 	}

@@ -14,7 +14,7 @@ var trainersContext = []string{
 }
 
 var (
-	unslothCard  = pattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUM)gb`)
+	unslothCard  = pattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUMgb)`)
 	batchLine    = pattern(`batchsizeperdevice(?:/[^:]{0,40})?[=:](?<n>\d{1,5})`)
 	batchColon   = pattern(`batchsize:(?<n>\d{1,5})(?!\d|\.)`)
 	namespace    = pattern(`namespace\((?:[^)]{0,1500},)?(?:train_)?batch_size=(?<n>\d{1,5})[,)]`)
@@ -30,7 +30,7 @@ func parseTrainers(l *Log, hits []Hit, f *Facts) {
 		switch trainersContext[h.Word] {
 		case "Max memory:":
 			if m := l.Find(unslothCard, at-100, at+40); m.Ok() {
-				f.card(Device{Index: -1, Name: m.Text("name"), Backend: "cuda", Total: m.SizeIn("total", "gb"), Line: m.Line()}, l.LineText(at))
+				f.card(Device{Index: -1, Name: m.Text("name"), Backend: "cuda", Total: m.Size("total"), Line: m.Line()}, l.LineText(at))
 			}
 		case "Batch size per device", "Instantaneous batch size per device", "batch size per device /":
 			f.setting(l.Find(batchLine, at, at+90), "per_device_train_batch_size")

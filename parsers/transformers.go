@@ -67,6 +67,7 @@ func parseTransformers(l *Log, hits []Hit, f *Facts) {
 		switch h.Word {
 		case 0:
 			x.Kind, x.Backend, x.Stage = DispatchRefused, "cuda", "weights"
+			x.Message = "Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM to fit the quantized model."
 			end = clauseEnd(s, end, "quantizedmodel.")
 		case 1, 2:
 			x.Kind, x.Stage = OffloadNeeded, "weights"

@@ -20,12 +20,14 @@ var a1111Engine = Engine{
 			{Fix: "use_lower_quant", Fit: 1.02, If: inForge},
 			{Fix: "lowvram_mode", Fit: 1},
 			{Fix: "efficient_attention", Fit: 0.85, If: not(inForge)},
-			{Fix: "half_precision", Fit: 0.8, If: not(inForge)},
+			{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
+			{Fix: "half_precision", Fit: 0.8, If: func(c *Case) bool { return !inForge(c) && !fullPrecision(c) }},
 			{Fix: "close_other_apps", Fit: 0.75},
 			{Fix: "lower_resolution", Fit: 0.6, If: not(inForge)},
 			{Fix: "use_smaller_model", Fit: 0.6},
 		},
 		BatchTooLarge: {
+			{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
 			{Fix: "lower_resolution", Fit: 1},
 			{Fix: "vae_tiling", Fit: 0.95, If: inVAE},
 			{Fix: "lowvram_mode", Fit: 0.95},
@@ -47,10 +49,12 @@ var a1111Engine = Engine{
 		},
 	},
 	Steps: map[string]func(*Case) []Step{
-		"lowvram_mode":        a1111Lowvram,
-		"efficient_attention": func(*Case) []Step { return a1111Flags("--opt-sdp-attention", "with PyTorch 1.x: --xformers") },
-		"half_precision":      a1111Half,
-		"vae_tiling":          a1111Tiling,
+		"lowvram_mode": a1111Lowvram,
+		"efficient_attention": func(c *Case) []Step {
+			return a1111Flags(c, "With PyTorch 1.x: --xformers.", change{flag: "--opt-sdp-attention"})
+		},
+		"half_precision": a1111Half,
+		"vae_tiling":     a1111Tiling,
 		"lower_resolution": func(*Case) []Step {
 			return []Step{{"ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"}}
 		},
@@ -60,6 +64,12 @@ var a1111Engine = Engine{
 	Useless: map[string]func(*Case) string{
 		"load_in_4bit": imageNo4bit,
 		"load_in_8bit": imageNo4bit,
+		"efficient_attention": func(c *Case) string {
+			if s, ok := c.Setting("xformers", "opt_sdp_attention", "opt_sub_quad_attention"); ok {
+				return "It is on already (" + safeFlag(s.Flag) + ")."
+			}
+			return ""
+		},
 	},
 }
 
@@ -72,6 +82,9 @@ var imageHostMemory = []Remedy{
 	{Fix: "use_smaller_model", Fit: 0.7},
 	{Fix: "restart_session", Fit: 0.6},
 }
+
+// fullPrecision: weights are kept at 32 bit, which doubles them.
+func fullPrecision(c *Case) bool { _, ok := c.Setting("no_half"); return ok }
 
 func inForge(c *Case) bool { return c.In("forge") }
 
@@ -92,10 +105,12 @@ func imageWork(c *Case) Finding {
 	return seen(0.62, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch.", c.Failure.Line)
 }
 
-func a1111Flags(flags, note string) []Step {
+// a1111Flags is the line of webui-user.bat, with the options that the log shows.
+func a1111Flags(c *Case, note string, changes ...change) []Step {
+	flags := edited(typed(c, "Launching Web UI with arguments"), changes...)
 	return []Step{
 		{"config", "set COMMANDLINE_ARGS=" + flags},
-		{"text", "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". Also: " + note + "."},
+		{"text", "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". " + note},
 	}
 }
 
@@ -104,12 +119,12 @@ func a1111Lowvram(c *Case) []Step {
 	if inForge(c) {
 		return []Step{{"ui", "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"}}
 	}
-	return a1111Flags("--medvram --opt-sdp-attention", "--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less")
+	return a1111Flags(c, "--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.", change{flag: "--medvram"}, change{flag: "--no-half", drop: true})
 }
 
 func a1111Half(c *Case) []Step {
 	if s, ok := c.Setting("no_half"); ok {
-		return []Step{{"text", "Take " + flagOf(s, "--no-half") + " out of COMMANDLINE_ARGS: it doubles the memory of the model."}}
+		return a1111Flags(c, "Without "+safeFlag(flagOf(s, "--no-half"))+", which doubles the memory of the model.", change{flag: "--no-half", drop: true})
 	}
 	return []Step{{"text", "Leave out --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone."}}
 }

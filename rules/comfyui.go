@@ -80,13 +80,13 @@ var comfyEngine = Engine{
 		"vae_tiling":          comfyTiling,
 		"lower_resolution":    comfySmaller,
 		"lower_batch_size":    func(*Case) []Step { return []Step{{"ui", "Empty Latent Image: batch_size 1"}} },
-		"cpu_offload":         func(*Case) []Step { return comfyStart("--cpu-vae") },
+		"cpu_offload":         func(c *Case) []Step { return comfyStart(c, change{flag: "--cpu-vae"}) },
 		"use_lower_quant":     comfyQuant,
-		"efficient_attention": func(*Case) []Step { return comfyStart("--use-pytorch-cross-attention") },
+		"efficient_attention": func(c *Case) []Step { return comfyStart(c, change{flag: "--use-pytorch-cross-attention"}) },
 		"upgrade_version": func(*Case) []Step {
 			return []Step{{"shell", "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"}}
 		},
-		"half_precision": func(*Case) []Step { return comfyStart("--fp16-unet --fp16-vae") },
+		"half_precision": func(c *Case) []Step { return comfyStart(c, change{flag: "--fp16-unet"}, change{flag: "--fp16-vae"}) },
 		"restart_session": func(*Case) []Step {
 			return []Step{{"ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"}}
 		},
@@ -143,17 +143,22 @@ func comfyLeak(c *Case) Finding {
 // inVAE: the failure is in decoding or encoding.
 func inVAE(c *Case) bool { return c.Kind(parsers.ComfyVAE) || c.Signal("vae") != nil }
 
-func comfyStart(flags string) []Step {
-	return []Step{{"shell", "python main.py " + flags}, {"text", "Portable build: add " + flags + " to the line in run_nvidia_gpu.bat."}}
+// comfyStart is the command of the log, or a plain one, with options added.
+func comfyStart(c *Case, changes ...change) []Step {
+	flags := edited(nil, changes...)
+	return []Step{
+		{"shell", "python main.py " + edited(typed(c, "main.py"), changes...)},
+		{"text", "Portable build: add " + flags + " to the line in run_nvidia_gpu.bat."},
+	}
 }
 
 // comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
 // more of the card free is what helps; before, --lowvram.
 func comfyLowvram(c *Case) []Step {
 	if c.Signal("lowvram_active") != nil || c.Kind(parsers.ComfyUnload, parsers.ComfyTips, parsers.TorchSummary) {
-		return append(comfyStart("--reserve-vram 1.5"), Step{"text", "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."})
+		return append(comfyStart(c, change{flag: "--reserve-vram", value: "1.5"}), Step{"text", "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."})
 	}
-	return append(comfyStart("--lowvram"), Step{"text", "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead."})
+	return append(comfyStart(c, change{flag: "--lowvram"}, change{flag: "--highvram", drop: true}, change{flag: "--gpu-only", drop: true}, change{flag: "--normalvram", drop: true}), Step{"text", "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead."})
 }
 
 func comfyTiling(*Case) []Step {

@@ -489,7 +489,11 @@ func logitsUpcast(c *Case) Finding {
 	if s == nil || !allocator(c) {
 		return nothing()
 	}
-	return seen(0.7, "It failed while the logits (tokens x vocabulary) were turned into 32-bit numbers: they grow with the length of the sequence.", s.Line, c.Failure.Line)
+	weight := 0.7
+	if f := c.F(); c.Training() && f.Requested != nil && f.Total != nil && f.Requested.Bytes*3 > f.Total.Bytes {
+		weight = 0.92 // the size of the piece is explained
+	}
+	return seen(weight, "It failed while the logits (tokens x vocabulary) were turned into 32-bit numbers: they grow with the length of the sequence.", s.Line, c.Failure.Line)
 }
 
 func attentionMatrix(c *Case) Finding {

@@ -29,9 +29,9 @@ var textgenEngine = Engine{
 		"quantize_kv_cache": textgenCache,
 		"cpu_offload":       textgenOffload,
 		"fewer_gpu_layers":  textgenLayers,
-		"load_in_4bit":      func(c *Case) []Step { return textgenFlags(c, "--load-in-4bit") },
-		"load_in_8bit":      func(c *Case) []Step { return textgenFlags(c, "--load-in-8bit") },
-		"balance_split":     func(c *Case) []Step { return textgenFlags(c, "--gpu-split "+lessOnFirst(c)) },
+		"load_in_4bit":      func(c *Case) []Step { return textgenFlags(c, change{flag: "--load-in-4bit"}) },
+		"load_in_8bit":      func(c *Case) []Step { return textgenFlags(c, change{flag: "--load-in-8bit"}) },
+		"balance_split":     func(c *Case) []Step { return textgenFlags(c, change{flag: "--gpu-split", value: lessOnFirst(c)}) },
 		"use_lower_quant":   textgenQuant,
 		"lower_batch_size":  textgenBatch,
 	},
@@ -169,12 +169,17 @@ func gpuMemoryWithoutUnit(c *Case) Finding {
 	if err != nil || n < 128 {
 		return nothing()
 	}
-	return seen(0.85, fmt.Sprintf("--gpu-memory %d means %d GiB, which limits nothing: %dMiB was meant.", n, n, n), s.Line, c.Failure.Line)
+	return seen(0.95, fmt.Sprintf("--gpu-memory %d means %d GiB, which limits nothing: %dMiB was meant.", n, n, n), s.Line, c.Failure.Line)
 }
 
-// textgenFlags shows where flags go: CMD_FLAGS.txt since 2023-06, before that
-// the line of webui.py or of the start script that starts server.py.
-func textgenFlags(c *Case, flags string) []Step {
+// textgenFlags shows where flags go: into the command that the log shows, else
+// into CMD_FLAGS.txt since 2023-06, before that into the line of webui.py or of
+// the start script that starts server.py.
+func textgenFlags(c *Case, changes ...change) []Step {
+	if settings := typed(c, "server.py"); settings != nil {
+		return []Step{{"shell", "python server.py " + edited(settings, changes...)}}
+	}
+	flags := edited(nil, changes...)
 	if since := textgenSince(c); since != 0 && since < 202306 {
 		model := ""
 		if c.Model != nil {
@@ -195,11 +200,11 @@ func textgenContextSteps(c *Case) []Step {
 	since, n := textgenSince(c), shorterContext(c, 4096)
 	switch {
 	case since >= 202504:
-		return textgenFlags(c, "--ctx-size "+n)
+		return textgenFlags(c, change{flag: "--ctx-size", value: n})
 	case loader(c) == "llama.cpp":
-		return textgenFlags(c, "--n_ctx "+n)
+		return textgenFlags(c, change{flag: "--n_ctx", value: n})
 	case strings.HasPrefix(loader(c), "exllama") || loader(c) == "autoawq" || c.In("exllama"):
-		return textgenFlags(c, "--max_seq_len "+n)
+		return textgenFlags(c, change{flag: "--max_seq_len", value: n})
 	case since != 0 && since < 202306:
 		return []Step{{"ui", "Parameters tab: Maximum prompt size in tokens: 1024"}}
 	}
@@ -213,25 +218,25 @@ func textgenCache(c *Case) []Step {
 	since := textgenSince(c)
 	switch {
 	case loader(c) == "llama.cpp":
-		return textgenFlags(c, "--cache-type q8_0")
+		return textgenFlags(c, change{flag: "--cache-type", value: "q8_0"})
 	case since >= 202504:
-		return textgenFlags(c, "--cache-type q4")
+		return textgenFlags(c, change{flag: "--cache-type", value: "q4"})
 	case since >= 202412:
-		return textgenFlags(c, "--cache_type q4")
+		return textgenFlags(c, change{flag: "--cache_type", value: "q4"})
 	case since >= 202403:
-		return textgenFlags(c, "--cache_4bit")
+		return textgenFlags(c, change{flag: "--cache_4bit"})
 	}
-	return append(textgenFlags(c, "--cache_4bit"), Step{"text", "Releases from December 2024 on spell it --cache_type q4, those before March 2024 have only --cache_8bit."})
+	return append(textgenFlags(c, change{flag: "--cache_4bit"}), Step{"text", "Releases from December 2024 on spell it --cache_type q4, those before March 2024 have only --cache_8bit."})
 }
 
 func textgenOffload(c *Case) []Step {
 	if loader(c) == "gptq-for-llama" || loader(c) == "gptq" || fixedQuant(c) && textgenSince(c) < 202306 {
-		return textgenFlags(c, "--pre_layer "+strconv.Itoa(layersOnCard(c)))
+		return textgenFlags(c, change{flag: "--pre_layer", value: strconv.Itoa(layersOnCard(c))})
 	}
 	if textgenSince(c) >= 202504 {
 		return []Step{{"text", "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {"config", "--gpu-layers " + strconv.Itoa(layersOnCard(c))}}
 	}
-	return textgenFlags(c, "--auto-devices --gpu-memory "+gpuMemory(c)+" --cpu-memory 32GiB")
+	return textgenFlags(c, change{flag: "--auto-devices"}, change{flag: "--gpu-memory", value: gpuMemory(c)}, change{flag: "--cpu-memory", value: "32GiB"})
 }
 
 // gpuMemory caps the weights at the card less two GiB for cache and work. The
@@ -258,11 +263,11 @@ func layersOnCard(c *Case) int {
 }
 
 func textgenLayers(c *Case) []Step {
-	flag := "--n-gpu-layers "
+	flag := "--n-gpu-layers"
 	if textgenSince(c) >= 202504 {
-		flag = "--gpu-layers "
+		flag = "--gpu-layers"
 	}
-	return textgenFlags(c, flag+strconv.Itoa(layersOnCard(c)))
+	return textgenFlags(c, change{flag: flag, value: strconv.Itoa(layersOnCard(c))})
 }
 
 func textgenQuant(c *Case) []Step {
