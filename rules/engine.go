@@ -1,5 +1,7 @@
 package rules
 
+import "github.com/oomdoc/oomdoc/parsers"
+
 // Engine is what is peculiar to one program: which of its messages point to
 // which cause, what cures it there, and how a fix is spelled. General
 // knowledge stands in the rules and fixes; an engine's entry goes before it.
@@ -86,4 +88,23 @@ func adapted(engines []*Engine, fix Fix) Fix {
 		}
 	}
 	return fix
+}
+
+// Spelling is how programs spell a fix, as far as it is the same for every
+// case.
+type Spelling struct {
+	Programs []string
+	Steps    []Step
+}
+
+// Spellings returns how each program spells a fix.
+func Spellings(id string) []Spelling {
+	var out []Spelling
+	for _, e := range engines() {
+		if steps := e.Steps[id]; steps != nil {
+			c := &Case{Facts: &parsers.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Phase: "unknown"}
+			out = append(out, Spelling{Programs: e.Programs, Steps: steps(c)})
+		}
+	}
+	return out
 }

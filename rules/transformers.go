@@ -29,11 +29,6 @@ var transformersEngine = Engine{
 		"shard_training":  deepspeedShard,
 		"upgrade_version": paste("shell", "pip install --upgrade transformers accelerate bitsandbytes"),
 	},
-	Effects: map[string]func(*Case) *Effect{
-		"load_in_4bit":   func(c *Case) *Effect { return fits(c, "nf4", "4 bit") },
-		"load_in_8bit":   func(c *Case) *Effect { return fits(c, "int8", "8 bit") },
-		"half_precision": func(c *Case) *Effect { return fits(c, "bf16", "16 bit") },
-	},
 	Useless: map[string]func(*Case) string{
 		"lower_batch_size": batchIsNotIt,
 	},

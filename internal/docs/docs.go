@@ -61,10 +61,12 @@ func fix(f rules.Fix) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, f.Doc)
 	b.WriteString("\n## How\n\nIn general; a report spells it for the program, version and model of the log.\n\n")
-	for _, s := range f.Steps(&rules.Case{Facts: &parsers.Facts{}}) {
-		b.WriteString(step(s))
+	b.WriteString(steps(f.Steps(&rules.Case{Facts: &parsers.Facts{}})))
+	for _, s := range rules.Spellings(f.ID) {
+		fmt.Fprintf(&b, "### %s\n\n%s", strings.Join(s.Programs, ", "), steps(s.Steps))
 	}
-	fmt.Fprintf(&b, "\n**What it costs:** %s\n\n**How to see that it worked:** %s\n\n**If it did not:** %s\n", f.Tradeoff, f.Check, f.Next)
+	b.WriteString("## Costs and checks\n\n")
+	fmt.Fprintf(&b, "**What it costs:** %s\n\n**How to see that it worked:** %s\n\n**If it did not:** %s\n", f.Tradeoff, f.Check, f.Next)
 	b.WriteString(cures(f.ID))
 	return b.String()
 }
@@ -85,6 +87,14 @@ func cures(id string) string {
 
 // languages of code fences, by the kind of a step.
 var languages = map[string]string{"shell": "sh", "env": "sh", "python": "python", "config": "yaml", "modelfile": "dockerfile"}
+
+func steps(list []rules.Step) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString(step(s))
+	}
+	return b.String()
+}
 
 func step(s rules.Step) string {
 	language, code := languages[s.Kind]
