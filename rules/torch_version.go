@@ -21,7 +21,7 @@ func allocVariable(c *Case) string {
 	switch {
 	case c.Backend == "npu":
 		return "PYTORCH_NPU_ALLOC_CONF"
-	case torchVersion(c) >= 2_09:
+	case torchVersion(c) >= 209:
 		return "PYTORCH_ALLOC_CONF"
 	case c.Backend == "rocm":
 		return "PYTORCH_HIP_ALLOC_CONF"
@@ -63,7 +63,7 @@ func environ(c *Case, name, value string) Step {
 // one that was cut.
 func beforeExpandable(c *Case) bool {
 	if v := torchVersion(c); v > 0 {
-		return v < 2_01
+		return v < 201
 	}
 	since, ok := c.Fact("torch_since")
 	return ok && (since.Text == "1.0" || since.Text == "1.10")
