@@ -93,7 +93,7 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" {
 				continue
 			}
-			score := cause.Confidence * (r.Fit - fix.Cost/20)
+			score := cause.share * (r.Fit - fix.Cost/20)
 			if i > 0 {
 				score /= 2 // a fix for many unlikely causes must not beat the one for the likely cause
 			}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"sort"
 
 	"github.com/oomdoc/oomdoc/parsers"
@@ -46,6 +47,8 @@ type Cause struct {
 	Why        string     `json:"why"`
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	Settles    string     `json:"settles,omitempty"`
+
+	share float64 // of the weights, before calibration: what fixes are ranked by
 }
 
 // Evidence is a line that shows a cause.
@@ -83,12 +86,42 @@ func Judge(c *Case) []Cause {
 	}
 	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Confidence > causes[j].Confidence })
 	for i := range causes {
-		causes[i].Confidence = round2(causes[i].Confidence / max(1, sum))
+		causes[i].share = causes[i].Confidence / max(1, sum)
 	}
+	calibrate(causes)
 	if len(causes) == 0 {
-		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: unknown.Settles}}
+		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: unknown.Settles, share: 0.5}}
 	}
 	return causes
+}
+
+// agreement is how much surer the first cause is than its share of the weights:
+// clues are weighed one by one, and those of one log mostly agree. Measured on
+// labelled logs (internal/reliability prints the table).
+const agreement = 2.3
+
+// surest is the most that a log alone can say.
+const surest = 0.97
+
+// calibrate turns shares into probabilities: the first cause's doubt shrinks,
+// and the others divide what is left of it.
+func calibrate(causes []Cause) {
+	rest := 0.0
+	for i := range causes {
+		if i > 0 {
+			rest += causes[i].share
+		}
+	}
+	for i := range causes {
+		if i == 0 {
+			causes[0].Confidence = min(surest, 1-math.Pow(1-causes[0].share, agreement))
+			continue
+		}
+		causes[i].Confidence = causes[i].share * min(1, (1-causes[0].Confidence)/rest)
+	}
+	for i := range causes {
+		causes[i].Confidence = round2(causes[i].Confidence)
+	}
 }
 
 func round2(v float64) float64 { return float64(int(v*100+0.5)) / 100 }

@@ -1,4 +1,5 @@
-// Command reliability prints how often causes given a confidence are right.
+// Command reliability prints how often causes given a confidence are right:
+// the labelled cause, and beside it how often the cause can be defended.
 //
 //	go run ./internal/reliability DIR
 //
@@ -28,8 +29,10 @@ type label struct {
 
 // bin gathers the cases whose first cause has a confidence within a tenth.
 type bin struct {
-	cases, right int
-	confidence   float64
+	cases      int
+	right      int // the labelled cause
+	defensible int // that one or an accepted one
+	confidence float64
 }
 
 func main() {
@@ -71,22 +74,25 @@ func measure(dir fs.FS) (*[10]bin, error) {
 		b := &bins[min(int(first.Confidence*10), 9)]
 		b.cases++
 		b.confidence += first.Confidence
-		if first.ID == l.Cause || slices.Contains(l.Accept, first.ID) {
+		if first.ID == l.Cause {
 			b.right++
+		}
+		if first.ID == l.Cause || slices.Contains(l.Accept, first.ID) {
+			b.defensible++
 		}
 		return nil
 	})
 }
 
 func print(bins *[10]bin) {
-	fmt.Println("confidence   cases   said   right     gap")
+	fmt.Println("confidence   cases   said   right     gap   defensible")
 	total, gap := 0, 0.0
 	for i, b := range bins {
 		if b.cases == 0 {
 			continue
 		}
 		said, right := b.confidence/float64(b.cases), float64(b.right)/float64(b.cases)
-		fmt.Printf("%.1f to %.1f   %5d   %.2f    %.2f   %+.2f\n", float64(i)/10, float64(i+1)/10, b.cases, said, right, right-said)
+		fmt.Printf("%.1f to %.1f   %5d   %.2f    %.2f   %+.2f         %.2f\n", float64(i)/10, float64(i+1)/10, b.cases, said, right, right-said, float64(b.defensible)/float64(b.cases))
 		total += b.cases
 		gap += float64(b.cases) * math.Abs(right-said)
 	}
