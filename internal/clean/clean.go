@@ -42,7 +42,7 @@ func Lines(text string, first int) []Line {
 				continue // overwritten by what follows
 			}
 			if part != "" || more == "" {
-				lines = append(lines, cleanLine(part, number))
+				lines = appendEscaped(lines, unwrap(part), number)
 			}
 		}
 	}
@@ -58,8 +58,43 @@ func progressBar(s string) bool {
 	return ok && digits(percent) && len(percent) <= 3 && strings.HasSuffix(rest, "]") && len(rest) < 160
 }
 
+// appendEscaped adds a line, or the lines that a JSON or logfmt value holds with
+// their breaks written as \n.
+func appendEscaped(lines []Line, s string, number int) []Line {
+	for {
+		at, n := escapedBreak(s)
+		if n == 0 {
+			return append(lines, cleanLine(s, number))
+		}
+		lines = append(lines, cleanLine(s[:at], number))
+		s = s[at+n:]
+	}
+}
+
+// escapedBreak finds the first \n that stands for a line break, backslashes
+// doubled or not. In a word that begins like C:\ it is a part of a path.
+func escapedBreak(s string) (at, n int) {
+	if !strings.Contains(s, `\n`) {
+		return 0, 0
+	}
+	path := false
+	for i := 0; i+1 < len(s); i++ {
+		switch {
+		case s[i] == ' ' || s[i] == '"':
+			path = false
+		case s[i] == ':' && s[i+1] == '\\' && i > 0 && letter(s[i-1]):
+			path = true
+		case s[i] == '\\' && !path:
+			if n := escape(s[i:]); n > 0 && s[i+n-1] == 'n' {
+				return i, n
+			}
+		}
+	}
+	return 0, 0
+}
+
 func cleanLine(s string, number int) Line {
-	s = Printable(unwrap(s))
+	s = Printable(s)
 	if strings.Contains(s, "</") || strings.Contains(s, "&lt;") || strings.Contains(s, "&#") || strings.Contains(s, "&quot;") || strings.Contains(s, "&nbsp;") {
 		s = html.UnescapeString(dropTags(s))
 	}
