@@ -108,7 +108,7 @@ func (l *Log) ValueEnd(at int) int {
 		return 0
 	}
 	i := l.lineIndex(at)
-	for i+1 < len(l.Lines) && len(l.Lines[i].Text) >= wrapWidth && !progressBar(l.Lines[i+1].Text) {
+	for i+1 < len(l.Lines) && l.Lines[i].Width >= wrapWidth && !progressBar(l.Lines[i+1].Text) {
 		i++
 	}
 	if i+1 == len(l.Lines) {
@@ -196,7 +196,7 @@ func (l *Log) joined(from, to int) string {
 // lines, a blank otherwise.
 func (l *Log) lineJoin(offset int) string {
 	i := sort.Search(len(l.starts), func(i int) bool { return int(l.starts[i]) > offset }) - 1
-	if i >= 0 && len(l.Lines[i].Text) >= wrapWidth && !strings.HasSuffix(l.Lines[i].Text, " ") && !strings.HasSuffix(l.Lines[i].Text, ".") {
+	if i >= 0 && l.Lines[i].Width >= wrapWidth && !strings.HasSuffix(l.Lines[i].Text, " ") && !strings.HasSuffix(l.Lines[i].Text, ".") {
 		return ""
 	}
 	return " "

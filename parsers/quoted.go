@@ -183,7 +183,9 @@ func traceLine(t string) bool {
 	if found && !strings.ContainsAny(name, " ('\"") && (strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception")) {
 		return true
 	}
-	return strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) || strings.HasPrefix(t, "stack backtrace") || strings.HasPrefix(t, "--->")
+	return strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) ||
+		strings.HasPrefix(t, "at ") && strings.Contains(t, "(") || // JavaScript, Java, pybind
+		strings.HasPrefix(t, "stack backtrace") || strings.HasPrefix(t, "--->")
 }
 
 var codeStarts = []string{

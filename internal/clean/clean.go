@@ -23,6 +23,9 @@ type Line struct {
 	// Program is the unit or container that journald or docker compose puts
 	// before the line ("ollama", "ollama-1").
 	Program string
+	// Width is the columns of the physical line that ends here, prefixes and
+	// all: what tells that a console broke it. 0 where an escaped break ends it.
+	Width int
 }
 
 // Lines splits text and cleans every line; the first one has number first.
@@ -61,10 +64,13 @@ func progressBar(s string) bool {
 // appendEscaped adds a line, or the lines that a JSON or logfmt value holds with
 // their breaks written as \n.
 func appendEscaped(lines []Line, s string, number int) []Line {
+	width := len(s)
 	for {
 		at, n := escapedBreak(s)
 		if n == 0 {
-			return append(lines, cleanLine(s, number))
+			last := cleanLine(s, number)
+			last.Width = width
+			return append(lines, last)
 		}
 		lines = append(lines, cleanLine(s[:at], number))
 		s = s[at+n:]

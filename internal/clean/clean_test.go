@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestStrip(t *testing.T) {
@@ -135,6 +136,9 @@ func TestUnwrap(t *testing.T) {
 		`MESSAGE=[rank3]: CUDA out of memory.`:                                                     {Number: 1, Text: "CUDA out of memory.", Source: "rank3"},
 		`{"log":"cut in the mid`:                                                                   {Number: 1, Text: `{"log":"cut in the mid`},
 	} {
-		assert.Equal(t, []Line{want}, Lines(in, 1), in)
+		got := Lines(in, 1)
+		require.Len(t, got, 1, in)
+		got[0].Width = 0
+		assert.Equal(t, want, got[0], in)
 	}
 }
