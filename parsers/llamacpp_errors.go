@@ -29,6 +29,7 @@ var ggmlFailures = []ggmlWording{
 	// llama.cpp: which part it was.
 	{"unable to allocate", (*ggmlReader).weightsRefused},
 	{"error loading model: failed to allocate buffer", (*ggmlReader).weightsRefused},
+	{"mmap failed: Cannot allocate memory", (*ggmlReader).mmapRefused},
 	{"failed to allocate buffer for", (*ggmlReader).cacheRefused},
 	{"llama_kv_cache_init() failed", (*ggmlReader).cacheRefused},
 	{"failed to allocate compute", (*ggmlReader).computeRefused},
@@ -220,6 +221,11 @@ func (g *ggmlReader) weightsRefused(at int) {
 	g.say(x)
 }
 
+// mmapRefused is the address space or the commit limit, not the card.
+func (g *ggmlReader) mmapRefused(at int) {
+	g.say(statement{kind: GGMLAlloc, level: levelStage, at: at, end: at + len("mmapfailed:cannotallocatememory"), stage: "weights", memory: "CPU", backend: "cpu"})
+}
+
 func (g *ggmlReader) cacheRefused(at int) {
 	x := statement{kind: GGMLAlloc, level: levelStage, at: at, end: at + len("failedtoallocatebuffer"), stage: "kv"}
 	if m := g.find(cacheName, at, 0, 60); m.Ok() {
@@ -289,6 +295,9 @@ func (g *ggmlReader) runtime(at int) {
 	x := statement{kind: GGMLRuntime, level: levelRuntime, at: at, end: min(at+len("cudaerror:outofmemory"), len(g.s)), backend: "cuda", phase: "inference"}
 	if strings.HasPrefix(g.s[at:], "rocm") || strings.HasPrefix(g.s[at:], "hip") || strings.Contains(g.around(at, 0, 360), "hipmalloc(") {
 		x.backend = "rocm"
+	}
+	if strings.HasPrefix(g.s[at:], "musa") {
+		x.backend = "" // the report has no name for it
 	}
 	if m := g.find(runtimeBlock, at, 0, 260); m.Ok() {
 		_, x.end = m.Span()
@@ -373,7 +382,7 @@ func (g *ggmlReader) metalBuffer(at int) {
 		return
 	}
 	_, end := m.Span()
-	g.say(statement{kind: GGMLAlloc, level: levelBuffer, at: at, end: end, backend: "metal", requested: m.Size("size")})
+	g.say(statement{kind: GGMLAlloc, level: levelBuffer, at: at, end: end, backend: "metal", requested: m.Size("size"), stage: metalStage(g.s[at:end])})
 }
 
 func (g *ggmlReader) metalMaximum(at int) {
@@ -384,7 +393,16 @@ func (g *ggmlReader) metalMaximum(at int) {
 	from, end := m.Span()
 	x := statement{kind: GGMLLimit, level: levelBuffer, at: from, end: end, backend: "metal", requested: m.Size("size"), exact: true}
 	x.figures.Limit = m.Size("limit")
+	x.stage = metalStage(g.s[from:end])
 	g.say(x)
+}
+
+// metalStage: the builds of 2023 name their buffers, and 'data' is the file.
+func metalStage(message string) string {
+	if strings.Contains(message, "'data'") {
+		return "weights"
+	}
+	return ""
 }
 
 // metalCommand reads a command buffer that failed. Status 5 alone only says

@@ -173,7 +173,11 @@ func (g *ggmlReader) buffer(at int) {
 // selfSize is the sum of the KV buffers, until mid 2025.
 func (g *ggmlReader) selfSize(at int) {
 	if m := g.find(selfSize, at, 0, 40); m.Ok() {
-		g.fact("kv_total", m.Size("size"), nil, at)
+		size := m.Size("size")
+		if g.program == "whisper.cpp" {
+			size = g.l.decimal(m, "size") // its MB are powers of 1000
+		}
+		g.fact("kv_total", size, nil, at)
 		g.at("compute", at)
 	}
 }

@@ -47,6 +47,10 @@ var ollamaProofs = proofsOf("ollama",
 // llamaProofs: lines of the loader and the server.
 var llamaProofs = proofsOf("llama.cpp", "llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache")
 
+// lmStudioProofs: its log's tags and its program folder. Models under
+// .lmstudio prove nothing: llama.cpp loads them too.
+var lmStudioProofs = proofsOf("lm-studio", "[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load")
+
 // bindingProofs say in which language settings are written.
 var bindingProofs = []proof{
 	{word: "node-llama-cpp", program: "node-llama-cpp", weight: 1}, {word: "InsufficientMemoryError: A context size", program: "node-llama-cpp", weight: 1},

@@ -58,7 +58,7 @@ func proofsOf(program string, words ...string) []proof {
 
 func allProofs() []proof {
 	var all []proof
-	for _, list := range [...][]proof{textgenProofs, exllamaProofs, transformersProofs, comfyProofs, a1111Proofs, diffusersProofs, ollamaProofs, llamaProofs, bindingProofs} {
+	for _, list := range [...][]proof{textgenProofs, exllamaProofs, transformersProofs, comfyProofs, a1111Proofs, diffusersProofs, ollamaProofs, llamaProofs, lmStudioProofs, bindingProofs} {
 		all = append(all, list...)
 	}
 	return all

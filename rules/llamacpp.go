@@ -85,8 +85,12 @@ func weightsRefused(c *Case) Finding {
 	return seen(0.78, why+" It never came to a context: the weights alone do not fit beside what is there.", c.Failure.Line)
 }
 
-// bareRefusal: a buffer was refused and nothing says which.
+// bareRefusal: a buffer was refused and nothing says which. whisper.cpp's
+// compute buffers have the size that the model gives them.
 func bareRefusal(c *Case) Finding {
+	if c.Says("whisper.cpp") && ggmlRefused(c, "compute", "kv") && !inHost(c) {
+		return seen(0.6, asked(c, "A buffer")+" Its size follows from the size of the Whisper model.", c.Failure.Line)
+	}
 	if !c.Root(parsers.GGMLAlloc) || c.Failure.Stage != "" || inHost(c) {
 		return nothing()
 	}
@@ -181,7 +185,7 @@ func cacheRefused(c *Case) Finding {
 	if ggmlRefused(c, "state") {
 		return seen(0.33, asked(c, "The recurrent state of a hybrid model"), c.Failure.Line)
 	}
-	if !ggmlRefused(c, "kv") {
+	if !ggmlRefused(c, "kv") || c.Says("whisper.cpp") {
 		return nothing()
 	}
 	why := asked(c, "The KV cache")
@@ -281,7 +285,7 @@ func batchOfPool(c *Case) Finding {
 // diffusionWork: stable-diffusion.cpp names the part that it computed.
 func diffusionWork(c *Case) Finding {
 	part, ok := c.Fact("diffusion_part")
-	if !ok && c.Says("stable-diffusion.cpp", "whisper.cpp") && c.Failure.Stage == "compute" {
+	if !ok && c.Says("stable-diffusion.cpp") && c.Failure.Stage == "compute" {
 		return seen(0.6, "The working memory of one step was refused; it grows with the size of the image or the batch.", c.Failure.Line)
 	}
 	if !ok || !c.Root(parsers.GGMLSYCL, parsers.GGMLAlloc, parsers.GGMLLimit, parsers.GGMLRuntime) {

@@ -7,14 +7,14 @@ import "github.com/oomdoc/oomdoc/parsers"
 var llamaRemedies = map[string][]Remedy{
 	ModelTooLarge: {
 		{Fix: "moe_cpu_offload", Fit: 1.03, If: all(mixtureOfExperts, stage("weights"))},
-		{Fix: "fewer_gpu_layers", Fit: 1, If: not(onMetal)},
+		{Fix: "fewer_gpu_layers", Fit: 1, If: not(either(onMetal, transcribes))},
 		{Fix: "use_lower_quant", Fit: 0.95},
 		{Fix: "fewer_gpu_layers", Fit: 0.9, If: onMetal},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: onMetal},
 		{Fix: "balance_split", Fit: 0.7, If: severalDevices},
 		{Fix: "close_other_apps", Fit: 0.72},
 		{Fix: "use_smaller_model", Fit: 0.8},
-		{Fix: "lower_context", Fit: 0.85, If: not(either(stage("weights"), onMetal))},
+		{Fix: "lower_context", Fit: 0.85, If: not(either(stage("weights"), onMetal, transcribes))},
 		{Fix: "kill_stale_process", Fit: 0.5, If: stage("weights")},
 	},
 	ContextTooLong: {
@@ -117,6 +117,7 @@ func either(conditions ...func(*Case) bool) func(*Case) bool {
 
 func loading(c *Case) bool     { return c.Phase == "load" }
 func diffuses(c *Case) bool    { return c.Says("stable-diffusion.cpp") }
+func transcribes(c *Case) bool { return c.Says("whisper.cpp") }
 func onMetal(c *Case) bool     { return c.Backend == "metal" }
 func hostRefused(c *Case) bool { return ggmlRefused(c) && inHost(c) }
 func bare(c *Case) bool        { return c.Failure.Stage == "" }

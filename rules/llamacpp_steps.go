@@ -160,7 +160,8 @@ var llamaSteps = map[string]func(*Case) []Step{
 		}
 		return []Step{d.step(c, d.parallel)}
 	},
-	"balance_split": llamaSplit,
+	"balance_split":   llamaSplit,
+	"use_lower_quant": llamaQuant,
 	"use_mmap": func(c *Case) []Step {
 		d := speaks(c)
 		return []Step{{Kind: "text", Text: "Let the file be mapped: " + d.mmap}}
@@ -245,6 +246,32 @@ func (b ggmlBudget) batchLimit(c *Case) int64 {
 		return 0
 	}
 	return b.room()
+}
+
+// ggufLadder are the usual files of a model, the largest first.
+var ggufLadder = []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K"}
+
+// quantThatFits is the largest usual file of the model whose weights find room
+// on the card, beside a cache and a compute buffer.
+func quantThatFits(c *Case) (format string, need, have int64, ok bool) {
+	free, _ := freeOfDevice(c)
+	have = free - besideWeights
+	if free == 0 || inHost(c) || severalDevices(c) {
+		return "", 0, 0, false
+	}
+	for _, format := range ggufLadder {
+		if need, ok := weightsIn(c, format); ok && need <= have {
+			return format, need, have, true
+		}
+	}
+	return "", 0, 0, false
+}
+
+func llamaQuant(c *Case) []Step {
+	if format, need, _, ok := quantThatFits(c); ok {
+		return []Step{{Kind: "text", Text: fmt.Sprintf("Download the %s file of %s (about %s) and load that with all layers on the card.", format, printable(c.ModelName()), units.Format(need))}}
+	}
+	return []Step{{Kind: "text", Text: "Download a smaller GGUF of the same model: Q4_K_M, then IQ4_XS, Q3_K_M. The file should be at least 1.5 GiB smaller than the card's free memory."}}
 }
 
 // llamaSplit takes weight off the card that is full.
@@ -371,6 +398,14 @@ var llamaEffects = map[string]func(*Case) *Effect{
 		}
 		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
 			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), units.Format(b.reserve(c.Failure.Stage))))
+	},
+	"use_lower_quant": func(c *Case) *Effect {
+		format, need, have, ok := quantThatFits(c)
+		if !ok || c.Root(parsers.GGMLLimit) {
+			return nil
+		}
+		return &Effect{NeedBytes: need, HaveBytes: have, Fits: true, Basis: "estimate",
+			Note: fmt.Sprintf("Weights of %s at %s, from its name; %s of the card are kept for context, cache and a short prompt.", printable(c.ModelName()), format, units.Format(besideWeights))}
 	},
 	"moe_cpu_offload": func(c *Case) *Effect {
 		b := budget(c)
