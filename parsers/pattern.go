@@ -19,7 +19,7 @@ type Pattern struct {
 
 // matchTimeout is a safety net only: no pattern here needs it (a test runs
 // each on its worst input without), and in a browser it never fires.
-const matchTimeout = 250 * time.Millisecond
+const matchTimeout = time.Second
 
 // maxWindow bounds the text one match may look at.
 const maxWindow = 16 << 10
