@@ -27,7 +27,7 @@ var a1111Proofs = []proof{
 	{word: "modules/sd_hijack", program: "a1111", weight: 2}, {word: `modules\sd_hijack`, program: "a1111", weight: 2},
 	{word: "Error completing request", program: "a1111", weight: 2}, {word: "Launching Web UI with arguments:", program: "a1111", weight: 2},
 	{word: "cross attention optimization", program: "a1111", weight: 1}, {word: "Torch active/reserved:", program: "a1111", weight: 2},
-	{word: "DiffusionWrapper has", program: "a1111", weight: 1}, {word: "webui.py --", program: "a1111", weight: 2},
+	{word: "DiffusionWrapper has", program: "a1111", weight: 1}, {word: "webui.py --", program: "a1111", weight: 2, beside: []string{"--medvram", "--lowvram", "--xformers", "--opt-", "--no-half", "--ckpt"}},
 	{word: "stable-diffusion-webui-forge", program: "forge", weight: 2}, {word: "[Memory Management]", program: "forge", weight: 2}, {word: "[Memory Management]", program: "a1111", weight: 2},
 	{word: "[GPU Setting] You will use", program: "forge", weight: 2}, {word: "[GPU Setting] You will use", program: "a1111", weight: 2},
 	{word: "Begin to load", program: "forge", weight: 1}, {word: "Moving model(s) has taken", program: "forge", weight: 2}, {word: "Moving model(s) has taken", program: "a1111", weight: 2},

@@ -44,8 +44,10 @@ func (f *Facts) flags(text string, line int) {
 			if flag = name; ok {
 				value = append(value, strings.Trim(v, "'\""))
 			}
-		case flag != "" && (word == "\\" || word == "&&" || word == "|" || word == ";" || strings.HasPrefix(word, "#")):
+		case word == "&&" || word == "|" || word == ";" || strings.HasPrefix(word, "#"):
 			flush()
+			return
+		case word == "\\":
 		case flag != "":
 			value = append(value, word)
 		}
@@ -75,7 +77,9 @@ func withoutSecrets(text string) string {
 			if hide = !given; given {
 				words[i] = name + "=..."
 			}
-		case hide && !isFlag(word):
+		case isFlag(word):
+			hide = false
+		case hide:
 			words[i] = "..."
 			hide = false
 		}

@@ -67,7 +67,7 @@ var textgenDated = []dated{
 	{"huggingface_loader", 202305, "transformers"}, {"transformers_loader", 202504, "transformers"},
 	{"llamacpp_model", 202303, "llama.cpp"}, {"llama_cpp_server", 202504, "llama.cpp"}, {"llama.cpp weights detected:", 202303, "llama.cpp"},
 	{"terminated unexpectedly with exit code:", 202504, "llama.cpp"}, {"Using gpu_layers=", 202504, "llama.cpp"},
-	{"ui_model_menu.py", 202308, ""}, {`Loading "`, 202312, ""}, {"--cache_4bit", 202403, ""}, {"--cache_type", 202412, ""},
+	{"Loaded the model in", 202306, ""}, {"ui_model_menu.py", 202308, ""}, {`Loading "`, 202312, ""}, {"--cache_4bit", 202403, ""}, {"--cache_type", 202412, ""},
 	{"total capacty of", 202310, ""}, {"has a total capacity of", 202402, ""}, {"torch.OutOfMemoryError", 202411, ""},
 }
 

@@ -10,7 +10,7 @@ import (
 // comfyEngine is what is peculiar to ComfyUI: it moves weights in and out by
 // itself, so that what is short is mostly the work, or system memory.
 var comfyEngine = Engine{
-	Programs: []string{"comfyui", "fooocus"},
+	Programs: []string{"comfyui"},
 	Clues: map[string][]Clue{
 		BatchTooLarge: {
 			said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", parsers.ComfyVAE),
@@ -21,60 +21,7 @@ var comfyEngine = Engine{
 		HostMemory:     {said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", parsers.HostBuffer)},
 		Unknown:        {said(0.5, "ComfyUI says that it ran out of memory, without figures.", parsers.ComfyUnload, parsers.ComfyTips, parsers.TorchSummary)},
 	},
-	Remedies: map[string][]Remedy{
-		BatchTooLarge: {
-			{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
-			{Fix: "lower_resolution", Fit: 1},
-			{Fix: "lowvram_mode", Fit: 0.85},
-			{Fix: "close_other_apps", Fit: 0.6},
-			{Fix: "cpu_offload", Fit: 0.55},
-			{Fix: "vae_tiling", Fit: 0.5, If: not(inVAE)},
-		},
-		ModelTooLarge: {
-			{Fix: "lowvram_mode", Fit: 1, If: not(carvedOut)},
-			{Fix: "lowvram_mode", Fit: 0.8, If: carvedOut},
-			{Fix: "use_lower_quant", Fit: 0.93, If: not(carvedOut)},
-			{Fix: "bigger_gpu", Fit: 1.3, If: carvedOut},
-			{Fix: "lower_resolution", Fit: 0.88, If: not(carvedOut)},
-			{Fix: "lower_resolution", Fit: 0.6, If: carvedOut},
-			{Fix: "use_smaller_model", Fit: 0.7},
-			{Fix: "close_other_apps", Fit: 0.6},
-		},
-		OversizedAllocation: {
-			{Fix: "lower_resolution", Fit: 1},
-			{Fix: "efficient_attention", Fit: 0.9},
-			{Fix: "vae_tiling", Fit: 0.8},
-			{Fix: "lowvram_mode", Fit: 0.5},
-		},
-		LeakedProcess: {
-			{Fix: "close_other_apps", Fit: 1},
-			{Fix: "kill_stale_process", Fit: 0.95},
-			{Fix: "lowvram_mode", Fit: 0.7},
-			{Fix: "lower_resolution", Fit: 0.65},
-		},
-		RetainedMemory: {
-			{Fix: "restart_session", Fit: 1},
-			{Fix: "lowvram_mode", Fit: 0.8},
-			{Fix: "upgrade_version", Fit: 0.7},
-			{Fix: "lower_resolution", Fit: 0.6},
-		},
-		HostMemory: {
-			{Fix: "raise_pagefile", Fit: 1, If: onWindows},
-			{Fix: "close_other_apps", Fit: 0.85},
-			{Fix: "raise_memory_limit", Fit: 1, If: not(onWindows)},
-			{Fix: "add_swap", Fit: 0.95, If: not(onWindows)},
-			{Fix: "use_lower_quant", Fit: 0.75},
-			{Fix: "upgrade_version", Fit: 0.5, If: rootIs(parsers.HostBuffer)},
-		},
-		Unknown: {
-			{Fix: "lowvram_mode", Fit: 1},
-			{Fix: "lower_resolution", Fit: 0.95},
-			{Fix: "vae_tiling", Fit: 0.9, If: inVAE},
-			{Fix: "use_lower_quant", Fit: 0.8},
-			{Fix: "upgrade_version", Fit: 0.75},
-			{Fix: "restart_session", Fit: 0.6},
-		},
-	},
+	Remedies: comfyRemedies,
 	Steps: map[string]func(*Case) []Step{
 		"lowvram_mode":        comfyLowvram,
 		"vae_tiling":          comfyTiling,
@@ -91,6 +38,78 @@ var comfyEngine = Engine{
 			return []Step{{"ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"}}
 		},
 		"bigger_gpu": comfyBigger,
+	},
+	Useless: map[string]func(*Case) string{
+		"load_in_4bit": imageNo4bit,
+		"load_in_8bit": imageNo4bit,
+	},
+}
+
+// comfyRemedies hold for what has ComfyUI's memory manager inside, too.
+var comfyRemedies = map[string][]Remedy{
+	BatchTooLarge: {
+		{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
+		{Fix: "lower_resolution", Fit: 1},
+		{Fix: "lowvram_mode", Fit: 0.85},
+		{Fix: "close_other_apps", Fit: 0.6},
+		{Fix: "cpu_offload", Fit: 0.55},
+		{Fix: "vae_tiling", Fit: 0.5, If: not(inVAE)},
+	},
+	ModelTooLarge: {
+		{Fix: "lowvram_mode", Fit: 1, If: not(carvedOut)},
+		{Fix: "lowvram_mode", Fit: 0.8, If: carvedOut},
+		{Fix: "use_lower_quant", Fit: 0.93, If: not(carvedOut)},
+		{Fix: "bigger_gpu", Fit: 1.3, If: carvedOut},
+		{Fix: "lower_resolution", Fit: 0.88, If: not(carvedOut)},
+		{Fix: "lower_resolution", Fit: 0.6, If: carvedOut},
+		{Fix: "use_smaller_model", Fit: 0.7},
+		{Fix: "close_other_apps", Fit: 0.6},
+	},
+	OversizedAllocation: {
+		{Fix: "lower_resolution", Fit: 1},
+		{Fix: "efficient_attention", Fit: 0.9},
+		{Fix: "vae_tiling", Fit: 0.8},
+		{Fix: "lowvram_mode", Fit: 0.5},
+	},
+	LeakedProcess: {
+		{Fix: "close_other_apps", Fit: 1},
+		{Fix: "kill_stale_process", Fit: 0.95},
+		{Fix: "lowvram_mode", Fit: 0.7},
+		{Fix: "lower_resolution", Fit: 0.65},
+	},
+	RetainedMemory: {
+		{Fix: "restart_session", Fit: 1},
+		{Fix: "lowvram_mode", Fit: 0.8},
+		{Fix: "upgrade_version", Fit: 0.7},
+		{Fix: "lower_resolution", Fit: 0.6},
+	},
+	HostMemory: {
+		{Fix: "raise_pagefile", Fit: 1, If: onWindows},
+		{Fix: "close_other_apps", Fit: 0.85},
+		{Fix: "raise_memory_limit", Fit: 1, If: not(onWindows)},
+		{Fix: "add_swap", Fit: 0.95, If: not(onWindows)},
+		{Fix: "use_lower_quant", Fit: 0.75},
+		{Fix: "upgrade_version", Fit: 0.5, If: rootIs(parsers.HostBuffer)},
+	},
+	Unknown: {
+		{Fix: "lowvram_mode", Fit: 1},
+		{Fix: "lower_resolution", Fit: 0.95},
+		{Fix: "vae_tiling", Fit: 0.9, If: inVAE},
+		{Fix: "use_lower_quant", Fit: 0.8},
+		{Fix: "upgrade_version", Fit: 0.75},
+		{Fix: "restart_session", Fit: 0.6},
+	},
+}
+
+// fooocusEngine is what is peculiar to Fooocus, whose flags are its own.
+var fooocusEngine = Engine{
+	Programs: []string{"fooocus"},
+	Remedies: comfyRemedies,
+	Steps: map[string]func(*Case) []Step{
+		"lowvram_mode":        paste("shell", "python entry_with_update.py --always-low-vram"),
+		"efficient_attention": paste("shell", "python entry_with_update.py --attention-pytorch"),
+		"lower_resolution":    paste("ui", "Advanced: Aspect Ratios: 704x1344 or smaller, Image Number: 1, Performance: Speed; no upscale"),
+		"lower_batch_size":    paste("ui", "Advanced: Image Number: 1"),
 	},
 	Useless: map[string]func(*Case) string{
 		"load_in_4bit": imageNo4bit,

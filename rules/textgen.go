@@ -21,6 +21,7 @@ var textgenEngine = Engine{
 		},
 		Unknown:             {said(0.15, "The server ended without a message.", parsers.SilentDeath)},
 		ContextTooLong:      {longPrompt},
+		RetainedMemory:      {earlierModel},
 		BudgetMisconfigured: {gpuMemoryWithoutUnit},
 	},
 	Remedies: textgenRemedies,
@@ -97,6 +98,12 @@ var textgenRemedies = map[string][]Remedy{
 		{Fix: "lower_context", Fit: 0.7},
 		{Fix: "use_smaller_model", Fit: 0.6},
 	},
+	RetainedMemory: {
+		{Fix: "restart_session", Fit: 1},
+		{Fix: "use_lower_quant", Fit: 0.6},
+		{Fix: "use_smaller_model", Fit: 0.6},
+		{Fix: "lower_context", Fit: 0.6},
+	},
 	Unknown: {
 		{Fix: "raise_pagefile", Fit: 1, If: textgenWindows},
 		{Fix: "lower_context", Fit: 0.8},
@@ -152,6 +159,16 @@ func longPrompt(c *Case) Finding {
 		return seen(0.66, fmt.Sprintf("It loaded, and died while it answered a prompt of %s tokens: the cache grows with every one.", n.Text), n.Line, c.Failure.Line)
 	}
 	return seen(0.56, "It loaded, and died while it answered: the cache grows with every token of the conversation.", c.Failure.Line)
+}
+
+// earlierModel: a second model is loaded from the page into a process that had
+// one already.
+func earlierModel(c *Case) Finding {
+	s := c.Signal("model_loaded")
+	if s == nil || s.Line > c.Failure.Line || !c.In("text-generation-webui") || c.Phase != "load" || !allocator(c) {
+		return nothing()
+	}
+	return seen(0.45, "Another model was loaded in this process before, and may still hold its memory.", s.Line, c.Failure.Line)
 }
 
 // gpuMemoryWithoutUnit: --gpu-memory counts GiB; 6500 without a unit is no
