@@ -22,7 +22,7 @@ var paddleWordings = []wording{
 var deviceFailure = Failure{Kind: DeviceAlloc, Framework: "other", Backend: "cuda"}
 
 var (
-	paddlePattern   = pattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<want>SIZE)memoryongpu\d{1,2}(?:,(?<allocated>SIZE)memoryhasbeenallocated)?(?:and|,)?(?:availablememoryisonly(?<free>SIZE))?`)
+	paddlePattern   = pattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<want>SIZE)memoryongpu\d{1,2}(?:,(?<allocated>SIZE)memoryhasbeenallocated)?(?:and|,)?(?:availablememoryisonly(?<free>SIZE|0\.0{1,9}b))?`)
 	juliaPattern    = pattern(`tryingtoallocate(?<want>SIZE)(?:.{0,60}?usage:[\d.]{1,6}%\((?<used>SIZE)/(?<total>SIZE)\))?`)
 	openVINOPattern = pattern(`requested(?<want>\d{1,18})bytes,butmaxallocsizesupportedbydeviceis(?<limit>\d{1,18})bytes`)
 )
