@@ -41,6 +41,9 @@ var (
 // both use: "Reason: OOMKilled", "OOMKilled":true.
 func readOOMKilled(m message) int {
 	s := m.l.Squeezed()
+	if m.precedes("havebeen", 8) {
+		return m.end // Slurm's "OOM Killed."
+	}
 	after := strings.TrimLeft(s[m.end:min(m.end+10, len(s))], `"':=`)
 	if strings.HasPrefix(after, "false") {
 		return m.end

@@ -90,11 +90,27 @@ func readKill(m message) int {
 	x := Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"}
 	x.Figures.KilledRSS = inKB(k, "rss")
 	m.f.Facts = append(m.f.Facts, Fact{Name: "victim", Text: k.Text("name"), Count: k.Count("pid"), Line: k.Line()})
-	if m.precedes("memorycgroupoutofmemory:", 40) || m.precedes("constraint_memcg", 400) {
+	if (m.precedes("memorycgroupoutofmemory:", 40) || m.precedes("constraint_memcg", 400)) && !m.f.hasFact("cgroup") {
 		m.cgroup("memory cgroup")
 	}
-	m.fail(x, m.took(k))
+	from := m.at
+	for _, head := range [...]string{"memorycgroupoutofmemory:", "outofmemory:"} {
+		if strings.HasSuffix(m.l.Squeezed()[:m.at], head) {
+			from = m.at - len(head)
+			break
+		}
+	}
+	m.f.fail(m.l, from, m.took(k), x)
 	return m.took(k) // the next kill may stand on the same line
+}
+
+func (f *Facts) hasFact(name string) bool {
+	for _, x := range f.Facts {
+		if x.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // inKB reads a figure of the kernel: kB there is 1024 bytes, and people add

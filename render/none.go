@@ -12,7 +12,11 @@ func (p *page) noIncident() {
 	r := p.report
 	switch {
 	case len(r.Lookalikes) > 0:
-		p.heading(p.level, prose("This is not out of memory"))
+		title := "This is not out of memory"
+		if r.Lookalikes[0].ID == "quoted_message" {
+			title = "This is no log of a failure"
+		}
+		p.heading(p.level, prose(title))
 		for _, l := range r.Lookalikes {
 			p.say(bold(fmt.Sprintf("Line %d:", l.Line)), prose(" "+ended(l.Title)))
 			p.say(bold("What to do:"), prose(" "+ended(l.Advice)))

@@ -100,6 +100,24 @@ var frameworksEngine = Engine{
 		},
 		Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
 	},
+	Steps: map[string]func(*Case) []Step{
+		"lower_batch_size":              stepsFrameworkBatch,
+		"gradient_checkpointing":        stepsRemat,
+		"mixed_precision":               stepsFrameworkHalf,
+		"shard_training":                stepsFrameworkShard,
+		"limit_framework_preallocation": stepsPreallocation,
+		"efficient_attention":           stepsFrameworkAttention,
+		"raise_memory_limit":            stepsPoolLimit,
+		"lower_num_workers":             stepsFewerThreads,
+		"stream_dataset":                stepsMapArrays,
+		"use_lower_quant":               stepsFrameworkQuant,
+		"lower_gpu_memory_utilization":  stepsRoomForNCCL,
+	},
+	Checks: map[string]string{
+		"lower_batch_size":       "The same step runs through, and `nvidia-smi` shows some room while it does.",
+		"gradient_checkpointing": "The same step runs through at the old batch size, about a quarter slower.",
+		"mixed_precision":        "The same step runs through, and the loss stays a number.",
+	},
 	Useless: map[string]func(*Case) string{"expandable_segments": notPyTorch},
 }
 
