@@ -27,7 +27,9 @@ func engines() []*Engine {
 	return []*Engine{
 		&vllmEngine, &sglangEngine, &tgiEngine, &tensorrtllmEngine, &lmdeployEngine, &mlcEngine, &rayEngine,
 		&llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &unslothEngine, &llamaFactoryEngine, &axolotlEngine, &transformersEngine,
-		&comfyEngine, &fooocusEngine, &a1111Engine, &kohyaEngine, &diffusionEngine, &frameworksEngine, &hostEngine, &pytorchEngine,
+		&comfyEngine, &fooocusEngine, &a1111Engine, &kohyaEngine, &diffusionEngine,
+		&jaxEngine, &tensorflowEngine, &cupyEngine, &onnxruntimeEngine, &mlxEngine, &numpyEngine, &frameworksEngine,
+		&hostEngine, &pytorchEngine,
 	}
 }
 

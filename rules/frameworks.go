@@ -100,24 +100,7 @@ var frameworksEngine = Engine{
 		},
 		Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
 	},
-	Steps: map[string]func(*Case) []Step{
-		"lower_batch_size":              stepsFrameworkBatch,
-		"gradient_checkpointing":        stepsRemat,
-		"mixed_precision":               stepsFrameworkHalf,
-		"shard_training":                stepsFrameworkShard,
-		"limit_framework_preallocation": stepsPreallocation,
-		"efficient_attention":           stepsFrameworkAttention,
-		"raise_memory_limit":            stepsPoolLimit,
-		"lower_num_workers":             stepsFewerThreads,
-		"stream_dataset":                stepsMapArrays,
-		"use_lower_quant":               stepsFrameworkQuant,
-		"lower_gpu_memory_utilization":  stepsRoomForNCCL,
-	},
-	Checks: map[string]string{
-		"lower_batch_size":       "The same step runs through, and `nvidia-smi` shows some room while it does.",
-		"gradient_checkpointing": "The same step runs through at the old batch size, about a quarter slower.",
-		"mixed_precision":        "The same step runs through, and the loss stays a number.",
-	},
+	Steps:   map[string]func(*Case) []Step{"lower_gpu_memory_utilization": stepsRoomForNCCL, "raise_memory_limit": stepsHostLimit},
 	Useless: map[string]func(*Case) string{"expandable_segments": notPyTorch},
 }
 
@@ -397,4 +380,9 @@ func imageLike(c *Case) bool {
 	}
 	last := s.Text[len(s.Text)-min(len(s.Text), 4):]
 	return last == ", 3)" || last == ", 4)" || last == " ,3)" || last == " ,4)"
+}
+
+// stepsRoomForNCCL also makes NCCL's own buffers smaller.
+func stepsRoomForNCCL(c *Case) []Step {
+	return append(Fixes()["lower_gpu_memory_utilization"].Steps(c), environ(c, "NCCL_BUFFSIZE", "1048576"))
 }
