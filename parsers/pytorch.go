@@ -274,6 +274,9 @@ func (f *Facts) asyncAllocator(l *Log, at, next int) int {
 	end := r.end
 	if end == at {
 		end = at + len("wouldexceedallowedmemory")
+		if cut := "outofmemoryerror:allocationondevice"; strings.HasPrefix(s[at:], cut) {
+			end = at + len(cut)
+		}
 	}
 	f.fail(l, start, min(end, len(s)), Failure{Kind: TorchAsync, Framework: "pytorch", Backend: "cuda", Figures: g})
 	return end

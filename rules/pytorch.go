@@ -558,6 +558,9 @@ func weightsFillCard(c *Case) Finding {
 	if crowded(c) {
 		return seen(0.1, "A smaller model might fit into what the others leave.", c.Failure.Line)
 	}
+	if c.Root(parsers.TorchAsync) && figureless(c) {
+		return seen(0.3, "The model may be too large for this card: the message does not say what was held.", c.Failure.Line)
+	}
 	alone := "This program alone fills the card; no other is needed to explain it."
 	if f.Total != nil && c.Mine.Has() {
 		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", units.Format(c.Mine.Bytes), f.Total.Text)
