@@ -60,7 +60,7 @@ var (
 	memRequired   = pattern(`memrequired=(?<size>NUMmi?b)`)
 	diffusionSize = pattern(`(?<part>\w{1,24}?)computebuffersize:(?<size>NUMmi?b)\((?<where>v?ram)\)`)
 	metalUse      = pattern(`buffer,size=NUMmi?b,\((?<used>NUM)/(?<limit>NUM)\)`)
-	metalWorking  = pattern(`recommendedmaxworkingsetsize=(?<size>NUM)(?<unit>mi?b)`)
+	metalWorking  = pattern(`recommendedmaxworkingsetsize=(?<size>NUMmi?b)`)
 	offloadedLine = pattern(`offloaded(?<layers>\d{1,4})/(?<total>\d{1,4})layers`)
 	valueLine     = pattern(`=(?<value>\d{1,9})(?![\d.])`)
 	contextPerSeq = pattern(`n_ctx_per_seq\((?<value>\d{1,9})\)`)
@@ -231,9 +231,9 @@ func (g *ggmlReader) metalRecommended(at int) {
 		return
 	}
 	g.backend = "metal"
-	size := m.SizeIn("size", m.Lower("unit"))
-	if m.Lower("unit") == "mb" && size != nil && !strings.Contains(g.s, "ggml_metal_add_buffer") {
-		size.Bytes = size.Bytes / 1024 * 1000 / 1024 * 1000
+	size := g.l.decimal(m, "size")
+	if strings.Contains(g.s, "ggml_metal_add_buffer") {
+		size = m.Size("size")
 	}
 	g.fact("metal_recommended", size, nil, at)
 }

@@ -90,9 +90,7 @@ var (
 	ollamaSystemLine = pattern(`total="(?<total>SIZE)"free="(?<free>SIZE)"(?:free_swap="(?<swap>SIZE)")?`)
 	ollamaOffload    = pattern(`layers\.model=(?<model>\d{1,4})layers\.offload=(?<offload>\d{1,4})`)
 	ollamaAvailable  = pattern(`memory\.available="\[(?<size>SIZE)`)
-	ollamaAllocated  = pattern(`memory\.required\.allocations="\[(?<size>SIZE)`)
 	ollamaRepeating  = pattern(`memory\.weights\.repeating="(?<size>SIZE)"`)
-	ollamaGraph      = pattern(`memory\.graph\.partial="(?<size>SIZE)"`)
 	ollamaRequestKV  = pattern(`kvsize:(?<context>\d{1,9})`)
 	ollamaGPULayers  = pattern(`gpulayers:(?<layers>\d{1,4})\[`)
 	ollamaContext    = pattern(`runner\.num_ctx=(?<context>\d{1,9})`)
@@ -154,7 +152,7 @@ func offloadPlan(o message) int {
 		o.count("total_layers", m.Count("model"))
 		o.count("gpu_layers", m.Count("offload"))
 	}
-	for name, p := range map[string]Pattern{"plan_available": ollamaAvailable, "plan_allocated": ollamaAllocated, "plan_repeating": ollamaRepeating, "plan_graph": ollamaGraph} {
+	for name, p := range map[string]Pattern{"plan_available": ollamaAvailable, "plan_repeating": ollamaRepeating} {
 		if m := o.l.Find(p, from, to); m.Ok() {
 			o.fact(name, m.Size("size"))
 		}

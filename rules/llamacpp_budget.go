@@ -46,6 +46,9 @@ func budget(c *Case) ggmlBudget {
 		b.Context = int64(f.KVTokens.Value)
 	}
 	b.Layers = offloadedLayers(c)
+	if plan, ok := c.Fact("plan_repeating"); ok && b.Weights == 0 && c.Failure.Stage != "weights" && f.TotalLayers != nil && f.TotalLayers.Value > 1 {
+		b.Weights = plan.Size.Bytes / int64(f.TotalLayers.Value-1) * b.Layers // Ollama's own estimate of a layer
+	}
 	b.Free, b.Assumed = freeOfDevice(c)
 	return b
 }
