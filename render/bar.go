@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -53,6 +54,8 @@ func comparison(in *diagnose.Incident) []part {
 		return pair("wanted", f.Desired, "free", f.Free)
 	case noSystem:
 		return pair("needed", f.SystemRequired, "available", f.SystemAvailable)
+	case overCard:
+		return pair("planned", f.Desired, "all of it", ceiling(f))
 	case killed:
 		return pair("held", f.KilledRSS, "limit", f.Limit)
 	}
@@ -95,7 +98,7 @@ func stack(in *diagnose.Incident, width int) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s\n%s\n", capital(device(in)), size(limit), bar(parts, limit.Bytes, width))
+	fmt.Fprintf(&b, "%s, %s\n%s\n", capital(cmp.Or(device(in), "memory")), size(limit), bar(parts, limit.Bytes, width))
 	return b.String() + legend(append(parts, wanted(in)...), limit.Bytes)
 }
 

@@ -48,7 +48,8 @@ func when(in *diagnose.Incident) string {
 	return ""
 }
 
-// device is what was asked: "GPU 0", "the Mac's GPU", "the system".
+// device is what was asked: "GPU 0", "the Mac's GPU", "the system"; "" where
+// the log does not say.
 func device(in *diagnose.Incident) string {
 	switch in.Backend {
 	case "cpu":
@@ -62,6 +63,9 @@ func device(in *diagnose.Incident) string {
 	}
 	if d := in.Figures.Device; d != nil {
 		return "GPU " + strconv.FormatFloat(d.Value, 'f', -1, 64)
+	}
+	if in.Backend == "" && in.Figures.Total == nil {
+		return ""
 	}
 	return "the GPU"
 }

@@ -16,6 +16,7 @@ const (
 	killed                 // the system ended the program
 	noCache                // the KV cache does not fit
 	overShare              // an engine's budget is more than what is free
+	overCard               // a compiler planned more than there is (XLA)
 	noSystem               // a check found too little system memory
 )
 
@@ -26,8 +27,10 @@ func eventOf(in *diagnose.Incident) event {
 		return killed
 	case f.KVAvailable != nil:
 		return noCache
-	case f.Desired != nil && f.Requested == nil:
+	case f.Desired != nil && f.Requested == nil && f.Utilization != nil:
 		return overShare
+	case f.Desired != nil && f.Requested == nil:
+		return overCard
 	case f.SystemRequired != nil && f.Requested == nil:
 		return noSystem
 	}
@@ -52,10 +55,14 @@ func headline(in *diagnose.Incident) inline {
 	if onHost(in) {
 		return prose("The computer's memory (RAM) ran out")
 	}
-	if where := device(in); where != "the GPU" {
+	switch where := device(in); where {
+	case "":
+		return prose("Memory ran out")
+	case "the GPU":
+		return prose("The graphics card ran out of memory")
+	default:
 		return prose(capital(where) + " ran out of memory")
 	}
-	return prose("The graphics card ran out of memory")
 }
 
 // sentence says what happened, in figures, to somebody who has not seen such a
@@ -71,20 +78,29 @@ func sentence(in *diagnose.Incident) inline {
 		return shareSentence(in)
 	case noSystem:
 		return systemSentence(in)
+	case overCard:
+		return planSentence(in)
 	}
 	if f.Requested == nil {
 		return heldSentence(in)
 	}
+	return refusedSentence(in)
+}
+
+// refusedSentence: so much was asked for, and so much there was.
+func refusedSentence(in *diagnose.Incident) inline {
+	f := in.Figures
 	limit := ceiling(f)
+	asked := fmt.Sprintf("%s asked%s for %s", programName(in.Framework), before(" ", device(in)), size(f.Requested))
 	if limit != nil && f.Requested.Bytes > limit.Bytes {
-		return prose(fmt.Sprintf("%s asked %s for %s in one piece%s. All of it is %s.", programName(in.Framework), device(in), size(f.Requested), when(in), size(limit)))
+		return join(prose(fmt.Sprintf("%s in one piece%s; all there is to have is %s: ", asked, when(in), size(limit))), short(f.Requested.Bytes-limit.Bytes))
 	}
-	asked := fmt.Sprintf("%s asked %s for %s more%s", programName(in.Framework), device(in), size(f.Requested), when(in))
+	asked += " more" + when(in)
 	switch {
 	case f.Free != nil && f.Free.Bytes >= f.Requested.Bytes:
 		return prose(fmt.Sprintf("%s and was refused, though %s was free.", asked, size(f.Free)))
 	case f.Free != nil:
-		return join(prose(fmt.Sprintf("%s; %s was free: ", asked, size(f.Free))), short(f.Requested.Bytes-f.Free.Bytes))
+		return join(prose(fmt.Sprintf("%s; %s was free: ", asked, orNothing(f.Free))), short(f.Requested.Bytes-f.Free.Bytes))
 	case limit != nil && f.Allocated != nil && taken(in) <= limit.Bytes:
 		gap := f.Requested.Bytes + taken(in) - limit.Bytes
 		told := fmt.Sprintf("%s. Of its %s, %s was already taken by this program", asked, size(limit), units.Format(taken(in)))
@@ -139,7 +155,7 @@ func killedSentence(in *diagnose.Incident) inline {
 	}
 	switch {
 	case f.KilledRSS != nil && f.Limit != nil:
-		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM), and %s was its limit.", who, size(f.KilledRSS), size(f.Limit)))
+		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM); its limit was %s.", who, size(f.KilledRSS), size(f.Limit)))
 	case f.KilledRSS != nil:
 		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM), and no more was to be had.", who, size(f.KilledRSS)))
 	case f.Limit != nil:
@@ -176,7 +192,7 @@ func shareSentence(in *diagnose.Incident) inline {
 	if f.Utilization != nil {
 		share = fmt.Sprintf(" (a share of %s)", f.Utilization.Text)
 	}
-	told := fmt.Sprintf("%s was told to take %s of %s%s", programName(in.Framework), size(f.Desired), device(in), share)
+	told := fmt.Sprintf("%s was told to take %s%s%s", programName(in.Framework), size(f.Desired), before(" of ", device(in)), share)
 	if f.Free == nil {
 		return prose(told + ", and so much is not free.")
 	}
@@ -200,10 +216,36 @@ func systemSentence(in *diagnose.Incident) inline {
 	return join(prose(told+": "), short(f.SystemRequired.Bytes-f.SystemAvailable.Bytes))
 }
 
+// planSentence is for compilers that know before they start.
+func planSentence(in *diagnose.Incident) inline {
+	f := in.Figures
+	told := fmt.Sprintf("%s planned to use %s%s", programName(in.Framework), size(f.Desired), before(" of ", device(in)))
+	limit := ceiling(f)
+	if limit == nil || f.Desired.Bytes <= limit.Bytes {
+		return prose(told + ", and so much is not to be had.")
+	}
+	return join(prose(fmt.Sprintf("%s; %s is all there is: ", told, size(limit))), short(f.Desired.Bytes-limit.Bytes))
+}
+
+// before puts a preposition before a word, if there is one.
+func before(preposition, word string) string {
+	if word == "" {
+		return ""
+	}
+	return preposition + word
+}
+
+func orNothing(s *diagnose.Size) string {
+	if s.Bytes == 0 {
+		return "nothing"
+	}
+	return size(s)
+}
+
 // heldSentence is for messages that do not say how much was wanted.
 func heldSentence(in *diagnose.Incident) inline {
 	f := in.Figures
-	told := programName(in.Framework) + " ran out of memory on " + device(in) + when(in)
+	told := programName(in.Framework) + " ran out of memory" + before(" on ", device(in)) + when(in)
 	if onHost(in) {
 		told = programName(in.Framework) + " ran out of system memory (RAM)" + when(in)
 	}
