@@ -79,7 +79,7 @@ func sentence(in *diagnose.Incident) inline {
 	case noSystem:
 		return systemSentence(in)
 	case overCard:
-		return planSentence(in)
+		return overCardSentence(in)
 	}
 	if f.Requested == nil {
 		return heldSentence(in)
@@ -216,8 +216,8 @@ func systemSentence(in *diagnose.Incident) inline {
 	return join(prose(told+": "), short(f.SystemRequired.Bytes-f.SystemAvailable.Bytes))
 }
 
-// planSentence is for compilers that know before they start.
-func planSentence(in *diagnose.Incident) inline {
+// overCardSentence is for compilers that know before they start.
+func overCardSentence(in *diagnose.Incident) inline {
 	f := in.Figures
 	told := fmt.Sprintf("%s planned to use %s%s", programName(in.Framework), size(f.Desired), before(" of ", device(in)))
 	limit := ceiling(f)
