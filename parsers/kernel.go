@@ -384,6 +384,11 @@ func readExitCode(m message) int {
 	if m.end < len(s) && s[m.end] >= '0' && s[m.end] <= '9' || m.mentions(`oomkilled":false`, `oomkilled:false`) {
 		return m.end
 	}
+	for _, word := range [...]string{"means", "indicates", "isusually", "typically"} {
+		if strings.HasPrefix(s[m.end:], word) {
+			return m.end // an explanation, not a report
+		}
+	}
 	if m.at > 0 && m.precedes("c", 1) && strings.HasPrefix(s[m.at:], "rc=") {
 		return m.end
 	}
