@@ -50,6 +50,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "kill_stale_process", Fit: 0.7, If: blasHandle},
 		{Fix: "lower_resolution", Fit: 0.6},
 		{Fix: "inference_mode", Fit: 0.7, If: func(c *Case) bool { return c.Signal("inferring") != nil && !c.Training() }},
+		{Fix: "use_smaller_model", Fit: 0.3, If: lastStraw},
 		{Fix: "gradient_checkpointing", Fit: 0.55, If: func(c *Case) bool { return c.Training() || c.Phase == "unknown" }},
 		{Fix: "mixed_precision", Fit: 0.5},
 		{Fix: "lower_context", Fit: 0.45},
@@ -139,6 +140,13 @@ func pagefileSuspect(c *Case) bool {
 func looksLikeWindows(c *Case) bool {
 	f := c.F()
 	return f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
+}
+
+// lastStraw: a small piece was refused and nothing says what was going on, so
+// that weights explain it nearly as well as work.
+func lastStraw(c *Case) bool {
+	r := c.F().Requested
+	return c.Phase == "unknown" && r != nil && r.Bytes <= 160*units.MiB
 }
 
 func onXPU(c *Case) bool { return c.Backend == "xpu" }
