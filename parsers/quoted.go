@@ -84,7 +84,7 @@ func inProse(l *Log, x Failure) bool {
 	if figureCount(x) > 0 || last == "" || next == "" || len(last) == len(before) || len(next) == len(after) {
 		return false
 	}
-	return lower(last[len(last)-1]) && lower(next[0]) && strings.Count(before, " ") > 1
+	return letter(last[len(last)-1]) && letter(next[0]) && strings.Count(before, " ") > 1
 }
 
 // aroundMessage returns what stands before and after a failure's literal on
@@ -143,8 +143,6 @@ func letters(s string) int {
 	}
 	return n
 }
-
-func lower(c byte) bool { return letter(c) }
 
 // firstPerson tells a user's report from documentation.
 func firstPerson(l *Log) bool {

@@ -30,7 +30,6 @@ type tableReader struct {
 	f      *Facts
 	device int    // the card whose rows are being read, -1 none
 	name   string // its name
-	unit   string // of free's columns
 	avail  bool   // free has an "available" column
 }
 
