@@ -77,7 +77,7 @@ func incident(g failureGroup, facts *parsers.Facts) Incident {
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
 		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model,
-		Causes: causes, Fixes: fixes, WontHelp: useless,
+		BeyondCard: rules.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless,
 	}
 	for _, x := range g.chain {
 		if x.At != c.Failure.At && x.Wrapper {

@@ -23,6 +23,7 @@ type (
 	Step      = rules.Step
 	Effect    = rules.Effect
 	Useless   = rules.Useless
+	Beyond    = rules.Beyond
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json
@@ -74,8 +75,10 @@ type Incident struct {
 	// Derived amounts were computed from figures: shortfall, slack, others.
 	Derived map[string]Derived `json:"derived,omitempty"`
 	Model   *Model             `json:"model,omitempty"`
-	Causes  []Cause            `json:"causes"`
-	Fixes   []Fix              `json:"fixes"`
+	// BeyondCard: nothing on this card can hold the model whole.
+	BeyondCard *Beyond `json:"beyond_card,omitempty"`
+	Causes     []Cause `json:"causes"`
+	Fixes      []Fix   `json:"fixes"`
 	// WontHelp is usual advice that cannot help here, with the reason.
 	WontHelp []Useless `json:"wont_help,omitempty"`
 	// Consequences are later failures that follow from this one.

@@ -250,8 +250,11 @@ func NearCards(name string) []string {
 
 // CardSize is a size that cards are sold in.
 type CardSize struct {
-	GB    int64
-	Names []string // up to two cards of that size, for an example
+	GB int64
+	// Bytes is what a program sees of the first of them.
+	Bytes int64
+	// Names are up to two cards of that size, for an example.
+	Names []string
 }
 
 // SmallestCard is the smallest size of card of which some offer need bytes to
@@ -265,7 +268,7 @@ func SmallestCard(need int64, vendor string) (CardSize, bool) {
 			continue
 		}
 		if best.GB == 0 || gb < best.GB {
-			best = CardSize{GB: gb}
+			best = CardSize{GB: gb, Bytes: c.TotalBytes}
 		}
 		if len(best.Names) < 2 {
 			best.Names = append(best.Names, c.Name)

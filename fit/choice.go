@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // current are the models worth a look today, of each family the newest that
@@ -79,4 +80,30 @@ func (r Request) choice(m *Model, card *PlanCard) (Choice, bool) {
 		}, true
 	}
 	return Choice{}, false
+}
+
+// Smaller returns the smaller models of the same family, the largest first:
+// those whose ids differ in the size only.
+func (m *Model) Smaller() []*Model {
+	family := familyOf(m.ID)
+	var out []*Model
+	for _, o := range loadCatalogue().models {
+		if o.Parameters < m.Parameters && o.Kind == m.Kind && family != "" && familyOf(o.ID) == family {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Model) int { return cmp.Compare(b.Parameters, a.Parameters) })
+	return out
+}
+
+// familyOf cuts the size and what follows off an id: "qwen2.5-vl" of
+// qwen2.5-vl-7b. It is empty where there is no size.
+func familyOf(id string) string {
+	parts := strings.Split(id, "-")
+	for i, p := range parts[1:] {
+		if sizeToken(p) > 0 {
+			return strings.Join(parts[:i+1], "-")
+		}
+	}
+	return ""
 }

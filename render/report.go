@@ -88,6 +88,9 @@ func (p *page) incident(in *diagnose.Incident) {
 	}
 	p.show("text", picture(in, p.options.Width))
 	p.causes(in)
+	if b := in.BeyondCard; b != nil {
+		p.say(prose(b.Note))
+	}
 	if len(in.Fixes) > 0 {
 		p.heading(p.level+1, prose("What to do"))
 	}

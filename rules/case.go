@@ -10,6 +10,7 @@ package rules
 import (
 	"strings"
 
+	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/parsers"
 )
 
@@ -37,7 +38,10 @@ type Model struct {
 	Name       string `json:"name"`
 	Parameters int64  `json:"parameters,omitempty"`
 	Format     string `json:"format,omitempty"`
-	Line       int    `json:"line,omitempty"`
+	// Basis says where parameters and format come from: "catalogue" for a
+	// published model that the name means, "name" for what the name says.
+	Basis string `json:"basis,omitempty"`
+	Line  int    `json:"line,omitempty"`
 }
 
 // F returns the figures of the incident; it is never nil.
@@ -150,4 +154,7 @@ func (c *Case) contains(text string) bool {
 }
 
 // NewModel makes a model out of its name in a log.
-func NewModel(name string, line int) *Model { return &Model{Name: name, Line: line} }
+func NewModel(name string, line int) *Model {
+	m := fit.Find(name)
+	return &Model{Name: name, Parameters: m.Parameters, Format: m.Format, Basis: m.Basis, Line: line}
+}

@@ -108,16 +108,20 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 	ranked := make([]*candidate, 0, len(best))
 	for id, b := range best {
 		fix, _ := fixes(id)
-		b.advice.Steps = fix.Steps(c)
+		b.advice.Steps = sizedSteps(c, id, fix.Steps(c))
 		if fix.Why != nil {
 			if why := fix.Why(c); why != "" {
 				b.advice.Why = why
 			}
 		}
 		if fix.Effect != nil {
-			if b.advice.Effect = fix.Effect(c); b.advice.Effect != nil && !b.advice.Effect.Fits {
-				b.score /= 2
-			}
+			b.advice.Effect = fix.Effect(c)
+		}
+		if b.advice.Effect == nil {
+			b.advice.Effect = estimated(c, id)
+		}
+		if b.advice.Effect != nil && !b.advice.Effect.Fits {
+			b.score /= 2
 		}
 		ranked = append(ranked, b)
 	}

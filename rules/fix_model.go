@@ -109,6 +109,7 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, maxMemory(c))}
 		},
+		Effect: effectMaxMemory,
 	},
 	{
 		ID:    "fewer_gpu_layers",
@@ -161,6 +162,7 @@ var fixesModel = []Fix{
 		Cost:     0.95,
 		Check:    checkLoaded,
 		Next:     "If it fails there as well, the cause is not the size of the card: look for a growing context, batch or leak.",
+		Effect:   effectLargerCard,
 		Steps:    stepsBiggerGPU,
 	},
 	{
@@ -224,13 +226,37 @@ func stepsBiggerGPU(c *Case) []Step {
 	return []Step{{Kind: "text", Text: "Take the next size of card: 12, 16, 24, 32, 48 or 80 GB; rent one for an hour first."}}
 }
 
-// maxMemory is the max_memory argument: the card less about 1.5 GiB, measured
-// where the log does not say how large it is.
+// maxMemory is the max_memory argument: the card's share, measured where the
+// log does not say how large it is, and as much RAM as the rest needs.
 func maxMemory(c *Case) string {
-	if t := c.F().Total; t != nil && onCard(c) {
-		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"24GiB\"}", gpu(c), max((t.Bytes-units.GiB*5/4)/units.GiB, 1))
+	ram := int64(24)
+	if z, ok := sizingOf(c); ok {
+		if weights, ok := z.weights(); ok {
+			ram = max(ceilDiv(weights-cardShare(c), units.GiB)+2, 4)
+		}
 	}
-	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"24GiB\"}   # what is free less 1.5 GiB", gpu(c), gpu(c))
+	if t := c.F().Total; t != nil && onCard(c) {
+		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", gpu(c), cardShare(c)/units.GiB, ram)
+	}
+	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free less 1.5 GiB", gpu(c), gpu(c), ram)
+}
+
+// cardShare is how much of the card weights may take, in whole GiB: all of it
+// less what others hold, and less room for the piece that failed, 1.25 GiB at
+// least.
+func cardShare(c *Case) int64 {
+	f := c.F()
+	if f.Total == nil {
+		return 0
+	}
+	beside := units.GiB * 5 / 4
+	if f.Requested != nil {
+		beside = max(beside, f.Requested.Bytes+driverContext)
+	}
+	if c.Others.Has() && c.Others.Bytes > driverContext {
+		beside += c.Others.Bytes - driverContext
+	}
+	return max((f.Total.Bytes-beside)/units.GiB, 1) * units.GiB
 }
 
 func whyWeights(c *Case) string {

@@ -23,7 +23,7 @@ var fixesWork = []Fix{
 		Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",
 		Next:     "Keep the KV cache at 8 bit, or use a smaller quantisation to make room.",
 		Steps:    stepsContext,
-		Effect:   func(c *Case) *Effect { return scaled(c, 2, "With half the length") },
+		Effect:   effectShorterPrompt,
 	},
 	{
 		ID:    "quantize_kv_cache",

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers"
 )
@@ -138,15 +139,70 @@ func held(c *Case) (bytes int64, ok bool) {
 // straw.
 func scaled(c *Case, divisor int, how string) *Effect {
 	f := c.F()
-	if !torchFigures(c) || f.Free == nil || f.Requested.Bytes <= 64*units.MiB || roomy(c) {
+	free, told := roomFor(c)
+	if !torchFigures(c) || told == "" || f.Requested.Bytes <= 64*units.MiB || roomy(c) {
 		return nil
 	}
 	need := f.Requested.Bytes / int64(divisor)
-	if need > f.Free.Bytes {
+	if need > free {
 		return nil
 	}
-	return &Effect{NeedBytes: need, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
-		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s was free. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Format(need), f.Free.Text)}
+	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log",
+		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Format(need), told)}
+}
+
+// roomFor is what a request found: the free figure, else what a limit leaves.
+// It says so in words, "" where the log does not tell.
+func roomFor(c *Case) (bytes int64, told string) {
+	f := c.F()
+	switch {
+	case f.Free != nil:
+		return f.Free.Bytes, f.Free.Text + " was free"
+	case f.Limit == nil || f.Allocated == nil:
+		return 0, ""
+	}
+	bytes = f.Limit.Bytes - f.Allocated.Bytes - sizeOf(f.OtherAllocations)
+	if bytes < 0 {
+		return 0, ""
+	}
+	return bytes, fmt.Sprintf("%s of the limit of %s was left", units.Format(bytes), f.Limit.Text)
+}
+
+// effectShorterPrompt is what half the length leaves of the piece that failed: a
+// quarter of an attention matrix, half of anything else.
+func effectShorterPrompt(c *Case) *Effect {
+	if p, ok := failingTensor(c); ok && strings.HasPrefix(p.What, "attention matrix") {
+		return scaled(c, 4, "With half the length, and an attention matrix that grows with its square,")
+	}
+	return scaled(c, 2, "With half the length")
+}
+
+// effectLargerCard: the smallest card with room for what was held and wanted.
+func effectLargerCard(c *Case) *Effect {
+	f := c.F()
+	if !torchFigures(c) || !c.Mine.Has() || f.Total == nil || f.Limit != nil || roomy(c) || c.Backend == "mps" {
+		return nil
+	}
+	need := c.Mine.Bytes + f.Requested.Bytes
+	vendor := map[string]string{"rocm": "AMD"}[c.Backend]
+	card, ok := fit.SmallestCard(max(need, f.Total.Bytes+1), vendor)
+	if !ok || c.Backend != "cuda" && vendor == "" {
+		return nil
+	}
+	return &Effect{NeedBytes: need, HaveBytes: card.Bytes, Fits: true, Basis: "log",
+		Note: fmt.Sprintf("%s held + %s wanted: the next size is %d GB (such as %s). A lower bound: what comes after this request needs room too.", units.Format(c.Mine.Bytes), f.Requested.Text, card.GB, card.Names[0])}
+}
+
+// effectMaxMemory: what a limit for the card leaves free, against the request.
+func effectMaxMemory(c *Case) *Effect {
+	f := c.F()
+	if !torchFigures(c) || f.Total == nil || !onCard(c) || !c.Others.Has() || !c.In("transformers") && c.Framework != "pytorch" {
+		return nil
+	}
+	share := cardShare(c)
+	have := f.Total.Bytes - max(c.Others.Bytes, driverContext) - share
+	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
+		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Format(have), f.Total.Text, units.Format(max(c.Others.Bytes, driverContext)))}
 }
 
 // divided is a positive whole setting divided, at least 1; 0 if it is none.

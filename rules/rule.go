@@ -89,6 +89,9 @@ func Judge(c *Case) []Cause {
 		causes[i].share = causes[i].Confidence / max(1, sum)
 	}
 	calibrate(causes)
+	if len(causes) > 0 && causes[0].ID != LeakedProcess {
+		causes[0].Why += whyTensor(c)
+	}
 	if len(causes) == 0 {
 		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: unknown.Settles, share: 0.5}}
 	}

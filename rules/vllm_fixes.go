@@ -300,10 +300,11 @@ func effectLowerShare(c *Case) *Effect {
 		now, stated := utilization(c)
 		have := f.Free.Bytes + int64(math.Max(0, now-u)*float64(total))
 		note := fmt.Sprintf("%.2f of %s less leaves %s beside what is free. The next request may be larger.", now-u, units.Format(total), units.Format(have-f.Free.Bytes))
+		basis := "log"
 		if !stated {
-			note += " Counted from the default of 0.9."
+			basis, note = "estimate", note+" Counted from the default of 0.9."
 		}
-		return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "estimate", Note: note}
+		return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: basis, Note: note}
 	}
 	return nil
 }

@@ -52,21 +52,6 @@ func weightsIn(c *Case, format string) (int64, bool) {
 	return fit.WeightBytes(m.Parameters, format)
 }
 
-// fits compares the weights in a format with the card, less what a run needs
-// beside them; nil where the log does not give both.
-func fits(c *Case, format, label string) *Effect {
-	need, ok := weightsIn(c, format)
-	total := c.F().Total
-	if !ok || total == nil {
-		return nil
-	}
-	have := total.Bytes - besideWeights
-	return &Effect{
-		NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "estimate",
-		Note: fmt.Sprintf("Weights of %s at %s, from its name; the card's %s less %s for context, cache and a short prompt.", c.Model.Name, label, total.Text, units.Format(besideWeights)),
-	}
-}
-
 // besideWeights is what a short prompt needs beside the weights: the CUDA
 // context, a small cache, activations.
 const besideWeights = 3 * units.GiB / 2
