@@ -34,8 +34,8 @@ func sizingOf(c *Case) (sizing, bool) {
 	if !ok || z.match.Parameters < smallestSized || c.Training() || !onCard(c) {
 		return z, false
 	}
-	if manyCards(c) {
-		return z, false // each holds a part, and which is not known
+	if manyCards(c) || c.In("diffusers", "comfyui", "a1111", "exllama", "mlx", "jax", "tensorflow") {
+		return z, false // a part of it, one of several models, or formats of their own
 	}
 	if m := z.match.Model; m != nil && (m.Kind == "diffusion" || m.Kind == "speech") {
 		return z, false // pictures and sound decide, not the weights
@@ -127,10 +127,10 @@ func contextOf(c *Case, m *fit.Model) int {
 
 // formatOf is the format of the weights as name or arguments state it.
 func formatOf(c *Case, name string) (format string, stated bool) {
-	switch quantisedTo(c) {
-	case "4":
+	switch {
+	case setQuantised(c, "load_in_4bit") != "":
 		return cmp.Or(name, "nf4"), true
-	case "8":
+	case setQuantised(c, "load_in_8bit") != "":
 		return cmp.Or(name, "int8"), true
 	}
 	return name, name != ""
@@ -316,11 +316,11 @@ func sizedSteps(c *Case, fix string, steps []Step) []Step {
 	switch fix {
 	case "use_lower_quant":
 		if format, need, ok := z.lowerQuant(); ok && need <= z.have {
-			text = fmt.Sprintf("Largest that fits this card with %d tokens of context: %s (%s in all).", z.setting.Context, format, units.Format(need))
+			text = fmt.Sprintf("Take %s in `%s`: the largest usual format that fits this card with %d tokens of context, %s in all.", z.name, format, z.setting.Context, units.Format(need))
 		}
 	case "use_smaller_model":
 		if name, format, need, ok := z.smaller(); ok {
-			text = fmt.Sprintf("Fits this card: %s in %s (%s in all).", name, format, units.Format(need))
+			text = fmt.Sprintf("Fits this card: %s in `%s`, %s in all.", name, format, units.Format(need))
 		}
 	case "bigger_gpu":
 		if e := z.effectBigger(); e != nil {
@@ -405,7 +405,7 @@ func failingTensor(c *Case) (fit.Part, bool) {
 
 // precise: weights of 8 bit exist only where the format is one of 8 bit.
 func precise(c *Case, p fit.Part) bool {
-	return !strings.HasSuffix(p.What, ", 8 bit") || quantisedTo(c) == "8"
+	return !strings.HasSuffix(p.What, ", 8 bit") || strings.Contains(quantised(c), "8") || setQuantised(c, "load_in_8bit") != ""
 }
 
 func isWeight(p fit.Part) bool {

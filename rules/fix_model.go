@@ -2,10 +2,8 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 )
 
@@ -25,7 +23,6 @@ var fixesModel = []Fix{
 		Next:     "A smaller model, or part of the layers in system memory.",
 		Steps:    stepsLowerQuant,
 		Why:      whyWeights,
-		Effect:   effectLowerQuant,
 	},
 	{
 		ID:    "use_smaller_model",
@@ -59,7 +56,6 @@ var fixesModel = []Fix{
 				"quantization_config=config", `device_map="auto"`)}
 		},
 		Why:     whyQuarter,
-		Effect:  weightsFit("nf4", "4 bit"),
 		Useless: useless4bit,
 	},
 	{
@@ -75,7 +71,6 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, fromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
 		},
-		Effect:  weightsFit("int8", "8 bit"),
 		Useless: useless8bit,
 	},
 	{
@@ -92,7 +87,6 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`)}
 		},
-		Effect:  weightsFit("bf16", "16 bit"),
 		Useless: uselessHalf,
 	},
 	{
@@ -195,9 +189,6 @@ var fixesModel = []Fix{
 
 func stepsLowerQuant(c *Case) []Step {
 	name := printable(c.ModelName())
-	if row, _, ok := planned(c); ok && row.Verdict != "offload" {
-		return []Step{{Kind: "text", Text: fmt.Sprintf("Take %s in `%s`, the largest usual GGUF file of it that fits this card (for llama.cpp, Ollama, LM Studio); in transformers, 4 bit (NF4, AWQ, GPTQ) is about as large as `Q4_K_M`.", name, row.Format)}}
-	}
 	if c.Model == nil {
 		name = "the same model"
 	}
@@ -314,51 +305,4 @@ func firstReason(reasons ...string) string {
 		}
 	}
 	return ""
-}
-
-// weightsFit is the effect of loading the log's model in a format. Programs for
-// images load several models, of which the name tells one.
-func weightsFit(format, label string) func(*Case) *Effect {
-	return func(c *Case) *Effect {
-		if c.In("diffusers", "comfyui", "a1111") {
-			return nil
-		}
-		return fits(c, format, label)
-	}
-}
-
-// planned is the largest usual GGUF file of the log's model that fits the card,
-// less what others hold of it. It is false where the log does not name a model
-// that is known, or where its program does not load such files.
-func planned(c *Case) (row fit.Row, have int64, ok bool) {
-	m, total := named(c), c.F().Total
-	if total == nil || !onCard(c) || c.Training() || len(c.Stack) == 0 || !slices.Contains([]string{"pytorch", "transformers", "llama.cpp", "ollama", "koboldcpp", "lm-studio"}, c.Stack[0]) {
-		return fit.Row{}, 0, false
-	}
-	have = total.Bytes
-	if others, ok := held(c); ok && c.Others.Has() {
-		have -= others
-	}
-	switch {
-	case m.Model != nil:
-		row, ok = m.Model.Recommend(have, plannedContext)
-	case m.Parameters > 0:
-		row, ok = fit.RecommendSize(m.Parameters, have, plannedContext)
-	}
-	return row, have, ok
-}
-
-// plannedContext is enough for a conversation.
-const plannedContext = 4096
-
-func effectLowerQuant(c *Case) *Effect {
-	row, have, ok := planned(c)
-	switch {
-	case !ok:
-		return nil
-	case row.Verdict == "offload":
-		return weightsFit("Q2_K", "Q2_K, the smallest usual file")(c)
-	}
-	return &Effect{NeedBytes: row.NeedBytes, HaveBytes: have, Fits: true, Basis: "estimate",
-		Note: fmt.Sprintf("%s with a context of %d: weights %s, KV cache %s, the rest for computing. Estimated from the model's name.", row.Format, row.Context, units.Format(row.WeightsBytes), units.Format(row.KVBytes))}
 }
