@@ -148,11 +148,15 @@ var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_wat
 
 // useless returns the usual tips that cannot help. Of several with one reason
 // the first is enough.
+// torchTips are heard of by people who run PyTorch; nobody else needs to be
+// told that they will not help.
+var torchTips = []string{"load_in_4bit", "load_in_8bit", "half_precision", "empty_cache", "expandable_segments", "max_split_size"}
+
 func useless(c *Case, own []*Engine) []Useless {
 	var out []Useless
 	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(Fixes()))) {
 		fix := adapted(own, Fixes()[id])
-		if fix.Useless == nil || len(out) == maxUseless {
+		if fix.Useless == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
 			continue
 		}
 		why := fix.Useless(c)

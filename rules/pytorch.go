@@ -537,7 +537,7 @@ func activationsFillCard(c *Case) Finding {
 	case crowded(c):
 		return seen(0.15, "A smaller step might fit into what the others leave.", c.Failure.Line)
 	case !c.Slack.Has() && f.Free == nil && f.Limit == nil:
-		return seen(0.25, "The message is cut: the batch or the length of the input may be what filled the card.", c.Failure.Line)
+		return seen(0.36, "The message is cut: the batch or the length of the input may be what filled the card.", c.Failure.Line)
 	case c.Training():
 		return seen(0.6, why+" It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
 	case overfull(c):
@@ -579,7 +579,7 @@ func weightsFillCard(c *Case) Finding {
 	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB:
 		return seen(0.5, alone+" Its pool has next to no slack, as while weights are loaded: nothing was freed yet.", c.Failure.Line)
 	case !c.Slack.Has() && f.Free == nil && f.Total != nil && !figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19):
-		return seen(0.65, alone, c.Failure.Line)
+		return seen(0.52, alone, c.Failure.Line)
 	case f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes:
 		return seen(0.52, alone, c.Failure.Line)
 	}
