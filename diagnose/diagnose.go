@@ -24,7 +24,7 @@ import (
 // concurrent use; it stops early with ctx.Err() when ctx is done.
 func Read(ctx context.Context, r io.Reader) (*Report, error) {
 	counted := &counter{r: r}
-	ex, err := scan.Read(ctx, utf8Reader(counted), parsers.ScanWords())
+	ex, err := scan.Read(ctx, utf8Reader(counted), parsers.ScanWords)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func Bytes(raw []byte) *Report {
 func judge(ex *scan.Excerpt) *Report {
 	var lines []clean.Line
 	for _, s := range ex.Segments {
-		lines = append(lines, clean.Lines(strings.ToValidUTF8(string(s.Text), "\ufffd"), s.FirstLine)...)
+		lines = append(lines, clean.Lines(valid(s.Text), s.FirstLine)...)
 	}
 	facts := parsers.Parse(parsers.NewLog(lines))
 	report := &Report{
@@ -58,15 +58,23 @@ func judge(ex *scan.Excerpt) *Report {
 	for _, n := range facts.Notices {
 		report.Recovered = append(report.Recovered, Notice{ID: n.ID, Line: n.Line, Title: n.Title})
 	}
-	for _, g := range group(facts) {
+	groups, left := group(facts)
+	left += ex.Dropped + addRepeats(groups, ex.Repeats)
+	for i, g := range groups {
+		if i >= maxIncidents {
+			left += g.count
+			continue
+		}
 		report.Incidents = append(report.Incidents, incident(g, facts))
 	}
-	if ex.Dropped > 0 {
-		report.Notes = append(report.Notes, fmt.Sprintf("%d more statements of the same kinds were counted and not read", ex.Dropped))
+	if left > 0 {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d more statements that read like failures, with other figures, are left out", left))
 	}
 	report.OOM = len(report.Incidents) > 0
 	return report
 }
+
+func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\ufffd") }
 
 // incident judges one group of statements.
 func incident(g failureGroup, facts *parsers.Facts) Incident {

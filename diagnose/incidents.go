@@ -21,13 +21,24 @@ type failureGroup struct {
 // traceback with the load log of a restart does not fit in between.
 const nearby = 150
 
+// maxGroups bounds the incidents that are told apart, maxIncidents those that
+// are reported: a log in which every request fails with other figures.
+const (
+	maxGroups    = 256
+	maxIncidents = 32
+)
+
 // group makes incidents out of statements: layers of one crash become one,
-// ranks and repeats are folded, wrappers never stand alone beside a cause.
-func group(facts *parsers.Facts) []failureGroup {
-	var groups []failureGroup
+// ranks and repeats are folded, wrappers never stand alone beside a cause. It
+// returns how many statements were left out.
+func group(facts *parsers.Facts) (groups []failureGroup, left int) {
 	for _, x := range facts.Failures {
 		if g := home(groups, x); g != nil {
 			join(g, x)
+			continue
+		}
+		if len(groups) == maxGroups {
+			left++
 			continue
 		}
 		g := failureGroup{root: x, chain: []parsers.Failure{x}, count: 1}
@@ -38,7 +49,7 @@ func group(facts *parsers.Facts) []failureGroup {
 	}
 	groups = dropWrappers(groups)
 	sort.SliceStable(groups, func(i, j int) bool { return rootness(groups[i].root) > rootness(groups[j].root) })
-	return groups
+	return groups, left
 }
 
 // home finds the incident that a statement belongs to, the latest first.
@@ -53,11 +64,12 @@ func home(groups []failureGroup, x parsers.Failure) *failureGroup {
 
 func belongs(g *failureGroup, x parsers.Failure) bool {
 	last := g.chain[len(g.chain)-1]
-	for _, y := range g.chain {
+	for i := range g.chain {
+		y := &g.chain[i]
 		if y.Kind != x.Kind {
 			continue
 		}
-		if sameFigures(y, x) || otherRank(y, x) && x.Line-last.Line <= nearby {
+		if sameFigures(y, &x) || otherRank(*y, x) && x.Line-last.Line <= nearby {
 			return true
 		}
 		if y.Source == x.Source && !y.Figures.Empty() && !x.Figures.Empty() {
@@ -81,26 +93,8 @@ func otherRank(a, b parsers.Failure) bool {
 }
 
 // sameFigures: a repeat, a re-raise, or a copy that lost its figures.
-func sameFigures(a, b parsers.Failure) bool {
-	if a.Figures.Empty() || b.Figures.Empty() {
-		return true
-	}
-	same, known := true, false
-	a.Figures.Sizes(func(key string, s *parsers.Size) {
-		b.Figures.Sizes(func(other string, t *parsers.Size) {
-			if key == other {
-				known, same = true, same && s.Bytes == t.Bytes
-			}
-		})
-	})
-	a.Figures.Counts(func(key string, c *parsers.Count) {
-		b.Figures.Counts(func(other string, d *parsers.Count) {
-			if key == other {
-				known, same = true, same && c.Value == d.Value
-			}
-		})
-	})
-	return known && same
+func sameFigures(a, b *parsers.Failure) bool {
+	return a.Figures.Empty() || b.Figures.Empty() || a.Figures.Agrees(&b.Figures)
 }
 
 // layered: statements of different programs about one crash.

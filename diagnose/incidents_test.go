@@ -65,3 +65,17 @@ func TestOwnProcess(t *testing.T) {
 		assert.NotEqual(t, "kill_stale_process", fix.ID, "that would end the very process that failed")
 	}
 }
+
+// TestRepeatsOfALargeLog: what a scan only counted is part of the incident that
+// it repeats, and other failures are found among it.
+func TestRepeatsOfALargeLog(t *testing.T) {
+	calm := strings.Repeat("INFO step done\n", 400)
+	log := strings.Repeat(torchLine("2.00", "1.20")+"INFO again\n", 5000) + torchLine("4.00", "1.31") + calm + strings.Repeat("[rank1]: "+torchLine("2.00", "1.20"), 70) + calm
+	r := diagnose.Bytes([]byte(log))
+	counts := []int{}
+	for _, in := range r.Incidents {
+		counts = append(counts, in.Count)
+	}
+	assert.Equal(t, []int{5070, 1}, counts)
+	assert.Empty(t, r.Notes)
+}

@@ -118,12 +118,44 @@ func (f *Figures) Set(key string, size *Size, count *Count) {
 	}
 }
 
+// Agrees reports that f and other have figures in common, and that all of those
+// are equal.
+func (f *Figures) Agrees(other *Figures) bool {
+	common := false
+	theirs := other.sizes()
+	for i, p := range f.sizes() {
+		if a, b := *p.at, *theirs[i].at; a != nil && b != nil {
+			if a.Bytes != b.Bytes {
+				return false
+			}
+			common = true
+		}
+	}
+	counts := other.counts()
+	for i, p := range f.counts() {
+		if a, b := *p.at, *counts[i].at; a != nil && b != nil {
+			if a.Value != b.Value {
+				return false
+			}
+			common = true
+		}
+	}
+	return common
+}
+
 // Empty reports that no figure is stated.
 func (f *Figures) Empty() bool {
-	empty := len(f.OtherProcesses) == 0
-	f.Sizes(func(string, *Size) { empty = false })
-	f.Counts(func(string, *Count) { empty = false })
-	return empty
+	for _, p := range f.sizes() {
+		if *p.at != nil {
+			return false
+		}
+	}
+	for _, p := range f.counts() {
+		if *p.at != nil {
+			return false
+		}
+	}
+	return len(f.OtherProcesses) == 0
 }
 
 type sizeField struct {
@@ -131,8 +163,8 @@ type sizeField struct {
 	at  **Size
 }
 
-func (f *Figures) sizes() []sizeField {
-	return []sizeField{
+func (f *Figures) sizes() [20]sizeField {
+	return [...]sizeField{
 		{"requested", &f.Requested}, {"total", &f.Total}, {"free", &f.Free}, {"allocated", &f.Allocated},
 		{"reserved", &f.Reserved}, {"reserved_unallocated", &f.ReservedUnallocated}, {"process_used", &f.ProcessUsed},
 		{"other_allocations", &f.OtherAllocations}, {"limit", &f.Limit}, {"weights", &f.Weights},
@@ -148,8 +180,8 @@ type countField struct {
 	at  **Count
 }
 
-func (f *Figures) counts() []countField {
-	return []countField{
+func (f *Figures) counts() [8]countField {
+	return [...]countField{
 		{"device", &f.Device}, {"utilization", &f.Utilization}, {"max_model_len", &f.MaxModelLen},
 		{"est_max_model_len", &f.EstMaxModelLen}, {"kv_tokens", &f.KVTokens}, {"context", &f.Context},
 		{"gpu_layers", &f.GPULayers}, {"total_layers", &f.TotalLayers},

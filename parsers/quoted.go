@@ -3,6 +3,7 @@ package parsers
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Messages also stand in source code, documentation, test lists and mail. There
@@ -18,10 +19,10 @@ func (f *Facts) dropQuoted(l *Log) {
 	if len(f.Failures) == 0 {
 		return
 	}
-	code := isCode(l)
+	code, trace, mine := isCode(l), hasTraceback(l), sync.OnceValue(func() bool { return firstPerson(l) })
 	line := 0
 	f.Failures = slices.DeleteFunc(f.Failures, func(x Failure) bool {
-		if !code && !inCode(l, x) && !inProse(l, x) {
+		if !code && !inCode(l, x, trace) && !inProse(l, x, mine) {
 			return false
 		}
 		if line == 0 {
@@ -45,13 +46,11 @@ var codeSigns = []string{
 
 // inCode reports that a sign of source code stands before the message on its
 // line. Tracebacks quote source lines too; the error itself follows there.
-func inCode(l *Log, x Failure) bool {
+func inCode(l *Log, x Failure, traceback bool) bool {
 	before, _, ok := l.aroundMessage(x)
 	if !ok {
 		return false
 	}
-	// In a traceback the line that raises or asserts was run.
-	traceback := strings.Contains(l.Squeezed(), `",line`) || strings.Contains(l.Squeezed(), "-->") || strings.Contains(l.Squeezed(), "traceback(mostrecentcalllast)")
 	for _, sign := range codeSigns {
 		if strings.Contains(before, sign) && !(traceback && sign == "assert") {
 			return true
@@ -63,10 +62,16 @@ func inCode(l *Log, x Failure) bool {
 	return strings.HasPrefix(before, "// ") || strings.HasPrefix(before, "/*")
 }
 
+// hasTraceback reports a trace somewhere in the log: a line in it that raises or
+// asserts was run.
+func hasTraceback(l *Log) bool {
+	return strings.Contains(l.Squeezed(), `",line`) || strings.Contains(l.Squeezed(), "-->") || strings.Contains(l.Squeezed(), "traceback(mostrecentcalllast)")
+}
+
 // inProse reports a message inside a sentence: "a colleague says CUDA out of
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
-func inProse(l *Log, x Failure) bool {
+func inProse(l *Log, x Failure, firstPerson func() bool) bool {
 	before, after, ok := l.aroundMessage(x)
 	if !ok || figureCount(x) > 1 {
 		return false
@@ -74,7 +79,7 @@ func inProse(l *Log, x Failure) bool {
 	if strings.Count(before, "`")%2 == 1 {
 		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
 		table := strings.Contains(outside(after), "|")
-		return (around > 12 || table && around > 0) && !firstPerson(l)
+		return (around > 12 || table && around > 0) && !firstPerson()
 	}
 	// Only "CUDA out of memory" and its like can be part of a sentence.
 	if said := strings.TrimSuffix(strings.ToLower(l.LineText(x.At)), strings.ToLower(after)); !strings.HasSuffix(said, "out of memory") {

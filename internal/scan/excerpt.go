@@ -31,7 +31,9 @@ type Excerpt struct {
 	Segments []Segment
 	Bytes    int64
 	Lines    int
-	// Dropped counts failure words whose windows no longer fitted.
+	// Repeats are messages that were met again outside of what was kept.
+	Repeats []Repeat
+	// Dropped counts failure words that are neither kept nor a repeat.
 	Dropped int
 }
 
@@ -42,16 +44,17 @@ const (
 	wholeSize   = 256 << 10
 	headSize    = 64 << 10 // arguments, versions, the load of the model
 	tailSize    = 32 << 10 // the last words, if they are no keyword ("Killed")
-	windowUp    = 24 << 10 // a traceback of 300 lines
+	windowUp    = 24 << 10 // a traceback of 300 lines; not more than tailSize
 	windowDown  = 8 << 10
-	maxKept     = 2 << 20
+	maxKept     = 5 << 18  // of windows
+	maxLines    = 1 << 18  // of informative lines, so that they leave room for a failure at the end
 	maxPerWord  = 128      // informative lines of one word
 	maxLineKept = 16 << 10 // vLLM's argument lines reach 10 KiB
 )
 
 // Read scans a log. What is kept does not depend on how r delivers its bytes.
-// A log of up to 256 KiB is kept whole.
-func Read(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
+// A log of up to 256 KiB is kept whole; only a longer one needs the words.
+func Read(ctx context.Context, r io.Reader, words func() Words) (*Excerpt, error) {
 	var head bytes.Buffer
 	n, err := head.ReadFrom(io.LimitReader(r, wholeSize+1))
 	if err != nil {
@@ -63,11 +66,11 @@ func Read(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
 	if n <= wholeSize {
 		return whole(head.Bytes()), nil
 	}
-	return readBlocks(ctx, io.MultiReader(&head, r), words)
+	return readBlocks(ctx, io.MultiReader(&head, r), words())
 }
 
 func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
-	s := &scanner{words: words, longest: words.Search.Longest(), seen: make([]int, len(words.Failure)), lineAt: 1}
+	s := &scanner{words: words, seen: make([]int, len(words.Failure)), lineAt: 1}
 	buf := make([]byte, carrySize+blockSize)
 	carry := 0
 	for {
@@ -83,19 +86,29 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 		if s.base == 0 {
 			s.keep(region, 0, headSize)
 		}
-		s.block(region, carry)
 		if last {
-			s.flush(region, s.base+int64(len(region)))
-			s.keep(region, s.base+int64(len(region))-tailSize, s.base+int64(len(region)))
-			s.out.Bytes = s.base + int64(len(region))
-			s.out.Lines = s.total + countLines(region)
+			s.finish(region)
 			return &s.out, nil
 		}
-		s.flush(region, s.base+int64(len(region))-windowUp)
+		s.block(region, len(region)-maxMessage)
+		s.flush(region, s.searched-tailSize)
+		s.tally(s.searched - tailSize)
 		keep := min(carrySize, len(region))
 		s.advance(region[:len(region)-keep])
 		carry = copy(buf, region[len(region)-keep:])
 	}
+}
+
+// finish ends a scan with its last region.
+func (s *scanner) finish(region []byte) {
+	s.block(region, len(region))
+	end := s.base + int64(len(region))
+	s.flush(region, end)
+	s.keep(region, end-tailSize, end)
+	s.tally(end)
+	s.out.Repeats = s.list()
+	s.out.Bytes = end
+	s.out.Lines = s.total + countLines(region)
 }
 
 func whole(text []byte) *Excerpt {
@@ -114,48 +127,70 @@ var newline = []byte{'\n'}
 
 // scanner holds the state between blocks. Offsets are absolute.
 type scanner struct {
-	words   Words
-	longest int
-	seen    []int // informative lines kept, by word
-	out     Excerpt
-	kept    int
+	words Words
+	seen  []int // informative lines kept, by word
+	out   Excerpt
+	kept  int // bytes of windows
+	lines int // bytes of informative lines
 
-	base    int64  // of the region's first byte
-	lineAt  int    // line number at base
-	total   int    // newlines before base
-	pending int64  // where the window that reaches beyond the last block ends
-	emitted int64  // everything before this offset was kept or passed over
-	held    []span // informative lines that a window may still cover
+	base     int64  // of the region's first byte
+	searched int64  // words that begin before it are dealt with
+	lineAt   int    // line number at base
+	total    int    // newlines before base
+	pending  int64  // where the window that reaches beyond the last block ends
+	emitted  int64  // everything before this offset was kept or passed over
+	held     []span // informative lines that a window may still cover
+
+	repeats
 }
 
 type span struct{ from, to int64 }
 
-// block looks through a region; its first carry bytes were searched before.
-func (s *scanner) block(region []byte, carry int) {
-	from := max(0, carry-s.longest+1)
-	text := unsafe.String(unsafe.SliceData(region[from:]), len(region)-from)
+// block deals with the words that begin before an offset of a region.
+func (s *scanner) block(region []byte, limit int) {
 	if s.pending > s.emitted {
-		s.keep(region, s.emitted, s.pending)
+		s.kept += s.keep(region, s.emitted, s.pending)
 	}
+	from := int(s.searched - s.base)
+	text := unsafe.String(unsafe.SliceData(region[from:]), len(region)-from)
 	for _, h := range s.words.Search.Parallel(text) {
 		at := from + h.At
-		if at+len(s.words.Search.words[h.Word]) <= carry {
-			continue // the block before found it
+		if at >= limit {
+			break // the next block looks again, when the whole message is there
 		}
 		abs := s.base + int64(at)
 		switch {
 		case s.words.Failure[h.Word]:
-			if s.kept >= maxKept {
-				s.out.Dropped++
-				continue
-			}
-			s.flush(region, abs-windowUp)
-			s.keep(region, abs-windowUp, abs+windowDown)
-		case s.seen[h.Word] < maxPerWord && s.kept < maxKept && abs >= s.emitted:
+			s.failure(region, at)
+		case s.seen[h.Word] < maxPerWord && s.lines < maxLines && abs >= s.emitted:
 			s.seen[h.Word]++
 			start, end := lineAround(region, at)
+			s.lines += end - start
 			s.held = append(s.held, span{s.base + int64(start), s.base + int64(end)})
 		}
+	}
+	s.searched = s.base + int64(limit)
+}
+
+// failure keeps the window around a word, or counts the message it begins.
+func (s *scanner) failure(region []byte, at int) {
+	abs := s.base + int64(at)
+	message := messageAt(region, at)
+	if abs < s.said {
+		return // another word of the same message
+	}
+	s.said = abs + int64(len(message))
+	seen := s.meet(message)
+	switch {
+	case seen != nil && (seen.met > maxWindows || s.kept >= maxKept):
+		if abs >= max(s.emitted, s.pending) {
+			s.uncounted = append(s.uncounted, mention{abs, s.sample(seen, region, at)})
+		}
+	case s.kept >= maxKept:
+		s.out.Dropped++
+	default:
+		s.flush(region, abs-windowUp)
+		s.kept += s.keep(region, abs-windowUp, abs+windowDown)
 	}
 }
 
@@ -171,13 +206,13 @@ func (s *scanner) flush(region []byte, before int64) {
 }
 
 // keep takes whole lines of a window into the excerpt, as far as the region
-// reaches; the rest is pending.
-func (s *scanner) keep(region []byte, from, to int64) {
+// reaches; the rest is pending. It returns how many bytes it took.
+func (s *scanner) keep(region []byte, from, to int64) int {
 	from = max(from, s.emitted, s.base)
 	s.pending = max(s.pending, to)
 	end := min(to, s.base+int64(len(region)))
 	if from >= end {
-		return
+		return 0
 	}
 	start := int(from - s.base)
 	if from != s.emitted || from == 0 {
@@ -190,15 +225,16 @@ func (s *scanner) keep(region []byte, from, to int64) {
 	}
 	text := region[start:stop]
 	if len(text) == 0 {
-		return
+		return 0
 	}
 	s.add(Segment{FirstLine: s.lineAt + bytes.Count(region[:start], newline), Text: bytes.Clone(text)}, s.base+int64(start) == s.emitted)
 	s.emitted = s.base + int64(stop)
+	s.cover(s.base+int64(start), s.emitted)
+	return len(text)
 }
 
 // add appends a segment, joining it to the last one where they touch.
 func (s *scanner) add(seg Segment, touches bool) {
-	s.kept += len(seg.Text)
 	if n := len(s.out.Segments); touches && n > 0 {
 		s.out.Segments[n-1].Text = append(s.out.Segments[n-1].Text, seg.Text...)
 		return

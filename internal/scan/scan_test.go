@@ -54,7 +54,7 @@ func bigLog(lines int) string {
 
 func TestReadKeepsWindowsAndSettings(t *testing.T) {
 	log := bigLog(100_000)
-	ex, err := Read(context.Background(), strings.NewReader(log), testWords())
+	ex, err := Read(context.Background(), strings.NewReader(log), testWords)
 	require.NoError(t, err)
 	assert.EqualValues(t, len(log), ex.Bytes)
 	assert.Equal(t, 100_003, ex.Lines)
@@ -70,7 +70,7 @@ func TestReadKeepsWindowsAndSettings(t *testing.T) {
 }
 
 func TestReadKeepsShortLogsWhole(t *testing.T) {
-	ex, err := Read(context.Background(), strings.NewReader("a\nb\n"), testWords())
+	ex, err := Read(context.Background(), strings.NewReader("a\nb\n"), testWords)
 	require.NoError(t, err)
 	assert.Equal(t, []Segment{{FirstLine: 1, Text: []byte("a\nb\n")}}, ex.Segments)
 	assert.Equal(t, 2, ex.Lines)
@@ -82,32 +82,67 @@ func TestReadDoesNotDependOnChunks(t *testing.T) {
 		b.WriteString(bigLog(900 * (i%3 + 1)))
 		b.WriteString("\n")
 	}
-	want, err := Read(context.Background(), strings.NewReader(b.String()), testWords())
+	want, err := Read(context.Background(), strings.NewReader(b.String()), testWords)
 	require.NoError(t, err)
-	got, err := Read(context.Background(), iotest.OneByteReader(strings.NewReader(b.String())), testWords())
+	got, err := Read(context.Background(), iotest.OneByteReader(strings.NewReader(b.String())), testWords)
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 }
 
 func TestReadIsBounded(t *testing.T) {
-	flood := strings.Repeat("RuntimeError: CUDA out of memory, again and again and again\n", 300_000)
-	ex, err := Read(context.Background(), strings.NewReader(flood), testWords())
-	require.NoError(t, err)
-	kept := 0
-	for _, s := range ex.Segments {
-		kept += len(s.Text)
+	var flood strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&flood, "RuntimeError: CUDA out of memory, again and again and again, request %d\n", i)
 	}
-	assert.LessOrEqual(t, kept, maxKept+2*blockSize)
+	ex, err := Read(context.Background(), strings.NewReader(flood.String()), testWords)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, kept(ex), maxKept+2*blockSize)
 	assert.Positive(t, ex.Dropped)
 	assert.Equal(t, 300_000, ex.Lines)
 }
 
+func kept(ex *Excerpt) int {
+	n := 0
+	for _, s := range ex.Segments {
+		n += len(s.Text)
+	}
+	return n
+}
+
+// TestReadCountsRepeats: of a message that comes again and again some windows
+// are kept, and every other one is counted, wherever it stands.
+func TestReadCountsRepeats(t *testing.T) {
+	const message = "CUDA out of memory. Tried to allocate 2.00 GiB"
+	for _, between := range []int{0, 1, 37, 900, 20_000} {
+		var log strings.Builder
+		want := 0
+		for i := 0; log.Len() < 6<<20; i++ {
+			fmt.Fprintf(&log, "%06d %s\n%s", i, message, strings.Repeat("all is well\n", between))
+			want++
+		}
+		ex, err := Read(context.Background(), strings.NewReader(log.String()), testWords)
+		require.NoError(t, err)
+		got := 0
+		for _, s := range ex.Segments {
+			got += bytes.Count(s.Text, []byte(message))
+		}
+		for _, r := range ex.Repeats {
+			got += r.Count
+			assert.Contains(t, string(r.Text), message)
+		}
+		assert.Equal(t, want, got, "%d lines between", between)
+		assert.Zero(t, ex.Dropped)
+		assert.LessOrEqual(t, len(ex.Repeats), 1)
+		assert.LessOrEqual(t, kept(ex), (maxWindows+1)*(windowUp+windowDown)+headSize+tailSize)
+	}
+}
+
 func TestReadErrors(t *testing.T) {
-	_, err := Read(context.Background(), iotest.ErrReader(assert.AnError), testWords())
+	_, err := Read(context.Background(), iotest.ErrReader(assert.AnError), testWords)
 	assert.ErrorIs(t, err, assert.AnError)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = Read(ctx, strings.NewReader("x"), testWords())
+	_, err = Read(ctx, strings.NewReader("x"), testWords)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 

@@ -1,23 +1,52 @@
 package scan
 
 import (
+	"encoding/binary"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
-// Search finds many literals in one pass, ASCII letters in either case (Wu and
-// Manber, 1994, with blocks of three bytes). It is safe for concurrent use.
+// Search finds many literals in one pass, ASCII letters in either case. It is
+// safe for concurrent use.
+//
+// It looks at every stride-th position of the text only, at a gram of a few
+// bytes there. A word of gram+stride-1 bytes has one of its first stride grams
+// at such a position wherever it stands, and only one, so each occurrence is
+// found once. A bitmap of those grams says no nearly always; since no position
+// waits for the one before, as in Wu and Manber's or Aho and Corasick's
+// automata, the processor looks at several of them at a time.
 type Search struct {
-	words    []string
-	shortest int
-	longest  int
-	shift    []uint8   // by block: how far the window may jump
-	buckets  [][]int32 // by block: the words whose window ends in it
+	words   []string
+	longest int
+	classes []*class
 }
 
-const tableBits = 15
+// class holds the words that one gram and one stride fit.
+type class struct {
+	gram, stride int
+	mask         uint64 // of the bytes of a gram
+	grams        bitmap
+	starts       []uint16 // by the upper bits of the hash: where the places begin
+	places       []place
+}
+
+// place is a gram of a word.
+type place struct {
+	word   uint16
+	offset uint16
+}
+
+// Sizes of the tables: the bitmap takes half of a first-level cache.
+const (
+	bitmapBits = 17
+	bucketBits = 12
+)
+
+// fits are the grams and strides that words are sorted into, by length.
+var fits = [...]struct{ gram, stride int }{{6, 4}, {4, 1}, {3, 1}}
 
 // Hit is a word found at an offset of the searched text.
 type Hit struct {
@@ -27,31 +56,92 @@ type Hit struct {
 
 // NewSearch prepares a search for words of three bytes and more.
 func NewSearch(words []string) *Search {
-	words = slices.Clone(words)
+	s := &Search{words: slices.Clone(words)}
+	sorted := [len(fits)][]int{}
 	for i, w := range words {
-		words[i] = strings.ToLower(w)
-	}
-	s := &Search{words: words, shortest: 255, shift: make([]uint8, 1<<tableBits), buckets: make([][]int32, 1<<tableBits)}
-	for _, w := range words {
-		s.shortest = min(s.shortest, len(w))
+		s.words[i] = strings.ToLower(w)
 		s.longest = max(s.longest, len(w))
-	}
-	if len(words) == 0 || s.shortest < 3 {
-		panic("scan: words of three bytes and more are needed")
-	}
-	for i := range s.shift {
-		s.shift[i] = uint8(s.shortest - 2)
-	}
-	for i, w := range words {
-		for end := 3; end <= s.shortest; end++ {
-			b := block(w, end-3)
-			s.shift[b] = min(s.shift[b], uint8(s.shortest-end))
+		k := slices.IndexFunc(fits[:], func(f struct{ gram, stride int }) bool { return len(w) >= f.gram+f.stride-1 })
+		if k < 0 {
+			panic("scan: words of three bytes and more are needed")
 		}
-		b := block(w, s.shortest-3)
-		s.buckets[b] = append(s.buckets[b], int32(i))
+		sorted[k] = append(sorted[k], i)
+	}
+	for k, f := range fits {
+		if len(sorted[k]) > 0 {
+			s.classes = append(s.classes, s.newClass(f.gram, f.stride, sorted[k]))
+		}
 	}
 	return s
 }
+
+func (s *Search) newClass(gram, stride int, words []int) *class {
+	c := &class{
+		gram: gram, stride: stride, mask: 1<<(8*gram) - 1,
+		starts: make([]uint16, 1<<bucketBits+1), places: make([]place, len(words)*stride),
+	}
+	often := c.often()
+	bases := make([]int, len(words)) // where the grams of each word begin
+	for i, w := range words {
+		bases[i] = c.rarest(s.words[w], often)
+	}
+	each := func(f func(hash uint64, p place)) {
+		for i, w := range words {
+			for offset := bases[i]; offset < bases[i]+stride; offset++ {
+				f(c.hash(load(s.words[w][offset:])), place{uint16(w), uint16(offset)})
+			}
+		}
+	}
+	each(func(hash uint64, _ place) {
+		c.grams.add(hash)
+		c.starts[hash>>(bitmapBits-bucketBits)]++
+	})
+	for i := 1; i < len(c.starts); i++ {
+		c.starts[i] += c.starts[i-1] // where each bucket ends, for now
+	}
+	each(func(hash uint64, p place) {
+		b := hash >> (bitmapBits - bucketBits)
+		c.starts[b]--
+		c.places[c.starts[b]] = p
+	})
+	return c
+}
+
+// ordinary is what healthy logs are made of. A word is looked for by a part of
+// it that is not in here, if it has one: this halves the time.
+const ordinary = " - -- server process request prompt cache engine generation throughput running waiting usage model tokens second time " +
+	" total available selected truncated loading loaded weights layers buffer size memory device info warning error debug trace version " +
+	" python torch transformers site-packages module function file line config default param sampling response update slot      " +
+	" received avg reqs pid= id= gpu kv cache usage: eval time = ms id | task none, "
+
+// often returns the grams of [ordinary].
+func (c *class) often() *bitmap {
+	grams := new(bitmap)
+	for i := range len(ordinary) - c.gram + 1 {
+		grams.add(c.hash(load(ordinary[i:])))
+	}
+	return grams
+}
+
+// rarest returns where in a word the grams begin that are ordinary least often.
+func (c *class) rarest(word string, often *bitmap) int {
+	best, fewest := 0, c.stride+1
+	for base := 0; base+c.gram+c.stride-1 <= len(word) && fewest > 0; base++ {
+		n := 0
+		for i := range c.stride {
+			if often.has(c.hash(load(word[base+i:]))) {
+				n++
+			}
+		}
+		if n < fewest {
+			best, fewest = base, n
+		}
+	}
+	return best
+}
+
+// Words returns what is searched for, in lower case.
+func (s *Search) Words() []string { return slices.Clone(s.words) }
 
 // Longest returns the length of the longest word.
 func (s *Search) Longest() int { return s.longest }
@@ -59,23 +149,76 @@ func (s *Search) Longest() int { return s.longest }
 // All returns every occurrence of every word, in the order of where they begin.
 func (s *Search) All(text string) []Hit {
 	var hits []Hit
-	last := s.shortest - 3
-	for i := last; i+3 <= len(text); {
-		b := block(text, i)
-		if jump := s.shift[b]; jump > 0 {
-			i += int(jump)
-			continue
+	for i := range s.classes {
+		hits = s.classes[i].find(s.words, text, hits)
+	}
+	slices.SortFunc(hits, func(a, b Hit) int {
+		if a.At != b.At {
+			return a.At - b.At
 		}
-		start := i - last
-		for _, w := range s.buckets[b] {
-			word := s.words[w]
-			if len(text)-start >= len(word) && equalFold(text[start:start+len(word)], word) {
-				hits = append(hits, Hit{Word: int(w), At: start})
-			}
+		return a.Word - b.Word
+	})
+	return hits
+}
+
+// find adds the occurrences of a class's words.
+func (c *class) find(words []string, text string, hits []Hit) []Hit {
+	i := 0
+	for {
+		i = c.next(text, i)
+		if i+c.gram > len(text) {
+			return hits
 		}
-		i++
+		hits = c.verify(words, text, i, hits)
+		i += c.stride
+	}
+}
+
+// next returns the first position from i on, in strides, that a word's gram may
+// stand at. It stops eight bytes before the end at the latest.
+func (c *class) next(text string, i int) int {
+	b := unsafe.Slice(unsafe.StringData(text), len(text))
+	mask, stride, grams := c.mask, c.stride, &c.grams
+	for uint(i) < uint(len(b)) && len(b)-i >= 8 {
+		if grams.has(hash(binary.LittleEndian.Uint64(b[i:i+8]), mask)) {
+			return i
+		}
+		i += stride
+	}
+	return i
+}
+
+// verify adds the words that have the gram at i.
+func (c *class) verify(words []string, text string, i int, hits []Hit) []Hit {
+	bucket := c.hash(load(text[i:])) >> (bitmapBits - bucketBits)
+	for _, p := range c.places[c.starts[bucket]:c.starts[bucket+1]] {
+		start, word := i-int(p.offset), words[p.word]
+		if start >= 0 && len(text)-start >= len(word) && equalFold(text[start:start+len(word)], word) {
+			hits = append(hits, Hit{Word: int(p.word), At: start})
+		}
 	}
 	return hits
+}
+
+func (c *class) hash(v uint64) uint64 { return hash(v, c.mask) }
+
+// hash maps a gram to its bit. Setting the case bit of all bytes folds letters;
+// what else falls together is told apart by equalFold.
+func hash(v, mask uint64) uint64 {
+	return (v | 0x2020202020202020) & mask * 0x9e3779b97f4a7c15 >> (64 - bitmapBits)
+}
+
+// bitmap is a set of hashes.
+type bitmap [1 << bitmapBits / 64]uint64
+
+func (b *bitmap) add(hash uint64)      { b[hash/64%uint64(len(b))] |= 1 << (hash % 64) }
+func (b *bitmap) has(hash uint64) bool { return b[hash/64%uint64(len(b))]>>(hash%64)&1 != 0 }
+
+// load reads eight bytes, or what there is.
+func load(s string) uint64 {
+	var b [8]byte
+	copy(b[:], s)
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // splitSize is the least text that is worth a second core.
@@ -115,11 +258,4 @@ func equalFold(text, word string) bool {
 		}
 	}
 	return true
-}
-
-// block hashes three bytes. Setting the case bit of all of them folds letters;
-// what else falls together is told apart by equalFold.
-func block(s string, i int) uint32 {
-	v := uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | 0x202020
-	return v * 2654435761 >> (32 - tableBits)
 }
