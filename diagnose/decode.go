@@ -2,11 +2,14 @@ package diagnose
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/oomdoc/oomdoc/internal/clean"
 )
 
 // counter counts the bytes that were read.
@@ -25,16 +28,13 @@ func (c *counter) Read(p []byte) (int, error) {
 // writes it). Invalid UTF-8 is replaced later, in the windows that are kept.
 func utf8Reader(r io.Reader) io.Reader {
 	b := bufio.NewReaderSize(r, 4<<10)
-	mark, _ := b.Peek(3)
-	switch {
-	case len(mark) >= 2 && mark[0] == 0xff && mark[1] == 0xfe:
-		b.Discard(2)
-		return &utf16Reader{r: b, order: binary.LittleEndian}
-	case len(mark) >= 2 && mark[0] == 0xfe && mark[1] == 0xff:
-		b.Discard(2)
-		return &utf16Reader{r: b, order: binary.BigEndian}
-	case string(mark) == "\ufeff":
-		b.Discard(3)
+	head, _ := b.Peek(512)
+	if order, mark := clean.UTF16(head); order != nil {
+		b.Discard(mark)
+		return &utf16Reader{r: b, order: order}
+	}
+	if bytes.HasPrefix(head, []byte("\ufeff")) {
+		b.Discard(len("\ufeff"))
 	}
 	return b
 }

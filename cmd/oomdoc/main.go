@@ -6,11 +6,14 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
 
 	"github.com/oomdoc/oomdoc/internal/cli"
 )
 
 func main() {
-	err := cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
+	err := cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 	os.Exit(cli.Exit(err, os.Stderr))
 }

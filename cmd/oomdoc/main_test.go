@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -46,13 +47,29 @@ func writeBinaries(dir string) error {
 		powershell.Write(binary.LittleEndian.AppendUint16(nil, unit))
 	}
 	z := gzip.NewWriter(&zipped)
+	for i := range 5000 {
+		fmt.Fprintf(z, "step %d\n", i*i)
+	}
 	fmt.Fprint(z, crash)
 	if err := z.Close(); err != nil {
 		return err
 	}
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		return err
+	}
+	zstdLog := e.EncodeAll([]byte(crash), nil)
+	damaged := bytes.Clone(zipped.Bytes())
+	damaged[len(damaged)-5] ^= 1 // in the checksum
 	for name, b := range map[string][]byte{
 		"utf16.log":  powershell.Bytes(),
 		"log.gz":     zipped.Bytes(),
+		"cut.gz":     zipped.Bytes()[:zipped.Len()/2],
+		"head.gz":    zipped.Bytes()[:5],
+		"damaged.gz": damaged,
+		"log.zst":    zstdLog,
+		"cut.zst":    zstdLog[:len(zstdLog)/2],
+		"bare16.log": powershell.Bytes()[2:],
 		"binary.log": bytes.Repeat([]byte{0, 1, 2, 3, 0xff}, 100),
 		"typed.log":  append(bytes.ReplaceAll([]byte(crash), []byte("\r"), nil), '\x04'), // Ctrl-D
 		"broken.log": append([]byte("caf\xe9 \xff\x00\n"), crash...),

@@ -37,6 +37,24 @@ func dropPrompts(lines []Line) {
 	}
 }
 
+// DropPrompts returns text with the strings in its lists of arguments emptied,
+// as [Lines] does it for a whole log.
+func DropPrompts(text string) string {
+	if !strings.Contains(text, argumentsLine) {
+		return text
+	}
+	var lines []Line
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, Line{Text: line})
+	}
+	dropPrompts(lines)
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.Text
+	}
+	return strings.Join(out, "\n")
+}
+
 // argumentLines counts the lines over which a list goes on that begins at an
 // offset of the first one; 0 if its end is not there.
 func argumentLines(lines []Line, at int) int {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime/debug"
 	"syscall"
 
@@ -38,8 +39,19 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil && len(reports) == 0 {
+		return errInterrupted
+	}
+	if o.redact {
+		for i, r := range reports {
+			reports[i] = r.Redacted()
+		}
+	}
 	if err := s.write(reports, o); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
 	}
 	return verdict(reports)
 }
@@ -57,7 +69,11 @@ type session struct {
 func (s *session) print(b []byte) error {
 	_, err := io.Copy(s.stdout, bytes.NewReader(b))
 	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) {
-		return trouble("write standard output: %v", err)
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return trouble("standard output cannot be written: %v", err)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ type options struct {
 	width         int
 	brief         bool
 	paste         bool
+	redact        bool
 	fromReport    string
 	help, version bool
 }
@@ -24,6 +25,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "markdown", "write `markdown, text or json`")
 	fs.BoolVar(&o.brief, "brief", false, "only what happened, the cause and the first fix")
 	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
+	fs.BoolVar(&o.redact, "redact", false, "mask tokens, prompts, names of users and hosts, addresses: to share it")
 	fs.StringVar(&o.fromReport, "from-report", "", "show a saved JSON report, `FILE` or - for standard input")
 	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`; auto means on a terminal, and heeds NO_COLOR")
 	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal; auto reads COLORFGBG")
@@ -116,6 +118,7 @@ Exit codes:
   0  memory ran out, and the report says why
   1  no out-of-memory failure was found
   2  the input could not be read, or the call was wrong
+  130  interrupted; the report is of what was read so far
 `
 
 // help is the text of --help.

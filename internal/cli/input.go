@@ -21,6 +21,7 @@ type input struct {
 	name   string // as the user wrote it; "" for standard input and the clipboard
 	called string // for messages: `"crash.log"`, "standard input"
 	r      io.Reader
+	format string // of the compression, "" for none
 }
 
 const pipeHint = "pipe a log in: PROGRAM 2>&1 | oomdoc (2>&1 takes the error messages along)"
@@ -78,23 +79,49 @@ func (s *session) readFile(name string, read func(input) ([]*diagnose.Report, er
 
 // read diagnoses a log, or takes a saved report as it is.
 func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error) {
-	r := bufio.NewReaderSize(&ending{r: in.r}, sniffed)
-	head, err := r.Peek(sniffed)
-	if err != nil && !errors.Is(err, io.EOF) {
+	r, head, err := open(ctx, &in)
+	if err != nil {
 		return nil, unreadable(in, err)
 	}
-	if err := unfit(in, head, err != nil); err != nil {
+	if ctx.Err() != nil && len(head) == 0 {
+		return nil, nil
+	}
+	if err := unfit(in, head, len(head) < sniffed); err != nil {
 		return nil, err
 	}
 	if isReport(head) {
 		return readReports(in, r)
 	}
-	report, err := diagnose.Read(ctx, r)
+	report, err := diagnose.Read(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return nil, unreadable(in, err)
 	}
+	if ctx.Err() != nil {
+		report.Notes = append(report.Notes, fmt.Sprintf("Reading was interrupted: this is the report on the first %d bytes.", report.Input.Bytes))
+	}
 	report.Input.Name = in.name
 	return []*diagnose.Report{report}, nil
+}
+
+// open unpacks an input where it must be, and returns its first bytes as well.
+func open(ctx context.Context, in *input) (*bufio.Reader, []byte, error) {
+	raw := bufio.NewReaderSize(&interruptible{ctx, &ending{r: in.r}}, sniffed)
+	head, err := raw.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	r, format, err := unpacked(raw, head)
+	if format == "" || err != nil {
+		in.format = format
+		return raw, head, err
+	}
+	in.format = format
+	text := bufio.NewReaderSize(&interruptible{ctx, r}, sniffed)
+	head, err = text.Peek(sniffed)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text, head, err
 }
 
 // ending keeps the end of its input: a terminal that said it once, at Ctrl-D,
@@ -152,8 +179,9 @@ func unreadable(in input, err error) error {
 		return trouble("%s may not be read by this user; make it readable, or pipe it in: sudo cat FILE | oomdoc", in.called)
 	case errors.Is(err, syscall.EISDIR):
 		return trouble("%s is a directory; name the files in it, such as %s", in.called, "DIRECTORY/*.log")
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return trouble("stopped while reading %s", in.called)
+	}
+	if what := damaged(err); what != "" && in.format != "" {
+		return trouble("%s %s (%s, %v); copy it again, or give what can be unpacked: %s FILE | oomdoc", in.called, what, in.format, err, unpackers[in.format])
 	}
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/clean"
 )
 
 // sniffed is how much of an input is looked at before it is read as a log.
@@ -12,8 +13,6 @@ const sniffed = 8 << 10
 
 // formats that people have at hand where they meant to give a log.
 var formats = []struct{ magic, is, instead string }{
-	{"\x1f\x8b", "gzip-compressed", "unpack it on the way: zcat FILE | oomdoc"},
-	{"\x28\xb5\x2f\xfd", "zstd-compressed", "unpack it on the way: zstdcat FILE | oomdoc"},
 	{"\xfd7zXZ\x00", "xz-compressed", "unpack it on the way: xzcat FILE | oomdoc"},
 	{"BZh", "bzip2-compressed", "unpack it on the way: bzcat FILE | oomdoc"},
 	{"PK\x03\x04", "a zip archive", "unpack it on the way: unzip -p FILE | oomdoc"},
@@ -43,7 +42,7 @@ func unfit(in input, head []byte, all bool) error {
 // binary reports bytes that no log is made of. A few stray ones are let pass:
 // a machine that went down leaves runs of NUL in its log files.
 func binary(head []byte) bool {
-	if utf16(head) {
+	if order, _ := clean.UTF16(head); order != nil {
 		return false
 	}
 	odd := 0
@@ -58,11 +57,6 @@ func binary(head []byte) bool {
 		rest = rest[n:]
 	}
 	return odd*10 > len(head)*3
-}
-
-// utf16 reports the byte order mark that PowerShell's > writes.
-func utf16(head []byte) bool {
-	return bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 }
 
 // isReport tells a saved report from a log: the schema is its first field.

@@ -1,0 +1,123 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// oomdoc starts the command as a process: the test binary is the command when
+// it has its name (see TestMain).
+func oomdoc(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "oomdoc")
+	require.NoError(t, os.Symlink(self, name))
+	return exec.Command(name, args...)
+}
+
+// TestInterrupt: Ctrl-C while the input still runs gives the report so far.
+func TestInterrupt(t *testing.T) {
+	cmd := oomdoc(t, "--format", "json")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	// More than is looked at before the diagnosis begins, and more than a pipe
+	// holds: when it is written, reading is under way.
+	_, err = io.WriteString(in, crash+string(bytes.Repeat([]byte("INFO step done\n"), 20_000)))
+	require.NoError(t, err)
+	time.Sleep(100 * time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	assert.Equal(t, 130, wait(t, cmd))
+	assert.Contains(t, out.String(), `"oom": true`)
+	assert.Contains(t, out.String(), "Reading was interrupted")
+	assert.Empty(t, errs.String())
+}
+
+// TestInterruptBeforeInput: nothing was read, so there is nothing to say.
+func TestInterruptBeforeInput(t *testing.T) {
+	cmd := oomdoc(t)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	time.Sleep(500 * time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	assert.Equal(t, 130, wait(t, cmd))
+	assert.Empty(t, out.String())
+}
+
+// wait returns the exit code, or fails after ten seconds.
+func wait(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	stop := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+	defer stop.Stop()
+	cmd.Wait()
+	return cmd.ProcessState.ExitCode()
+}
+
+// TestReaderGoesAway: a pipe that closes early ends the command without a word.
+func TestReaderGoesAway(t *testing.T) {
+	cmd := oomdoc(t, "--format", "json", "../../testdata/logs/pytorch/traceback-3k.log")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	r.Close()
+	cmd.Stdout = w
+	require.NoError(t, cmd.Start())
+	wait(t, cmd)
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
+		assert.Equal(t, syscall.SIGPIPE, status.Signal()) // as cat and grep end
+	} else {
+		assert.Zero(t, status.ExitStatus())
+	}
+	assert.Empty(t, errs.String())
+}
+
+// TestFullDisk: what cannot be written is said, with the code of trouble.
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here")
+	}
+	defer full.Close()
+	cmd := oomdoc(t, "../../testdata/logs/pytorch/traceback-3k.log")
+	var errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full, &errs
+	require.NoError(t, cmd.Start())
+	assert.Equal(t, 2, wait(t, cmd))
+	assert.Equal(t, "oomdoc: standard output cannot be written: no space left on device\n", errs.String())
+}
+
+// TestReadErrorMidway: a file that ends in an error is no log that ended.
+func TestReadErrorMidway(t *testing.T) {
+	cmd := oomdoc(t, "/proc/self/mem") // its first page cannot be read
+	if _, err := os.Stat("/proc/self/mem"); err != nil {
+		t.Skip("no /proc here")
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(t, cmd.Start())
+	assert.Equal(t, 2, wait(t, cmd))
+	assert.Empty(t, out.String())
+	line, err := bufio.NewReader(&errs).ReadString('\n')
+	require.NoError(t, err)
+	assert.Contains(t, line, "cannot be read: input/output error")
+	assert.Zero(t, errs.Len())
+}

@@ -1,0 +1,135 @@
+package redact
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestText(t *testing.T) {
+	const secret = "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3x"
+	for _, tt := range []struct{ in, want string }{
+		// tokens
+		{"token hf_" + secret + " is invalid", "token TOKEN is invalid"},
+		{"huggingface-cli login --token hf_" + secret, "huggingface-cli login --token TOKEN"},
+		{"OPENAI_API_KEY=sk-proj-" + secret, "OPENAI_API_KEY=TOKEN"},
+		{"key sk-ant-api03-" + secret + ", rejected", "key TOKEN, rejected"},
+		{"AKIAIOSFODNN7EXAMPLE", "TOKEN"},
+		{"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AWS_SECRET_ACCESS_KEY=SECRET"},
+		{"AWS_ACCESS_KEY_ID: ASIAIOSFODNN7EXAMPLE", "AWS_ACCESS_KEY_ID: TOKEN"},
+		{"Authorization: Bearer " + secret, "Authorization: Bearer TOKEN"},
+		{`{"Authorization": "Basic dXNlcjpwYXNz"}`, `{"Authorization": "Basic TOKEN"}`},
+		{"bearer " + secret, "bearer TOKEN"},
+		{"ghp_" + secret, "TOKEN"},
+		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123", "TOKEN"},
+		{"https://john:pa55word@host.example/x", "https://LOGIN@host.example/x"},
+		{"vllm serve m --api-key token-abc123 --port 8000", "vllm serve m --api-key SECRET --port 8000"},
+		{"args: Namespace(api_key='my-private-key', port=8000)", "args: Namespace(api_key='SECRET', port=8000)"},
+		{"'api_key': ['my-private-key']", "'api_key': ['my-private-key']"}, // not yet
+		{`"password": "hunter2", "user": 1`, `"password": "SECRET", "user": 1`},
+		{"MYSQL_PASSWORD=1234 python train.py", "MYSQL_PASSWORD=SECRET python train.py"},
+		{"token=" + secret, "token=SECRET"},
+		{"?access_token=" + secret + "&x=1", "?access_token=SECRET&x=1"},
+		{"HF_TOKEN=abcdefgh", "HF_TOKEN=SECRET"},
+		// names
+		{"/home/john/models/a.gguf", "/home/USER/models/a.gguf"},
+		{`File "/home/john.smith/x.py", line 3`, `File "/home/USER/x.py", line 3`},
+		{"/Users/jane/ComfyUI/main.py", "/Users/USER/ComfyUI/main.py"},
+		{`C:\Users\Jane\AppData\x.py`, `C:\Users\USER\AppData\x.py`},
+		{`C:\Users\Jane Doe\AppData\x.py`, `C:\Users\USER\AppData\x.py`},
+		{`C:\\Users\\Jane\\AppData`, `C:\\Users\\USER\\AppData`},
+		{"C:/Users/Jane/x", "C:/Users/USER/x"},
+		{"/mnt/c/Users/Jane/x", "/mnt/c/Users/USER/x"},
+		{"cd C:\\Users\\Jane", "cd C:\\Users\\USER"},
+		{"(base) john@gpu-box:~/llama$ ./main", "(base) USER@HOST:~/llama$ ./main"},
+		{"john@gpu-box:~$ ./main", "USER@HOST:~$ ./main"},
+		{"mail john.doe+x@example.co.uk now", "mail E-MAIL now"},
+		{"12345@qq.com", "E-MAIL"},
+		{"USER=john", "USER=USER"},
+		// addresses and hosts
+		{"(RayWorkerWrapper pid=1054, ip=10.2.3.4) out", "(RayWorkerWrapper pid=1054, ip=IP) out"},
+		{"http://192.168.1.20:8000/v1", "http://IP:8000/v1"},
+		{"INFO:     203.0.113.7:51234 - \"POST /v1\"", "INFO:     IP:51234 - \"POST /v1\""},
+		{"connect to 10.0.0.5.", "connect to IP."},
+		{"[fe80::1ff:fe23:4567:890a]:80", "[IP]:80"},
+		{"2001:db8:85a3::8a2e:370:7334", "IP"},
+		{"ip-10-0-12-34.ec2.internal", "HOST"},
+		{"on ip-10-0-12-34", "on HOST"},
+		{"hostname=gpu-box-7 rank=0", "hostname=HOST rank=0"},
+		{"hostname: gpu-box-7", "hostname: HOST"},
+		{"Jan 26 17:48:20 jupiter ollama[1418]: loading", "Jan 26 17:48:20 HOST ollama[1418]: loading"},
+		{"Jan 26 17:48:20 jupiter kernel: Out of memory", "Jan 26 17:48:20 HOST kernel: Out of memory"},
+		{"2024-06-28T06:11:52+00:00 jupiter server[9]: x", "2024-06-28T06:11:52+00:00 HOST server[9]: x"},
+		{"Node:         gpu-3/10.0.0.7", "Node:         HOST/IP"},
+		{"*** JOB 123 ON node017 CANCELLED AT 2024", "*** JOB 123 ON HOST CANCELLED AT 2024"},
+		// prompts
+		{"Arguments: ('task(ab12)', 'my \\'private\\' idea', 20, 1024, [], None) {}", "Arguments: ('', '', 20, 1024, [], None) {}"},
+		{"Received request cmpl-1: prompt: 'tell me \\'it\\'', params: SamplingParams(n=1)", "Received request cmpl-1: prompt: 'PROMPT', params: SamplingParams(n=1)"},
+		{`{"prompt": "tell me", "n": 1}`, `{"prompt": 'PROMPT', "n": 1}`},
+	} {
+		got := Text(tt.in)
+		assert.Equal(t, tt.want, got)
+		assert.Equal(t, got, Text(got), "twice")
+	}
+}
+
+// TestNearMisses: what a diagnosis needs is not eaten.
+func TestNearMisses(t *testing.T) {
+	for _, s := range []string{
+		"1.06.520.077 E llama_model_load: error", "0.00.110.226 I ", "1.2.3.4.5", "v1.2.3.4", "12.34.56.789",
+		"nvidia-cudnn-cu12==9.1.0.70", "nvidia-curand-cu12==10.3.2.106", "nvidia-cublas-cu12        12.1.3.1", "nvidia_cublas_cu12-12.1.3.1-py3-none-any.whl",
+		"cuDNN 8.9.2.26", "CUDA runtime 12.1.105.0", "Driver Version: 31.0.15.3619", "driver 27.20.100.8681", "Windows 10.0.19045.3803", "libcudnn.so.8.9.2.26", "version 1.2.3.4",
+		"127.0.0.1:8080", "0.0.0.0", "http://localhost:11434", "--host 0.0.0.0", "host='0.0.0.0'", "host=None", "host=localhost", "hostname=None", "hostname: localhost",
+		"CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 7.21 GiB already allocated)",
+		"NVIDIA GeForce RTX 4090", "AMD Radeon RX 7900 XTX", "00000000:65:00.0 Off", "0000:c1:00.0", "GPU-5f3e1c2d-aaaa-bbbb-cccc-0123456789ab",
+		"12:34:56", "2026-03-01 08:00:00,123", "2026-03-01T08:00:00.123Z", "Mar  1 08:00:00", "[00:01<00:02,  5.00it/s]", "11:53:58-231487",
+		"at::Tensor", "c10::cuda::CUDACachingAllocator", "std::bad_alloc", "ab::cd", "fe::ed", "fade::cafe()", "::1", "a::b::c",
+		"max_tokens=4096", "bos_token='<s>'", "eos_token_id=2", "tokens: 512", "token: 5", "pad_token: '</s>'", "tokenizer='meta-llama/Llama-3-8B'", "tokenizer_mode=auto", "num_batched_tokens=8192",
+		"hf_token=None", "api_key=None", "--api-key $KEY", "token=None", "use_auth_token=True", "HF_TOKEN=$HF_TOKEN", "password=***", "secret: null", "the secret is simple", "password is wrong", "api_key=os.environ['K']",
+		"llm_load_print_meta: EOS token        = 2 '</s>'", "BOS token        = 128000 '<|begin_of_text|>'", "EOT token = 128009 '<|eot_id|>'", "LF token         = 198 'Ċ'", "FIM PRE token = 151659 '<|fim_prefix|>'",
+		"sk-learn-contrib-extensions-more", "risk-assessment-2024-01-01-report", "disk-usage-0123456789abcdef", "hf_hub_download", "hf_transfer", "hf_quantizer.preprocess_model", "HF_HUB_ENABLE_HF_TRANSFER=1", "task-0123456789abcdef0",
+		"bearer of bad news about memory", "gpt-4-0123", "sha256:0123456789abcdef0123456789abcdef", "/root/.ollama/models/blobs/sha256-6a0746a1ec1aef3e7ec53868f220ff6e389f6f8ef87a01d77c96807de94ca2aa",
+		"/home/ubuntu/x", "/home/user/app", "/home/runner/work", "/Users/Shared/x", "C:\\Users\\Public\\x", "/homebrew/x", "home/models", "users/x", "~/models/a.gguf", "/opt/conda/lib/python3.10/site-packages/torch",
+		"git@github.com:a/b.git", "git+https://github.com/huggingface/transformers@v4.40.0", "user@1000.service", "torch@2.1.dev", "image@sha256:0123", "ollama@gpu.service", "@torch.no_grad()", "4.47 GiB @ 1.2", "numpy@1.26.4",
+		"host memory: 32 GiB", "on the host: 12 GiB", "pinned host=12gib", "prompt: None", "prompt=''", "prompt eval time =  100 ms", "Prompt executed in 1.2 seconds", "prompt processing progress, n_past = 512",
+		"total-vm:12345678kB, anon-rss:1234kB, file-rss:0kB", "0x7f0123456789", "dead:beef", "cpuset=/,mems_allowed=0", "task_memcg=/user.slice/user-1000.slice/user@1000.service/app.slice",
+		"2024-01-19T09:12:10.552011Z ERROR text_generation_launcher: x", "2024-01-19T09:12:10.5Z  INFO text_generation_launcher: x",
+		"settings.local.json", "~/.local/share", "libtorch_cuda.so", "user=1000",
+	} {
+		assert.Equal(t, s, Text(s))
+	}
+}
+
+// TestLogsStay: lines of the test logs that hold nothing private stay as they
+// are; the others keep their figures.
+func TestLogsStay(t *testing.T) {
+	sizes := regexp.MustCompile(`\d+(?:\.\d+)? ?(?:[KMG]i?B|kB|bytes)\b`)
+	paths, err := filepath.Glob("../../testdata/logs/*/*.log")
+	require.NoError(t, err)
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.SplitSeq(string(raw), "\n") {
+			if !strings.Contains(line, "Arguments: (") {
+				assert.Equal(t, sizes.FindAllString(line, -1), sizes.FindAllString(Text(line), -1), path)
+			}
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"hf_0123456789abcdef", "/home/a/b", "Arguments: ('a', \"b", "10.0.0.1", "fe80::1", "x@y.zz", "token=", "password: 'x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1<<12 {
+			return
+		}
+		Text(Text(s))
+	})
+}
