@@ -309,6 +309,11 @@ func effectLowerShare(c *Case) *Effect {
 	return nil
 }
 
+func halfCacheFits(c *Case) bool {
+	e := effectHalfCache(c)
+	return e != nil && e.Fits
+}
+
 func effectHalfCache(c *Case) *Effect {
 	f := c.F()
 	if f.KVNeeded == nil || f.KVAvailable == nil {

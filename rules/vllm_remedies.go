@@ -32,7 +32,8 @@ var vllmRemedies = map[string][]Remedy{
 	ContextTooLong: {
 		{Fix: "lower_context", Fit: 1},
 		{Fix: "raise_gpu_memory_utilization", Fit: 0.85, If: shareTooSmall},
-		{Fix: "quantize_kv_cache", Fit: 0.8, If: shareTooSmall},
+		{Fix: "quantize_kv_cache", Fit: 0.95, If: halfCacheFits},
+		{Fix: "quantize_kv_cache", Fit: 0.8, If: func(c *Case) bool { return shareTooSmall(c) && !halfCacheFits(c) }},
 		{Fix: "lower_max_batched_tokens", Fit: 0.85, If: not(shareTooSmall)},
 		{Fix: "upgrade_version", Fit: 0.6, If: not(shareTooSmall)},
 		{Fix: "lower_max_num_seqs", Fit: 0.55},
