@@ -28,6 +28,7 @@ var llamacppEngine = Engine{
 	Effects:  llamaEffects,
 	Checks:   llamaChecks,
 	Useless:  llamaUseless,
+	Whys:     llamaWhys,
 }
 
 // ggmlRefused reports a buffer that ggml was refused, with its stage.

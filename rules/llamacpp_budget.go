@@ -250,3 +250,22 @@ func whole(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil
 }
+
+// scores is the part of the compute buffer that holds the matrix of attention:
+// heads x context x physical batch at 32 bit, and its mask. It is 0 where the
+// log does not say that flash attention is off.
+func scores(c *Case, context int64) int64 {
+	s, ok := c.Setting("flash_attn")
+	heads, known := c.Fact("n_head")
+	if !ok || s.Value != "off" || !known || heads.Count.Value < 1 || heads.Count.Value > 1024 || context <= 0 || context > 1<<27 {
+		return 0
+	}
+	return (int64(heads.Count.Value) + 1) * context * physicalBatch(c) * 4
+}
+
+// scoresFill reports a compute buffer that is mostly the matrix of attention.
+func scoresFill(c *Case) bool {
+	b := budget(c)
+	n := scores(c, b.Context)
+	return c.Failure.Stage == "compute" && n*2 > b.Refused && n <= b.Refused
+}

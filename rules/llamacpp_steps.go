@@ -127,10 +127,7 @@ var llamaSteps = map[string]func(*Case) []Step{
 		}
 		return []Step{d.step(c, fmt.Sprintf(d.experts, layers))}
 	},
-	"lower_context": func(c *Case) []Step {
-		d := speaks(c)
-		return []Step{d.step(c, fmt.Sprintf(d.context, contextToTry(c)))}
-	},
+	"lower_context": llamaContext,
 	"lower_ubatch": func(c *Case) []Step {
 		d := speaks(c)
 		return []Step{d.step(c, fmt.Sprintf(d.batch, batchToTry(c)))}
@@ -176,6 +173,57 @@ var llamaSteps = map[string]func(*Case) []Step{
 		return []Step{{Kind: "shell", Text: "sd -m model.gguf --vae-tiling --diffusion-fa"}}
 	},
 	"lower_resolution": func(*Case) []Step { return []Step{{Kind: "shell", Text: "sd -m model.gguf -W 512 -H 512"}} },
+}
+
+// llamaContext shortens the context. Without flash attention the matrix of
+// attention comes on top of the cache, so that both are set.
+func llamaContext(c *Case) []Step {
+	d := speaks(c)
+	n := contextToTry(c)
+	set := fmt.Sprintf(d.context, n)
+	switch call, rest, ok := strings.Cut(d.flash, "({"); {
+	case scores(c, n) == 0 || d.flash == "":
+	case d.kind == "shell":
+		set += " " + era(c, d.flash)
+	case ok && strings.HasPrefix(set, call+"({"):
+		set = strings.TrimSuffix(set, "})") + ", " + rest
+	default:
+		return []Step{d.step(c, set), d.step(c, d.flash)}
+	}
+	return []Step{d.step(c, set)}
+}
+
+// whyShorter says what the context costs besides its cache.
+func whyShorter(c *Case) string {
+	n := contextToTry(c)
+	matrix := scores(c, n)
+	if matrix == 0 || c.Failure.Stage != "kv" && c.Failure.Stage != "compute" {
+		return ""
+	}
+	return fmt.Sprintf("Two changes together: flash attention is off, and without it the matrix of attention takes %s in the compute buffer at %d tokens, beside the cache.", units.Format(matrix), n)
+}
+
+// whyFlash says what flash attention frees.
+func whyFlash(c *Case) string {
+	b := budget(c)
+	matrix := scores(c, b.Context)
+	if matrix == 0 || c.Failure.Stage != "compute" {
+		return ""
+	}
+	return fmt.Sprintf("It is off, and %s of the %s that were refused are the matrix of attention, which flash attention never builds.", units.Format(min(matrix, b.Refused)), units.Format(b.Refused))
+}
+
+var llamaWhys = map[string]func(*Case) string{"lower_context": whyShorter, "enable_flash_attention": whyFlash}
+
+// effectFlash: what is left of a refused compute buffer.
+func effectFlash(c *Case) *Effect {
+	b := budget(c)
+	limit := b.batchLimit(c)
+	if !scoresFill(c) || limit <= 0 || inHost(c) {
+		return nil
+	}
+	matrix := scores(c, b.Context)
+	return b.effect(b.Refused-matrix, limit, fmt.Sprintf("%s less the matrix of attention of %s (heads x context x physical batch x 4 bytes).", units.Format(b.Refused), units.Format(matrix)))
 }
 
 // layersToKeep is the -ngl to paste: computed, else a few layers fewer, else a
@@ -335,6 +383,9 @@ func splitOfWeights(c *Case) map[int]int64 {
 
 // llamaLimit raises what macOS lets the GPU take, or a container's limit.
 func llamaLimit(c *Case) []Step {
+	if mmapRefused(c) {
+		return []Step{{Kind: "shell", Text: "ulimit -v unlimited   # in the shell that starts the program; ulimit -v shows the limit"}}
+	}
 	if c.Backend == "metal" {
 		f := c.F()
 		mib := int64(6144)
@@ -387,6 +438,7 @@ var llamaChecks = map[string]string{
 }
 
 var llamaEffects = map[string]func(*Case) *Effect{
+	"enable_flash_attention": effectFlash,
 	"fewer_gpu_layers": func(c *Case) *Effect {
 		if inHost(c) || c.Root(parsers.GGMLLimit) {
 			return nil
@@ -523,4 +575,10 @@ var llamaUseless = map[string]func(*Case) string{
 		}
 		return ""
 	},
+}
+
+// mmapRefused: the file itself could not be mapped. That takes address space,
+// no memory, so a limit on address space (ulimit -v, LimitAS) is what refused.
+func mmapRefused(c *Case) bool {
+	return c.contains("mmap failed: cannot allocate memory")
 }
