@@ -11,8 +11,8 @@ import (
 
 // labRow is a run of llama.cpp, see docs/lab.md. Sizes are MiB as printed.
 type labRow struct {
-	context, layers                                     int
-	flash                                               bool
+	context, layers                                    int
+	flash                                              bool
 	weights, kv, kvCPU, computeOnDevice, computeOnHost float64
 }
 
