@@ -124,10 +124,21 @@ func BenchmarkFind(b *testing.B) {
 }
 
 // The longest and most broken name takes well under a millisecond a kilobyte.
+// The fastest of several runs counts: others share the machine.
 func TestFindIsBounded(t *testing.T) {
 	for _, piece := range []string{"a", "7b-", "q4_", "1.1.", "llama-", "(", "é", "8x"} {
-		start := time.Now()
-		Find(strings.Repeat(piece, 1<<20))
-		assert.Less(t, time.Since(start), 50*time.Millisecond, piece)
+		name := strings.Repeat(piece, 1<<20)
+		assert.Less(t, fastest(20, func() { Find(name) }), 50*time.Millisecond, piece)
 	}
+}
+
+// fastest returns the shortest time of several runs.
+func fastest(runs int, do func()) time.Duration {
+	best := time.Duration(math.MaxInt64)
+	for range runs {
+		start := time.Now()
+		do()
+		best = min(best, time.Since(start))
+	}
+	return best
 }

@@ -15,9 +15,6 @@ const (
 	ComfyTips Kind = "comfy_tips"
 	// ComfyVAE is a VAE that did not fit and is tried again in tiles (comfy/sd.py).
 	ComfyVAE Kind = "comfy_vae"
-	// TorchSummary is PyTorch's memory_summary() that counts an OOM: ComfyUI
-	// prints it with one (2026).
-	TorchSummary Kind = "torch_summary"
 	// HostBuffer is ComfyUI's dynamic VRAM out of pinned system memory (2026).
 	HostBuffer Kind = "host_buffer"
 )
@@ -26,13 +23,13 @@ var comfyui = Parser{
 	Name:     "comfyui",
 	Keywords: comfyWords,
 	Context:  comfyContext,
-	Explains: map[Kind]int{HostBuffer: 3, TorchSummary: 1},
+	Explains: map[Kind]int{HostBuffer: 3},
 	Parse:    parseComfy,
 }
 
 var comfyWords = []string{
 	"Got an OOM, unloading all loaded models", "This error means you ran out of memory on your GPU",
-	"Ran out of memory when regular VAE", "PyTorch CUDA memory summary, device ID",
+	"Ran out of memory when regular VAE",
 	"HostBuffer.read_file_slice failed", "hostbuf_file_reader_read failed",
 }
 
@@ -70,8 +67,6 @@ func parseComfy(l *Log, hits []Hit, f *Facts) {
 		switch h.Word {
 		case 2:
 			f.comfyVAE(l, h.At)
-		case 3:
-			f.torchSummary(l, h.At)
 		default:
 			f.comfySays(l, h)
 		}
@@ -85,7 +80,7 @@ func (f *Facts) comfySays(l *Log, h Hit) {
 	switch h.Word {
 	case 1:
 		x.Kind = ComfyTips
-	case 4, 5:
+	case 3, 4:
 		x.Kind, x.Backend, x.Wrapper = HostBuffer, "cpu", false
 	}
 	f.fail(l, h.At, end, x)
@@ -119,34 +114,6 @@ func (f *Facts) lastWeights() *Size {
 		}
 	}
 	return nil
-}
-
-var (
-	summaryDevice   = pattern(`pytorchcudamemorysummary,deviceid(?<device>\d{1,3})`)
-	summaryOOMs     = pattern(`cudaooms:(?<n>\d{1,9})`)
-	summaryReserved = pattern(`gpureservedmemory\|(?<now>SIZE)\|(?<peak>SIZE)`)
-)
-
-// torchSummary reads torch.cuda.memory_summary(). Under cudaMallocAsync, which
-// is ComfyUI's default, most of its cells are 0 B.
-func (f *Facts) torchSummary(l *Log, at int) {
-	ooms := l.Find(summaryOOMs, at, at+600)
-	if n := ooms.Count("n"); n == nil || n.Value == 0 {
-		return
-	}
-	start, _ := ooms.Span()
-	m := l.Find(summaryDevice, at, at+60)
-	if !m.Ok() {
-		return
-	}
-	from, end := m.Span()
-	g := Figures{Device: m.Count("device")}
-	if r := l.Find(summaryReserved, at, at+3000); r.Ok() {
-		g.Reserved = r.Size("now")
-		_, end = r.Span()
-		f.Facts = append(f.Facts, Fact{Name: "reserved_peak", Size: r.Size("peak"), Text: l.LineText(end - 1), Line: l.Line(end - 1)})
-	}
-	f.fail(l, from, end, Failure{Kind: TorchSummary, Framework: "pytorch", Backend: "cuda", Wrapper: true, Figures: g, Message: l.LineText(start)})
 }
 
 var (

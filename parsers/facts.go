@@ -145,7 +145,8 @@ type Facts struct {
 	Models     []ModelMention
 	Devices    []Device
 	Buffers    []Buffer
-	Processes  []Process
+	Processes  []Process // on cards
+	Tasks      []Process // in the computer's memory when the kernel killed one
 	Programs   []Program
 	Signals    []Signal
 	Stages     []Stage

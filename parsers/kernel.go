@@ -21,11 +21,13 @@ const (
 
 // The kernel's word explains what every other program saw of the same kill.
 var kernel = Parser{
-	Name: "kernel", Keywords: literals(kernelWordings),
+	Name: "kernel", Keywords: literals(kernelWordings), Context: []string{kernelTasks},
 	Explains: map[Kind]int{KernelKill: 6, OOMD: 6, SlurmKill: 6, AppleKill: 6, BuildKilled: 4, ShellKilled: 3},
 	Parse: func(l *Log, hits []Hit, f *Facts) {
-		parseWordings(kernelWordings, l, hits, f)
+		worded, headers := splitHits(hits, len(kernelWordings))
+		parseWordings(kernelWordings, l, worded, f)
 		f.foldKills(l)
+		f.readTasks(l, headers)
 	},
 }
 

@@ -31,7 +31,6 @@ type statement struct {
 // refusal is one buffer that was refused: the statements of it, merged.
 type refusal struct {
 	statement
-	stages map[string]bool
 	retry  *retry
 	healed bool
 }

@@ -46,7 +46,7 @@ func All() []Parser {
 	return []Parser{
 		pytorch, hostPyTorch, signals, torchFrames, platform, environment, proofs, commandLines, models,
 		vllm, sglang, tgi, tensorrtllm, lmdeploy, ray, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
-		kernel, containers, numpy, native, jax, tensorflow, cupy, onnxruntime, mlx, rust, paddle, nccl, smi, lookalikes,
+		kernel, containers, numpy, native, jax, tensorflow, cupy, onnxruntime, mlx, rust, paddle, nccl, memorySummary, deepspeedLines, smi, lookalikes,
 	}
 }
 

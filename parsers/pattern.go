@@ -10,8 +10,8 @@ import (
 
 // Pattern matches squeezed text: lower case, no white space. It compiles on
 // first use. In the expression SIZE stands for a size with its unit, BYTES for
-// a size whose unit may be missing, INT for an integer that may carry
-// thousands separators, NUM for a decimal number.
+// a size whose unit may be missing, CELL for a whole size in a table, INT for
+// an integer that may carry thousands separators, NUM for a decimal number.
 type Pattern struct {
 	expr    string
 	compile func() *regexp2.Regexp
@@ -28,6 +28,7 @@ var macros = strings.NewReplacer(
 	"SIZE", `-?\d[\d,]{0,24}(?:\.\d{0,9})?(?:[kmgt]i?b|bytes|byte)`,
 	"BYTES", `\d[\d,]{0,24}(?:\.\d{0,9})?(?:[kmgt]i?b|bytes)?`,
 	"INT", `\d[\d,]{0,24}`,
+	"CELL", `\d{1,16}(?:[kmgt]i?)?b`,
 	"NUM", `-?\d[\d,]{0,24}(?:\.\d{1,9})?`,
 )
 

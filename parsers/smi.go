@@ -13,7 +13,7 @@ var smi = Parser{
 	Name: "smi",
 	Context: []string{
 		"NVIDIA-SMI", "Process name", "GPU Memory", "Memory-Usage", "Default |", "MB |", "VRAM Total", "buff/cache", "shared buffers",
-		"MEM USAGE / LIMIT", "Max_MA ", "mem_mb=", "#SBATCH --mem", "--mem=",
+		"MEM USAGE / LIMIT", "mem_mb=", "#SBATCH --mem", "--mem=",
 	},
 	Parse: func(l *Log, hits []Hit, f *Facts) {
 		t := tableReader{f: f, device: -1}
@@ -41,8 +41,6 @@ func (t *tableReader) line(s string, number int) {
 		t.gpustat(s, number)
 	case strings.Contains(s, "VRAM Total"):
 		t.rocm(s, number)
-	case strings.HasPrefix(s, "MA ") && strings.Contains(s, "Max_CA"):
-		t.deepspeed(s, number)
 	case strings.HasPrefix(s, "total ") && strings.Contains(s, "free"), strings.HasPrefix(s, "Mem:"):
 		t.free(s, number)
 	}
@@ -161,20 +159,6 @@ func (t *tableReader) gpustat(s string, number int) {
 		Total: &Size{Bytes: total * units.MiB, Text: strings.TrimSpace(right) + " MB", Line: number},
 		Used:  &Size{Bytes: used * units.MiB, Text: strings.TrimSpace(left) + " MB", Line: number},
 	})
-}
-
-// deepspeed reads see_memory_usage: "MA 26.38 GB  Max_MA 26.38 GB  CA 26.71 GB
-// Max_CA 27 GB": allocated and reserved by PyTorch, with their peaks. GB is
-// GiB there, and Max_CA is rounded to whole ones.
-func (t *tableReader) deepspeed(s string, number int) {
-	names := map[string]string{"MA": "torch_allocated", "Max_MA": "torch_allocated_peak", "CA": "torch_reserved", "Max_CA": "torch_reserved_peak"}
-	fields := strings.Fields(s)
-	for i := 0; i+2 < len(fields); i += 3 {
-		bytes, ok := units.Parse(fields[i+1] + fields[i+2])
-		if name := names[fields[i]]; ok && name != "" {
-			t.f.Facts = append(t.f.Facts, Fact{Name: name, Size: &Size{Bytes: bytes, Text: fields[i+1] + " " + fields[i+2], Line: number}, Text: s, Line: number})
-		}
-	}
 }
 
 // rocm reads "GPU[0] : VRAM Total Memory (B): 17163091968" and the used one.

@@ -19,7 +19,7 @@ var comfyEngine = Engine{
 		ModelTooLarge:  {carveOut, comfyNothingElse},
 		RetainedMemory: {comfyLeak},
 		HostMemory:     {said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", parsers.HostBuffer)},
-		Unknown:        {said(0.5, "ComfyUI says that it ran out of memory, without figures.", parsers.ComfyUnload, parsers.ComfyTips, parsers.TorchSummary)},
+		Unknown:        {said(0.5, "ComfyUI says that it ran out of memory, without figures.", parsers.ComfyUnload, parsers.ComfyTips)},
 	},
 	Remedies: comfyRemedies,
 	Steps: map[string]func(*Case) []Step{

@@ -82,6 +82,9 @@ func deriveMine(c *Case) {
 		tensors, from = f.Reserved.Bytes, []string{"reserved"}
 	case f.Allocated != nil:
 		tensors, from = f.Allocated.Bytes, []string{"allocated"}
+		if held := heldBefore(c); held > tensors {
+			tensors = held
+		}
 	}
 	if f.ProcessUsed == nil {
 		c.OurPID = ourPID(c, tensors)
@@ -102,6 +105,17 @@ func deriveMine(c *Case) {
 	if rest >= 0 {
 		c.Others = Amount{rest, append([]string{"total", "free"}, c.Mine.From...)}
 	}
+}
+
+// heldBefore is what the allocator held by the last table before the failure, 0
+// if none says so or it is more than is taken of the card now.
+func heldBefore(c *Case) int64 {
+	f := c.F()
+	held, ok := c.Fact("torch_reserved")
+	if !ok || held.Line > c.Failure.Line || f.Total == nil || f.Free == nil || held.Size.Bytes > f.Total.Bytes-f.Free.Bytes {
+		return 0
+	}
+	return held.Size.Bytes
 }
 
 // ourPID finds this process in the list; tensors is what its allocator holds,

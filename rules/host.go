@@ -29,7 +29,7 @@ var hostEngine = Engine{
 		Unknown:       {killedWithoutWord},
 	},
 	Remedies: map[string][]Remedy{HostMemory: hostRemedies},
-	Steps:    map[string]func(*Case) []Step{"raise_memory_limit": stepsHostLimit},
+	Steps:    map[string]func(*Case) []Step{"raise_memory_limit": stepsHostLimit, "close_other_apps": stepsCloseBiggest},
 	Useless: map[string]func(*Case) string{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*Case) string { return "" },
@@ -80,8 +80,14 @@ func kernelKilled(c *Case) Finding {
 	if rss := c.F().KilledRSS; rss != nil {
 		why += fmt.Sprintf(", which held %s", units.Format(rss.Bytes))
 	}
+	lines := []int{c.Failure.Line}
+	also := ""
+	if p, ok := biggestOther(c); ok {
+		also = fmt.Sprintf(" Beside it process %d (%s) held %s.", p.PID, p.Name, units.Format(p.Bytes))
+		lines = append(lines, p.Line)
+	}
 	if !capped(c) {
-		return seen(0.96, why+": the machine's memory was used up.", c.Failure.Line)
+		return seen(0.96, why+": the machine's memory was used up."+also, lines...)
 	}
 	why += ": its memory cgroup (" + cgroupOwner(c) + ") reached its limit"
 	if limit := c.F().Limit; limit != nil {
@@ -91,7 +97,44 @@ func kernelKilled(c *Case) Finding {
 	if kills, ok := c.Fact("kills"); ok && c.F().KilledRSS != nil && kills.Count.Value >= 3 && c.F().KilledRSS.Bytes < 64*units.MiB {
 		why += fmt.Sprintf(" %.0f small processes died: their sum was over, not one of them.", kills.Count.Value)
 	}
-	return seen(0.97, why, c.Failure.Line)
+	return seen(0.97, why+also, lines...)
+}
+
+// biggestOther is the process that held most when the kernel killed another,
+// where it held enough to matter.
+func biggestOther(c *Case) (parsers.Process, bool) {
+	victim, ok := c.Fact("victim")
+	rss := c.F().KilledRSS
+	if !ok || victim.Count == nil || rss == nil {
+		return parsers.Process{}, false
+	}
+	var most parsers.Process
+	for _, p := range c.Facts.Tasks {
+		if p.PID != int(victim.Count.Value) && p.Bytes > most.Bytes {
+			most = p
+		}
+	}
+	return most, most.Bytes >= 256*units.MiB && most.Bytes*4 >= rss.Bytes
+}
+
+// stepsCloseBiggest ends the process that the kernel's table shows, where it is
+// not of the same program as the one that died.
+func stepsCloseBiggest(c *Case) []Step {
+	p, ok := biggestOther(c)
+	if victim, _ := c.Fact("victim"); !ok || p.Name == victim.Text {
+		return Fixes()["close_other_apps"].Steps(c)
+	}
+	return []Step{
+		{Kind: "shell", Text: fmt.Sprintf("ps -o pid,user,rss,etime,args -p %d   # held %s when memory ran out", p.PID, units.Format(p.Bytes))},
+		{Kind: "shell", Text: fmt.Sprintf("kill %d   # if it is yours and not needed", p.PID)},
+	}
+}
+
+// otherHoldsMore: what the kernel killed is not what took most of the memory.
+func otherHoldsMore(c *Case) bool {
+	p, ok := biggestOther(c)
+	victim, _ := c.Fact("victim")
+	return ok && !capped(c) && p.Name != victim.Text && p.Bytes > c.F().KilledRSS.Bytes/2
 }
 
 // cgroupOwner says in a word whose limit it was.
@@ -119,7 +162,10 @@ func cgroupPath(c *Case) string {
 // shellSawKill: signal 9 without a word from the kernel. Among programs that
 // load models it is the out-of-memory killer by far most often.
 func shellSawKill(c *Case) Finding {
+	used, full := hostNearlyFull(c)
 	switch {
+	case full && c.Root(parsers.RankKilled, parsers.ShellKilled):
+		return seen(0.96, fmt.Sprintf("A process was ended by signal 9, and %s of the computer's memory (%s) was in use just before.", used.Count.Text, used.Size.Text), used.Line, c.Failure.Line)
 	case c.Root(parsers.RankKilled):
 		return seen(0.85, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory.", c.Failure.Line)
 	case !c.Root(parsers.ShellKilled):
@@ -215,7 +261,8 @@ var hostRemedies = []Remedy{
 	{Fix: "lower_batch_size", Fit: 0.8, If: wantsLargeBuffer},
 	{Fix: "add_swap", Fit: 0.87, If: swapHelps},
 	{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
-	{Fix: "close_other_apps", Fit: 0.7, If: func(c *Case) bool { return !onWindows(c) && swapHelps(c) }},
+	{Fix: "close_other_apps", Fit: 1.05, If: otherHoldsMore},
+	{Fix: "close_other_apps", Fit: 0.7, If: func(c *Case) bool { return !onWindows(c) && swapHelps(c) && !otherHoldsMore(c) }},
 	{Fix: "use_mmap", Fit: 0.6, If: loadsModel},
 	{Fix: "use_smaller_model", Fit: 0.7, If: loadsModel},
 	{Fix: "use_lower_quant", Fit: 0.65, If: loadsModel},

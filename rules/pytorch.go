@@ -165,7 +165,7 @@ var pytorchEngine = Engine{
 	Remedies: pytorchRemedies,
 	Clues: map[string][]Clue{
 		LeakedProcess:         {listedOthers, unlistedOthers, handleRefused},
-		Fragmentation:         {slackCoversRequest},
+		Fragmentation:         {slackCoversRequest, lostToFragments, heldNotUsed},
 		OversizedAllocation:   {largerThanCard, metalBufferTooLarge, hugeHostTensor},
 		BudgetMisconfigured:   {memoryFraction, hiddenFraction},
 		HostMemory:            {cpuAllocation, commitLimit, sharedMemoryFull, workerKilled, freeButRefused, nativePaging, pinnedMemory},
@@ -176,7 +176,10 @@ var pytorchEngine = Engine{
 		BatchTooLarge:         {activationsFillCard},
 		ModelTooLarge:         {weightsFillCard, spilledOver},
 		SoftwareBug:           {blockLimit, refusedWithRoom, metalOutsideHeap},
-		Unknown:               {noFiguresAtAll, contradictory},
+		Unknown: {
+			noFiguresAtAll, contradictory,
+			said(0.5, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", parsers.TorchSummary),
+		},
 	},
 }
 
@@ -284,6 +287,9 @@ func slackCoversRequest(c *Case) Finding {
 		free = f.Free.Bytes
 	}
 	why := fmt.Sprintf("%s is reserved and not in use, %s was asked for: enough, but not in one piece.", units.Format(slack), f.Requested.Text)
+	if lost, ok := c.Fact("non_releasable"); ok && lost.Size.Bytes*4 < req {
+		return seen(0.3, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Format(slack), lost.Size.Text), c.Failure.Line, lost.Line)
+	}
 	switch {
 	case slack >= req && slack >= units.GiB && c.Others.Bytes < 3*units.GiB:
 		return seen(0.85, why, c.Failure.Line)

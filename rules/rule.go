@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"math"
 	"sort"
 
@@ -164,6 +165,11 @@ func (c *Case) lineText(n int) string {
 	for _, x := range c.Facts.Facts {
 		if x.Line == n {
 			return x.Text
+		}
+	}
+	for _, p := range c.Facts.Tasks {
+		if p.Line == n {
+			return fmt.Sprintf("[%d] %s: %s", p.PID, p.Name, p.Text)
 		}
 	}
 	return ""
