@@ -3,7 +3,6 @@ package parsers
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Messages also stand in source code, documentation, test lists and mail. There
@@ -19,10 +18,10 @@ func (f *Facts) dropQuoted(l *Log) {
 	if len(f.Failures) == 0 {
 		return
 	}
-	code, trace, mine := isCode(l), hasTraceback(l), sync.OnceValue(func() bool { return firstPerson(l) })
+	code, trace, report := isCode(l), hasTraceback(l), isReport(l)
 	line := 0
 	f.Failures = slices.DeleteFunc(f.Failures, func(x Failure) bool {
-		if !code && !inCode(l, x, trace) && !inProse(l, x, mine) {
+		if !code && !inCode(l, x, trace) && !inProse(l, x) && !(report && inGutter(l, x)) {
 			return false
 		}
 		if line == 0 {
@@ -71,7 +70,7 @@ func hasTraceback(l *Log) bool {
 // inProse reports a message inside a sentence: "a colleague says CUDA out of
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
-func inProse(l *Log, x Failure, firstPerson func() bool) bool {
+func inProse(l *Log, x Failure) bool {
 	before, after, ok := l.aroundMessage(x)
 	if !ok || figureCount(x) > 1 {
 		return false
@@ -79,7 +78,11 @@ func inProse(l *Log, x Failure, firstPerson func() bool) bool {
 	if strings.Count(before, "`")%2 == 1 {
 		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
 		table := strings.Contains(outside(after), "|")
-		return (around > 12 || table && around > 0) && !firstPerson()
+		return (around > 12 || table && around > 0) && !firstPerson(l, x)
+	}
+	if i := strings.LastIndexByte(before, '"'); strings.Count(before, `"`)%2 == 1 && sentence(before[:i]) {
+		_, rest, closed := strings.Cut(after, `"`)
+		return closed && letters(before[:i])+letters(rest) > 60 && !firstPerson(l, x)
 	}
 	// Only "CUDA out of memory" and its like can be part of a sentence.
 	if said := strings.TrimSuffix(strings.ToLower(l.LineText(x.At)), strings.ToLower(after)); !strings.HasSuffix(said, "out of memory") {
@@ -149,20 +152,48 @@ func letters(s string) int {
 	return n
 }
 
-// firstPerson tells a user's report from documentation.
-func firstPerson(l *Log) bool {
-	for _, line := range l.Lines {
+// firstPerson tells a user's report from documentation, by the lines around a
+// message.
+func firstPerson(l *Log, x Failure) bool {
+	i := l.lineIndex(x.At)
+	for _, line := range l.Lines[max(i-aroundReport, 0):min(i+aroundReport+1, len(l.Lines))] {
 		t := " " + strings.ToLower(line.Text) + " "
-		if strings.Contains(t, " i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ") || strings.Contains(t, " i get ") {
+		if strings.Contains(t, " i ") && !strings.Contains(t, "for i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ") {
 			return true
 		}
 	}
 	return false
 }
 
+// aroundReport is how many lines around a message a user tells about it.
+const aroundReport = 10
+
+// sentence reports the beginning of one: words and nothing that a log has.
+func sentence(s string) bool {
+	words := strings.Fields(s)
+	return len(words) > 2 && !strings.ContainsAny(s, "0123456789[]{}=/<>|_\\")
+}
+
+// isReport reports that the text holds a report of this program, which quotes
+// the lines of another log with their numbers.
+func isReport(l *Log) bool {
+	s := l.Squeezed()
+	return strings.Contains(s, "cause:") && strings.Contains(s, "whattodo")
+}
+
+// inGutter reports a line that a report quotes: "34 | ValueError: ...".
+func inGutter(l *Log, x Failure) bool {
+	number, _, ok := strings.Cut(l.LineText(x.At), " | ")
+	_, isNumber := wholeNumber(strings.TrimSpace(number))
+	return ok && isNumber
+}
+
 // isCode reports that most lines are statements of a programming language, and
 // none is a traceback.
 func isCode(l *Log) bool {
+	if isGoFile(l) {
+		return true
+	}
 	code, all := 0, 0
 	for _, line := range l.Lines {
 		t := strings.TrimSpace(strings.TrimLeft(line.Text, "+-"))
@@ -178,6 +209,18 @@ func isCode(l *Log) bool {
 		}
 	}
 	return all >= 4 && code*10 >= all*6
+}
+
+// isGoFile reports a whole file of Go, whatever logs its strings hold.
+func isGoFile(l *Log) bool {
+	for _, line := range l.Lines {
+		if t := strings.TrimSpace(line.Text); strings.HasPrefix(t, "package ") {
+			return strings.Count(t, " ") == 1 && strings.Contains(l.Squeezed(), "func")
+		} else if t != "" && !strings.HasPrefix(t, "//") {
+			return false
+		}
+	}
+	return false
 }
 
 // traceLine reports a line of a trace, or an error as a program prints it.
@@ -197,7 +240,7 @@ var codeStarts = []string{
 }
 
 func codeLine(t string) bool {
-	if strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'") {
+	if (strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'")) && strings.Contains(t, ":") {
 		return false // a log in JSON
 	}
 	for _, start := range codeStarts {
