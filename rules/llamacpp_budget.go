@@ -50,7 +50,27 @@ func budget(c *Case) ggmlBudget {
 		b.Weights = plan.Size.Bytes / int64(f.TotalLayers.Value-1) * b.Layers // Ollama's own estimate of a layer
 	}
 	b.Free, b.Assumed = freeOfDevice(c)
+	b.wholeWeights(c)
 	return b
+}
+
+// wholeWeights puts the weights meant for a Vulkan device in the place of the
+// one buffer of them that was refused: it takes them in pieces of 1 GiB or what
+// the driver allows (ggml-vulkan.cpp, suballocation_block_size).
+func (b *ggmlBudget) wholeWeights(c *Case) {
+	size, sized := c.Fact("model_size")
+	layers, ok := c.Fact("n_layer")
+	if !sized || !ok || layers.Count.Value < 1 || c.Failure.Stage != "weights" || c.Backend != "vulkan" || inHost(c) {
+		return
+	}
+	total := int64(layers.Count.Value) + 1
+	if b.Layers == 0 {
+		b.Layers = total
+		if b.Assumed == "" {
+			b.Assumed = "all layers meant for the card"
+		}
+	}
+	b.Refused = max(b.Refused, proportion(size.Size.Bytes, min(b.Layers, total), total))
 }
 
 // deviceKV is the KV buffer of the failing device; the figure may be the sum
