@@ -22,6 +22,7 @@ var ollamaEngine = Engine{
 	},
 	Remedies: ollamaRemedies,
 	Steps:    ollamaSteps,
+	Effects:  map[string]func(*Case) *Effect{"add_swap": ollamaSwap},
 	Checks: map[string]string{
 		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
 		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
@@ -251,4 +252,16 @@ func ollamaServer(variables ...string) []Step {
 		docker += " -e " + v
 	}
 	return []Step{{Kind: "config", Text: unit}, {Kind: "shell", Text: docker + " ... ollama/ollama"}}
+}
+
+// ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3
+// and later); the step adds 32 GiB.
+func ollamaSwap(c *Case) *Effect {
+	f := c.F()
+	if !c.Root(parsers.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil || c.Windows() {
+		return nil
+	}
+	have := f.SystemAvailable.Bytes + 32*units.GiB
+	return &Effect{NeedBytes: f.SystemRequired.Bytes, HaveBytes: have, Fits: have >= f.SystemRequired.Bytes, Basis: "log",
+		Note: fmt.Sprintf("%s available + 32 GiB of swap, which Ollama counts on Linux. Exact for this check; what lands in swap is slow.", f.SystemAvailable.Text)}
 }
