@@ -53,7 +53,7 @@ var kernelWordings = []wording{
 	{"Terminated due to memory issue", fails(Failure{Kind: AppleKill, Framework: "other", Backend: "cpu"})},
 	{`"reason" : "per-process-limit"`, fails(Failure{Kind: AppleKill, Framework: "other", Backend: "cpu"})},
 	{"interrupted by signal 9", fails(shellKilled)},
-	{"code=killed, status=9", fails(shellKilled)}, {"signal 9 (SIGKILL)", readSignal9}, {"terminated with signal SIGKILL", fails(shellKilled)}, {"was sent SIGKILL", fails(shellKilled)},
+	{"code=killed, status=9", fails(shellKilled)}, {"signal 9 (SIGKILL)", readSignal9}, {"terminated with signal SIGKILL", fails(shellKilled)},
 	{"SIGKILL: kill", fails(shellKilled)}, {"Signals.SIGKILL: 9", fails(shellKilled)},
 	{"exit code 137", readExitCode}, {"exit code: 137", readExitCode}, {"Exited (137)", readExitCode}, {"exited with code 137", readExitCode},
 	{"exit status 137", readExitCode}, {"returncode 137", readExitCode}, {"exitcode: 137", readExitCode}, {"rc=137", readExitCode},

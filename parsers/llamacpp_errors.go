@@ -105,6 +105,9 @@ func (g *ggmlReader) deviceMalloc(at int) {
 	if m := g.find(mallocReason, at, 0, 60); m.Ok() && !strings.HasPrefix(m.Lower("reason"), "outofmemory") {
 		return // no driver, no device, an illegal access before
 	}
+	if from, _ := g.l.LineSpan(at); strings.Contains(g.s[from:at], "pooled_storage_manager.h") {
+		return // MXNet's: see paddle.go
+	}
 	x := statement{kind: GGMLAlloc, level: levelBuffer, at: at, end: at + len("cudamallocfailed"), backend: "cuda"}
 	if strings.HasPrefix(g.s[at:], "hip") {
 		x.backend = "rocm"

@@ -1,7 +1,6 @@
 package parsers
 
 import (
-	"math"
 	"strconv"
 )
 
@@ -61,11 +60,14 @@ func readArena(m message) int {
 	return m.fail(x, m.took(k))
 }
 
-// rawBytes keeps sizes that no machine has; beyond int64 there is none.
+// noSize is above what rawBytes keeps, so that two of them can be added.
+const noSize = 1 << 62
+
+// rawBytes keeps sizes that no machine has.
 func rawBytes(k Match, group string) *Size {
 	digits := k.digits(group)
 	n, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil || n > math.MaxInt64 {
+	if err != nil || n >= noSize {
 		return nil
 	}
 	return &Size{Bytes: int64(n), Text: digits, Line: k.Line()}

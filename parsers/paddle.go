@@ -1,8 +1,14 @@
 package parsers
 
-// DeviceAlloc is memory of the card refused to a framework that has no parser
-// of its own: PaddlePaddle, MXNet, Caffe, TensorRT, CUDA.jl, OpenCL.
-const DeviceAlloc Kind = "device_alloc"
+import "strings"
+
+const (
+	// DeviceAlloc is memory of the card refused to a framework that has no parser
+	// of its own: PaddlePaddle, MXNet, Caffe, TensorRT, CUDA.jl, OpenCL.
+	DeviceAlloc Kind = "device_alloc"
+	// BufferLimit is one buffer above what an OpenCL device gives in one piece.
+	BufferLimit Kind = "buffer_limit"
+)
 
 var paddle = Parser{
 	Name: "paddle", Keywords: literals(paddleWordings),
@@ -12,8 +18,9 @@ var paddle = Parser{
 var paddleWordings = []wording{
 	{"Out of memory error on GPU", readPaddle},
 	{"pooled_storage_manager.h", readMXNet},
-	{"cudaSuccess (2 vs. 0)", fails(deviceFailure)},         // Caffe
-	{"Cuda Runtime (out of memory)", fails(deviceFailure)},  // TensorRT 8 and later
+	{"cudaSuccess (2 vs. 0)", fails(deviceFailure)},         // Caffe, syncedmem.cpp
+	{"Cuda Runtime (out of memory)", readTensorRT},          // 8.2 and later
+	{"allocate: 2 (out of memory)", readTensorRT},           // up to 8.0
 	{"Out of GPU memory trying to allocate", readCUDAJulia}, // CUDA.jl
 	{"CL_MEM_OBJECT_ALLOCATION_FAILURE", fails(Failure{Kind: DeviceAlloc, Framework: "other"})},
 	{"Exceeded max size of memory object allocation", readOpenVINO},
@@ -22,14 +29,17 @@ var paddleWordings = []wording{
 var deviceFailure = Failure{Kind: DeviceAlloc, Framework: "other", Backend: "cuda"}
 
 var (
-	paddlePattern   = pattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<want>SIZE)memoryongpu\d{1,2}(?:,(?<allocated>SIZE)memoryhasbeenallocated)?(?:and|,)?(?:availablememoryisonly(?<free>SIZE|0\.0{1,9}b))?`)
-	juliaPattern    = pattern(`tryingtoallocate(?<want>SIZE)(?:.{0,60}?usage:[\d.]{1,6}%\((?<used>SIZE)/(?<total>SIZE)\))?`)
-	openVINOPattern = pattern(`requested(?<want>\d{1,18})bytes,butmaxallocsizesupportedbydeviceis(?<limit>\d{1,18})bytes`)
+	paddlePattern   = pattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<want>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocatedand)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
+	tensorRTPattern = pattern(`requestedamountofgpumemory\((?<want>\d{1,20}bytes)\)`)
+	juliaPattern    = pattern(`tryingtoallocate(?<want>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?memorypoolusage:(?<used>SIZE)\((?<reserved>SIZE)reserved\))?`)
+	openVINOPattern = pattern(`requested(?<want>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit>\d{1,20})bytes`)
 )
 
 // readPaddle reads "ResourceExhaustedError: Out of memory error on GPU 0.
 // Cannot allocate 512.000000MB memory on GPU 0, 15.5GB memory has been
-// allocated and available memory is only 280.000000MB."
+// allocated and available memory is only 280.000000MB." 1.x and 2.0 do not say
+// what was allocated; 1.5 has "Cannot allocate 512.0MB GPU memory, available
+// memory is 280.0MB". A sum of all in the process, of which the pool is part.
 func readPaddle(m message) int {
 	k := m.find(paddlePattern, 300)
 	x := deviceFailure
@@ -39,27 +49,55 @@ func readPaddle(m message) int {
 }
 
 // readMXNet reads "src/storage/./pooled_storage_manager.h:157: cudaMalloc
-// failed: out of memory".
+// failed: out of memory" and, of 0.7, ":62: Memory allocation failed."
 func readMXNet(m message) int {
-	if !m.follows("outofmemory", 120) {
+	if !m.follows("outofmemory", 120) && !m.follows("memoryallocationfailed", 60) {
 		return m.end
 	}
 	return m.fail(deviceFailure, m.end)
 }
 
-// readCUDAJulia also reads "Effective GPU memory usage: 99.54% (7.760
-// GiB/7.796 GiB)".
-func readCUDAJulia(m message) int {
-	k := m.find(juliaPattern, 220)
+// readTensorRT reads "[E] Error Code 1: Cuda Runtime (out of memory)" with the
+// warning below it, "Requested amount of GPU memory (1180463648 bytes) could
+// not be allocated". The builder tries many tactics and skips those that do not
+// fit: if an engine comes out, nothing failed.
+func readTensorRT(m message) int {
+	if m.tacticSkipped() {
+		return m.end
+	}
+	k := m.find(tensorRTPattern, 200)
 	x := deviceFailure
-	x.Figures.Requested, x.Figures.Allocated, x.Figures.Total = k.Size("want"), k.Size("used"), k.Size("total")
+	x.Figures.Requested = k.Size("want")
 	return m.fail(x, m.took(k))
 }
 
-// readOpenVINO reads OpenCL's limit of one buffer.
+// tacticSkipped notes that the builder went on and got its engine.
+func (m message) tacticSkipped() bool {
+	rest := m.l.Squeezed()[m.at:]
+	if !strings.Contains(rest, "skippingtactic") || !strings.Contains(rest, "enginebuiltin") && !strings.Contains(rest, "&&&&passed") {
+		return false
+	}
+	m.notice(Notice{ID: "tactic_skipped", Title: "TensorRT skipped ways of computing that did not fit, and built the engine with others."})
+	return true
+}
+
+// readCUDAJulia reads CUDA.jl's OutOfGPUMemoryError (src/pool.jl): "Effective
+// GPU memory usage: 99.54% (7.760 GiB/7.796 GiB)" is of the whole card, "Memory
+// pool usage: 5.375 GiB (7.000 GiB reserved)" of the process.
+func readCUDAJulia(m message) int {
+	k := m.find(juliaPattern, 320)
+	x := deviceFailure
+	x.Figures.Requested, x.Figures.Total = k.Size("want"), k.Size("total")
+	x.Figures.Allocated, x.Figures.Reserved = k.Size("used"), k.Size("reserved")
+	return m.fail(x, m.took(k))
+}
+
+// readOpenVINO reads "[GPU] Exceeded max size of memory object allocation:
+// requested 7516192768 bytes, but max alloc size supported by device is
+// 4294959104 bytes" (intel_gpu plug-in, 2024 and later).
 func readOpenVINO(m message) int {
 	k := m.find(openVINOPattern, 160)
-	x := Failure{Kind: MLXBuffer, Framework: "other"}
-	x.Figures.Requested, x.Figures.Limit = k.Size("want"), k.Size("limit")
+	x := Failure{Kind: BufferLimit, Framework: "other"}
+	x.Figures.Requested, x.Figures.Limit = rawBytes(k, "want"), k.Size("limit")
 	return m.fail(x, m.took(k))
 }

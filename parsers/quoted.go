@@ -18,10 +18,10 @@ func (f *Facts) dropQuoted(l *Log) {
 	if len(f.Failures) == 0 {
 		return
 	}
-	code, trace, report := isCode(l), hasTraceback(l), isReport(l)
+	code, trace, report := isCode(l), hasTraceback(l), reportFrom(l)
 	line := 0
 	f.Failures = slices.DeleteFunc(f.Failures, func(x Failure) bool {
-		if !code && !inCode(l, x, trace) && !inProse(l, x) && !(report && inGutter(l, x)) {
+		if !code && !inCode(l, x, trace) && !inProse(l, x) && x.At < report {
 			return false
 		}
 		if line == 0 {
@@ -174,18 +174,15 @@ func sentence(s string) bool {
 	return len(words) > 2 && !strings.ContainsAny(s, "0123456789[]{}=/<>|_\\")
 }
 
-// isReport reports that the text holds a report of this program, which quotes
-// the lines of another log with their numbers.
-func isReport(l *Log) bool {
+// reportFrom returns the squeezed offset behind which the text is a report of
+// this program, which quotes lines of another log; the end if there is none.
+func reportFrom(l *Log) int {
 	s := l.Squeezed()
-	return strings.Contains(s, "cause:") && strings.Contains(s, "whattodo")
-}
-
-// inGutter reports a line that a report quotes: "34 | ValueError: ...".
-func inGutter(l *Log, x Failure) bool {
-	number, _, ok := strings.Cut(l.LineText(x.At), " | ")
-	_, isNumber := wholeNumber(strings.TrimSpace(number))
-	return ok && isNumber
+	cause := strings.Index(s, "cause:")
+	if cause < 0 || !strings.Contains(s[cause:], "whattodo") || !strings.Contains(s[cause:], "costs:") {
+		return len(s)
+	}
+	return cause
 }
 
 // isCode reports that most lines are statements of a programming language, and

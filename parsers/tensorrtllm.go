@@ -107,9 +107,17 @@ func trtExecutor(m message) int {
 
 var trtRequested = pattern(`(?:requestedsizewas|requestedamountofgpumemory\()(?<size>INT)bytes`)
 
+// trtEngine reads TensorRT's own loader, which others use too.
 func trtEngine(m message) int {
+	if m.tacticSkipped() {
+		return m.end
+	}
+	framework := "other"
+	if m.mentions("tensorrt-llm", "tensorrt_llm", "trt-llm", "trtllm") {
+		framework = "tensorrt-llm"
+	}
 	x := m.find(trtRequested, 120)
-	return m.fail(Failure{Kind: TRTEngine, Framework: "tensorrt-llm", Backend: "cuda", Phase: "load", Figures: Figures{Requested: x.SizeIn("size", "bytes")}}, m.took(x))
+	return m.fail(Failure{Kind: TRTEngine, Framework: framework, Backend: "cuda", Phase: "load", Figures: Figures{Requested: x.SizeIn("size", "bytes")}}, m.took(x))
 }
 
 // trtSize makes the reader of an informative line.

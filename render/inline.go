@@ -131,14 +131,15 @@ func together(a, b string) bool {
 	return number(a) && unit(b) || counted(a) && number(b)
 }
 
+// number also knows the second of two: "GiB/7.582".
 func number(s string) bool {
-	s = strings.Trim(s, "(),.:;*~≈<≤≥-+")
+	s = strings.Trim(s[strings.LastIndexByte(s, '/')+1:], "(),.:;*~≈<≤≥-+")
 	return s != "" && strings.Trim(s, "0123456789.,") == ""
 }
 
-// unit cuts what logs put right behind one: "GiB)\"}", "MB(VRAM)".
+// unit cuts what logs put right behind one: "GiB)\"}", "MB(VRAM)", "GiB/7.582".
 func unit(s string) bool {
-	if i := strings.IndexAny(s, "),.:;!?(\"'"); i > 0 {
+	if i := strings.IndexAny(s, "),.:;!?(\"'/"); i > 0 {
 		s = s[:i]
 	}
 	switch s {

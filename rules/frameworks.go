@@ -13,14 +13,14 @@ var frameworksEngine = Engine{
 	Programs: []string{"jax", "tensorflow", "cupy", "onnxruntime", "mlx", "candle", "numpy", "triton-server", "other"},
 	Clues: map[string][]Clue{
 		HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM},
-		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, said(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", parsers.MLXBuffer), said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
+		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, said(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", parsers.MLXBuffer), bufferLimit, said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
 		BatchTooLarge: {
 			poolFull, arenaBatch, xlaProgram, tpuTraining, rustForward,
 			said(0.42, "The pool of this process was asked for one more piece by a step's work.", parsers.NumbaAlloc, parsers.WGPUBuffer),
 		},
 		ContextTooLong: {tpuAttention, said(0.35, "The prompt decides how much is computed at once.", parsers.MetalMemory, parsers.MLXBuffer)},
 		ModelTooLarge: {
-			tpuInference, rustLoad,
+			tpuInference, rustLoad, loadsOnCard,
 			said(0.4, "The Mac's memory is used up by the model and what it computes.", parsers.MetalMemory, parsers.MLXAlloc),
 			said(0.65, "It died right after the weights were loaded: they fill the card.", parsers.TinygradAlloc),
 		},
@@ -191,8 +191,25 @@ func arenaTooLarge(c *Case) Finding {
 	return seen(0.25, fmt.Sprintf("One buffer of %s.", units.Format(req.Bytes)), c.Failure.Line)
 }
 
+// bufferLimit: OpenCL devices give a quarter of their memory, or 4 GiB, in one
+// piece.
+func bufferLimit(c *Case) Finding {
+	if r := c.F().Requested; !c.Root(parsers.BufferLimit) || r != nil && r.Bytes >= absurd {
+		return nothing()
+	}
+	return seen(0.75, "One buffer above the largest that this device gives in one piece; how much is free plays no part.", c.Failure.Line)
+}
+
+// loadsOnCard: a framework without a parser of its own died while it loaded.
+func loadsOnCard(c *Case) Finding {
+	if !c.Root(parsers.DeviceAlloc) || c.Phase != "load" {
+		return nothing()
+	}
+	return seen(0.6, "The card was full while the model was being loaded.", c.Failure.Line)
+}
+
 func arenaAbsurd(c *Case) Finding {
-	if req := c.F().Requested; c.Root(parsers.ORTAlloc) && req != nil && req.Bytes >= absurd {
+	if req := c.F().Requested; c.Root(parsers.ORTAlloc, parsers.NativeAlloc, parsers.DeviceAlloc, parsers.BufferLimit) && req != nil && req.Bytes >= absurd {
 		return seen(0.85, fmt.Sprintf("%s bytes is no size at all: a number was read as a size that is none.", req.Text), c.Failure.Line)
 	}
 	return nothing()
@@ -232,7 +249,7 @@ func poolFull(c *Case) Finding {
 		return seen(0.25, "A smaller batch also needs smaller pieces.", c.Failure.Line)
 	case c.Root(parsers.TFAlloc) && c.Backend != "cpu":
 		return seen(0.72, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit.", c.Failure.Line)
-	case c.Root(parsers.DeviceAlloc):
+	case c.Root(parsers.DeviceAlloc) && c.Phase != "load":
 		return seen(0.5, "The card was full in the middle of a step.", c.Failure.Line)
 	case c.Root(parsers.CuPyAlloc):
 		return seen(0.62, "CuPy's pool was full in the middle of a step. 'total' in its message is its own pool, not the card.", c.Failure.Line)

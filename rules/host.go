@@ -19,6 +19,7 @@ var hostEngine = Engine{
 			said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", parsers.OOMD),
 			said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", parsers.SlurmKill),
 			said(0.97, "The container reached its own memory limit and was killed.", parsers.ContainerKill),
+			said(0.95, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", parsers.WorkerBudget),
 			said(0.95, "YARN ended the container above its memory limit.", parsers.YARNKill),
 			said(0.97, "A compiler was killed: too many compile at once for the computer's memory.", parsers.BuildKilled),
 			said(0.7, "iOS or macOS ended the program at its memory limit.", parsers.AppleKill),
@@ -41,7 +42,7 @@ var hostEngine = Engine{
 // hostKinds are kinds that only system memory explains.
 var hostKinds = []parsers.Kind{
 	parsers.KernelKill, parsers.OOMD, parsers.ShellKilled, parsers.BuildKilled, parsers.SlurmKill, parsers.ContainerKill, parsers.Evicted,
-	parsers.YARNKill, parsers.RayKilled, parsers.CommitLimit, parsers.SharedMemory, parsers.WorkerKilled, parsers.RankKilled, parsers.NCCLShm,
+	parsers.YARNKill, parsers.RayKilled, parsers.CommitLimit, parsers.SharedMemory, parsers.WorkerKilled, parsers.RankKilled, parsers.NCCLShm, parsers.WorkerBudget,
 }
 
 func cardIsNotIt(c *Case) string {
@@ -55,7 +56,7 @@ func cardIsNotIt(c *Case) string {
 // the end of the machine's memory.
 func capped(c *Case) bool {
 	_, cgroup := c.Fact("cgroup")
-	return cgroup && c.Kind(parsers.KernelKill) || c.Kind(parsers.SlurmKill, parsers.ContainerKill, parsers.YARNKill)
+	return cgroup && c.Kind(parsers.KernelKill) || c.Kind(parsers.SlurmKill, parsers.ContainerKill, parsers.YARNKill, parsers.WorkerBudget)
 }
 
 func uselessSwap(c *Case) string {
@@ -223,6 +224,8 @@ func stepsHostLimit(c *Case) []Step {
 		return []Step{{Kind: "shell", Text: "sudo systemctl set-property " + shellQuote(unit+".service") + " MemoryMax=" + doubled(c, "G", "32G")}}
 	case strings.Contains(path, "init.scope"):
 		return []Step{{Kind: "config", Text: "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB\nswap=16GB"}}
+	case c.Root(parsers.WorkerBudget):
+		return []Step{{Kind: "python", Text: "from dask.distributed import Client, LocalCluster\nclient = Client(LocalCluster(n_workers=2, threads_per_worker=2, memory_limit=\"" + doubled(c, "GiB", "16GiB") + "\"))   # or: dask worker --memory-limit"}}
 	case c.Root(parsers.YARNKill):
 		return []Step{{Kind: "shell", Text: "spark-submit --executor-memory 8g --conf spark.executor.memoryOverhead=2g ..."}}
 	}
