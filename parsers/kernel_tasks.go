@@ -36,7 +36,7 @@ func (f *Facts) readTasks(l *Log, headers []Hit) {
 	columns := taskColumns(l.Lines[at].Text)
 	for _, line := range l.Lines[at+1:] {
 		p, ok := columns.row(line.Text)
-		if !ok && strings.Contains(line.Text, "oom-kill:") {
+		if !ok && behindTasks(line.Text) {
 			return
 		}
 		if ok {
@@ -44,6 +44,11 @@ func (f *Facts) readTasks(l *Log, headers []Hit) {
 			f.Tasks = append(f.Tasks, p)
 		}
 	}
+}
+
+// behindTasks reports the lines that follow the table, of all eras.
+func behindTasks(s string) bool {
+	return strings.Contains(s, "oom-kill:") || strings.Contains(s, "Kill process ") || strings.Contains(s, "Killed process ")
 }
 
 // taskTable says in which column a table has what; the number in brackets

@@ -41,7 +41,7 @@ func (t *tableReader) line(s string, number int) {
 		t.gpustat(s, number)
 	case strings.Contains(s, "VRAM Total"):
 		t.rocm(s, number)
-	case strings.HasPrefix(s, "total ") && strings.Contains(s, "free"), strings.HasPrefix(s, "Mem:"):
+	case strings.HasPrefix(s, "total ") && strings.Contains(s, "free"), strings.HasPrefix(s, "Mem:"), strings.HasPrefix(s, "-/+ buffers/cache:"):
 		t.free(s, number)
 	}
 	if strings.Contains(s, "GiB / ") || strings.Contains(s, "MiB / ") {
@@ -159,6 +159,24 @@ func (t *tableReader) gpustat(s string, number int) {
 		Total: &Size{Bytes: total * units.MiB, Text: strings.TrimSpace(right) + " MB", Line: number},
 		Used:  &Size{Bytes: used * units.MiB, Text: strings.TrimSpace(left) + " MB", Line: number},
 	})
+	if len(cells) > 3 {
+		t.gpustatOwners(cells[3], index, number)
+	}
+}
+
+// gpustatOwners reads what -c and -p add: "anna:python/4242(9871M)". Without a
+// process number there is nobody to end.
+func (t *tableReader) gpustatOwners(s string, device, number int) {
+	for _, owner := range strings.Fields(s) {
+		name, held, ok := strings.Cut(strings.TrimSuffix(owner, "M)"), "(")
+		slash := strings.LastIndexByte(name, '/')
+		pid, ok2 := wholeNumber(name[slash+1:])
+		mib, ok3 := wholeNumber(held)
+		if slash < 0 || !ok || !ok2 || !ok3 {
+			continue
+		}
+		t.f.Processes = append(t.f.Processes, Process{PID: int(pid), Bytes: mib * units.MiB, Name: name[:slash], Text: held + "M", Line: number, Device: device})
+	}
 }
 
 // rocm reads "GPU[0] : VRAM Total Memory (B): 17163091968" and the used one.
@@ -193,6 +211,10 @@ func (t *tableReader) free(s string, line int) {
 		return
 	}
 	fields := strings.Fields(s)
+	if strings.HasPrefix(s, "-/+") && len(fields) == 4 { // procps before 3.3.10 has no such column
+		t.f.Facts = append(t.f.Facts, Fact{Name: "mem_available", Size: t.column(fields[3], line), Text: s, Line: line})
+		return
+	}
 	if !t.avail || len(fields) < 7 {
 		return
 	}

@@ -40,6 +40,7 @@ func TestTables(t *testing.T) {
 		{"free -h", "total        used        free      shared  buff/cache   available\nMem:           119Gi        75Gi       1.3Gi       385Mi        43Gi        43Gi", "mem_available", 43 * units.GiB},
 		{"free", "total used free shared buff/cache available\nMem: 32779524 9000000 1000000 0 22779524 23000000", "mem_available", 23000000 * units.KiB},
 		{"free -m", "total used free shared buff/cache available\nMem: 257088 131148 135934 1120 2517 125939", "mem_available", 125939 * units.MiB},
+		{"free before 2014", "total       used       free     shared    buffers     cached\nMem:   32108     6502     25605         10        118       2479\n-/+ buffers/cache: 3904      28203", "mem_available", 28203 * units.MiB},
 		{"docker stats", "MEM USAGE / LIMIT\n70543acfcb25   dev2    0.03%     4.898GiB / 5GiB      97.95%    39.3GB / 709MB", "docker_limit", 5 * units.GiB},
 		{"DeepSpeed", "MA 26.38 GB         Max_MA 26.38 GB         CA 26.71 GB         Max_CA 27 GB", "torch_reserved", 28679644119},
 		{"sbatch", "#SBATCH --mem=32G", "job_limit", 32 * units.GiB},
@@ -56,4 +57,9 @@ func TestTables(t *testing.T) {
 			assert.Equal(t, tt.want, got)
 		})
 	}
+}
+
+func TestGpustatOwners(t *testing.T) {
+	f := Parse(NewLog(clean.Lines("[1] NVIDIA A40 | 41'C,  97 % | 40103 / 46068 MB | anna:python/4242(39771M) gdm(4M)", 1)))
+	assert.Equal(t, []Process{{PID: 4242, Bytes: 39771 * units.MiB, Name: "anna:python", Text: "39771M", Line: 1, Device: 1}}, f.Processes)
 }
