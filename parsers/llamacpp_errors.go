@@ -51,7 +51,7 @@ var ggmlFailures = []ggmlWording{
 	{"ggml-cuda.cu:", (*ggmlReader).bareRuntime},
 	// Arenas and plans.
 	{"not enough space in the context's memory pool", (*ggmlReader).pool},
-	{"not enough space in the scratch memory pool", (*ggmlReader).pool},
+	{"not enough space in the scratch memory", (*ggmlReader).pool},
 	{"not enough space in the buffer", (*ggmlReader).plan},
 	// Metal, SYCL.
 	{"error: failed to allocate buffer, size", (*ggmlReader).metalBuffer},
@@ -342,7 +342,7 @@ func ggmlSpeaks(s string, at int) bool {
 // pool reads an arena of the program that is too small: nothing of the
 // system's. Needed and available are both counted from the arena's start.
 func (g *ggmlReader) pool(at int) {
-	x := statement{kind: GGMLPool, level: levelRuntime, at: at, end: at + len("notenoughspaceinthecontext'smemorypool")}
+	x := statement{kind: GGMLPool, level: levelRuntime, at: at, end: min(at+len("notenoughspaceinthecontext'smemorypool"), len(g.s))}
 	x.sized(g, at)
 	x.figures.Limit = x.figures.Free
 	g.say(x)

@@ -44,7 +44,7 @@ var ggmlLines = []ggmlWording{
 	{"n_gpu_layers=", (*ggmlReader).keywordArguments}, {"n_ctx=", (*ggmlReader).keywordArguments}, {"gpulayers=", (*ggmlReader).koboldNamespace},
 	{"CUDA_VISIBLE_DEVICES=", hint("cuda")},
 	// Programs.
-	{"koboldcpp.py", program("koboldcpp")}, {"Welcome to KoboldCpp", program("koboldcpp")}, {"load_tensors:", (*ggmlReader).loading}, {"prompt_save:", (*ggmlReader).promptCache},
+	{"koboldcpp.py", program("koboldcpp")}, {"Welcome to KoboldCpp", program("koboldcpp")}, {"Processing Prompt [", program("koboldcpp")}, {`\koboldcpp\ggml\src\`, program("koboldcpp")}, {"load_tensors:", (*ggmlReader).loading}, {"prompt_save:", (*ggmlReader).promptCache},
 	{"ggml_extend.hpp", partOf("stable-diffusion.cpp")}, {"stable-diffusion.cpp", partOf("stable-diffusion.cpp")}, {"whisper_model_load", partOf("whisper.cpp")}, {"whisper_init", partOf("whisper.cpp")},
 	// The program works: what it retried before is recovered.
 	{"server is listening", (*ggmlReader).working}, {"initializing, n_slots", (*ggmlReader).working}, {"initializing slots, n_slots", (*ggmlReader).working}, {"llama runner started", (*ggmlReader).working},

@@ -27,6 +27,7 @@ var nativeWordings = []wording{
 	{"memory budget. Restarting", readDask},
 	{"excessive memory usage causing the Operating System to kill", readJoblib},
 	{"was sent SIGKILL", readGunicorn}, {"was terminated due to signal 9", readGunicorn},
+	{"mkl_malloc: failed to allocate memory", fails(nativeFailure)}, // Intel MKL under CTranslate2 (faster-whisper)
 }
 
 var nativeFailure = Failure{Kind: NativeAlloc, Framework: "other", Backend: "cpu"}

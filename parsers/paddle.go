@@ -17,11 +17,13 @@ var paddle = Parser{
 
 var paddleWordings = []wording{
 	{"Out of memory error on GPU", readPaddle},
+	{"enforce allocating <= available failed", readPaddleChunk},
 	{"pooled_storage_manager.h", readMXNet},
-	{"cudaSuccess (2 vs. 0)", fails(deviceFailure)},         // Caffe, syncedmem.cpp
-	{"Cuda Runtime (out of memory)", readTensorRT},          // 8.2 and later
-	{"allocate: 2 (out of memory)", readTensorRT},           // up to 8.0
-	{"Out of GPU memory trying to allocate", readCUDAJulia}, // CUDA.jl
+	{"cudaSuccess (2 vs. 0)", fails(deviceFailure)},                                                              // Caffe, syncedmem.cpp
+	{"Cuda Runtime (out of memory)", readTensorRT},                                                               // 8.2 and later
+	{"allocate: 2 (out of memory)", readTensorRT},                                                                // up to 8.0
+	{"Out of GPU memory trying to allocate", readCUDAJulia},                                                      // CUDA.jl
+	{"Memory_Allocation_Failure(EL0004)", fails(Failure{Kind: DeviceAlloc, Framework: "other", Backend: "npu"})}, // Ascend CANN
 	{"CL_MEM_OBJECT_ALLOCATION_FAILURE", fails(Failure{Kind: DeviceAlloc, Framework: "other"})},
 	{"Exceeded max size of memory object allocation", readOpenVINO},
 }
@@ -45,6 +47,21 @@ func readPaddle(m message) int {
 	x := deviceFailure
 	x.Figures.Device, x.Figures.Requested = k.Count("device"), k.Size("want")
 	x.Figures.Allocated, x.Figures.Free = k.Size("allocated"), k.Size("free")
+	return m.fail(x, m.took(k))
+}
+
+var paddleChunk = pattern(`availablefailed,(?<want>\d{1,18})>(?<free>\d{1,18})`)
+
+// readPaddleChunk reads Fluid of 2018, which takes its whole share of the card
+// in one piece: "enforce allocating <= available failed, 10513462067 >
+// 1369702144".
+func readPaddleChunk(m message) int {
+	k := m.find(paddleChunk, 110)
+	if !k.Ok() {
+		return m.end
+	}
+	x := deviceFailure
+	x.Figures.Requested, x.Figures.Free = k.Size("want"), k.Size("free")
 	return m.fail(x, m.took(k))
 }
 

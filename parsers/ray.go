@@ -21,6 +21,7 @@ var rayFailures = []wording{
 	{"Task was killed due to the node running low on memory", rayKilled},
 	{"exceeds the memory usage threshold of", rayKilled},
 	{"killed due to memory pressure (OOM)", rayPressure},
+	{"System memory low at node with IP", rayLow},
 	{"The object store is full", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
 	{"ObjectStoreFullError", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
 	{"unexpected system error", rayWorkerDied},
@@ -37,6 +38,20 @@ func rayKilled(m message) int {
 	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu", Figures: Figures{
 		KilledRSS: x.Size("rss"), Allocated: x.Size("used"), Total: x.Size("limit"), Limit: x.Size("limit"), Utilization: x.Count("share"),
 	}}, max(m.end, min(m.took(x), m.at+maxQuote)))
+}
+
+var rayLowText = pattern(`usedmemory\((?<used>SIZE)\)/totalcapacity\((?<limit>SIZE)\)(?:\((?<share>NUM)\))?exceedsthreshold`)
+
+// rayLow reads the raylet of 2.0: "Used memory (54.90GB) / total capacity
+// (57.60GB) (0.95307) exceeds threshold 0.95, killing latest task".
+func rayLow(m message) int {
+	x := m.find(rayLowText, 200)
+	if !x.Ok() {
+		return m.end
+	}
+	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu", Figures: Figures{
+		Allocated: x.Size("used"), Total: x.Size("limit"), Limit: x.Size("limit"), Utilization: x.Count("share"),
+	}}, m.took(x))
 }
 
 var rayWorkers = pattern(`(?<workers>INT)workers\(tasks/actors\)killedduetomemorypressure`)

@@ -26,6 +26,7 @@ var signalWords = []signalWord{
 	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
 	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
 	{"initializing model parallel", "loading"}, {"loading index", "loading"},
+	{"s/it, loss=", "training"}, {"it/s, loss=", "training"}, {"s/it, avr_loss=", "training"}, {"it/s, avr_loss=", "training"}, // tqdm's line of a trainer
 	{"train_network.py", "training"}, {"dataloader.py", "dataloader"},
 	{"There is an imbalance between your GPUs", "uneven_cards"}, {"in pin memory thread", "pinning"}, {"utils/data/_utils/pin_memory.py", "pinning"}, {`utils\data\_utils\pin_memory.py`, "pinning"}, {"microsoft-standard-WSL", "wsl"},
 	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"epoch", "epochs"},

@@ -42,7 +42,8 @@ var (
 	devicePattern = pattern(`gpu_?:?(?<device>\d{1,2})`)
 	// The op's tensor: "with shape[64,2016,9,9] and type float on
 	// /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc".
-	tensorPattern    = pattern(`allocatingtensor(?:withshape|ofshape)(?<shape>\[[\d,]{0,120}\])andtype(?<dtype>u?int(?:8|16|32|64)|bfloat16|float|double|half|bool|complex(?:64|128)|q(?:u?)int8)?`)
+	// Up to 1.3 it ends behind the shape, and in 2016 a scalar has none.
+	tensorPattern    = pattern(`allocatingtensor(?:withshape|ofshape)(?:(?<shape>\[[\d,]{0,120}\])(?:andtype(?<dtype>u?int(?:8|16|32|64)|bfloat16|float|double|half|bool|complex(?:64|128)|q(?:u?)int8)?)?|\[\[node)`)
 	allocatorPattern = pattern(`byallocator(?<name>[a-z_0-9]{2,24})`)
 )
 

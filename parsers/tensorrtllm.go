@@ -62,8 +62,9 @@ var trtEvidence = evidence{
 	process: namedLike("TRT-LLM"),
 }
 
-// The identifier of the call may be wrapped anywhere.
-var trtCall = pattern(`cudaruntimeerrorin:{0,2}(?<call>[a-z]{4,40})\(.{0,120}?:outofmemory`)
+// The identifier of the call may be wrapped anywhere; where a status is checked
+// later, it is the name of the variable ("in error").
+var trtCall = pattern(`cudaruntimeerrorin:{0,2}(?<call>[a-z]{4,40})(?:\(.{0,120}?)?:outofmemory`)
 
 // trtRuntime: cudaMalloc and its like for the card, cudaHostAlloc for pinned
 // memory of the host.
@@ -75,7 +76,11 @@ func trtRuntime(m message) int {
 	case "cudahostalloc", "cudamallochost":
 		return m.fail(Failure{Kind: TRTRuntime, Framework: "tensorrt-llm", Backend: "cpu", Phase: "load", Stage: "pinned"}, m.took(x))
 	}
-	return m.fail(Failure{Kind: TRTRuntime, Framework: "tensorrt-llm", Backend: "cuda", Phase: "load"}, m.took(x))
+	phase := "load"
+	if m.precedes("inforwardasyncfunction", 60) || m.precedes("inforwardsyncfunction", 60) {
+		phase = "inference" // the executor's loop over requests
+	}
+	return m.fail(Failure{Kind: TRTRuntime, Framework: "tensorrt-llm", Backend: "cuda", Phase: phase}, m.took(x))
 }
 
 var (

@@ -32,9 +32,9 @@ var vllmEvidence = evidence{
 		steps("graph_capture", "Capturing the model for CUDA graphs", "Capturing cudagraphs for decoding", "Capturing CUDA graph"),
 		steps("inference", "init engine (profile, create kv cache", "Application startup complete", "Avg prompt throughput"),
 		marks("vllm/v1/", "vllm/worker/", "vllm/engine/", "vllm/model_executor/", "vllm/entrypoints/", "vllm/executor/",
-			"vllm engine", "LLM engine (v", "current vLLM instance", "vLLM API server version", "RayWorkerVllm", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", outOfMemory, ncclError),
+			"vllm engine", "LLM engine (v", "worker_base.py:", "multiproc_executor.py:", "multiproc_worker_utils.py:", "gpu_model_runner.py:", "current vLLM instance", "vLLM API server version", "RayWorkerVllm", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", outOfMemory, ncclError),
 	),
-	process: namedLike("EngineCore", "VllmWorker", "Worker ", "Worker_", "APIServer", "ApiServer", "DPEngineCoreActor", "RayWorkerWrapper", "RayWorkerVllm", "StageEngineCore"),
+	process: namedLike("EngineCore", "VllmWorker", "Worker ", "Worker_", "APIServer", "ApiServer", "DPEngineCoreActor", "RayWorkerWrapper", "RayWorkerVllm", "NPURayWorkerWrapper", "StageEngineCore"),
 	after:   map[string]string{"weights_loaded": "warmup", "kv_left": "graph_capture", "cache_tokens": "graph_capture", "kv_blocks": "graph_capture", "graphs": "warmup"},
 }
 
