@@ -73,7 +73,9 @@ type ggmlReader struct {
 	backend  string      // what the load lines say of the backend
 	hinted   string      // the same from a command line
 	program  string      // a program on ggml whose name the report does not know
-	commands map[int]bool
+
+	generating bool // stable-diffusion.cpp is at work on an image
+	commands   map[int]bool
 }
 
 func parseLlamacpp(l *Log, hits []Hit, f *Facts) {
@@ -190,6 +192,9 @@ func (g *ggmlReader) failure(r *refusal) Failure {
 	}
 	if r.framework != "" {
 		x.Framework = r.framework
+	}
+	if x.Phase == "" && g.generating {
+		x.Phase = "inference"
 	}
 	if x.Phase == "" {
 		x.Phase = phaseOfStage[x.Stage]

@@ -91,6 +91,8 @@ var (
 	pinnedSize   = pattern(`(?<size>NUMmi?b)ofpinnedmemory`)
 	poolSize     = pattern(`\(needed(?<need>INT),(?:available|largestblockavailable)(?<have>INT)\)`)
 	tensorName   = pattern(`toallocate(?<tensor>[a-z][\w.]{1,60})\(needed`)
+	// Builds of 2026 say before it what their pool lacked.
+	poolRefused  = pattern(`pool\[\d{1,3}\]:allocof(?<size>NUMmib)failed`)
 	runtimeBlock = pattern(`currentdevice:(?<device>\d{1,3})(?:,infunction(?<function>\w{1,60}?)at)?`)
 	bareCUDA     = pattern(`ggml-cuda\.cu:\d{1,6}:outofmemory`)
 	metalSize    = pattern(`failedtoallocate(?:'[^']{0,24}')?buffer,size=(?<size>NUMmi?b)`)
@@ -308,6 +310,9 @@ func (g *ggmlReader) runtime(at int) {
 	}
 	if strings.HasPrefix(g.s[at:], "cudaerror2at") || strings.HasPrefix(g.s[at:], "cublaserror3at") {
 		x.phase = "" // the builds of 2023 print it while loading too
+	}
+	if m := g.l.Find(poolRefused, at-260, at); m.Ok() {
+		x.requested = m.Size("size")
 	}
 	g.say(x)
 }

@@ -44,8 +44,8 @@ var ggmlLines = []ggmlWording{
 	{"n_gpu_layers=", (*ggmlReader).keywordArguments}, {"n_ctx=", (*ggmlReader).keywordArguments}, {"gpulayers=", (*ggmlReader).koboldNamespace},
 	{"CUDA_VISIBLE_DEVICES=", hint("cuda")},
 	// Programs.
-	{"koboldcpp.py", program("koboldcpp")}, {"Welcome to KoboldCpp", program("koboldcpp")}, {"Processing Prompt [", program("koboldcpp")}, {`\koboldcpp\ggml\src\`, program("koboldcpp")}, {"load_tensors:", (*ggmlReader).loading}, {"prompt_save:", (*ggmlReader).promptCache},
-	{"ggml_extend.hpp", partOf("stable-diffusion.cpp")}, {"stable-diffusion.cpp", partOf("stable-diffusion.cpp")}, {"whisper_model_load", partOf("whisper.cpp")}, {"whisper_init", partOf("whisper.cpp")},
+	{"koboldcpp.py", program("koboldcpp")}, {"Welcome to KoboldCpp", program("koboldcpp")}, {"Processing Prompt [", (*ggmlReader).koboldPrompt}, {`\koboldcpp\ggml\src\`, program("koboldcpp")}, {"load_tensors:", (*ggmlReader).loading}, {"prompt_save:", (*ggmlReader).promptCache},
+	{"ggml_extend.hpp", partOf("stable-diffusion.cpp")}, {"stable-diffusion.cpp", partOf("stable-diffusion.cpp")}, {"generating image:", (*ggmlReader).generates}, {"sampling using", (*ggmlReader).generates}, {"- decoding ", (*ggmlReader).decodes}, {"whisper_model_load", (*ggmlReader).whisperLoads}, {"whisper_init", partOf("whisper.cpp")},
 	// The program works: what it retried before is recovered.
 	{"server is listening", (*ggmlReader).working}, {"initializing, n_slots", (*ggmlReader).working}, {"initializing slots, n_slots", (*ggmlReader).working}, {"llama runner started", (*ggmlReader).working},
 	{"_perf_context_print:", (*ggmlReader).working}, {"llama_print_timings:", (*ggmlReader).working}, {"all slots are idle", (*ggmlReader).working},
@@ -112,6 +112,38 @@ func partOf(name string) func(*ggmlReader, int) {
 		g.program = name
 		g.proves(name, at)
 	}
+}
+
+// generates notes that stable-diffusion.cpp is at work: what is refused from
+// here on is the working memory of a step or of the VAE.
+func (g *ggmlReader) generates(at int) {
+	g.stage, g.generating = "compute", true
+	g.f.Stages = append(g.f.Stages, Stage{Phase: "inference", Line: g.l.Line(at)})
+	g.f.Facts = append(g.f.Facts, Fact{Name: "image_sampling", Text: g.l.LineText(at), Line: g.l.Line(at)})
+}
+
+var decodesLatents = pattern(`-decoding\d{1,5}latents`)
+
+// decodes notes that the VAE is at work.
+func (g *ggmlReader) decodes(at int) {
+	if g.find(decodesLatents, at, 0, 24).Ok() {
+		g.f.Facts = append(g.f.Facts, Fact{Name: "image_decoding", Text: g.l.LineText(at), Line: g.l.Line(at)})
+	}
+}
+
+// whisperLoads: whisper.cpp allocates its weights after these lines.
+func (g *ggmlReader) whisperLoads(at int) {
+	partOf("whisper.cpp")(g, at)
+	g.at("weights", at)
+}
+
+var koboldTokens = pattern(`processingprompt\[\w{2,12}\]\(\d{1,9}/(?<tokens>\d{1,9})tokens\)`)
+
+// koboldPrompt reads "Processing Prompt [BLAS] (512 / 12710 tokens)", which
+// only koboldcpp prints.
+func (g *ggmlReader) koboldPrompt(at int) {
+	g.proves("koboldcpp", at)
+	g.fact("prompt_tokens", nil, g.find(koboldTokens, at, 0, 60).Count("tokens"), at)
 }
 
 // number reads "name = N". A list per layer ("[16, 16, 4]") is left out.

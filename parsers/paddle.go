@@ -17,7 +17,7 @@ var paddle = Parser{
 
 var paddleWordings = []wording{
 	{"Out of memory error on GPU", readPaddle},
-	{"enforce allocating <= available failed", readPaddleChunk},
+	{"EnforceNotMet: enforce allocating", readPaddleChunk},
 	{"pooled_storage_manager.h", readMXNet},
 	{"cudaSuccess (2 vs. 0)", fails(deviceFailure)},                                                              // Caffe, syncedmem.cpp
 	{"Cuda Runtime (out of memory)", readTensorRT},                                                               // 8.2 and later
@@ -50,13 +50,13 @@ func readPaddle(m message) int {
 	return m.fail(x, m.took(k))
 }
 
-var paddleChunk = pattern(`availablefailed,(?<want>\d{1,18})>(?<free>\d{1,18})`)
+var paddleChunk = pattern(`availablefailed,(?<want>\d{1,18})(?:>|\\u003e)(?<free>\d{1,18})`)
 
 // readPaddleChunk reads Fluid of 2018, which takes its whole share of the card
 // in one piece: "enforce allocating <= available failed, 10513462067 >
 // 1369702144".
 func readPaddleChunk(m message) int {
-	k := m.find(paddleChunk, 110)
+	k := m.find(paddleChunk, 140)
 	if !k.Ok() {
 		return m.end
 	}

@@ -62,6 +62,7 @@ func tgiWarmup(m message) int {
 	}
 	m.exactly("max_batch_prefill_tokens", x.Lower("prefill"))
 	m.exactly("max_batch_total_tokens", x.Lower("total"))
+	m.factCount("tgi_total_tokens", x.Count("total"))
 	return m.fail(Failure{Kind: TGIWarmup, Framework: "tgi", Phase: "warmup"}, m.took(x))
 }
 

@@ -139,6 +139,9 @@ func comfyWork(c *Case) Finding {
 	}
 	f := c.F()
 	if f.Requested == nil {
+		if c.Phase == "inference" && c.Signal("attention") != nil {
+			return seen(0.52, "It failed in attention; ComfyUI fits the weights to the card by itself, the work on the image comes on top.", c.Failure.Line)
+		}
 		return seen(0.3, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
 	}
 	return seen(0.56, fmt.Sprintf("ComfyUI fits the weights to the card by itself; the %s that it lacked are work on the image.", f.Requested.Text), c.Failure.Line)

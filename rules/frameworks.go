@@ -20,7 +20,7 @@ var frameworksEngine = Engine{
 		},
 		ContextTooLong: {tpuAttention, said(0.35, "The prompt decides how much is computed at once.", parsers.MetalMemory, parsers.MLXBuffer)},
 		ModelTooLarge: {
-			tpuInference, rustLoad, loadsOnCard,
+			tpuInference, rustLoad, rustMaybeWeights, loadsOnCard,
 			said(0.4, "The Mac's memory is used up by the model and what it computes.", parsers.MetalMemory, parsers.MLXAlloc),
 			said(0.65, "It died right after the weights were loaded: they fill the card.", parsers.TinygradAlloc),
 		},
@@ -42,7 +42,7 @@ var frameworksEngine = Engine{
 			said(0.55, "This is a limit of the library's own memory pools; the card may be free.", parsers.BurnPool),
 			said(0.2, "Versions of this library leak.", parsers.NumbaAlloc),
 		},
-		Unknown: {thrustAlone, said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
+		Unknown: {thrustAlone, rustAlone, said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
 	},
 	Remedies: map[string][]Remedy{
 		HostMemory: hostRemedies,
@@ -367,10 +367,27 @@ func rustLoad(c *Case) Finding {
 	return seen(0.75, "It failed while weights were copied to the card.", c.Failure.Line)
 }
 
+// rustAlone: the driver's answer, with no frame that says when.
+func rustAlone(c *Case) Finding {
+	if !c.Root(parsers.RustDriver) || c.Phase != "unknown" {
+		return nothing()
+	}
+	return seen(0.5, "This is the driver's bare answer: neither how much was wanted nor what holds the card.", c.Failure.Line)
+}
+
+func rustMaybeWeights(c *Case) Finding {
+	if !c.Root(parsers.RustDriver) || c.Phase != "unknown" {
+		return nothing()
+	}
+	return seen(0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", c.Failure.Line)
+}
+
 func rustForward(c *Case) Finding {
 	switch {
 	case c.Root(parsers.BurnPool):
 		return seen(0.35, "A smaller batch asks for smaller pieces.", c.Failure.Line)
+	case c.Root(parsers.RustDriver) && c.Phase != "load" && c.Phase != "inference":
+		return seen(0.3, "The work of one step may be what filled the card; the line says neither when nor how much.", c.Failure.Line)
 	case c.Root(parsers.RustDriver) && c.Phase != "load":
 		return seen(0.55, "It failed while computing: the card is full with weights and the work of a step.", c.Failure.Line)
 	}

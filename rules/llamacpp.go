@@ -230,6 +230,9 @@ func contextAtRuntime(c *Case) Finding {
 	if f := c.F(); f.Context != nil && f.Context.Value >= 16384 {
 		return seen(0.55, fmt.Sprintf("The context is %s tokens long, so that the KV cache takes much of the card.", f.Context.Text), c.Failure.Line)
 	}
+	if prompt, ok := c.Fact("prompt_tokens"); ok && prompt.Count.Value >= 8192 {
+		return seen(0.5, fmt.Sprintf("The prompt alone is %s tokens long: the KV cache takes much of the card, and its scratch memory the rest.", prompt.Count.Text), prompt.Line, c.Failure.Line)
+	}
 	if pinned, ok := c.Fact("pinned_refused"); ok {
 		return seen(0.5, fmt.Sprintf("%s of pinned memory was refused before: a round figure like that is a KV cache.", pinned.Size.Text), pinned.Line, c.Failure.Line)
 	}

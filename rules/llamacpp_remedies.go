@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/oomdoc/oomdoc/parsers"
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers"
+)
 
 // What cures what on ggml: by the part that was refused, since the cure for
 // weights is none for a compute buffer.
@@ -11,6 +15,7 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "use_lower_quant", Fit: 0.95},
 		{Fix: "fewer_gpu_layers", Fit: 0.9, If: onMetal},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: onMetal},
+		{Fix: "lower_ubatch", Fit: 0.88, If: scratchPool},
 		{Fix: "balance_split", Fit: 0.7, If: severalDevices},
 		{Fix: "close_other_apps", Fit: 0.72},
 		{Fix: "use_smaller_model", Fit: 0.8},
@@ -24,6 +29,7 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "lower_parallel", Fit: 0.93, If: all(rootIs(parsers.LlamaGuard), hasFact("n_seq_max"))},
 		{Fix: "quantize_kv_cache", Fit: 0.6, If: not(either(stage("kv"), rootIs(parsers.LlamaGuard), rootIs(parsers.GGMLRuntime)))},
 		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
+		{Fix: "lower_ubatch", Fit: 0.88, If: scratchPool},
 		{Fix: "enable_flash_attention", Fit: 0.92, If: all(not(scoresFill), either(stage("compute"), rootIs(parsers.GGMLMetal)))},
 		{Fix: "fewer_gpu_layers", Fit: 0.75, If: not(either(hostRefused, onMetal, rootIs(parsers.LlamaGuard)))},
 		{Fix: "raise_pagefile", Fit: 0.6, If: all(hostRefused, onWindows)},
@@ -32,8 +38,9 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "balance_split", Fit: 0.5, If: severalDevices},
 	},
 	BatchTooLarge: {
-		{Fix: "vae_tiling", Fit: 1, If: diffuses},
+		{Fix: "vae_tiling", Fit: 1, If: all(diffuses, not(samples))},
 		{Fix: "lower_resolution", Fit: 0.9, If: diffuses},
+		{Fix: "enable_flash_attention", Fit: 0.85, If: samples},
 		{Fix: "restart_session", Fit: 0.7, If: diffuses},
 		{Fix: "enable_flash_attention", Fit: 1.1, If: all(scoresFill, not(diffuses))},
 		{Fix: "lower_ubatch", Fit: 1, If: all(stage("compute"), not(diffuses))},
@@ -47,9 +54,11 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "upgrade_version", Fit: 1, If: stage("weights")},
 		{Fix: "use_lower_quant", Fit: 0.95, If: stage("weights")},
 		{Fix: "fewer_gpu_layers", Fit: 0.7, If: stage("weights")},
-		{Fix: "lower_ubatch", Fit: 1, If: not(stage("weights"))},
+		{Fix: "lower_resolution", Fit: 1, If: diffuses},
+		{Fix: "vae_tiling", Fit: 0.9, If: all(diffuses, not(samples))},
+		{Fix: "lower_ubatch", Fit: 1, If: not(either(stage("weights"), diffuses))},
 		{Fix: "enable_flash_attention", Fit: 0.96, If: not(stage("weights"))},
-		{Fix: "lower_context", Fit: 0.93, If: not(stage("weights"))},
+		{Fix: "lower_context", Fit: 0.93, If: not(either(stage("weights"), diffuses))},
 		{Fix: "upgrade_version", Fit: 0.75, If: not(stage("weights"))},
 	},
 	HostMemory: {
@@ -72,6 +81,7 @@ var llamaRemedies = map[string][]Remedy{
 	},
 	SoftwareBug: {
 		{Fix: "upgrade_version", Fit: 1},
+		{Fix: "lower_resolution", Fit: 0.8, If: all(arena, diffuses)},
 		{Fix: "lower_context", Fit: 0.5, If: all(rootIs(parsers.GGMLPlan), not(loading))},
 		{Fix: "lower_ubatch", Fit: 0.8, If: either(stage("compute"), rootIs(parsers.GGMLSYCL))},
 		{Fix: "enable_flash_attention", Fit: 0.75, If: stage("compute")},
@@ -121,6 +131,19 @@ func either(conditions ...func(*Case) bool) func(*Case) bool {
 func loading(c *Case) bool     { return c.Phase == "load" }
 func diffuses(c *Case) bool    { return c.Says("stable-diffusion.cpp") }
 func transcribes(c *Case) bool { return c.Says("whisper.cpp") }
+
+// samples: stable-diffusion.cpp was denoising; tiles of the VAE come later.
+func samples(c *Case) bool {
+	part, ok := c.Fact("diffusion_part")
+	return hasFact("image_sampling")(c) && !hasFact("image_decoding")(c) && !(ok && strings.Contains(part.Text, "vae"))
+}
+
+// scratchPool: the pool of temporaries was refused, which grows with the
+// tokens of one physical batch.
+func scratchPool(c *Case) bool {
+	return c.Root(parsers.GGMLRuntime) && c.contains("in function alloc ")
+}
+
 func onMetal(c *Case) bool     { return c.Backend == "metal" }
 func hostRefused(c *Case) bool { return ggmlRefused(c) && inHost(c) }
 func bare(c *Case) bool        { return c.Failure.Stage == "" }

@@ -81,6 +81,13 @@ func tooLittle(c *Case) bool {
 	return f.SystemRequired != nil && f.SystemAvailable != nil && f.SystemRequired.Bytes*10 > f.SystemAvailable.Bytes*13
 }
 
+// hopeless: three times what there is, which no program to close and no page
+// file makes up for.
+func hopeless(c *Case) bool {
+	f := c.F()
+	return f.SystemRequired != nil && f.SystemAvailable != nil && f.SystemRequired.Bytes > 3*f.SystemAvailable.Bytes
+}
+
 // slightly: so little is missing that the smallest saving is enough.
 func slightly(c *Case) bool {
 	f := c.F()
@@ -158,7 +165,8 @@ var ollamaRemedies = map[string][]Remedy{
 	HostMemory: {
 		{Fix: "lower_context", Fit: 1.02, If: all(rootIs(parsers.OllamaSystem), slightly)},
 		{Fix: "use_smaller_model", Fit: 1.02, If: tooLittle},
-		{Fix: "close_other_apps", Fit: 1},
+		{Fix: "use_lower_quant", Fit: 0.95, If: hopeless},
+		{Fix: "close_other_apps", Fit: 1, If: not(hopeless)},
 		{Fix: "raise_pagefile", Fit: 0.97, If: onWindows},
 		{Fix: "use_smaller_model", Fit: 0.85, If: not(tooLittle)},
 		{Fix: "add_swap", Fit: 0.93, If: not(onWindows)},

@@ -91,6 +91,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "close_other_apps", Fit: 0.85, If: pagefileSuspect},
 		{Fix: "use_smaller_model", Fit: 0.95, If: rootIs(parsers.BitsAndBytes)},
 		{Fix: "lower_context", Fit: 0.9, If: rootIs(parsers.BitsAndBytes)},
+		{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(parsers.RustDriver)},
 		{Fix: "close_other_apps", Fit: 0.8, If: rootIs(parsers.BitsAndBytes)},
 		{Fix: "restart_session", Fit: 0.85},
 		{Fix: "upgrade_version", Fit: 0.5, If: roomy},
@@ -164,7 +165,7 @@ var pytorchEngine = Engine{
 	Programs: []string{"pytorch", "other"},
 	Remedies: pytorchRemedies,
 	Clues: map[string][]Clue{
-		LeakedProcess:         {listedOthers, unlistedOthers, handleRefused},
+		LeakedProcess:         {listedOthers, unlistedOthers, restOfCard, handleRefused},
 		Fragmentation:         {slackCoversRequest, lostToFragments, heldNotUsed},
 		OversizedAllocation:   {largerThanCard, metalBufferTooLarge, hugeHostTensor},
 		BudgetMisconfigured:   {memoryFraction, hiddenFraction},
@@ -226,6 +227,13 @@ func handleRefused(c *Case) Finding {
 	return seen(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", c.Failure.Line)
 }
 
+func restOfCard(c *Case) Finding {
+	if !unaccounted(c) {
+		return nothing()
+	}
+	return seen(0.35, restUnknown(c), c.Failure.Line)
+}
+
 // unlistedOthers: total - free - this process leaves more than a context.
 func unlistedOthers(c *Case) Finding {
 	f := c.F()
@@ -259,10 +267,30 @@ func crowded(c *Case) bool {
 }
 
 // roomy: free covers the request by far, so nobody filled the card. A few MiB
-// too many prove nothing: the allocator asks for more than it prints.
+// too many prove nothing: the allocator asks for more than it prints, and what
+// is free was looked up after the refusal.
 func roomy(c *Case) bool {
 	f := c.F()
-	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB)
+	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) && !brimful(c)
+}
+
+// brimful: under 5 % of the card is free.
+func brimful(c *Case) bool {
+	f := c.F()
+	return f.Free != nil && f.Total != nil && f.Free.Bytes*20 < f.Total.Bytes
+}
+
+// unaccounted: the message does not say what is free, and what this program
+// holds leaves most of the card: who has the rest is not known (the old
+// messages of Intel's extension).
+func unaccounted(c *Case) bool {
+	f := c.F()
+	return allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
+}
+
+// restUnknown says it with its figures.
+func restUnknown(c *Case) string {
+	return fmt.Sprintf("This program holds %s of %s; the message does not say what is free, so that others may hold the rest or the runtime refused.", units.Format(c.Mine.Bytes), c.F().Total.Text)
 }
 
 // overfull: more is allocated or reserved than the card has, so Windows
@@ -531,7 +559,7 @@ func activationsFillCard(c *Case) Finding {
 		return seen(0.55, "It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
 	case c.Root(noFigures...):
 		return seen(0.3, "Often the work of one step fills the card.", c.Failure.Line)
-	case !allocator(c) || roomy(c) || c.Phase == "load":
+	case !allocator(c) || roomy(c) || unaccounted(c) || c.Phase == "load":
 		return nothing()
 	case neverFits(c) != "":
 		return seen(0.15, "A smaller step may ask for a smaller piece.", c.Failure.Line)
@@ -562,7 +590,7 @@ func weightsFillCard(c *Case) Finding {
 		return seen(0.3, "The model may be too large for this slice of a card.", c.Failure.Line)
 	case c.Root(noFigures...) && c.Phase == "load":
 		return seen(0.6, "It failed while the model was being loaded.", c.Failure.Line)
-	case !allocator(c) || roomy(c) || f.Limit != nil && c.Root(parsers.TorchAlloc) || neverFits(c) != "" && c.Phase != "load":
+	case !allocator(c) || roomy(c) || unaccounted(c) || f.Limit != nil && c.Root(parsers.TorchAlloc) || neverFits(c) != "" && c.Phase != "load":
 		return nothing()
 	case c.Phase == "load":
 		return seen(0.8, "It failed while the model was being loaded: the weights do not fit.", c.Failure.Line)
@@ -669,6 +697,9 @@ func figureless(c *Case) bool {
 }
 
 func contradictory(c *Case) Finding {
+	if unaccounted(c) {
+		return seen(0.45, restUnknown(c), c.Failure.Line)
+	}
 	if !c.Root(parsers.TorchAlloc) || !roomy(c) || c.F().Limit != nil {
 		return nothing()
 	}

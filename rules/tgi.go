@@ -29,6 +29,9 @@ var tgiEngine = Engine{
 	},
 	Steps: map[string]func(c *Case) []Step{
 		"lower_max_batched_tokens": func(c *Case) []Step {
+			if total := intSetting(c, "max_batch_total_tokens"); total > 0 {
+				return tgiWith(c, option{"max_batch_total_tokens", strconv.Itoa(max(1024, total/2))}) // what TGI computes by itself since 1.0
+			}
 			n := 2048 // half of the default
 			if now := intSetting(c, "max_batch_prefill_tokens"); now > 0 {
 				n = max(512, now/2)
@@ -65,10 +68,11 @@ func tgiWith(c *Case, set ...option) []Step {
 	return []Step{{Kind: "shell", Text: tgiServer.with(c, set...)}}
 }
 
-// tgiTiny: so few tokens can't be what is too much.
+// tgiTiny: so few tokens can't be what is too much, unless the sentence also
+// says for how many a cache was wanted.
 func tgiTiny(c *Case) bool {
 	n := intSetting(c, "max_batch_prefill_tokens")
-	return c.Root(parsers.TGIWarmup) && n > 0 && n <= 512
+	return c.Root(parsers.TGIWarmup) && n > 0 && n <= 512 && !hasFact("tgi_total_tokens")(c)
 }
 
 func tgiPrefill(c *Case) Finding {
@@ -80,6 +84,9 @@ func tgiPrefill(c *Case) Finding {
 	}
 	if tgiTiny(c) {
 		return seen(0.25, "The warm-up batch did not fit.", c.Failure.Line)
+	}
+	if total, ok := c.Fact("tgi_total_tokens"); ok {
+		return seen(0.58, fmt.Sprintf("The warm-up wants a cache for %s tokens at once beside the weights, and did not get it.", total.Count.Text), c.Failure.Line)
 	}
 	return seen(0.58, fmt.Sprintf("The warm-up runs %d tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above.", intSetting(c, "max_batch_prefill_tokens")), c.Failure.Line)
 }
