@@ -88,7 +88,7 @@ var (
 	weightsName  = pattern(`(?:unabletoallocate(?<memory>[a-z]\w{1,24}?)|failedtoallocate)buffer`)
 	cacheName    = pattern(`failedtoallocatebufferfor(?<cache>kv|rs)cache`)
 	outputSize   = pattern(`failedtoallocateoutputbufferofsize(?<size>NUMmib)`)
-	pinnedSize   = pattern(`(?<size>NUMmi?b)ofpinnedmemory`)
+	pinnedSize   = pattern(`(?<size>(?>NUM)mi?b)ofpinnedmemory`)
 	poolSize     = pattern(`\(needed(?<need>INT),(?:available|largestblockavailable)(?<have>INT)\)`)
 	tensorName   = pattern(`toallocate(?<tensor>[a-z][\w.]{1,60})\(needed`)
 	// Builds of 2026 say before it what their pool lacked.

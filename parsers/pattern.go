@@ -25,7 +25,7 @@ const matchTimeout = time.Second
 const maxWindow = 16 << 10
 
 var macros = strings.NewReplacer(
-	"SIZE", `-?\d[\d,]{0,24}(?:\.\d{0,9})?(?:[kmgt]i?b|bytes|byte)`,
+	"SIZE", `(?>-?\d[\d,]{0,24}(?:\.\d{0,9})?)(?:[kmgt]i?b|bytes|byte)`,
 	"BYTES", `\d[\d,]{0,24}(?:\.\d{0,9})?(?:[kmgt]i?b|bytes)?`,
 	"INT", `\d[\d,]{0,24}`,
 	"CELL", `\d{1,16}(?:[kmgt]i?)?b`,

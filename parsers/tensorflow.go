@@ -185,7 +185,7 @@ func readHandle(m message) int {
 }
 
 var (
-	bfcLimit = pattern(`stats:.{0,60}?limit:(?<limit>\d{1,16}).{0,60}?inuse:(?<used>\d{1,16})`)
+	bfcLimit = pattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
 	bfcFree  = pattern(`largestfreeblock:(?<free>\d{1,16})`)
 )
 

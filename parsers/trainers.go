@@ -17,7 +17,7 @@ var (
 	unslothCard  = pattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUMgb)`)
 	batchLine    = pattern(`batchsizeperdevice(?:/[^:]{0,40})?[=:](?<n>\d{1,5})`)
 	batchColon   = pattern(`batchsize:(?<n>\d{1,5})(?!\d|\.)`)
-	namespace    = pattern(`namespace\((?:[^)]{0,1500},)?(?:train_)?batch_size=(?<n>\d{1,5})[,)]`)
+	namespace    = pattern(`^namespace\((?:[^)]{0,1500},)?(?:train_)?batch_size=(?<n>\d{1,5})[,)]`)
 	accumulation = pattern(`gradientaccumulationsteps[=:](?<n>\d{1,5})`)
 	trainable    = pattern(`trainableparameters=(?<n>INT)`)
 	trainerBatch = pattern(`per_device_train_batch_size['"]?[=:](?<n>\d{1,5})`)
