@@ -35,6 +35,7 @@ func modelWords() []string {
 const maxMentions = 256
 
 func parseModels(l *Log, hits []Hit, f *Facts) {
+	read := map[Hit]bool{} // by word and line: the first of a line says it
 	for _, h := range hits {
 		m := modelNames[h.Word]
 		if m.read == nil {
@@ -42,6 +43,10 @@ func parseModels(l *Log, hits []Hit, f *Facts) {
 			continue
 		}
 		i := l.lineIndex(h.At)
+		if read[Hit{h.Word, i}] {
+			continue
+		}
+		read[Hit{h.Word, i}] = true
 		line := l.Lines[i].Text
 		at := strings.Index(strings.ToLower(line), strings.ToLower(m.word))
 		if at < 0 || len(f.Models) >= maxMentions {

@@ -46,7 +46,7 @@ var codeSigns = []string{
 // inCode reports that a sign of source code stands before the message on its
 // line. Tracebacks quote source lines too; the error itself follows there.
 func inCode(l *Log, x Failure, traceback bool) bool {
-	before, _, ok := l.aroundMessage(x)
+	before, _, _, ok := l.aroundMessage(x)
 	if !ok {
 		return false
 	}
@@ -71,7 +71,7 @@ func hasTraceback(l *Log) bool {
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
 func inProse(l *Log, x Failure) bool {
-	before, after, ok := l.aroundMessage(x)
+	before, message, after, ok := l.aroundMessage(x)
 	if !ok || figureCount(x) > 1 {
 		return false
 	}
@@ -85,7 +85,7 @@ func inProse(l *Log, x Failure) bool {
 		return closed && letters(before[:i])+letters(rest) > 60 && !firstPerson(l, x)
 	}
 	// Only "CUDA out of memory" and its like can be part of a sentence.
-	if said := strings.TrimSuffix(strings.ToLower(l.LineText(x.At)), strings.ToLower(after)); !strings.HasSuffix(said, "out of memory") {
+	if !strings.HasSuffix(strings.ToLower(message), "out of memory") {
 		return false
 	}
 	last, next := strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
@@ -95,21 +95,24 @@ func inProse(l *Log, x Failure) bool {
 	return letter(last[len(last)-1]) && letter(next[0]) && strings.Count(before, " ") > 1
 }
 
-// aroundMessage returns what stands before and after a failure's literal on
-// its line; ok is false where the line has none.
-func (l *Log) aroundMessage(x Failure) (before, after string, ok bool) {
+// maxAround is how far a line is looked at around a message.
+const maxAround = 2 << 10
+
+// aroundMessage returns a failure's literal and what stands before and after it
+// on its line; ok is false where the line has none.
+func (l *Log) aroundMessage(x Failure) (before, message, after string, ok bool) {
 	from, to := l.LineSpan(x.At)
-	at, end := literalIn(l, max(from, x.At), to)
+	at, end := literalIn(l, max(from, x.At), min(to, x.At+maxAround))
 	if at == end {
-		return "", "", false
+		return "", "", "", false
 	}
 	i := l.lineIndex(x.At)
 	text := l.Lines[i].Text
 	start, stop := int(l.squeezed.At[at]-l.starts[i]), int(l.squeezed.At[end-1]-l.starts[i])+1
 	if start < 0 || stop > len(text) || start > stop {
-		return "", "", false
+		return "", "", "", false
 	}
-	return text[:start], text[stop:], true
+	return text[max(0, start-maxAround):start], text[start:stop], text[stop:min(len(text), stop+maxAround)], true
 }
 
 // literalIn finds the first keyword of a failure between two squeezed offsets.

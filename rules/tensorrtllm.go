@@ -70,10 +70,11 @@ func trtPart(weight float64, why string, parts ...string) Clue {
 		}
 		for _, p := range parts {
 			if c.Failure.Stage == p || p != "model" && strings.HasPrefix(c.Failure.Stage, p) {
+				figures := ""
 				if f := c.F(); f.Free != nil && f.Total != nil {
-					why += fmt.Sprintf(" %s of %s GiB was free.", f.Free.Text, f.Total.Text)
+					figures = fmt.Sprintf(" %s of %s GiB was free.", f.Free.Text, f.Total.Text)
 				}
-				return seen(weight, why, c.Failure.Line)
+				return seen(weight, why+figures, c.Failure.Line)
 			}
 		}
 		return nothing()

@@ -28,6 +28,11 @@ type Line struct {
 	Width int
 }
 
+// maxLine is the longest line that is handled whole, in bytes: vLLM's argument
+// lines reach 10 KiB. What is longer becomes several lines of one number, or
+// everything that looks at the line of a word would be quadratic.
+const maxLine = 16 << 10
+
 // Lines splits text and cleans every line; the first one has number first.
 func Lines(text string, first int) []Line {
 	lines := make([]Line, 0, strings.Count(text, "\n")+1)

@@ -67,11 +67,14 @@ func SqueezeWord(s string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "`", "", "\n", "").Replace(s))
 }
 
+// maxBackslashes is how often an escape may have been escaped: four times.
+const maxBackslashes = 16
+
 // escape is the length of a backslash escape that stands for white space or a
 // quote mark, doubled backslashes included.
 func escape(s string) int {
 	n := 1
-	for n < len(s) && s[n] == '\\' {
+	for n < min(len(s), maxBackslashes) && s[n] == '\\' {
 		n++
 	}
 	if n >= len(s) {
