@@ -123,7 +123,7 @@ func shares(in *diagnose.Incident) []part {
 	f := in.Figures
 	limit := ceiling(f)
 	mine, known := in.Derived["mine"]
-	if limit == nil || limit.Bytes <= 0 || !known && f.Free == nil {
+	if limit == nil || limit.Bytes <= 0 || !known && f.Free == nil && f.Allocated == nil {
 		return nil
 	}
 	left := limit.Bytes
@@ -139,11 +139,18 @@ func shares(in *diagnose.Incident) []part {
 			parts = append(parts, part{0, "  kept unused", unused.Bytes, ""})
 		}
 	}
+	if !known && f.Free == nil {
+		add(markMine, "in use", f.Allocated.Bytes)
+	}
 	if f.OtherAllocations != nil && limit == f.Limit {
 		add(markMine, "its other buffers", f.OtherAllocations.Bytes)
 	}
 	if f.Free == nil || limit != f.Total {
-		return remaining(parts, "left", left, limit.Bytes)
+		label := "left"
+		if limit == f.Total && f.Requested != nil && f.Requested.Bytes < left {
+			label = "others or free" // the refusal shows that not all of it was there
+		}
+		return remaining(parts, label, left, limit.Bytes)
 	}
 	for _, p := range others(f) {
 		add(markOthers, p.label, p.bytes)

@@ -95,7 +95,7 @@ func deriveMine(c *Case) {
 	case c.OurPID != 0:
 		own := claim(c, c.OurPID)
 		c.Mine = Amount{own.Bytes, []string{"process_used"}}
-	case tensors >= 0:
+	case tensors >= 0 && !c.Root(parsers.RayKilled): // Ray counts the node's
 		c.Mine = Amount{tensors, from}
 	}
 	if f.Total == nil || f.Free == nil || !c.Mine.Has() || f.Limit != nil && f.Limit.Bytes < f.Total.Bytes {

@@ -99,7 +99,7 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 			}
 			b := best[fix.ID]
 			if b == nil {
-				b = &candidate{advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: fix.Check, Next: fix.Next, Why: cause.Why}}
+				b = &candidate{advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: withMonitor(c, fix.Check), Next: withMonitor(c, fix.Next), Why: cause.Why}}
 				best[fix.ID] = b
 			}
 			b.score += score

@@ -70,6 +70,12 @@ func monitor(c *Case) string {
 	return "nvidia-smi"
 }
 
+// withMonitor names the monitor of the case's backend where a text names
+// NVIDIA's.
+func withMonitor(c *Case, text string) string {
+	return strings.ReplaceAll(text, "nvidia-smi", monitor(c))
+}
+
 // fromPretrained writes the loading of the log's model with transformers. The
 // arguments come one a line, with a comment or without; setup goes before.
 func fromPretrained(c *Case, setup string, arguments ...string) Step {

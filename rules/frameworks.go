@@ -76,10 +76,12 @@ var frameworksEngine = Engine{
 		ModelTooLarge: {
 			{Fix: "multi_gpu", Fit: 1.2, If: onTPU},
 			{Fix: "shard_training", Fit: 1, If: onTPU},
-			{Fix: "use_lower_quant", Fit: 0.97, If: not(onTPU)},
+			{Fix: "lower_batch_size", Fit: 1, If: rootIs(parsers.TRTEngine)}, // the profile that the engine is built for
+			{Fix: "kill_stale_process", Fit: 0.95, If: rootIs(parsers.TRTEngine)},
+			{Fix: "use_lower_quant", Fit: 0.97, If: not(either(onTPU, rootIs(parsers.TRTEngine)))},
 			{Fix: "use_smaller_model", Fit: 0.9},
 			{Fix: "half_precision", Fit: 0.88, If: not(onTPU)},
-			{Fix: "lower_context", Fit: 0.7},
+			{Fix: "lower_context", Fit: 0.7, If: not(rootIs(parsers.TRTEngine))},
 			{Fix: "multi_gpu", Fit: 0.5, If: not(onTPU)},
 		},
 		BatchTooLarge: {
@@ -89,13 +91,20 @@ var frameworksEngine = Engine{
 			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
 			{Fix: "mixed_precision", Fit: 0.55, If: (*Case).Training},
 			{Fix: "shard_training", Fit: 0.4, If: (*Case).Training},
-			{Fix: "lower_context", Fit: 0.5, If: not((*Case).Training)},
+			{Fix: "lower_context", Fit: 0.5, If: func(c *Case) bool {
+				return !c.Training() && !c.Root(parsers.CuPyAlloc, parsers.NumbaAlloc, parsers.RMMAlloc, parsers.TRTEngine)
+			}},
 		},
 		ContextTooLong: {
 			{Fix: "lower_context", Fit: 1},
 			{Fix: "efficient_attention", Fit: 0.9},
 			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
 			{Fix: "shard_training", Fit: 0.5, If: (*Case).Training},
+			{Fix: "lower_batch_size", Fit: 0.5},
+		},
+		RetainedMemory: {
+			{Fix: "restart_session", Fit: 1},
+			{Fix: "empty_cache", Fit: 0.8},
 			{Fix: "lower_batch_size", Fit: 0.5},
 		},
 		Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},

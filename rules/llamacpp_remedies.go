@@ -47,7 +47,8 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "lower_context", Fit: 0.85, If: all(stage("compute"), not(diffuses))},
 		{Fix: "lower_batch_size", Fit: 1, If: rootIs(parsers.GGMLPool)},
 		{Fix: "upgrade_version", Fit: 0.6, If: arena},
-		{Fix: "fewer_gpu_layers", Fit: 0.5, If: all(stage("compute"), not(hostRefused))},
+		{Fix: "fewer_gpu_layers", Fit: 0.5, If: all(stage("compute"), not(either(hostRefused, diffuses)))},
+		{Fix: "cpu_offload", Fit: 0.6, If: all(stage("compute"), diffuses)},
 		{Fix: "upgrade_version", Fit: 0.5, If: not(arena)},
 	},
 	OversizedAllocation: {

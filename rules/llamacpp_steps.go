@@ -140,6 +140,9 @@ var llamaSteps = map[string]func(*Case) []Step{
 		return []Step{d.step(c, fmt.Sprintf(d.batch, min(batchToTry(c), 512)))}
 	},
 	"enable_flash_attention": func(c *Case) []Step {
+		if diffuses(c) {
+			return []Step{{Kind: "shell", Text: "sd -m model.gguf --diffusion-fa"}}
+		}
 		d := speaks(c)
 		return []Step{d.step(c, era(c, d.flash))}
 	},
@@ -171,6 +174,12 @@ var llamaSteps = map[string]func(*Case) []Step{
 	},
 	"vae_tiling": func(*Case) []Step {
 		return []Step{{Kind: "shell", Text: "sd -m model.gguf --vae-tiling --diffusion-fa"}}
+	},
+	"cpu_offload": func(c *Case) []Step {
+		if diffuses(c) {
+			return []Step{{Kind: "shell", Text: "sd -m model.gguf --offload-to-cpu --vae-on-cpu --clip-on-cpu"}}
+		}
+		return []Step{speaks(c).step(c, fmt.Sprintf(speaks(c).layers, layersToKeep(c)))}
 	},
 	"lower_resolution": func(*Case) []Step { return []Step{{Kind: "shell", Text: "sd -m model.gguf -W 512 -H 512"}} },
 }

@@ -28,6 +28,7 @@ var pytorchRemedies = map[string][]Remedy{
 	ModelTooLarge: {
 		{Fix: "use_lower_quant", Fit: 0.97, If: func(c *Case) bool { return !tinyCard(c) && !onMac(c) }},
 		{Fix: "use_smaller_model", Fit: 0.92},
+		{Fix: "close_other_apps", Fit: 0.75, If: othersCouldYield},
 		{Fix: "half_precision", Fit: 0.85, If: onMac},
 		{Fix: "close_other_apps", Fit: 0.8, If: onMac},
 		{Fix: "cpu_offload", Fit: 0.85, If: not(onMac)},
@@ -102,6 +103,12 @@ var pytorchRemedies = map[string][]Remedy{
 	},
 }
 
+// othersCouldYield: what others hold beside this program, less the context of
+// this very process, is several times what was lacking.
+func othersCouldYield(c *Case) bool {
+	return c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > 0 && c.Others.Bytes > units.GiB+driverContext && c.Others.Bytes-driverContext > 4*c.Shortfall.Bytes && !onMac(c)
+}
+
 // tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
 func tinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
 
@@ -153,8 +160,12 @@ func lastStraw(c *Case) bool {
 func onXPU(c *Case) bool { return c.Backend == "xpu" }
 
 // hasExpandableSegments: PyTorch 2.1 and later, as far as the message tells; a
-// message without an era is taken for a recent one.
+// message without an era is taken for a recent one, as are torch_npu's, whose
+// wording never changed.
 func hasExpandableSegments(c *Case) bool {
+	if c.Backend == "npu" {
+		return true
+	}
 	era, ok := c.Fact("torch_since")
 	return !ok || era.Text == "2.2" || era.Text == "2.9" || era.Text == "1.4"
 }

@@ -83,7 +83,7 @@ func Judge(c *Case) []Cause {
 			continue
 		}
 		sum += best.Weight
-		causes = append(causes, Cause{ID: r.ID, Title: r.Title, Confidence: best.Weight, Why: best.Why, Evidence: evidence(c, best.Lines), Settles: r.Settles})
+		causes = append(causes, Cause{ID: r.ID, Title: r.Title, Confidence: best.Weight, Why: best.Why, Evidence: evidence(c, best.Lines), Settles: withMonitor(c, r.Settles)})
 	}
 	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Confidence > causes[j].Confidence })
 	for i := range causes {
@@ -94,7 +94,7 @@ func Judge(c *Case) []Cause {
 		causes[0].Why += whyTensor(c)
 	}
 	if len(causes) == 0 {
-		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: unknown.Settles, share: 0.5}}
+		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: withMonitor(c, unknown.Settles), share: 0.5}}
 	}
 	return causes
 }
