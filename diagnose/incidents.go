@@ -32,8 +32,9 @@ const (
 // ranks and repeats are folded, wrappers never stand alone beside a cause. It
 // returns how many statements were left out.
 func group(facts *parsers.Facts) (groups []failureGroup, left int) {
+	starts := startLines(facts)
 	for _, x := range facts.Failures {
-		if g := home(groups, x); g != nil {
+		if g := home(groups, x, starts); g != nil {
 			join(g, x)
 			continue
 		}
@@ -52,17 +53,28 @@ func group(facts *parsers.Facts) (groups []failureGroup, left int) {
 	return groups, left
 }
 
+// startLines are the lines at which a server started.
+func startLines(facts *parsers.Facts) []int {
+	var lines []int
+	for _, f := range facts.Facts {
+		if f.Name == parsers.Start {
+			lines = append(lines, f.Line)
+		}
+	}
+	return lines
+}
+
 // home finds the incident that a statement belongs to, the latest first.
-func home(groups []failureGroup, x parsers.Failure) *failureGroup {
+func home(groups []failureGroup, x parsers.Failure, starts []int) *failureGroup {
 	for i := len(groups) - 1; i >= 0; i-- {
-		if belongs(&groups[i], x) {
+		if belongs(&groups[i], x, starts) {
 			return &groups[i]
 		}
 	}
 	return nil
 }
 
-func belongs(g *failureGroup, x parsers.Failure) bool {
+func belongs(g *failureGroup, x parsers.Failure, starts []int) bool {
 	last := g.chain[len(g.chain)-1]
 	for i := range g.chain {
 		y := &g.chain[i]
@@ -76,10 +88,21 @@ func belongs(g *failureGroup, x parsers.Failure) bool {
 			return false // the same process failed again, otherwise
 		}
 	}
-	if x.Line-last.Line > nearby {
+	if x.Line-last.Line > nearby || startedBetween(g, x, starts) {
 		return false
 	}
 	return x.Wrapper || g.root.Wrapper || layered(g.root, x)
+}
+
+// startedBetween: a server started anew since the last cause of this incident.
+func startedBetween(g *failureGroup, x parsers.Failure, starts []int) bool {
+	last := g.root.Line
+	for _, y := range g.chain {
+		if !y.Wrapper {
+			last = max(last, y.Line)
+		}
+	}
+	return slices.ContainsFunc(starts, func(line int) bool { return last < line && line <= x.Line })
 }
 
 // otherRank: the same failure in another process, told by the prefixes or,

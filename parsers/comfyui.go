@@ -187,7 +187,7 @@ func loadedBefore(text string, line int) *Size {
 		return nil
 	}
 	words := strings.Fields(rest)
-	if len(words) < 3 || words[2] != "True" {
+	if len(words) < 3 || !strings.HasPrefix(words[2], "True") {
 		return nil
 	}
 	bytes, ok := units.Parse(words[1] + "MB")

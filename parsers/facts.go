@@ -136,6 +136,9 @@ type Fact struct {
 	Line  int
 }
 
+// Start names the fact that a program started: its first line.
+const Start = "start"
+
 // Facts are all that parsers found in a log, in the order of its lines.
 type Facts struct {
 	Failures   []Failure

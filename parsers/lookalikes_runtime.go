@@ -64,7 +64,7 @@ var runtimeDisguises = []disguise{
 	{
 		literals: []string{
 			"failed to find a memory slot for batch of size", "failed to find free space in the KV cache", "KV cache is full", "NoKvSlot",
-			"exceeds the available context size", "exceed context window of", "input is too long to process",
+			"exceeds the available context size", "exceed context window of", "tokens. However, you requested", "input is too long to process",
 		},
 		is: Lookalike{
 			ID: "context_full", Title: "The prompt and the answers no longer fit into the context that was reserved at the start; no memory was refused.",

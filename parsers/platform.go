@@ -10,7 +10,7 @@ var platform = Parser{Name: "platform", Context: platformWords, Parse: parsePlat
 var platformWords = []string{
 	`.py", line`, `.py:`, `\lib\site-packages`, `:\users\`, `\c10\core`, `data. DefaultCPUAllocator: not enough memory`,
 	".gguf", `blobs\sha256-`, `\llama.cpp\`, `\ollama\`, "0xc0000409", "TerminateProcess:",
-	"Press any key to continue", "ipython-input", "cell line:", ".ipynb",
+	"Press any key to continue", "ipython-input", "cell line:", ".ipynb", "Cell In[",
 }
 
 // drive finds a path with a drive letter. It looks at single lines of text as
@@ -22,7 +22,7 @@ func parsePlatform(l *Log, hits []Hit, f *Facts) {
 	for _, h := range hits {
 		id := ""
 		switch word := platformWords[h.Word]; word {
-		case "ipython-input", "cell line:", ".ipynb":
+		case "ipython-input", "cell line:", ".ipynb", "Cell In[":
 			id = "notebook"
 		case `\c10\core`, `data. DefaultCPUAllocator: not enough memory`, "Press any key to continue",
 			`blobs\sha256-`, `\llama.cpp\`, `\ollama\`, "0xc0000409", "TerminateProcess:":

@@ -43,6 +43,10 @@ var codeSigns = []string{
 	"assert", "expect(", "#define ", "errors.New(", "Errorf(", "TORCH_CHECK", "return \"", "return '", "const ", "static ", "<!--", "- [ ]", "case \"",
 }
 
+// longestStatement is how long a line of source code is at most: a paste that lost its
+// line ends has the code of cells and frames far before its message.
+const longestStatement = 200
+
 // inCode reports that a sign of source code stands before the message on its
 // line. Tracebacks quote source lines too; the error itself follows there.
 func inCode(l *Log, x Failure, traceback bool) bool {
@@ -50,6 +54,7 @@ func inCode(l *Log, x Failure, traceback bool) bool {
 	if !ok {
 		return false
 	}
+	before = before[max(0, len(before)-longestStatement):]
 	for _, sign := range codeSigns {
 		if strings.Contains(before, sign) && !(traceback && sign == "assert") {
 			return true

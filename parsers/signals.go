@@ -29,7 +29,7 @@ var signalWords = []signalWord{
 	{"s/it, loss=", "training"}, {"it/s, loss=", "training"}, {"s/it, avr_loss=", "training"}, {"it/s, avr_loss=", "training"}, // tqdm's line of a trainer
 	{"train_network.py", "training"}, {"dataloader.py", "dataloader"},
 	{"There is an imbalance between your GPUs", "uneven_cards"}, {"in pin memory thread", "pinning"}, {"utils/data/_utils/pin_memory.py", "pinning"}, {`utils\data\_utils\pin_memory.py`, "pinning"}, {"microsoft-standard-WSL", "wsl"},
-	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"epoch", "epochs"},
+	{"Valid (loss", "validating"}, {"validate(", "validating"}, {"epoch", "epochs"}, {"loss = criterion(", "epochs"}, {"Exception in ASGI application", "inferring"},
 }
 
 var signals = Parser{

@@ -9,12 +9,13 @@ var trainers = Parser{Name: "trainers", Context: trainersContext, Parse: parseTr
 var trainersContext = []string{
 	"Max memory:", "Batch size per device", "Instantaneous batch size per device", "Gradient Accumulation steps",
 	"Number of trainable parameters =", "Trainable parameters =", "per_device_train_batch_size", "batch size per device /",
-	"max_seq_length=", "cutoff_len", "sequence_len:", "torch.distributed.elastic", "Num GPUs",
-	"Batch size:", "Namespace(",
+	"max_seq_length=", "cutoff_len", "sequence_len:", "torch.distributed.elastic", "distributed init (rank", "Num GPUs",
+	"Batch size:", "Namespace(", "max_memory={0:",
 }
 
 var (
 	unslothCard  = pattern(`gpu:(?<name>[^.]{2,60})\.(?:numgpus=\d+\.)?maxmemory:(?<total>NUMgb)`)
+	maxMemory    = pattern(`max_memory=\{0:['"]?(?<first>\d{1,4})gi?b['"]?,1:['"]?(?<second>\d{1,4})gi?b`)
 	batchLine    = pattern(`batchsizeperdevice(?:/[^:]{0,40})?[=:](?<n>\d{1,5})`)
 	batchColon   = pattern(`batchsize:(?<n>\d{1,5})(?!\d|\.)`)
 	namespace    = pattern(`^namespace\((?:[^)]{0,1500},)?(?:train_)?batch_size=(?<n>\d{1,5})[,)]`)
@@ -50,7 +51,12 @@ func parseTrainers(l *Log, hits []Hit, f *Facts) {
 			f.setting(l.Find(trainerBatch, at, at+50), "per_device_train_batch_size")
 		case "max_seq_length=", "cutoff_len", "sequence_len:":
 			f.setting(l.Find(sequence, at, at+40), "max_seq_length")
-		case "torch.distributed.elastic":
+		case "max_memory={0:":
+			if m := l.Find(maxMemory, at, at+60); m.Ok() {
+				f.Settings = append(f.Settings,
+					Setting{Name: "max_memory_0", Value: m.Text("first"), Line: m.Line()}, Setting{Name: "max_memory_1", Value: m.Text("second"), Line: m.Line()})
+			}
+		case "torch.distributed.elastic", "distributed init (rank":
 			f.Signals = append(f.Signals, Signal{ID: "distributed", Line: l.Line(at), Text: l.LineText(at)})
 		}
 	}

@@ -96,7 +96,8 @@ var shardsWord = len(transformersWords) + len(transformersContext) - 1
 var shardsDone = pattern(`loadingcheckpointshards:(?<percent>\d{1,3})%`)
 
 // shards says whether the model was still loading when the log ends: only the
-// last state of the progress bar counts.
+// last state of the progress bar counts. A bar that begins again behind a full
+// one is a second model.
 func (f *Facts) shards(l *Log, hits []Hit) {
 	for i := len(hits) - 1; i >= 0; i-- {
 		if hits[i].Word != shardsWord {
@@ -105,8 +106,18 @@ func (f *Facts) shards(l *Log, hits []Hit) {
 		at := hits[i].At
 		if l.Find(shardsDone, at, at+60).Lower("percent") != "100" {
 			f.Signals = append(f.Signals, Signal{ID: "loading", Line: l.Line(at), Text: l.LineText(at)})
+			f.secondModel(l, hits[:i])
 		}
 		return
+	}
+}
+
+func (f *Facts) secondModel(l *Log, earlier []Hit) {
+	for _, h := range earlier {
+		if h.Word == shardsWord && l.Find(shardsDone, h.At, h.At+60).Lower("percent") == "100" {
+			f.Signals = append(f.Signals, Signal{ID: "second_model", Line: l.Line(h.At), Text: l.LineText(h.At)})
+			return
+		}
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 
 // vllmArguments lead to lines that show how vLLM was started.
 var vllmArguments = []wording{
-	{"args: Namespace(", vllmNamespace},      // all arguments, defaults included, to 0.8
-	{"non-default args: {", vllmNonDefault},  // what the user set, 0.9 and later
-	{"LLM engine with config:", vllmConfig},  // to 0.4
-	{"with config: model=", vllmConfig},      // "(v0.5.4) with config:", V0 and V1
-	{"vLLM API server version", vllmVersion}, // and "(v0.9.2)" in the engine's line
+	{"args: Namespace(", vllmNamespace},     // all arguments, defaults included, to 0.8
+	{"non-default args: {", vllmNonDefault}, // what the user set, 0.9 and later
+	{"LLM engine with config:", vllmConfig}, // to 0.4
+	{"with config: model=", vllmConfig},     // "(v0.5.4) with config:", V0 and V1
+	{"vLLM API server version", vllmStart},  // and "(v0.9.2)" in the engine's line
 	{"vllm serve", commandLine("vllm_command", vllmShort)},
 	{"vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)},
 	{"vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)},
@@ -98,6 +98,13 @@ func (m message) rest() string {
 }
 
 var vllmVersionText = pattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)
+
+// vllmStart is the first line of a server: what failed before it belongs to an
+// earlier start.
+func vllmStart(m message) int {
+	mark(Start)(m)
+	return vllmVersion(m)
+}
 
 func vllmVersion(m message) int {
 	x := m.find(vllmVersionText, 60)

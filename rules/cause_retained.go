@@ -9,7 +9,7 @@ var retainedMemory = Rule{
 	),
 	Settles: "Print `torch.cuda.memory_allocated()` after every step: if it climbs, something is kept.",
 	Remedies: []Remedy{
-		{Fix: "inference_mode", Fit: 0.9},
+		{Fix: "inference_mode", Fit: 0.9, If: func(c *Case) bool { return c.Phase != "load" }},
 		{Fix: "restart_session", Fit: 0.85},
 		{Fix: "lower_batch_size", Fit: 0.8},
 		{Fix: "detach_accumulated", Fit: 0.7},

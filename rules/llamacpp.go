@@ -19,7 +19,7 @@ var llamacppEngine = Engine{
 		BatchTooLarge:       {batchOfCompute, batchOfPool, diffusionWork},
 		OversizedAllocation: {overLimit, absurdBuffer},
 		HostMemory:          {hostBuffer, unifiedMemory},
-		DeviceImbalance:     {unevenBuffers, smallOnLaterCard, integratedCard},
+		DeviceImbalance:     {evenSplit, unevenBuffers, smallOnLaterCard, integratedCard},
 		SoftwareBug:         {arenaTooSmall, absurdForContext, refusedBelowLimit, copyFailed, guardWithoutFigure, tinyRefused},
 		Unknown:             {nothingSaid},
 	},
@@ -435,6 +435,30 @@ func unevenBuffers(c *Case) Finding {
 		}
 	}
 	return nothing()
+}
+
+// evenSplit: the weights meant for one card are more than it has free, while
+// the free memory of all cards would hold as much for each.
+func evenSplit(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.GGMLAlloc) || c.Failure.Stage != "weights" || f.Device == nil || inHost(c) {
+		return nothing()
+	}
+	free, own, cards := int64(0), int64(0), int64(0)
+	for _, d := range c.Facts.Devices {
+		if d.Free == nil || d.Index < 0 {
+			continue
+		}
+		cards++
+		free += d.Free.Bytes
+		if d.Index == int(f.Device.Value) {
+			own = d.Free.Bytes
+		}
+	}
+	if _, split := c.Setting("tensor_split"); !split || own == 0 || cards < 2 || requested(c)*cards > free*9/10 {
+		return nothing()
+	}
+	return seen(0.85, fmt.Sprintf("%s was to go to %s with %s free; the cards have %s together: the split does not follow their sizes.", units.Format(requested(c)), c.Failure.Memory, units.Format(own), units.Format(free)), c.Failure.Line)
 }
 
 // smallOnLaterCard: little is refused, and not on the first card: the others

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers"
@@ -77,7 +78,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
 		{Fix: "enable_flash_attention", Fit: 0.5},
 	},
-	DeviceImbalance: {{Fix: "select_gpu", Fit: 1}, {Fix: "lower_context", Fit: 0.5}, {Fix: "gradient_checkpointing", Fit: 0.45}},
+	DeviceImbalance: {{Fix: "balance_split", Fit: 1.05, If: func(c *Case) bool { return spreadOver(c) }}, {Fix: "select_gpu", Fit: 1, If: func(c *Case) bool { return !spreadOver(c) }}, {Fix: "lower_context", Fit: 0.5}, {Fix: "gradient_checkpointing", Fit: 0.45}},
 	Fragmentation: {
 		{Fix: "expandable_segments", Fit: 1, If: hasExpandableSegments},
 		{Fix: "max_split_size", Fit: 1, If: not(hasExpandableSegments)},
@@ -181,9 +182,9 @@ var pytorchEngine = Engine{
 		OversizedAllocation:   {largerThanCard, metalBufferTooLarge, hugeHostTensor},
 		BudgetMisconfigured:   {memoryFraction, hiddenFraction},
 		HostMemory:            {cpuAllocation, commitLimit, sharedMemoryFull, workerKilled, freeButRefused, nativePaging, pinnedMemory},
-		DeviceImbalance:       {bareContexts, weakestCard},
+		DeviceImbalance:       {bareContexts, weakestCard, oneCardFull, unevenShares},
 		TrainingStateTooLarge: {optimizerStep},
-		RetainedMemory:        {evaluationAccumulates, growsAtInference},
+		RetainedMemory:        {evaluationAccumulates, climbing, growsAtInference},
 		ContextTooLong:        {logitsUpcast, attentionMatrix},
 		BatchTooLarge:         {activationsFillCard},
 		ModelTooLarge:         {weightsFillCard, spilledOver},
@@ -203,7 +204,7 @@ func allocator(c *Case) bool {
 // listedOthers: NVML's list names another process with a real share.
 func listedOthers(c *Case) Finding {
 	f := c.F()
-	if !allocator(c) || f.Total == nil || roomy(c) {
+	if !allocator(c) || f.Total == nil || roomy(c) || ranksOnOneCard(c) {
 		return nothing()
 	}
 	sum, most, pid := int64(0), int64(0), 0
@@ -485,6 +486,62 @@ func weakestCard(c *Case) Finding {
 	return seen(0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.", s.Line, c.Failure.Line)
 }
 
+// oneCardFull: nvidia-smi shows one process on several cards, and only one of
+// them full.
+func oneCardFull(c *Case) Finding {
+	d := lopsided(c)
+	if d == nil || !allocator(c) || roomy(c) {
+		return nothing()
+	}
+	return seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, units.Format(d.Used.Bytes), units.Format(d.Total.Bytes), int(c.F().Device.Value)), d.Line, c.Failure.Line)
+}
+
+// unevenShares: max_memory (accelerate) gives the full card nearly all it has
+// and another card much less, so nothing is left there to compute with.
+func unevenShares(c *Case) Finding {
+	f := c.F()
+	first, ok := c.Setting("max_memory_0")
+	second := intSetting(c, "max_memory_1")
+	if !ok || !allocator(c) || f.Total == nil || f.Device == nil || f.Device.Value != 0 || roomy(c) {
+		return nothing()
+	}
+	share := intSetting(c, "max_memory_0")
+	if int64(share)*units.GiB*10 < f.Total.Bytes*9 || second*4 > share*3 {
+		return nothing()
+	}
+	return seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total.Text, second), first.Line, c.Failure.Line)
+}
+
+// spreadOver: one model lies on several cards, so choosing a card is no cure.
+func spreadOver(c *Case) bool { return lopsided(c) != nil || unevenShares(c).Weight > 0 }
+
+// lopsided returns a card with a third of its memory free that the process on
+// the full card uses as well, nil if there is none.
+func lopsided(c *Case) *parsers.Device {
+	if c.F().Device == nil {
+		return nil
+	}
+	full := int(c.F().Device.Value)
+	pids := map[int]bool{}
+	for _, p := range c.Facts.Processes {
+		if p.Device == full {
+			pids[p.PID] = true
+		}
+	}
+	for _, p := range c.Facts.Processes {
+		if p.Device == full || !pids[p.PID] {
+			continue
+		}
+		for i := range c.Facts.Devices {
+			d := &c.Facts.Devices[i]
+			if d.Index == p.Device && d.Used != nil && d.Total != nil && d.Used.Bytes*3 < d.Total.Bytes*2 {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
 // bareContexts: several small equal shares on one card are CUDA contexts of
 // other ranks that touched the first GPU.
 func bareContexts(c *Case) Finding {
@@ -492,16 +549,39 @@ func bareContexts(c *Case) Finding {
 	if len(others) < 2 {
 		return nothing()
 	}
-	small := 0
+	small, sum := 0, int64(0)
 	for _, p := range others {
 		if p.PID != c.OurPID && p.Bytes < units.GiB && near(p.Bytes, others[0].Bytes, 16*units.MiB) {
 			small++
+			sum += p.Bytes
 		}
 	}
-	if small < 2 {
+	switch {
+	case ranksOnOneCard(c):
+		return seen(0.8, fmt.Sprintf("%d processes hold about %s each on this card, in a job of several ranks: the other ranks load onto this card, not onto their own.", len(others), others[0].Text), c.Failure.Line)
+	case small < 2:
 		return nothing()
 	}
-	return seen(0.6, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, others[0].Text), c.Failure.Line)
+	weight := 0.6
+	if c.Shortfall.Has() && sum >= c.Shortfall.Bytes && small > 2 {
+		weight = 0.8 // without them it would have fitted
+	}
+	return seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, others[0].Text), c.Failure.Line)
+}
+
+// ranksOnOneCard: in a job of several ranks, others hold the same share of one
+// card: what a checkpoint loaded without map_location does.
+func ranksOnOneCard(c *Case) bool {
+	others := c.F().OtherProcesses
+	if len(others) < 2 || c.OurPID != 0 || c.Signal("distributed") == nil && !strings.HasPrefix(c.Failure.Source, "rank") {
+		return false
+	}
+	for _, p := range others {
+		if p.Bytes < units.GiB || !near(p.Bytes, others[0].Bytes, 64*units.MiB) {
+			return false
+		}
+	}
+	return true
 }
 
 func optimizerStep(c *Case) Finding {
@@ -524,9 +604,21 @@ func evaluationAccumulates(c *Case) Finding {
 	return seen(0.85, "It failed while results of the evaluation were being collected: they are all kept on the card.", s.Line, c.Failure.Line)
 }
 
+// climbing: what the program printed of its own memory rose from step to step.
+func climbing(c *Case) Finding {
+	s := c.Signal("climbing")
+	if s == nil || !c.Root(parsers.TorchAlloc) || s.Line > c.Failure.Line || roomy(c) {
+		return nothing()
+	}
+	return seen(0.85, "What is allocated rises from step to step although the steps are alike: something of each is kept.", s.Line, c.Failure.Line)
+}
+
 func growsAtInference(c *Case) Finding {
 	if s := c.Signal("validating"); s != nil && !roomy(c) {
 		return seen(0.5, "It failed in validation after training worked: graphs of the validation are kept when gradients are not switched off.", s.Line, c.Failure.Line)
+	}
+	if s := c.Signal("second_model"); s != nil && c.Root(parsers.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !roomy(c) {
+		return seen(0.85, "Another model was loaded in this notebook before, and is still held if nothing dropped it.", s.Line, c.Failure.Line)
 	}
 	if c.Root(parsers.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !roomy(c) {
 		return seen(0.35, "In a notebook the model of an earlier run may still be held.", c.Failure.Line)

@@ -1,0 +1,33 @@
+package parsers
+
+// climbing reads what training loops print of torch.cuda.memory_allocated()
+// after every step: a figure that only rises is a leak.
+var climbing = Parser{Name: "climbing", Context: []string{"allocated"}, Parse: parseClimbing}
+
+var allocatedNow = pattern(`^allocated(?:memory)?[:=]?(?<size>SIZE)`)
+
+// A rise is a leak when it goes on for this many prints and at least doubles.
+const (
+	climbingSteps = 5
+	climbingRise  = 2
+)
+
+func parseClimbing(l *Log, hits []Hit, f *Facts) {
+	first, last, steps, at := int64(0), int64(0), 0, 0
+	for _, h := range hits {
+		m := l.Find(allocatedNow, h.At, h.At+40)
+		size := m.Size("size")
+		switch {
+		case size == nil:
+			continue
+		case steps == 0 || size.Bytes < last:
+			first, steps, at = size.Bytes, 0, h.At
+		}
+		last = size.Bytes
+		steps++
+		if steps >= climbingSteps && last >= climbingRise*first {
+			f.Signals = append(f.Signals, Signal{ID: "climbing", Line: l.Line(at), Text: l.LineText(at)})
+			return
+		}
+	}
+}
