@@ -1,5 +1,6 @@
-// Command gen writes healthy server logs of any size, to measure reading
-// speed and false alarms on.
+// Command gen writes server logs of any size, to measure reading speed and
+// false alarms on. All are healthy but "failing" and "varying", in which every
+// line is a failure, with the same figures or with others.
 //
 //	go run ./bench/gen -engine vllm -size 1073741824 > big.log
 //
@@ -163,6 +164,12 @@ var engines = map[string][]line{
 		text(8, "Reusing loaded model v1-5-pruned-emaonly.safetensors [6ce0161689] to load dreamshaper_%[2]d.safetensors [%.10[3]s]", upTo(9), hex),
 		text(6, "Weights loaded in %.1[2]fs (send model to cpu: %.1[3]fs, load weights from disk: 1.2s, apply weights to model: 0.4s, move model to device: 0.3s).", decimal(9), decimal(2)),
 		text(6, "Applying attention optimization: Doggettx... done."),
+	},
+	"failing": {
+		text(1, "(EngineCore pid=7) ERROR %s torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 22.10 GiB memory in use. Of the allocated memory 21.50 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated."),
+	},
+	"varying": {
+		text(1, "(EngineCore pid=7) ERROR %s torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which %.2f GiB is free. Including non-PyTorch memory, this process has %.2f GiB memory in use. Of the allocated memory 21.50 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated.", decimal(2), decimal(22)),
 	},
 	"comfyui": {
 		text(30, "got prompt"),

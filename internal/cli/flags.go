@@ -99,6 +99,7 @@ Usage:
   oomdoc [flags] [FILE...]   read files, or standard input
   oomdoc explain [ID]        what a cause or a fix means; without ID, list them
   oomdoc fit [MODEL]         what of a model fits a card; oomdoc fit --help
+  oomdoc keywords            what large logs are searched for, one word a line
 
 Examples:
   oomdoc < crash.log
