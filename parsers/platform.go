@@ -1,6 +1,9 @@
 package parsers
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
 // platform reads what a log was made on: Windows paths in tracebacks, and
 // notebooks. Fixes differ there: a page file instead of swap, no
@@ -28,7 +31,7 @@ func parsePlatform(l *Log, hits []Hit, f *Facts) {
 			`blobs\sha256-`, `\llama.cpp\`, `\ollama\`, "0xc0000409", "TerminateProcess:":
 			id = "windows_path"
 		default:
-			if drive.MatchString(l.LineText(h.At)) {
+			if text := l.LineText(h.At); strings.Contains(text, `:\`) && drive.MatchString(text) {
 				id = "windows_path"
 			}
 		}

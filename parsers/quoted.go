@@ -212,6 +212,9 @@ func isCode(l *Log) bool {
 		if codeLine(t) {
 			code++
 		}
+		if all == 400 && code*10 < all*3 {
+			return false // no longer in doubt
+		}
 	}
 	return all >= 4 && code*10 >= all*6
 }

@@ -62,9 +62,16 @@ func Squeeze(text string) Squeezed {
 	return Squeezed{Lower: string(lower), At: at}
 }
 
-// SqueezeWord squeezes a keyword the way [Squeeze] squeezes text.
+// SqueezeWord squeezes a keyword the way [Squeeze] squeezes text. A thousand of
+// them are squeezed at every start.
 func SqueezeWord(s string) string {
-	return strings.ToLower(strings.NewReplacer(" ", "", "`", "", "\n", "").Replace(s))
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		if c := s[i]; c != ' ' && c != '`' && c != '\n' {
+			b = append(b, c)
+		}
+	}
+	return strings.ToLower(string(b))
 }
 
 // maxBackslashes is how often an escape may have been escaped: four times.
