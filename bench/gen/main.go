@@ -25,8 +25,8 @@ func main() {
 	size := flag.Int64("size", 64<<20, "bytes to write, about")
 	crash := flag.Bool("crash", false, "end with an out-of-memory error")
 	flag.Parse()
-	lines, ok := engines[*engine]
-	if !ok {
+	lines := append(engines[*engine], failing[*engine]...)
+	if len(lines) == 0 {
 		fmt.Fprintf(os.Stderr, "no engine %q; there are %s\n", *engine, strings.Join(names(), ", "))
 		os.Exit(2)
 	}
@@ -43,8 +43,10 @@ func main() {
 
 func names() []string {
 	var out []string
-	for name := range engines {
-		out = append(out, name)
+	for _, logs := range []map[string][]line{engines, failing} {
+		for name := range logs {
+			out = append(out, name)
+		}
 	}
 	slices.Sort(out)
 	return out
@@ -165,16 +167,21 @@ var engines = map[string][]line{
 		text(6, "Weights loaded in %.1[2]fs (send model to cpu: %.1[3]fs, load weights from disk: 1.2s, apply weights to model: 0.4s, move model to device: 0.3s).", decimal(9), decimal(2)),
 		text(6, "Applying attention optimization: Doggettx... done."),
 	},
-	"failing": {
-		text(1, "(EngineCore pid=7) ERROR %s torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 22.10 GiB memory in use. Of the allocated memory 21.50 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated."),
-	},
-	"varying": {
-		text(1, "(EngineCore pid=7) ERROR %s torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which %.2f GiB is free. Including non-PyTorch memory, this process has %.2f GiB memory in use. Of the allocated memory 21.50 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated.", decimal(2), decimal(22)),
-	},
 	"comfyui": {
 		text(30, "got prompt"),
 		text(20, "Requested to load Flux"),
 		text(20, "loaded completely; %.2[2]f MB usable, %.2[3]f MB loaded, full load: True", decimal(20000), decimal(12000)),
 		text(30, "Prompt executed in %.2[2]f seconds", decimal(60)),
+	},
+}
+
+// failing are logs in which every line is a failure: with the same figures, or
+// with others.
+var failing = map[string][]line{
+	"failing": {
+		text(1, "(EngineCore pid=7) ERROR %s torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 22.10 GiB memory in use. Of the allocated memory 21.50 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated."),
+	},
+	"varying": {
+		text(1, "(EngineCore pid=7) ERROR %s torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which %.2f GiB is free. Including non-PyTorch memory, this process has %.2f GiB memory in use. Of the allocated memory 21.50 GiB is allocated by PyTorch, and 120.00 MiB is reserved by PyTorch but unallocated.", decimal(2), decimal(22)),
 	},
 }
