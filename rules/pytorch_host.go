@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
+)
+
+// Clues from PyTorch's messages about the computer's own memory.
+
+func cpuAllocation(c *Case) Finding {
+	if !c.Root(parsers.CPUAlloc, parsers.MmapFailed) {
+		return nothing()
+	}
+	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
+	if r := c.F().Requested; r != nil {
+		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", r.Text)
+		if r.Bytes >= hugeTensor {
+			return seen(0.38, why, c.Failure.Line)
+		}
+	}
+	return seen(0.93, why, c.Failure.Line)
+}
+
+// hugeTensor is what no computer of a person hands out for one tensor.
+const hugeTensor = 32 * units.GiB
+
+func hugeHostTensor(c *Case) Finding {
+	r := c.F().Requested
+	if !c.Root(parsers.CPUAlloc) || r == nil || r.Bytes < hugeTensor {
+		return nothing()
+	}
+	return seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r.Text), c.Failure.Line)
+}
+
+func commitLimit(c *Case) Finding {
+	if !c.Root(parsers.CommitLimit) {
+		return nothing()
+	}
+	return seen(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", c.Failure.Line)
+}
+
+func sharedMemoryFull(c *Case) Finding {
+	if !c.Root(parsers.SharedMemory) {
+		return nothing()
+	}
+	return seen(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", c.Failure.Line)
+}
+
+func workerKilled(c *Case) Finding {
+	if !c.Root(parsers.WorkerKilled, parsers.RankKilled) {
+		return nothing()
+	}
+	return seen(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", c.Failure.Line)
+}
+
+func nativePaging(c *Case) Finding {
+	if !c.Root(parsers.BitsAndBytes) || !c.contains("pythoninterface") {
+		return nothing()
+	}
+	return seen(0.6, "The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.", c.Failure.Line)
+}
