@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -25,9 +26,14 @@ func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	set := token.NewFileSet()
-	pkgs, err := parser.ParseDir(set, ".", nil, 0)
+	paths, err := filepath.Glob("*.go")
 	require.NoError(t, err)
-	for _, file := range pkgs["parsers"].Files {
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, path, nil, 0)
+		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {

@@ -50,7 +50,7 @@ func Lines(text string, first int) []Line {
 				continue // overwritten by what follows
 			}
 			if part != "" || more == "" {
-				lines = appendEscaped(lines, unwrap(part), number)
+				lines = appendPieces(lines, unwrap(part), number)
 			}
 		}
 	}
@@ -64,6 +64,19 @@ func progressBar(s string) bool {
 	s = strings.TrimSpace(s)
 	percent, rest, ok := strings.Cut(s, "%|")
 	return ok && digits(percent) && len(percent) <= 3 && strings.HasSuffix(rest, "]") && len(rest) < 160
+}
+
+// appendPieces adds a line, in pieces where it is too long.
+func appendPieces(lines []Line, s string, number int) []Line {
+	for len(s) > maxLine {
+		at := maxLine
+		for at > maxLine-utf8.UTFMax && !utf8.RuneStart(s[at]) {
+			at--
+		}
+		lines = appendEscaped(lines, s[:at], number)
+		s = s[at:]
+	}
+	return appendEscaped(lines, s, number)
 }
 
 // appendEscaped adds a line, or the lines that a JSON or logfmt value holds with
