@@ -57,6 +57,9 @@ func parseVLLM(l *Log, hits []Hit, f *Facts) {
 	before := len(f.Failures)
 	parseWordings(list, l, worded, f)
 	vllmEvidence.look(l, others, f)
+	if len(f.Failures) == before {
+		return
+	}
 	backend := vllmBackend(l)
 	for i := range f.Failures[before:] {
 		if x := &f.Failures[before+i]; x.Backend == "" {

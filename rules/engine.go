@@ -1,6 +1,11 @@
 package rules
 
-import "github.com/oomdoc/oomdoc/parsers"
+import (
+	"slices"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/parsers"
+)
 
 // Engine is what is peculiar to one program: which of its messages point to
 // which cause, what cures it there, and how a fix is spelled. General
@@ -49,14 +54,17 @@ func enginesOf(c *Case) []*Engine {
 	return out
 }
 
-// clues returns the clues for a cause, general ones first.
-func clues(r Rule) []Clue {
-	out := r.Clues
-	for _, e := range engines() {
-		out = append(out[:len(out):len(out)], e.Clues[r.ID]...)
+// clues returns the clues for every cause, general ones first.
+var clues = sync.OnceValue(func() map[string][]Clue {
+	out := map[string][]Clue{}
+	for _, r := range All() {
+		out[r.ID] = slices.Clone(r.Clues)
+		for _, e := range engines() {
+			out[r.ID] = append(out[r.ID], e.Clues[r.ID]...)
+		}
 	}
 	return out
-}
+})
 
 // remediesOf returns the remedies for a cause: the first engine's that has
 // any, else the rule's.

@@ -74,7 +74,7 @@ func Judge(c *Case) []Cause {
 	sum := 0.0
 	for _, r := range All() {
 		best := Finding{}
-		for _, clue := range clues(r) {
+		for _, clue := range clues()[r.ID] {
 			if f := clue(c); f.Weight > best.Weight {
 				best = f
 			}

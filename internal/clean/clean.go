@@ -119,11 +119,20 @@ func escapedBreak(s string) (at, n int) {
 
 func cleanLine(s string, number int) Line {
 	s = Printable(s)
-	if strings.Contains(s, "</") || strings.Contains(s, "&lt;") || strings.Contains(s, "&#") || strings.Contains(s, "&quot;") || strings.Contains(s, "&nbsp;") {
+	if isHTML(s) {
 		s = html.UnescapeString(dropTags(s))
 	}
 	text, source, program := Strip(s)
 	return Line{Number: number, Text: text, Source: source, Program: program}
+}
+
+// isHTML reports a closing tag or a common entity.
+func isHTML(s string) bool {
+	if strings.IndexByte(s, '<') >= 0 && strings.Contains(s, "</") {
+		return true
+	}
+	return strings.IndexByte(s, '&') >= 0 &&
+		(strings.Contains(s, "&lt;") || strings.Contains(s, "&#") || strings.Contains(s, "&quot;") || strings.Contains(s, "&nbsp;"))
 }
 
 // unwrap takes a line out of what docker's json-file driver and journalctl -o
