@@ -42,7 +42,10 @@ func parsePyTorchHost(l *Log, hits []Hit, f *Facts) {
 		case "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "posix_memalign(", "$ Torch: not enough memory":
 			r := reader{l: l, s: s[:min(h.At+420, len(s))], from: h.At, end: end}
 			x.Kind = CPUAlloc
-			x.Figures.Requested = first(r.after("triedtoallocate"))
+			x.Figures.Requested = r.after("triedtoallocate")
+			if x.Figures.Requested == nil {
+				x.Message = l.LineText(h.At) // the clause that was found says little
+			}
 			done = max(done, min(h.At+240, len(s)))
 			end = r.end
 		case "WinError 1455", "os error 1455":

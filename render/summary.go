@@ -25,7 +25,7 @@ func eventOf(in *diagnose.Incident) event {
 	switch {
 	case f.KilledRSS != nil, in.Framework == "linux-oom-killer", in.Framework == "kubernetes", in.Framework == "slurm":
 		return killed
-	case f.KVAvailable != nil:
+	case f.KVAvailable != nil && f.Requested == nil:
 		return noCache
 	case f.Desired != nil && f.Requested == nil && f.Utilization != nil:
 		return overShare
