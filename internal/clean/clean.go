@@ -118,10 +118,10 @@ func escapedBreak(s string) (at, n int) {
 }
 
 func cleanLine(s string, number int) Line {
-	s = Printable(s)
 	if isHTML(s) {
 		s = html.UnescapeString(dropTags(s))
 	}
+	s = Printable(s) // last: an entity can stand for a control character
 	text, source, program := Strip(s)
 	return Line{Number: number, Text: text, Source: source, Program: program}
 }

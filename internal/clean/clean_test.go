@@ -98,6 +98,7 @@ func TestLines(t *testing.T) {
 func TestHTML(t *testing.T) {
 	got := cleanLine(`<span style="x">OutOfMemoryError</span><span>: CUDA out of memory. 3 &lt; 4</span>`, 1)
 	assert.Equal(t, "OutOfMemoryError: CUDA out of memory. 3 < 4", got.Text)
+	assert.Equal(t, "red bell", cleanLine("&#27;[31mred &#7;bell", 1).Text)
 }
 
 func TestSqueeze(t *testing.T) {
