@@ -35,7 +35,7 @@ func (a Amount) Has() bool { return a.From != nil }
 // String writes the amount with its unit.
 func (a Amount) String() string { return units.Format(a.Bytes) }
 
-// context is what a process holds beside its tensors: CUDA context, cuBLAS,
+// driverContext is what a process holds beside its tensors: CUDA context, cuBLAS,
 // NCCL. Measured 0.2 to 1.2 GiB on one GPU, so this much explains no culprit.
 const driverContext = units.GiB * 6 / 10
 

@@ -67,7 +67,7 @@ func unlistedOthers(c *Case) Finding {
 		return nothing()
 	}
 	share := float64(rest) / float64(f.Total.Bytes)
-	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.5 GiB is this program's own context.", units.Format(c.Others.Bytes), f.Total.Text, f.Free.Text, units.Format(c.Mine.Bytes))
+	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.6 GiB is this program's own context.", units.Format(c.Others.Bytes), f.Total.Text, f.Free.Text, units.Format(c.Mine.Bytes))
 	switch {
 	case c.Root(parsers.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
 		return seen(0.35, why, c.Failure.Line)
