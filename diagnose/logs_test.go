@@ -130,7 +130,7 @@ func readWanted(t *testing.T, path string) []map[string]string {
 	return out
 }
 
-func glob(t *testing.T, pattern string) []string {
+func glob(t testing.TB, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
 	require.NoError(t, err)

@@ -277,13 +277,27 @@ func levelPrefix(s string) int {
 	}
 	n := skipBlanks(s, end)
 	// vLLM: "04-01 23:46:56 [file.py:1] " or "11-18 18:07:17 file.py:267] ".
-	if len(s) >= n+15 && s[n+2] == '-' && s[n+8] == ':' && s[n+11] == ':' && digits(s[n:n+2]) {
-		n = skipBlanks(s, n+14)
+	if isShortStamp(s[n:]) {
+		n = skipBlanks(s, n+len("04-01 23:46:56"))
 		if i := strings.IndexByte(s[n:], ']'); i > 0 && i < 64 && !strings.Contains(s[n:n+i], " ") {
 			n = skipBlanks(s, n+i+1)
 		}
 	}
 	return n
+}
+
+// isShortStamp covers "04-01 23:46:56 ", a date without its year.
+func isShortStamp(s string) bool {
+	const shape = "00-00 00:00:00 "
+	if len(s) < len(shape) {
+		return false
+	}
+	for i := range len(shape) {
+		if digit := s[i] >= '0' && s[i] <= '9'; digit != (shape[i] == '0') || !digit && s[i] != shape[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // composePrefix covers "ollama  | " and "vllm-1  | ".
