@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -93,21 +94,21 @@ func refusedSentence(in *diagnose.Incident) inline {
 	limit := ceiling(f)
 	asked := fmt.Sprintf("%s asked%s for %s", programName(in.Framework), before(" ", device(in)), size(f.Requested))
 	if limit != nil && f.Requested.Bytes > limit.Bytes {
-		return join(prose(fmt.Sprintf("%s in one piece%s; all there is to have is %s: ", asked, when(in), size(limit))), short(f.Requested.Bytes-limit.Bytes))
+		return join(prose(fmt.Sprintf("%s in one piece%s; all there is to have is %s: ", asked, when(in), size(limit))), short(f.Requested.Bytes-limit.Bytes, f.Requested, limit))
 	}
 	asked += " more" + when(in)
 	switch {
 	case f.Free != nil && f.Free.Bytes >= f.Requested.Bytes:
 		return prose(fmt.Sprintf("%s and was refused, though %s was free.", asked, size(f.Free)))
 	case f.Free != nil:
-		return join(prose(fmt.Sprintf("%s; %s was free: ", asked, orNothing(f.Free))), short(f.Requested.Bytes-f.Free.Bytes))
+		return join(prose(fmt.Sprintf("%s; %s was free: ", asked, orNothing(f.Free))), short(f.Requested.Bytes-f.Free.Bytes, f.Requested, f.Free))
 	case limit != nil && f.Allocated != nil && taken(in) <= limit.Bytes:
 		gap := f.Requested.Bytes + taken(in) - limit.Bytes
 		told := fmt.Sprintf("%s. Of its %s, %s was already taken by this program", asked, size(limit), units.Format(taken(in)))
 		if gap <= 0 {
 			return prose(told + ".")
 		}
-		return join(prose(told+": "), short(gap))
+		return join(prose(told+": "), short(gap, limit, f.Allocated))
 	}
 	return prose(asked + " and did not get it.")
 }
@@ -132,7 +133,21 @@ func taken(in *diagnose.Incident) int64 {
 	return n
 }
 
-func short(bytes int64) inline { return join(bold(units.Format(bytes)+" short"), prose(".")) }
+// short is the gap between sizes, no finer than they were printed: two figures
+// in GiB with two decimals do not differ by "389.12 MiB".
+func short(gap int64, between ...*diagnose.Size) inline {
+	text := units.Format(gap)
+	for _, s := range between {
+		if inGiB(s) && gap >= units.GiB/100 {
+			text = units.FormatGiB(gap) + " GiB"
+		}
+	}
+	return join(bold(text+" short"), prose("."))
+}
+
+func inGiB(s *diagnose.Size) bool {
+	return s.Bytes >= units.GiB && strings.ContainsAny(s.Text, "gG")
+}
 
 // size is a figure in the unit that a reader expects; one that cannot be read
 // stays as it was written.
@@ -183,7 +198,7 @@ func cacheSentence(in *diagnose.Incident) inline {
 	if f.KVNeeded == nil || f.KVNeeded.Bytes <= f.KVAvailable.Bytes {
 		return prose(told + ".")
 	}
-	return join(prose(told+": "), short(f.KVNeeded.Bytes-f.KVAvailable.Bytes))
+	return join(prose(told+": "), short(f.KVNeeded.Bytes-f.KVAvailable.Bytes, f.KVNeeded, f.KVAvailable))
 }
 
 func shareSentence(in *diagnose.Incident) inline {
@@ -200,7 +215,7 @@ func shareSentence(in *diagnose.Incident) inline {
 	if f.Free.Bytes >= f.Desired.Bytes {
 		return prose(told + ".")
 	}
-	return join(prose(told+": "), short(f.Desired.Bytes-f.Free.Bytes))
+	return join(prose(told+": "), short(f.Desired.Bytes-f.Free.Bytes, f.Desired, f.Free))
 }
 
 func systemSentence(in *diagnose.Incident) inline {
@@ -213,7 +228,7 @@ func systemSentence(in *diagnose.Incident) inline {
 	if f.SystemAvailable.Bytes >= f.SystemRequired.Bytes {
 		return prose(told + ".")
 	}
-	return join(prose(told+": "), short(f.SystemRequired.Bytes-f.SystemAvailable.Bytes))
+	return join(prose(told+": "), short(f.SystemRequired.Bytes-f.SystemAvailable.Bytes, f.SystemRequired, f.SystemAvailable))
 }
 
 // overCardSentence is for compilers that know before they start.
@@ -224,7 +239,7 @@ func overCardSentence(in *diagnose.Incident) inline {
 	if limit == nil || f.Desired.Bytes <= limit.Bytes {
 		return prose(told + ", and so much is not to be had.")
 	}
-	return join(prose(fmt.Sprintf("%s; %s is all there is: ", told, size(limit))), short(f.Desired.Bytes-limit.Bytes))
+	return join(prose(fmt.Sprintf("%s; %s is all there is: ", told, size(limit))), short(f.Desired.Bytes-limit.Bytes, f.Desired, limit))
 }
 
 // before puts a preposition before a word, if there is one.
@@ -248,6 +263,9 @@ func heldSentence(in *diagnose.Incident) inline {
 	told := programName(in.Framework) + " ran out of memory" + before(" on ", device(in)) + when(in)
 	if onHost(in) {
 		told = programName(in.Framework) + " ran out of system memory (RAM)" + when(in)
+	}
+	if len(in.Fixes) > 0 && in.Fixes[0].ID == "raise_shm_size" {
+		told = programName(in.Framework) + " ran out of shared memory (/dev/shm)" + when(in)
 	}
 	switch {
 	case f.Free != nil && f.Total != nil:

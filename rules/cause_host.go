@@ -1,8 +1,11 @@
 package rules
 
+import "github.com/oomdoc/oomdoc/parsers"
+
 var hostMemory = Rule{
-	ID:    HostMemory,
-	Title: "The computer's own memory (RAM) ran out, not the card's",
+	ID:       HostMemory,
+	Title:    "The computer's own memory (RAM) ran out, not the card's",
+	Headline: hostHeadline,
 	Doc: paragraphs(
 		"The computer's own memory is short: RAM and page file, a container's or job's limit, or shared memory. The graphics card is not the problem, and options for it change nothing.",
 		"Linux ends a program without a word of its own (`Killed`, exit code 137, `exitcode: -9`). Windows refuses (error 1455, `not enough memory`) when RAM and page file together are promised away, even with RAM free. A data loader in a container dies of a full `/dev/shm` (bus error).",
@@ -17,3 +20,25 @@ var hostMemory = Rule{
 		{Fix: "use_smaller_model", Fit: 0.5},
 	},
 }
+
+// hostHeadline names whose memory it is where the message says so.
+func hostHeadline(c *Case) string {
+	switch {
+	case sharedMemory(c):
+		return "Shared memory (/dev/shm) is too small"
+	case c.Root(parsers.CommitLimit):
+		return "Windows can promise no more memory (RAM and page file together)"
+	case c.Root(parsers.ContainerKill):
+		return "The container reached its memory (RAM) limit"
+	case c.Root(parsers.SlurmKill):
+		return "The job reached its memory (RAM) limit"
+	case c.Root(parsers.BuildKilled):
+		return "Too many compilers ran at once for the computer's memory (RAM)"
+	case c.Root(parsers.KernelKill) && capped(c):
+		return "A memory (RAM) limit of the container, job or service was reached"
+	}
+	return ""
+}
+
+// sharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
+func sharedMemory(c *Case) bool { return c.Root(parsers.SharedMemory, parsers.NCCLShm) }

@@ -99,7 +99,7 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 			}
 			b := best[fix.ID]
 			if b == nil {
-				b = &candidate{advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: withMonitor(c, fix.Check), Next: withMonitor(c, fix.Next), Why: cause.Why}}
+				b = &candidate{advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: forBackend(c, fix.Check), Next: forBackend(c, fix.Next), Why: cause.Why}}
 				best[fix.ID] = b
 			}
 			b.score += score
@@ -108,7 +108,7 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 	ranked := make([]*candidate, 0, len(best))
 	for id, b := range best {
 		fix, _ := fixes(id)
-		b.advice.Steps = sizedSteps(c, id, fix.Steps(c))
+		b.advice.Steps = stepsForBackend(c, sizedSteps(c, id, fix.Steps(c)))
 		if fix.Why != nil {
 			if why := fix.Why(c); why != "" {
 				b.advice.Why = why

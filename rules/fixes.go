@@ -70,10 +70,35 @@ func monitor(c *Case) string {
 	return "nvidia-smi"
 }
 
-// withMonitor names the monitor of the case's backend where a text names
-// NVIDIA's.
-func withMonitor(c *Case, text string) string {
+// forBackend turns a text written for NVIDIA into the names of the case's
+// backend: the monitor, and PyTorch's functions. ROCm builds keep torch.cuda.
+func forBackend(c *Case, text string) string {
+	switch c.Backend {
+	case "mps":
+		text = macFunctions.Replace(text)
+	case "xpu", "npu":
+		text = strings.ReplaceAll(text, "torch.cuda.", "torch."+c.Backend+".")
+	}
 	return strings.ReplaceAll(text, "nvidia-smi", monitor(c))
+}
+
+// macFunctions are those of torch.mps (2.0 and later), which keeps no peaks.
+var macFunctions = strings.NewReplacer(
+	"torch.cuda.memory_allocated()", "torch.mps.current_allocated_memory()",
+	"torch.cuda.memory_reserved()", "torch.mps.driver_allocated_memory()",
+	"torch.cuda.max_memory_allocated()", "torch.mps.driver_allocated_memory()",
+	"torch.cuda.memory_summary()", "torch.mps.driver_allocated_memory()",
+	"torch.cuda.empty_cache()", "torch.mps.empty_cache()",
+)
+
+// stepsForBackend does so for code. Commands are written for their backend.
+func stepsForBackend(c *Case, steps []Step) []Step {
+	for i := range steps {
+		if steps[i].Kind == "python" {
+			steps[i].Text = forBackend(c, steps[i].Text)
+		}
+	}
+	return steps
 }
 
 // fromPretrained writes the loading of the log's model with transformers. The

@@ -249,7 +249,7 @@ func doubled(c *Case, suffix, fallback string) string {
 // hostRemedies cure a lack of system memory by whose memory it is: shared
 // memory, Windows' promises, a limit of a container or job, the machine.
 var hostRemedies = []Remedy{
-	{Fix: "raise_shm_size", Fit: 1.1, If: rootIs(parsers.SharedMemory, parsers.NCCLShm)},
+	{Fix: "raise_shm_size", Fit: 1.1, If: sharedMemory},
 	{Fix: "raise_pagefile", Fit: 1.1, If: onWindows},
 	{Fix: "lower_build_jobs", Fit: 1.1, If: rootIs(parsers.BuildKilled)},
 	{Fix: "raise_memory_limit", Fit: 1.1, If: capped},
@@ -282,7 +282,7 @@ func maybeCapped(c *Case) bool {
 
 // swapHelps: the machine itself is short, or may be.
 func swapHelps(c *Case) bool {
-	return !capped(c) && !onWindows(c) && !c.Root(parsers.SharedMemory, parsers.NCCLShm, parsers.AppleKill, parsers.Evicted)
+	return !capped(c) && !onWindows(c) && !sharedMemory(c) && !c.Root(parsers.AppleKill, parsers.Evicted)
 }
 
 // manyAtOnce: workers, tasks or threads share the memory, and each holds some.
@@ -299,5 +299,5 @@ func wantsLargeBuffer(c *Case) bool {
 
 // loadsModel reports a program that died while it read a model.
 func loadsModel(c *Case) bool {
-	return c.Phase == "load" && !c.Root(parsers.SharedMemory, parsers.NCCLShm)
+	return c.Phase == "load" && !sharedMemory(c)
 }

@@ -10,7 +10,7 @@ var pytorchRemedies = map[string][]Remedy{
 	HostMemory: {
 		{Fix: "raise_pagefile", Fit: 1, If: onWindows},
 		{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
-		{Fix: "raise_shm_size", Fit: 1, If: rootIs(parsers.SharedMemory, parsers.NCCLShm)},
+		{Fix: "raise_shm_size", Fit: 1, If: sharedMemory},
 		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(parsers.SharedMemory, parsers.WorkerKilled)},
 		{Fix: "lower_num_workers", Fit: 1, If: func(c *Case) bool { return c.Signal("pinning") != nil }},
 		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
@@ -19,7 +19,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "add_swap", Fit: 0.92, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "lower_batch_size", Fit: 0.5, If: rootIs(parsers.CPUAlloc)},
-		{Fix: "close_other_apps", Fit: 0.6, If: not(onWindows)},
+		{Fix: "close_other_apps", Fit: 0.6, If: func(c *Case) bool { return !onWindows(c) && !sharedMemory(c) }},
 		{Fix: "use_smaller_model", Fit: 0.55, If: onWindows},
 		{Fix: "stream_dataset", Fit: 0.45},
 	},
@@ -128,7 +128,7 @@ func rootIs(kinds ...parsers.Kind) func(*Case) bool {
 }
 
 // ownMemory: RAM on Linux, not its shared part.
-func ownMemory(c *Case) bool { return !onWindows(c) && !c.Root(parsers.SharedMemory, parsers.NCCLShm) }
+func ownMemory(c *Case) bool { return !onWindows(c) && !sharedMemory(c) }
 
 // onWindows: paths, error 1455, a refusal with room on the card, or the wording
 // that only the Windows build of the CPU allocator has ("not enough memory" for

@@ -12,6 +12,8 @@ import (
 type Rule struct {
 	ID    string
 	Title string // a headline for the report: "The model is too big for this card"
+	// Headline is a narrower Title for this case, "" for none; nil: never.
+	Headline func(c *Case) string
 	// Doc explains the cause to a beginner, in Markdown paragraphs.
 	Doc string
 	// Settles is what to run or paste to be sure, when the log alone is not.
@@ -83,7 +85,7 @@ func Judge(c *Case) []Cause {
 			continue
 		}
 		sum += best.Weight
-		causes = append(causes, Cause{ID: r.ID, Title: r.Title, Confidence: best.Weight, Why: best.Why, Evidence: evidence(c, best.Lines), Settles: withMonitor(c, r.Settles)})
+		causes = append(causes, Cause{ID: r.ID, Title: r.headline(c), Confidence: best.Weight, Why: best.Why, Evidence: evidence(c, best.Lines), Settles: forBackend(c, r.Settles)})
 	}
 	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Confidence > causes[j].Confidence })
 	for i := range causes {
@@ -94,9 +96,18 @@ func Judge(c *Case) []Cause {
 		causes[0].Why += whyTensor(c)
 	}
 	if len(causes) == 0 {
-		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: withMonitor(c, unknown.Settles), share: 0.5}}
+		causes = []Cause{{ID: unknown.ID, Title: unknown.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: forBackend(c, unknown.Settles), share: 0.5}}
 	}
 	return causes
+}
+
+func (r Rule) headline(c *Case) string {
+	if r.Headline != nil {
+		if narrower := r.Headline(c); narrower != "" {
+			return narrower
+		}
+	}
+	return r.Title
 }
 
 // agreement is how much surer the first cause is than its share of the weights:

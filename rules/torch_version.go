@@ -53,7 +53,7 @@ func environ(c *Case, name, value string) Step {
 	case c.Signal("notebook") != nil:
 		return Step{Kind: "python", Text: fmt.Sprintf("# first cell, after a restart of the kernel, before torch is imported\nimport os\nos.environ[%s] = %s", pyQuote(name), pyQuote(value))}
 	case c.Windows():
-		return Step{Kind: "env", Text: "set " + name + "=" + value}
+		return Step{Kind: "env", Text: fmt.Sprintf("set %s=%s\n$env:%[1]s = \"%[2]s\"   # instead, in PowerShell", name, value)}
 	}
 	return Step{Kind: "env", Text: "export " + name + "=" + value}
 }
