@@ -97,7 +97,8 @@ func assertFast(t *testing.T, re *regexp2.Regexp, windows []string, expr string)
 	slices.SortFunc(windows, func(a, b string) int { return int(short[b] - short[a]) })
 	for _, w := range windows[:min(len(windows), 8)] {
 		took := match(w)
-		for try := 0; took >= worst && try < 5; try++ { // the machine may be busy
+		for try := 0; took >= worst && try < 20; try++ { // the machine may be busy
+			time.Sleep(worst)
 			took = min(took, match(w))
 		}
 		assert.Less(t, took, worst, "%s on %.60q...", expr, w)

@@ -10,7 +10,7 @@ var trainersContext = []string{
 	"Max memory:", "Batch size per device", "Instantaneous batch size per device", "Gradient Accumulation steps",
 	"Number of trainable parameters =", "Trainable parameters =", "per_device_train_batch_size", "batch size per device /",
 	"max_seq_length=", "cutoff_len", "sequence_len:", "torch.distributed.elastic", "distributed init (rank", "Num GPUs",
-	"Batch size:", "Namespace(", "max_memory={0:",
+	"Batch size:", "Namespace(", "max_memory={0:", "batch_size", "batch-size",
 }
 
 var (
@@ -22,6 +22,7 @@ var (
 	accumulation = pattern(`gradientaccumulationsteps[=:](?<n>\d{1,5})`)
 	trainable    = pattern(`trainableparameters=(?<n>INT)`)
 	trainerBatch = pattern(`per_device_train_batch_size['"]?[=:](?<n>\d{1,5})`)
+	batchFlag    = pattern(`^--?(?<name>(?:per_device_|micro_|train[_-])*batch[_-]size(?:_per_gpu)?)['"]?[,=]?['"]?(?<n>\d{1,5})(?![\d.])`)
 	sequence     = pattern(`(?:max_seq_length['"]?=|cutoff_len['"]?[=:]|sequence_len:)(?<n>\d{2,7})`)
 )
 
@@ -49,6 +50,8 @@ func parseTrainers(l *Log, hits []Hit, f *Facts) {
 			}
 		case "per_device_train_batch_size":
 			f.setting(l.Find(trainerBatch, at, at+50), "per_device_train_batch_size")
+		case "batch_size", "batch-size":
+			f.scriptBatch(l, at)
 		case "max_seq_length=", "cutoff_len", "sequence_len:":
 			f.setting(l.Find(sequence, at, at+40), "max_seq_length")
 		case "max_memory={0:":
@@ -67,4 +70,22 @@ func (f *Facts) setting(m Match, name string) {
 	if m.Ok() {
 		f.Settings = append(f.Settings, Setting{Name: name, Value: m.Lower("n"), Line: m.Line()})
 	}
+}
+
+// scriptBatch reads "python train.py --batch_size 8" and the list of arguments
+// that launchers print (['main.py', '--batch_size', '8']).
+func (f *Facts) scriptBatch(l *Log, at int) {
+	start := at - len("--per_device_train_")
+	if i := strings.LastIndex(l.Squeezed()[max(start, 0):at], "-"); i >= 0 {
+		start = max(start, 0) + i
+	}
+	for start > 0 && l.Squeezed()[start-1] == '-' {
+		start--
+	}
+	m := l.Find(batchFlag, start, at+30)
+	if !m.Ok() || !strings.Contains(l.LineText(at), ".py") {
+		return // an advice or a usage line, as a rule
+	}
+	flag := "--" + m.Text("name")
+	f.Settings = append(f.Settings, Setting{Name: strings.ReplaceAll(m.Lower("name"), "-", "_"), Value: m.Lower("n"), Line: m.Line(), Flag: flag})
 }

@@ -103,8 +103,7 @@ func (p *page) incident(in *diagnose.Incident) {
 
 func (p *page) briefly(in *diagnose.Incident) {
 	if len(in.Causes) > 0 {
-		c := in.Causes[0]
-		p.say(bold("Cause: "+causeName(c)), prose(" ("+odds(c)+"). "+c.Why))
+		p.say(causeSentence(in.Causes[0]))
 	}
 	if len(in.Fixes) > 0 {
 		p.say(bold("First: "+in.Fixes[0].Title+"."), effect(in.Fixes[0].Effect))
@@ -112,12 +111,20 @@ func (p *page) briefly(in *diagnose.Incident) {
 	}
 }
 
+// causeSentence names the cause with its odds, or says that the log does not.
+func causeSentence(c diagnose.Cause) inline {
+	if c.ID == "unknown" {
+		return join(bold("Cause: this log does not show it."), prose(" "+c.Why))
+	}
+	return join(bold("Cause: "+causeName(c)), prose(" ("+odds(c)+"). "+c.Why))
+}
+
 func (p *page) causes(in *diagnose.Incident) {
 	if len(in.Causes) == 0 {
 		return
 	}
 	c := in.Causes[0]
-	p.say(bold("Cause: "+causeName(c)), prose(" ("+odds(c)+"). "+c.Why))
+	p.say(causeSentence(c))
 	p.show("text", evidence(in, c, p.options.Width))
 	var others []inline
 	for _, other := range in.Causes[1:] {
@@ -126,7 +133,11 @@ func (p *page) causes(in *diagnose.Incident) {
 		}
 	}
 	if len(others) > 0 {
-		p.say(prose("It could also be:"))
+		told := "It could also be:"
+		if c.ID == "unknown" {
+			told = "It could be:"
+		}
+		p.say(prose(told))
 		p.items(others)
 	}
 	if c.Settles != "" && c.Confidence < settled {

@@ -221,7 +221,9 @@ func stepsEfficientAttention(c *Case) []Step {
 
 // batchSettings are the names under which programs show a batch size for one
 // device.
-var batchSettings = []string{"per_device_train_batch_size", "train_batch_size", "micro_batch_size", "batch_size"}
+var batchSettings = []string{
+	"per_device_train_batch_size", "train_micro_batch_size_per_gpu", "per_device_batch_size", "train_batch_size", "micro_batch_size", "batch_size",
+}
 
 func stepsBatch(c *Case) []Step {
 	if s, ok := c.Setting(batchSettings...); ok && s.Value != "1" {
