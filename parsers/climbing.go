@@ -13,6 +13,9 @@ const (
 )
 
 func parseClimbing(l *Log, hits []Hit, f *Facts) {
+	if len(hits) < climbingSteps {
+		return
+	}
 	first, last, steps, at := int64(0), int64(0), 0, 0
 	for _, h := range hits {
 		m := l.Find(allocatedNow, h.At, h.At+40)

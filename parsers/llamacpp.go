@@ -94,7 +94,7 @@ func parseLlamacpp(l *Log, hits []Hit, f *Facts) {
 
 // find matches a pattern in a window around a keyword. The match must reach
 // the keyword: the line before it may have the same shape.
-func (g *ggmlReader) find(p Pattern, at, back, ahead int) Match {
+func (g *ggmlReader) find(p *Pattern, at, back, ahead int) Match {
 	from := max(at-back, 0)
 	for {
 		m := g.l.Find(p, from, at+ahead)
@@ -111,7 +111,7 @@ func (g *ggmlReader) find(p Pattern, at, back, ahead int) Match {
 
 // value is find for a figure that may end its line: the next line may begin
 // with a digit.
-func (g *ggmlReader) value(p Pattern, at, back, ahead int) Match {
+func (g *ggmlReader) value(p *Pattern, at, back, ahead int) Match {
 	return g.find(p, at, back, min(ahead, g.l.ValueEnd(at)-at))
 }
 

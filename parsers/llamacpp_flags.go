@@ -100,7 +100,7 @@ func (g *ggmlReader) koboldNamespace(at int) {
 }
 
 // assignments reads every "name=value" of a line.
-func (g *ggmlReader) assignments(p Pattern, at int, dashes string, names map[string]string) {
+func (g *ggmlReader) assignments(p *Pattern, at int, dashes string, names map[string]string) {
 	from, to := g.l.LineSpan(at)
 	for from < to {
 		m := g.l.Find(p, from, to)

@@ -152,7 +152,7 @@ func offloadPlan(o message) int {
 		o.count("total_layers", m.Count("model"))
 		o.count("gpu_layers", m.Count("offload"))
 	}
-	for name, p := range map[string]Pattern{"plan_available": ollamaAvailable, "plan_repeating": ollamaRepeating} {
+	for name, p := range map[string]*Pattern{"plan_available": ollamaAvailable, "plan_repeating": ollamaRepeating} {
 		if m := o.l.Find(p, from, to); m.Ok() {
 			o.fact(name, m.Size("size"))
 		}

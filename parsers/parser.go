@@ -34,6 +34,9 @@ type Parser struct {
 	Parse func(l *Log, hits []Hit, f *Facts)
 }
 
+// words returns every keyword under the number that [Hit.Word] has.
+func (p Parser) words() []string { return slices.Concat(p.Keywords, p.Context) }
+
 // Hit is a keyword at a squeezed offset. Word counts Keywords, then Context.
 type Hit struct {
 	Word int
@@ -64,7 +67,7 @@ func Keywords() []Keyword {
 	number := map[string]int{}
 	var out []Keyword
 	for _, p := range All() {
-		for i, word := range slices.Concat(p.Keywords, p.Context) {
+		for i, word := range p.words() {
 			word = strings.ToLower(word)
 			n, ok := number[word]
 			if !ok {
@@ -90,16 +93,18 @@ const (
 // contains another one is left out: the other leads to the same window.
 var ScanWords = sync.OnceValue(func() scan.Words {
 	var far []Keyword
+	var texts []string
 	for _, k := range Keywords() {
 		if len(k.Text) >= shortestContext || k.Failure && len(k.Text) >= shortestFailure {
-			far = append(far, k)
+			far, texts = append(far, k), append(texts, k.Text)
 		}
 	}
-	var texts []string
+	all := scan.NewSearch(texts)
+	texts = nil
 	var w scan.Words
-	for _, k := range far {
-		if !slices.ContainsFunc(far, func(o Keyword) bool {
-			return o.Text != k.Text && (o.Failure || !k.Failure) && strings.Contains(k.Text, o.Text)
+	for i, k := range far {
+		if !slices.ContainsFunc(all.All(k.Text), func(h scan.Hit) bool {
+			return h.Word != i && (far[h.Word].Failure || !k.Failure)
 		}) {
 			texts, w.Failure = append(texts, k.Text), append(w.Failure, k.Failure)
 		}
@@ -108,31 +113,27 @@ var ScanWords = sync.OnceValue(func() scan.Words {
 	return w
 })
 
+// index leads from the squeezed keywords to the parsers that have them. A
+// keyword of several parsers is in it several times.
 type index struct {
 	search *scan.Search
-	owners [][]Hit // by word: parser in At, its own word number in Word
+	owners []Hit // by word of search: the parser in At, its own word number in Word
 }
 
-// keywords is the search over the squeezed keywords of all parsers.
+// keywords is built at the first log: every start of the command pays for it.
 var keywords = sync.OnceValue(func() index {
-	var ix index
-	number := map[string]int{}
-	var words []string
-	for p, parser := range All() {
-		for w, word := range slices.Concat(parser.Keywords, parser.Context) {
-			word = clean.SqueezeWord(word)
-			n, ok := number[word]
-			if !ok {
-				n = len(words)
-				number[word] = n
-				words, ix.owners = append(words, word), append(ix.owners, nil)
-			}
-			ix.owners[n] = append(ix.owners[n], Hit{Word: w, At: p})
+	owners, words := make([]Hit, 0, manyWords), make([]string, 0, manyWords)
+	for at, p := range All() {
+		words = append(append(words, p.Keywords...), p.Context...)
+		for w := 0; len(owners) < len(words); w++ {
+			owners = append(owners, Hit{Word: w, At: at})
 		}
 	}
-	ix.search = scan.NewSearch(words)
-	return ix
+	return index{scan.NewSearch(clean.SqueezeWords(words)), owners}
 })
+
+// manyWords is about how many keywords there are.
+const manyWords = 1500
 
 // Parse runs every parser whose keywords occur in the log.
 func Parse(l *Log) *Facts {
@@ -140,9 +141,8 @@ func Parse(l *Log) *Facts {
 	all := All()
 	hits := make([][]Hit, len(all))
 	for _, h := range ix.search.All(l.Squeezed()) {
-		for _, owner := range ix.owners[h.Word] {
-			hits[owner.At] = append(hits[owner.At], Hit{Word: owner.Word, At: h.At})
-		}
+		owner := ix.owners[h.Word]
+		hits[owner.At] = append(hits[owner.At], Hit{Word: owner.Word, At: h.At})
 	}
 	f := &Facts{}
 	for p, own := range hits {

@@ -8,13 +8,17 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// Pattern matches squeezed text: lower case, no white space. It compiles on
-// first use. In the expression SIZE stands for a size with its unit, BYTES for
-// a size whose unit may be missing, CELL for a whole size in a table, INT for
-// an integer that may carry thousands separators, NUM for a decimal number.
+// Pattern matches squeezed text: lower case, no white space. In the expression
+// SIZE stands for a size with its unit, BYTES for a size whose unit may be
+// missing, CELL for a whole size in a table, INT for an integer that may carry
+// thousands separators, NUM for a decimal number.
+//
+// It compiles on first use, and is nothing but data before: three hundred of
+// them are declared, and all of them would be paid for at every start.
 type Pattern struct {
-	expr    string
-	compile func() *regexp2.Regexp
+	expr string
+	once sync.Once
+	re   *regexp2.Regexp
 }
 
 // matchTimeout is a safety net only: no pattern here needs it (a test runs
@@ -32,12 +36,14 @@ var macros = strings.NewReplacer(
 	"NUM", `-?\d[\d,]{0,24}(?:\.\d{1,9})?`,
 )
 
-func pattern(expr string) Pattern {
-	return Pattern{expr: expr, compile: sync.OnceValue(func() *regexp2.Regexp {
-		re := regexp2.MustCompile(macros.Replace(expr), regexp2.ExplicitCapture)
-		re.MatchTimeout = matchTimeout
-		return re
-	})}
+func pattern(expr string) *Pattern { return &Pattern{expr: expr} }
+
+func (p *Pattern) compiled() *regexp2.Regexp {
+	p.once.Do(func() {
+		p.re = regexp2.MustCompile(macros.Replace(p.expr), regexp2.ExplicitCapture)
+		p.re.MatchTimeout = matchTimeout
+	})
+	return p.re
 }
 
 // Match is what a pattern found; the zero Match is none.
@@ -48,13 +54,13 @@ type Match struct {
 }
 
 // Find matches p in the squeezed text from one offset to another.
-func (l *Log) Find(p Pattern, from, to int) Match {
+func (l *Log) Find(p *Pattern, from, to int) Match {
 	from, to = max(from, 0), min(to, len(l.squeezed.Lower))
 	if from >= to {
 		return Match{}
 	}
 	to = min(to, from+maxWindow)
-	m, err := p.compile().FindStringMatch(l.squeezed.Lower[from:to])
+	m, err := p.compiled().FindStringMatch(l.squeezed.Lower[from:to])
 	if err != nil {
 		l.timeouts++ // never print err: it contains the input
 	}

@@ -124,10 +124,9 @@ func (l *Log) aroundMessage(x Failure) (before, message, after string, ok bool) 
 func literalIn(l *Log, from, to int) (at, end int) {
 	ix, all := keywords(), All()
 	for _, h := range ix.search.All(l.Squeezed()[from:to]) {
-		for _, owner := range ix.owners[h.Word] {
-			if p := all[owner.At]; owner.Word < len(p.Keywords) {
-				return from + h.At, min(from+h.At+len(squeezedLiteral(p.Keywords[owner.Word])), to)
-			}
+		owner := ix.owners[h.Word]
+		if p := all[owner.At]; owner.Word < len(p.Keywords) {
+			return from + h.At, min(from+h.At+len(squeezedLiteral(p.Keywords[owner.Word])), to)
 		}
 	}
 	return 0, 0

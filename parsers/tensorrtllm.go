@@ -126,7 +126,7 @@ func trtEngine(m message) int {
 }
 
 // trtSize makes the reader of an informative line.
-func trtSize(name string, p Pattern) func(message) int {
+func trtSize(name string, p *Pattern) func(message) int {
 	return func(m message) int {
 		x := m.around(p, 50, 110)
 		m.fact(name, x.Size("size"))

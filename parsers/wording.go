@@ -44,10 +44,10 @@ func squeezedLiteral(s string) string {
 }
 
 // find matches a pattern from the literal on, within a number of bytes.
-func (m message) find(p Pattern, within int) Match { return m.l.Find(p, m.at, m.at+within) }
+func (m message) find(p *Pattern, within int) Match { return m.l.Find(p, m.at, m.at+within) }
 
 // around matches a pattern that may begin before the literal.
-func (m message) around(p Pattern, before, after int) Match {
+func (m message) around(p *Pattern, before, after int) Match {
 	return m.l.Find(p, m.at-before, m.at+after)
 }
 

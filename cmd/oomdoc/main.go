@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/oomdoc/oomdoc/internal/ballast"
 	"github.com/oomdoc/oomdoc/internal/cli"
 )
 
 func main() {
+	ballast.Release()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
 	err := cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)

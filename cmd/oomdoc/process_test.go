@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -69,6 +70,17 @@ func wait(t *testing.T, cmd *exec.Cmd) int {
 	defer stop.Stop()
 	cmd.Wait()
 	return cmd.ProcessState.ExitCode()
+}
+
+// TestCollectsOnce: a short log is answered before the garbage collector would
+// have anything to do, but for the ballast.
+func TestCollectsOnce(t *testing.T) {
+	cmd := oomdoc(t, "--format", "json", "../../testdata/logs/pytorch/traceback-3k.log")
+	cmd.Env = append(cmd.Environ(), "GODEBUG=gctrace=1")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	require.NoError(t, cmd.Run())
+	assert.LessOrEqual(t, strings.Count(errs.String(), "gc "), 1, errs.String())
 }
 
 // TestReaderGoesAway: a pipe that closes early ends the command without a word.

@@ -62,16 +62,21 @@ func Squeeze(text string) Squeezed {
 	return Squeezed{Lower: string(lower), At: at}
 }
 
-// SqueezeWord squeezes a keyword the way [Squeeze] squeezes text. A thousand of
-// them are squeezed at every start.
-func SqueezeWord(s string) string {
-	b := make([]byte, 0, len(s))
-	for i := range len(s) {
-		if c := s[i]; c != ' ' && c != '`' && c != '\n' {
-			b = append(b, c)
+// SqueezeWords squeezes keywords the way [Squeeze] squeezes text: all of them
+// in one piece, since a thousand are squeezed at every start.
+func SqueezeWords(words []string) []string {
+	all, n := []byte(strings.Join(words, "\n")), 0
+	for _, c := range all {
+		if c == ' ' || c == '`' {
+			continue
 		}
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		all[n] = c
+		n++
 	}
-	return strings.ToLower(string(b))
+	return strings.Split(string(all[:n]), "\n")
 }
 
 // maxBackslashes is how often an escape may have been escaped: four times.

@@ -139,7 +139,8 @@ func asJSON(reports []*diagnose.Report) ([]byte, error) {
 // escapeC1 escapes DEL and the C1 controls, which JSON allows as they are and
 // some terminals obey. In JSON they can stand in strings only.
 func escapeC1(b []byte) []byte {
-	if !bytes.ContainsFunc(b, c1) {
+	const del, first = 0x7f, 0xc2 // of the two bytes of a C1 control
+	if bytes.IndexByte(b, del) < 0 && bytes.IndexByte(b, first) < 0 {
 		return b
 	}
 	var out bytes.Buffer

@@ -151,7 +151,7 @@ func (s *scanner) block(region []byte, limit int) {
 	if s.pending > s.emitted {
 		s.kept += s.keep(region, s.emitted, s.pending)
 	}
-	from := int(s.searched - s.base)
+	from, enough := int(s.searched-s.base), false
 	text := unsafe.String(unsafe.SliceData(region[from:]), len(region)-from)
 	for _, h := range s.words.Search.Parallel(text) {
 		at := from + h.At
@@ -162,14 +162,25 @@ func (s *scanner) block(region []byte, limit int) {
 		switch {
 		case s.words.Failure[h.Word]:
 			s.failure(region, at)
-		case s.seen[h.Word] < maxPerWord && s.lines < maxLines && abs >= s.emitted:
+		case !s.enough(h.Word) && abs >= s.emitted:
 			s.seen[h.Word]++
 			start, end := lineAround(region, at)
 			s.lines += end - start
 			s.held = append(s.held, span{s.base + int64(start), s.base + int64(end)})
+			enough = enough || s.enough(h.Word)
 		}
 	}
 	s.searched = s.base + int64(limit)
+	if enough {
+		s.words.Search = s.words.Search.Only(func(word int) bool { return !s.enough(word) })
+	}
+}
+
+// enough reports a word that no more lines are kept of. It is looked for no
+// longer: what a server prints every few seconds would take up a quarter of the
+// time.
+func (s *scanner) enough(word int) bool {
+	return !s.words.Failure[word] && (s.seen[word] >= maxPerWord || s.lines >= maxLines)
 }
 
 // failure keeps the window around a word, or counts the message it begins.

@@ -37,6 +37,13 @@ func TestSearchFindsWhatIndexFinds(t *testing.T) {
 	}
 }
 
+func TestSearchOnly(t *testing.T) {
+	s := NewSearch([]string{"out of memory", "memory", "oom"})
+	fewer := s.Only(func(word int) bool { return word != 1 })
+	assert.Equal(t, []Hit{{Word: 2, At: 0}, {Word: 0, At: 5}}, fewer.All("oom: out of memory"))
+	assert.Equal(t, []Hit{{Word: 2, At: 0}, {Word: 0, At: 5}, {Word: 1, At: 12}}, s.All("oom: out of memory"))
+}
+
 func testWords() Words {
 	return Words{Search: NewSearch([]string{"out of memory", "non-default args"}), Failure: []bool{true, false}}
 }

@@ -2,9 +2,9 @@ package scan
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"unsafe"
 )
@@ -54,41 +54,57 @@ type Hit struct {
 	At   int
 }
 
-// NewSearch prepares a search for words of three bytes and more.
+// NewSearch prepares a search for words of three bytes and more, which are in
+// lower case. It keeps them.
 func NewSearch(words []string) *Search {
-	s := &Search{words: slices.Clone(words)}
-	sorted := [len(fits)][]int{}
-	for i, w := range words {
-		s.words[i] = strings.ToLower(w)
+	s := &Search{words: words}
+	s.prepare(func(int) bool { return true })
+	return s
+}
+
+// Only returns a search for some of the words, under the numbers that they
+// have.
+func (s *Search) Only(wanted func(word int) bool) *Search {
+	fewer := &Search{words: s.words}
+	fewer.prepare(wanted)
+	return fewer
+}
+
+// prepare makes the tables for those words that are wanted.
+func (s *Search) prepare(wanted func(word int) bool) {
+	sorted := [len(fits)][]uint16{}
+	for i, w := range s.words {
+		if !wanted(i) {
+			continue
+		}
 		s.longest = max(s.longest, len(w))
 		k := slices.IndexFunc(fits[:], func(f struct{ gram, stride int }) bool { return len(w) >= f.gram+f.stride-1 })
 		if k < 0 {
 			panic("scan: words of three bytes and more are needed")
 		}
-		sorted[k] = append(sorted[k], i)
+		sorted[k] = append(sorted[k], uint16(i))
 	}
 	for k, f := range fits {
 		if len(sorted[k]) > 0 {
 			s.classes = append(s.classes, s.newClass(f.gram, f.stride, sorted[k]))
 		}
 	}
-	return s
 }
 
-func (s *Search) newClass(gram, stride int, words []int) *class {
+func (s *Search) newClass(gram, stride int, words []uint16) *class {
 	c := &class{
 		gram: gram, stride: stride, mask: 1<<(8*gram) - 1,
 		starts: make([]uint16, 1<<bucketBits+1), places: make([]place, len(words)*stride),
 	}
 	often := c.often()
-	bases := make([]int, len(words)) // where the grams of each word begin
+	bases := make([]uint16, len(words)) // where the grams of each word begin
 	for i, w := range words {
-		bases[i] = c.rarest(s.words[w], often)
+		bases[i] = uint16(c.rarest(s.words[w], often))
 	}
 	each := func(f func(hash uint64, p place)) {
 		for i, w := range words {
-			for offset := bases[i]; offset < bases[i]+stride; offset++ {
-				f(c.hash(load(s.words[w][offset:])), place{uint16(w), uint16(offset)})
+			for offset := int(bases[i]); offset < int(bases[i])+stride; offset++ {
+				f(c.hash(load(s.words[w][offset:])), place{w, uint16(offset)})
 			}
 		}
 	}
@@ -126,14 +142,14 @@ func (c *class) often() *bitmap {
 // rarest returns where in a word the grams begin that are ordinary least often.
 func (c *class) rarest(word string, often *bitmap) int {
 	best, fewest := 0, c.stride+1
-	for base := 0; base+c.gram+c.stride-1 <= len(word) && fewest > 0; base++ {
-		n := 0
-		for i := range c.stride {
-			if often.has(c.hash(load(word[base+i:]))) {
-				n++
-			}
+	seen := uint(0) // a bit for each gram up to the last one: it is ordinary
+	for last := 0; last+c.gram <= len(word) && fewest > 0; last++ {
+		seen <<= 1
+		if often.has(c.hash(load(word[last:]))) {
+			seen |= 1
 		}
-		if n < fewest {
+		base := last - c.stride + 1
+		if n := bits.OnesCount(seen & (1<<c.stride - 1)); base >= 0 && n < fewest {
 			best, fewest = base, n
 		}
 	}
@@ -216,6 +232,9 @@ func (b *bitmap) has(hash uint64) bool { return b[hash/64%uint64(len(b))]>>(hash
 
 // load reads eight bytes, or what there is.
 func load(s string) uint64 {
+	if len(s) >= 8 {
+		return binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s), 8))
+	}
 	var b [8]byte
 	copy(b[:], s)
 	return binary.LittleEndian.Uint64(b[:])
