@@ -27,7 +27,7 @@ var ggmlLines = []ggmlWording{
 	// Hyper-parameters and settings.
 	{"n_ctx =", number("n_ctx")}, {"n_ctx_per_seq (", (*ggmlReader).contextPerSeq}, {"n_ctx_slot =", number("n_ctx_slot")},
 	{"n_ctx_train =", number("n_ctx_train")}, {"n_batch =", number("n_batch")}, {"n_ubatch =", number("n_ubatch")}, {"n_seq_max =", number("n_seq_max")}, {"worst-case: n_tokens =", (*ggmlReader).worstCase},
-	{"n_layer =", number("n_layer")}, {"n_embd =", number("n_embd")}, {"n_head =", number("n_head")}, {"n_vocab =", number("n_vocab")},
+	{"n_layer =", number("n_layer")}, {"n_embd =", number("n_embd")}, {"n_head =", number("n_head")}, {"n_vocab =", number("n_vocab")}, {"n_ff =", number("n_ff")},
 	{"n_embd_k_gqa =", number("n_embd_k_gqa")}, {"n_embd_v_gqa =", number("n_embd_v_gqa")},
 	{"n_expert =", number("n_expert")}, {"n_ff_exp =", number("n_ff_exp")},
 	{"flash_attn =", (*ggmlReader).flashAttention}, {"Flash Attention was auto, set to enabled", (*ggmlReader).flashEnabled},

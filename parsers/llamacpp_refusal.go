@@ -58,6 +58,12 @@ func (g *ggmlReader) say(x statement) {
 		g.open.merge(x)
 		return
 	}
+	if last := g.last(); last != nil && g.toldLater(last, x) {
+		last.at, last.end, last.stage = x.at, x.end, g.stageHere(x)
+		last.merge(x)
+		g.open = last
+		return
+	}
 	if x.stage == "" {
 		x.stage = g.stageHere(x)
 	}
@@ -88,6 +94,26 @@ func (g *ggmlReader) continues(r *refusal, x statement) bool {
 		return false
 	}
 	return r.requested == nil || x.requested == nil || sameAllocation(r.requested.Bytes, x.requested.Bytes)
+}
+
+// later is how many lines may lie between two statements of one refusal where
+// the driver's go straight to standard error and llama.cpp's come through a
+// logger of the program that uses it (node-llama-cpp 3): lines about what was
+// allocated before stand in between then.
+const later = 60
+
+// toldLater reports that a statement is an outer layer's about exactly the
+// bytes that were refused last.
+func (g *ggmlReader) toldLater(r *refusal, x statement) bool {
+	return r.retry == nil && r.kind == GGMLAlloc && x.kind == GGMLAlloc && x.level > r.level &&
+		r.requested != nil && x.requested != nil && r.exact && x.exact && r.requested.Bytes == x.requested.Bytes && g.l.Line(x.at)-g.l.Line(r.end-1) <= later
+}
+
+func (g *ggmlReader) last() *refusal {
+	if len(g.refusals) == 0 {
+		return nil
+	}
+	return g.refusals[len(g.refusals)-1]
 }
 
 // sameAllocation: MiB are rounded to two decimals, allocators add their

@@ -401,6 +401,24 @@ func sharesMemory(name string) bool {
 	return false
 }
 
+// softwareDevice reports that the failing device is a Vulkan driver that
+// computes on the processor (Mesa's llvmpipe, SwiftShader): what it takes is the
+// computer's own memory, and llama.cpp's own code is faster there. lavapipe
+// states 2 GiB whatever the computer has (Mesa up to 22).
+func softwareDevice(c *Case) bool {
+	index := -1
+	if d := c.F().Device; d != nil {
+		index = int(d.Value)
+	}
+	for _, d := range c.Facts.Devices {
+		name := strings.ToLower(d.Name)
+		if (index < 0 || d.Index < 0 || d.Index == index) && (strings.Contains(name, "llvmpipe") || strings.Contains(name, "swiftshader")) {
+			return c.Backend == "vulkan"
+		}
+	}
+	return false
+}
+
 // sharedMemoryCard names the card if the only one shares the system's memory.
 func sharedMemoryCard(c *Case) string {
 	name := ""

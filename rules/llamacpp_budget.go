@@ -51,6 +51,10 @@ func budget(c *Case) ggmlBudget {
 	}
 	b.Free, b.Assumed = freeOfDevice(c)
 	b.wholeWeights(c)
+	b.wholeCache(c)
+	if c.Failure.Stage == "kv" && b.Compute == 0 {
+		b.Compute = graphToCome(c, b.Context)
+	}
 	return b
 }
 
@@ -71,6 +75,34 @@ func (b *ggmlBudget) wholeWeights(c *Case) {
 		}
 	}
 	b.Refused = max(b.Refused, proportion(size.Size.Bytes, min(b.Layers, total), total))
+}
+
+// wholeCache does the same for a cache that a Vulkan device takes in pieces:
+// keys and values of every layer there.
+func (b *ggmlBudget) wholeCache(c *Case) {
+	k, knownK := c.Fact("n_embd_k_gqa")
+	v, knownV := c.Fact("n_embd_v_gqa")
+	if c.Failure.Stage != "kv" || c.Backend != "vulkan" || inHost(c) || !knownK || !knownV || quantisedCache(c) || b.Layers < 2 || b.Context > 1<<27 {
+		return
+	}
+	b.Refused = max(b.Refused, int64(k.Count.Value+v.Count.Value)*2*b.Context*(b.Layers-1))
+}
+
+// graphToCome is the compute buffer that follows the KV cache, with flash
+// attention on; 0 where the load lines do not give it.
+func graphToCome(c *Case, context int64) int64 {
+	m := fit.Model{Gated: true}
+	for name, to := range map[string]*int64{"n_vocab": &m.Vocab, "n_embd": &m.Hidden, "n_ff": &m.FFN} {
+		x, ok := c.Fact(name)
+		if !ok || x.Count.Value < 1 || x.Count.Value > 1<<24 {
+			return 0
+		}
+		*to = int64(x.Count.Value)
+	}
+	if context <= 0 || context > 1<<27 {
+		return 0
+	}
+	return m.ComputeBuffer(fit.ComputeOptions{Context: int(context), UBatch: int(min(physicalBatch(c), 1<<16)), FlashAttention: true})
 }
 
 // deviceKV is the KV buffer of the failing device; the figure may be the sum
@@ -116,6 +148,9 @@ func offloadedLayers(c *Case) int64 {
 // freeOfDevice is what the failing device had before loading: the log's own
 // figure, else what the card's model has when nothing else is on it.
 func freeOfDevice(c *Case) (bytes int64, assumed string) {
+	if softwareDevice(c) {
+		return 0, "" // its figure is no limit
+	}
 	index := -1
 	if f := c.F(); f.Device != nil {
 		index = int(f.Device.Value)

@@ -109,10 +109,7 @@ func quantisedCache(c *Case) bool {
 }
 
 var llamaSteps = map[string]func(*Case) []Step{
-	"fewer_gpu_layers": func(c *Case) []Step {
-		d := speaks(c)
-		return []Step{d.step(c, fmt.Sprintf(d.layers, layersToKeep(c)))}
-	},
+	"fewer_gpu_layers": llamaLayers,
 	"moe_cpu_offload": func(c *Case) []Step {
 		d := speaks(c)
 		if d.experts == "" {
@@ -184,14 +181,38 @@ var llamaSteps = map[string]func(*Case) []Step{
 	"lower_resolution": func(*Case) []Step { return []Step{{Kind: "shell", Text: "sd -m model.gguf -W 512 -H 512"}} },
 }
 
-// llamaContext shortens the context. Without flash attention the matrix of
-// attention comes on top of the cache, so that both are set.
+// llamaLayers leaves layers in system memory; all of them where the card is
+// the processor in disguise.
+func llamaLayers(c *Case) []Step {
+	d := speaks(c)
+	if softwareDevice(c) {
+		switch d.layers {
+		case dialects["node-llama-cpp"].layers:
+			return []Step{{Kind: d.kind, Text: "getLlama({gpu: false})"}}
+		case dialects["llama.cpp"].layers:
+			return []Step{d.step(c, "--device none")}
+		}
+		return []Step{d.step(c, fmt.Sprintf(d.layers, 0))}
+	}
+	set := fmt.Sprintf(d.layers, layersToKeep(c))
+	if c.Failure.Stage != "kv" {
+		return []Step{d.step(c, set)}
+	}
+	return d.withFlash(c, set, budget(c).Context)
+}
+
+// llamaContext shortens the context.
 func llamaContext(c *Case) []Step {
 	d := speaks(c)
 	n := contextToTry(c)
-	set := fmt.Sprintf(d.context, n)
+	return d.withFlash(c, fmt.Sprintf(d.context, n), n)
+}
+
+// withFlash sets flash attention too where it is off: the matrix of attention
+// over a context comes on top of the cache.
+func (d dialect) withFlash(c *Case, set string, context int64) []Step {
 	switch call, rest, ok := strings.Cut(d.flash, "({"); {
-	case scores(c, n) == 0 || d.flash == "":
+	case scores(c, context) == 0 || d.flash == "":
 	case d.kind == "shell":
 		set += " " + era(c, d.flash)
 	case ok && strings.HasPrefix(set, call+"({"):
@@ -202,14 +223,39 @@ func llamaContext(c *Case) []Step {
 	return []Step{d.step(c, set)}
 }
 
-// whyShorter says what the context costs besides its cache.
+// whyShorter says on what the context rests, and what it costs besides its
+// cache.
 func whyShorter(c *Case) string {
+	b := budget(c)
 	n := contextToTry(c)
-	matrix := scores(c, n)
-	if matrix == 0 || c.Failure.Stage != "kv" && c.Failure.Stage != "compute" {
+	var why []string
+	if room, ok := roomUnknown(c, b); ok && c.Failure.Stage == "kv" && b.Refused > 0 && b.Context > n {
+		why = append(why, fmt.Sprintf("%s, so start small: the cache for %d tokens takes %s instead of %s. If it starts, double it until it does not.", room, n, units.Format(proportion(b.Refused, n, b.Context)), units.Format(b.Refused)))
+	}
+	if matrix := scores(c, n); matrix > 0 && (c.Failure.Stage == "kv" || c.Failure.Stage == "compute") {
+		why = append(why, fmt.Sprintf("Two changes together: flash attention is off, and without it the matrix of attention takes %s in the compute buffer at %d tokens, beside the cache.", units.Format(matrix), n))
+	}
+	return strings.Join(why, " ")
+}
+
+// roomUnknown reports that a cache or a compute buffer was refused and nothing
+// says how much would be granted, with a sentence for it.
+func roomUnknown(c *Case, b ggmlBudget) (string, bool) {
+	switch {
+	case c.Failure.Stage != "kv" && c.Failure.Stage != "compute" || c.Root(parsers.GGMLLimit) || b.Free > 0:
+		return "", false
+	case inHost(c):
+		return "The log does not say how much memory the computer has left", true
+	}
+	return "The log does not say how much of the device is left", true
+}
+
+// whyLayers says why no layer should go to a device that is the processor.
+func whyLayers(c *Case) string {
+	if !softwareDevice(c) {
 		return ""
 	}
-	return fmt.Sprintf("Two changes together: flash attention is off, and without it the matrix of attention takes %s in the compute buffer at %d tokens, beside the cache.", units.Format(matrix), n)
+	return "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing."
 }
 
 // whyFlash says what flash attention frees.
@@ -222,7 +268,7 @@ func whyFlash(c *Case) string {
 	return fmt.Sprintf("It is off, and %s of the %s that were refused are the matrix of attention, which flash attention never builds.", units.Format(min(matrix, b.Refused)), units.Format(b.Refused))
 }
 
-var llamaWhys = map[string]func(*Case) string{"lower_context": whyShorter, "enable_flash_attention": whyFlash}
+var llamaWhys = map[string]func(*Case) string{"lower_context": whyShorter, "enable_flash_attention": whyFlash, "fewer_gpu_layers": whyLayers}
 
 // effectFlash: what is left of a refused compute buffer.
 func effectFlash(c *Case) *Effect {
@@ -260,7 +306,8 @@ func (b ggmlBudget) keepAny(stage string) (layers, need int64, ok bool) {
 	return b.keep()
 }
 
-// contextToTry is the context to paste: computed, else half, else 4096.
+// contextToTry is the context to paste: computed, else one that fits nearly
+// anywhere, else half, else 4096.
 func contextToTry(c *Case) int64 {
 	b := budget(c)
 	if c.Failure.Stage == "kv" {
@@ -271,7 +318,17 @@ func contextToTry(c *Case) int64 {
 	if b.Context == 0 {
 		return 4096
 	}
+	if _, ok := roomUnknown(c, b); ok {
+		return b.modestContext()
+	}
 	return b.halvedContext(b.batchLimit(c))
+}
+
+// modestContext is a start where nothing says how much there is: half of what
+// was refused may be as much too long.
+func (b ggmlBudget) modestContext() int64 {
+	n := min(max(b.Context/4, 2048), 8192, b.Context/2)
+	return max(n/256*256, 512)
 }
 
 // halvedContext halves the context until the buffer would clear a limit with a
@@ -480,10 +537,16 @@ var llamaEffects = map[string]func(*Case) *Effect{
 	"lower_context": func(c *Case) *Effect {
 		b := budget(c)
 		n, need, ok := b.contextThatFits()
-		if !ok || c.Failure.Stage != "kv" || inHost(c) {
+		if c.Failure.Stage != "kv" || inHost(c) {
 			return nil
 		}
-		return b.effect(need, b.room(), fmt.Sprintf("The cache is linear in the context: %s for %d tokens make %s for %d.", units.Format(b.Refused), b.Context, units.Format(need), n))
+		if least := int64(1024); !ok && b.Free > 0 && b.Context > least && b.Refused > 0 && b.room() < proportion(b.Refused, least, b.Context) {
+			return b.effect(proportion(b.Refused, least, b.Context), max(b.room(), 0), fmt.Sprintf("Not even %d tokens find room beside the weights; %s are kept for the driver's context and the compute buffer. Layers have to leave the card.", least, units.Format(contextReserve+b.Compute)))
+		}
+		if !ok {
+			return nil
+		}
+		return b.effect(need, b.room(), fmt.Sprintf("The cache is linear in the context: %s for %d tokens make %s for %d. %s are kept for the driver's context and the compute buffer.", units.Format(b.Refused), b.Context, units.Format(need), n, units.Format(contextReserve+b.Compute)))
 	},
 	"quantize_kv_cache": func(c *Case) *Effect {
 		b := budget(c)
