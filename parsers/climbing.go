@@ -1,10 +1,10 @@
 package parsers
 
-// climbing reads what training loops print of torch.cuda.memory_allocated()
-// after every step: a figure that only rises is a leak.
-var climbing = Parser{Name: "climbing", Context: []string{"allocated"}, Parse: parseClimbing}
+// climbing reads what loops print of torch.cuda.memory_allocated() or of their
+// resident size after every step: a figure that only rises is a leak.
+var climbing = Parser{Name: "climbing", Context: []string{"allocated", "rss"}, Parse: parseClimbing}
 
-var allocatedNow = pattern(`^allocated(?:memory)?[:=]?(?<size>SIZE)`)
+var allocatedNow = pattern(`^(?:allocated(?:memory)?|rss)[:=]?(?<size>SIZE)`)
 
 // A rise is a leak when it goes on for this many prints and at least doubles.
 const (

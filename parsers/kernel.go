@@ -37,7 +37,7 @@ var kernelWordings = []wording{
 	{"oom-kill:constraint=", readConstraint},
 	{" invoked oom-killer", readInvoker},
 	{"oom_reaper: reaped process", readReaped},
-	{"memory: usage ", readCgroupUsage},
+	{"memory: usage ", readCgroupUsage}, {"hierarchical_memory_limit ", readCgroupLimit},
 	{"failed with result 'oom-kill'", fails(Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"})},
 	{"has been killed by the OOM killer", fails(Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"})},
 	{"due to memory pressure for ", readOOMD},
@@ -78,6 +78,7 @@ var (
 	constraintPattern = pattern(`oom-kill:constraint=constraint_(?<what>[a-z_]{4,16}),`)
 	cgroupPattern     = pattern(`oom_memcg=(?<path>[^,]{1,300}?),`)
 	taskCgroupPattern = pattern(`task_memcg=(?<path>[^,]{1,300}?),task=(?<task>[^,]{0,32}),pid=`)
+	boundPattern      = pattern(`hierarchical_memory_limit(?<limit>\d{1,19})(?!\d)`)
 	usagePattern      = pattern(`memory:usage(?<usage>\d{1,16})kb,limit(?<limit>\d{1,19})kb`)
 )
 
@@ -226,6 +227,16 @@ func readCgroupUsage(m message) int {
 		m.fact("cgroup_limit", limit)
 	}
 	return m.took(k)
+}
+
+// readCgroupLimit reads "hierarchical_memory_limit 314572800", in bytes, of the
+// statistics that cgroup v1 prints: the smallest limit up the path.
+func readCgroupLimit(m message) int {
+	k := m.find(boundPattern, 50)
+	if limit := k.Size("limit"); limit != nil && limit.Bytes < 1<<50 && !m.f.hasFact("cgroup_limit") {
+		m.fact("cgroup_limit", limit)
+	}
+	return m.end
 }
 
 // foldKills makes one failure out of all kills of a log. dmesg keeps history,

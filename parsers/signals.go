@@ -24,6 +24,8 @@ var signalWords = []signalWord{
 	{"in inference", "inferring"}, {"inference.py", "inferring"}, {"predict.py", "inferring"}, {"demo.py", "inferring"}, {"vae.decode", "inferring"}, {"got prompt", "inferring"}, {"Prompt executed in", "inferring"}, {"sample.py", "inferring"}, {"[InvokeAI]::INFO --> Graph stats:", "inferring"},
 	{"_convert_to_fp32", "logits_fp32"}, {"logits.float()", "logits_fp32"}, {"return tensor.float()", "logits_fp32"}, {"log_softmax", "logits_fp32"}, {"cross_entropy", "logits_fp32"}, {"selective_log_softmax", "logits_fp32"},
 	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
+	{".transpose(-2, -1)", "scores"}, {".transpose(-1, -2)", "scores"}, {".transpose(2, 3))", "scores"}, {"attention_scores = ", "scores"}, {"get_attention_scores", "scores"}, {"attn_weights = ", "scores"}, {"attn.softmax(", "scores"}, {"-> b i j", "scores"}, {"-> b h i j", "scores"}, {"->bhij", "scores"}, {"->bhqk", "scores"},
+	{".append(", "appends"}, {".extend(", "appends"},
 	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
 	{"initializing model parallel", "loading"}, {"loading index", "loading"},
 	{"s/it, loss=", "training"}, {"it/s, loss=", "training"}, {"s/it, avr_loss=", "training"}, {"it/s, avr_loss=", "training"}, // tqdm's line of a trainer
@@ -42,9 +44,26 @@ var signals = Parser{
 			if seen[id]++; seen[id] > 20 {
 				continue // evidence enough
 			}
+			if ownCode[id] && inLibrary(l, h.At) {
+				continue
+			}
 			f.Signals = append(f.Signals, Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
 		}
 	},
+}
+
+// ownCode are signals that count only where the reader can change the line.
+var ownCode = map[string]bool{"scores": true, "appends": true}
+
+// inLibrary reports a source line of a traceback whose frame, the line above
+// it, is of an installed package or of Python itself.
+func inLibrary(l *Log, at int) bool {
+	from, _ := l.LineSpan(at)
+	if from == 0 {
+		return false
+	}
+	frame := strings.ReplaceAll(l.LineText(from-1), `\`, "/")
+	return strings.Contains(frame, "-packages/") || strings.Contains(frame, "/lib/python3") || strings.Contains(frame, "/Lib/")
 }
 
 func words(list []signalWord) []string {

@@ -118,6 +118,9 @@ func stepsMemoryLimit(c *Case) []Step {
 	if limited(c) != "" || c.Root(parsers.TorchAlloc, parsers.TorchAsync) {
 		return []Step{{Kind: "python", Text: fmt.Sprintf("torch.cuda.set_per_process_memory_fraction(1.0, %d)   # or remove the line that sets it lower", gpu(c))}}
 	}
+	if refusedByAllocator(c) {
+		return stepsAddressSpace(c)
+	}
 	if c.Signal("wsl") != nil {
 		return []Step{
 			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig\n[wsl2]\nmemory=24GB\nswap=32GB"},

@@ -1,5 +1,7 @@
 package rules
 
+import "fmt"
+
 // Fixes for training and for loops that keep what they should not.
 var fixesTraining = []Fix{
 	{
@@ -161,10 +163,8 @@ results.append(output.detach().cpu())       # not: results.append(output)`),
 		Cost:     0.25,
 		Check:    checkRAM,
 		Next:     "Fewer workers; a smaller prefetch.",
-		Steps: paste("python", `from datasets import load_dataset
-
-data = load_dataset("json", data_files="train.jsonl", split="train", streaming=True)
-# arrays: numpy.load("data.npy", mmap_mode="r")`),
+		Steps:    stepsStream,
+		Why:      whyStream,
 	},
 	{
 		ID:    "lower_num_workers",
@@ -198,4 +198,25 @@ func stepsCheckpointing(c *Case) []Step {
 		return []Step{own, trainer}
 	}
 	return []Step{trainer, own}
+}
+
+func stepsStream(c *Case) []Step {
+	if growsList(c) {
+		return []Step{{Kind: "python", Text: `for row in read():   # a generator: use each row and let go of it
+    use(row)
+# or keep the newest only: rows = collections.deque(maxlen=1000)
+# or, for numbers: an array.array or NumPy array takes 4 or 8 bytes each, a list 36`}}
+	}
+	return []Step{{Kind: "python", Text: `from datasets import load_dataset
+
+data = load_dataset("json", data_files="train.jsonl", split="train", streaming=True)
+# arrays: numpy.load("data.npy", mmap_mode="r")`}}
+}
+
+// whyStream names the line that makes a list longer.
+func whyStream(c *Case) string {
+	if !growsList(c) {
+		return ""
+	}
+	return fmt.Sprintf("The line that failed makes a list longer (line %d). If that goes on for as long as the program runs, no memory is enough, and swap or a higher limit only delay the end.", failedAt(c, "appends").Line)
 }

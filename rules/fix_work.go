@@ -201,6 +201,9 @@ func stepsContext(c *Case) []Step {
 	if c.Training() {
 		return []Step{{Kind: "python", Text: "tokenizer(text, truncation=True, max_length=1024)   # half of what you use now"}}
 	}
+	if writesScores(c) {
+		return []Step{{Kind: "python", Text: "x = x[:, : x.shape[1] // 2]   # half the length: a quarter of this matrix"}}
+	}
 	return []Step{{Kind: "text", Text: "Set the context length to 4096 (`--ctx-size`, `num_ctx`, `--max-model-len`, `max_seq_len`, whichever your program has), then go up."}}
 }
 
@@ -213,10 +216,12 @@ func stepsFlashAttention(c *Case) []Step {
 }
 
 func stepsEfficientAttention(c *Case) []Step {
-	return []Step{
-		{Kind: "python", Text: "out = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.T) @ v"},
-		fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"`),
+	library := fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"`)
+	fused := Step{Kind: "python", Text: "out = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # PyTorch 2; instead of softmax(q @ k.T / sqrt(d)) @ v"}
+	if writesScores(c) {
+		return []Step{fused, {Kind: "python", Text: "# any version: 256 queries at a time\nparts = [torch.softmax(part @ k.transpose(-2, -1) * k.shape[-1] ** -0.5, -1) @ v for part in q.split(256, dim=-2)]\nout = torch.cat(parts, dim=-2)"}}
 	}
+	return []Step{fused, library}
 }
 
 // batchSettings are the names under which programs show a batch size for one

@@ -66,7 +66,7 @@ var frameworksEngine = Engine{
 			{Fix: "fix_shape", Fit: 0.9},
 			{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.NumpyAlloc))},
 			{Fix: "lower_context", Fit: 0.75, If: rootIs(parsers.MLXBuffer, parsers.XLAAlloc)},
-			{Fix: "half_precision", Fit: 0.4},
+			{Fix: "half_precision", Fit: 0.4, If: not(rootIs(parsers.NumpyAlloc))},
 		},
 		SoftwareBug: {
 			{Fix: "upgrade_version", Fit: 1},

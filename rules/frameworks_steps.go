@@ -1,5 +1,11 @@
 package rules
 
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+)
+
 // Fixes in the words of the frameworks beside PyTorch; what they have in common
 // stands in frameworks.go.
 
@@ -80,8 +86,19 @@ var mlxEngine = Engine{
 var numpyEngine = Engine{
 	Programs: []string{"numpy"},
 	Steps: map[string]func(*Case) []Step{
-		"stream_dataset": paste("python", "data = np.load(\"data.npy\", mmap_mode=\"r\")   # read from disk as it is used\nfor part in np.array_split(data, 64):\n    work(part.astype(np.float32))"),
+		"stream_dataset": stepsNumpyStream,
 	},
+}
+
+func stepsNumpyStream(c *Case) []Step {
+	if growsList(c) {
+		return stepsStream(c)
+	}
+	steps := []Step{{Kind: "python", Text: "data = np.load(\"data.npy\", mmap_mode=\"r\")   # read from disk as it is used\nfor part in np.array_split(data, 64):\n    work(part.astype(np.float32))"}}
+	if r := c.F().Requested; r != nil && c.contains("data type float64") {
+		steps = append(steps, Step{Kind: "python", Text: fmt.Sprintf("x = x.astype(np.float32, copy=False)   # in place of float64: %s instead of %s, and no copy where it is float32 already", units.Format(r.Bytes/2), units.Format(r.Bytes))})
+	}
+	return steps
 }
 
 var frameworkChecks = map[string]string{

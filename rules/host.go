@@ -213,7 +213,12 @@ func tableShowsAnother(c *Case) Finding {
 // value the log shows.
 func stepsHostLimit(c *Case) []Step {
 	path := cgroupPath(c)
+	container, lxc := lxcContainer(path)
 	switch {
+	case refusedByAllocator(c):
+		return stepsAddressSpace(c)
+	case lxc:
+		return []Step{{Kind: "shell", Text: fmt.Sprintf("pct set %s --memory %s   # on the Proxmox host, in MiB; lxc: lxc.cgroup2.memory.max", container, doubledMiB(c))}}
 	case c.In("slurm"):
 		return []Step{{Kind: "shell", Text: "#SBATCH --mem=" + doubled(c, "G", "64G") + "   # in the job script; or --mem-per-cpu, or --exclusive for the whole node"}, {Kind: "shell", Text: "sacct -j JOBID -o JobID,State,ReqMem,MaxRSS"}}
 	case c.In("kubernetes") || strings.Contains(path, "kubepods"):
@@ -235,6 +240,43 @@ func stepsHostLimit(c *Case) []Step {
 		steps = append(steps, Step{Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # says whether a limit or the machine was at its end"})
 	}
 	return steps
+}
+
+// lxcContainer is the number of a container of Proxmox: its cgroup is /lxc/101.
+func lxcContainer(path string) (string, bool) {
+	_, rest, ok := strings.Cut(path, "/lxc/")
+	id, _, _ := strings.Cut(rest, "/")
+	_, number := whole(id)
+	return id, ok && number
+}
+
+func doubledMiB(c *Case) string {
+	if limit := c.F().Limit; limit != nil && limit.Bytes > 0 && limit.Bytes < units.TiB {
+		return strconv.FormatInt(ceilDiv(2*limit.Bytes, units.MiB), 10)
+	}
+	return "16384"
+}
+
+// refusedByAllocator: malloc or mmap said no. Of a container's or job's limit
+// the kernel kills instead, so that something else refuses: a limit on address
+// space, strict overcommit, or a piece larger than RAM and swap together
+// (mm/util.c, __vm_enough_memory).
+func refusedByAllocator(c *Case) bool {
+	if onWindows(c) || c.Signal("wsl") != nil || c.Backend == "metal" || c.Backend == "mps" {
+		return false
+	}
+	if c.Root(parsers.ORTAlloc) {
+		return c.Backend == "cpu"
+	}
+	return c.Root(parsers.CPUAlloc, parsers.NumpyAlloc, parsers.PythonMemory, parsers.BadAlloc, parsers.RustAlloc, parsers.MmapFailed) || c.In("llama.cpp") && ggmlRefused(c) && inHost(c)
+}
+
+// stepsAddressSpace look for what refused, and lift it.
+func stepsAddressSpace(*Case) []Step {
+	return []Step{
+		{Kind: "shell", Text: "ulimit -v unlimited   # in the shell that starts the program; `ulimit -v` alone shows the limit, in KiB"},
+		{Kind: "shell", Text: "sysctl vm.overcommit_memory   # 2 refuses too, with memory free: sudo sysctl vm.overcommit_memory=0"},
+	}
 }
 
 // doubled is twice the known limit in whole GiB, or a fallback.
@@ -260,6 +302,8 @@ var hostRemedies = []Remedy{
 	{Fix: "lower_context", Fit: 0.8, If: rootIs(parsers.AppleKill)},
 	{Fix: "lower_num_workers", Fit: 1, If: manyAtOnce},
 	{Fix: "stream_dataset", Fit: 0.9, If: rootIs(parsers.NumpyAlloc)},
+	{Fix: "stream_dataset", Fit: 1.05, If: growsList},
+	{Fix: "detach_accumulated", Fit: 1.15, If: climbingHost},
 	{Fix: "lower_resolution", Fit: 1, If: wantsLargeBuffer},
 	{Fix: "lower_batch_size", Fit: 0.8, If: wantsLargeBuffer},
 	{Fix: "add_swap", Fit: 0.87, If: swapHelps},
@@ -269,20 +313,37 @@ var hostRemedies = []Remedy{
 	{Fix: "use_mmap", Fit: 0.6, If: loadsModel},
 	{Fix: "use_smaller_model", Fit: 0.7, If: loadsModel},
 	{Fix: "use_lower_quant", Fit: 0.65, If: loadsModel},
-	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill) }},
+	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill) && !wholeDataAtOnce(c) }},
 	{Fix: "stream_dataset", Fit: 0.5, If: (*Case).Training},
-	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill) }},
+	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill, parsers.NumpyAlloc) }},
+}
+
+// growsList: Python's memory ran out where a list is made longer.
+func growsList(c *Case) bool {
+	return c.Root(parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc) && failedAt(c, "appends") != nil
+}
+
+// climbingHost: what the program printed of its memory rose until the
+// computer's own ran out.
+func climbingHost(c *Case) bool {
+	s := c.Signal("climbing")
+	return s != nil && s.Line < c.Failure.Line && c.Root(parsers.CPUAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.BadAlloc, parsers.ShellKilled)
 }
 
 // maybeCapped: a kill of which the log does not say whether a limit or the
 // machine was at its end.
 func maybeCapped(c *Case) bool {
-	return c.Root(parsers.ShellKilled, parsers.RankKilled, parsers.WorkerKilled, parsers.RayKilled, parsers.BadAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc, parsers.RustAlloc, parsers.NativeAlloc, parsers.ORTAlloc)
+	return !wholeDataAtOnce(c) && c.Root(parsers.ShellKilled, parsers.RankKilled, parsers.WorkerKilled, parsers.RayKilled, parsers.BadAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc, parsers.RustAlloc, parsers.NativeAlloc, parsers.ORTAlloc)
+}
+
+// wholeDataAtOnce: one piece that no swap and no limit makes room for.
+func wholeDataAtOnce(c *Case) bool {
+	return requested(c) >= unusual || c.Root(parsers.NumpyAlloc, parsers.RustAlloc) && requested(c) >= large
 }
 
 // swapHelps: the machine itself is short, or may be.
 func swapHelps(c *Case) bool {
-	return !capped(c) && !onWindows(c) && !sharedMemory(c) && !c.Root(parsers.AppleKill, parsers.Evicted)
+	return !capped(c) && !onWindows(c) && !wholeDataAtOnce(c) && !sharedMemory(c) && !c.Root(parsers.AppleKill, parsers.Evicted)
 }
 
 // manyAtOnce: workers, tasks or threads share the memory, and each holds some.

@@ -449,8 +449,8 @@ func splitOfWeights(c *Case) map[int]int64 {
 
 // llamaLimit raises what macOS lets the GPU take, or a container's limit.
 func llamaLimit(c *Case) []Step {
-	if mmapRefused(c) {
-		return []Step{{Kind: "shell", Text: "ulimit -v unlimited   # in the shell that starts the program; ulimit -v shows the limit"}}
+	if refusedByAllocator(c) {
+		return stepsAddressSpace(c)
 	}
 	if c.Backend == "metal" {
 		f := c.F()

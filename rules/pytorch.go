@@ -14,11 +14,14 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(parsers.SharedMemory, parsers.WorkerKilled)},
 		{Fix: "lower_num_workers", Fit: 1, If: func(c *Case) bool { return c.Signal("pinning") != nil }},
 		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
+		{Fix: "detach_accumulated", Fit: 1, If: climbingHost},
+		{Fix: "stream_dataset", Fit: 1, If: growsList},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
 		{Fix: "add_swap", Fit: 0.8, If: ownMemory},
 		{Fix: "add_swap", Fit: 0.92, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
-		{Fix: "lower_batch_size", Fit: 0.5, If: rootIs(parsers.CPUAlloc)},
+		{Fix: "lower_batch_size", Fit: 0.5, If: all(rootIs(parsers.CPUAlloc), not(stepOnCPU))},
+		{Fix: "lower_batch_size", Fit: 0.82, If: stepOnCPU},
 		{Fix: "close_other_apps", Fit: 0.6, If: func(c *Case) bool { return !onWindows(c) && !sharedMemory(c) }},
 		{Fix: "use_smaller_model", Fit: 0.55, If: onWindows},
 		{Fix: "stream_dataset", Fit: 0.45},
@@ -55,9 +58,11 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "lower_context", Fit: 0.45},
 	},
 	OversizedAllocation: {
+		{Fix: "efficient_attention", Fit: 1.2, If: writesScores},
 		{Fix: "lower_batch_size", Fit: 1.05, If: rootIs(parsers.CPUAlloc)},
-		{Fix: "stream_dataset", Fit: 0.9, If: rootIs(parsers.CPUAlloc)},
-		{Fix: "lower_resolution", Fit: 1},
+		{Fix: "stream_dataset", Fit: 0.9, If: all(rootIs(parsers.CPUAlloc), not(writesScores))},
+		{Fix: "lower_resolution", Fit: 1, If: not(all(rootIs(parsers.CPUAlloc), writesScores))},
+		{Fix: "lower_context", Fit: 0.9, If: writesScores},
 		{Fix: "enable_flash_attention", Fit: 0.95, If: neverFitting},
 		{Fix: "efficient_attention", Fit: 0.85},
 		{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.CPUAlloc))},
@@ -69,6 +74,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "lower_batch_size", Fit: 0.5},
 	},
 	ContextTooLong: {
+		{Fix: "efficient_attention", Fit: 1.1, If: writesScores},
 		{Fix: "lower_context", Fit: 1},
 		{Fix: "quantize_kv_cache", Fit: 0.75, If: not((*Case).Training)}, // training keeps no KV cache
 		{Fix: "lower_batch_size", Fit: 0.7},
@@ -99,6 +105,12 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "inference_mode", Fit: 0.87, If: func(c *Case) bool { return c.Root(parsers.TorchAlloc) && !roomy(c) && !c.Training() }},
 		{Fix: "lower_resolution", Fit: 0.6, If: not(roomy)},
 	},
+}
+
+// stepOnCPU: a step of training on the processor asked for a piece of the size
+// of a batch's work.
+func stepOnCPU(c *Case) bool {
+	return c.Root(parsers.CPUAlloc) && c.Training() && requested(c) >= 256*units.MiB
 }
 
 // othersCouldYield: what others hold beside this program, less the context of

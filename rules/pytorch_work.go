@@ -67,6 +67,25 @@ func logitsUpcast(c *Case) Finding {
 	return seen(weight, "It failed while the logits (tokens x vocabulary) were turned into 32-bit numbers: they grow with the length of the sequence.", s.Line, c.Failure.Line)
 }
 
+// lastFrames is how many lines above a message its innermost frames stand: a
+// frame has up to three.
+const lastFrames = 7
+
+// failedAt returns the evidence of an activity in the innermost frames of the
+// traceback that ends in the failure, nil if it is not there.
+func failedAt(c *Case, id string) *parsers.Signal {
+	for i := range c.Facts.Signals {
+		if s := &c.Facts.Signals[i]; s.ID == id && s.Line < c.Failure.Line && c.Failure.Line-s.Line <= lastFrames {
+			return s
+		}
+	}
+	return nil
+}
+
+// writesScores: the failing line multiplies queries by keys, or computes on
+// their product.
+func writesScores(c *Case) bool { return failedAt(c, "scores") != nil }
+
 func attentionMatrix(c *Case) Finding {
 	s := c.Signal("attention")
 	if s == nil || !allocator(c) {
