@@ -84,7 +84,7 @@ func incident(g failureGroup, facts *parsers.Facts) Incident {
 	in := Incident{
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
-		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model,
+		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: rules.Fills(c),
 		BeyondCard: rules.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless,
 	}
 	for _, x := range g.chain {

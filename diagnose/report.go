@@ -24,6 +24,7 @@ type (
 	Effect    = rules.Effect
 	Useless   = rules.Useless
 	Beyond    = rules.Beyond
+	Memory    = rules.Memory
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json
@@ -75,6 +76,9 @@ type Incident struct {
 	// Derived amounts were computed from figures: shortfall, slack, others.
 	Derived map[string]Derived `json:"derived,omitempty"`
 	Model   *Model             `json:"model,omitempty"`
+	// Memory is what filled the memory that ran out, part by part, nil where the
+	// log does not say more than who held it.
+	Memory *Memory `json:"memory,omitempty"`
 	// BeyondCard: nothing on this card can hold the model whole.
 	BeyondCard *Beyond `json:"beyond_card,omitempty"`
 	Causes     []Cause `json:"causes"`

@@ -90,6 +90,10 @@ var (
 	ollamaSystemLine = pattern(`total="(?<total>SIZE)"free="(?<free>SIZE)"(?:free_swap="(?<swap>SIZE)")?`)
 	ollamaOffload    = pattern(`layers\.model=(?<model>\d{1,4})layers\.offload=(?<offload>\d{1,4})`)
 	ollamaAvailable  = pattern(`memory\.available="\[(?<size>SIZE)`)
+	ollamaPartial    = pattern(`memory\.required\.allocations="\[(?<size>SIZE)\]`)
+	ollamaPlannedKV  = pattern(`memory\.required\.kv="(?<size>SIZE)"`)
+	ollamaGraph      = pattern(`memory\.graph\.full="(?<size>SIZE)"`)
+	ollamaGraphPart  = pattern(`memory\.graph\.partial="(?<size>SIZE)"`)
 	ollamaRepeating  = pattern(`memory\.weights\.repeating="(?<size>SIZE)"`)
 	ollamaRequestKV  = pattern(`kvsize:(?<context>\d{1,9})`)
 	ollamaGPULayers  = pattern(`gpulayers:(?<layers>\d{1,4})\[`)
@@ -152,7 +156,9 @@ func offloadPlan(o message) int {
 		o.count("total_layers", m.Count("model"))
 		o.count("gpu_layers", m.Count("offload"))
 	}
-	for name, p := range map[string]*Pattern{"plan_available": ollamaAvailable, "plan_repeating": ollamaRepeating} {
+	for name, p := range map[string]*Pattern{
+		"plan_available": ollamaAvailable, "plan_repeating": ollamaRepeating, "plan_partial": ollamaPartial, "plan_kv": ollamaPlannedKV, "plan_graph": ollamaGraph, "plan_graph_partial": ollamaGraphPart,
+	} {
 		if m := o.l.Find(p, from, to); m.Ok() {
 			o.fact(name, m.Size("size"))
 		}

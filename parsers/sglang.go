@@ -62,6 +62,7 @@ var sglangLines = []wording{
 	{"sglang serve", commandLine("sglang_command", sglangShort)},
 	{"Load weight begin.", sglangLoad},
 	{"Load weight end.", sglangLoad},
+	{"KV Cache is allocated.", sglangPool},
 	{"Decode out of memory happened", sglangRetracted},
 	{"KV cache pool is full. Retract requests", sglangRetracted},
 	{"CUDA_ERROR_OUT_OF_MEMORY (may not be an issue", sglangRetried},
@@ -186,6 +187,20 @@ func sglangLoad(m message) int {
 	m.fact("free", free.Size("free"))
 	m.fact("weights", weights.Size("weights"))
 	return max(m.took(free), m.took(weights))
+}
+
+var sglangPoolText = pattern(`(?:,ksize:(?<k>SIZE),vsize:(?<v>SIZE)|,kvsize:(?<kv>SIZE))`)
+
+// sglangPool reads the size of the KV pool: keys and values, or both in one
+// where attention is latent.
+func sglangPool(m message) int {
+	x := m.find(sglangPoolText, 120)
+	pool := x.Size("kv")
+	if k, v := x.Size("k"), x.Size("v"); k != nil && v != nil {
+		pool = &Size{Bytes: k.Bytes + v.Bytes, Text: k.Text + " + " + v.Text, Line: k.Line}
+	}
+	m.fact("kv_pool", pool)
+	return m.took(x)
 }
 
 func sglangRetracted(m message) int {

@@ -38,6 +38,9 @@ func barWidth(width int) int { return min(pageWidth(width)-len(indent), 60) }
 
 // picture draws what fills the memory, "" where the figures do not give it.
 func picture(in *diagnose.Incident, width int) string {
+	if in.Memory != nil && len(in.Memory.Parts) > 1 {
+		return filled(in, barWidth(width))
+	}
 	if rows := comparison(in); len(rows) == 2 {
 		return compare(rows, barWidth(width))
 	}
@@ -209,20 +212,26 @@ func wanted(in *diagnose.Incident) []part {
 }
 
 // bar fills its width in the proportions of its parts. What is there shows
-// with one cell at least.
+// with one cell at least, at the cost of the largest.
 func bar(parts []part, total int64, width int) string {
-	var b strings.Builder
-	left := width
+	widths := make([]int, len(parts))
+	left, largest := width, 0
 	for i, p := range parts {
 		if p.mark == 0 {
 			continue
 		}
-		n := cells(p.bytes, total, width)
-		if i == len(parts)-1 || n > left {
-			n = left
+		widths[i] = cells(p.bytes, total, width)
+		left -= widths[i]
+		if widths[i] > widths[largest] {
+			largest = i
 		}
-		left -= n
-		b.WriteString(strings.Repeat(string(p.mark), n))
+	}
+	widths[largest] = max(0, widths[largest]+left)
+	var b strings.Builder
+	for i, p := range parts {
+		if p.mark != 0 {
+			b.WriteString(strings.Repeat(string(p.mark), widths[i]))
+		}
 	}
 	return b.String()
 }

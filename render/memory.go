@@ -1,0 +1,172 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// share says how a part of the memory is drawn, and what it is to somebody who
+// has not heard of it.
+type share struct {
+	mark        rune
+	label, told string
+}
+
+// shareOf is how a part is drawn; one of a newer report is drawn by its ID.
+func shareOf(id string) share {
+	switch id {
+	case rules.PartWeights:
+		return share{markWeights, "weights", "the model itself"}
+	case rules.PartCache:
+		return share{markCache, "KV cache", "grows with the context"}
+	case rules.PartCompute:
+		return share{markCompute, "computation", "grows with the batch"}
+	case rules.PartTensors:
+		return share{markWeights, "tensors", "of this program"}
+	case rules.PartUnused:
+		return share{markUnused, "unused reserve", "kept for reuse"}
+	case rules.PartDriver:
+		return share{markOverhead, "driver", "and libraries"}
+	case rules.PartBuffers:
+		return share{markOverhead, "other buffers", "of this program"}
+	case rules.PartOthers:
+		return share{markOtherProgram, "other programs", ""}
+	case rules.PartKept:
+		return share{markFree, "left out", "beyond the share"}
+	case rules.PartUnknown:
+		return share{markUnknown, "others or free", "the log does not say"}
+	case rules.PartFree:
+		return share{markFree, "free", ""}
+	}
+	return share{markUnknown, strings.ReplaceAll(visible(id), "_", " "), ""}
+}
+
+// Marks of a bar beside those of a plan.
+const (
+	markUnused       = '▄'
+	markOtherProgram = '▞'
+	markUnknown      = '·'
+)
+
+// filled is one bar for the memory that ran out, with a legend; "" for a report
+// whose parts do not add up.
+func filled(in *diagnose.Incident, width int) string {
+	m := in.Memory
+	sum := int64(0)
+	for _, p := range m.Parts {
+		if p.Bytes < 0 {
+			return ""
+		}
+		sum += p.Bytes
+	}
+	if sum != m.TotalBytes || sum <= 0 {
+		return ""
+	}
+	parts := memoryParts(in, true)
+	key := legend(append(parts, lacking(in, true)...), m.TotalBytes)
+	if columnsWide(key) > width {
+		key = legend(append(memoryParts(in, false), lacking(in, false)...), m.TotalBytes)
+	}
+	return fmt.Sprintf("%s, %s\n%s\n%s", capital(cmp.Or(device(in), "memory")), memoryTotal(m), bar(parts, m.TotalBytes, width), key)
+}
+
+// memoryTotal says how much memory the bar shows, and which.
+func memoryTotal(m *diagnose.Memory) string {
+	told := amount(m.TotalBytes, m.TotalBytes)
+	if m.Basis == "estimate" {
+		told = "about " + told
+	}
+	switch m.Of {
+	case rules.OfFree:
+		return told + " free before loading"
+	case rules.OfLimit:
+		return "limit " + told
+	}
+	return told
+}
+
+// mostOfDriver is what contexts and libraries of one program take at most.
+const mostOfDriver = 3 * units.GiB / 2
+
+// memoryParts are the parts with their share and, where there is room, what they
+// are. Other programs stand one by one where the log lists them.
+func memoryParts(in *diagnose.Incident, roomy bool) []part {
+	m := in.Memory
+	stated := slices.ContainsFunc(m.Parts, func(p rules.MemoryPart) bool { return p.ID == rules.PartFree })
+	var parts []part
+	add := func(s share, bytes int64, basis string) {
+		note := percent(bytes, m.TotalBytes)
+		if basis == "estimate" {
+			note = "~" + note[1:]
+		}
+		if roomy && s.told != "" {
+			note += "  " + s.told
+		}
+		parts = append(parts, part{s.mark, s.label, bytes, note})
+	}
+	for _, p := range m.Parts {
+		s := shareOf(p.ID)
+		switch {
+		case p.ID == rules.PartOthers:
+			for _, o := range others(in.Figures) {
+				if o.bytes <= p.Bytes+p.Bytes/100 { // figures of a log are rounded
+					n := min(o.bytes, p.Bytes)
+					add(share{s.mark, o.label, ""}, n, p.Basis)
+					p.Bytes -= n
+				}
+			}
+		case p.ID == rules.PartUnknown && stated && p.Bytes > mostOfDriver:
+			s = shareOf(rules.PartOthers)
+			s.told = "not listed"
+		case p.ID == rules.PartUnknown && stated:
+			s.label, s.told = "driver, others", "not listed"
+		case p.ID == rules.PartUnknown && m.Of == rules.OfLimit:
+			s = share{markFree, "left", ""}
+		}
+		if p.Bytes > 0 {
+			add(s, p.Bytes, p.Basis)
+		}
+	}
+	return parts
+}
+
+func columnsWide(text string) int {
+	most := 0
+	for line := range strings.Lines(text) {
+		most = max(most, columns(strings.TrimRight(line, "\n")))
+	}
+	return most
+}
+
+// lacking are the lines below the legend: what was asked for, and how much of
+// it was not there, beside it or in a narrow page below.
+func lacking(in *diagnose.Incident, roomy bool) []part {
+	f := in.Figures
+	want, have := f.Requested, int64(-1)
+	label := "wanted"
+	switch last := in.Memory.Parts[len(in.Memory.Parts)-1]; {
+	case want == nil && f.KVNeeded != nil && f.KVAvailable != nil:
+		label, want, have = "one request", f.KVNeeded, max(0, f.KVAvailable.Bytes)
+	case want == nil:
+		return nil
+	case last.ID == rules.PartFree:
+		have = last.Bytes
+	}
+	short := ""
+	if have >= 0 && want.Bytes > have {
+		short = amount(want.Bytes-have, in.Memory.TotalBytes)
+	}
+	switch {
+	case short == "":
+		return []part{{0, label, want.Bytes, ""}}
+	case roomy:
+		return []part{{0, label, want.Bytes, short + " short"}}
+	}
+	return []part{{0, label, want.Bytes, ""}, {0, "short", want.Bytes - have, ""}}
+}
