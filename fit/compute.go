@@ -13,6 +13,11 @@ type ComputeOptions struct {
 	// OutputBytes is the output matrix if a partial offload left it in RAM: it
 	// is copied to the card for every batch.
 	OutputBytes int64
+	// Copied is the largest tensor of weights in RAM that the card computes
+	// with: a batch of 32 tokens and more takes it there.
+	Copied int64
+	// Expanded as in KVOptions: keys and values of an MLA model in full.
+	Expanded bool
 	// Partial offload copies the mask and the input to the card, and hybrid
 	// models keep the mask there.
 	Partial bool
@@ -41,14 +46,24 @@ func (m *Model) ComputeBuffer(o ComputeOptions) int64 {
 	ub := int64(o.UBatch)
 	cells := int64(KVOptions{Context: o.Context, FlashAttention: o.FlashAttention}.cells())
 	mask := cells * ub * 2
-	if o.OneOutput {
-		return mask + (3*m.ffnWidth()+4*m.Hidden)*ub*4
-	}
 	size := (m.Vocab+m.Hidden)*ub*4 + o.OutputBytes
-	rows := mask + m.mlpRows(o)*ub*4
-	if o.Partial || m.Linear != nil {
+	if o.OneOutput {
+		size = o.OutputBytes
+	}
+	rows := mask + m.mlpRows(o)*ub*4 + o.Copied
+	switch {
+	case m.Linear != nil: // the mask lives on beside the logits
 		size += mask + m.Hidden*ub*4
 		rows += mask
+	case o.Partial:
+		size += m.Hidden * ub * 4
+		if m.MoE != nil {
+			rows += mask
+		}
+	}
+	latent := m.KVRank > 0 && !o.Expanded
+	if latent {
+		rows = max(rows, mask+m.latentRows()*ub*4)
 	}
 	size = max(size, rows)
 	if !o.FlashAttention {
@@ -61,12 +76,30 @@ func (m *Model) ComputeBuffer(o ComputeOptions) int64 {
 }
 
 // mlpRows is the width of the rows alive in an MLP: gate, up and their product,
-// the layer's input and its norm. Found with small models on a build of 2026.
+// the layer's input and its norm, two more where queries and keys are normed. Of
+// a mixture the experts' outputs, one for each that a token meets, may be more.
+// Found with small models on a build of 2026.
 func (m *Model) mlpRows(o ComputeOptions) int64 {
 	if o.Until2025 || !m.Gated {
 		return 2 * m.ffnWidth()
 	}
-	return 3*m.ffnWidth() + 2*m.Hidden
+	rows := 3*m.ffnWidth() + 2*m.Hidden
+	if archTraits()[m.Arch].qkNorm > 0 {
+		rows += 2 * m.Hidden
+	}
+	if e := m.MoE; e != nil {
+		rows = max(rows, e.Active*(m.Hidden+e.FFN)+m.Hidden)
+	}
+	return rows
+}
+
+// latentRows is the width of the rows alive when the queries of MLA meet the
+// latent: the input and its norm, the compressed query, the queries and their
+// rotated part, what the latent makes of them, and both in one. Found with a
+// small model on a build of 2026, equal to the byte at two contexts.
+func (m *Model) latentRows() int64 {
+	q := m.NopeDim + m.RopeDim + m.RopeDim + m.KVRank + m.KVRank + m.RopeDim
+	return 2*m.Hidden + m.QRank + m.Heads*q
 }
 
 // attentionBuffer is the matrix of scores, the masks, and the rows alive
@@ -78,7 +111,11 @@ func (m *Model) attentionBuffer(o ComputeOptions, cells int64) int64 {
 		window := KVOptions{Context: o.Context, UBatch: o.UBatch, FullWindow: o.FullWindow}.defaults().windowCells(m)
 		masks += min(cells, int64(window))
 	}
-	return (m.Heads*cells + masks + m.attentionRows()) * ub * 4
+	rows := m.attentionRows()
+	if m.KVRank > 0 && !o.Expanded {
+		rows = m.latentRows()
+	}
+	return (m.Heads*cells + masks + rows) * ub * 4
 }
 
 // attentionRows is the width of the rows alive beside the scores, found from

@@ -60,17 +60,20 @@ func (kv KV) Total() int64 { return kv.Full + kv.Window + kv.Recurrent + kv.Cros
 
 // KV sizes the cache of a model. A token and layer takes
 // KV heads x (key width + value width) elements; MLA takes one vector and no
-// values. Every kind is exact to 0.01 % on measured caches but compressed
-// attention (DeepSeek-V4), which is an error.
+// values. Every kind is exact to 0.01 % on measured caches. Compressed attention
+// (DeepSeek-V4) is known of llama.cpp only, elsewhere it is an error.
 func (m *Model) KV(o KVOptions) (KV, error) {
 	k, v := cacheUnits()[strings.ToLower(o.TypeK)], cacheUnits()[strings.ToLower(o.TypeV)]
 	switch {
 	case k == 0 || v == 0:
 		return KV{}, fmt.Errorf("%w: cache type %q, %q", ErrFormat, o.TypeK, o.TypeV)
-	case m.Layers == 0 || m.Arch == "deepseek4":
+	case m.Layers == 0 || m.compressed() && o.exactCells:
 		return KV{}, fmt.Errorf("%w: %s", ErrShape, m.ID)
 	}
 	o = o.defaults()
+	if m.compressed() {
+		return m.compressedKV(o, k), nil
+	}
 	cells := int64(o.cells())
 	kv := KV{
 		Full:      int64(m.countLayers('F', o.fromLayer)) * cells * m.cellBytes('F', k, v, o.Expanded),
@@ -79,6 +82,33 @@ func (m *Model) KV(o KVOptions) (KV, error) {
 	}
 	kv.Cross = int64(m.crossLayers()*o.EncoderTokens) * m.cellBytes('F', k, v, false)
 	return kv, nil
+}
+
+// compressed: a window in every layer and, in most, one entry for several tokens
+// of the whole context.
+func (m *Model) compressed() bool { return m.Arch == "deepseek4" }
+
+// Tokens to an entry: layers 'C' keep one for 4 tokens, with a key of the indexer
+// that picks among them, layers 'H' one for 128.
+const sparseRatio, heavyRatio = 4, 128
+
+// compressedKV is llama.cpp's cache of DeepSeek-V4 (llama-kv-cache-dsv4.cpp):
+// keys only, a cache of its own for each sequence, and the states of the
+// compressors, which hold what has not made a whole entry yet: two rows of 32 bit
+// for a token, twice as many and as wide where entries overlap.
+func (m *Model) compressedKV(o KVOptions, k int64) KV {
+	n := int64(o.Sequences)
+	context := (o.cells() + o.Sequences - 1) / o.Sequences
+	entries := func(ratio int) int64 { return int64(pad((context+ratio-1)/ratio, 256)) }
+	own := m.Pattern[min(o.fromLayer, len(m.Pattern)):]
+	sparse, heavy := int64(strings.Count(own, "C")), int64(strings.Count(own, "H"))
+	window := min(int64(context), int64(pad(m.Window+o.UBatch, 256)))
+	width := m.HeadDim + m.IndexerDim
+	return KV{
+		Window:    n * int64(len(own)) * window * m.HeadDim * k / 16,
+		Full:      n * (sparse*entries(sparseRatio)*width + heavy*entries(heavyRatio)*m.HeadDim) * k / 16,
+		Recurrent: n * 2 * 4 * (sparse*2*sparseRatio*2*width + heavy*heavyRatio*m.HeadDim),
+	}
 }
 
 func (o KVOptions) defaults() KVOptions {
@@ -156,8 +186,11 @@ func (m *Model) stateBytes() int64 {
 // for a type or a model that is not known.
 func (m *Model) KVPerToken(typeName string) int64 {
 	unit := cacheUnits()[strings.ToLower(typeName)]
-	if unit == 0 || m.Layers == 0 || m.Arch == "deepseek4" {
+	if unit == 0 || m.Layers == 0 {
 		return 0
+	}
+	if m.compressed() {
+		return (int64(strings.Count(m.Pattern, "C"))*(m.HeadDim+m.IndexerDim)/sparseRatio + int64(strings.Count(m.Pattern, "H"))*m.HeadDim/heavyRatio) * unit / 16
 	}
 	return int64(m.countLayers('F', 0)) * m.cellBytes('F', unit, unit, false)
 }

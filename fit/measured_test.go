@@ -166,7 +166,7 @@ func predictCompute(t *testing.T, m *Model, s sample) int64 {
 	}
 	return m.ComputeBuffer(ComputeOptions{
 		Context: s.number("context"), UBatch: s.number("ubatch"), FlashAttention: s.set("fa"),
-		FullWindow: s.set("fullwindow"), Copies: s.number("copies"), Partial: s.set("partial"), OneOutput: s.set("oneoutput"), Until2025: s.set("until2025"),
+		FullWindow: s.set("fullwindow"), Copies: s.number("copies"), Partial: s.set("partial"), OneOutput: s.set("oneoutput"), Expanded: s.set("expanded"), Until2025: s.set("until2025"),
 		OutputBytes: int64(output * MiB),
 	})
 }

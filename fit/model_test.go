@@ -11,7 +11,7 @@ func TestParametersRecomputed(t *testing.T) {
 	for _, m := range Models() {
 		tensors := m.tensors()
 		if tensors == nil {
-			assert.True(t, m.Kind == "diffusion" || m.Arch == "deepseek4", m.ID)
+			assert.Equal(t, "diffusion", m.Kind, m.ID)
 			continue
 		}
 		var n, active int64

@@ -25,6 +25,9 @@ type Setting struct {
 	Version string
 	// OutputLast: llama.cpp up to 2025 offloads the output layer last.
 	OutputLast bool
+	// CPUExperts is llama.cpp's --n-cpu-moe: the experts of so many layers at
+	// the front stay in RAM.
+	CPUExperts int
 	// Vendor of the card decides what its driver takes: NVIDIA if empty.
 	Vendor string
 }
@@ -36,6 +39,8 @@ type Need struct {
 	Reserve int64
 	// Layers on the card of Total, the output layer counted as one.
 	Layers, Total int
+	// CPUExperts is how many of those layers leave their experts in RAM.
+	CPUExperts int
 }
 
 // Sum is what must be free; the reserve is on top.
@@ -47,7 +52,7 @@ func (n Need) verdict(have int64) string {
 	switch {
 	case spare < 0:
 		return "no"
-	case n.Layers < n.Total:
+	case n.Layers < n.Total, n.CPUExperts > 0:
 		return "offload"
 	case spare < n.Reserve:
 		return "tight"
@@ -138,7 +143,14 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 	if layers >= 0 {
 		n.Layers = min(layers, n.Total)
 	}
-	n.Weights, n.CPUWeights = w.Offload(n.Layers, !s.OutputLast)
+	if w.Experts != nil {
+		n.CPUExperts = min(s.CPUExperts, len(w.Layers))
+	}
+	var copied int64
+	n.Weights, n.CPUWeights, copied = w.offloadExperts(n.Layers, n.CPUExperts, !s.OutputLast)
+	if s.Vendor == "Apple" {
+		copied = 0 // card and RAM are the same memory
+	}
 	onCard, output := offloaded(n.Layers, n.Total, !s.OutputLast)
 	kv, err := m.KV(s.cache(m, n.Total-1-onCard))
 	if err != nil || n.Layers == 0 {
@@ -148,7 +160,7 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 	n.KV = kv.Total()
 	c := ComputeOptions{
 		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention,
-		Partial: n.Layers < n.Total, Until2025: s.build() > 0 && s.build() < 5800,
+		Partial: n.Layers < n.Total || n.CPUExperts > 0, Copied: copied, Expanded: s.expanded(), Until2025: s.build() > 0 && s.build() < 5800,
 	}
 	if !output {
 		c.OutputBytes = w.Output
@@ -176,8 +188,16 @@ func (s Setting) context() int {
 func (s Setting) cache(m *Model, from int) KVOptions {
 	return KVOptions{
 		Context: s.context(), TypeK: s.KVType, TypeV: s.KVType, Sequences: s.Parallel, UBatch: s.UBatch,
-		FlashAttention: !s.NoFlashAttention, EncoderTokens: int(m.EncoderPositions), fromLayer: from,
+		FlashAttention: !s.NoFlashAttention, EncoderTokens: int(m.EncoderPositions), fromLayer: from, Expanded: s.expanded(),
 	}
+}
+
+// expanded: llama.cpp cached the full heads of MLA until April 2025.
+func (s Setting) expanded() bool { return s.build() > 0 && s.build() < 5130 }
+
+// splitsExperts: --n-cpu-moe came in August 2025. Ollama has no setting for it.
+func (s Setting) splitsExperts() bool {
+	return s.llama() && s.Engine != "ollama" && (s.build() == 0 || s.build() > 6100)
 }
 
 func (z sized) needVLLM(s Setting) (Need, error) {
@@ -204,7 +224,8 @@ func (z sized) needTransformers(s Setting) (Need, error) {
 func roundMiB(n int64) int64 { return (n + MiB - 1) / MiB * MiB }
 
 // MostLayers is the largest number of layers that fits have bytes, -1 if even
-// none does, and what they need. All of them need only fit; if some stay behind
+// none does, and what they need. Of a mixture of experts llama.cpp gets all of
+// them, with the experts of as few as possible in RAM. All of them need only fit; if some stay behind
 // anyway, the reserve stays free too.
 func (m *Model) MostLayers(format string, s Setting, have int64) (int, Need, error) {
 	z, err := m.sized(format)
@@ -222,6 +243,13 @@ func (z sized) mostLayers(s Setting, have int64) (int, Need, error) {
 	if !s.llama() || z.Layers == 0 {
 		return -1, all, nil
 	}
+	if n, ok := z.fewestCPUExperts(s, have); ok {
+		return n.Layers, n, nil
+	}
+	// Not even that is enough: the layers take what their experts do not.
+	if z.w.Experts != nil && s.splitsExperts() {
+		s.CPUExperts = len(z.w.Experts)
+	}
 	// More layers never need less, so that the first number which is too many
 	// can be searched by halves.
 	n := sort.Search(all.Total, func(n int) bool {
@@ -234,6 +262,26 @@ func (z sized) mostLayers(s Setting, have int64) (int, Need, error) {
 	}
 	need, err := z.needLlama(z.w, s, n)
 	return n, need, err
+}
+
+// fewestCPUExperts keeps as many experts on the card as fit it with the reserve,
+// and everything else. For a mixture this is faster than whole layers in RAM:
+// attention stays on the card, and of the experts a token meets few.
+func (z sized) fewestCPUExperts(s Setting, have int64) (Need, bool) {
+	if z.w.Experts == nil || !s.splitsExperts() {
+		return Need{}, false
+	}
+	for n := range len(z.w.Experts) + 1 {
+		s.CPUExperts = n
+		need, err := z.need(s, -1)
+		if err != nil {
+			return Need{}, false
+		}
+		if need.Sum()+need.Reserve <= have {
+			return need, true
+		}
+	}
+	return Need{}, false
 }
 
 // LongestContext is the longest context, a multiple of 256, that fits have
@@ -261,19 +309,9 @@ func (z sized) longestContext(s Setting, have int64) int {
 // not make it fit. For a mixture this is faster than whole layers in RAM.
 func (m *Model) FewestCPUExperts(format string, s Setting, have int64) (int, bool) {
 	z, err := m.sized(format)
-	if err != nil || z.w.Experts == nil || !s.llama() {
-		return 0, false
-	}
-	all, err := z.need(s.defaults(), -1)
 	if err != nil {
 		return 0, false
 	}
-	need := all.Sum() + all.Reserve
-	for n, bytes := range z.w.Experts {
-		if need <= have {
-			return n, true
-		}
-		need -= bytes
-	}
-	return len(z.w.Experts), need <= have
+	need, ok := z.fewestCPUExperts(s.defaults(), have)
+	return need.CPUExperts, ok
 }

@@ -78,6 +78,9 @@ type Row struct {
 	SpareBytes      *int64 `json:"spare_bytes,omitempty"`
 	GPULayers       int    `json:"gpu_layers,omitempty"`
 	TotalLayers     int    `json:"total_layers,omitempty"`
+	// CPUExpertLayers is llama.cpp's --n-cpu-moe: with all layers on the card, the
+	// experts of so many stay in RAM.
+	CPUExpertLayers int `json:"cpu_expert_layers,omitempty"`
 }
 
 // The usual formats by falling quality.
@@ -263,7 +266,7 @@ func newRow(format string, s Setting, n Need, card *PlanCard) Row {
 	row := Row{
 		Format: format, Context: s.Context, KVType: s.KVType, WeightsBytes: n.Weights, CPUWeightsBytes: n.CPUWeights, KVBytes: n.KV,
 		ComputeBytes: n.Compute, OverheadBytes: n.Overhead, ReserveBytes: n.Reserve, NeedBytes: n.Sum(),
-		Verdict: "unknown", GPULayers: n.Layers, TotalLayers: n.Total,
+		Verdict: "unknown", GPULayers: n.Layers, TotalLayers: n.Total, CPUExpertLayers: n.CPUExperts,
 	}
 	if card != nil {
 		have, spare := card.TotalBytes, card.TotalBytes-n.Sum()
@@ -316,7 +319,7 @@ func (p *Plan) sort() {
 		}
 		switch a.Verdict {
 		case "offload":
-			return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(layerShare(b), layerShare(a)))
+			return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(weightShare(b), weightShare(a)))
 		case "no":
 			return cmp.Compare(a.NeedBytes, b.NeedBytes)
 		}
@@ -354,7 +357,10 @@ func (p *Plan) coarse(r Row) int {
 	return 0
 }
 
-func layerShare(r Row) float64 { return float64(r.GPULayers) / float64(max(1, r.TotalLayers)) }
+// weightShare is how much of the weights lies on the card.
+func weightShare(r Row) float64 {
+	return float64(r.WeightsBytes) / float64(max(1, r.WeightsBytes+r.CPUWeightsBytes))
+}
 
 // recommend puts the best row with a context first, or leaves the best of all
 // there where none with it runs.
@@ -385,6 +391,9 @@ func (p *Plan) notes(r Request, m *Model) []string {
 		return []string{"All parts of the pipeline are on the card; what a picture takes on top is not estimated."}
 	}
 	var notes []string
+	if m.compressed() {
+		notes = append(notes, "Of DeepSeek-V4 only the cache is exact; its attention weights are what the published total leaves, and the working memory depends on the build: before the indexer was one operation (July 2026) it took several GiB more at long contexts.")
+	}
 	if m.Unverified {
 		notes = append(notes, "The shape of this model is recalled, not read from its config.")
 	}
@@ -396,8 +405,11 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	}
 	s, best := r.Setting, p.best()
 	s.Context = best.Context
-	if n, ok := m.FewestCPUExperts(best.Format, s, p.Card.TotalBytes); ok && n > 0 && r.Engine != "ollama" {
-		notes = append(notes, fmt.Sprintf("Faster for a mixture of experts: everything on the card but the experts of the first %d layers, -ngl 99 --n-cpu-moe %d.", n, n))
+	if m.MoE != nil && r.Engine == "ollama" && best.Verdict == "offload" {
+		s.Engine = "llama.cpp"
+		if n, ok := m.FewestCPUExperts(best.Format, s, p.Card.TotalBytes); ok {
+			notes = append(notes, fmt.Sprintf("Faster: llama-server with -ngl 99 --n-cpu-moe %d, which leaves only experts in RAM; Ollama has no setting for that.", n))
+		}
 	}
 	notes = append(notes, p.coarseNote(best)...)
 	if p.Recommended < 0 || best.Verdict == "offload" {
@@ -471,7 +483,11 @@ func command(r Request, row Row) string {
 	if row.GPULayers < row.TotalLayers {
 		layers = row.GPULayers
 	}
-	c := fmt.Sprintf("llama-server -m … -ngl %d -c %d", layers, row.Context) + flashFlag(r.Setting)
+	c := fmt.Sprintf("llama-server -m … -ngl %d", layers)
+	if row.CPUExpertLayers > 0 {
+		c += fmt.Sprintf(" --n-cpu-moe %d", row.CPUExpertLayers)
+	}
+	c += fmt.Sprintf(" -c %d", row.Context) + flashFlag(r.Setting)
 	if row.KVType != "f16" {
 		c += " -ctk " + row.KVType + " -ctv " + row.KVType
 	}

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -104,7 +105,7 @@ func TestRecommendationsHold(t *testing.T) {
 	models := Models()
 	for range 300 {
 		m := models[random.IntN(len(models))]
-		if m.Layers == 0 || m.Arch == "deepseek4" {
+		if m.Layers == 0 {
 			continue
 		}
 		have := int64(4+random.IntN(80)) * GiB
@@ -198,24 +199,48 @@ func TestVLLMPrescriptionsHold(t *testing.T) {
 	}
 }
 
+// The smallest number of layers whose experts stay in RAM: one less does not
+// fit, whatever the mixture, the format and the card.
 func TestFewestCPUExperts(t *testing.T) {
-	m := mustModel(t, "qwen3-30b-a3b")
-	s := Setting{Context: 8192}
-	have := int64(12 * GiB)
-	n, ok := m.FewestCPUExperts("Q4_K_M", s, have)
-	require.True(t, ok)
-	w, err := m.Weights("Q4_K_M")
-	require.NoError(t, err)
-	need, err := m.Need("Q4_K_M", s, -1)
-	require.NoError(t, err)
-	rest := need.Sum() + need.Reserve - sum(w.Experts[:n])
-	assert.LessOrEqual(t, rest, have)
-	assert.Greater(t, rest+w.Experts[n-1], have)
-	_, ok = mustModel(t, "llama-3.1-8b").FewestCPUExperts("Q4_K_M", s, have)
+	random := rand.New(rand.NewPCG(5, 6))
+	found := 0
+	for _, m := range Models() {
+		if m.MoE == nil || m.Kind == "diffusion" {
+			continue
+		}
+		for range 4 {
+			format := ggufLadder[random.IntN(len(ggufLadder))]
+			s := Setting{Context: min(m.Context, 2048<<random.IntN(6))}
+			have := int64(6+random.IntN(90)) * GiB
+			n, ok := m.FewestCPUExperts(format, s, have)
+			if !ok || n == 0 {
+				continue
+			}
+			found++
+			fits := func(experts int) bool {
+				s.CPUExperts = experts
+				need, err := m.Need(format, s, -1)
+				require.NoError(t, err)
+				w, err := m.Weights(format)
+				require.NoError(t, err)
+				assert.Equal(t, w.GPU-sum(w.Experts[:experts]), need.Weights, m.ID)
+				return need.Sum()+need.Reserve <= have
+			}
+			assert.True(t, fits(n), "%s %s %d", m.ID, format, n)
+			assert.False(t, fits(n-1), "%s %s %d", m.ID, format, n-1)
+			p, err := NewPlan(Request{Model: m.ID, VRAM: have, Formats: []string{format}, Contexts: []int{s.Context}})
+			require.NoError(t, err)
+			assert.Equal(t, n, p.Rows[0].CPUExpertLayers, m.ID)
+			assert.Equal(t, "offload", p.Rows[0].Verdict, m.ID)
+			assert.Contains(t, p.Command, fmt.Sprintf(" -ngl %d --n-cpu-moe %d ", max(99, p.Rows[0].TotalLayers), n))
+		}
+	}
+	assert.Greater(t, found, 30)
+	_, ok := mustModel(t, "llama-3.1-8b").FewestCPUExperts("Q4_K_M", Setting{Context: 8192}, 2*GiB)
 	assert.False(t, ok)
-
-	p, err := NewPlan(Request{Model: "qwen3-30b-a3b", VRAM: have, Formats: []string{"Q4_K_M"}, Contexts: []int{8192}})
+	p, err := NewPlan(Request{Model: "qwen3-30b-a3b", VRAM: 12 * GiB, Formats: []string{"Q4_K_M"}, Contexts: []int{8192}, Setting: Setting{Engine: "ollama"}})
 	require.NoError(t, err)
+	assert.NotContains(t, p.Command, "cpu-moe")
 	assert.Contains(t, p.Notes[0], "--n-cpu-moe")
 }
 

@@ -112,10 +112,10 @@ type builder struct {
 }
 
 // tensors lists every tensor of the language model. It is what Parameters is
-// recomputed from and what a GGUF mixture is applied to. It is nil for models
-// whose inside is not known here: diffusion pipelines and DeepSeek-V4.
+// recomputed from and what a GGUF mixture is applied to. It is nil for diffusion
+// pipelines, whose inside is not known here.
 func (m *Model) tensors() []tensor {
-	if m.list != nil || m.Layers == 0 || m.Arch == "deepseek4" {
+	if m.list != nil || m.Layers == 0 {
 		return m.list
 	}
 	b := &builder{m: m, t: archTraits()[m.Arch], out: make([]tensor, 0, 16*(m.Layers+m.DecoderLayers)+8)}
@@ -124,6 +124,8 @@ func (m *Model) tensors() []tensor {
 		return b.t5()
 	case "whisper":
 		return b.whisper()
+	case "deepseek4":
+		return b.compressed()
 	}
 	b.quirks()
 	b.add(roleEmbedding, -1, m.Vocab, m.Hidden, 1)
@@ -144,6 +146,28 @@ func (m *Model) tensors() []tensor {
 		b.block(i)
 	}
 	b.outside()
+	return b.out
+}
+
+// compressed lists DeepSeek-V4. Its experts, 97 % of it, are known one by one;
+// attention with its compressors and indexers is what the total leaves, the same
+// in every layer.
+func (b *builder) compressed() []tensor {
+	m := b.m
+	b.add(roleEmbedding, -1, m.Vocab, m.Hidden, 1)
+	b.add(roleOutput, -1, m.Vocab, m.Hidden, 1)
+	for i := range m.Layers {
+		b.experts(i, m.MoE)
+	}
+	rest := m.Parameters
+	for _, t := range b.out {
+		rest -= t.elements()
+	}
+	rows := rest / int64(m.Layers) / m.Hidden
+	for i := range m.Layers {
+		b.add(roleLinear, i, rows, m.Hidden, 1)
+	}
+	b.vector(-1, rest-rows*int64(m.Layers)*m.Hidden)
 	return b.out
 }
 

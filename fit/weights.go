@@ -27,6 +27,9 @@ type Weights struct {
 	Output int64
 	// Experts is the part of each layer that --n-cpu-moe leaves in RAM.
 	Experts []int64
+	// largest is the largest tensor of each layer: what is computed on the card
+	// with weights in RAM copies them there one by one.
+	largest []int64
 	// Vision is a tower, always 16 bit; in GGUF a separate mmproj file.
 	Vision int64
 	// Basis is "exact" where the rule reproduces real files to 0.3 %, else
@@ -105,6 +108,10 @@ func (w *Weights) place(t tensor, bytes int64, tied bool) {
 		w.Output += bytes
 	default:
 		w.Layers[t.layer] += bytes
+		if w.largest == nil {
+			w.largest = make([]int64, len(w.Layers))
+		}
+		w.largest[t.layer] = max(w.largest[t.layer], bytes)
 		if t.count > 1 && (t.role == roleGate || t.role == roleUp || t.role == roleDown) {
 			w.addExperts(t.layer, bytes)
 		}
@@ -141,6 +148,27 @@ func (w Weights) Offload(n int, outputFirst bool) (gpu, cpu int64) {
 		gpu += w.Output
 	}
 	return gpu, w.CPU + w.GPU - gpu - w.untiedTwice(output)
+}
+
+// offloadExperts is Offload with the experts of the first layers in RAM, and the
+// largest tensor of those that the card computes with and does not hold.
+func (w Weights) offloadExperts(n, experts int, outputFirst bool) (gpu, cpu, copied int64) {
+	gpu, cpu = w.Offload(n, outputFirst)
+	onCard, _ := offloaded(max(0, min(n, len(w.Layers)+1)), len(w.Layers)+1, outputFirst)
+	for i := range w.Layers {
+		held := i >= len(w.Layers)-onCard
+		switch {
+		case held && (i >= experts || w.Experts == nil || w.Experts[i] == 0):
+			continue
+		case held:
+			gpu -= w.Experts[i]
+			cpu += w.Experts[i]
+		}
+		if i < len(w.largest) {
+			copied = max(copied, w.largest[i])
+		}
+	}
+	return gpu, cpu, copied
 }
 
 // untiedTwice: a tied head that is not offloaded is no second copy.

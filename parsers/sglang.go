@@ -130,7 +130,7 @@ func flashInferWorkspace(m message) int {
 	return m.fail(Failure{Kind: FlashInferWorkspace, Phase: "inference", Figures: Figures{Requested: x.SizeIn("size", "bytes")}}, m.end)
 }
 
-var sglangBalance = pattern(`min_per_gpu_memory=(?<least>NUM)[^\]]{0,90}local_gpu_memory=(?<local>NUM)`)
+var sglangBalance = pattern(`min_per_gpu_memory=(?<least>(?>NUM))[^\]]{0,90}?local_gpu_memory=(?<local>NUM)`)
 
 // sglangUnbalanced reads raw floats in GiB: the smallest free of all cards and
 // that of this one.

@@ -60,12 +60,18 @@ func planHeadline(p fit.Plan, r fit.Row) string {
 	case "tight":
 		return fmt.Sprintf("%s only just fits %s: %s to spare", what, cardName(p.Card), units.Format(*r.SpareBytes))
 	case "offload":
+		if expertsInRAM(r) {
+			return fmt.Sprintf("%s fits %s with the experts of %d layers in RAM", what, cardName(p.Card), r.CPUExpertLayers)
+		}
 		return fmt.Sprintf("%s fits %s with %d of its %d layers", what, cardName(p.Card), r.GPULayers, r.TotalLayers)
 	case "no":
 		return fmt.Sprintf("%s does not fit %s: %s lacks %s", p.Model.ID, cardName(p.Card), r.Format, units.Format(-*r.SpareBytes))
 	}
 	return fmt.Sprintf("%s needs %s of GPU memory", what, units.Format(r.NeedBytes))
 }
+
+// expertsInRAM: all layers are on the card, some without their experts.
+func expertsInRAM(r fit.Row) bool { return r.CPUExpertLayers > 0 && r.GPULayers == r.TotalLayers }
 
 func cardName(c *fit.PlanCard) string {
 	if c.Name == "" {
@@ -89,6 +95,8 @@ func planSentence(p fit.Plan, r fit.Row) string {
 	switch {
 	case r.HaveBytes == nil:
 		return told + ", with everything on the card. Say which card with `--gpu \"RTX 3060\"` or `--vram 12GiB`."
+	case expertsInRAM(r):
+		return fmt.Sprintf("%s of the %s there. All layers are on the card but for the experts of %d of them, %s, which stay in RAM: a token meets few of those, so that it is slower, but less than with whole layers in RAM.", told, units.Format(*r.HaveBytes), r.CPUExpertLayers, units.Format(r.CPUWeightsBytes))
 	case r.Verdict == "offload":
 		return fmt.Sprintf("%s of the %s there; the rest of the weights, %s, stays in RAM, and that is slower.", told, units.Format(*r.HaveBytes), units.Format(r.CPUWeightsBytes))
 	case r.Verdict == "no":
@@ -168,6 +176,9 @@ func planCell(rows []fit.Row, format string, context int) string {
 		case "fits", "tight":
 			return r.Verdict + " +" + units.FormatGiB(*r.SpareBytes)
 		case "offload":
+			if expertsInRAM(r) {
+				return fmt.Sprintf("cpu-moe %d", r.CPUExpertLayers)
+			}
 			return fmt.Sprintf("%d/%d layers", r.GPULayers, r.TotalLayers)
 		case "no":
 			return "no " + units.FormatGiB(*r.SpareBytes)
@@ -182,7 +193,10 @@ func planKey(p fit.Plan) string {
 		return "GiB needed, with everything on the card."
 	}
 	told := "GiB to spare (+) or missing (-)."
-	if slices.ContainsFunc(p.Rows, func(r fit.Row) bool { return r.Verdict == "offload" }) {
+	if slices.ContainsFunc(p.Rows, expertsInRAM) {
+		told += " `cpu-moe N`: all layers fit on the card if the experts of N of them stay in RAM, slower."
+	}
+	if slices.ContainsFunc(p.Rows, func(r fit.Row) bool { return r.Verdict == "offload" && !expertsInRAM(r) }) {
 		told += " `N/M layers`: so many fit on the card, the others run in RAM, slower."
 	}
 	return told

@@ -208,6 +208,9 @@ func wrongRequest(err error, r fit.Request) error {
 	case errors.Is(err, fit.ErrFormat):
 		return trouble("%v; formats of weights are Q4_K_M, Q8_0, bf16, fp8, awq-int4, nf4 and the like, types of the cache f16, q8_0, q4_0, fp8", err)
 	case errors.Is(err, fit.ErrShape):
+		if r.Engine != "llama.cpp" {
+			return trouble("how much cache this model takes with %s is not established; for --engine llama.cpp it is", r.Engine)
+		}
 		return trouble("the size of this model's cache is not established, so that no figure would be right: %v", err)
 	}
 	return trouble("%v", err)
