@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,14 +137,67 @@ func nominalTotal(c *CardInfo) int64 {
 }
 
 // Card finds a card by the name a program prints or a person writes: "NVIDIA
-// GeForce RTX 4060", "rtx4060", "A100-80GB", "7900 XTX", "Apple M2 Max 64GB".
+// GeForce RTX 4060", "rtx4060", "A100-80GB", "7900 XTX", "H100 80GB SXM",
+// "Apple M2 Max 64GB".
 func Card(name string) (*CardInfo, bool) {
 	x := loadCards()
 	key := cardKey(name)
 	if c := x.byKey[key]; c != nil {
 		return c, true
 	}
-	return x.withMemory(key)
+	if c, ok := x.withMemory(key); ok {
+		return c, true
+	}
+	// The size stands elsewhere than at the end.
+	g := sizeInName().FindStringSubmatchIndex(name)
+	if g == nil {
+		return nil, false
+	}
+	size := name[g[2]:g[3]] + "gb"
+	return x.withMemory(cardKey(name[:g[0]]+" "+name[g[1]:]) + size)
+}
+
+var sizeInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(\d{1,4})\s*gi?b?\b`) })
+
+var (
+	countBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^\s*(\d{1,2})\s*[x×*]\s*(\S.*)$`) })
+	countBehind = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(.*\S)\s*[x×*]\s*(\d{1,2})\s*$`) })
+)
+
+// mostCards in one computer.
+const mostCards = 16
+
+// CountedCards reads how many cards a name means: "2x3090", "4 x A100 40GB",
+// "dual RTX 4090", "3090 x2", "3090,3090". It is 1 and the name itself where
+// it does not say.
+func CountedCards(name string) (int, string) {
+	if g := countBefore().FindStringSubmatch(name); g != nil {
+		return counted(g[1], g[2], name)
+	}
+	if g := countBehind().FindStringSubmatch(name); g != nil {
+		return counted(g[2], g[1], name)
+	}
+	if rest, ok := strings.CutPrefix(strings.ToLower(name), "dual "); ok {
+		return 2, rest
+	}
+	list := strings.FieldsFunc(name, func(r rune) bool { return r == ',' || r == '+' })
+	if len(list) < 2 || len(list) > mostCards {
+		return 1, name
+	}
+	for _, other := range list[1:] {
+		if cardKey(other) != cardKey(list[0]) {
+			return 1, name
+		}
+	}
+	return len(list), strings.TrimSpace(list[0])
+}
+
+func counted(digits, card, name string) (int, string) {
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > mostCards {
+		return 1, name
+	}
+	return n, card
 }
 
 // withMemory reads a size at the end of a name, "rtx3090 24gb", "m2max64gb".
@@ -161,6 +215,11 @@ func (x *cardIndex) withMemory(key string) (*CardInfo, bool) {
 		}
 		if c.NominalBytes == gib*GiB {
 			return c, true
+		}
+		for _, o := range x.cards { // another size of that card
+			if o.NominalBytes == gib*GiB && strings.HasPrefix(cardKey(o.Name), cut[:i]) && o.Kind == c.Kind && !strings.Contains(o.Name, "Laptop") {
+				return o, true
+			}
 		}
 		if c.NominalBytes == 0 {
 			d := *c
@@ -186,7 +245,7 @@ func sharedTotal(c *CardInfo, ram int64) int64 {
 }
 
 var cardNoise = sync.OnceValue(func() *strings.Replacer {
-	return strings.NewReplacer("(r)", "", "(tm)", "", "nvidia", "", "geforce", "", "amd", "", "radeon", "", "apple", "", "intel",
+	return strings.NewReplacer("macbook pro", "", "macbook air", "", "macbook", "", "mac studio", "", "mac mini", "", "mac pro", "", "imac", "", "mobile", "laptop", "(r)", "", "(tm)", "", "nvidia", "", "geforce", "", "amd", "", "radeon", "", "apple", "", "intel",
 		"", "graphics", "", "tesla", "", "generation", "", "quadro", "quadro", "laptop gpu", "laptop", " gpu", "", "instinct", "", "gib", "gb")
 })
 

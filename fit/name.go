@@ -472,8 +472,8 @@ func wordFormat(ts []string) string {
 	return ""
 }
 
-// Near returns up to three ids of the catalogue that are spelled like name,
-// best first, for "did you mean".
+// Near returns up to three ids of the catalogue that begin with a name or are
+// spelled like it, best first, for "did you mean".
 func Near(name string) []string {
 	parts := nameParts(name)
 	if len(parts) == 0 {
@@ -487,6 +487,12 @@ func Near(name string) []string {
 	best := map[string]int{}
 	for k, m := range loadNames().byKey {
 		d := editDistance(key, k)
+		switch {
+		case len(key) > 2 && strings.HasPrefix(k, key):
+			d = 0
+		case len(key) > 4 && len(k) > len(key)+1: // a slip in the beginning of a name
+			d = min(d, 1+editDistance(key, k[:len(key)+1]))
+		}
 		if d > max(2, len(key)/3) {
 			continue
 		}
@@ -498,14 +504,30 @@ func Near(name string) []string {
 	for id, d := range best {
 		hits = append(hits, hit{id, d})
 	}
+	family, _, _ := strings.Cut(key, " ")
+	stranger := func(id string) int { // found by another name of it
+		if strings.HasPrefix(id, family) {
+			return 0
+		}
+		return 1
+	}
 	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(stranger(a.id), stranger(b.id)), cmp.Compare(age(a.id), age(b.id)), cmp.Compare(a.id, b.id))
 	})
 	var ids []string
 	for _, h := range hits[:min(3, len(hits))] {
 		ids = append(ids, h.id)
 	}
 	return ids
+}
+
+// age is the place of a model among the current ones, behind them all for
+// others.
+func age(id string) int {
+	if i := slices.Index(current, id); i >= 0 {
+		return i
+	}
+	return len(current)
 }
 
 // editDistance is Levenshtein's, over bytes.

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -28,6 +29,8 @@ type Setting struct {
 	// CPUExperts is llama.cpp's --n-cpu-moe: the experts of so many layers at
 	// the front stay in RAM.
 	CPUExperts int
+	// Cards of one kind that share the model, 0 and 1: a single one.
+	Cards int
 	// Vendor of the card decides what its driver takes: NVIDIA if empty.
 	Vendor string
 }
@@ -165,10 +168,20 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 	if !output {
 		c.OutputBytes = w.Output
 	}
-	n.Compute = m.ComputeBuffer(c)
-	n.Reserve = roundMiB(n.Compute/20 + 100*MiB)
+	cards := s.cards()
+	if cards > 1 && n.Layers == n.Total {
+		c.Copies = 4 // batches pass through the cards like a pipeline
+	}
+	n.Compute = cards * m.ComputeBuffer(c)
+	n.Overhead *= cards
+	n.Reserve = roundMiB(n.Compute/20 + cards*100*MiB)
+	if cards > 1 { // each card holds whole layers
+		n.Reserve += (cards - 1) * slices.Max(append(w.Layers, 0))
+	}
 	return n, nil
 }
+
+func (s Setting) cards() int64 { return int64(max(1, s.Cards)) }
 
 // offloaded splits -ngl n into repeating layers and the output layer.
 func offloaded(n, total int, outputFirst bool) (layers int, output bool) {
@@ -201,8 +214,13 @@ func (s Setting) splitsExperts() bool {
 }
 
 func (z sized) needVLLM(s Setting) (Need, error) {
-	c := VLLMCache{Type: s.KVType}
-	n := Need{Weights: z.vllmWeights(z.w), KV: int64(s.Parallel) * c.Request(z.Model, s.Context), Compute: VLLMActivation + VLLMGraphs, Overhead: VLLMNonTorch}
+	// Sums over the cards: what is not split is on each.
+	cards := s.cards()
+	c := VLLMCache{Type: s.KVType, TensorParallel: int(cards)}
+	n := Need{
+		Weights: z.vllmWeights(z.w), KV: cards * int64(s.Parallel) * c.Request(z.Model, s.Context),
+		Compute: cards * (VLLMActivation + VLLMGraphs), Overhead: cards * VLLMNonTorch,
+	}
 	n.Reserve = roundMiB(n.Sum() / 20)
 	if n.KV == 0 {
 		return n, ErrShape
@@ -216,7 +234,7 @@ func (z sized) needTransformers(s Setting) (Need, error) {
 		return Need{}, err
 	}
 	batch := int64(s.Parallel)
-	n := Need{Weights: p.Weights, KV: batch * p.CacheEnd, Compute: batch*p.Rows + p.Slack, Overhead: s.driver()}
+	n := Need{Weights: p.Weights, KV: batch * p.CacheEnd, Compute: batch*p.Rows + p.Slack, Overhead: s.cards() * s.driver()}
 	n.Reserve = roundMiB(n.Sum() / 20)
 	return n, nil
 }

@@ -59,6 +59,8 @@ type PlanCard struct {
 	Name       string `json:"name,omitempty"`
 	TotalBytes int64  `json:"total_bytes"`
 	Basis      string `json:"basis"`
+	// Count of cards of that name, of which TotalBytes is the sum; 0 for one.
+	Count int `json:"count,omitempty"`
 }
 
 // Row is one format and context.
@@ -97,9 +99,15 @@ var (
 // cache type or a card that it does not know.
 func NewPlan(r Request) (Plan, error) {
 	wanted := r.Setting.Context
+	if r.Engine == "" && r.Known == nil {
+		r.Engine = engineOf(Find(r.Model).Format)
+	}
 	r.Setting = r.Setting.defaults()
 	m, pm, err := r.model()
 	if err != nil {
+		return Plan{}, err
+	}
+	if err := r.cacheType(); err != nil {
 		return Plan{}, err
 	}
 	card, err := r.card()
@@ -160,7 +168,8 @@ func (r *Request) card() (*PlanCard, error) {
 	if r.Card == "" {
 		return nil, nil
 	}
-	c, ok := Card(r.Card)
+	count, name := CountedCards(r.Card)
+	c, ok := Card(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrCard, r.Card)
 	}
@@ -171,6 +180,13 @@ func (r *Request) card() (*PlanCard, error) {
 	}
 	if card.TotalBytes == 0 {
 		return nil, fmt.Errorf("%w: how much memory %s has depends on the RAM: say it behind the name, as in %q", ErrCard, c.Name, c.Name+" 64GB")
+	}
+	if count > 1 {
+		r.Cards = count
+		card.Name, card.Count = fmt.Sprintf("%d x %s", count, c.Name), count
+		if r.VRAM == 0 {
+			card.TotalBytes *= int64(count)
+		}
 	}
 	return card, nil
 }
@@ -184,6 +200,21 @@ func (r Request) engine(m *Model) string {
 
 // usualContexts are the columns of a table when none are asked for.
 var usualContexts = []int{4096, 8192, 32768, 131072}
+
+// cacheType refuses types that the engine does not have.
+func (r Request) cacheType() error {
+	known := []string{"f16", "fp16", "bf16", "float16", "bfloat16", "auto"}
+	switch {
+	case r.llama():
+		known = append(KVTypes(), "fp16", "auto")
+	case r.Engine == "vllm":
+		known = append(known, "fp8", "fp8_e4m3", "fp8_e5m2")
+	}
+	if t := strings.ToLower(r.KVType); !slices.Contains(known, t) {
+		return fmt.Errorf("%w: cache type %q of %s", ErrFormat, r.KVType, cmp.Or(r.Engine, "llama.cpp"))
+	}
+	return nil
+}
 
 // contexts are the contexts to try, and the one to recommend for, 0 for any.
 func (r Request) contexts(m *Model, wanted int) (all []int, preferred int) {
@@ -217,10 +248,16 @@ func (r Request) formats(m *Model) []string {
 	case r.Known != nil && r.Known.file != nil:
 		return []string{r.Known.file.Format}
 	}
-	if f := Find(r.Model).Format; f != "" && r.Known == nil {
+	if f := Find(r.Model).Format; f != "" && r.Known == nil && (!r.llama() || engineOf(f) == "") {
 		if _, ok := lookupFormat(f, ""); ok {
 			return []string{f}
 		}
+	}
+	if r.Engine == "ollama" && ollamaTag(r.Model) {
+		if f := ggufFormats(m); len(f) == 1 {
+			return f
+		}
+		return []string{"Q4_K_M"} // the file behind a tag that names none
 	}
 	switch {
 	case m != nil && m.Kind == "diffusion":
@@ -232,10 +269,53 @@ func (r Request) formats(m *Model) []string {
 	if r.Engine == "transformers" {
 		ladder = bitsandbytesLadder
 	}
-	if m != nil && m.Native != "" && !slices.Contains(ladder, m.Native) {
-		return append([]string{m.Native}, ladder...)
+	if m != nil && m.Native != "" {
+		return nativeLadder(m.Native, ladder)
 	}
 	return ladder
+}
+
+// nativeLadder begins with the format that a model was published in; larger ones
+// hold no more, and one whose experts have 4 bits (gpt-oss) exists so only.
+func nativeLadder(native string, ladder []string) []string {
+	f, ok := lookupFormat(native, "")
+	out := []string{native}
+	if !ok || f.expertsOnly {
+		return out
+	}
+	for _, name := range ladder {
+		if other, ok := lookupFormat(name, ""); ok && other.bits < f.bits {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// ollamaTag: "qwen3:8b".
+func ollamaTag(name string) bool {
+	return strings.Contains(name, ":") && !strings.ContainsAny(name, `/\`)
+}
+
+// engineOf is the engine for a format that llama.cpp cannot read, "" for all
+// others, and for those that only programs run that have no plan here (EXL2,
+// MLX).
+func engineOf(name string) string {
+	f, ok := lookupFormat(name, "")
+	switch {
+	case !ok || name == "" || f.gguf != "":
+		return ""
+	case strings.HasPrefix(f.name, "gptq") || strings.HasPrefix(f.name, "awq") || strings.HasPrefix(f.name, "fp8") || f.name == "nvfp4":
+		return "vllm"
+	case strings.HasPrefix(f.name, "nf4") || f.name == "fp4" || f.name == "int8" || strings.HasPrefix(f.name, "hqq"):
+		return "transformers"
+	}
+	return ""
+}
+
+// runs reports that an engine reads a format at all.
+func (r Request) runs(name string) bool {
+	f, ok := lookupFormat(name, "")
+	return ok && (!r.llama() || f.gguf != "")
 }
 
 // ggufFormats are the formats to try for llama.cpp. A model that was published
@@ -377,7 +457,7 @@ func (p *Plan) recommend(context int) {
 }
 
 func (p *Plan) finish(r Request, m *Model) {
-	if p.Recommended >= 0 && p.Engine != "diffusers" {
+	if p.Recommended >= 0 && p.Engine != "diffusers" && r.runs(p.Rows[p.Recommended].Format) {
 		p.Command = command(r, p.Rows[p.Recommended])
 	}
 	p.Notes = p.notes(r, m)
@@ -391,6 +471,12 @@ func (p *Plan) notes(r Request, m *Model) []string {
 		return []string{"All parts of the pipeline are on the card; what a picture takes on top is not estimated."}
 	}
 	var notes []string
+	if f := Find(r.Model).Format; r.Known == nil && r.llama() && engineOf(f) != "" && len(r.Formats) == 0 {
+		notes = append(notes, fmt.Sprintf("%s is a format of %s (--engine %s); for %s these are GGUF files of the same model.", f, engineOf(f), engineOf(f), p.Engine))
+	}
+	if len(p.Rows) > 0 && !r.runs(p.Rows[0].Format) {
+		notes = append(notes, fmt.Sprintf("%s does not read %s: the sizes hold for the program that does.", p.Engine, p.Rows[0].Format))
+	}
 	if m.compressed() {
 		notes = append(notes, "Of DeepSeek-V4 only the cache is exact; its attention weights are what the published total leaves, and the working memory depends on the build: before the indexer was one operation (July 2026) it took several GiB more at long contexts.")
 	}
@@ -410,6 +496,9 @@ func (p *Plan) notes(r Request, m *Model) []string {
 		if n, ok := m.FewestCPUExperts(best.Format, s, p.Card.TotalBytes); ok {
 			notes = append(notes, fmt.Sprintf("Faster: llama-server with -ngl 99 --n-cpu-moe %d, which leaves only experts in RAM; Ollama has no setting for that.", n))
 		}
+	}
+	if r.Vendor == "Apple" && best.Verdict == "offload" {
+		notes = append(notes, fmt.Sprintf("On a Mac the rest lies in the same memory: it must hold %.1f GiB in all, beside the system.", float64(best.NeedBytes+best.CPUWeightsBytes)/GiB))
 	}
 	notes = append(notes, p.coarseNote(best)...)
 	if p.Recommended < 0 || best.Verdict == "offload" {
@@ -470,14 +559,15 @@ func largerCard(m *Model, s Setting, row Row) []string {
 func command(r Request, row Row) string {
 	switch r.Engine {
 	case "ollama":
+		c := ollamaServer(r.Setting) + fmt.Sprintf("ollama run …\n/set parameter num_ctx %d", row.Context)
 		if row.GPULayers < row.TotalLayers {
-			return fmt.Sprintf("ollama run …\n/set parameter num_ctx %d\n/set parameter num_gpu %d", row.Context, row.GPULayers)
+			c += fmt.Sprintf("\n/set parameter num_gpu %d", row.GPULayers)
 		}
-		return fmt.Sprintf("ollama run …\n/set parameter num_ctx %d", row.Context)
+		return c
 	case "vllm":
-		return "vllm serve … --max-model-len " + fmt.Sprint(row.Context) + vllmUtilization(row) + vllmCacheType(row)
+		return "vllm serve … --max-model-len " + fmt.Sprint(row.Context) + vllmCards(r.Setting) + vllmUtilization(row) + vllmCacheType(row) + ifMore(" --max-num-seqs %d", r.Parallel)
 	case "transformers":
-		return transformersCall(row.Format)
+		return transformersCall(row.Format, r.Cards)
 	}
 	layers := max(99, row.TotalLayers)
 	if row.GPULayers < row.TotalLayers {
@@ -491,12 +581,39 @@ func command(r Request, row Row) string {
 	if row.KVType != "f16" {
 		c += " -ctk " + row.KVType + " -ctv " + row.KVType
 	}
-	return c
+	return c + ifMore(" -np %d", r.Parallel) + ifMore(" -ub %d", r.UBatch)
+}
+
+// ifMore is a flag with a number, nothing for none and for one.
+func ifMore(flag string, n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(flag, n)
+}
+
+// ollamaServer is what only the server can be told, by its environment.
+func ollamaServer(s Setting) string {
+	env := ""
+	if s.KVType != "f16" {
+		env += "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=" + s.KVType + " "
+	}
+	if s.Parallel > 1 {
+		env += fmt.Sprintf("OLLAMA_NUM_PARALLEL=%d ", s.Parallel)
+	}
+	if env == "" {
+		return ""
+	}
+	return env + "ollama serve &\n"
 }
 
 // transformersCall loads a model in Python. bitsandbytes makes 8 and 4 bits of
 // a 16-bit checkpoint; the other formats are checkpoints of their own.
-func transformersCall(format string) string {
+func transformersCall(format string, cards int) string {
+	where := `{"": 0}`
+	if cards > 1 {
+		where = `"auto"`
+	}
 	quantize := ""
 	switch format {
 	case "int8":
@@ -504,7 +621,7 @@ func transformersCall(format string) string {
 	case "nf4":
 		quantize = `, quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype="bfloat16")`
 	}
-	return `model = AutoModelForCausalLM.from_pretrained("…", dtype="auto", device_map={"": 0}` + quantize + ")"
+	return `model = AutoModelForCausalLM.from_pretrained("…", dtype="auto", device_map=` + where + quantize + ")"
 }
 
 // flashFlag: -fa takes a value since August 2025; before, it was a switch.
@@ -518,6 +635,13 @@ func flashFlag(s Setting) string {
 		return " -fa off"
 	}
 	return " -fa on"
+}
+
+func vllmCards(s Setting) string {
+	if s.Cards < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" --tensor-parallel-size %d", s.Cards)
 }
 
 // vllmUtilization asks for more than the default 0.9 only where it must.

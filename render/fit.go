@@ -77,7 +77,11 @@ func cardName(c *fit.PlanCard) string {
 	if c.Name == "" {
 		return "in " + units.Format(c.TotalBytes)
 	}
-	return "the " + strings.TrimPrefix(c.Name, "NVIDIA ")
+	name := strings.Replace(c.Name, "NVIDIA ", "", 1)
+	if c.Count > 1 {
+		return name
+	}
+	return "the " + name
 }
 
 func onCard(c *fit.PlanCard) string {

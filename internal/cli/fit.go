@@ -37,7 +37,7 @@ func (o *fitOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.flash, "flash-attn", "on", "flash attention, `on or off`")
 	fs.IntVar(&o.parallel, "parallel", 1, "`N` requests at once")
 	fs.IntVar(&o.ubatch, "ubatch", 0, "llama.cpp's physical batch, `N` tokens; 512 if not given")
-	fs.StringVar(&o.engine, "engine", "llama.cpp", "`llama.cpp, ollama, vllm or transformers`")
+	fs.StringVar(&o.engine, "engine", "", "`llama.cpp, ollama, vllm or transformers`")
 	fs.StringVar(&o.engineVersion, "engine-version", "", "its version `V`, such as b5400; the newest if not given")
 	fs.BoolVar(&o.json, "json", false, "write JSON")
 	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`")
@@ -105,7 +105,7 @@ func (o *fitOptions) request() (fit.Request, error) {
 	if err := o.check(); err != nil {
 		return r, err
 	}
-	if engines := []string{"llama.cpp", "ollama", "vllm", "transformers"}; !slices.Contains(engines, o.engine) {
+	if engines := []string{"llama.cpp", "ollama", "vllm", "transformers"}; o.engine != "" && !slices.Contains(engines, o.engine) {
 		return r, trouble("--engine %q is not known; use %s", o.engine, strings.Join(engines, ", "))
 	}
 	if !slices.Contains([]string{"on", "off"}, o.flash) {
@@ -173,7 +173,7 @@ func (s *session) fitCard(r fit.Request, o *fitOptions) error {
 	}
 	wanted := cmp.Or(r.Setting.Context, 8192)
 	if o.json {
-		return s.printJSON(fitting{Schema: "oomdoc.fit.models.v1", Card: card, Engine: r.Engine, Context: wanted, Models: list})
+		return s.printJSON(fitting{Schema: "oomdoc.fit.models.v1", Card: card, Engine: cmp.Or(r.Engine, "llama.cpp"), Context: wanted, Models: list})
 	}
 	layout, colored := s.layout(&o.options)
 	return s.printMarkdown(render.Choices(list, card, wanted).Markdown(layout), colored, &o.options)
@@ -198,6 +198,9 @@ func wrongRequest(err error, r fit.Request) error {
 		}
 		return trouble("there is no model %q in the catalogue, and its name tells no size; give one such as llama-3.1-8b, some-name-13B, or its GGUF file or config.json", r.Model)
 	case errors.Is(err, fit.ErrCard):
+		if _, name := fit.CountedCards(r.Card); name != r.Card {
+			r.Card = name
+		}
 		if _, known := fit.Card(r.Card); known {
 			return trouble("how much memory %s has depends on the computer; say it: --gpu %q, or --vram 16GiB", r.Card, r.Card+" 32GB")
 		}
@@ -208,7 +211,7 @@ func wrongRequest(err error, r fit.Request) error {
 	case errors.Is(err, fit.ErrFormat):
 		return trouble("%v; formats of weights are Q4_K_M, Q8_0, bf16, fp8, awq-int4, nf4 and the like, types of the cache f16, q8_0, q4_0, fp8", err)
 	case errors.Is(err, fit.ErrShape):
-		if r.Engine != "llama.cpp" {
+		if r.Engine == "vllm" || r.Engine == "transformers" {
 			return trouble("how much cache this model takes with %s is not established; for --engine llama.cpp it is", r.Engine)
 		}
 		return trouble("the size of this model's cache is not established, so that no figure would be right: %v", err)
@@ -228,20 +231,65 @@ func shortened(name string) string {
 // named puts the model's name into a command, where it is known and needs no
 // quotes.
 func named(p fit.Plan, name string, r fit.Request) string {
-	ready := false
-	switch r.Engine {
-	case "ollama":
-		ready = strings.Contains(name, ":")
-	case "vllm", "transformers":
-		quantized := slices.Contains([]string{"fp8", "awq-int4"}, p.Rows[max(0, p.Recommended)].Format)
-		ready = strings.Contains(name, "/") && !quantized && r.Known == nil
-	default:
-		ready = strings.HasSuffix(name, ".gguf") && r.Known != nil
-	}
-	if !ready || strings.HasPrefix(name, "-") || strings.ContainsFunc(name, needsQuotes) {
+	if p.Recommended < 0 {
 		return p.Command
 	}
-	return strings.Replace(p.Command, "…", name, 1)
+	before, after := "…", target(p, name, r)
+	if p.Engine == "llama.cpp" && r.Known == nil {
+		before, after = "-m …", "-hf "+after
+		if strings.HasSuffix(after, " ") {
+			return p.Command
+		}
+	}
+	if after == "" || strings.HasPrefix(after, "-") && before == "…" || strings.ContainsFunc(strings.TrimPrefix(after, "-hf "), needsQuotes) {
+		return p.Command
+	}
+	return strings.Replace(p.Command, before, after, 1)
+}
+
+// target is what the engine calls the recommended row: the user's name if its
+// file has that format, else a name of the catalogue. It is empty where neither
+// is known.
+func target(p fit.Plan, name string, r fit.Request) string {
+	format, own := p.Rows[p.Recommended].Format, fit.Find(name).Format
+	repo := strings.Count(name, "/") == 1 && !strings.HasPrefix(name, ".") && r.Known == nil
+	m, known := fit.ModelByID(p.Model.ID)
+	switch p.Engine {
+	case "llama.cpp":
+		if r.Known != nil && strings.HasSuffix(name, ".gguf") {
+			return name
+		}
+		if repo && strings.Contains(strings.ToLower(name), "gguf") {
+			base, _, _ := strings.Cut(name, ":")
+			return base + ":" + format
+		}
+	case "ollama":
+		tagged := format == "Q4_K_M" || format == "MXFP4_MOE"
+		if strings.Contains(name, ":") && (own == format || own == "" && tagged) {
+			return name
+		}
+		if known && tagged && r.Known == nil {
+			return alias(m, func(a string) bool { return strings.Contains(a, ":") && !strings.Contains(a, "/") })
+		}
+	default:
+		made := p.Engine == "transformers" && (format == "int8" || format == "nf4") // while loading
+		published := made || format == "bf16" && (!known || m.Native == "") || known && format == m.Native
+		if (repo || r.Basis == "config" && !strings.HasSuffix(name, ".json")) && (own == format || own == "" && published) {
+			return name
+		}
+		if known && published && r.Known == nil {
+			return alias(m, func(a string) bool { return strings.Contains(a, "/") })
+		}
+	}
+	return ""
+}
+
+// alias is the first name of a model that is wanted, "" if it has none.
+func alias(m *fit.Model, wanted func(string) bool) string {
+	if i := slices.IndexFunc(m.Aliases, wanted); i >= 0 {
+		return m.Aliases[i]
+	}
+	return ""
 }
 
 func needsQuotes(r rune) bool {
