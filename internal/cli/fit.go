@@ -257,7 +257,7 @@ func target(p fit.Plan, name string, r fit.Request) string {
 	switch p.Engine {
 	case "llama.cpp":
 		if r.Known != nil && strings.HasSuffix(name, ".gguf") {
-			return name
+			return shards(name)[0]
 		}
 		if repo && strings.Contains(strings.ToLower(name), "gguf") {
 			base, _, _ := strings.Cut(name, ":")

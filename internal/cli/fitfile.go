@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -29,18 +31,55 @@ func openModel(name string, r *fit.Request) ([]string, error) {
 	if info.IsDir() {
 		return openCheckpoint(filepath.Join(name, "config.json"), r)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, unreadable(input{called: strconv.Quote(name)}, err)
-	}
-	defer f.Close()
 	switch {
 	case strings.HasSuffix(strings.ToLower(name), ".gguf"):
-		return nil, openGGUF(f, name, r)
+		return nil, openGGUF(name, r)
 	case strings.HasSuffix(name, ".safetensors"), strings.HasSuffix(name, ".safetensors.index.json"):
-		return openSafetensors(f, name, r)
+		return openSafetensors(name, r)
 	}
 	return openCheckpoint(name, r)
+}
+
+var shardName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*)-\d{5}-of-(\d{5})(\.\w+)$`) })
+
+// shards are the names of all files of a model that was cut into several,
+// "model-00002-of-00003.gguf", the first one first; else its only one.
+func shards(name string) []string {
+	g := shardName().FindStringSubmatch(name)
+	if g == nil {
+		return []string{name}
+	}
+	n, err := strconv.Atoi(g[2])
+	if err != nil || n < 1 || n > 1000 {
+		return []string{name}
+	}
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("%s-%05d-of-%05d%s", g[1], i+1, n, g[3]))
+	}
+	return all
+}
+
+// eachShard reads all files of a model.
+func eachShard(name string, read func(io.Reader) error) error {
+	all := shards(name)
+	for _, part := range all {
+		if !exists(part) {
+			return trouble("%q is one of %d files of a model, and %q is not there: all of them are needed", shortened(name), len(all), shortened(filepath.Base(part)))
+		}
+	}
+	for _, part := range all {
+		f, err := os.Open(part)
+		if err != nil {
+			return unreadable(input{called: strconv.Quote(part)}, err)
+		}
+		err = read(f)
+		f.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // looksLikeFile: a wrong path is better called so than an unknown model.
@@ -53,12 +92,26 @@ func looksLikeFile(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/")
 }
 
-func openGGUF(f io.Reader, name string, r *fit.Request) error {
-	g, err := fit.ReadGGUF(f)
+// openGGUF reads the headers. The first file of several has what describes the
+// model, each has the list of its own tensors.
+func openGGUF(name string, r *fit.Request) error {
+	var whole *fit.GGUF
+	err := eachShard(name, func(f io.Reader) error {
+		g, err := fit.ReadGGUF(f)
+		switch {
+		case err != nil:
+			return trouble("%q is no GGUF file that can be read: %v", name, err)
+		case whole == nil:
+			whole = g
+		default:
+			whole.Tensors = append(whole.Tensors, g.Tensors...)
+		}
+		return nil
+	})
 	if err != nil {
-		return trouble("%q is no GGUF file that can be read: %v", name, err)
+		return err
 	}
-	if r.Known, err = g.Model(); err != nil {
+	if r.Known, err = whole.Model(); err != nil {
 		return trouble("%q cannot be sized: %v", name, err)
 	}
 	r.Basis = "gguf"
@@ -81,20 +134,26 @@ func openCheckpoint(name string, r *fit.Request) ([]string, error) {
 
 // openSafetensors takes the shape from the config.json beside the weights, and
 // does with the size alone where there is none.
-func openSafetensors(f io.Reader, name string, r *fit.Request) ([]string, error) {
+func openSafetensors(name string, r *fit.Request) ([]string, error) {
 	var bytes int64
-	if strings.HasSuffix(name, ".json") {
-		n, _, err := fit.ReadSafetensorsIndex(f)
-		if err != nil {
-			return nil, trouble("%q is no index of safetensors: %v", name, err)
+	err := eachShard(name, func(f io.Reader) error {
+		if strings.HasSuffix(name, ".json") {
+			n, _, err := fit.ReadSafetensorsIndex(f)
+			if err != nil {
+				return trouble("%q is no index of safetensors: %v", name, err)
+			}
+			bytes = n
+			return nil
 		}
-		bytes = n
-	} else {
 		w, err := fit.ReadSafetensors(f)
 		if err != nil {
-			return nil, trouble("%q is no safetensors file: %v", name, err)
+			return trouble("%q is no safetensors file: %v", name, err)
 		}
-		bytes = w.Total
+		bytes += w.Total
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	note := fmt.Sprintf("The checkpoint holds %s of weights.", units.Format(bytes))
 	if config := filepath.Join(filepath.Dir(name), "config.json"); exists(config) {
