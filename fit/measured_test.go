@@ -74,10 +74,10 @@ var groups = []group{
 	{"GGUF, other makers", predictGGUF, 8, 8, 0, "+-8 %, ask for the file size"},
 	{"KV cache, llama.cpp", predictKV, 0.001, 0.01, 0.1, "exact"},
 	{"compute buffer, llama.cpp", predictCompute, 0.1, 1, 1, "exact"},
-	{"compute buffer, other graphs", predictCompute, 5, 12, 0, "+-25 %"},
+	{"compute buffer, other graphs", predictCompute, 3, 10, 0, "+-25 %"},
 	{"weights, vLLM", predictVLLM, 1, 1, 0, "exact"},
 	{"KV cache, vLLM", predictVLLMCache, 0.5, 1.5, 0, "exact"},
-	{"peak, transformers", predictTransformers, 3, 35, 0, "+-4 %, small AWQ +-35 %"},
+	{"peak, transformers", predictTransformers, 1.5, 8, 0, "+-4 %, AWQ with long prompts +-8 %"},
 	{"file, MLX", predictFile, 0.05, 0.05, 0, "exact"},
 	{"step, training", predictTraining, 15, 26, 0, "+-25 %"},
 }
@@ -195,7 +195,7 @@ func predictTransformers(t *testing.T, m *Model, s sample) int64 {
 	if s.options["rows"] == "0" {
 		return p.Resident()
 	}
-	return p.Total()
+	return p.Over(s.number("gpus")).Total()
 }
 
 func predictFile(t *testing.T, m *Model, s sample) int64 {

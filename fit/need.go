@@ -233,7 +233,7 @@ func (z sized) needTransformers(s Setting) (Need, error) {
 	if err != nil {
 		return Need{}, err
 	}
-	batch := int64(s.Parallel)
+	p, batch := p.Over(s.Cards), int64(s.Parallel)
 	n := Need{Weights: p.Weights, KV: batch * p.CacheEnd, Compute: batch*p.Rows + p.Slack, Overhead: s.cards() * s.driver()}
 	n.Reserve = roundMiB(n.Sum() / 20)
 	return n, nil
