@@ -230,10 +230,18 @@ func effect(e *diagnose.Effect) inline {
 		return nil
 	}
 	verdict := "Not enough alone:"
-	if e.Fits {
+	switch {
+	case e.Fits && e.Certainty == "condition":
+		verdict = "Enough on a condition:"
+	case e.Fits && e.Certainty == "bound":
+		verdict = "Enough, as far as the log tells:"
+	case e.Fits:
 		verdict = "Enough:"
 	}
 	sum := fmt.Sprintf(" %s needed, %s there", figure(e.NeedBytes), figure(e.HaveBytes))
+	if e.Counted != "" {
+		sum = fmt.Sprintf(" %s %s needed, %s there", thousands(float64(e.NeedCount)), e.Counted, thousands(float64(e.HaveCount)))
+	}
 	if e.Basis == "estimate" {
 		sum += " (estimate)"
 	}

@@ -43,7 +43,21 @@ type Effect struct {
 	Fits      bool   `json:"fits"`
 	Basis     string `json:"basis"`          // log or estimate
 	Note      string `json:"note,omitempty"` // how it was computed, and whether exact
+	// Certainty is bound or condition where the arithmetic is not the last word.
+	Certainty string `json:"certainty,omitempty"`
+	// NeedCount and HaveCount are the arithmetic where a log counts tokens or
+	// sequences and says nothing of their bytes, which are 0 then; Counted
+	// names them.
+	NeedCount int64  `json:"need_count,omitempty"`
+	HaveCount int64  `json:"have_count,omitempty"`
+	Counted   string `json:"counted,omitempty"`
 }
+
+// What an effect that fits may leave open.
+const (
+	bound     = "bound"     // enough for what was asked for; more may follow
+	condition = "condition" // enough if something is true that the note says
+)
 
 // Advice is a fix made out for one incident.
 type Advice struct {

@@ -137,7 +137,13 @@ func stepsMemoryLimit(c *Case) []Step {
 // effectMemoryLimit: without the fraction the card's free memory counts.
 func effectMemoryLimit(c *Case) *Effect {
 	f := c.F()
-	if limited(c) == "" || f.Requested == nil || f.Free == nil {
+	switch {
+	case f.Requested == nil || f.Free == nil:
+		return nil
+	case hiddenFraction(c).Weight > 0:
+		return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
+			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free.Text, f.Requested.Text)}
+	case limited(c) == "":
 		return nil
 	}
 	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",

@@ -75,6 +75,7 @@ show("after")`),
 		Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",
 		Next:     "If the other card is as full, find out who holds it.",
 		Steps:    stepsSelectGPU,
+		Effect:   effectOwnCards,
 		Useless:  func(c *Case) string { return neverFits(c) },
 	},
 	{
@@ -102,6 +103,7 @@ show("after")`),
 		Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",
 		Next:     "If little was gained, make the work itself smaller.",
 		Steps:    stepsCloseApps,
+		Effect:   effectOthersYield,
 	},
 	{
 		ID:    "expandable_segments",
@@ -252,7 +254,7 @@ func effectKill(c *Case) *Effect {
 		return nil
 	}
 	have := f.Free.Bytes + bytes
-	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
+	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: bound,
 		Note: fmt.Sprintf("%s free + %s that others hold. Exact for this request; what comes after it needs room too.", f.Free.Text, units.Format(bytes))}
 }
 
@@ -370,7 +372,7 @@ func effectSlack(c *Case) *Effect {
 		return nil
 	}
 	have := c.Slack.Bytes + f.Free.Bytes
-	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
+	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: bound,
 		Note: fmt.Sprintf("%s reserved and not in use + %s free: at most this much can become one piece.", units.Format(c.Slack.Bytes), f.Free.Text)}
 }
 

@@ -22,6 +22,7 @@ var fixesModel = []Fix{
 		Check:    checkLoaded,
 		Next:     "A smaller model, or part of the layers in system memory.",
 		Steps:    stepsLowerQuant,
+		Effect:   effectFourBit,
 		Why:      whyWeights,
 	},
 	{
@@ -56,6 +57,7 @@ var fixesModel = []Fix{
 				"quantization_config=config", `device_map="auto"`)}
 		},
 		Why:     whyQuarter,
+		Effect:  effectFourBit,
 		Useless: useless4bit,
 	},
 	{
@@ -71,6 +73,7 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, fromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
 		},
+		Effect:  effectEightBit,
 		Useless: useless8bit,
 	},
 	{
@@ -87,6 +90,7 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`)}
 		},
+		Effect:  effectHalf,
 		Useless: uselessHalf,
 	},
 	{

@@ -86,6 +86,7 @@ model.print_trainable_parameters()`),
 		Steps: paste("python", `import bitsandbytes as bnb
 
 optimizer = bnb.optim.AdamW8bit(model.parameters(), lr=2e-5)   # with the Trainer: optim="adamw_bnb_8bit"`),
+		Effect: effectOptimizer8bit,
 	},
 	{
 		ID:    "offload_optimizer",
@@ -219,4 +220,13 @@ func whyStream(c *Case) string {
 		return ""
 	}
 	return fmt.Sprintf("The line that failed makes a list longer (line %d). If that goes on for as long as the program runs, no memory is enough, and swap or a higher limit only delay the end.", failedAt(c, "appends").Line)
+}
+
+// effectOptimizer8bit: what failed in the first step of the optimizer is a
+// state, of 4 bytes for each value.
+func effectOptimizer8bit(c *Case) *Effect {
+	if c.Signal("optimizer_step") == nil || c.In("deepspeed") { // whose flat buffer may be the master copy
+		return nil
+	}
+	return scaled(c, 4, "At 8 bit instead of 32")
 }

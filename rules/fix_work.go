@@ -91,8 +91,8 @@ var fixesWork = []Fix{
 		Cost:     0.25,
 		Check:    "The small size runs through; raise it in steps while about 1 GiB of the card stays free.",
 		Next:     "Decode in tiles if it fails at the very end, else the low-memory mode.",
-		Steps:    paste("text", "Halve width and height (or the number of frames) until it runs; keep them multiples of 64. Then scale the result up."),
-		Effect:   func(c *Case) *Effect { return scaled(c, 4, "At half the width and height") },
+		Steps:    stepsResolution,
+		Effect:   effectResolution,
 	},
 	{
 		ID:    "vae_tiling",
@@ -230,6 +230,32 @@ var batchSettings = []string{
 	"per_device_train_batch_size", "train_micro_batch_size_per_gpu", "per_device_batch_size", "train_batch_size", "micro_batch_size", "batch_size",
 }
 
+// sideDivisor is by how much to divide width and height so that the piece that
+// failed fits what was free, 2 to 4; 2 where the figures do not say.
+func sideDivisor(c *Case) int {
+	for _, by := range [...]int{2, 3, 4} {
+		if scaled(c, by*by, "") != nil {
+			return by
+		}
+	}
+	return 2
+}
+
+var sideWords = map[int]string{2: "half the", 3: "a third of", 4: "a quarter of"}
+
+func stepsResolution(c *Case) []Step {
+	text := "Halve width and height (or the number of frames) until it runs; keep them multiples of 64. Then scale the result up."
+	if by := sideDivisor(c); by > 2 {
+		text = fmt.Sprintf("Go to %s width and height, or 1/%d of the frames, and lower until it runs; keep them multiples of 64. Then scale the result up.", sideWords[by], by*by)
+	}
+	return []Step{{Kind: "text", Text: text}}
+}
+
+func effectResolution(c *Case) *Effect {
+	by := sideDivisor(c)
+	return scaled(c, by*by, fmt.Sprintf("At %s width and height", sideWords[by]))
+}
+
 func stepsBatch(c *Case) []Step {
 	if s, ok := c.Setting(batchSettings...); ok && s.Value != "1" {
 		if n := divided(s.Value, batchDivisor(c)); n > 0 {
@@ -246,10 +272,10 @@ func stepsBatch(c *Case) []Step {
 }
 
 // batchDivisor is by how much the batch must shrink for the piece that failed
-// to fit what was free, as a power of two up to 16; 2 where the figures do not
+// to fit what was free, as a power of two up to 64; 2 where the figures do not
 // say.
 func batchDivisor(c *Case) int {
-	for _, by := range [...]int{2, 4, 8, 16} {
+	for _, by := range [...]int{2, 4, 8, 16, 32, 64} {
 		if scaled(c, by, "") != nil {
 			return by
 		}
@@ -259,7 +285,7 @@ func batchDivisor(c *Case) int {
 
 func effectBatch(c *Case) *Effect {
 	by := batchDivisor(c)
-	return scaled(c, by, map[int]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch"}[by])
+	return scaled(c, by, map[int]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch", 32: "With 1/32 of the batch", 64: "With 1/64 of the batch"}[by])
 }
 
 // optionName is an option as it was typed, else its normalised name: letters,

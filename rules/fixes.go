@@ -47,8 +47,12 @@ func gpu(c *Case) int {
 	return 0
 }
 
-// otherGPU is a card that the message does not name.
+// otherGPU is a card that the message does not name: the freest of a table,
+// where the log has one.
 func otherGPU(c *Case) int {
+	if index, _, ok := freestCard(c); ok {
+		return index
+	}
 	if gpu(c) == 0 {
 		return 1
 	}
@@ -178,8 +182,25 @@ func scaled(c *Case, divisor int, how string) *Effect {
 	if need > free {
 		return nil
 	}
-	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log",
+	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log", Certainty: bound,
 		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Format(need), told)}
+}
+
+// tokensDivisor is by how much to divide the tokens of a step so that the piece
+// that failed fits what was free, 2 to 8; 2 where the figures do not say.
+func tokensDivisor(c *Case) int {
+	for _, by := range [...]int{2, 4, 8} {
+		if scaled(c, by, "") != nil {
+			return by
+		}
+	}
+	return 2
+}
+
+// effectTokens is what that leaves of the piece.
+func effectTokens(c *Case) *Effect {
+	by := tokensDivisor(c)
+	return scaled(c, by, fmt.Sprintf("With 1/%d of the tokens of a step", by))
 }
 
 // roomFor is what a request found: the free figure, else what a limit leaves.
@@ -220,7 +241,7 @@ func effectLargerCard(c *Case) *Effect {
 	if !ok || c.Backend != "cuda" && vendor == "" {
 		return nil
 	}
-	return &Effect{NeedBytes: need, HaveBytes: card.Bytes, Fits: true, Basis: "log",
+	return &Effect{NeedBytes: need, HaveBytes: card.Bytes, Fits: true, Basis: "log", Certainty: bound,
 		Note: fmt.Sprintf("%s held + %s wanted: the next size is %d GB (such as %s). A lower bound: what comes after this request needs room too.", units.Format(c.Mine.Bytes), f.Requested.Text, card.GB, card.Names[0])}
 }
 

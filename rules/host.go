@@ -31,6 +31,7 @@ var hostEngine = Engine{
 	},
 	Remedies: map[string][]Remedy{HostMemory: hostRemedies},
 	Steps:    map[string]func(*Case) []Step{"raise_memory_limit": stepsHostLimit, "close_other_apps": stepsCloseBiggest},
+	Effects:  map[string]func(*Case) *Effect{"raise_memory_limit": effectHostLimit},
 	Useless: map[string]func(*Case) string{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*Case) string { return "" },
@@ -281,11 +282,36 @@ func stepsAddressSpace(*Case) []Step {
 
 // doubled is twice the known limit in whole GiB, or a fallback.
 func doubled(c *Case, suffix, fallback string) string {
-	limit := c.F().Limit
-	if limit == nil || limit.Bytes <= 0 || limit.Bytes > units.TiB {
+	gib := twiceLimit(c)
+	if gib == 0 {
 		return fallback
 	}
-	return strconv.FormatInt((2*limit.Bytes+units.GiB-1)/units.GiB, 10) + suffix
+	return strconv.FormatInt(gib, 10) + suffix
+}
+
+// twiceLimit is that in GiB, 0 if the log does not state a limit.
+func twiceLimit(c *Case) int64 {
+	limit := c.F().Limit
+	if limit == nil || limit.Bytes <= 0 || limit.Bytes > units.TiB {
+		return 0
+	}
+	return ceilDiv(2*limit.Bytes, units.GiB)
+}
+
+// effectHostLimit: the limit was reached, so that more than it is needed. How
+// much more, no log of a kill says.
+func effectHostLimit(c *Case) *Effect {
+	gib := twiceLimit(c)
+	if gib == 0 || !capped(c) || c.Root(parsers.YARNKill) || strings.Contains(cgroupPath(c), "init.scope") {
+		return nil
+	}
+	f := c.F()
+	held := ""
+	if rss := f.KilledRSS; rss != nil && rss.Bytes <= f.Limit.Bytes {
+		held = fmt.Sprintf(" The process that was killed held %s of it.", units.Format(rss.Bytes))
+	}
+	return &Effect{NeedBytes: max(f.Limit.Bytes, sizeOf(f.KilledRSS)) + 1, HaveBytes: gib * units.GiB, Fits: true, Basis: "log", Certainty: bound,
+		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %d GiB is twice the limit, to see what it comes to.%s", units.Format(f.Limit.Bytes), gib, held)}
 }
 
 // hostRemedies cure a lack of system memory by whose memory it is: shared

@@ -284,6 +284,11 @@ func effectFlash(c *Case) *Effect {
 // layersToKeep is the -ngl to paste: computed, else a few layers fewer, else a
 // value to start from.
 func layersToKeep(c *Case) int64 {
+	if b, over, ok := aboveMetal(c); ok {
+		if n, _, ok := b.dropUnder(over); ok {
+			return b.Layers - n
+		}
+	}
 	b := budget(c)
 	if n, _, ok := b.keepAny(c.Failure.Stage); ok {
 		return n
@@ -309,6 +314,11 @@ func (b ggmlBudget) keepAny(stage string) (layers, need int64, ok bool) {
 // contextToTry is the context to paste: computed, else one that fits nearly
 // anywhere, else half, else 4096.
 func contextToTry(c *Case) int64 {
+	if b, over, ok := aboveMetal(c); ok {
+		if n, _, ok := b.contextUnder(over); ok {
+			return n
+		}
+	}
 	b := budget(c)
 	if c.Failure.Stage == "kv" {
 		if n, _, ok := b.contextThatFits(); ok {
@@ -453,12 +463,7 @@ func llamaLimit(c *Case) []Step {
 		return stepsAddressSpace(c)
 	}
 	if c.Backend == "metal" {
-		f := c.F()
-		mib := int64(6144)
-		if f.Allocated != nil && f.Limit != nil && f.Allocated.Bytes > f.Limit.Bytes {
-			mib = (f.Allocated.Bytes/units.MiB + 500 + 255) / 256 * 256
-		}
-		return []Step{{Kind: "shell", Text: fmt.Sprintf("sudo sysctl iogpu.wired_limit_mb=%d   # macOS 14 and later, until the next restart; only if the RAM has it to spare", mib)}}
+		return []Step{{Kind: "shell", Text: fmt.Sprintf("sudo sysctl iogpu.wired_limit_mb=%d   # macOS 14 and later, until the next restart; only if the RAM has it to spare", wiredLimit(c))}}
 	}
 	return []Step{{Kind: "text", Text: "In a container: raise its memory limit (`docker run -m 32g`, `resources.limits.memory` in Kubernetes, `MemoryMax=` in a systemd unit)."}}
 }
@@ -505,6 +510,8 @@ var llamaChecks = map[string]string{
 
 var llamaEffects = map[string]func(*Case) *Effect{
 	"enable_flash_attention": effectFlash,
+	"lower_batch_size":       effectPoolBatch,
+	"raise_memory_limit":     effectWiredLimit,
 	"fewer_gpu_layers": func(c *Case) *Effect {
 		if inHost(c) || c.Root(parsers.GGMLLimit) {
 			return nil
@@ -512,7 +519,7 @@ var llamaEffects = map[string]func(*Case) *Effect{
 		b := budget(c)
 		n, need, ok := b.keepAny(c.Failure.Stage)
 		if !ok {
-			return nil
+			return effectLayersUnder(c)
 		}
 		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
 			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), units.Format(b.reserve(c.Failure.Stage))))
@@ -538,7 +545,7 @@ var llamaEffects = map[string]func(*Case) *Effect{
 		b := budget(c)
 		n, need, ok := b.contextThatFits()
 		if c.Failure.Stage != "kv" || inHost(c) {
-			return nil
+			return effectContextUnder(c)
 		}
 		if least := int64(1024); !ok && b.Free > 0 && b.Context > least && b.Refused > 0 && b.room() < proportion(b.Refused, least, b.Context) {
 			return b.effect(proportion(b.Refused, least, b.Context), max(b.room(), 0), fmt.Sprintf("Not even %d tokens find room beside the weights; %s are kept for the driver's context and the compute buffer. Layers have to leave the card.", least, units.Format(contextReserve+b.Compute)))
@@ -551,7 +558,7 @@ var llamaEffects = map[string]func(*Case) *Effect{
 	"quantize_kv_cache": func(c *Case) *Effect {
 		b := budget(c)
 		if c.Failure.Stage != "kv" || inHost(c) || b.room() <= 0 || b.Refused == 0 || quantisedCache(c) {
-			return nil
+			return effectCacheUnder(c)
 		}
 		return b.effect(proportion(b.Refused, 17, 32), b.room(), "q8_0 takes 17/32 of 16 bit.")
 	},

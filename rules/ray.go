@@ -21,9 +21,22 @@ var rayEngine = Engine{
 			{Fix: "add_swap", Fit: 0.5},
 		},
 	},
+	Effects: map[string]func(c *Case) *Effect{"lower_num_workers": rayFewer},
 	Steps: map[string]func(c *Case) []Step{
 		"lower_num_workers": paste("python", "@ray.remote(num_cpus=4)   # more CPUs for each task: fewer run at a time on the node"),
 	},
+}
+
+// rayFewer: without the worker that Ray killed the node is below the threshold
+// again, which is 0.95 unless it was changed.
+func rayFewer(c *Case) *Effect {
+	f := c.F()
+	if !c.Root(parsers.RayKilled) || f.KilledRSS == nil || f.Allocated == nil || f.Total == nil {
+		return nil
+	}
+	need, have := f.Allocated.Bytes-f.KilledRSS.Bytes, f.Total.Bytes*95/100
+	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Certainty: bound,
+		Note: fmt.Sprintf("%s in use less the %s of the worker that was killed, against 0.95 of %s, where Ray begins to kill. Exact for that moment, if the tasks that are left do not grow.", f.Allocated.Text, f.KilledRSS.Text, f.Total.Text)}
 }
 
 func rayNode(c *Case) Finding {

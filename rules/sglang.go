@@ -83,7 +83,11 @@ var sglangEngine = Engine{
 			return sglangWith(c, option{"mem_fraction_static", percent(raisedFraction(c))})
 		},
 		"lower_mem_fraction": func(c *Case) []Step {
-			return sglangWith(c, option{"mem_fraction_static", percent(max(0.3, staticFraction(c)-0.08))})
+			steps := sglangWith(c, option{"mem_fraction_static", percent(loweredFraction(c))})
+			if now, stated := staticFraction(c); !stated {
+				steps[0].Text += fmt.Sprintf("   # %.2f less than %g, a usual default: take as much off what the start prints", now-loweredFraction(c), now)
+			}
+			return steps
 		},
 		"lower_max_num_seqs": func(c *Case) []Step {
 			n := 32
@@ -95,7 +99,7 @@ var sglangEngine = Engine{
 		"lower_max_batched_tokens": func(c *Case) []Step {
 			n := 2048
 			if chunk := intSetting(c, "chunked_prefill_size"); chunk > 512 {
-				n = chunk / 2
+				n = chunk / tokensDivisor(c)
 			}
 			return sglangWith(c, option{"chunked_prefill_size", strconv.Itoa(n)})
 		},
@@ -123,7 +127,11 @@ var sglangEngine = Engine{
 		},
 		"upgrade_version": paste("shell", "pip install -U sglang"),
 	},
-	Effects: map[string]func(c *Case) *Effect{"raise_mem_fraction": effectFraction},
+	Effects: map[string]func(c *Case) *Effect{
+		"raise_mem_fraction":       effectFraction,
+		"lower_mem_fraction":       effectLowerFraction,
+		"lower_max_batched_tokens": effectPrefill,
+	},
 	Useless: map[string]func(c *Case) string{"raise_mem_fraction": uselessFraction},
 }
 
@@ -148,17 +156,59 @@ func sglangOnCard(c *Case) bool {
 	return c.Framework == "sglang" && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle)
 }
 
-// staticFraction is the static share as stated, else a usual default.
-func staticFraction(c *Case) float64 {
+// staticFraction is the static share as stated, else, with false, a usual
+// default.
+func staticFraction(c *Case) (fraction float64, stated bool) {
 	if u := c.F().Utilization; u != nil && u.Value > 0 && u.Value <= 1 {
-		return u.Value
+		return u.Value, true
 	}
 	if s, ok := c.Setting("mem_fraction_static"); ok {
 		if v, err := strconv.ParseFloat(s.Value, 64); err == nil && v > 0 && v <= 1 {
-			return v
+			return v, true
 		}
 	}
-	return 0.88
+	return 0.88, false
+}
+
+// loweredFraction leaves what was lacking and half a GiB, and 0.08 at least:
+// the graphs of other sizes and the next requests need room too.
+func loweredFraction(c *Case) float64 {
+	now, _ := staticFraction(c)
+	less := 0.08
+	if f := c.F(); f.Requested != nil && f.Free != nil && staticPool(c) > 0 {
+		less = max(less, float64(f.Requested.Bytes-f.Free.Bytes+units.GiB/2)/float64(staticPool(c)))
+	}
+	return max(0.3, math.Floor((now-less)*100+1e-9)/100)
+}
+
+// staticPool is what the static share counts from: what was free before the
+// weights (model_runner.py), at least the card less the driver's context.
+func staticPool(c *Case) int64 { return cardTotal(c) - driverContext }
+
+// effectLowerFraction: weights and pool give back the share that is taken off,
+// whatever it was.
+func effectLowerFraction(c *Case) *Effect {
+	f := c.F()
+	if !sglangOnCard(c) || f.Requested == nil || f.Free == nil || staticPool(c) <= 0 || roomy(c) {
+		return nil
+	}
+	now, stated := staticFraction(c)
+	less := now - loweredFraction(c)
+	given := int64(less * float64(staticPool(c)))
+	note := fmt.Sprintf("%.2f less gives back %s at least, out of the KV pool, beside the %s that was free. Exact for this request; what comes after it needs room too.", less, units.Format(given), f.Free.Text)
+	if !stated {
+		note += fmt.Sprintf(" So much less than what is set now; %.2f if that is %g.", loweredFraction(c), now)
+	}
+	have := f.Free.Bytes + given
+	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: bound, Note: note}
+}
+
+// effectPrefill: the pieces of a prompt are linear in their tokens.
+func effectPrefill(c *Case) *Effect {
+	if c.Phase == "load" || c.Phase == "graph_capture" {
+		return nil
+	}
+	return effectTokens(c)
 }
 
 // fractionFloor is the share that the weights alone take: what SGLang prints,
@@ -179,7 +229,8 @@ func raisedFraction(c *Case) float64 {
 	if floor, ok := fractionFloor(c); ok {
 		return min(0.97, math.Ceil((floor+0.04)*100)/100)
 	}
-	return min(0.95, staticFraction(c)+0.05)
+	now, _ := staticFraction(c)
+	return min(0.95, now+0.05)
 }
 
 func sglangShareTooSmall(c *Case) Finding {

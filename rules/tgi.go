@@ -27,15 +27,17 @@ var tgiEngine = Engine{
 		SoftwareBug:   {{Fix: "upgrade_version", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.6}},
 		ModelTooLarge: {{Fix: "use_lower_quant", Fit: 1}, {Fix: "multi_gpu", Fit: 0.9}, {Fix: "use_smaller_model", Fit: 0.8}},
 	},
+	Effects: map[string]func(c *Case) *Effect{"lower_max_batched_tokens": tgiTokens},
 	Steps: map[string]func(c *Case) []Step{
 		"lower_max_batched_tokens": func(c *Case) []Step {
 			if total := intSetting(c, "max_batch_total_tokens"); total > 0 {
 				return tgiWith(c, option{"max_batch_total_tokens", strconv.Itoa(max(1024, total/2))}) // what TGI computes by itself since 1.0
 			}
-			n := 2048 // half of the default
-			if now := intSetting(c, "max_batch_prefill_tokens"); now > 0 {
-				n = max(512, now/2)
+			now := 4096 // the default
+			if n := intSetting(c, "max_batch_prefill_tokens"); n > 0 {
+				now = n
 			}
+			n := max(512, now/tokensDivisor(c))
 			return tgiWith(c, option{"max_batch_prefill_tokens", strconv.Itoa(n)}, option{"max_input_tokens", strconv.Itoa(n / 2)}, option{"max_total_tokens", strconv.Itoa(n)})
 		},
 		"lower_context": func(c *Case) []Step {
@@ -89,6 +91,14 @@ func tgiPrefill(c *Case) Finding {
 		return seen(0.58, fmt.Sprintf("The warm-up wants a cache for %s tokens at once beside the weights, and did not get it.", total.Count.Text), c.Failure.Line)
 	}
 	return seen(0.58, fmt.Sprintf("The warm-up runs %d tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above.", intSetting(c, "max_batch_prefill_tokens")), c.Failure.Line)
+}
+
+// tgiTokens: in the warm-up every piece of a layer is linear in the tokens.
+func tgiTokens(c *Case) *Effect {
+	if c.Phase != "warmup" || intSetting(c, "max_batch_total_tokens") > 0 {
+		return nil
+	}
+	return effectTokens(c)
 }
 
 func tgiAnyError(c *Case) Finding {

@@ -3,9 +3,11 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers"
 )
@@ -59,13 +61,11 @@ var vllmSteps = map[string]func(c *Case) []Step{
 	"raise_gpu_memory_utilization": func(c *Case) []Step {
 		return vllmWith(c, option{"gpu_memory_utilization", percent(raisedUtilization(c))})
 	},
-	"lower_gpu_memory_utilization": func(c *Case) []Step {
-		return vllmWith(c, option{"gpu_memory_utilization", percent(loweredUtilization(c))})
-	},
-	"quantize_kv_cache":        vllmSet("kv_cache_dtype", "fp8"),
-	"enforce_eager":            vllmSet("enforce_eager", "True"),
-	"lower_max_num_seqs":       func(c *Case) []Step { return vllmWith(c, option{"max_num_seqs", strconv.Itoa(fewerSequences(c))}) },
-	"lower_max_batched_tokens": vllmFewerTokens,
+	"lower_gpu_memory_utilization": vllmSmallerShare,
+	"quantize_kv_cache":            vllmSet("kv_cache_dtype", "fp8"),
+	"enforce_eager":                vllmSet("enforce_eager", "True"),
+	"lower_max_num_seqs":           func(c *Case) []Step { return vllmWith(c, option{"max_num_seqs", strconv.Itoa(fewerSequences(c))}) },
+	"lower_max_batched_tokens":     vllmFewerTokens,
 	"multi_gpu": func(c *Case) []Step {
 		return vllmWith(c, option{"tensor_parallel_size", strconv.Itoa(2 * max(1, intSetting(c, "tensor_parallel_size")))})
 	},
@@ -91,15 +91,25 @@ var vllmSteps = map[string]func(c *Case) []Step{
 	},
 }
 
+// vllmSmallerShare lowers the share, and the length with it where one request
+// would not fit the smaller cache.
+func vllmSmallerShare(c *Case) []Step {
+	u := loweredUtilization(c)
+	set := []option{{"gpu_memory_utilization", percent(u)}}
+	if n, short := lengthAfter(c, u); short {
+		set = append(set, option{"max_model_len", strconv.Itoa(n)})
+	}
+	steps := vllmWith(c, set...)
+	if now, stated := utilization(c); !stated && !c.Root(parsers.VLLMFreeTooLow) {
+		steps[0].Text += fmt.Sprintf("   # %.2f less than %g, the default: take as much off a share of your own", now-u, now)
+	}
+	return steps
+}
+
 func vllmFewerTokens(c *Case) []Step {
-	n := intSetting(c, "max_num_batched_tokens")
-	switch {
-	case n > 2048:
-		n = max(2048, n/2)
-	case n > 0:
-		n = max(256, n/2)
-	default:
-		n = 2048
+	n := 2048
+	if now := intSetting(c, "max_num_batched_tokens"); now > 0 {
+		n = max(256, now/tokensDivisor(c))
 	}
 	set := []option{{"max_num_batched_tokens", strconv.Itoa(n)}}
 	if vllmOld(c) || longPrefill(c) {
@@ -217,13 +227,81 @@ func fewerSequences(c *Case) int {
 	if x, ok := c.Fact("mamba_blocks"); ok && x.Count != nil && x.Count.Value >= 1 {
 		return int(x.Count.Value)
 	}
-	switch n := intSetting(c, "max_num_seqs"); {
+	by, computed := sequencesDivisor(c)
+	n, known := sequences(c)
+	switch {
+	case computed:
+		return max(1, n/by)
 	case n > 64:
 		return n / 4
-	case n > 1:
+	case known && n > 1:
 		return max(1, n/2)
 	}
 	return 64
+}
+
+// sequences is max_num_seqs as set, or as the sampler's rows of a known
+// vocabulary show it, else the usual default.
+func sequences(c *Case) (n int, known bool) {
+	if n := intSetting(c, "max_num_seqs"); n > 0 {
+		return n, true
+	}
+	m, r := named(c).Model, c.F().Requested
+	if m == nil || r == nil || !samplesRows(c) {
+		return 256, false
+	}
+	found := 0
+	for n := 64; n <= 2048; n *= 2 {
+		for _, bytes := range [...]int64{4, 12} { // a row in 32 bit, and its sort
+			if near(fit.PyTorchAllocation(int64(n)*m.Vocab*bytes), r.Bytes, 5*units.MiB) {
+				found = n
+			}
+		}
+	}
+	if found == 0 {
+		return 256, false
+	}
+	return found, true
+}
+
+// samplesRows: what failed has a row of the vocabulary for each sequence.
+func samplesRows(c *Case) bool {
+	return c.Root(parsers.VLLMWarmup) || vllmOnCard(c) && sampling(c)
+}
+
+// sorted: the sort of the logits failed, the largest piece of the sampler.
+func sorted(c *Case) bool {
+	return slices.ContainsFunc(c.Facts.Facts, func(x parsers.Fact) bool {
+		return x.Name == "vllm_sampler" && strings.Contains(x.Text, "logits_sort")
+	})
+}
+
+// sequencesDivisor is by how much to divide the sequences so that the sampler
+// finds room. Beside the piece that failed there is the one it is made of,
+// which shrinks too: the logits are at least a third of it (4 bytes against the
+// 12 of a sort). Where it was not the sort, a sort of three times the piece may
+// follow.
+func sequencesDivisor(c *Case) (by int, ok bool) {
+	f := c.F()
+	if !samplesRows(c) || f.Requested == nil || f.Free == nil {
+		return 0, false
+	}
+	for by := int64(4); by <= 64; by *= 2 {
+		if need, have := samplerAt(c, by); need <= have {
+			return int(by), true
+		}
+	}
+	return 0, false
+}
+
+// samplerAt is what the sampler needs and finds with 1/by of the sequences.
+func samplerAt(c *Case, by int64) (need, have int64) {
+	r := c.F().Requested.Bytes
+	need = ceilDiv(r, by)
+	if !sorted(c) {
+		need = ceilDiv(3*r, by)
+	}
+	return need, c.F().Free.Bytes + r/3 - ceilDiv(r/3, by)
 }
 
 // smallerSwap keeps swap_space, which counts for each card, under the 40 % of
@@ -235,113 +313,6 @@ func smallerSwap(c *Case) int {
 	}
 	cards := int64(max(1, intSetting(c, "tensor_parallel_size")))
 	return int(ram.Bytes * 4 / 10 / units.GiB / cards)
-}
-
-var vllmEffects = map[string]func(c *Case) *Effect{
-	"lower_context":                effectShorter,
-	"raise_gpu_memory_utilization": effectRaiseShare,
-	"lower_gpu_memory_utilization": effectLowerShare,
-	"quantize_kv_cache":            effectHalfCache,
-	"multi_gpu":                    effectTwiceCards,
-	"kill_stale_process":           effectFreeCard,
-	"lower_swap_space": func(c *Case) *Effect {
-		f := c.F()
-		if !c.Root(parsers.VLLMSwapTooLarge) || f.SystemAvailable == nil {
-			return nil
-		}
-		need := int64(smallerSwap(c)) * units.GiB * int64(max(1, intSetting(c, "tensor_parallel_size")))
-		return &Effect{NeedBytes: need, HaveBytes: f.SystemAvailable.Bytes * 7 / 10, Fits: true, Basis: "log", Note: "vLLM refuses above 70 % of the RAM it sees. Exact for this check."}
-	},
-}
-
-// effectShorter: the length is vLLM's own, or by proportion.
-func effectShorter(c *Case) *Effect {
-	f := c.F()
-	if f.KVNeeded == nil || f.KVAvailable == nil || f.MaxModelLen == nil || f.MaxModelLen.Value < 1 || f.KVAvailable.Bytes <= 0 {
-		return nil
-	}
-	n := fittingLength(c)
-	need := min(f.KVAvailable.Bytes, int64(float64(f.KVNeeded.Bytes)*float64(n)/f.MaxModelLen.Value))
-	note := fmt.Sprintf("%d tokens by proportion: exact where every layer sees the whole context, safe where some see a window only.", n)
-	if f.EstMaxModelLen != nil {
-		note = fmt.Sprintf("vLLM computed %d tokens for this card and these flags: exact.", n)
-	}
-	return &Effect{NeedBytes: need, HaveBytes: f.KVAvailable.Bytes, Fits: true, Basis: "log", Note: note}
-}
-
-// effectRaiseShare: the cache grows by the card's memory times what is added.
-func effectRaiseShare(c *Case) *Effect {
-	gap, ok := cacheGap(c)
-	needed, known := neededUtilization(c)
-	if !ok || !known {
-		return nil
-	}
-	u, stated := utilization(c)
-	have := int64(math.Max(0, raisedUtilization(c)-u) * float64(cardTotal(c)))
-	note := fmt.Sprintf("the cache lacks %s; %.2f + %s / %s = %.2f", units.Format(gap), u, units.FormatGiB(gap), units.Format(cardTotal(c)), needed)
-	basis := "log"
-	if !stated {
-		basis = "estimate"
-		note += ", if the share was the default of 0.9"
-	}
-	return &Effect{NeedBytes: gap, HaveBytes: have, Fits: needed <= mostUtilization, Basis: basis, Note: note}
-}
-
-func effectLowerShare(c *Case) *Effect {
-	f := c.F()
-	u := loweredUtilization(c)
-	switch total := cardTotal(c); {
-	case total <= 0:
-		return nil
-	case c.Root(parsers.VLLMFreeTooLow) && f.Free != nil:
-		return &Effect{NeedBytes: int64(u * float64(total)), HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
-			Note: fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", units.Format(f.Free.Bytes), f.Total.Text, u)}
-	case f.Requested != nil && f.Free != nil && shareTooLarge(c):
-		now, stated := utilization(c)
-		have := f.Free.Bytes + int64(math.Max(0, now-u)*float64(total))
-		note := fmt.Sprintf("%.2f of %s less leaves %s beside what is free. The next request may be larger.", now-u, units.Format(total), units.Format(have-f.Free.Bytes))
-		basis := "log"
-		if !stated {
-			basis, note = "estimate", note+" Counted from the default of 0.9."
-		}
-		return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: basis, Note: note}
-	}
-	return nil
-}
-
-func halfCacheFits(c *Case) bool {
-	e := effectHalfCache(c)
-	return e != nil && e.Fits
-}
-
-func effectHalfCache(c *Case) *Effect {
-	f := c.F()
-	if f.KVNeeded == nil || f.KVAvailable == nil {
-		return nil
-	}
-	need := f.KVNeeded.Bytes / 2
-	return &Effect{NeedBytes: need, HaveBytes: f.KVAvailable.Bytes, Fits: need <= f.KVAvailable.Bytes, Basis: "log", Note: "8 bit instead of 16 halves the cache of a request; some attention backends refuse it."}
-}
-
-func effectTwiceCards(c *Case) *Effect {
-	f := c.F()
-	if f.KVNeeded == nil || f.KVAvailable == nil {
-		return nil
-	}
-	need, have := f.KVNeeded.Bytes/2, f.KVAvailable.Bytes
-	if f.Weights != nil {
-		have += f.Weights.Bytes / 2
-	}
-	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "estimate", Note: "Each of twice the cards holds half of the cache, if the model has heads enough, and half of the weights."}
-}
-
-func effectFreeCard(c *Case) *Effect {
-	f := c.F()
-	if !c.Root(parsers.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
-		return effectKill(c)
-	}
-	return &Effect{NeedBytes: f.Desired.Bytes, HaveBytes: f.Total.Bytes, Fits: f.Desired.Bytes <= f.Total.Bytes, Basis: "log",
-		Note: fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Format(f.Desired.Bytes-f.Free.Bytes), units.Format(takenAtStart(c)))}
 }
 
 var vllmUseless = map[string]func(c *Case) string{
