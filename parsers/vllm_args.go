@@ -22,10 +22,10 @@ var vllmArguments = []wording{
 	{"sample/sampler.py", mark("vllm_sampler")},
 }
 
-// vllmMemory are the arguments that bear on memory, with the value that means
-// nobody set them ("" where any value counts).
+// vllmMemory are the arguments that bear on memory, with the values that mean
+// nobody set them ("" where any may).
 var vllmMemory = map[string]string{
-	"max_model_len": "None", "gpu_memory_utilization": "", "max_num_seqs": "", "max_num_batched_tokens": "None",
+	"max_model_len": "None", "gpu_memory_utilization": "0.9 0.92", "max_num_seqs": "None 128 256 1024", "max_num_batched_tokens": "None",
 	"kv_cache_dtype": "auto", "kv_cache_memory_bytes": "None", "cpu_offload_gb": "0", "swap_space": "4",
 	"enforce_eager": "False", "tensor_parallel_size": "1", "pipeline_parallel_size": "1", "data_parallel_size": "1",
 	"quantization": "None", "dtype": "auto", "block_size": "16", "enable_chunked_prefill": "None",
@@ -41,7 +41,7 @@ func vllmNamespace(m message) int {
 		case a.name == "model" && a.simple():
 			m.model(a.value)
 		case known && a.simple():
-			m.set(a, a.value == unset || unset == "")
+			m.set(a, unset == "" || slices.Contains(strings.Fields(unset), a.value))
 		}
 	}
 	return m.end

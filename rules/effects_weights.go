@@ -28,23 +28,30 @@ func shrinks(bytes int64, n narrower) int64 { return bytes - n.of(bytes) }
 
 func (n narrower) of(bytes int64) int64 { return int64(math.Ceil(float64(bytes) * n.share)) }
 
-func effectFourBit(c *Case) *Effect  { return effectNarrower(c, inFourBit) }
-func effectEightBit(c *Case) *Effect { return effectNarrower(c, inEightBit) }
+// narrowed is the effect of such a change by a fix. A model whose size the
+// name tells is better sized as a whole.
+func narrowed(fix string, n narrower) func(*Case) *Effect {
+	return func(c *Case) *Effect {
+		if estimated(c, fix) != nil {
+			return nil
+		}
+		return effectNarrower(c, n)
+	}
+}
 
 // effectHalf: image programs load 16 bit unless told otherwise.
 func effectHalf(c *Case) *Effect {
 	if c.In("a1111", "comfyui", "fooocus", "forge") {
 		return nil
 	}
-	return effectNarrower(c, inHalf)
+	return narrowed("half_precision", inHalf)(c)
 }
 
 // effectNarrower: what this process holds and what it asked for, narrowed,
-// against what the card has for it. A model that is known by its name is
-// better sized as a whole.
+// against what the card has for it.
 func effectNarrower(c *Case, n narrower) *Effect {
 	held, have, ok := weightsAndRoom(c)
-	if _, sized := sizingOf(c); !ok || sized || quantised(c) != "" || setQuantised(c, "load_in_4bit", "load_in_8bit") != "" {
+	if !ok || quantised(c) != "" || setQuantised(c, "load_in_4bit", "load_in_8bit") != "" {
 		return nil
 	}
 	f := c.F()
@@ -157,4 +164,14 @@ func freestCard(c *Case) (index int, free int64, ok bool) {
 		}
 	}
 	return index, free, ok
+}
+
+// firstEffect is the first that could be computed.
+func firstEffect(effects ...*Effect) *Effect {
+	for _, e := range effects {
+		if e != nil {
+			return e
+		}
+	}
+	return nil
 }

@@ -22,7 +22,7 @@ var fixesModel = []Fix{
 		Check:    checkLoaded,
 		Next:     "A smaller model, or part of the layers in system memory.",
 		Steps:    stepsLowerQuant,
-		Effect:   effectFourBit,
+		Effect:   narrowed("use_lower_quant", inFourBit),
 		Why:      whyWeights,
 	},
 	{
@@ -57,7 +57,7 @@ var fixesModel = []Fix{
 				"quantization_config=config", `device_map="auto"`)}
 		},
 		Why:     whyQuarter,
-		Effect:  effectFourBit,
+		Effect:  narrowed("load_in_4bit", inFourBit),
 		Useless: useless4bit,
 	},
 	{
@@ -73,7 +73,7 @@ var fixesModel = []Fix{
 		Steps: func(c *Case) []Step {
 			return []Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, fromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
 		},
-		Effect:  effectEightBit,
+		Effect:  narrowed("load_in_8bit", inEightBit),
 		Useless: useless8bit,
 	},
 	{

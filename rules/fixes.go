@@ -134,6 +134,15 @@ func onCard(c *Case) bool { return c.Backend != "" && c.Backend != "cpu" }
 // was wanted, so that tips can be held against it.
 func torchFigures(c *Case) bool { return allocator(c) && c.F().Requested != nil }
 
+// workFigures is torchFigures, or the same of another framework whose message
+// says what there was.
+func workFigures(c *Case) bool {
+	return torchFigures(c) || c.F().Requested != nil && onCard(c) && c.Root(otherAllocators...)
+}
+
+// otherAllocators are those frameworks' refusals of a piece of work.
+var otherAllocators = []parsers.Kind{parsers.TFAlloc, parsers.CuPyAlloc, parsers.DeviceAlloc, parsers.ORTLimit, parsers.MLXBuffer, parsers.BufferLimit}
+
 // neverFits says that the one piece that was asked for exceeds the empty card.
 func neverFits(c *Case) string {
 	f := c.F()
@@ -175,7 +184,7 @@ func held(c *Case) (bytes int64, ok bool) {
 func scaled(c *Case, divisor int, how string) *Effect {
 	f := c.F()
 	free, told := roomFor(c)
-	if !torchFigures(c) || told == "" || f.Requested.Bytes <= 64*units.MiB || roomy(c) {
+	if !workFigures(c) || told == "" || f.Requested.Bytes <= 64*units.MiB || roomy(c) {
 		return nil
 	}
 	need := f.Requested.Bytes / int64(divisor)
@@ -208,16 +217,29 @@ func effectTokens(c *Case) *Effect {
 func roomFor(c *Case) (bytes int64, told string) {
 	f := c.F()
 	switch {
+	case f.Free != nil && !allocator(c):
+		return f.Free.Bytes, units.Format(f.Free.Bytes) + " was free"
 	case f.Free != nil:
 		return f.Free.Bytes, f.Free.Text + " was free"
+	case f.Limit != nil && c.Root(parsers.MLXBuffer, parsers.BufferLimit):
+		return f.Limit.Bytes, units.Format(f.Limit.Bytes) + " is the most in one piece"
 	case f.Limit == nil || f.Allocated == nil:
 		return 0, ""
 	}
 	bytes = f.Limit.Bytes - f.Allocated.Bytes - sizeOf(f.OtherAllocations)
-	if bytes < 0 {
-		return 0, ""
+	if bytes < 0 || f.Requested != nil && bytes > f.Requested.Bytes && !allocator(c) {
+		return 0, "" // fragments, not the sum, were in the way
 	}
-	return bytes, fmt.Sprintf("%s of the limit of %s was left", units.Format(bytes), f.Limit.Text)
+	return bytes, fmt.Sprintf("%s of the limit of %s was left", units.Format(bytes), limitText(c))
+}
+
+// limitText is the limit as written, with a unit where a program prints bare
+// bytes.
+func limitText(c *Case) string {
+	if allocator(c) {
+		return c.F().Limit.Text
+	}
+	return units.Format(c.F().Limit.Bytes)
 }
 
 // effectShorterPrompt is what half the length leaves of the piece that failed: a

@@ -109,7 +109,8 @@ var frameworksEngine = Engine{
 		},
 		Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
 	},
-	Steps:   map[string]func(*Case) []Step{"lower_gpu_memory_utilization": stepsRoomForNCCL, "raise_memory_limit": stepsHostLimit},
+	Steps:   map[string]func(*Case) []Step{"lower_gpu_memory_utilization": stepsRoomForNCCL, "raise_memory_limit": stepsPoolLimit},
+	Effects: map[string]func(*Case) *Effect{"raise_memory_limit": effectPoolLimit},
 	Useless: map[string]func(*Case) string{"expandable_segments": notPyTorch},
 }
 
@@ -241,6 +242,36 @@ func poolLimit(c *Case) Finding {
 		return nothing()
 	}
 	return seen(0.75, "The pool has a limit of its own, and that is what was reached.", c.Failure.Line)
+}
+
+// poolNeed is what a pool with a limit of its own would have to hold for the
+// request that it refused, and that in GiB with a tenth to spare.
+func poolNeed(c *Case) (need, gib int64, ok bool) {
+	f := c.F()
+	if !c.Root(parsers.CuPyAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
+		return 0, 0, false
+	}
+	need = f.Allocated.Bytes + f.Requested.Bytes
+	return need, ceilDiv(need+need/10, units.GiB), true
+}
+
+func stepsPoolLimit(c *Case) []Step {
+	if _, gib, ok := poolNeed(c); ok {
+		return []Step{{Kind: "python", Text: fmt.Sprintf("cupy.get_default_memory_pool().set_limit(size=%d * 2**30)   # or the variable CUPY_GPU_MEMORY_LIMIT, in bytes", gib)}}
+	}
+	if c.Root(parsers.ORTLimit) {
+		return []Step{{Kind: "python", Text: `providers = [("CUDAExecutionProvider", {"gpu_mem_limit": 6 * 2**30})]   # raise or leave out; then InferenceSession(path, providers=providers)`}}
+	}
+	return stepsHostLimit(c)
+}
+
+func effectPoolLimit(c *Case) *Effect {
+	need, gib, ok := poolNeed(c)
+	if !ok {
+		return effectHostLimit(c)
+	}
+	return &Effect{NeedBytes: need, HaveBytes: gib * units.GiB, Fits: true, Basis: "log", Certainty: bound,
+		Note: fmt.Sprintf("%s in the pool + %s wanted, against a limit of %s now; %d GiB leaves a tenth. If the card has that much.", units.Format(c.F().Allocated.Bytes), units.Format(c.F().Requested.Bytes), units.Format(c.F().Limit.Bytes), gib)}
 }
 
 // ncclOutsidePool: NCCL's buffers are not part of the framework's pool.

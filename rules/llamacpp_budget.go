@@ -50,6 +50,9 @@ func budget(c *Case) ggmlBudget {
 		b.Weights = plan.Size.Bytes / int64(f.TotalLayers.Value-1) * b.Layers // Ollama's own estimate of a layer
 	}
 	b.Free, b.Assumed = freeOfDevice(c)
+	if b.Assumed != "" && b.Weights+b.KV+b.Compute > b.Free {
+		b.Free, b.Assumed = 0, "" // it holds more already: another card of that name
+	}
 	b.wholeWeights(c)
 	b.wholeCache(c)
 	if c.Failure.Stage == "kv" && b.Compute == 0 {

@@ -88,3 +88,43 @@ func TestNothingIsPrescribedWithoutFigures(t *testing.T) {
 		assert.False(t, keep || drop || context || batch, "%+v", b)
 	}
 }
+
+// Metal's limit is exceeded by what Metal itself printed, and the cache or some
+// layers make up for it: just enough of them.
+func TestUnderMetalLimit(t *testing.T) {
+	found := map[string]int{}
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, b := range budgets(20000) {
+		over := 1 + r.Int64N(2*units.GiB)
+		if n, freed, ok := b.contextUnder(over); ok {
+			found["context"]++
+			require.GreaterOrEqual(t, freed, over, "%+v context %d", b, n)
+			require.Less(t, b.KV-proportion(b.KV, n+256, b.Context), over+2, "%+v context %d and 256 more", b, n)
+		}
+		if n, freed, ok := b.dropUnder(over); ok {
+			found["layers"]++
+			require.GreaterOrEqual(t, freed, over, "%+v drop %d", b, n)
+			require.Less(t, freed/n*(n-1), over, "%+v one less than %d", b, n)
+		}
+	}
+	require.Greater(t, found["context"], 500)
+	require.Greater(t, found["layers"], 500)
+}
+
+// A shorter context leaves the compute buffer its room, and 256 tokens more do
+// not.
+func TestContextBesideGraph(t *testing.T) {
+	found := 0
+	for _, b := range budgets(20000) {
+		graph := b.Refused / 8
+		n, need, ok := b.contextBeside(graph)
+		if !ok {
+			continue
+		}
+		found++
+		require.LessOrEqual(t, need, b.Free, "%+v context %d", b, n)
+		more := need - proportion(b.KV, n, b.Context) + proportion(b.KV, n+256, b.Context)
+		require.Greater(t, more+1, b.Free, "%+v context %d and 256 more", b, n)
+	}
+	require.Greater(t, found, 500)
+}

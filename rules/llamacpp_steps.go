@@ -319,6 +319,11 @@ func contextToTry(c *Case) int64 {
 			return n
 		}
 	}
+	if b, graph, ok := besideGraph(c); ok {
+		if n, _, ok := b.contextBeside(graph); ok {
+			return n
+		}
+	}
 	b := budget(c)
 	if c.Failure.Stage == "kv" {
 		if n, _, ok := b.contextThatFits(); ok {
@@ -408,41 +413,65 @@ func llamaSplit(c *Case) []Step {
 	return []Step{d.step(c, fmt.Sprintf(d.split, shares))}
 }
 
-// splitShares writes proportions in the order of the devices: the weights that
-// each took, with what was refused taken off the failing card; free memory
-// before loading where the weights did not come that far.
+// splitShares writes the proportions for a command.
 func splitShares(c *Case) string {
-	shares := splitOfWeights(c)
-	if len(shares) < 2 {
-		shares = map[int]int64{}
-		for _, d := range c.Facts.Devices {
-			if d.Free != nil && d.Index >= 0 {
-				shares[d.Index] = d.Free.Bytes
-			}
-		}
-	}
-	if len(shares) < 2 || len(shares) > 16 {
-		return ""
-	}
-	parts := make([]string, len(shares))
-	for i := range parts {
-		bytes, ok := shares[i]
-		if !ok {
-			return ""
-		}
-		parts[i] = fmt.Sprintf("%d", max((bytes+units.GiB/2)/units.GiB, 1))
+	list := shareList(c)
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = fmt.Sprint(s)
 	}
 	return strings.Join(parts, ",")
 }
 
-func splitOfWeights(c *Case) map[int]int64 {
-	shares := map[int]int64{}
+// shareList are proportions in the order of the devices, about GiB: the weights
+// that each took, with what was refused taken off the failing card; free memory
+// before loading where the weights did not come that far. It is nil where the
+// log does not name every device.
+func shareList(c *Case) []int64 {
+	shares := splitOfWeights(c)
+	if len(shares) < 2 {
+		shares = freeByIndex(c)
+	}
+	if len(shares) < 2 || len(shares) > 16 {
+		return nil
+	}
+	list := make([]int64, len(shares))
+	for i := range list {
+		bytes, ok := shares[i]
+		if !ok {
+			return nil
+		}
+		list[i] = max((bytes+units.GiB/2)/units.GiB, 1)
+	}
+	return list
+}
+
+// freeByIndex is what each device had before loading.
+func freeByIndex(c *Case) map[int]int64 {
+	free := map[int]int64{}
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && d.Index >= 0 {
+			free[d.Index] = d.Free.Bytes
+		}
+	}
+	return free
+}
+
+// weightsByIndex are the model buffers of the devices, and their sum.
+func weightsByIndex(c *Case) (weights map[int]int64, sum int64) {
+	weights = map[int]int64{}
 	for _, b := range c.Facts.Buffers {
 		index := strings.TrimLeft(b.Device, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 		if n, ok := whole(index); ok && b.Kind == "weights" {
-			shares[int(n)] = b.Size.Bytes
+			sum += b.Size.Bytes - weights[int(n)]
+			weights[int(n)] = b.Size.Bytes
 		}
 	}
+	return weights, sum
+}
+
+func splitOfWeights(c *Case) map[int]int64 {
+	shares, _ := weightsByIndex(c)
 	f := c.F()
 	if f.Device == nil || shares[int(f.Device.Value)] <= 2*requested(c) {
 		return nil
@@ -545,7 +574,7 @@ var llamaEffects = map[string]func(*Case) *Effect{
 		b := budget(c)
 		n, need, ok := b.contextThatFits()
 		if c.Failure.Stage != "kv" || inHost(c) {
-			return effectContextUnder(c)
+			return firstEffect(effectContextUnder(c), effectContextBeside(c))
 		}
 		if least := int64(1024); !ok && b.Free > 0 && b.Context > least && b.Refused > 0 && b.room() < proportion(b.Refused, least, b.Context) {
 			return b.effect(proportion(b.Refused, least, b.Context), max(b.room(), 0), fmt.Sprintf("Not even %d tokens find room beside the weights; %s are kept for the driver's context and the compute buffer. Layers have to leave the card.", least, units.Format(contextReserve+b.Compute)))
@@ -558,23 +587,12 @@ var llamaEffects = map[string]func(*Case) *Effect{
 	"quantize_kv_cache": func(c *Case) *Effect {
 		b := budget(c)
 		if c.Failure.Stage != "kv" || inHost(c) || b.room() <= 0 || b.Refused == 0 || quantisedCache(c) {
-			return effectCacheUnder(c)
+			return firstEffect(effectCacheUnder(c), effectCacheBeside(c))
 		}
 		return b.effect(proportion(b.Refused, 17, 32), b.room(), "q8_0 takes 17/32 of 16 bit.")
 	},
-	"lower_ubatch": func(c *Case) *Effect {
-		b := budget(c)
-		limit := b.batchLimit(c)
-		n, need, ok := b.batchThatFits(limit)
-		if !ok || c.Failure.Stage != "compute" || inHost(c) {
-			return nil
-		}
-		note := fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d make %s at %d.", units.Format(b.Refused), b.Batch, units.Format(need), n)
-		if c.Root(parsers.GGMLLimit) {
-			note += " Held against the 4 GiB that most drivers give in one piece."
-		}
-		return b.effect(need, limit, note)
-	},
+	"lower_ubatch":  effectBatchOfGraph,
+	"balance_split": effectSplit,
 }
 
 // reserve is what the arithmetic keeps free: more where weights were refused,

@@ -131,6 +131,7 @@ var sglangEngine = Engine{
 		"raise_mem_fraction":       effectFraction,
 		"lower_mem_fraction":       effectLowerFraction,
 		"lower_max_batched_tokens": effectPrefill,
+		"lower_context":            func(*Case) *Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
 	Useless: map[string]func(c *Case) string{"raise_mem_fraction": uselessFraction},
 }

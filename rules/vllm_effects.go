@@ -181,8 +181,11 @@ func effectFewerTokens(c *Case) *Effect {
 // effectQuantForCache: what 4-bit weights leave for the cache.
 func effectQuantForCache(c *Case) *Effect {
 	f := c.F()
-	if _, ok := sizingOf(c); ok || f.KVNeeded == nil || f.KVAvailable == nil || f.Weights == nil || quantised(c) != "" {
-		return effectFourBit(c)
+	if estimated(c, "use_lower_quant") != nil {
+		return nil
+	}
+	if f.KVNeeded == nil || f.KVAvailable == nil || f.Weights == nil || quantised(c) != "" {
+		return effectNarrower(c, inFourBit)
 	}
 	have := f.KVAvailable.Bytes + shrinks(f.Weights.Bytes, inFourBit)
 	return &Effect{NeedBytes: f.KVNeeded.Bytes, HaveBytes: have, Fits: have >= f.KVNeeded.Bytes, Basis: "log", Certainty: condition,

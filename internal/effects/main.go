@@ -7,7 +7,7 @@
 // its fixes carries an effect with basis "log". A log has the lines for that
 // when it states both what was wanted and what there was; -list prints the
 // incidents with such lines of which none of the first three fixes is computed,
-// and what they state.
+// why, as far as the figures tell, and what they state.
 package main
 
 import (
@@ -86,7 +86,7 @@ func (c *count) add(in *diagnose.Incident) string {
 	if !top && has(first, "estimate") {
 		c.estimate++
 	}
-	if !stated(in) {
+	if !stated(in) && !has(in.Fixes, "log") {
 		return ""
 	}
 	c.lines++
@@ -105,7 +105,39 @@ func (c *count) add(in *diagnose.Incident) string {
 	if len(in.Causes) > 0 {
 		cause = in.Causes[0].ID
 	}
-	return cause + "\t" + strings.Join(fixes, " ") + "\t" + strings.Join(sizes(in), " ")
+	return cause + "\t" + strings.Join(fixes, " ") + "\t" + reason(in) + "\t" + strings.Join(sizes(in), " ")
+}
+
+// reason says why none of the fixes shown is computed, by what is stated.
+func reason(in *diagnose.Incident) string {
+	f := in.Figures
+	want, free := bytes(f.Requested), bytes(f.Free)
+	switch {
+	case has(in.Fixes, "log"):
+		return "computed in a later fix"
+	case has(in.Fixes, "estimate"):
+		return "sized by the model's name instead"
+	case f.Requested != nil && f.Total == nil && f.Device == nil && f.Free != nil && in.Framework == "llama.cpp":
+		return "a pool that the program planned: nothing gives it more"
+	case f.Requested != nil && f.Free != nil && free >= want:
+		return "more was free than wanted: what refused it has no figure"
+	case f.Requested != nil && want <= 64<<20:
+		return "the last straw: so small a piece sizes nothing"
+	case f.Requested != nil && f.Free != nil && free*64 < want:
+		return "next to nothing was free: no part of the piece would fit"
+	case len(in.Causes) > 0 && in.Causes[0].ID == "training_state_too_large":
+		return "training: what states take follows from a model that is not named"
+	case f.Requested != nil && f.Free == nil && f.Limit == nil:
+		return "what was free is not stated"
+	}
+	return "no setting's part of it is stated"
+}
+
+func bytes(s *parsers.Size) int64 {
+	if s == nil {
+		return 0
+	}
+	return s.Bytes
 }
 
 // stated reports both a want and what there was for it.
@@ -115,7 +147,7 @@ func stated(in *diagnose.Incident) bool {
 	switch {
 	case f.KVNeeded != nil && f.KVAvailable != nil, f.SystemRequired != nil && f.SystemAvailable != nil, f.Desired != nil && f.Free != nil:
 		return true
-	case f.KilledRSS != nil && f.Limit != nil:
+	case f.KilledRSS != nil && f.Limit != nil, f.KVTokens != nil && f.MaxModelLen != nil:
 		return true
 	}
 	return f.Requested != nil && room
