@@ -135,7 +135,7 @@ func join(g *failureGroup, x parsers.Failure) {
 	if x.Kind == g.root.Kind && !x.Wrapper {
 		g.count++
 	}
-	if rank := rankOf(x.Source); rank != "" && !contains(g.ranks, rank) {
+	if rank := rankOf(x.Source); rank != "" && !slices.Contains(g.ranks, rank) {
 		g.ranks = append(g.ranks, rank)
 	}
 	g.chain = append(g.chain, x)
@@ -226,13 +226,4 @@ func rankOf(source string) string {
 		return name
 	}
 	return ""
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
