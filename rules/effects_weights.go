@@ -68,7 +68,9 @@ func effectNarrower(c *Case, n narrower) *Effect {
 			units.Format(held), f.Requested.Text, n.from, n.label, units.Format(int64(float64(have-units.GiB)/n.share)))
 	default:
 		e.Fits, e.Certainty = true, condition
-		e.Note = fmt.Sprintf("Counted as if all that it holds were %s weights; enough for this request if at least %s of the %s are.", n.from, units.Format(least), units.Format(held))
+		e.NeedBytes = n.of(held) + f.Requested.Bytes
+		e.Note = fmt.Sprintf("If the %s that it holds are %s weights, they become %s, beside the %s that it wanted. Enough for this request if at least %s of them are weights.",
+			units.Format(held), n.from, units.Format(n.of(held)), f.Requested.Text, units.Format(least))
 	}
 	return e
 }

@@ -272,7 +272,7 @@ func vllmContextOverCache(c *Case) Finding {
 		if _, fixed := c.Setting("kv_cache_memory_bytes"); fixed {
 			weight = 0.5
 		}
-		return seen(weight, fmt.Sprintf("One request of %s needs %s of KV cache; after weights and working memory %s is left for it.", length, f.KVNeeded.Text, f.KVAvailable.Text), c.Failure.Line)
+		return seen(weight, fmt.Sprintf("The weights fit; what does not is the cache of one single request of %s.", length), c.Failure.Line)
 	case c.Root(parsers.VLLMTokens, parsers.VLLMCacheTooSmall):
 		return seen(0.8, "One request of the full length is more than the cache that is left holds.", c.Failure.Line)
 	}

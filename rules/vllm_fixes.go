@@ -372,16 +372,6 @@ func uselessLower(c *Case) string {
 }
 
 var vllmWhys = map[string]func(c *Case) string{
-	"lower_context": func(c *Case) string {
-		f := c.F()
-		switch {
-		case f.EstMaxModelLen != nil:
-			return fmt.Sprintf("vLLM computed %s tokens as the longest context that starts with these flags: exact.", f.EstMaxModelLen.Text)
-		case c.Root(parsers.VLLMTokens) && f.KVTokens != nil:
-			return fmt.Sprintf("The cache holds %s tokens: any length up to that starts. Exact for these flags.", f.KVTokens.Text)
-		}
-		return ""
-	},
 	"quantize_kv_cache": func(c *Case) string {
 		f := c.F()
 		if !c.Root(parsers.VLLMTokens) || f.KVTokens == nil || f.MaxModelLen == nil {
