@@ -135,17 +135,22 @@ var keywords = sync.OnceValue(func() index {
 // manyWords is about how many keywords there are.
 const manyWords = 1500
 
-// Parse runs every parser whose keywords occur in the log.
-func Parse(l *Log) *Facts {
+// hitsByParser finds the keywords of every parser in a log.
+func hitsByParser(l *Log) [][]Hit {
 	ix := keywords()
-	all := All()
-	hits := make([][]Hit, len(all))
+	hits := make([][]Hit, len(All()))
 	for _, h := range ix.search.All(l.Squeezed()) {
 		owner := ix.owners[h.Word]
 		hits[owner.At] = append(hits[owner.At], Hit{Word: owner.Word, At: h.At})
 	}
+	return hits
+}
+
+// Parse runs every parser whose keywords occur in the log.
+func Parse(l *Log) *Facts {
+	all := All()
 	f := &Facts{}
-	for p, own := range hits {
+	for p, own := range hitsByParser(l) {
 		if len(own) > 0 {
 			all[p].Parse(l, own, f)
 		}
