@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
-	"unicode/utf16"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -121,11 +120,7 @@ func TestOddBytes(t *testing.T) {
 	crash := torchLine("2.00", "1.20")
 	want := amounts(diagnose.Bytes([]byte(crash)).Incidents[0])
 	sixteen := func(order binary.AppendByteOrder) string {
-		var b []byte
-		for _, unit := range utf16.Encode([]rune(strings.Repeat("INFO all is well\n", 40) + crash)) {
-			b = order.AppendUint16(b, unit)
-		}
-		return string(b)
+		return string(utf16Bytes(strings.Repeat("INFO all is well\n", 40)+crash, order))
 	}
 	for name, text := range map[string]string{
 		"NUL between letters":             strings.ReplaceAll(crash, "o", "\x00o"),

@@ -98,7 +98,7 @@ var (
 	metalSize    = pattern(`failedtoallocate(?:'[^']{0,24}')?buffer,size=(?<size>NUMmi?b)`)
 	metalMax     = pattern(`buffer'[^']{0,24}'size(?<size>INT)islargerthanbuffermaximumof(?<limit>INT)`)
 	syclSize     = pattern(`can'tallocate(?<size>INT)bytesofmemoryondevice`)
-	guardSize    = pattern(`requiresapproximately(?<size>NUM[kmgt]b)`)
+	guardSize    = pattern(`requiresapproximately(?:(?<size>NUM[kmgt]b)|(?<nan>nan))`)
 	cannotRun    = pattern(`pre-allocatedtensor\(cache_[kv]_l\d{1,3}\)inabuffer\((?<memory>\w{2,24})\)thatcannotrun`)
 	nodeContext  = pattern(`contextsizeof(?<context>INT)(?:with(?<seqs>\d{1,4})sequences?)?istoolargefortheavailable(?<where>v?ram)`)
 )
@@ -497,6 +497,9 @@ func (g *ggmlReader) lmStudioGuard(at int) {
 	if m := g.find(guardSize, at, 0, 260); m.Ok() {
 		_, x.end = m.Span()
 		x.figures.SystemRequired = g.l.decimal(m, "size") // LM Studio's GB are powers of 1000
+		if m.Lower("nan") != "" {
+			g.f.Facts = append(g.f.Facts, Fact{Name: "guard_nan", Text: g.l.LineText(at), Line: g.l.Line(at)})
+		}
 	}
 	g.say(x)
 }

@@ -118,7 +118,7 @@ func preparedTooMuch(c *Case) Finding {
 
 func kohya(flags string) func(*Case) []Step {
 	return func(*Case) []Step {
-		return []Step{{"text", "Add to the command (in the GUI: Additional parameters):"}, {"shell", flags}}
+		return []Step{{"text", "Add to the command (in the GUI: Additional parameters):"}, {"config", flags}}
 	}
 }
 

@@ -146,7 +146,12 @@ func sizeOf(s *parsers.Size) int64 {
 // guardRefused: a front end's own estimate, of the size of a model.
 func guardRefused(c *Case) Finding {
 	need := c.F().SystemRequired
-	if !c.Root(parsers.LlamaGuard) || need == nil || need.Bytes > absurdEstimate {
+	switch {
+	case !c.Root(parsers.LlamaGuard) || c.F().Context != nil || hasFact("guard_nan")(c):
+		return nothing()
+	case need == nil:
+		return seen(0.4, "A front end stopped before loading: by its own estimate, whose figure is not in this log, model and context do not fit.", c.Failure.Line)
+	case need.Bytes > absurdEstimate:
 		return nothing()
 	}
 	return seen(0.5, fmt.Sprintf("LM Studio estimates %s for model and context and stopped before loading.", need.Text), c.Failure.Line)
@@ -166,14 +171,14 @@ func guardContext(c *Case) Finding {
 	if need := c.F().SystemRequired; need != nil && need.Bytes > absurdEstimate {
 		return seen(0.55, fmt.Sprintf("%s is far more than any model's weights: the context length drives the estimate.", need.Text), c.Failure.Line)
 	}
-	if c.F().SystemRequired == nil {
+	if hasFact("guard_nan")(c) {
 		return nothing()
 	}
 	return seen(0.25, "The estimate counts the context too.", c.Failure.Line)
 }
 
 func guardWithoutFigure(c *Case) Finding {
-	if !c.Root(parsers.LlamaGuard) || c.F().SystemRequired != nil || c.F().Context != nil {
+	if !c.Root(parsers.LlamaGuard) || !hasFact("guard_nan")(c) {
 		return nothing()
 	}
 	return seen(0.85, "The estimate has no number (NaN): the guard's own arithmetic failed, and no memory was asked for.", c.Failure.Line)

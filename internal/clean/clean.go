@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"html"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -185,8 +186,7 @@ func writeRune(b *strings.Builder, r rune) {
 		b.WriteByte('\'')
 	case r == '\u201c' || r == '\u201d':
 		b.WriteByte('"')
-	case r >= '\u200b' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2060' && r <= '\u2069', r == '\ufeff',
-		r >= 0x80 && r < 0xa0:
+	case unicode.Is(unicode.Cf, r), r >= 0x80 && r < 0xa0: // directions, zero widths, soft hyphens, tags; C1
 	default:
 		b.WriteRune(r) // an invalid byte arrives as U+FFFD
 	}

@@ -49,7 +49,7 @@ func parse(s string, base float64) (int64, bool) {
 	}
 	if factor == 1 {
 		if n, err := strconv.ParseInt(dropThousands(number), 10, 64); err == nil {
-			return n, float64(n) < tooLarge
+			return n, math.Abs(float64(n)) < tooLarge
 		}
 	}
 	v, ok := Number(number, factor > 1)

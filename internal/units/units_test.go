@@ -58,7 +58,7 @@ func TestFormat(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"2.00 GiB", "1e400 GiB", "NaN", "9223372036854775808", "1,2,3.4 MiB", "-0 bytes"} {
+	for _, s := range []string{"2.00 GiB", "1e400 GiB", "NaN", "9223372036854775808", "-9223372036854775808", "1,2,3.4 MiB", "-0 bytes"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

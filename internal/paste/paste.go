@@ -1,0 +1,109 @@
+// Package paste tells whether a suggested command or piece of code does what it
+// was written to do, whatever a log put into it. Tests of several packages use
+// it; no program does.
+package paste
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// programs are what suggested commands may start. None of these names comes
+// from a log.
+var programs = []string{
+	"accelerate", "curl", "df", "docker", "du", "echo", "export", "git", "grep", "head", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm",
+	"mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi", "nvidia-smi", "ollama", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "set", "sh", "spark-submit", "sudo",
+	"taskkill", "text-generation-launcher", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "wsl", "xpu-smi",
+}
+
+// Shell parses a command as a shell would. An error says that it is none, that
+// it starts a program which is not one of ours, or that a marker, which only a
+// log can have brought in, stands anywhere but in a word that the shell takes
+// literally.
+func Shell(step, marker string) error {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(step), "")
+	if err != nil {
+		return err
+	}
+	c := checker{step: step, marker: marker}
+	syntax.Walk(file, c.visit)
+	return errors.Join(c.errs...)
+}
+
+type checker struct {
+	step, marker string
+	errs         []error
+}
+
+func (c *checker) fail(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf(format, args...))
+}
+
+func (c *checker) source(n syntax.Node) string {
+	return c.step[n.Pos().Offset():n.End().Offset()]
+}
+
+func (c *checker) marked(n syntax.Node) bool { return strings.Contains(c.source(n), c.marker) }
+
+func (c *checker) visit(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 && !slices.Contains(programs, n.Args[0].Lit()) {
+			c.fail("starts %s", c.source(n.Args[0]))
+		}
+	case *syntax.Word:
+		if c.marked(n) {
+			if !literal(n.Parts) {
+				c.fail("%s is not taken literally", c.source(n))
+			}
+			return false
+		}
+	case *syntax.Redirect, *syntax.Comment:
+		if c.marked(n) {
+			c.fail("%s", c.source(n))
+		}
+	}
+	return true
+}
+
+var escaped = regexp.MustCompile(`(?s)\\.`)
+
+// literal reports that a shell neither expands nor runs any of a word's parts.
+func literal(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(escaped.ReplaceAllString(part.Value, ""), "*?[{~!") {
+				return false
+			}
+		case *syntax.SglQuoted:
+			if part.Dollar {
+				return false
+			}
+		case *syntax.DblQuoted:
+			if !literal(part.Parts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// pythonText are the literals and comments of Python.
+var pythonText = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|#[^\n]*`)
+
+// Python reads code as far as its string literals: an error says that a marker
+// stands outside of them.
+func Python(step, marker string) error {
+	if code := pythonText.ReplaceAllString(step, ""); strings.Contains(code, marker) {
+		return fmt.Errorf("%q is code in %s", marker, step)
+	}
+	return nil
+}
