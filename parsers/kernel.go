@@ -71,10 +71,10 @@ var shellKilled = Failure{Kind: ShellKilled, Framework: "linux-oom-killer", Back
 var notebookKilled = Failure{Kind: ShellKilled, Framework: "other", Backend: "cpu"}
 
 var (
-	killPattern = pattern(`killedprocess(?<pid>(?>\d{1,10}))[,(]?\(?(?<name>[^)]{0,32}?)\)?(?:,uid\d{1,10})?,?total-vm:(?<vm>\d[\d,]{0,20})kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:(?<file>\d[\d,]{0,20})kb)?`)
+	killPattern = pattern(`^killedprocess(?<pid>(?>\d{1,10}))[,(]?\(?(?<name>[^)]{0,32}?)\)?(?:,uid\d{1,10})?,?total-vm:(?<vm>\d[\d,]{0,20})kb,anon-rss:(?<rss>\d[\d,]{0,20})kb(?:,file-rss:(?<file>\d[\d,]{0,20})kb)?`)
 	// The name may hold blanks and brackets: it ends before "score", "total-vm"
 	// or a comma.
-	scorePattern      = pattern(`killprocess(?<pid>\d{1,10})\((?<name>[^()]{0,32})\)score\d{1,5}orsacrificechild`)
+	scorePattern      = pattern(`^killprocess(?<pid>\d{1,10})\((?<name>[^()]{0,32})\)score\d{1,5}orsacrificechild`)
 	constraintPattern = pattern(`oom-kill:constraint=constraint_(?<what>[a-z_]{4,16}),`)
 	cgroupPattern     = pattern(`oom_memcg=(?<path>[^,]{1,300}?),`)
 	taskCgroupPattern = pattern(`task_memcg=(?<path>[^,]{1,300}?),task=(?<task>[^,]{0,32}),pid=`)

@@ -123,10 +123,12 @@ func (l *Log) aroundMessage(x Failure) (before, message, after string, ok bool) 
 // literalIn finds the first keyword of a failure between two squeezed offsets.
 func literalIn(l *Log, from, to int) (at, end int) {
 	ix, all := keywords(), All()
-	for _, h := range ix.search.All(l.Squeezed()[from:to]) {
-		owner := ix.owners[h.Word]
-		if p := all[owner.At]; owner.Word < len(p.Keywords) {
-			return from + h.At, min(from+h.At+len(squeezedLiteral(p.Keywords[owner.Word])), to)
+	for _, stop := range []int{min(from+maxAround/8, to), to} { // it is seldom far
+		for _, h := range ix.search.All(l.Squeezed()[from:stop]) {
+			owner := ix.owners[h.Word]
+			if p := all[owner.At]; owner.Word < len(p.Keywords) {
+				return from + h.At, min(from+h.At+len(squeezedLiteral(p.Keywords[owner.Word])), to)
+			}
 		}
 	}
 	return 0, 0

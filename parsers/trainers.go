@@ -18,7 +18,7 @@ var (
 	maxMemory    = pattern(`max_memory=\{0:['"]?(?<first>\d{1,4})gi?b['"]?,1:['"]?(?<second>\d{1,4})gi?b`)
 	batchLine    = pattern(`batchsizeperdevice(?:/[^:]{0,40})?[=:](?<n>\d{1,5})`)
 	batchColon   = pattern(`batchsize:(?<n>\d{1,5})(?!\d|\.)`)
-	namespace    = pattern(`^namespace\((?:[^)]{0,1500},)?(?:train_)?batch_size=(?<n>\d{1,5})[,)]`)
+	namespace    = pattern(`^namespace\((?:[^()]{0,1500},)?(?:train_)?batch_size=(?<n>\d{1,5})[,)]`)
 	accumulation = pattern(`gradientaccumulationsteps[=:](?<n>\d{1,5})`)
 	trainable    = pattern(`trainableparameters=(?<n>INT)`)
 	trainerBatch = pattern(`per_device_train_batch_size['"]?[=:](?<n>\d{1,5})`)

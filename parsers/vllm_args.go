@@ -87,9 +87,15 @@ func (m message) model(name string) {
 }
 
 // rest returns the text from the literal's end on, in its own case but without
-// white space, which wraps put into the middle of names.
+// white space, which wraps put into the middle of names. It ends where the
+// literal comes again: that is the next message, and a log full of it must not
+// be read over and over.
 func (m message) rest() string {
-	at := m.l.squeezed.At[m.end:min(m.end+maxWindow, len(m.l.squeezed.At))]
+	to := min(m.end+maxWindow, len(m.l.squeezed.At))
+	if i := strings.Index(m.l.Squeezed()[m.end:to], m.l.Squeezed()[m.at:m.end]); i >= 0 {
+		to = m.end + i
+	}
+	at := m.l.squeezed.At[m.end:to]
 	out := make([]byte, len(at))
 	for i, offset := range at {
 		out[i] = m.l.text[offset]
@@ -202,6 +208,10 @@ func optionName(flag string, aliases map[string]string) (string, bool) {
 	return strings.ReplaceAll(strings.ToLower(long), "-", "_"), ok && long != ""
 }
 
+// servers are the first words of commands that are read: what runs when they
+// are pasted again.
+var servers = []string{"vllm", "sglang", "vllm.entrypoints.openai.api_server", "vllm.entrypoints.api_server", "sglang.launch_server", "text-generation-launcher"}
+
 // commandWords returns the words of the command at the literal, without
 // quotes, up to where the shell's next command begins.
 func (m message) commandWords() []string {
@@ -219,6 +229,9 @@ func (m message) commandWords() []string {
 		text = text[:i]
 	}
 	words := shellWords(text)
+	if len(words) == 0 || !slices.Contains(servers, words[0]) {
+		return nil // its blanks are lost, or it is prose
+	}
 	if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "/") }) {
 		return nil // prose
 	}
