@@ -1,5 +1,7 @@
 package parsers
 
+import "slices"
+
 // Size is an amount of memory as a log states it.
 type Size struct {
 	// Bytes is exact for what was printed: "2.00 GiB" is 2147483648. KB, MB and
@@ -52,7 +54,7 @@ type Figures struct {
 	KVBuffer            *Size     `json:"kv_buffer,omitempty"`
 	ComputeBuffer       *Size     `json:"compute_buffer,omitempty"`
 	ActivationPeak      *Size     `json:"activation_peak,omitempty"`
-	NonTorch            *Size     `json:"non_torch,omitempty"`
+	NonTorch            *Size     `json:"non_torch,omitempty"` // may be negative
 	Utilization         *Count    `json:"utilization,omitempty"`
 	Desired             *Size     `json:"desired,omitempty"`
 	MaxModelLen         *Count    `json:"max_model_len,omitempty"`     // tokens
@@ -116,6 +118,21 @@ func (f *Figures) Set(key string, size *Size, count *Count) {
 			*p.at = count
 		}
 	}
+}
+
+// mayBeNegative are figures that programs compute and print with their sign:
+// what vLLM has left for the cache, and what it counts outside of PyTorch.
+var mayBeNegative = []string{"kv_available", "non_torch"}
+
+// dropNegative takes out what is below zero and cannot be: no program has less
+// than nothing, so a sign stands there that belongs to something else.
+func (f *Figures) dropNegative() {
+	for _, p := range f.sizes() {
+		if *p.at != nil && (*p.at).Bytes < 0 && !slices.Contains(mayBeNegative, p.key) {
+			*p.at = nil
+		}
+	}
+	f.OtherProcesses = slices.DeleteFunc(f.OtherProcesses, func(p Process) bool { return p.Bytes < 0 })
 }
 
 // Agrees reports that f and other have figures in common, and that all of those

@@ -156,11 +156,22 @@ func Parse(l *Log) *Facts {
 		}
 	}
 	f.dropQuoted(l)
+	f.dropNegative()
 	f.sort()
 	if l.timeouts > 0 {
 		f.Notes = append(f.Notes, "a pattern took too long on this log and was skipped: a figure may be missing")
 	}
 	return f
+}
+
+// dropNegative does [Figures.dropNegative] to all that was read.
+func (f *Facts) dropNegative() {
+	for i := range f.Failures {
+		f.Failures[i].Figures.dropNegative()
+	}
+	f.Facts = slices.DeleteFunc(f.Facts, func(x Fact) bool {
+		return x.Size != nil && x.Size.Bytes < 0 && !slices.Contains(mayBeNegative, x.Name)
+	})
 }
 
 func (f *Facts) sort() {

@@ -21,11 +21,15 @@ var programs = []string{
 	"taskkill", "text-generation-launcher", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "wsl", "xpu-smi",
 }
 
+// powerShell are the lines for it that stand beside those for other shells.
+var powerShell = regexp.MustCompile(`(?m)^\$env:[A-Z_]+ = "[\w.:-]*"`)
+
 // Shell parses a command as a shell would. An error says that it is none, that
 // it starts a program which is not one of ours, or that a marker, which only a
 // log can have brought in, stands anywhere but in a word that the shell takes
 // literally.
 func Shell(step, marker string) error {
+	step = powerShell.ReplaceAllString(step, "set")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(step), "")
 	if err != nil {
 		return err
