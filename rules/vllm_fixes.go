@@ -151,15 +151,16 @@ func cacheGap(c *Case) (int64, bool) {
 	if f.KVAvailable == nil {
 		return 0, false
 	}
+	gap := -1.0
 	switch {
 	case f.KVNeeded != nil:
-		return f.KVNeeded.Bytes - f.KVAvailable.Bytes, true
+		gap = float64(f.KVNeeded.Bytes - f.KVAvailable.Bytes)
 	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil && f.KVTokens.Value > 0:
-		return int64(float64(f.KVAvailable.Bytes) * (f.MaxModelLen.Value/f.KVTokens.Value - 1)), true
+		gap = float64(f.KVAvailable.Bytes) * (f.MaxModelLen.Value/f.KVTokens.Value - 1)
 	case c.Root(parsers.VLLMNoCache) && f.KVAvailable.Bytes <= 0:
-		return -f.KVAvailable.Bytes, true
+		gap = float64(-f.KVAvailable.Bytes)
 	}
-	return 0, false
+	return int64(gap), gap >= 0 && gap < 1<<60 // damaged figures can say anything
 }
 
 // neededUtilization is the share at which one request fits; above 1 the card

@@ -8,11 +8,26 @@ import (
 	"unicode"
 )
 
-// secretKey matches NAME=VALUE, "NAME": "VALUE" and --NAME VALUE where the name
-// is one of a secret. "token" alone is not: language models are full of tokens.
-const secretKey = `(?i)(?:\b|_|-)(?:api_?key|api-key|secret(?:[_-]?(?:access[_-]?)?key)?|access[_-]?key(?:_id)?|private[_-]?key|access[_-]?token|auth[_-]?token|session[_-]?token|` +
-	`api[_-]?token|hf[_-]?token|hub[_-]?token|bot[_-]?token|refresh[_-]?token|bearer[_-]?token|github[_-]?token|use_auth_token|x-api-key|password|passwd|passphrase|credentials?|token)` +
-	`(?:['"]?\s*[:=]\s*|\s+)(?:b?['"])?(?P<x>[^\s'",;)\]}&]+)`
+// secretName is the name of a secret, as in NAME=VALUE, "NAME": "VALUE", --NAME
+// VALUE. "token" alone is not enough: language models are full of tokens.
+const secretName = `(?i)(?:\b|_|-)(?:api_?keys?|api-keys?|secret(?:[_-]?(?:access[_-]?)?key)?|client[_-]?secret|access[_-]?key(?:_id)?|account[_-]?key|shared[_-]?access[_-]?key|private[_-]?key|access[_-]?token|auth[_-]?token|session[_-]?token|` +
+	`api[_-]?token|hf[_-]?token|hub[_-]?token|bot[_-]?token|refresh[_-]?token|bearer[_-]?token|github[_-]?token|use_auth_token|x-api-key|password|passwd|passphrase|credentials?|token)`
+
+// secretSigns are parts of those names.
+var secretSigns = []string{"key", "secret", "token", "pass", "credential"}
+
+// namedSecret is for a list of secrets: "token" alone names one of a model.
+func namedSecret(before, x, _ string) bool {
+	name, _ := splitKey(strings.TrimRight(before, "[( "))
+	return name != "token" && x != "'SECRET'" && strings.Trim(x, `'", `) != ""
+}
+
+// secretString is [secretValue] for a string with its quotes: it may hold what
+// ends a bare value.
+func secretString(before, x, after string) bool {
+	inside := strings.Trim(x, `'"`)
+	return x != "'SECRET'" && inside != "" && strings.ContainsAny(inside, " ,;)]}&'\"\\") && !strings.Contains(inside, "\n") && secretValue(before, inside, after)
+}
 
 // secretValue tells a secret from what else follows such a name: None, a
 // number, a variable, the next word of a sentence.
@@ -52,6 +67,41 @@ func splitKey(before string) (name, separator string) {
 	}
 	start := strings.LastIndexFunc(rest, func(r rune) bool { return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) + 1
 	return strings.ToLower(rest[start:]), separator
+}
+
+// noGit leaves the account alone that every clone has.
+func noGit(_, x, _ string) bool { return x != "git" && !strings.HasPrefix(x, "git@") && x != "LOGIN" }
+
+// words tells a prompt from what else follows -p: Docker's "8000:8000", a
+// directory to make.
+func words(_, x, _ string) bool {
+	return strings.Contains(x, " ") && x[1] != '/' && x[1] != '.'
+}
+
+// namespace leaves those that every cluster has alone.
+func namespace(_, x, _ string) bool {
+	return !slices.Contains([]string{"default", "kube-system", "none", "null"}, strings.ToLower(x)) && x != "NAMESPACE"
+}
+
+// localHost tells a machine's name in a home network from a file or an
+// attribute: "settings.local.json", "~/.local/share", "threading.local()".
+func localHost(before, x, after string) bool {
+	if before != "" && (wordly(before[len(before)-1]) || strings.IndexByte(".-/~\\$", before[len(before)-1]) >= 0 && !strings.HasSuffix(before, "//")) {
+		return false
+	}
+	if after != "" && (strings.IndexByte("(-_=[\\", after[0]) >= 0 || after[0] == '.' && len(after) > 1 && wordly(after[1])) {
+		return false
+	}
+	name := strings.ToLower(strings.TrimSuffix(x, ".local"))
+	return !slices.Contains([]string{"self", "cls", "threading", "thread", "asgiref", "torch", "env", "config", "settings", "this", "var", "locals", "host"}, name)
+}
+
+// hardware tells a card's address from a date with its time.
+func hardware(before, x, after string) bool {
+	if before != "" && (wordly(before[len(before)-1]) || strings.IndexByte(":-.", before[len(before)-1]) >= 0) || after != "" && (wordly(after[0]) || strings.IndexByte(":-", after[0]) >= 0) {
+		return false
+	}
+	return strings.Contains(x, ":") || strings.ContainsFunc(x, unicode.IsLetter)
 }
 
 // noScheme leaves the word before the token of an Authorization header alone.
