@@ -186,7 +186,13 @@ func checkText(t *testing.T, path, s string) {
 func checkPages(t *testing.T, raw []byte) bool {
 	t.Helper()
 	r := diagnose.Bytes(raw)
-	for _, r := range []*diagnose.Report{r, r.Redacted()} {
+	reports := []*diagnose.Report{r}
+	if len(raw)%4 == 0 { // it takes ten times as long as the report
+		redacted := r.Redacted()
+		assert.Equal(t, redacted, redacted.Redacted(), "redacted twice")
+		reports = append(reports, redacted)
+	}
+	for _, r := range reports {
 		for _, page := range []string{render.Markdown(r, render.Options{}), render.Text(r, render.Options{Layout: render.Layout{Width: 60}})} {
 			bad := strings.IndexFunc(page, func(r rune) bool {
 				return r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
@@ -203,6 +209,5 @@ func checkPages(t *testing.T, raw []byte) bool {
 			}
 		}
 	}
-	assert.Equal(t, r.Redacted(), r.Redacted().Redacted(), "redacted twice")
 	return !t.Failed()
 }

@@ -64,20 +64,20 @@ const quoted = `(?P<x>'(?:[^'\\]|\\.)*(?:'|\z)|"(?:[^"\\]|\\.)*(?:"|\z))`
 
 // tokens are secrets that can be told by their own beginning: Hugging Face,
 // OpenAI and its like, GitHub, GitLab, Slack, Google, AWS, npm, PyPI, Docker,
-// Databricks, DigitalOcean, Tailscale, Discord, Telegram, JWT.
+// Databricks, DigitalOcean, Tailscale, Telegram, JWT.
 const tokens = `hf_[A-Za-z0-9]{8,}|api_org_[A-Za-z0-9]{8,}|(?:sk|gsk|pk|rk|r8|nvapi|pplx|xapp|tskey)[-_][A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|gl(?:pat|rt|dt|ptt|cbt)-[\w-]{16,}|` +
 	`xox[abeprs]-[\w-]{10,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}|(?:AKIA|ASIA)[A-Z0-9]{16}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|dckr_pat_[\w-]{16,}|dop_v1_[0-9a-f]{32,}|dapi[0-9a-f]{32}|lsv2_\w{20,}|` +
-	`[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,}|\d{8,10}:AA[\w-]{32,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`
+	`\d{8,10}:AA[\w-]{32,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`
 
 // tokenSigns are the beginnings of tokens, in lower case.
 var tokenSigns = []string{
 	"hf_", "api_org_", "sk-", "sk_", "gsk", "pk-", "pk_", "rk-", "rk_", "r8-", "r8_", "nvapi", "pplx", "xapp", "tskey", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "glrt-", "gldt-", "glptt-", "glcbt-",
-	"xox", "aiza", "ya29", "gocspx", "akia", "asia", "npm_", "pypi-", "dckr_pat", "dop_v1", "dapi", "lsv2_", ".", ":aa",
+	"xox", "aiza", "ya29", "gocspx", "akia", "asia", "npm_", "pypi-", "dckr_pat", "dop_v1", "dapi", "lsv2_", ":aa", "eyj",
 }
 
 // signedQuery are the parts of a URL that give access to what it names: Azure,
 // AWS, Google, CloudFront (which serves the Hub's files), Civitai.
-const signedQuery = `(?i)[?&;](?:sig|signature|policy|key-pair-id|token|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|awsaccesskeyid)=(?P<x>[^&\s'"<>]{6,})`
+const signedQuery = `(?i)[?&](?:sig|signature|policy|key-pair-id|token|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|awsaccesskeyid)=(?P<x>[^&\s'"<>]{6,})`
 
 // innerHost are names of machines in private networks, and of tunnels, which
 // whoever knows their name may enter.
@@ -96,7 +96,8 @@ var rules = sync.OnceValue(func() []rule {
 		{signs: on("authorization"), re: re(`(?i)\bauthorization['"]?\s*[:=]\s*['"]?(?:basic|bearer|token)?\s*(?P<x>[^\s'",;]{6,})`), mask: "TOKEN", private: noScheme},
 		{signs: on("bearer"), re: re(`(?i)\bbearer\s+(?P<x>[a-z0-9._~+/=-]{12,})`), mask: "TOKEN", private: secretLooking},
 		{signs: tokenSigns, re: re(`\b(?P<x>` + tokens + `)`), mask: "TOKEN", private: secretLooking},
-		{signs: on("="), re: re(signedQuery), mask: "TOKEN"},
+		{signs: on("discord"), re: re(`\b(?P<x>[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,})`), mask: "TOKEN"},
+		{signs: on("? &"), re: re(signedQuery), mask: "TOKEN"},
 		{signs: on("wandb"), re: re(`(?i)\bwandb login (?:--\S+ )*(?P<x>[0-9a-f]{32,})`), mask: "TOKEN"},
 		{signs: secretSigns, re: re(secretName + `['"]?\s*[:=]\s*(?:\[|\()\s*(?P<x>b?['"][^\]\)\n]{1,900})(?:[\])]|\z)`), mask: "'SECRET'", private: namedSecret},
 		{signs: secretSigns, re: re(secretName + `(?:['"]?\s*[:=]\s*|\s+)` + quoted), mask: "'SECRET'", private: secretString},
