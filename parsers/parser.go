@@ -164,13 +164,18 @@ func Parse(l *Log) *Facts {
 	return f
 }
 
-// dropNegative does [Figures.dropNegative] to all that was read.
+// dropNegative does [Figures.dropNegative] to all that is a figure, or
+// completes the figures of a failure.
 func (f *Facts) dropNegative() {
 	for i := range f.Failures {
 		f.Failures[i].Figures.dropNegative()
 	}
 	f.Facts = slices.DeleteFunc(f.Facts, func(x Fact) bool {
-		return x.Size != nil && x.Size.Bytes < 0 && !slices.Contains(mayBeNegative, x.Name)
+		var g Figures
+		g.Set(x.Name, x.Size, nil)
+		figure := !g.Empty()
+		g.dropNegative()
+		return figure && g.Empty()
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 // from a log.
 var programs = []string{
 	"accelerate", "curl", "df", "docker", "du", "echo", "export", "git", "grep", "head", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm",
-	"mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi", "nvidia-smi", "ollama", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "set", "sh", "spark-submit", "sudo",
+	"mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi", "nvidia-smi", "ollama", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "set", "sh", "spark-submit", "sudo", "sysctl",
 	"taskkill", "text-generation-launcher", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "wsl", "xpu-smi",
 }
 
@@ -58,7 +58,7 @@ func (c *checker) visit(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
 		if len(n.Args) > 0 && !slices.Contains(programs, n.Args[0].Lit()) {
-			c.fail("starts %s", c.source(n.Args[0]))
+			c.fail("starts %s: if that is our own word, it belongs into the list of programs", c.source(n.Args[0]))
 		}
 	case *syntax.Word:
 		if c.marked(n) {
