@@ -100,7 +100,11 @@ func effectLowerShare(c *Case) *Effect {
 	case total <= 0:
 		return nil
 	case c.Root(parsers.VLLMFreeTooLow) && f.Free != nil:
-		return &Effect{NeedBytes: int64(u * float64(total)), HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
+		need := int64(u * float64(total))
+		if need > f.Free.Bytes {
+			return &Effect{NeedBytes: need, HaveBytes: f.Free.Bytes, Basis: "log", Note: fmt.Sprintf("%s of %s is free: not even a hundredth.", units.Format(f.Free.Bytes), f.Total.Text)}
+		}
+		return &Effect{NeedBytes: need, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
 			Note: fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", units.Format(f.Free.Bytes), f.Total.Text, u)}
 	case f.Requested != nil && f.Free != nil && shareTooLarge(c):
 		return effectSmallerShare(c, u)
