@@ -8,11 +8,16 @@
 //
 // debug.SetGCPercent would come too late: Go initialises packages in the order
 // of their import paths, those first that wait for no other, and runtime/debug
-// sorts behind all that glamour imports. This one imports nothing.
+// sorts behind all that glamour imports. This one waits for nothing.
 package ballast
+
+import "runtime"
 
 var ballast = make([]byte, 16<<20)
 
 // Release lets go of the memory. The collection that it has put off is the last
 // one to count it.
-func Release() { ballast = nil }
+func Release() {
+	runtime.KeepAlive(ballast)
+	ballast = nil
+}
