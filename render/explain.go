@@ -39,12 +39,8 @@ func Fix(f rules.Fix) Document {
 		}
 	}
 	var items []inline
-	for _, r := range rules.All() {
-		for _, remedy := range r.Remedies {
-			if remedy.Fix == f.ID {
-				items = append(items, join(literal(r.ID), prose(": "+r.Title)))
-			}
-		}
+	for _, r := range f.Cures() {
+		items = append(items, join(literal(r.ID), prose(": "+r.Title)))
 	}
 	if len(items) > 0 {
 		p.heading(2, prose("What it is for"))

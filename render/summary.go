@@ -208,27 +208,26 @@ func shareSentence(in *diagnose.Incident) inline {
 		share = fmt.Sprintf(" (a share of %s)", f.Utilization.Text)
 	}
 	told := fmt.Sprintf("%s was told to take %s%s%s", programName(in.Framework), size(f.Desired), before(" of ", device(in)), share)
-	if f.Free == nil {
-		return prose(told + ", and so much is not free.")
-	}
-	told += fmt.Sprintf("; %s was free", size(f.Free))
-	if f.Free.Bytes >= f.Desired.Bytes {
-		return prose(told + ".")
-	}
-	return join(prose(told+": "), short(f.Desired.Bytes-f.Free.Bytes, f.Desired, f.Free))
+	return against(told, f.Desired, f.Free, "is not free", "was free")
 }
 
 func systemSentence(in *diagnose.Incident) inline {
 	f := in.Figures
 	told := fmt.Sprintf("The model needs %s of system memory (RAM)", size(f.SystemRequired))
-	if f.SystemAvailable == nil {
-		return prose(told + ", and so much is not there.")
+	return against(told, f.SystemRequired, f.SystemAvailable, "is not there", "is available")
+}
+
+// against ends a sentence of what was wanted with what there was, and how much
+// was missing.
+func against(told string, want, have *diagnose.Size, unsaid, said string) inline {
+	if have == nil {
+		return prose(told + ", and so much " + unsaid + ".")
 	}
-	told += fmt.Sprintf("; %s is available", size(f.SystemAvailable))
-	if f.SystemAvailable.Bytes >= f.SystemRequired.Bytes {
+	told += fmt.Sprintf("; %s %s", size(have), said)
+	if have.Bytes >= want.Bytes {
 		return prose(told + ".")
 	}
-	return join(prose(told+": "), short(f.SystemRequired.Bytes-f.SystemAvailable.Bytes, f.SystemRequired, f.SystemAvailable))
+	return join(prose(told+": "), short(want.Bytes-have.Bytes, want, have))
 }
 
 // overCardSentence is for compilers that know before they start.

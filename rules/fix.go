@@ -1,9 +1,10 @@
 package rules
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"sort"
+	"strings"
 )
 
 // Fix is one thing a user can do.
@@ -87,63 +88,13 @@ const maxAdvice = 6
 // the likelier cause, then the cheaper fix. It also returns the usual tips that
 // cannot help here.
 func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
-	type candidate struct {
-		advice Advice
-		score  float64
-	}
-	rules := map[string]Rule{}
-	for _, r := range All() {
-		rules[r.ID] = r
-	}
 	own := enginesOf(c)
-	fixes := func(id string) (Fix, bool) {
-		fix, ok := Fixes()[id]
-		return adapted(own, fix), ok
+	ranked := candidates(c, causes, own)
+	for _, b := range ranked {
+		b.makeOut(c)
 	}
-	best := map[string]*candidate{}
-	for i, cause := range causes {
-		for _, r := range remediesOf(own, rules[cause.ID]) {
-			fix, ok := fixes(r.Fix)
-			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" {
-				continue
-			}
-			score := cause.share * (r.Fit - fix.Cost/20)
-			if i > 0 {
-				score /= 2 // a fix for many unlikely causes must not beat the one for the likely cause
-			}
-			b := best[fix.ID]
-			if b == nil {
-				b = &candidate{advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: forBackend(c, fix.Check), Next: forBackend(c, fix.Next), Why: cause.Why}}
-				best[fix.ID] = b
-			}
-			b.score += score
-		}
-	}
-	ranked := make([]*candidate, 0, len(best))
-	for id, b := range best {
-		fix, _ := fixes(id)
-		b.advice.Steps = stepsForBackend(c, sizedSteps(c, id, fix.Steps(c)))
-		if fix.Why != nil {
-			if why := fix.Why(c); why != "" {
-				b.advice.Why = why
-			}
-		}
-		if fix.Effect != nil {
-			b.advice.Effect = fix.Effect(c)
-		}
-		if b.advice.Effect == nil {
-			b.advice.Effect = estimated(c, id)
-		}
-		if b.advice.Effect != nil && !b.advice.Effect.Fits {
-			b.score /= 2
-		}
-		ranked = append(ranked, b)
-	}
-	sort.Slice(ranked, func(i, j int) bool {
-		if ranked[i].score != ranked[j].score {
-			return ranked[i].score > ranked[j].score
-		}
-		return ranked[i].advice.ID < ranked[j].advice.ID
+	slices.SortFunc(ranked, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
 	})
 	advice := make([]Advice, 0, maxAdvice)
 	for i, b := range ranked[:min(len(ranked), maxAdvice)] {
@@ -153,6 +104,62 @@ func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
 	return advice, useless(c, own)
 }
 
+// candidate is a fix that some cause asks for.
+type candidate struct {
+	fix    Fix
+	advice Advice
+	score  float64
+}
+
+// candidates returns every fix that may help, under the likeliest cause that
+// asks for it. All causes that do add to its score.
+func candidates(c *Case, causes []Cause, own []*Engine) []*candidate {
+	rules := map[string]Rule{}
+	for _, r := range All() {
+		rules[r.ID] = r
+	}
+	byID := map[string]*candidate{}
+	for i, cause := range causes {
+		for _, r := range remediesOf(own, rules[cause.ID]) {
+			fix, ok := fixesByID()[r.Fix]
+			fix = adapted(own, fix)
+			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" {
+				continue
+			}
+			score := cause.share * (r.Fit - fix.Cost/20)
+			if i > 0 {
+				score /= 2 // a fix for many unlikely causes must not beat the one for the likely cause
+			}
+			b := byID[fix.ID]
+			if b == nil {
+				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: forBackend(c, fix.Check), Next: forBackend(c, fix.Next), Why: cause.Why}}
+				byID[fix.ID] = b
+			}
+			b.score += score
+		}
+	}
+	return slices.Collect(maps.Values(byID))
+}
+
+// makeOut adds what is computed for a case: the steps, the reason and the
+// arithmetic. A fix that is known not to be enough counts half.
+func (b *candidate) makeOut(c *Case) {
+	fix, advice := b.fix, &b.advice
+	advice.Steps = stepsForBackend(c, sizedSteps(c, fix.ID, fix.Steps(c)))
+	if fix.Why != nil {
+		advice.Why = cmp.Or(fix.Why(c), advice.Why)
+	}
+	if fix.Effect != nil {
+		advice.Effect = fix.Effect(c)
+	}
+	if advice.Effect == nil {
+		advice.Effect = estimated(c, fix.ID)
+	}
+	if advice.Effect != nil && !advice.Effect.Fits {
+		b.score /= 2
+	}
+}
+
 // maxUseless bounds the tips that are refuted.
 const maxUseless = 4
 
@@ -160,16 +167,16 @@ const maxUseless = 4
 // commonest first.
 var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_watermark", "lower_batch_size", "load_in_4bit", "raise_gpu_memory_utilization"}
 
-// useless returns the usual tips that cannot help. Of several with one reason
-// the first is enough.
 // torchTips are heard of by people who run PyTorch; nobody else needs to be
 // told that they will not help.
 var torchTips = []string{"load_in_4bit", "load_in_8bit", "half_precision", "empty_cache", "expandable_segments", "max_split_size"}
 
+// useless returns the usual tips that cannot help. Of several with one reason
+// the first is enough.
 func useless(c *Case, own []*Engine) []Useless {
 	var out []Useless
-	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(Fixes()))) {
-		fix := adapted(own, Fixes()[id])
+	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(fixesByID()))) {
+		fix := adapted(own, fixesByID()[id])
 		if fix.Useless == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
 			continue
 		}

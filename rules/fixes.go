@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +13,15 @@ import (
 	"github.com/oomdoc/oomdoc/parsers"
 )
 
-// Fixes returns every fix by its ID.
-func Fixes() map[string]Fix { return fixesByID() }
+// Fixes returns every fix by its ID, in a map of the caller's own.
+func Fixes() map[string]Fix { return maps.Clone(fixesByID()) }
+
+// Cures returns the causes that list the fix as a remedy; engines add more.
+func (f Fix) Cures() []Rule {
+	return slices.DeleteFunc(All(), func(r Rule) bool {
+		return !slices.ContainsFunc(r.Remedies, func(m Remedy) bool { return m.Fix == f.ID })
+	})
+}
 
 var fixesByID = sync.OnceValue(func() map[string]Fix {
 	byID := map[string]Fix{}

@@ -20,7 +20,10 @@ var frameworksEngine = Engine{
 		},
 		ContextTooLong: {tpuAttention, said(0.35, "The prompt decides how much is computed at once.", parsers.MetalMemory, parsers.MLXBuffer)},
 		ModelTooLarge: {
-			tpuInference, rustLoad, rustMaybeWeights, loadsOnCard,
+			tpuInference,
+			saidIn("load", 0.75, "It failed while weights were copied to the card.", parsers.RustDriver),
+			saidIn("unknown", 0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", parsers.RustDriver),
+			saidIn("load", 0.6, "The card was full while the model was being loaded.", parsers.DeviceAlloc),
 			said(0.4, "The Mac's memory is used up by the model and what it computes.", parsers.MetalMemory, parsers.MLXAlloc),
 			said(0.65, "It died right after the weights were loaded: they fill the card.", parsers.TinygradAlloc),
 		},
@@ -42,7 +45,9 @@ var frameworksEngine = Engine{
 			said(0.55, "This is a limit of the library's own memory pools; the card may be free.", parsers.BurnPool),
 			said(0.2, "Versions of this library leak.", parsers.NumbaAlloc),
 		},
-		Unknown: {thrustAlone, rustAlone, said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
+		Unknown: {thrustAlone,
+			saidIn("unknown", 0.5, "This is the driver's bare answer: neither how much was wanted nor what holds the card.", parsers.RustDriver),
+			said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
 	},
 	Remedies: map[string][]Remedy{
 		HostMemory: hostRemedies,
@@ -208,14 +213,6 @@ func bufferLimit(c *Case) Finding {
 		return nothing()
 	}
 	return seen(0.75, "One buffer above the largest that this device gives in one piece; how much is free plays no part.", c.Failure.Line)
-}
-
-// loadsOnCard: a framework without a parser of its own died while it loaded.
-func loadsOnCard(c *Case) Finding {
-	if !c.Root(parsers.DeviceAlloc) || c.Phase != "load" {
-		return nothing()
-	}
-	return seen(0.6, "The card was full while the model was being loaded.", c.Failure.Line)
 }
 
 func arenaAbsurd(c *Case) Finding {
@@ -400,28 +397,6 @@ func tpuNeeds(c *Case) string {
 	return fmt.Sprintf("The compiled program needs %s and the chip has %s.", units.Format(f.Desired.Bytes), units.Format(f.Total.Bytes))
 }
 
-func rustLoad(c *Case) Finding {
-	if !c.Root(parsers.RustDriver) || c.Phase != "load" {
-		return nothing()
-	}
-	return seen(0.75, "It failed while weights were copied to the card.", c.Failure.Line)
-}
-
-// rustAlone: the driver's answer, with no frame that says when.
-func rustAlone(c *Case) Finding {
-	if !c.Root(parsers.RustDriver) || c.Phase != "unknown" {
-		return nothing()
-	}
-	return seen(0.5, "This is the driver's bare answer: neither how much was wanted nor what holds the card.", c.Failure.Line)
-}
-
-func rustMaybeWeights(c *Case) Finding {
-	if !c.Root(parsers.RustDriver) || c.Phase != "unknown" {
-		return nothing()
-	}
-	return seen(0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", c.Failure.Line)
-}
-
 func rustForward(c *Case) Finding {
 	switch {
 	case c.Root(parsers.BurnPool):
@@ -458,5 +433,5 @@ func imageLike(c *Case) bool {
 
 // stepsRoomForNCCL also makes NCCL's own buffers smaller.
 func stepsRoomForNCCL(c *Case) []Step {
-	return append(Fixes()["lower_gpu_memory_utilization"].Steps(c), environ(c, "NCCL_BUFFSIZE", "1048576"))
+	return append(fixesByID()["lower_gpu_memory_utilization"].Steps(c), environ(c, "NCCL_BUFFSIZE", "1048576"))
 }

@@ -15,7 +15,8 @@ var hostEngine = Engine{
 	Programs: []string{"linux-oom-killer", "kubernetes", "slurm", "windows"},
 	Clues: map[string][]Clue{
 		HostMemory: {
-			kernelKilled, shellSawKill, nodeEvicted,
+			kernelKilled, shellSawKill,
+			said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", parsers.Evicted),
 			said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", parsers.OOMD),
 			said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", parsers.SlurmKill),
 			said(0.97, "The container reached its own memory limit and was killed.", parsers.ContainerKill),
@@ -124,7 +125,7 @@ func biggestOther(c *Case) (parsers.Process, bool) {
 func stepsCloseBiggest(c *Case) []Step {
 	p, ok := biggestOther(c)
 	if victim, _ := c.Fact("victim"); !ok || p.Name == victim.Text {
-		return Fixes()["close_other_apps"].Steps(c)
+		return fixesByID()["close_other_apps"].Steps(c)
 	}
 	return []Step{
 		{Kind: "shell", Text: fmt.Sprintf("ps -o pid,user,rss,etime,args -p %d   # held %s when memory ran out", p.PID, units.Format(p.Bytes))},
@@ -183,13 +184,6 @@ func killedWithoutWord(c *Case) Finding {
 		return nothing()
 	}
 	return seen(0.15, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
-}
-
-func nodeEvicted(c *Case) Finding {
-	if !c.Root(parsers.Evicted) {
-		return nothing()
-	}
-	return seen(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", c.Failure.Line)
 }
 
 // tableShowsAnother: a table in the log lists a compute process with a real

@@ -14,14 +14,16 @@ import (
 var llamacppEngine = Engine{
 	Programs: []string{"llama.cpp", "koboldcpp", "lm-studio", "stable-diffusion.cpp", "whisper.cpp"},
 	Clues: map[string][]Clue{
-		ModelTooLarge:       {weightsRefused, bareRefusal, runtimeFull, metalFull, guardRefused},
+		ModelTooLarge: {weightsRefused, bareRefusal, metalFull, guardRefused,
+			said(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", parsers.GGMLRuntime)},
 		ContextTooLong:      {cacheRefused, computeRefused, contextAtRuntime, metalContext, guardContext},
 		BatchTooLarge:       {batchOfCompute, batchOfPool, diffusionWork},
 		OversizedAllocation: {overLimit, absurdBuffer},
 		HostMemory:          {hostBuffer, unifiedMemory},
 		DeviceImbalance:     {evenSplit, unevenBuffers, smallOnLaterCard, integratedCard},
-		SoftwareBug:         {arenaTooSmall, absurdForContext, refusedBelowLimit, copyFailed, guardWithoutFigure, tinyRefused},
-		Unknown:             {nothingSaid},
+		SoftwareBug: {arenaTooSmall, absurdForContext, refusedBelowLimit, guardWithoutFigure, tinyRefused,
+			said(0.5, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", parsers.GGMLSYCL)},
+		Unknown: {nothingSaid},
 	},
 	Remedies: llamaRemedies,
 	Steps:    llamaSteps,
@@ -103,15 +105,6 @@ func bareRefusal(c *Case) Finding {
 		return seen(0.3, why, c.Failure.Line)
 	}
 	return seen(0.5, why+" The largest buffer is the weights', as a rule.", c.Failure.Line)
-}
-
-// runtimeFull: the scratch pool grows while tokens are computed; weights,
-// cache and graph had taken the card before.
-func runtimeFull(c *Case) Finding {
-	if !c.Root(parsers.GGMLRuntime) {
-		return nothing()
-	}
-	return seen(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", c.Failure.Line)
 }
 
 // metalFull: what Metal recommends is exceeded, and the weights are most of it.
@@ -546,14 +539,6 @@ func refusedBelowLimit(c *Case) Finding {
 		return nothing()
 	}
 	return seen(0.55, fmt.Sprintf("%s was refused although Metal recommends up to %s: one buffer was over the largest that Metal gives (later versions use several), or other programs hold the memory.", units.Format(f.Requested.Bytes), units.Format(f.Limit.Bytes)), c.Failure.Line)
-}
-
-// copyFailed: the oneAPI runtime has no good code for much of what fails.
-func copyFailed(c *Case) Finding {
-	if !c.Root(parsers.GGMLSYCL) {
-		return nothing()
-	}
-	return seen(0.5, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", c.Failure.Line)
 }
 
 func tinyRefused(c *Case) Finding {

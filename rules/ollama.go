@@ -15,9 +15,9 @@ var ollamaEngine = Engine{
 	Clues: map[string][]Clue{
 		BudgetMisconfigured: {plannedTooMuch},
 		ModelTooLarge:       {ollamaTooLarge},
-		HostMemory:          {systemCheck, runnerKilled, guessHost},
+		HostMemory:          {systemCheck, runnerKilled, said(0.3, "System memory may be what was short.", parsers.OllamaGuess)},
 		RetainedMemory:      {contextRefused},
-		LeakedProcess:       {contextRefusedByOthers},
+		LeakedProcess:       {said(0.38, "Something holds the whole card.", parsers.OllamaDriver)},
 		Unknown:             {said(0.25, "The text is Ollama's guess for any end of its runner.", parsers.OllamaGuess)},
 	},
 	Remedies: ollamaRemedies,
@@ -121,13 +121,6 @@ func runnerKilled(c *Case) Finding {
 	return seen(0.75, why, c.Failure.Line)
 }
 
-func guessHost(c *Case) Finding {
-	if !c.Root(parsers.OllamaGuess) {
-		return nothing()
-	}
-	return seen(0.3, "System memory may be what was short.", c.Failure.Line)
-}
-
 // contextRefused: not even a CUDA context could be made.
 func contextRefused(c *Case) Finding {
 	if !c.Root(parsers.OllamaDriver) {
@@ -138,13 +131,6 @@ func contextRefused(c *Case) Finding {
 		return seen(0.55, why+" The runner before was still being torn down and its memory had not come back.", c.Failure.Line, s.Line)
 	}
 	return seen(0.4, why, c.Failure.Line)
-}
-
-func contextRefusedByOthers(c *Case) Finding {
-	if !c.Root(parsers.OllamaDriver) {
-		return nothing()
-	}
-	return seen(0.38, "Something holds the whole card.", c.Failure.Line)
 }
 
 var ollamaRemedies = map[string][]Remedy{

@@ -40,15 +40,6 @@ func listedOthers(c *Case) Finding {
 	return seen(weight, fmt.Sprintf("Process %d holds %s of the %s, beside this program.", pid, units.Format(most), f.Total.Text), c.Failure.Line)
 }
 
-// handleRefused: a library that can't even make its handle found the card full
-// before the work began.
-func handleRefused(c *Case) Finding {
-	if !c.Root(parsers.CUDAHandle) {
-		return nothing()
-	}
-	return seen(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", c.Failure.Line)
-}
-
 func restOfCard(c *Case) Finding {
 	if !unaccounted(c) {
 		return nothing()

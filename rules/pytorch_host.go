@@ -34,27 +34,6 @@ func hugeHostTensor(c *Case) Finding {
 	return seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r.Text), c.Failure.Line)
 }
 
-func commitLimit(c *Case) Finding {
-	if !c.Root(parsers.CommitLimit) {
-		return nothing()
-	}
-	return seen(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", c.Failure.Line)
-}
-
-func sharedMemoryFull(c *Case) Finding {
-	if !c.Root(parsers.SharedMemory) {
-		return nothing()
-	}
-	return seen(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", c.Failure.Line)
-}
-
-func workerKilled(c *Case) Finding {
-	if !c.Root(parsers.WorkerKilled, parsers.RankKilled) {
-		return nothing()
-	}
-	return seen(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", c.Failure.Line)
-}
-
 func nativePaging(c *Case) Finding {
 	if !c.Root(parsers.BitsAndBytes) || !c.contains("pythoninterface") {
 		return nothing()

@@ -201,3 +201,14 @@ func said(weight float64, why string, kinds ...parsers.Kind) Clue {
 		return seen(weight, why, c.Failure.Line)
 	}
 }
+
+// saidIn is said for failures in one phase.
+func saidIn(phase string, weight float64, why string, kinds ...parsers.Kind) Clue {
+	always := said(weight, why, kinds...)
+	return func(c *Case) Finding {
+		if c.Phase != phase {
+			return nothing()
+		}
+		return always(c)
+	}
+}

@@ -67,22 +67,13 @@ func fix(f rules.Fix) string {
 	}
 	b.WriteString("## Costs and checks\n\n")
 	fmt.Fprintf(&b, "**What it costs:** %s\n\n**How to see that it worked:** %s\n\n**If it did not:** %s\n", f.Tradeoff, f.Check, f.Next)
-	b.WriteString(cures(f.ID))
-	return b.String()
-}
-
-// cures lists the causes that a fix is a remedy for.
-func cures(id string) string {
-	var b strings.Builder
-	for _, r := range rules.All() {
-		if slices.ContainsFunc(r.Remedies, func(m rules.Remedy) bool { return m.Fix == id }) {
+	if cures := f.Cures(); len(cures) > 0 {
+		b.WriteString("\n## Causes it is good for\n\n")
+		for _, r := range cures {
 			fmt.Fprintf(&b, "- [%s](../causes/%s.md)\n", r.Title, r.ID)
 		}
 	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "\n## Causes it is good for\n\n" + b.String()
+	return b.String()
 }
 
 // languages of code fences, by the kind of a step.
