@@ -229,3 +229,31 @@ func TestFreestCard(t *testing.T) {
 	assert.Equal(t, int64(21*units.GiB), e.HaveBytes)
 	assert.Contains(t, e.Note, "GPU 2")
 }
+
+// 8 bit alone is not enough, and with a larger share it is: both stand in one
+// command, and a hundredth less of the card would not do.
+func TestHalfCacheWithLargerShare(t *testing.T) {
+	found := 0
+	figures(8, func(r *rand.Rand) {
+		total := units.GiB * (16 + r.Int64N(64))
+		x := parsers.Failure{Kind: parsers.VLLMCacheTooSmall, Line: 9, Figures: parsers.Figures{
+			Total: size(total), KVAvailable: size(units.GiB + r.Int64N(8*units.GiB)), KVNeeded: size(2*units.GiB + r.Int64N(24*units.GiB)), MaxModelLen: count(32768), Utilization: count(float64(60+r.IntN(35)) / 100),
+		}}
+		c := &Case{Failure: x, Chain: []parsers.Failure{x}, Facts: &parsers.Facts{}, Framework: "vllm", Stack: []string{"vllm"}, Phase: "kv_cache", Backend: "cuda"}
+		u, ok := shareForHalfCache(c)
+		if !ok {
+			return
+		}
+		found++
+		e := effectHalfCache(c)
+		require.NotNil(t, e)
+		assert.True(t, e.Fits)
+		assert.Contains(t, e.Note, "Two changes together")
+		text := vllmSteps["quantize_kv_cache"](c)[0].Text
+		assert.Contains(t, text, "--kv-cache-dtype fp8")
+		assert.Contains(t, text, "--gpu-memory-utilization "+percent(u))
+		less := float64(c.F().KVAvailable.Bytes) + (u-0.01-c.F().Utilization.Value)*float64(total)
+		assert.Less(t, less, float64(c.F().KVNeeded.Bytes)/2+2)
+	})
+	assert.Greater(t, found, 200)
+}

@@ -21,6 +21,7 @@ type ggmlBudget struct {
 	Layers  int64 // layers there, the output layer counted
 	Context int64
 	Batch   int64 // the physical batch, -ub
+	Output  int64 // the output matrix, which a part of the layers on the card adds to its compute buffer
 	// Assumed says what of it the log does not state.
 	Assumed string
 }
@@ -55,11 +56,60 @@ func budget(c *Case) ggmlBudget {
 	}
 	b.wholeWeights(c)
 	b.wholeCache(c)
-	if c.Failure.Stage == "kv" && b.Compute == 0 {
+	if c.Failure.Stage == "weights" && b.KV == 0 {
+		b.KV = cacheToCome(c, b)
+	}
+	if (c.Failure.Stage == "kv" || c.Failure.Stage == "weights") && b.Compute == 0 {
 		b.Compute = graphToCome(c, b.Context)
+	}
+	if c.Failure.Stage == "weights" {
+		b.Output = outputMatrix(c)
+		b.Compute = max(b.Compute, scores(c, b.Context))
 	}
 	return b
 }
+
+// outputMatrix is the size of the output layer, as the usual mixes have it: at
+// 6.6 bits or the file's own where those are more. With all layers but that on
+// the card it is copied there for every batch; builds of 2026 keep it there
+// first. It is 0 where the load lines do not give it.
+func outputMatrix(c *Case) int64 {
+	vocab, known := c.Fact("n_vocab")
+	width, ok := c.Fact("n_embd")
+	bits, told := c.Fact("bits_per_weight")
+	if !known || !ok || !told || vocab.Count.Value < 1 || vocab.Count.Value > 1<<20 || width.Count.Value < 1 || width.Count.Value > 1<<17 {
+		return 0
+	}
+	return int64(vocab.Count.Value * width.Count.Value * min(max(bits.Count.Value, 6.5625), 32) / 8)
+}
+
+// cacheToCome is the KV cache that follows refused weights, for the layers that
+// were meant for the device; 0 where the load lines do not give it. Windows and
+// layers without a cache make it smaller, so that this is a bound.
+func cacheToCome(c *Case, b ggmlBudget) int64 {
+	k, knownK := c.Fact("n_embd_k_gqa")
+	v, knownV := c.Fact("n_embd_v_gqa")
+	layers, known := c.Fact("n_layer")
+	if !knownK || !knownV || !known || inHost(c) || b.Context <= 0 || b.Context > 1<<27 {
+		return 0
+	}
+	width := k.Count.Value + v.Count.Value
+	if width <= 0 || width > 2*widestCache || layers.Count.Value < 1 {
+		return 0
+	}
+	bytes := int64(width) * 2 * b.Context * min(b.Layers, int64(layers.Count.Value))
+	if quantisedCache(c) {
+		bytes = proportion(bytes, 17, 32)
+	}
+	if size, ok := c.Fact("model_size"); ok && severalDevices(c) && size.Size.Bytes > b.Refused {
+		return proportion(bytes, b.Refused, size.Size.Bytes) // the device's part, as of the weights
+	}
+	return bytes
+}
+
+// widestCache is more than any model keeps of keys for a token and layer, but
+// for latent attention, whose printed width is not what is kept.
+const widestCache = 16384
 
 // wholeWeights puts the weights meant for a Vulkan device in the place of the
 // one buffer of them that was refused: it takes them in pieces of 1 GiB or what
@@ -196,7 +246,7 @@ func (b ggmlBudget) keep() (layers, need int64, ok bool) {
 	if b.Free == 0 || b.Layers < 2 || b.Refused == 0 {
 		return 0, 0, false
 	}
-	fixed := b.Compute + loadReserve
+	fixed := b.Compute + b.Output + loadReserve
 	layers = (b.Free - fixed) / b.perLayer()
 	if layers < 1 || layers >= b.Layers {
 		return 0, 0, false

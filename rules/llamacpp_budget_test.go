@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // budgets makes up devices on which something was refused.
@@ -127,4 +128,54 @@ func TestContextBesideGraph(t *testing.T) {
 		require.Greater(t, more+1, b.Free, "%+v context %d and 256 more", b, n)
 	}
 	require.Greater(t, found, 500)
+}
+
+// Where weights were refused, the layers to keep leave room for what follows
+// them: their part of the cache, the compute buffer and the output matrix.
+func TestKeepCountsWhatFollows(t *testing.T) {
+	number := func(name string, v float64) parsers.Fact {
+		return parsers.Fact{Name: name, Count: &parsers.Count{Value: v}, Line: 1}
+	}
+	x := parsers.Failure{Kind: parsers.GGMLAlloc, Stage: "weights", Memory: "CUDA0", Line: 9, Figures: parsers.Figures{
+		Requested: size(20 * units.GiB), Context: count(8192), GPULayers: count(99), Device: count(0),
+	}}
+	c := &Case{Failure: x, Chain: []parsers.Failure{x}, Framework: "llama.cpp", Stack: []string{"llama.cpp"}, Backend: "cuda", Phase: "load", Facts: &parsers.Facts{
+		Devices: []parsers.Device{{Index: 0, Free: size(16 * units.GiB)}},
+		Facts:   []parsers.Fact{number("n_layer", 64), number("n_embd_k_gqa", 1024), number("n_embd_v_gqa", 1024), number("n_vocab", 152064), number("n_embd", 5120), number("n_ff", 27648), number("bits_per_weight", 5.5)},
+	}}
+	b := budget(c)
+	assert.Equal(t, int64(64*8192*2048*2), b.KV)
+	assert.Positive(t, b.Compute)
+	assert.Equal(t, int64(152064*5120*210/256), b.Output)
+	n, need, ok := b.keep()
+	require.True(t, ok)
+	assert.LessOrEqual(t, need, b.Free)
+	assert.Greater(t, need+b.perLayer(), b.Free)
+	each := 20*units.GiB/65 + 8192*2048*2
+	assert.LessOrEqual(t, n*each+b.Compute+b.Output+loadReserve, b.Free)
+
+	c.F().Requested = size(1100 * units.GiB) // not one layer of that
+	b = budget(c)
+	_, none := b.noLayerFits("weights")
+	assert.True(t, none)
+	assert.Equal(t, int64(0), layersToKeep(c))
+	e := llamaEffects["fewer_gpu_layers"](c)
+	require.NotNil(t, e)
+	assert.False(t, e.Fits)
+}
+
+// A file of the size that is said fits, with what follows it.
+func TestFileThatFits(t *testing.T) {
+	x := parsers.Failure{Kind: parsers.GGMLAlloc, Stage: "weights", Memory: "CUDA0", Line: 9, Figures: parsers.Figures{
+		Requested: size(20 * units.GiB), GPULayers: count(65), TotalLayers: count(65), Device: count(0),
+	}}
+	c := &Case{Failure: x, Chain: []parsers.Failure{x}, Framework: "llama.cpp", Stack: []string{"llama.cpp"}, Backend: "cuda", Phase: "load", Facts: &parsers.Facts{
+		Devices: []parsers.Device{{Index: 0, Free: size(16 * units.GiB)}},
+	}}
+	file, now, ok := fileThatFits(c)
+	require.True(t, ok)
+	assert.Equal(t, int64(20*units.GiB), now)
+	assert.Equal(t, int64(16*units.GiB-loadReserve), file)
+	assert.Contains(t, llamaQuant(c)[0].Text, units.Format(file))
+	assert.Contains(t, effectFileThatFits(c).Note, units.Format(file))
 }

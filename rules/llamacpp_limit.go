@@ -46,7 +46,7 @@ func (b ggmlBudget) dropUnder(over int64) (layers, freed int64, ok bool) {
 // underLimit states what a change takes off, against the limit.
 func underLimit(c *Case, b ggmlBudget, over, freed int64, how string) *Effect {
 	limit := c.F().Limit.Bytes
-	return b.effect(limit+over-freed, limit, fmt.Sprintf("%s of %s: %s", units.Format(limit+over), units.Format(limit), how))
+	return b.effect(limit+over-freed, limit, fmt.Sprintf("%s were taken of %s; %s", units.Format(limit+over), units.Format(limit), how))
 }
 
 // wiredLimit is the limit to set in MiB: what was taken and 500 MiB, in steps

@@ -293,6 +293,9 @@ func layersToKeep(c *Case) int64 {
 	if n, _, ok := b.keepAny(c.Failure.Stage); ok {
 		return n
 	}
+	if _, none := b.noLayerFits(c.Failure.Stage); none {
+		return 0
+	}
 	switch {
 	case b.Layers > 4 && (c.Root(parsers.GGMLRuntime) || c.Failure.Stage == "kv" || c.Failure.Stage == "compute"):
 		return b.Layers - max(2, b.Layers/16)
@@ -399,6 +402,9 @@ func quantThatFits(c *Case) (format string, need, have int64, ok bool) {
 func llamaQuant(c *Case) []Step {
 	if format, need, _, ok := quantThatFits(c); ok {
 		return []Step{{Kind: "text", Text: fmt.Sprintf("Download the %s file of %s (about %s) and load that with all layers on the card.", format, printable(c.ModelName()), units.Format(need))}}
+	}
+	if file, now, ok := fileThatFits(c); ok && estimated(c, "use_lower_quant") == nil {
+		return []Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Format(file), units.Format(now))}}
 	}
 	return []Step{{Kind: "text", Text: "Download a smaller GGUF of the same model: Q4_K_M, then IQ4_XS, Q3_K_M. The file should be at least 1.5 GiB smaller than the card's free memory."}}
 }
@@ -548,15 +554,15 @@ var llamaEffects = map[string]func(*Case) *Effect{
 		b := budget(c)
 		n, need, ok := b.keepAny(c.Failure.Stage)
 		if !ok {
-			return effectLayersUnder(c)
+			return firstEffect(effectLayersUnder(c), effectNoLayer(c, b))
 		}
-		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
-			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), units.Format(b.reserve(c.Failure.Stage))))
+		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s%s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
+			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), b.withCache(c.Failure.Stage), units.Format(b.reserve(c.Failure.Stage))))
 	},
 	"use_lower_quant": func(c *Case) *Effect {
 		format, need, have, ok := quantThatFits(c)
 		if !ok || c.Root(parsers.GGMLLimit) {
-			return nil
+			return effectFileThatFits(c)
 		}
 		return &Effect{NeedBytes: need, HaveBytes: have, Fits: true, Basis: "estimate",
 			Note: fmt.Sprintf("Weights of %s at %s, from its name; %s of the card are kept for context, cache and a short prompt.", printable(c.ModelName()), format, units.Format(besideWeights))}
@@ -602,6 +608,20 @@ func (b ggmlBudget) reserve(stage string) int64 {
 		return contextReserve
 	}
 	return loadReserve
+}
+
+// withCache says whether a layer's size holds its part of the cache, where the
+// weights were refused and the cache was still to come.
+func (b ggmlBudget) withCache(stage string) string {
+	switch {
+	case stage == "kv" || stage == "compute":
+		return ""
+	case b.KV == 0:
+		return " without its part of the KV cache, which the log does not tell"
+	case b.Compute == 0:
+		return " with its part of the KV cache"
+	}
+	return fmt.Sprintf(" with its part of the KV cache for %d tokens, beside %s of compute buffer", b.Context, units.Format(b.Compute+b.Output))
 }
 
 func (b ggmlBudget) layerSize(stage string) int64 {

@@ -205,25 +205,61 @@ func effectHalfCache(c *Case) *Effect {
 	f := c.F()
 	const note = "8 bit instead of 16 halves the cache of a request; some attention backends refuse it."
 	if tokens, ok := cacheTokens(c); ok && f.MaxModelLen != nil {
-		return inTokens(c, int64(f.MaxModelLen.Value), int64(2*tokens), note)
+		e := inTokens(c, int64(f.MaxModelLen.Value), int64(2*tokens), note)
+		e.NeedBytes, e.HaveBytes = e.NeedBytes/2, e.HaveBytes/2 // of 8-bit tokens
+		return e
 	}
 	if f.KVNeeded == nil || f.KVAvailable == nil {
 		return nil
 	}
-	need := f.KVNeeded.Bytes / 2
-	return &Effect{NeedBytes: need, HaveBytes: f.KVAvailable.Bytes, Fits: need <= f.KVAvailable.Bytes, Basis: "log", Note: note}
+	need, have := f.KVNeeded.Bytes/2, f.KVAvailable.Bytes
+	if u, ok := shareForHalfCache(c); ok {
+		now, _ := utilization(c)
+		have += int64((u - now) * float64(cardTotal(c)))
+		return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log",
+			Note: fmt.Sprintf("Two changes together: 8 bit halves the cache of a request, and %.2f instead of %g of the card leaves %s for it.", u, now, units.Format(have))}
+	}
+	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Note: note}
+}
+
+// shareForHalfCache is the share of the card at which an 8-bit cache holds one
+// request, where it does not at the present one and no other change is enough.
+func shareForHalfCache(c *Case) (float64, bool) {
+	f := c.F()
+	now, stated := utilization(c)
+	total := cardTotal(c)
+	if f.KVNeeded == nil || f.KVAvailable == nil || total <= 0 || !stated || f.KVNeeded.Bytes/2 <= f.KVAvailable.Bytes {
+		return 0, false
+	}
+	if _, fixed := c.Setting("kv_cache_memory_bytes"); fixed {
+		return 0, false
+	}
+	u := math.Ceil((now+float64(f.KVNeeded.Bytes/2-f.KVAvailable.Bytes)/float64(total))*100-1e-9) / 100
+	return u, u <= mostUtilization
 }
 
 func effectTwiceCards(c *Case) *Effect {
 	f := c.F()
 	if f.KVNeeded == nil || f.KVAvailable == nil {
-		return nil
+		return effectTwiceCardsAtLoad(c)
 	}
 	need, have := f.KVNeeded.Bytes/2, f.KVAvailable.Bytes
 	if f.Weights != nil {
 		have += f.Weights.Bytes / 2
 	}
 	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "estimate", Note: "Each of twice the cards holds half of the cache, if the model has heads enough, and half of the weights."}
+}
+
+// effectTwiceCardsAtLoad: each of twice the cards holds half of the weights. How
+// many were still to come, the log does not say.
+func effectTwiceCardsAtLoad(c *Case) *Effect {
+	held, have, ok := weightsAndRoom(c)
+	if !ok || !loadingWeights(c) || estimated(c, "multi_gpu") != nil {
+		return nil
+	}
+	need := (held + c.F().Requested.Bytes) / 2
+	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Certainty: bound,
+		Note: fmt.Sprintf("Half of the %s loaded so far and of the %s that failed on each of twice the cards. A lower bound: what was still to come is not in the log; %s in all fit that way, beside 1 GiB on each for the rest.", units.Format(held), c.F().Requested.Text, units.Format(2*(have-units.GiB)))}
 }
 
 func effectFreeCard(c *Case) *Effect {

@@ -62,10 +62,16 @@ var vllmSteps = map[string]func(c *Case) []Step{
 		return vllmWith(c, option{"gpu_memory_utilization", percent(raisedUtilization(c))})
 	},
 	"lower_gpu_memory_utilization": vllmSmallerShare,
-	"quantize_kv_cache":            vllmSet("kv_cache_dtype", "fp8"),
-	"enforce_eager":                vllmSet("enforce_eager", "True"),
-	"lower_max_num_seqs":           func(c *Case) []Step { return vllmWith(c, option{"max_num_seqs", strconv.Itoa(fewerSequences(c))}) },
-	"lower_max_batched_tokens":     vllmFewerTokens,
+	"quantize_kv_cache": func(c *Case) []Step {
+		set := []option{{"kv_cache_dtype", "fp8"}}
+		if u, ok := shareForHalfCache(c); ok {
+			set = append(set, option{"gpu_memory_utilization", percent(u)})
+		}
+		return vllmWith(c, set...)
+	},
+	"enforce_eager":            vllmSet("enforce_eager", "True"),
+	"lower_max_num_seqs":       func(c *Case) []Step { return vllmWith(c, option{"max_num_seqs", strconv.Itoa(fewerSequences(c))}) },
+	"lower_max_batched_tokens": vllmFewerTokens,
 	"multi_gpu": func(c *Case) []Step {
 		return vllmWith(c, option{"tensor_parallel_size", strconv.Itoa(2 * max(1, intSetting(c, "tensor_parallel_size")))})
 	},
