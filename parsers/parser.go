@@ -91,7 +91,9 @@ const (
 
 // ScanWords prepares the keywords for a scan of a large log. A keyword that
 // contains another one is left out: the other leads to the same window.
-var ScanWords = sync.OnceValue(func() scan.Words {
+func ScanWords() scan.Words { return scanWords() }
+
+var scanWords = sync.OnceValue(func() scan.Words {
 	var far []Keyword
 	var texts []string
 	for _, k := range Keywords() {
