@@ -1,0 +1,99 @@
+package fit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// notes says what the rows do not: on what they rest, and what else could be done.
+func (p *Plan) notes(r Request, m *Model) []string {
+	switch {
+	case m == nil:
+		return []string{"The shape of this model is not known: weights and cache are those of models of its size."}
+	case m.Kind == "diffusion":
+		return []string{"All parts of the pipeline are on the card; what a picture takes on top is not estimated."}
+	}
+	var notes []string
+	if f := Find(r.Model).Format; r.Known == nil && r.llama() && engineOf(f) != "" && len(r.Formats) == 0 {
+		notes = append(notes, fmt.Sprintf("%s is a format of %s (--engine %s); for %s these are GGUF files of the same model.", f, engineOf(f), engineOf(f), p.Engine))
+	}
+	if len(p.Rows) > 0 && !r.runs(p.Rows[0].Format) {
+		notes = append(notes, fmt.Sprintf("%s does not read %s: the sizes hold for the program that does.", p.Engine, p.Rows[0].Format))
+	}
+	if m.compressed() {
+		notes = append(notes, "Of DeepSeek-V4 only the cache is exact; its attention weights are what the published total leaves, and the working memory depends on the build: before the indexer was one operation (July 2026) it took several GiB more at long contexts.")
+	}
+	if m.Unverified {
+		notes = append(notes, "The shape of this model is recalled, not read from its config.")
+	}
+	if m.VisionParameters > 0 && r.llama() {
+		notes = append(notes, fmt.Sprintf("With images, the projector (mmproj) takes %.2f GiB more.", float64(2*m.VisionParameters)/GiB))
+	}
+	if p.Card == nil || len(p.Rows) == 0 {
+		return notes
+	}
+	s, best := r.Setting, p.best()
+	s.Context = best.Context
+	if m.MoE != nil && r.Engine == "ollama" && best.Verdict == "offload" {
+		s.Engine = "llama.cpp"
+		if n, ok := m.FewestCPUExperts(best.Format, s, p.Card.TotalBytes); ok {
+			notes = append(notes, fmt.Sprintf("Faster: llama-server with -ngl 99 --n-cpu-moe %d, which leaves only experts in RAM; Ollama has no setting for that.", n))
+		}
+	}
+	if r.Vendor == "Apple" && best.Verdict == "offload" {
+		notes = append(notes, fmt.Sprintf("On a Mac the rest lies in the same memory: it must hold %.1f GiB in all, beside the system.", float64(best.NeedBytes+best.CPUWeightsBytes)/GiB))
+	}
+	notes = append(notes, p.coarseNote(best)...)
+	if p.Recommended < 0 || best.Verdict == "offload" {
+		return append(append(notes, largerCard(m, r.Setting, best)...), r.smallerModel(p.Card, best)...)
+	}
+	if n := m.LongestContext(best.Format, s, p.Card.TotalBytes-best.ReserveBytes); n > best.Context {
+		notes = append(notes, fmt.Sprintf("%s has room for %d tokens.", best.Format, n))
+	}
+	return notes
+}
+
+// best is the recommended row, else the one that lacks least.
+func (p *Plan) best() Row { return p.Rows[max(0, p.Recommended)] }
+
+// coarseNote: below 4 bits a weight quality goes; some layers in RAM may be
+// the better deal.
+func (p *Plan) coarseNote(best Row) []string {
+	if p.coarse(best) == 0 || best.Verdict != "fits" && best.Verdict != "tight" {
+		return nil
+	}
+	for _, row := range p.Rows {
+		if row.Verdict == "offload" && row.Context == best.Context && p.coarse(row) == 0 {
+			return []string{fmt.Sprintf("%s loses quality that one notices; %s runs with %d of %d layers on the card, slower.", best.Format, row.Format, row.GPULayers, row.TotalLayers)}
+		}
+	}
+	return []string{best.Format + " loses quality that one notices."}
+}
+
+// smallerModel names what would fit whole where less than half of a model does.
+func (r Request) smallerModel(card *PlanCard, best Row) []string {
+	if best.Verdict == "offload" && 2*best.GPULayers >= best.TotalLayers {
+		return nil
+	}
+	r.Setting.Context = best.Context
+	for _, m := range currentModels() {
+		if c, ok := r.choice(m, card); ok {
+			return []string{fmt.Sprintf("With so much outside the card a smaller model is faster and often no worse: %s in %s fits whole.", c.Model, c.Format)}
+		}
+	}
+	return nil
+}
+
+// largerCard names the smallest size of card that holds all of a row.
+func largerCard(m *Model, s Setting, row Row) []string {
+	s.Context = row.Context
+	n, err := m.Need(row.Format, s, -1)
+	if err != nil {
+		return nil
+	}
+	size, ok := SmallestCard(n.Sum()+n.Reserve, s.Vendor)
+	if !ok {
+		return []string{fmt.Sprintf("All of %s at %d tokens needs %.1f GiB: more than any one card has.", row.Format, row.Context, float64(n.Sum())/GiB)}
+	}
+	return []string{fmt.Sprintf("All of %s at %d tokens needs %.1f GiB: a card of %d GB, such as %s.", row.Format, row.Context, float64(n.Sum())/GiB, size.GB, strings.Join(size.Names, " or "))}
+}

@@ -1,0 +1,247 @@
+package fit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Request asks what of a model fits.
+type Request struct {
+	// Model is any name that Find takes. Known overrides it: a model read from
+	// a GGUF or a config.json.
+	Model string
+	Known *Model
+	Basis string
+	// Card by name, or VRAM in bytes. Neither: the plan has needs only.
+	Card string
+	VRAM int64
+	// Contexts and Formats are tried one by one; empty means the usual.
+	Contexts []int
+	Formats  []string
+	Setting
+}
+
+// Errors of a request.
+var (
+	ErrModel = errors.New("unknown model")
+	ErrCard  = errors.New("unknown card")
+)
+
+// The usual formats by falling quality.
+var (
+	ggufLadder       = []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS", "Q3_K_M", "IQ3_XXS", "Q2_K", "IQ2_XS"}
+	checkpointLadder = []string{"bf16", "fp8", "awq-int4"}
+	// The denoiser's; text encoders and VAE stay 16 bit.
+	diffusionLadder = []string{"bf16", "fp8", "nf4"}
+	// What transformers makes of a 16-bit checkpoint while it loads.
+	bitsandbytesLadder = []string{"bf16", "int8", "nf4"}
+)
+
+// model resolves the request to a shape, or to nil and a size.
+func (r Request) model() (*Model, PlanModel, error) {
+	match := Match{Model: r.Known, Basis: cmp.Or(r.Basis, "config")}
+	if m, ok := ModelByID(r.Model); ok && r.Known == nil {
+		match = Match{Model: m, Parameters: m.Parameters, ActiveParameters: m.ActiveParameters, Basis: "catalogue"}
+	} else if r.Known == nil {
+		match = Find(r.Model)
+	} else {
+		match.Parameters, match.ActiveParameters = r.Known.Parameters, r.Known.ActiveParameters
+	}
+	if match.Basis == "" {
+		err := fmt.Errorf("%w: %q", ErrModel, r.Model)
+		if near := Near(r.Model); len(near) > 0 {
+			err = fmt.Errorf("%w: near are %s", err, strings.Join(near, ", "))
+		}
+		return nil, PlanModel{}, err
+	}
+	pm := PlanModel{ID: r.Model, Parameters: match.Parameters, ActiveParameters: cmp.Or(match.ActiveParameters, match.Parameters), Basis: match.Basis}
+	if m := match.Model; m != nil {
+		pm.ID, pm.Layers, pm.MaxContext = m.ID, m.Layers, m.Context
+	}
+	return match.Model, pm, nil
+}
+
+func (r *Request) card() (*PlanCard, error) {
+	if r.VRAM > 0 && r.Card == "" {
+		return &PlanCard{TotalBytes: r.VRAM, Basis: "given"}, nil
+	}
+	if r.Card == "" {
+		return nil, nil
+	}
+	count, name := CountedCards(r.Card)
+	c, ok := Card(name)
+	if !ok {
+		return nil, fmt.Errorf("%w: %q", ErrCard, r.Card)
+	}
+	r.Vendor = cmp.Or(r.Vendor, c.Vendor)
+	card := &PlanCard{Name: c.Name, TotalBytes: c.TotalBytes, Basis: c.Basis}
+	if r.VRAM > 0 {
+		card.TotalBytes, card.Basis = r.VRAM, "given"
+	}
+	if card.TotalBytes == 0 {
+		return nil, fmt.Errorf("%w: how much memory %s has depends on the RAM: say it behind the name, as in %q", ErrCard, c.Name, c.Name+" 64GB")
+	}
+	if count > 1 {
+		r.Cards = count
+		card.Name, card.Count = fmt.Sprintf("%d x %s", count, c.Name), count
+		if r.VRAM == 0 {
+			card.TotalBytes *= int64(count)
+		}
+	}
+	return card, nil
+}
+
+func (r Request) engine(m *Model) string {
+	if m != nil && m.Kind == "diffusion" {
+		return "diffusers"
+	}
+	return cmp.Or(r.Engine, "llama.cpp")
+}
+
+// usualContexts are the columns of a table when none are asked for.
+var usualContexts = []int{4096, 8192, 32768, 131072}
+
+// cacheType refuses types that the engine does not have.
+func (r Request) cacheType() error {
+	known := []string{"f16", "fp16", "bf16", "float16", "bfloat16", "auto"}
+	switch {
+	case r.llama():
+		known = append(KVTypes(), "fp16", "auto")
+	case r.Engine == "vllm":
+		known = append(known, "fp8", "fp8_e4m3", "fp8_e5m2")
+	}
+	if t := strings.ToLower(r.KVType); !slices.Contains(known, t) {
+		return fmt.Errorf("%w: cache type %q of %s", ErrFormat, r.KVType, cmp.Or(r.Engine, "llama.cpp"))
+	}
+	return nil
+}
+
+// contexts are the contexts to try, and the one to recommend for, 0 for any.
+func (r Request) contexts(m *Model, wanted int) (all []int, preferred int) {
+	most := math.MaxInt
+	if m != nil && m.Context > 0 {
+		most = m.Context
+	}
+	switch {
+	case len(r.Contexts) > 0:
+		return r.Contexts, wanted
+	case wanted > 0:
+		return []int{min(wanted, most)}, 0
+	case m != nil && m.Kind == "diffusion":
+		return []int{r.Context}, 0
+	}
+	for _, n := range usualContexts {
+		if n < most {
+			all = append(all, n)
+		}
+	}
+	if len(all) < len(usualContexts) {
+		all = append(all, most)
+	}
+	return all, min(r.Context, most)
+}
+
+func (r Request) formats(m *Model) []string {
+	switch {
+	case len(r.Formats) > 0:
+		return r.Formats
+	case r.Known != nil && r.Known.file != nil:
+		return []string{r.Known.file.Format}
+	}
+	if f := Find(r.Model).Format; f != "" && r.Known == nil && (!r.llama() || engineOf(f) == "") {
+		if _, ok := lookupFormat(f, ""); ok {
+			return []string{f}
+		}
+	}
+	if r.Engine == "ollama" && ollamaTag(r.Model) {
+		if f := ggufFormats(m); len(f) == 1 {
+			return f
+		}
+		return []string{"Q4_K_M"} // the file behind a tag that names none
+	}
+	switch {
+	case m != nil && m.Kind == "diffusion":
+		return diffusionLadder
+	case r.llama():
+		return ggufFormats(m)
+	}
+	ladder := checkpointLadder
+	if r.Engine == "transformers" {
+		ladder = bitsandbytesLadder
+	}
+	if m != nil && m.Native != "" {
+		return nativeLadder(m.Native, ladder)
+	}
+	return ladder
+}
+
+// nativeLadder begins with the format that a model was published in; larger ones
+// hold no more, and one whose experts have 4 bits (gpt-oss) exists so only.
+func nativeLadder(native string, ladder []string) []string {
+	f, ok := lookupFormat(native, "")
+	out := []string{native}
+	if !ok || f.expertsOnly {
+		return out
+	}
+	for _, name := range ladder {
+		if other, ok := lookupFormat(name, ""); ok && other.bits < f.bits {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// ollamaTag: "qwen3:8b".
+func ollamaTag(name string) bool {
+	return strings.Contains(name, ":") && !strings.ContainsAny(name, `/\`)
+}
+
+// engineOf is the engine for a format that llama.cpp cannot read, "" for all
+// others, and for those that only programs run that have no plan here (EXL2,
+// MLX).
+func engineOf(name string) string {
+	f, ok := lookupFormat(name, "")
+	switch {
+	case !ok || name == "" || f.gguf != "":
+		return ""
+	case strings.HasPrefix(f.name, "gptq") || strings.HasPrefix(f.name, "awq") || strings.HasPrefix(f.name, "fp8") || f.name == "nvfp4":
+		return "vllm"
+	case strings.HasPrefix(f.name, "nf4") || f.name == "fp4" || f.name == "int8" || strings.HasPrefix(f.name, "hqq"):
+		return "transformers"
+	}
+	return ""
+}
+
+// runs reports that an engine reads a format at all.
+func (r Request) runs(name string) bool {
+	f, ok := lookupFormat(name, "")
+	return ok && (!r.llama() || f.gguf != "")
+}
+
+// ggufFormats are the formats to try for llama.cpp. A model that was published
+// in MXFP4 (gpt-oss) keeps its experts so in every file: there is only one size.
+func ggufFormats(m *Model) []string {
+	if m != nil && m.Native == "mxfp4" {
+		return []string{"MXFP4_MOE"}
+	}
+	return ggufLadder
+}
+
+// needs sizes a format at any setting: as much of it as fits the card.
+func (r Request) needs(m *Model, pm PlanModel, card *PlanCard, format string) (func(Setting) (Need, error), error) {
+	if m == nil {
+		return func(s Setting) (Need, error) { return needOfSize(pm.Parameters, format, s) }, nil
+	}
+	z, err := m.sized(format)
+	return func(s Setting) (Need, error) {
+		if card == nil {
+			return z.need(s, -1)
+		}
+		_, n, err := z.mostLayers(s, card.TotalBytes)
+		return n, err
+	}, err
+}
