@@ -50,11 +50,18 @@ func (m *Model) ComputeBuffer(o ComputeOptions) int64 {
 	if o.OneOutput {
 		size = o.OutputBytes
 	}
-	rows := mask + m.mlpRows(o)*ub*4 + o.Copied
+	mlp := m.mlpRows(o) * ub * 4
+	rows := mask + mlp + o.Copied
 	switch {
-	case m.Linear != nil: // the mask lives on beside the logits
+	case m.Linear != nil && o.Partial: // the mask lives on beside the logits
 		size += mask + m.Hidden*ub*4
 		rows += mask
+	case m.Linear != nil:
+		rows = max(rows, mask+m.deltaRows()*ub*4)
+		if mask > mlp && mask < m.Vocab*ub*4 {
+			size += mlp // the place that the mask leaves is too small for the logits
+		}
+		size += m.Hidden * ub * 4
 	case o.Partial:
 		size += m.Hidden * ub * 4
 		if m.MoE != nil {
@@ -91,6 +98,15 @@ func (m *Model) mlpRows(o ComputeOptions) int64 {
 		rows = max(rows, e.Active*(m.Hidden+e.FFN)+m.Hidden)
 	}
 	return rows
+}
+
+// deltaRows is the width of the rows alive in a gated delta net: the inputs of
+// the convolution, with those of before, and its outputs, the gate, two numbers
+// for a head.
+func (m *Model) deltaRows() int64 {
+	l := m.Linear
+	values := l.ValueHeads * l.ValueDim
+	return 3*(2*l.KeyHeads*l.KeyDim+values) + values + 2*l.ValueHeads
 }
 
 // latentRows is the width of the rows alive when the queries of MLA meet the

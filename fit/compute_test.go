@@ -46,6 +46,12 @@ func TestComputeBufferOfGraphs(t *testing.T) {
 		KVRank: 512, QRank: 768, RopeDim: 64, NopeDim: 128, MoE: &MoE{Experts: 16, Active: 4, FFN: 512, SharedFFN: 512, DenseLayers: 1},
 	}
 	dense := &Model{Arch: "llama", Layers: 6, Hidden: 2048, Heads: 32, KVHeads: 8, HeadDim: 64, ValueDim: 64, FFN: 5632, Gated: true, Vocab: 32000}
+	hybrid := func(hidden, ffn, heads, vocab int64) *Model {
+		return &Model{
+			Arch: "qwen35", Layers: 8, Pattern: "LLLFLLLF", Hidden: hidden, Heads: 8, KVHeads: 2, HeadDim: 256, ValueDim: 256, FFN: ffn, Gated: true, Vocab: vocab,
+			Linear: &Linear{ValueHeads: heads, KeyHeads: heads / 2, KeyDim: 128, ValueDim: 128, Conv: 4},
+		}
+	}
 	normed := &Model{Arch: "qwen3", Layers: 4, Hidden: 1024, Heads: 16, KVHeads: 8, HeadDim: 128, ValueDim: 128, FFN: 3072, Gated: true, Vocab: 2000}
 	flash := func(context int) ComputeOptions { return ComputeOptions{Context: context, FlashAttention: true} }
 	partial := func(context int, copied int64) ComputeOptions {
@@ -63,6 +69,10 @@ func TestComputeBufferOfGraphs(t *testing.T) {
 		{moe(1024, 768, 4, 32000), partial(2048, 48), 74.00, 4.1}, {moe(1024, 768, 4, 32000), partial(8192, 48), 86.00, 4.1},
 		{moe(1024, 1024, 8, 8000), partial(2048, 128), 172.00, 16.1}, {moe(1024, 1024, 8, 8000), partial(8192, 128), 176.00, 24.1},
 		{mla, flash(2048), 49.51, 0.02}, {mla, flash(8192), 55.51, 0.02}, {mla, ComputeOptions{Context: 2048}, 115.51, 0.02},
+		{hybrid(1024, 3584, 16, 2000), flash(2048), 30.11, 1.1}, {hybrid(1024, 3584, 16, 2000), flash(32768), 60.11, 1.1},
+		{hybrid(2048, 6144, 32, 2000), flash(2048), 58.21, 0.1}, {hybrid(2048, 6144, 32, 2000), flash(32768), 88.21, 0.1},
+		{hybrid(1024, 3584, 16, 64000), flash(8192), 129.00, 0.02}, {hybrid(1024, 3584, 16, 64000), flash(32768), 152.00, 6.1},
+		{hybrid(1024, 3584, 16, 64000), flash(131072), 156.11, 1.1},
 		{dense, partial(2048, 22), 68.00, 4.1}, {dense, partial(8192, 22), 73.00, 4.1},
 	}
 	for _, tt := range tests {
