@@ -69,8 +69,11 @@ func effectNarrower(c *Case, n narrower) *Effect {
 	default:
 		e.Fits, e.Certainty = true, condition
 		e.NeedBytes = n.of(held) + f.Requested.Bytes
-		e.Note = fmt.Sprintf("If the %s that it holds are %s weights, they become %s, beside the %s that it wanted. Enough for this request if at least %s of them are weights.",
-			units.Format(held), n.from, units.Format(n.of(held)), f.Requested.Text, units.Format(least))
+		enough := fmt.Sprintf("Enough for this request if at least %s of them are weights.", units.Format(least))
+		if least*20 < held {
+			enough = "Hardly any of them need be weights for this request; what comes after it needs room too."
+		}
+		e.Note = fmt.Sprintf("If the %s that it holds are %s weights, they become %s, beside the %s that it wanted. %s", units.Format(held), n.from, units.Format(n.of(held)), f.Requested.Text, enough)
 	}
 	return e
 }
