@@ -218,7 +218,7 @@ func (p *Plan) recommend(context int) {
 
 // finish adds the command and the notes.
 func (p *Plan) finish(r Request, m *Model) {
-	if p.Recommended >= 0 && p.Engine != "diffusers" && r.runs(p.Rows[p.Recommended].Format) {
+	if p.Recommended >= 0 && p.Engine != "diffusers" && (m == nil || m.Kind != "speech") && r.runs(p.Rows[p.Recommended].Format) {
 		p.Command = command(r, p.Rows[p.Recommended])
 	}
 	p.Notes = p.notes(r, m)

@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,9 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	}
 	if m.compressed() {
 		notes = append(notes, "Of DeepSeek-V4 only the cache is exact; its attention weights are what the published total leaves, and the working memory depends on the build: before the indexer was one operation (July 2026) it took several GiB more at long contexts.")
+	}
+	if m.Context > 0 && len(p.Rows) > 0 && slices.ContainsFunc(r.Contexts, func(n int) bool { return n > m.Context }) {
+		notes = append(notes, fmt.Sprintf("The model was made for %d tokens of context; beyond that it needs stretched rotations (rope scaling) and gets worse.", m.Context))
 	}
 	if m.Unverified {
 		notes = append(notes, "The shape of this model is recalled, not read from its config.")

@@ -155,6 +155,8 @@ func lacking(in *diagnose.Incident, roomy bool) []part {
 		label, want, have = "one request", f.KVNeeded, max(0, f.KVAvailable.Bytes)
 	case want == nil:
 		return nil
+	case in.Derived["shortfall"].From != nil:
+		have = want.Bytes - in.Derived["shortfall"].Bytes
 	case last.ID == rules.PartFree:
 		have = last.Bytes
 	}

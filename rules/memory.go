@@ -112,14 +112,19 @@ func (l *ledger) rest(id string) {
 // roundings is what figures of two decimals of a GiB can be off together.
 const roundings = 24 * units.MiB
 
-// close returns the books. What is off by roundings only is made good with the
-// largest part; more is a contradiction, and then there is no answer.
+// close returns the books. What is off by roundings only is made good where no
+// figure is stated, else with the largest part; more is a contradiction, and
+// then there is no answer.
 func (l *ledger) close() *Memory {
 	if l == nil || l.TotalBytes <= 0 {
 		return nil
 	}
 	l.Parts = slices.DeleteFunc(l.Parts, func(p MemoryPart) bool { return p.Bytes <= 0 && p.Bytes >= -roundings })
 	if len(l.Parts) < 2 {
+		return nil
+	}
+	off := l.left()
+	if off > roundings || off < -roundings {
 		return nil
 	}
 	largest := &l.Parts[0]
@@ -131,9 +136,13 @@ func (l *ledger) close() *Memory {
 			largest = &l.Parts[i]
 		}
 	}
-	off := l.left()
-	if off > roundings || off < -roundings {
-		return nil
+	for i := range l.Parts {
+		switch l.Parts[i].ID {
+		case PartUnknown, PartDriver, PartCompute, PartKept:
+			if l.Parts[i].Bytes+off > 0 {
+				largest = &l.Parts[i]
+			}
+		}
 	}
 	largest.Bytes += off
 	return &l.Memory

@@ -95,6 +95,9 @@ func reservedCache(c *Case) int64 {
 func estimatedWeights(c *Case) int64 {
 	m := named(c)
 	format, stated := formatOf(c, m.Format)
+	if dtype, ok := c.Setting("torch_dtype", "dtype"); ok && !stated {
+		format, stated = dtype.Value, true
+	}
 	if m.Model == nil || m.Model.Kind == "diffusion" || !stated || manyCards(c) {
 		return 0
 	}

@@ -30,7 +30,7 @@ type fitOptions struct {
 
 func (o *fitOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.vram, "vram", "", "how much memory the card has, such as `SIZE` 8GiB")
-	fs.StringVar(&o.gpu, "gpu", "", "the card's `NAME`, such as \"RTX 3060\"; without, what nvidia-smi shows")
+	fs.StringVar(&o.gpu, "gpu", "", "the card's `NAME`, such as \"RTX 3060\" or 2x3090; without, what nvidia-smi shows")
 	fs.StringVar(&o.contexts, "context", "", "tokens of context, `N` or N,N,...")
 	fs.StringVar(&o.formats, "format", "", "only these formats, `F` or F,F,...: Q4_K_M, bf16, awq-int4, nf4...")
 	fs.StringVar(&o.kvType, "kv-type", "", "type of the KV cache, `T`: f16, q8_0, q4_0, fp8")
