@@ -84,6 +84,10 @@ func (m message) square() {
 // "G" and "M" there are powers of 1024.
 var tpuPattern = pattern(`memoryspace(?<space>[a-z]{3,6})\.used(?<used>NUM)(?<usedunit>[kmgt])of(?<limit>NUM)(?<limitunit>[kmgt])`)
 
+// What of the total is the program's own, which the batch decides; arguments
+// are weights and inputs.
+var tpuProgram = pattern(`totalhbmusage>=.{0,60}?program(?<program>NUM)(?<unit>[kmgt])`)
+
 // readTPUCompile reads "Ran out of memory in memory space hbm. Used 63.80G of
 // 30.75G hbm." Other spaces (vmem, smem, sflag) are memory on the chip.
 func readTPUCompile(m message) int {
@@ -100,6 +104,9 @@ func readTPUCompile(m message) int {
 		x.Phase = "training" // its TPU jobs are
 	}
 	m.square()
+	if p := m.find(tpuProgram, 600); p.Ok() {
+		m.fact("tpu_program", p.SizeIn("program", p.Lower("unit")))
+	}
 	return m.fail(x, m.took(k))
 }
 

@@ -257,3 +257,31 @@ func TestHalfCacheWithLargerShare(t *testing.T) {
 	})
 	assert.Greater(t, found, 200)
 }
+
+func TestTPUProgramShrinksWithTheBatch(t *testing.T) {
+	x := parsers.Failure{Kind: parsers.TPUCompile, Figures: parsers.Figures{Desired: size(41 * units.GiB), Limit: size(16 * units.GiB), Total: size(16 * units.GiB)}}
+	c := &Case{Failure: x, Chain: []parsers.Failure{x}, Framework: "jax", Stack: []string{"jax"}, Backend: "tpu", Facts: &parsers.Facts{Facts: []parsers.Fact{{Name: "tpu_program", Size: size(38 * units.GiB)}}}}
+	assert.Nil(t, tpuProgramAt(c, 2), "3 + 19 is over 16")
+	e := effectBatch(c)
+	require.NotNil(t, e)
+	assert.Equal(t, int64(3*units.GiB+38*units.GiB/4), e.NeedBytes)
+	assert.Equal(t, condition, e.Certainty)
+}
+
+// Where giving back memory is not enough, what is added says so.
+func TestTwoChangesTogether(t *testing.T) {
+	c := refused("pytorch", "inference", 24*units.GiB, units.GiB, 6*units.GiB)
+	assert.Empty(t, alsoSmaller(c, 6*units.GiB))
+	assert.Contains(t, alsoSmaller(c, 4*units.GiB), "with 1/2 of the batch as well the piece that failed is at most 3.00 GiB")
+	assert.Contains(t, alsoSmaller(c, 2*units.GiB), "1/4")
+	c.Phase = "load"
+	assert.Empty(t, alsoSmaller(c, 2*units.GiB))
+}
+
+// A cache of a fixed size is not made smaller by the share.
+func TestShareOfAFixedCache(t *testing.T) {
+	c := refused("vllm", "graph_capture", 24*units.GiB, 100*units.MiB, 600*units.MiB)
+	assert.Empty(t, uselessLower(c))
+	c.Facts.Settings = []parsers.Setting{{Name: "kv_cache_memory_bytes", Value: "12884901888", Line: 1}}
+	assert.Contains(t, uselessLower(c), "Lower that value by 1012.00 MiB")
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 )
 
@@ -61,7 +62,7 @@ func effectNarrower(c *Case, n narrower) *Effect {
 	case least > held && e.NeedBytes <= have:
 		return nil // somebody else fills the card
 	case e.NeedBytes > have:
-		e.Note = fmt.Sprintf("Even if all of the %s that it holds and the %s that it wanted are %s weights, %s is too much.", units.Format(held), f.Requested.Text, n.from, n.label)
+		e.Note = fmt.Sprintf("Even if all of the %s that it holds and the %s that it wanted are %s weights, %s is too much.%s", units.Format(held), f.Requested.Text, n.from, n.label, cardFor(c, e.NeedBytes))
 	case c.Phase == "load" && c.F().Allocated != nil:
 		e.Fits, e.Certainty = true, bound
 		e.Note = fmt.Sprintf("The %s loaded so far and the %s that failed, if they are %s weights, at %s. A lower bound: what was still to come is not in the log; weights of up to %s in all fit that way.",
@@ -76,6 +77,16 @@ func effectNarrower(c *Case, n narrower) *Effect {
 		e.Note = fmt.Sprintf("If the %s that it holds are %s weights, they become %s, beside the %s that it wanted. %s", units.Format(held), n.from, units.Format(n.of(held)), f.Requested.Text, enough)
 	}
 	return e
+}
+
+// cardFor names the smallest card for what this one cannot hold.
+func cardFor(c *Case, need int64) string {
+	vendor := map[string]string{"rocm": "AMD"}[c.Backend]
+	card, ok := fit.SmallestCard(need+driverContext, vendor)
+	if !ok || c.Backend != "cuda" && vendor == "" || c.F().Limit != nil {
+		return ""
+	}
+	return fmt.Sprintf(" The smallest card for %s at least has %d GB (such as %s).", units.Format(need), card.GB, card.Names[0])
 }
 
 // least is how much of what is held must be weights for the change to free what

@@ -276,7 +276,7 @@ func stepsBatch(c *Case) []Step {
 // say.
 func batchDivisor(c *Case) int {
 	for _, by := range [...]int{2, 4, 8, 16, 32, 64} {
-		if scaled(c, by, "") != nil {
+		if scaled(c, by, "") != nil || tpuProgramAt(c, by) != nil {
 			return by
 		}
 	}
@@ -285,6 +285,9 @@ func batchDivisor(c *Case) int {
 
 func effectBatch(c *Case) *Effect {
 	by := batchDivisor(c)
+	if e := tpuProgramAt(c, by); e != nil {
+		return e
+	}
 	return scaled(c, by, map[int]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch", 32: "With 1/32 of the batch", 64: "With 1/64 of the batch"}[by])
 }
 

@@ -149,7 +149,7 @@ func workFigures(c *Case) bool {
 }
 
 // otherAllocators are those frameworks' refusals of a piece of work.
-var otherAllocators = []parsers.Kind{parsers.TFAlloc, parsers.CuPyAlloc, parsers.DeviceAlloc, parsers.ORTLimit, parsers.MLXBuffer, parsers.BufferLimit}
+var otherAllocators = []parsers.Kind{parsers.TFAlloc, parsers.CuPyAlloc, parsers.DeviceAlloc, parsers.ORTLimit, parsers.MLXBuffer, parsers.BufferLimit, parsers.TPUReserve}
 
 // neverFits says that the one piece that was asked for exceeds the empty card.
 func neverFits(c *Case) string {

@@ -241,6 +241,23 @@ func poolLimit(c *Case) Finding {
 	return seen(0.75, "The pool has a limit of its own, and that is what was reached.", c.Failure.Line)
 }
 
+// tpuProgramAt is what XLA's compiler would count on a TPU with 1/by of the
+// batch, nil if that is not enough or it does not say what of the total is the
+// program's own.
+func tpuProgramAt(c *Case, by int) *Effect {
+	f := c.F()
+	program, ok := c.Fact("tpu_program")
+	if !ok || program.Size == nil || !c.Root(parsers.TPUCompile) || f.Desired == nil || f.Limit == nil || program.Size.Bytes > f.Desired.Bytes {
+		return nil
+	}
+	need := f.Desired.Bytes - program.Size.Bytes + ceilDiv(program.Size.Bytes, int64(by))
+	if need > f.Limit.Bytes {
+		return nil
+	}
+	return &Effect{NeedBytes: need, HaveBytes: f.Limit.Bytes, Fits: true, Basis: "log", Certainty: condition,
+		Note: fmt.Sprintf("The program takes %s of the %s, weights and inputs the rest; with 1/%d of the batch, if the program shrinks with it, %s.", units.Format(program.Size.Bytes), units.Format(f.Desired.Bytes), by, units.Format(need))}
+}
+
 // poolNeed is what a pool with a limit of its own would have to hold for the
 // request that it refused, and that in GiB with a tenth to spare.
 func poolNeed(c *Case) (need, gib int64, ok bool) {

@@ -374,6 +374,12 @@ func uselessLower(c *Case) string {
 		return "The dummy run comes before the cache is taken: a smaller share leaves it no more room."
 	case shareTooSmall(c):
 		return "It makes the cache even smaller."
+	case c.Root(parsers.VLLMFreeTooLow):
+		return ""
+	}
+	s, fixed := c.Setting("kv_cache_memory_bytes")
+	if f := c.F(); fixed && f.Requested != nil && f.Free != nil {
+		return fmt.Sprintf("The cache was fixed at %s by hand, and then vLLM ignores the share. Lower that value by %s, which is what was lacking and half a GiB.", s.Value, units.Format(max(f.Requested.Bytes-f.Free.Bytes, 0)+units.GiB/2))
 	}
 	return ""
 }
