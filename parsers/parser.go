@@ -4,6 +4,8 @@
 //
 // One file per program that prints. A parser declares the keywords that lead
 // to it; its function sees the whole [Log] and where its keywords stand.
+//
+// A Log belongs to one goroutine at a time; all else is safe for concurrent use.
 package parsers
 
 import (

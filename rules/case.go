@@ -5,6 +5,9 @@
 // points to it, what cures it. A fix is one [Fix] literal in fix_*.go: the
 // steps to paste, what it costs, how to check it. Documentation is made from
 // the same literals.
+//
+// [Judge] and [Advise] write to their case and to nothing else, so that several
+// cases can be judged at a time.
 package rules
 
 import (
