@@ -87,7 +87,7 @@ func (r Request) choice(m *Model, card *PlanCard) (Choice, bool) {
 func (m *Model) Smaller() []*Model {
 	family := familyOf(m.ID)
 	var out []*Model
-	for _, o := range loadCatalogue().models {
+	for _, o := range Models() {
 		if o.Parameters < m.Parameters && o.Kind == m.Kind && family != "" && familyOf(o.ID) == family {
 			out = append(out, o)
 		}

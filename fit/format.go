@@ -233,7 +233,7 @@ func WeightBytes(parameters int64, formatName string) (int64, bool) {
 // typicalBits is the median over the nearest dense models of the catalogue.
 func typicalBits(parameters int64, f format) float64 {
 	var near []*Model
-	for _, m := range loadCatalogue().models {
+	for _, m := range Models() {
 		if m.Kind == "llm" && m.MoE == nil && m.Layers > 0 {
 			near = append(near, m)
 		}

@@ -1,8 +1,10 @@
 package fit
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 )
@@ -119,40 +121,73 @@ type Component struct {
 	Parameters int64  `json:"parameters"`
 }
 
+// catalogue holds what is known of models.
 type catalogue struct {
-	models []*Model
-	byID   map[string]*Model
+	entries []*entry
+	byID    map[string]*entry
 }
 
+// entry is a model of the catalogue. It is decoded when it is asked for: a log
+// names one of two hundred.
+type entry struct {
+	ID      string   `json:"id"`
+	Aliases []string `json:"aliases"`
+	line    []byte
+	once    sync.Once
+	whole   *Model
+}
+
+func (e *entry) model() *Model {
+	e.once.Do(func() {
+		e.whole = new(Model)
+		parse(e.line, e.whole)
+	})
+	return e.whole
+}
+
+// loadCatalogue reads the names of all models: each is a line of its own.
 var loadCatalogue = sync.OnceValue(func() *catalogue {
-	c := &catalogue{byID: map[string]*Model{}}
-	mustParse("data/models.json", &c.models)
-	for _, m := range c.models {
-		c.byID[m.ID] = m
+	b, err := data.ReadFile("data/models.json")
+	if err != nil {
+		panic("fit: " + err.Error()) // it is embedded, so a test sees it first
+	}
+	c := &catalogue{byID: map[string]*entry{}}
+	for line := range bytes.Lines(b) {
+		if line[0] != '{' {
+			continue // the brackets of the list
+		}
+		line = bytes.TrimRight(line, ",\n")
+		e := &entry{line: line}
+		parse(line, e)
+		c.entries, c.byID[e.ID] = append(c.entries, e), e
 	}
 	return c
 })
 
-// mustParse panics on broken data: it is embedded, so a test sees it first.
-func mustParse(name string, v any) {
-	b, err := data.ReadFile(name)
-	if err == nil {
-		err = json.Unmarshal(b, v)
-	}
-	if err != nil {
-		panic("fit: " + name + ": " + err.Error())
+// parse decodes a line of the catalogue.
+func parse(line []byte, x any) {
+	if err := json.Unmarshal(line, x); err != nil {
+		panic(fmt.Sprintf("fit: %v in %s", err, line))
 	}
 }
 
 // Models returns the catalogue. The models are shared: do not change them.
 func Models() []*Model {
-	return append([]*Model(nil), loadCatalogue().models...)
+	entries := loadCatalogue().entries
+	out := make([]*Model, len(entries))
+	for i, e := range entries {
+		out[i] = e.model()
+	}
+	return out
 }
 
 // ModelByID returns the model with that exact id of the catalogue.
 func ModelByID(id string) (*Model, bool) {
-	m, ok := loadCatalogue().byID[id]
-	return m, ok
+	e, ok := loadCatalogue().byID[id]
+	if !ok {
+		return nil, false
+	}
+	return e.model(), true
 }
 
 // layer returns the letter of layer i: how it attends.

@@ -168,7 +168,7 @@ var sizePattern = sync.OnceValue(func() *regexp.Regexp {
 // 0 for anything else. A mixture counts as 0.83 of its product, for the
 // experts share their attention (Mixtral 8x7B: 46.7).
 func sizeToken(w string) int64 {
-	if len(w) < 2 || !strings.ContainsAny(w, "bmt") {
+	if len(w) < 2 || w[0] < '0' || w[0] > '9' || !strings.ContainsAny(w, "bmt") {
 		return 0
 	}
 	g := sizePattern().FindStringSubmatch(w)
@@ -233,16 +233,16 @@ func nameSize(part string) (total, active int64) {
 
 // nameIndex maps the tokens of ids and aliases to models.
 type nameIndex struct {
-	byKey   map[string]*Model
+	byKey   map[string]*entry
 	longest int
 }
 
 var loadNames = sync.OnceValue(func() *nameIndex {
-	x := &nameIndex{byKey: map[string]*Model{}}
-	for _, m := range loadCatalogue().models {
-		x.add(m.ID, m)
-		for _, a := range m.Aliases {
-			x.add(a[strings.LastIndexByte(a, '/')+1:], m)
+	x := &nameIndex{byKey: map[string]*entry{}}
+	for _, e := range loadCatalogue().entries {
+		x.add(e.ID, e)
+		for _, a := range e.Aliases {
+			x.add(a[strings.LastIndexByte(a, '/')+1:], e)
 		}
 	}
 	return x
@@ -250,7 +250,7 @@ var loadNames = sync.OnceValue(func() *nameIndex {
 
 // add files a name under its telling tokens. The first model keeps a key: the
 // catalogue lists the base before those that share its name.
-func (x *nameIndex) add(name string, m *Model) {
+func (x *nameIndex) add(name string, e *entry) {
 	t := telling(tokens(name))
 	if len(t) == 0 {
 		return
@@ -258,7 +258,7 @@ func (x *nameIndex) add(name string, m *Model) {
 	x.longest = max(x.longest, len(t))
 	key := strings.Join(t, " ")
 	if _, ok := x.byKey[key]; !ok {
-		x.byKey[key] = m
+		x.byKey[key] = e
 	}
 }
 
@@ -297,10 +297,6 @@ var defaultTags = sync.OnceValue(func() map[string]string {
 	}
 })
 
-var datePattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\d{4}|\d{6}|\d{8}|v\d+(?:\.\d+)*|\d+(?:bit|bpw|g|k)|\d+\.\d+bpw|q\d.*|iq\d.*|h\d)$`)
-})
-
 // telling drops noise, dates, versions of a fine-tune and quantisation.
 // A version that tells models apart is no noise: "v2 lite" stays because the
 // alias has it; so versions are dropped only from keys that stay unique.
@@ -315,25 +311,42 @@ func telling(ts []string) []string {
 	return out
 }
 
-// droppable: dates, bit widths, contexts. "v2" and "v3" stay, for DeepSeek's
-// sake; "v0.3" stays for Mistral's.
+// droppable: dates ("2407", "20250514"), bit widths ("4bit", "3.5bpw", "q4",
+// "iq3", "h6"), contexts and groups ("32k", "128g"). "v2" and "v3" stay, for
+// DeepSeek's sake; "v0.3" stays for Mistral's.
 func droppable(w string) bool {
-	return !strings.HasPrefix(w, "v") && datePattern().MatchString(w)
+	unit := strings.TrimLeft(w, "0123456789.")
+	number := w[:len(w)-len(unit)]
+	whole := number != "" && !strings.Contains(number, ".")
+	switch unit {
+	case "":
+		return whole && (len(w) == 4 || len(w) == 6 || len(w) == 8)
+	case "bit", "g", "k":
+		return whole
+	case "bpw":
+		return number != ""
+	}
+	if w[0] == 'h' {
+		return len(w) == 2 && isVersion(w[1:])
+	}
+	w = strings.TrimPrefix(w, "i")
+	return len(w) > 1 && w[0] == 'q' && isVersion(w[1:2])
 }
 
 // find returns the model that a part of a name means, nil when none does
 // for sure.
 func (x *nameIndex) find(part string) *Model {
 	if id, ok := defaultTags()[strings.TrimSuffix(part, ":latest")]; ok {
-		return loadCatalogue().byID[id]
+		m, _ := ModelByID(id)
+		return m
 	}
 	part = formatPattern().ReplaceAllString(strings.ToLower(part), " ")
 	ts := telling(tokens(part))
 	for n := min(x.longest, len(ts)); n > 0; n-- {
 		for i := 0; i+n <= len(ts); i++ {
-			m := x.byKey[strings.Join(ts[i:i+n], " ")]
-			if m != nil && agrees(m, ts[i:i+n], ts[:i], ts[i+n:]) {
-				return m
+			e := x.byKey[strings.Join(ts[i:i+n], " ")]
+			if e != nil && agrees(e.model(), ts[i:i+n], ts[:i], ts[i+n:]) {
+				return e.model()
 			}
 		}
 	}

@@ -141,7 +141,7 @@ func likeSize(parameters int64) *Model {
 		r := float64(m.Parameters) / float64(parameters)
 		return max(r, 1/r)
 	}
-	for _, m := range loadCatalogue().models {
+	for _, m := range Models() {
 		if m.Kind == "llm" && m.MoE == nil && m.Pattern == "" && m.KVHeads < m.Heads && (best == nil || distance(m) < distance(best)) {
 			best = m
 		}
