@@ -132,7 +132,7 @@ func layered(a, b parsers.Failure) bool {
 func near(a, b int64) bool { return a-b < 16<<20 && b-a < 16<<20 }
 
 func join(g *failureGroup, x parsers.Failure) {
-	if x.Kind == g.root.Kind && !x.Wrapper {
+	if x.Kind == g.root.Kind && !x.Wrapper && !g.root.Wrapper {
 		g.count++
 	}
 	if rank := rankOf(x.Source); rank != "" && !slices.Contains(g.ranks, rank) {
@@ -147,11 +147,11 @@ func join(g *failureGroup, x parsers.Failure) {
 // better says which of two statements leads: a cause before a wrapper, sure
 // before weak, then the wording that says most.
 func better(x, root parsers.Failure) bool {
-	if x.Kind == root.Kind {
-		return worse(x, root)
-	}
 	if x.Wrapper != root.Wrapper {
 		return root.Wrapper
+	}
+	if x.Kind == root.Kind {
+		return worse(x, root)
 	}
 	if x.Echo != root.Echo {
 		return root.Echo

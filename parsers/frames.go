@@ -23,6 +23,8 @@ var torchStages = slices.Concat(
 	frames("inference", 3, "generation/utils.py", `generation\utils.py`, "common_ksampler", "in process_images", "decode_latent_batch", "sample_hunyuan", "in generate_with_callback"),
 	frames("load", 2, "self._apply(convert)", "in _apply", "in from_pretrained", "in load_model_wrapper", "module.to(device, dtype)", "return t.to("),
 	frames("load", 5, "in patch_weight_to_device", "in load_models_gpu"),
+	frames("load", 5, "could not be loaded: CUDA out of memory", "could not be loaded: [enforce fail", "Failed to load model: CUDA out of memory", "Error loading model: CUDA out of memory"),
+	frames("inference", 1, "diffusers/pipelines/", `diffusers\pipelines\`),
 	frames("load", 2, "in instantiate_from_config", "instantiate_from_config("),
 	frames("inference", 3, "in prompt_step", "in generate_step", "in stream_generate"), // mlx-lm and LM Studio's engine
 	frames("training", 3, "in training_step", "in _inner_training_loop", "in compute_loss"),

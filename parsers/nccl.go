@@ -37,7 +37,10 @@ func readNCCLAlloc(m message) int {
 	if k := m.l.Find(ncclDevicePattern, from, m.at); k.Ok() {
 		x.Figures.Device = k.Count("device")
 	}
-	if x.Framework == "other" && m.mentions("enqueue.cc") {
+	switch {
+	case m.mentions("ncclinfo"): // the connections are being made
+		m.f.Signals = append(m.f.Signals, Signal{ID: "nccl_setup", Line: m.l.Line(m.at), Text: m.l.LineText(m.at)})
+	case x.Framework == "other" && m.mentions("enqueue.cc"):
 		x.Phase = "inference" // a collective in a server's step
 	}
 	k := m.find(ncclCallocPattern, 80)

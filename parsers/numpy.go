@@ -33,8 +33,9 @@ var numpyWordings = []wording{
 	{"fork: Cannot allocate memory", fails(Failure{Kind: PythonMemory, Framework: "other", Backend: "cpu"})},
 }
 
-// numpy 1.16 and 1.17 print no size.
-var numpyArrayPattern = pattern(`unabletoallocate(?:(?<size>SIZE)foran)?arraywithshape(?<shape>\([\d,]{1,120}\))(?:anddatatype(?<dtype>[<>|]?[a-z]{1,10}\d{0,3}))?`)
+// numpy 1.16 and 1.17 print no size; browsers that translate a page change the
+// little words.
+var numpyArrayPattern = pattern(`unabletoallocate(?:(?<size>SIZE)for(?:an?|the)?)?array(?:with|of)(?:the|a)?(?:shape|form)(?<shape>\([\d,]{1,120}\))(?:anddatatype(?<dtype>[<>|]?[a-z]{1,10}\d{0,3}))?`)
 
 // readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160,
 // 3840, 3) and data type float32".
@@ -51,10 +52,29 @@ func readNumpy(m message) int {
 			x.Figures.Requested = &Size{Bytes: bytes, Text: k.through("shape", "dtype"), Line: k.Line()}
 		}
 	}
-	if shape := k.Lower("shape"); strings.HasSuffix(shape, ",3)") || strings.HasSuffix(shape, ",4)") {
-		m.f.Signals = append(m.f.Signals, Signal{ID: "inferring", Line: k.Line(), Text: k.Text("shape")}) // pictures
+	if pictures(k.Lower("shape")) {
+		for _, id := range [...]string{"inferring", "pictures"} {
+			m.f.Signals = append(m.f.Signals, Signal{ID: id, Line: k.Line(), Text: k.Text("shape")})
+		}
 	}
 	return m.fail(x, m.took(k))
+}
+
+// widestPicture is the longest side that an array of pixels has.
+const widestPicture = 1 << 15
+
+// pictures: height x width x 3 or 4 colour channels, one or several of them.
+func pictures(shape string) bool {
+	dims := strings.Split(strings.Trim(shape, "()"), ",")
+	if len(dims) < 3 || dims[len(dims)-1] != "3" && dims[len(dims)-1] != "4" {
+		return false
+	}
+	for _, side := range dims[len(dims)-3 : len(dims)-1] {
+		if n, ok := wholeNumber(side); !ok || n < 16 || n > widestPicture {
+			return false
+		}
+	}
+	return true
 }
 
 // itemSizes are bytes of one element, by how numpy and TensorFlow call them.

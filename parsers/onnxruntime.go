@@ -21,6 +21,7 @@ var onnxruntime = Parser{
 }
 
 var onnxruntimeWordings = []wording{
+	{"WaitNotificationFn) Failed to alloc", readArenaCut}, {"AllocateRawInternal Failed to alloc", readArenaCut},
 	{"for requested buffer of size", readArena},
 	{"is smaller than requested bytes of", readArenaLimit},
 	{"CUDA failure 2: out of memory", fails(Failure{Kind: ORTDevice, Framework: "onnxruntime", Backend: "cuda"})},
@@ -54,7 +55,14 @@ func readArena(m message) int {
 	if !m.precedes("allocaterawinternal", 160) && !m.precedes("failedtoallocatememory", 30) {
 		return m.end
 	}
-	k := m.find(arenaPattern, 60)
+	return m.arena(m.find(arenaPattern, 60))
+}
+
+// readArenaCut is reached by the function that refuses, for titles that end in
+// the middle of its message.
+func readArenaCut(m message) int { return m.arena(m.find(arenaPattern, 160)) }
+
+func (m message) arena(k Match) int {
 	x := Failure{Kind: ORTAlloc, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
 	x.Figures.Requested = rawBytes(k, "bytes")
 	return m.fail(x, m.took(k))

@@ -4,7 +4,7 @@ import "strings"
 
 const (
 	// DeviceAlloc is memory of the card refused to a framework that has no parser
-	// of its own: PaddlePaddle, MXNet, Caffe, TensorRT, CUDA.jl, OpenCL.
+	// of its own: PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl, OpenCL.
 	DeviceAlloc Kind = "device_alloc"
 	// BufferLimit is one buffer above what an OpenCL device gives in one piece.
 	BufferLimit Kind = "buffer_limit"
@@ -24,6 +24,7 @@ var paddleWordings = []wording{
 	{"allocate: 2 (out of memory)", readTensorRT},                                                                // up to 8.0
 	{"Out of GPU memory trying to allocate", readCUDAJulia},                                                      // CUDA.jl
 	{"Memory_Allocation_Failure(EL0004)", fails(Failure{Kind: DeviceAlloc, Framework: "other", Backend: "npu"})}, // Ascend CANN
+	{"CUDA failed with error out of memory", readCTranslate2},
 	{"CL_MEM_OBJECT_ALLOCATION_FAILURE", fails(Failure{Kind: DeviceAlloc, Framework: "other"})},
 	{"Exceeded max size of memory object allocation", readOpenVINO},
 }
@@ -36,6 +37,20 @@ var (
 	juliaPattern    = pattern(`tryingtoallocate(?<want>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?memorypoolusage:(?<used>SIZE)\((?<reserved>SIZE)reserved\))?`)
 	openVINOPattern = pattern(`requested(?<want>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit>\d{1,20})bytes`)
 )
+
+// readCTranslate2 reads "RuntimeError: CUDA failed with error out of memory"
+// (CUDA_CHECK in cuda/utils.h of CTranslate2, under faster-whisper, WhisperX
+// and Argos): the model's constructor loads, everything else computes.
+func readCTranslate2(m message) int {
+	x := deviceFailure
+	switch {
+	case m.precedes("in__init__", 200), m.precedes("whispermodel(", 300), m.precedes("inload_model", 300):
+		x.Phase = "load"
+	case m.precedes("transcribe", 600), m.precedes("generate", 300), m.precedes("translate", 300):
+		x.Phase = "inference"
+	}
+	return fails(x)(m)
+}
 
 // readPaddle reads "ResourceExhaustedError: Out of memory error on GPU 0.
 // Cannot allocate 512.000000MB memory on GPU 0, 15.5GB memory has been

@@ -40,7 +40,7 @@ var pytorch = Parser{Name: "pytorch", Keywords: pytorchWords, Parse: parsePyTorc
 var pytorchWords = []string{
 	"CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory", "Tried to allocate",
 	"MPS backend out of memory", "total capacity", "reserved in total by", "is reserved by PyTorch",
-	"would exceed allowed memory", "OutOfMemoryError: Allocation on device",
+	"would exceed allowed memory", "Allocation on device",
 	"CUDA error: out of memory", "HIP error: out of memory", "CUDA driver error: out of memory",
 	"cuda runtime error (2)", "error=2 : out of memory", "triple_chevron_launcher::launch(): out of memory",
 	"CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
@@ -71,7 +71,7 @@ func parsePyTorch(l *Log, hits []Hit, f *Facts) {
 			end = f.mps(l, h.At, next)
 		case "Invalid buffer size:":
 			end = f.mpsBuffer(l, h.At)
-		case "would exceed allowed memory", "OutOfMemoryError: Allocation on device":
+		case "would exceed allowed memory", "Allocation on device":
 			end = f.asyncAllocator(l, h.At, next)
 		case "CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory",
 			"Tried to allocate", "total capacity", "reserved in total by", "is reserved by PyTorch", "size larger than 4GB":
@@ -146,6 +146,10 @@ func (f *Facts) cachingAllocator(l *Log, start, at, next int) int {
 	if end == at {
 		end = min(at+len("cudaoutofmemory"), len(s))
 	}
+	if i := strings.Index(s[at:limit], beyondAnySize); i >= 0 && i < 60 {
+		end = max(end, at+i+len(beyondAnySize))
+		f.Signals = append(f.Signals, Signal{ID: "absurd_size", Line: l.Line(at), Text: l.LineText(at)})
+	}
 	if title := recovered(s, start, end); title != "" {
 		f.Notices = append(f.Notices, Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})
 		return end
@@ -154,6 +158,10 @@ func (f *Facts) cachingAllocator(l *Log, start, at, next int) int {
 	f.fail(l, start, closing(s, end), Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s, start, min(limit, end+420)), Figures: g})
 	return end
 }
+
+// beyondAnySize is what the allocators say of a size above 2^60 instead of the
+// figure (kLargestSize in CUDACachingAllocator.cpp): a number that was no size.
+const beyondAnySize = "morethan1ebmemory"
 
 // recovered says how a program went on after the allocator's message, "" if it
 // did not: fairseq (trainer.py) drops the batch, FSDP (_state_dict_utils.py)
@@ -262,6 +270,14 @@ func (f *Facts) asyncAllocator(l *Log, at, next int) int {
 	if i := strings.LastIndex(s[max(at-40, 0):at+1], "allocationondevice"); i >= 0 {
 		start = max(at-40, 0) + i
 	}
+	cut := strings.HasPrefix(s[at:], "allocationondevice")
+	raised := strings.HasSuffix(s[:start], allocationRaised)
+	switch {
+	case raised:
+		start -= len(allocationRaised)
+	case cut && !reportsAllocation(s, at):
+		return at + 1
+	}
 	r := reader{l: l, s: s[:min(next, at+500)], from: start, end: at}
 	g := Figures{
 		Allocated: r.after("currentlyallocated:"),
@@ -274,12 +290,25 @@ func (f *Facts) asyncAllocator(l *Log, at, next int) int {
 	end := r.end
 	if end == at {
 		end = at + len("wouldexceedallowedmemory")
-		if cut := "outofmemoryerror:allocationondevice"; strings.HasPrefix(s[at:], cut) {
-			end = at + len(cut)
+		if cut {
+			end = at + len("allocationondevice")
 		}
 	}
-	f.fail(l, start, min(end, len(s)), Failure{Kind: TorchAsync, Framework: "pytorch", Backend: "cuda", Figures: g})
+	// Without the exception's name it is ComfyUI, which repeats the message.
+	f.fail(l, start, min(end, len(s)), Failure{Kind: TorchAsync, Framework: "pytorch", Backend: "cuda", Figures: g, Wrapper: cut && !raised && g.Empty()})
 	return end
+}
+
+// allocationRaised is the exception's name before its message.
+const allocationRaised = "outofmemoryerror:"
+
+// reportsAllocation: "Allocation on device" is all that is left of the message
+// since 2.4. ComfyUI repeats it behind its own words or before its tips;
+// elsewhere the words mean nothing.
+func reportsAllocation(s string, at int) bool {
+	before, after := s[max(at-100, 0):at], s[at:min(at+100, len(s))]
+	return strings.Contains(before, "exceptionduringprocessing!!!") || strings.Contains(before, "erroroccurredwhenexecuting") ||
+		strings.Contains(after, "wouldexceedallowedmemory") || strings.Contains(after, "thiserrormeansyouranoutofmemory")
 }
 
 // mps reads MPSAllocator.mm's message, 1.13 and later; "GB" there is GiB.

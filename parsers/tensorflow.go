@@ -31,7 +31,7 @@ var tensorflowWordings = []wording{
 	{"OOM when allocating tensor", readOOMTensor},
 	{"from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch}, {"from device: RESOURCE_EXHAUSTED", readPoolSearch},
 	{"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", readContext}, {"cuInit: CUDA_ERROR_OUT_OF_MEMORY", readContext}, {"cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", readContext},
-	{"Dst tensor is not initialized", fails(Failure{Kind: TFCopy, Framework: "tensorflow", Backend: "cuda"})},
+	{"Dst tensor is not initialized", readCopy},
 	{"failed to create cublas handle", readHandle}, {"Could not create cudnn handle", readHandle},
 	{"Sum Total of in-use chunks", readBFCStats},
 	{"exceeds 10% of", readTenPercent},
@@ -69,8 +69,24 @@ func readBFC(m message) int {
 	if d := m.l.Find(devicePattern, max(from, m.at-40), m.at); d.Ok() {
 		x.Figures.Device = d.Count("device")
 	}
+	if m.precedes("itex/", 120) {
+		x.Backend = "xpu" // Intel's extension has a copy of the allocator
+	}
 	m.bfcStats(&x)
 	return m.fail(x, m.took(k))
+}
+
+// readCopy reads "Failed copying input tensor from .../device:CPU:0 to
+// .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".
+func readCopy(m message) int {
+	x := Failure{Kind: TFCopy, Framework: "tensorflow", Backend: "cuda"}
+	if m.precedes("device:xpu", 260) {
+		x.Backend = "xpu"
+	}
+	if m.precedes("_eagerconst", 60) || m.precedes("convert_to_eager_tensor", 600) {
+		m.f.Signals = append(m.f.Signals, Signal{ID: "eager_constant", Line: m.l.Line(m.at), Text: m.l.LineText(m.at)})
+	}
+	return fails(x)(m)
 }
 
 // bfcUser: XLA has a copy of the allocator, which JAX uses.
@@ -109,7 +125,27 @@ func readOOMTensor(m message) int {
 	if !k.Ok() && !a.Ok() {
 		return m.end
 	}
+	if s := m.around(bfcLimit, 1200, 0); s.Ok() { // the end of the dump, above the op's own line
+		x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
+	}
+	m.optimizerNode()
 	return m.fail(x, m.took(k))
+}
+
+// The op that failed: "[[Node: training_10/Adam/mul_23 = Mul[...", since 1.12
+// "[[{{node embeddings/Adam/Initializer/zeros}}]]".
+var nodePattern = pattern(`\[\[(?:\{\{)?node:?(?<name>[a-z_0-9/.]{1,160})`)
+
+var optimizerSlot = pattern(`(?:^|/)(?:adam|adamw|lamb|rmsprop|momentum|adagrad|adadelta|ftrl|exponentialmovingaverage)[a-z]*(?:_\d+)?(?:/|$)`)
+
+// optimizerNode notes that the op belongs to the optimizer: its slots and
+// updates are as large as the weights, whatever the batch.
+func (m message) optimizerNode() {
+	k := m.find(nodePattern, 420)
+	from, to, ok := k.group("name")
+	if ok && m.l.Find(optimizerSlot, from, to).Ok() {
+		m.f.Signals = append(m.f.Signals, Signal{ID: "optimizer_node", Line: k.Line(), Text: m.l.LineText(from)})
+	}
 }
 
 var (

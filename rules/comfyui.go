@@ -134,7 +134,7 @@ func carvedOut(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes < 3*
 // comfyWork: ComfyUI fits weights to the card before it samples, so a full
 // card in a sampler is full of work.
 func comfyWork(c *Case) Finding {
-	if !c.In("comfyui") || !allocator(c) || carvedOut(c) || c.Phase == "load" {
+	if !c.In("comfyui") || !allocator(c) || carvedOut(c) || c.Phase == "load" || roomy(c) {
 		return nothing()
 	}
 	f := c.F()

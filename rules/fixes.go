@@ -154,6 +154,9 @@ var otherAllocators = []parsers.Kind{parsers.TFAlloc, parsers.CuPyAlloc, parsers
 // neverFits says that the one piece that was asked for exceeds the empty card.
 func neverFits(c *Case) string {
 	f := c.F()
+	if absurdSize(c) {
+		return "The size asked for is above an exbibyte: a number that is no size, which no card can give."
+	}
 	if f.Requested == nil || f.Total == nil || f.Requested.Bytes <= f.Total.Bytes {
 		return ""
 	}

@@ -13,7 +13,7 @@ var frameworksEngine = Engine{
 	Programs: []string{"jax", "tensorflow", "cupy", "onnxruntime", "mlx", "candle", "numpy", "triton-server", "other"},
 	Clues: map[string][]Clue{
 		HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM},
-		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, said(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", parsers.MLXBuffer), bufferLimit, said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
+		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, mostOfPool, wholeDataset, said(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", parsers.MLXBuffer), bufferLimit, said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
 		BatchTooLarge: {
 			poolFull, arenaBatch, xlaProgram, tpuTraining, rustForward,
 			said(0.42, "The pool of this process was asked for one more piece by a step's work.", parsers.NumbaAlloc, parsers.WGPUBuffer),
@@ -27,6 +27,7 @@ var frameworksEngine = Engine{
 			said(0.4, "The Mac's memory is used up by the model and what it computes.", parsers.MetalMemory, parsers.MLXAlloc),
 			said(0.65, "It died right after the weights were loaded: they fill the card.", parsers.TinygradAlloc),
 		},
+		TrainingStateTooLarge: {optimizerSlots},
 		LeakedProcess: {
 			cardTakenAtStart, xlaTinyRequest,
 			said(0.45, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", parsers.RMMAlloc),
@@ -68,8 +69,9 @@ var frameworksEngine = Engine{
 		OversizedAllocation: {
 			{Fix: "lower_resolution", Fit: 1, If: imageLike},
 			{Fix: "stream_dataset", Fit: 0.95, If: func(c *Case) bool { return c.Root(parsers.NumpyAlloc) && !imageLike(c) }},
+			{Fix: "stream_dataset", Fit: 1.1, If: func(c *Case) bool { return c.Signal("eager_constant") != nil }},
 			{Fix: "fix_shape", Fit: 0.9},
-			{Fix: "lower_batch_size", Fit: 0.8, If: not(rootIs(parsers.NumpyAlloc))},
+			{Fix: "lower_batch_size", Fit: 0.8, If: func(c *Case) bool { return !c.Root(parsers.NumpyAlloc) && c.Signal("eager_constant") == nil }},
 			{Fix: "lower_context", Fit: 0.75, If: rootIs(parsers.MLXBuffer, parsers.XLAAlloc)},
 			{Fix: "half_precision", Fit: 0.4, If: not(rootIs(parsers.NumpyAlloc))},
 		},
@@ -99,6 +101,13 @@ var frameworksEngine = Engine{
 			{Fix: "lower_context", Fit: 0.5, If: func(c *Case) bool {
 				return !c.Training() && !c.Root(parsers.CuPyAlloc, parsers.NumbaAlloc, parsers.RMMAlloc, parsers.TRTEngine)
 			}},
+		},
+		TrainingStateTooLarge: {
+			{Fix: "use_smaller_model", Fit: 1},
+			{Fix: "kill_stale_process", Fit: 0.85},
+			{Fix: "restart_session", Fit: 0.8},
+			{Fix: "mixed_precision", Fit: 0.6},
+			{Fix: "multi_gpu", Fit: 0.5},
 		},
 		ContextTooLong: {
 			{Fix: "lower_context", Fit: 1},
@@ -293,6 +302,9 @@ func ncclOutsidePool(c *Case) Finding {
 	if !c.Root(parsers.NCCLAlloc) || c.In("pytorch") {
 		return nothing()
 	}
+	if c.Signal("nccl_setup") != nil { // the run only begins
+		return seen(0.3, "NCCL needs 0.2 to 2 GB of its own, and the card had less left.", c.Failure.Line)
+	}
 	return seen(0.7, "NCCL needs 0.2 to 2 GB of its own beside the program's pool, and the pool left less.", c.Failure.Line)
 }
 
@@ -301,6 +313,10 @@ func poolFull(c *Case) Finding {
 	switch {
 	case c.Root(parsers.TFAlloc) && bfcFragmented(c).Weight > 0:
 		return seen(0.25, "A smaller batch also needs smaller pieces.", c.Failure.Line)
+	case c.Root(parsers.TFAlloc) && mostOfPool(c).Weight > 0:
+		return seen(0.3, "A smaller batch makes this tensor smaller, too.", c.Failure.Line)
+	case c.Root(parsers.TFAlloc) && wholeDataset(c).Weight > 0:
+		return nothing() // it is all of the data, whatever the batch
 	case c.Root(parsers.TFAlloc) && c.Backend != "cpu":
 		return seen(0.72, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit.", c.Failure.Line)
 	case c.Root(parsers.DeviceAlloc) && c.Phase != "load":
@@ -330,6 +346,34 @@ func bfcFragmented(c *Case) Finding {
 		return seen(0.8, fmt.Sprintf("%s of the pool was not in use and %s was refused: free, but not in one piece.", units.Format(free), f.Requested.Text), c.Failure.Line)
 	}
 	return nothing()
+}
+
+// mostOfPool: one tensor as large as half of all that TensorFlow may take.
+func mostOfPool(c *Case) Finding {
+	f := c.F()
+	if !c.Root(parsers.TFAlloc) || f.Requested == nil || f.Limit == nil || f.Requested.Bytes*2 < f.Limit.Bytes {
+		return nothing()
+	}
+	return seen(0.78, fmt.Sprintf("One tensor of %s, of %s that the pool has in all.", units.Format(f.Requested.Bytes), units.Format(f.Limit.Bytes)), c.Failure.Line)
+}
+
+// wholeDataset: arrays that are handed to fit become one constant on the card.
+func wholeDataset(c *Case) Finding {
+	s := c.Signal("eager_constant")
+	f := c.F()
+	if s == nil || f.Requested == nil || f.Requested.Bytes < units.GiB {
+		return nothing()
+	}
+	return seen(0.78, fmt.Sprintf("%s was copied to the card as one constant: all the data, not one batch.", units.Format(f.Requested.Bytes)), s.Line, c.Failure.Line)
+}
+
+// optimizerSlots: the op that failed is the optimizer's own.
+func optimizerSlots(c *Case) Finding {
+	s := c.Signal("optimizer_node")
+	if s == nil || !c.Root(parsers.TFAlloc) {
+		return nothing()
+	}
+	return seen(0.78, "The op that failed is the optimizer's own: its slots are as large as the weights, whatever the batch.", s.Line, c.Failure.Line)
 }
 
 // cardTakenAtStart: the framework could not take its pool, or not even make a
@@ -434,18 +478,12 @@ func thrustAlone(c *Case) Finding {
 	return seen(0.5, "A CUDA library asked for a working buffer and did not get it; the line says neither how much nor what is held.", c.Failure.Line)
 }
 
-// imageLike: an array whose last side is a number of colour channels, or three
-// sides as long as a picture's.
+// imageLike: an array of pixels, or a network that as a rule gets one.
 func imageLike(c *Case) bool {
 	if c.Root(parsers.ORTAlloc) {
 		return true
 	}
-	s, ok := c.Fact("array_shape")
-	if !ok {
-		return false
-	}
-	last := s.Text[len(s.Text)-min(len(s.Text), 4):]
-	return last == ", 3)" || last == ", 4)" || last == " ,3)" || last == " ,4)"
+	return c.Signal("pictures") != nil
 }
 
 // stepsRoomForNCCL also makes NCCL's own buffers smaller.

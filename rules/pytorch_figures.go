@@ -145,6 +145,9 @@ func slackCoversRequest(c *Case) Finding {
 // largerThanCard: one tensor as large as the card itself.
 func largerThanCard(c *Case) Finding {
 	f := c.F()
+	if absurdSize(c) {
+		return seen(0.9, "The size asked for is above an exbibyte: a length or shape that was overwritten, went below zero or was never set.", c.Failure.Line)
+	}
 	if !c.Root(parsers.TorchAlloc, parsers.TorchAsync) || f.Requested == nil || f.Total == nil {
 		if c.Root(parsers.TorchAlloc) && f.Requested != nil && f.Requested.Bytes > 100*units.GiB {
 			return seen(0.85, fmt.Sprintf("One tensor of %s: more than any card has.", f.Requested.Text), c.Failure.Line)
@@ -162,6 +165,12 @@ func largerThanCard(c *Case) Finding {
 		return seen(0.4, why, c.Failure.Line)
 	}
 	return nothing()
+}
+
+// absurdSize: the allocator would not even print what was asked for.
+func absurdSize(c *Case) bool {
+	s := c.Signal("absurd_size")
+	return s != nil && c.Root(parsers.TorchAlloc) && s.Line >= c.Failure.Line && s.Line <= c.Failure.EndLine
 }
 
 // neverFitting: more than the whole card for one tensor, as the matrix of an
@@ -308,7 +317,10 @@ func bareContexts(c *Case) Finding {
 		return nothing()
 	}
 	weight := 0.6
-	if c.Shortfall.Has() && sum >= c.Shortfall.Bytes && small > 2 {
+	switch f := c.F(); {
+	case c.Phase == "load" && f.Total != nil && c.Mine.Has() && c.Mine.Bytes*10 > f.Total.Bytes*8:
+		weight = 0.5 // the weights of one rank fill the card, and more were to come
+	case c.Shortfall.Has() && sum >= c.Shortfall.Bytes && small > 2:
 		weight = 0.8 // without them it would have fitted
 	}
 	return seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, others[0].Text), c.Failure.Line)
@@ -349,13 +361,16 @@ func blockLimit(c *Case) Finding {
 		return seen(0.85, "This card refuses any single piece above 4 GiB.", c.Failure.Line)
 	case c.Root(parsers.XPURuntime):
 		return seen(0.5, "The Level Zero runtime gave up; this code is not always about memory.", c.Failure.Line)
-	case c.Root(parsers.TorchAlloc) && c.Backend == "xpu" && f.Requested != nil && f.Requested.Bytes >= 4*units.GiB && (f.Total == nil || f.Requested.Bytes < f.Total.Bytes):
+	case c.Root(parsers.TorchAlloc) && c.Backend == "xpu" && f.Requested != nil && f.Requested.Bytes >= 4*units.GiB && (f.Total == nil || c.Mine.Bytes+f.Requested.Bytes < f.Total.Bytes):
 		return seen(0.8, fmt.Sprintf("%s was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.", f.Requested.Text), c.Failure.Line)
 	}
 	return nothing()
 }
 
 func refusedWithRoom(c *Case) Finding {
+	if absurdSize(c) {
+		return seen(0.4, "A kernel that writes past its end, or a version that reads a length wrong, makes such numbers.", c.Failure.Line)
+	}
 	if !c.Root(parsers.TorchAlloc) || !roomy(c) {
 		return nothing()
 	}
@@ -380,6 +395,8 @@ func metalOutsideHeap(c *Case) Finding {
 
 func noFiguresAtAll(c *Case) Finding {
 	switch {
+	case absurdSize(c):
+		return nothing()
 	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
 		return seen(0.35, "The message has no figures.", c.Failure.Line)
 	case c.Root(noFigures...), c.Root(parsers.TorchAlloc, parsers.TorchAsync) && figureless(c):

@@ -107,7 +107,7 @@ func activationsFillCard(c *Case) Finding {
 		return seen(0.55, "It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
 	case c.Root(noFigures...):
 		return seen(0.3, "Often the work of one step fills the card.", c.Failure.Line)
-	case !allocator(c) || roomy(c) || unaccounted(c) || c.Phase == "load":
+	case !allocator(c) || roomy(c) || unaccounted(c) || c.Phase == "load" || absurdSize(c):
 		return nothing()
 	case neverFits(c) != "":
 		return seen(0.15, "A smaller step may ask for a smaller piece.", c.Failure.Line)
@@ -158,7 +158,7 @@ func weightsFillCard(c *Case) Finding {
 	switch {
 	case c.Root(parsers.MPSAlloc):
 		return weightsOnMac(c)
-	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB:
+	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB && c.Signal("layer") == nil:
 		return seen(0.5, alone+" Its pool has next to no slack, as while weights are loaded: nothing was freed yet.", c.Failure.Line)
 	case !c.Slack.Has() && f.Free == nil && f.Total != nil && !figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19):
 		return seen(0.52, alone, c.Failure.Line)
