@@ -139,6 +139,9 @@ func comfyWork(c *Case) Finding {
 	}
 	f := c.F()
 	if f.Requested == nil {
+		if s := c.Signal("vae"); s != nil && c.Phase == "inference" {
+			return seen(0.55, "It failed in the VAE, which turns the latent into all pixels or frames at once.", s.Line, c.Failure.Line)
+		}
 		if c.Phase == "inference" && c.Signal("attention") != nil {
 			return seen(0.52, "It failed in attention; ComfyUI fits the weights to the card by itself, the work on the image comes on top.", c.Failure.Line)
 		}
