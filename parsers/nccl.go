@@ -34,7 +34,7 @@ var (
 func readNCCLAlloc(m message) int {
 	x := Failure{Kind: NCCLAlloc, Framework: ncclUser(m), Backend: "cuda"}
 	from, _ := m.l.LineSpan(m.at)
-	if k := m.l.Find(ncclDevicePattern, from, m.at); k.Ok() {
+	if k := m.l.Find(ncclDevicePattern, max(from, m.at-60), m.at); k.Ok() { // lines may have lost their ends
 		x.Figures.Device = k.Count("device")
 	}
 	switch {
