@@ -43,7 +43,7 @@ func readNCCLAlloc(m message) int {
 	case x.Framework == "other" && m.mentions("enqueue.cc"):
 		x.Phase = "inference" // a collective in a server's step
 	}
-	k := m.find(ncclCallocPattern, 80)
+	k := m.find(ncclCallocPattern, 160)
 	x.Figures.Requested = k.Size("bytes")
 	return m.fail(x, m.took(k))
 }
