@@ -22,7 +22,10 @@ type Pattern struct {
 }
 
 // matchTimeout is a safety net only: no pattern here needs it (a test runs
-// each on its worst input without), and in a browser it never fires.
+// each on its worst input without), and in a browser it never fires. The clock
+// is the one on the wall, and a figure that is missing because the machine was
+// busy would be worse than a slow report: so it is twenty times what the worst
+// input may take of the processor, which a quarter of a second would not be.
 const matchTimeout = time.Second
 
 // maxWindow bounds the text one match may look at.

@@ -72,6 +72,13 @@ func (d dialect) step(c *Case, setting string) Step {
 	if d.kind == "shell" && strings.HasPrefix(setting, "--") && d.layers != dialects["llama.cpp"].layers {
 		text = "koboldcpp --model " + shellQuote(modelFile(c)) + " " + setting
 	}
+	if d.kind == "python" {
+		arguments, comment, found := strings.Cut(setting, "  # ")
+		text = "llm = Llama(model_path=" + pyQuote(modelFile(c)) + ", " + arguments + ")"
+		if found {
+			text += "   # " + comment
+		}
+	}
 	return Step{Kind: d.kind, Text: text}
 }
 

@@ -23,7 +23,7 @@ var rayEngine = Engine{
 	},
 	Effects: map[string]func(c *Case) *Effect{"lower_num_workers": rayFewer},
 	Steps: map[string]func(c *Case) []Step{
-		"lower_num_workers": paste("python", "@ray.remote(num_cpus=4)   # more CPUs for each task: fewer run at a time on the node"),
+		"lower_num_workers": paste("python", "@ray.remote(num_cpus=4)   # more CPUs for each task: fewer run at a time on the node\ndef task(part):\n    ..."),
 	},
 }
 
