@@ -74,7 +74,11 @@ func checkIncident(t *testing.T, r *diagnose.Report, in diagnose.Incident) {
 			checkStep(t, fix.ID, step)
 		}
 		if e := fix.Effect; e != nil {
-			assert.Equal(t, e.NeedBytes <= e.HaveBytes, e.Fits, "%s: %+v", fix.ID, e)
+			enough := e.NeedBytes <= e.HaveBytes
+			if e.Counted != "" {
+				enough = e.NeedCount <= e.HaveCount
+			}
+			assert.Equal(t, enough, e.Fits, "%s: %+v", fix.ID, e)
 			assert.GreaterOrEqual(t, e.NeedBytes, int64(0), "%s: %+v", fix.ID, e)
 		}
 	}

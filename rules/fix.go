@@ -150,14 +150,30 @@ func (b *candidate) makeOut(c *Case) {
 		advice.Why = cmp.Or(fix.Why(c), advice.Why)
 	}
 	if fix.Effect != nil {
-		advice.Effect = fix.Effect(c)
+		advice.Effect = sound(fix.Effect(c))
 	}
 	if advice.Effect == nil {
-		advice.Effect = estimated(c, fix.ID)
+		advice.Effect = sound(estimated(c, fix.ID))
 	}
 	if advice.Effect != nil && !advice.Effect.Fits {
 		b.score /= 2
 	}
+}
+
+// sound returns an effect, or nil where its amounts say another thing than it
+// does: they come from figures of a damaged log, of which nothing follows.
+func sound(e *Effect) *Effect {
+	if e == nil || e.NeedBytes < 0 {
+		return nil
+	}
+	enough := e.NeedBytes <= e.HaveBytes
+	if e.Counted != "" {
+		enough = e.NeedCount <= e.HaveCount
+	}
+	if e.Fits != enough {
+		return nil
+	}
+	return e
 }
 
 // maxUseless bounds the tips that are refuted.
