@@ -120,7 +120,7 @@ func tgiArguments(m message) int {
 		case a.name == "model_id" && a.simple():
 			m.model(a.value)
 		case slices.Contains(tgiMemory, a.name) && a.simple():
-			a.value = strings.TrimSpace(a.value)
+			a.value = strings.Trim(a.value, ", ") // Some(\n 2,\n)
 			m.set(a, true)
 		}
 	}

@@ -3,6 +3,7 @@ package parsers
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // vllmArguments lead to lines that show how vLLM was started.
@@ -16,6 +17,7 @@ var vllmArguments = []wording{
 	{"vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)},
 	{"vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)},
 	{"Using max model len", vllmEffectiveLength},
+	{"Starting to load model", vllmLoads},
 	{"vllm/entrypoints/llm.py", mark("vllm_offline")}, // a Python program called LLM(): there is no server to start
 	{"logits_sort, logits_idx", mark("vllm_sampler")}, // V0 and V1 sort the logits of all sequences
 	{"layers/sampler.py", mark("vllm_sampler")},
@@ -118,6 +120,20 @@ func vllmVersion(m message) int {
 		m.f.Facts = append(m.f.Facts, Fact{Name: "vllm_version", Text: x.Text("version"), Line: m.l.Line(m.at)})
 	}
 	return m.took(x)
+}
+
+// vllmLoads reads "Starting to load model Qwen/Qwen3-32B..." (V1, 0.8 on).
+func vllmLoads(m message) int {
+	rest := m.rest()
+	name, _, ok := strings.Cut(rest[:min(len(rest), 160)], "...")
+	if ok && name != "" && strings.IndexFunc(name, notInModelName) < 0 {
+		m.model(name)
+	}
+	return m.end
+}
+
+func notInModelName(r rune) bool {
+	return r > unicode.MaxASCII || !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._/-", r))
 }
 
 var vllmLengthText = pattern(`modellen(?<length>INT)`)

@@ -164,6 +164,7 @@ show("after")`),
 		Check:    "The log at the start says `Using CUDA malloc Async allocator for GPU`.",
 		Next:     "If it still fails, the work is too big: lower the batch.",
 		Steps:    func(c *Case) []Step { return []Step{environ(c, "TF_GPU_ALLOCATOR", "cuda_malloc_async")} },
+		Effect:   effectRemapped,
 	},
 	{
 		ID:    "upgrade_version",
@@ -389,6 +390,18 @@ func effectSlack(c *Case) *Effect {
 	have := c.Slack.Bytes + f.Free.Bytes
 	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: bound,
 		Note: fmt.Sprintf("%s reserved and not in use + %s free: at most this much can become one piece.", units.Format(c.Slack.Bytes), f.Free.Text)}
+}
+
+// effectRemapped: what the limit of TensorFlow's allocator leaves, in pieces
+// that it cannot move and CUDA's can.
+func effectRemapped(c *Case) *Effect {
+	f := c.F()
+	if !c.Root(parsers.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
+		return nil
+	}
+	have := f.Limit.Bytes - f.Allocated.Bytes
+	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: f.Requested.Bytes <= have, Basis: "log", Certainty: bound,
+		Note: fmt.Sprintf("%s of the limit of %s was not in use: at most this much can become one piece.", units.Format(have), units.Format(f.Limit.Bytes))}
 }
 
 func uselessExpandable(c *Case) string {

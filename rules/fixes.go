@@ -139,8 +139,10 @@ func fromPretrained(c *Case, setup string, arguments ...string) Step {
 func onCard(c *Case) bool { return c.Backend != "" && c.Backend != "cpu" }
 
 // torchFigures reports a message of PyTorch's allocators that says how much
-// was wanted, so that tips can be held against it.
-func torchFigures(c *Case) bool { return allocator(c) && c.F().Requested != nil }
+// was wanted, so that tips can be held against it, or a server's that wraps one.
+func torchFigures(c *Case) bool {
+	return c.F().Requested != nil && (allocator(c) || c.Root(parsers.VLLMLoad, parsers.VLLMWarmup, parsers.TGIWarmup) && c.F().Allocated != nil)
+}
 
 // workFigures is torchFigures, or the same of another framework whose message
 // says what there was.
@@ -265,8 +267,8 @@ func effectShorterPrompt(c *Case) *Effect {
 // effectLargerCard: the smallest card with room for what was held and wanted.
 func effectLargerCard(c *Case) *Effect {
 	f := c.F()
-	if !torchFigures(c) || !c.Mine.Has() || f.Total == nil || f.Limit != nil || roomy(c) || c.Backend == "mps" {
-		return nil
+	if !torchFigures(c) || !c.Mine.Has() || f.Total == nil || f.Limit != nil || roomy(c) || c.Backend == "mps" || estimated(c, "bigger_gpu") != nil {
+		return nil // nothing to go by, or the model is sized as a whole
 	}
 	need := c.Mine.Bytes + f.Requested.Bytes
 	vendor := map[string]string{"rocm": "AMD"}[c.Backend]

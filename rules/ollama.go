@@ -22,7 +22,7 @@ var ollamaEngine = Engine{
 	},
 	Remedies: ollamaRemedies,
 	Steps:    ollamaSteps,
-	Effects:  map[string]func(*Case) *Effect{"add_swap": ollamaSwap},
+	Effects:  map[string]func(*Case) *Effect{"add_swap": ollamaSwap, "raise_memory_limit": ollamaLimit, "use_lower_quant": ollamaQuant},
 	Checks: map[string]string{
 		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
 		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
@@ -198,8 +198,8 @@ var ollamaSteps = map[string]func(*Case) []Step{
 	"use_mmap": func(*Case) []Step {
 		return []Step{{Kind: "text", Text: "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."}}
 	},
-	"raise_memory_limit": func(*Case) []Step {
-		return []Step{{Kind: "text", Text: "In a container: raise its limit (`docker run -m 16g`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory)."}}
+	"raise_memory_limit": func(c *Case) []Step {
+		return []Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", ollamaGiB(c))}}
 	},
 	"close_other_apps": func(*Case) []Step {
 		return []Step{{Kind: "shell", Text: "ollama ps   # another model may still be loaded: ollama stop NAME"}, {Kind: "text", Text: "Close browsers, games and other AI programs, then try again."}}
@@ -246,6 +246,41 @@ func ollamaServer(variables ...string) []Step {
 		docker += " -e " + v
 	}
 	return []Step{{Kind: "config", Text: unit}, {Kind: "shell", Text: docker + " ... ollama/ollama"}}
+}
+
+// ollamaGiB is a limit for the container in GiB: what is needed and a GiB for
+// the rest, 16 where the log does not say.
+func ollamaGiB(c *Case) int64 {
+	if need := c.F().SystemRequired; need != nil && need.Bytes < units.TiB {
+		return ceilDiv(need.Bytes, units.GiB) + 1
+	}
+	return 16
+}
+
+// ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
+func ollamaLimit(c *Case) *Effect {
+	need := c.F().SystemRequired
+	if !c.Root(parsers.OllamaSystem) || need == nil {
+		return nil
+	}
+	have := ollamaGiB(c) * units.GiB
+	return &Effect{NeedBytes: need.Bytes, HaveBytes: have, Fits: need.Bytes <= have, Basis: "log", Certainty: condition,
+		Note: fmt.Sprintf("%s needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.", need.Text)}
+}
+
+// ollamaQuant tells where not even the smallest format of 16-bit weights is
+// small enough; otherwise the log does not say what the format is now.
+func ollamaQuant(c *Case) *Effect {
+	f := c.F()
+	if !c.Root(parsers.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil {
+		return nil
+	}
+	least := f.SystemRequired.Bytes / 16 * 26 / 10 // Q2_K, 2.6 bits at the least
+	if least <= f.SystemAvailable.Bytes {
+		return nil
+	}
+	return &Effect{NeedBytes: least, HaveBytes: f.SystemAvailable.Bytes, Basis: "log",
+		Note: fmt.Sprintf("Even from 16 bit down to Q2_K, at 2.6 bits, %s would come to %s.", f.SystemRequired.Text, units.Format(least))}
 }
 
 // ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3
