@@ -499,6 +499,9 @@ func Near(name string) []string {
 	}
 	best := map[string]int{}
 	for k, m := range loadNames().byKey {
+		if len(key)-len(k) > max(2, len(key)/3) {
+			continue // so many letters more are as many slips
+		}
 		d := editDistance(key, k)
 		switch {
 		case len(key) > 2 && strings.HasPrefix(k, key):

@@ -36,6 +36,8 @@ type PlanCard struct {
 	Basis      string `json:"basis"`
 	// Count of cards of that name, of which TotalBytes is the sum; 0 for one.
 	Count int `json:"count,omitempty"`
+	// ram is all that a Mac has, of which TotalBytes is the GPU's share.
+	ram int64
 }
 
 // Row is one format and context.
@@ -101,6 +103,9 @@ func NewPlan(r Request) (Plan, error) {
 	p.finish(r, m)
 	return p, nil
 }
+
+// macOS is what the system and its programs keep at least.
+const macOS = 2 * GiB
 
 func newRow(format string, s Setting, n Need, card *PlanCard) Row {
 	row := Row{

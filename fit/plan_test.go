@@ -261,3 +261,44 @@ func TestPlanVersions(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, newer.Weights, older.Weights)
 }
+
+// On a Mac layers in RAM take from the same memory: what the GPU and the rest
+// need together must fit all of it.
+func TestPlanOnAMac(t *testing.T) {
+	for _, model := range []string{"llama-3.3-70b", "qwen3-30b-a3b", "gemma-3-27b"} {
+		for _, gb := range []int64{8, 16, 24, 36, 64} {
+			p, err := NewPlan(Request{Model: model, Card: fmt.Sprintf("M2 Max %dGB", gb)})
+			require.NoError(t, err)
+			for _, r := range p.Rows {
+				switch r.Verdict {
+				case "offload":
+					assert.LessOrEqual(t, r.NeedBytes+r.CPUWeightsBytes, (gb-2)*GiB, "%s %d %s", model, gb, r.Format)
+				case "no":
+					assert.Negative(t, *r.SpareBytes, "%s %d %s", model, gb, r.Format)
+				}
+			}
+		}
+	}
+}
+
+// Several cards are a sum, and each has what is not split.
+func TestPlanOnSeveralCards(t *testing.T) {
+	for name, want := range map[string]int{"2x3090": 2, "4 x RTX 3090": 4, "RTX 3090 x3": 3, "3090, 3090": 2, "dual RTX 3090": 2, "3090+3090+3090": 3, "RTX 3090": 1} {
+		n, card := CountedCards(name)
+		assert.Equal(t, want, n, name)
+		_, ok := Card(card)
+		assert.True(t, ok, name)
+	}
+	for _, engine := range []string{"llama.cpp", "vllm", "transformers"} {
+		one, err := NewPlan(Request{Model: "qwen3-14b", Card: "3090", Contexts: []int{8192}, Setting: Setting{Engine: engine}})
+		require.NoError(t, err)
+		two, err := NewPlan(Request{Model: "qwen3-14b", Card: "2x3090", Contexts: []int{8192}, Setting: Setting{Engine: engine}})
+		require.NoError(t, err)
+		assert.Equal(t, 2*one.Card.TotalBytes, two.Card.TotalBytes)
+		assert.Equal(t, 2, two.Card.Count)
+		a, b := one.best(), two.best()
+		assert.Greater(t, b.OverheadBytes, a.OverheadBytes, engine)
+	}
+	_, err := NewPlan(Request{Model: "qwen3-14b", Card: "2x9999"})
+	assert.ErrorIs(t, err, ErrCard)
+}

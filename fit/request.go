@@ -79,6 +79,9 @@ func (r *Request) card() (*PlanCard, error) {
 	}
 	r.Vendor = cmp.Or(r.Vendor, c.Vendor)
 	card := &PlanCard{Name: c.Name, TotalBytes: c.TotalBytes, Basis: c.Basis}
+	if c.Vendor == "Apple" {
+		card.ram = c.NominalBytes
+	}
 	if r.VRAM > 0 {
 		card.TotalBytes, card.Basis = r.VRAM, "given"
 	}
@@ -242,6 +245,9 @@ func (r Request) needs(m *Model, pm PlanModel, card *PlanCard, format string) (f
 			return z.need(s, -1)
 		}
 		_, n, err := z.mostLayers(s, card.TotalBytes)
+		if err == nil && card.ram > 0 && n.Sum()+n.CPUWeights > card.ram-macOS {
+			return z.need(s, -1) // what the GPU may not take lies in the same memory
+		}
 		return n, err
 	}, err
 }
