@@ -4,24 +4,28 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/internal/scan"
 )
 
-// counter counts the bytes that were read.
+// counter counts the bytes that were read, and keeps the error that ended them:
+// a buffer that looks ahead would lose it.
 type counter struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	err error
 }
 
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
+func (c *counter) Read(p []byte) (n int, err error) {
+	if c.err == nil {
+		n, c.err = c.r.Read(p)
+		c.n += int64(n)
+	}
+	return n, c.err
 }
 
 // utf8Reader takes a byte order mark off and converts UTF-16 (PowerShell's >
@@ -63,10 +67,7 @@ func (u *utf16Reader) Read(p []byte) (int, error) {
 
 func (u *utf16Reader) convert() {
 	var block [4096]byte
-	n, err := io.ReadFull(u.r, block[:])
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = io.EOF
-	}
+	n, err := scan.Fill(u.r, block[:])
 	u.err = err
 	u.out = u.out[:0]
 	for i := 0; i+1 < n; i += 2 {

@@ -186,6 +186,30 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+// TestReadErrors: an input that breaks off is no log that ended, wherever it
+// breaks, and whether its reader says so once or always.
+func TestReadErrors(t *testing.T) {
+	for _, bytes := range []int{0, 100, 4096, 300 << 10, 3<<20 + 1} {
+		for _, before := range []string{"", "\xff\xfe"} { // UTF-16
+			for _, err := range []error{io.ErrUnexpectedEOF, iotest.ErrTimeout} { // the first is what gzip says of a cut file
+				in := io.MultiReader(strings.NewReader(before), repeated("x", bytes), &failsOnce{err: err})
+				r, got := diagnose.Read(context.Background(), in)
+				assert.ErrorIs(t, got, err, "after %d bytes", bytes)
+				assert.Nil(t, r)
+			}
+		}
+	}
+}
+
+// failsOnce is a reader that ends after its error.
+type failsOnce struct{ err error }
+
+func (f *failsOnce) Read([]byte) (int, error) {
+	err := f.err
+	f.err = io.EOF
+	return 0, err
+}
+
 // TestSeams: wherever the seam between two blocks falls in a crash, the report
 // is the same; lines count from the crash.
 func TestSeams(t *testing.T) {

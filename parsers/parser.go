@@ -197,7 +197,8 @@ func (f *Facts) sort() {
 // with its line numbers, message and source filled in.
 func (f *Facts) fail(l *Log, from, to int, x Failure) {
 	x.At, x.End = from, to
-	x.Line, x.EndLine = l.Line(from), l.Line(max(to-1, from))
+	x.Line = l.Line(from)
+	x.EndLine = max(x.Line, l.Line(max(to-1, from))) // lines of several ranks do not stand in their order
 	x.Source = l.Source(from)
 	if x.Message == "" {
 		x.Message = l.Text(from, to)

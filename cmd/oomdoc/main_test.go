@@ -47,7 +47,7 @@ func writeBinaries(dir string) error {
 		powershell.Write(binary.LittleEndian.AppendUint16(nil, unit))
 	}
 	z := gzip.NewWriter(&zipped)
-	for i := range 5000 {
+	for i := range 50_000 { // more than is read at once
 		fmt.Fprintf(z, "step %d\n", i*i)
 	}
 	fmt.Fprint(z, crash)

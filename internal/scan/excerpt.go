@@ -77,8 +77,8 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n, err := io.ReadFull(r, buf[carry:carry+blockSize])
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		n, err := Fill(r, buf[carry:carry+blockSize])
+		last := errors.Is(err, io.EOF)
 		if err != nil && !last {
 			return nil, fmt.Errorf("read log after %d bytes: %w", s.base+int64(carry+n), err)
 		}
@@ -97,6 +97,21 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 		s.advance(region[:len(region)-keep])
 		carry = copy(buf, region[len(region)-keep:])
 	}
+}
+
+// Fill reads until buf is full or the input ends, which is io.EOF. For
+// io.ReadFull an end within buf is io.ErrUnexpectedEOF, and that is what
+// readers of compressed files say of one that was cut off.
+func Fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var k int
+		k, err = r.Read(buf[n:])
+		n += k
+	}
+	if n == len(buf) {
+		return n, nil
+	}
+	return n, err
 }
 
 // finish ends a scan with its last region.
