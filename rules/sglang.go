@@ -198,7 +198,7 @@ func effectLowerFraction(c *Case) *Effect {
 	given := int64(less * float64(staticPool(c)))
 	note := fmt.Sprintf("%.2f less gives back %s at least, out of the KV pool, beside the %s that was free. Exact for this request; what comes after it needs room too.", less, units.Format(given), f.Free.Text)
 	if !stated {
-		note += fmt.Sprintf(" So much less than what is set now; %.2f if that is %g.", loweredFraction(c), now)
+		note += fmt.Sprintf(" Take %.2f off what is set now: %.2f if that is %g.", less, loweredFraction(c), now)
 	}
 	have := f.Free.Bytes + given
 	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: bound, Note: note}

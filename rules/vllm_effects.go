@@ -120,7 +120,7 @@ func effectSmallerShare(c *Case, u float64) *Effect {
 	given := int64(math.Max(0, now-u) * float64(cardTotal(c)))
 	note := fmt.Sprintf("%.2f of %s less gives back %s beside the %s that was free, about half a GiB of it as reserve: what comes after this request may be larger.", now-u, units.Format(cardTotal(c)), units.Format(given), f.Free.Text)
 	if !stated {
-		note += fmt.Sprintf(" So much less than what is set now; %.2f if that is the default of %g.", u, now)
+		note += fmt.Sprintf(" Take %.2f off the share that is set now: %.2f if that is the default of %g.", now-u, u, now)
 	}
 	if n, short := lengthAfter(c, u); short {
 		note += fmt.Sprintf(" Two changes together: the smaller cache holds one request of %d tokens at most.", n)
