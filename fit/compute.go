@@ -163,8 +163,3 @@ func (m *Model) Logits(tokens int, bytes int64) int64 {
 // SamplerSort is vLLM's sort of the logits at start: a value of 4 and an index
 // of 8 bytes for each.
 func (m *Model) SamplerSort(sequences int) int64 { return m.Logits(sequences, 12) }
-
-// AttentionMatrix is the matrix of scores of n tokens without flash or
-// memory-efficient attention; for an image n is (side/8)^2, so it grows with
-// the fourth power of the side.
-func AttentionMatrix(batch, heads, n, bytes int64) int64 { return batch * heads * n * n * bytes }

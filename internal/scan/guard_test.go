@@ -14,7 +14,7 @@ import (
 // TestSearchKeepsItsSpeed guards against a slower search by a ratio, for times
 // say little on a busy machine: all keywords of the program against the count
 // of line breaks in the same text, which the library does with vector
-// instructions. It is about 12 where this was written.
+// instructions. It is about 6 where this was written.
 func TestSearchKeepsItsSpeed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures")
