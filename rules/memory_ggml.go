@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -13,8 +14,8 @@ import (
 // had free before it began. Ollama's new engine prints the same of its own.
 func ggmlLedger(c *Case) *ledger {
 	held, device := ggmlBuffers(c)
-	if len(held) == 0 {
-		return nil
+	if !slices.ContainsFunc(held, func(b parsers.Buffer) bool { return b.Kind == "weights" }) {
+		return nil // without the largest part the others tell little
 	}
 	l := ggmlCard(c, device, held[0].Size.Line)
 	if l == nil {
