@@ -34,3 +34,32 @@ func parseClimbing(l *Log, hits []Hit, f *Facts) {
 		}
 	}
 }
+
+// stepCounter reads the numbers that training loops count their steps by: "step 410",
+// "iter: 40", "[  20/3826]".
+var stepCounter = Parser{Name: "steps", Context: []string{"step", "iter"}, Parse: parseSteps}
+
+var stepNow = pattern(`^(?:step|iter(?:ation)?)s?[:=#\[]{0,2}(?<step>\d{1,7})(?!\d)`)
+
+// manySteps is how far a loop must have counted for memory to be needed alike
+// in every step, unless something is kept.
+const manySteps = 10
+
+func parseSteps(l *Log, hits []Hit, f *Facts) {
+	last, rises := 0.0, 0
+	for _, h := range hits[:min(len(hits), 2000)] {
+		n := l.Find(stepNow, h.At, h.At+24).Count("step")
+		if n == nil {
+			continue
+		}
+		if n.Value > last {
+			rises++
+		} else {
+			rises = 0
+		}
+		if last = n.Value; rises >= 2 && last >= manySteps {
+			f.Signals = append(f.Signals, Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
+			return
+		}
+	}
+}

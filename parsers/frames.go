@@ -21,6 +21,7 @@ var torchStages = slices.Concat(
 	frames("kv_cache", 5, "create_state_tensors"),
 	frames("load", 4, "_load_pretrained_model", "load_state_dict", "load_checkpoint_in_model", "set_module_tensor_to_device", "caching_allocator_warmup", "load_torch_file", "in make_quant", "in load_quant", "load_autosplit"),
 	frames("inference", 3, "generation/utils.py", `generation\utils.py`, "common_ksampler", "in process_images", "decode_latent_batch", "sample_hunyuan", "in generate_with_callback"),
+	frames("load", 4, "get_storage_from_record", "torch.empty((out_features, in_features)"),
 	frames("load", 2, "self._apply(convert)", "in _apply", "in from_pretrained", "in load_model_wrapper", "module.to(device, dtype)", "return t.to("),
 	frames("load", 5, "in patch_weight_to_device", "in load_models_gpu"),
 	frames("load", 5, "could not be loaded: CUDA out of memory", "could not be loaded: [enforce fail", "Failed to load model: CUDA out of memory", "Error loading model: CUDA out of memory"),

@@ -30,7 +30,7 @@ var ggmlLines = []ggmlWording{
 	{"n_layer =", number("n_layer")}, {"n_embd =", number("n_embd")}, {"n_head =", number("n_head")}, {"n_vocab =", number("n_vocab")}, {"n_ff =", number("n_ff")},
 	{"n_embd_k_gqa =", number("n_embd_k_gqa")}, {"n_embd_v_gqa =", number("n_embd_v_gqa")},
 	{"n_expert =", number("n_expert")}, {"n_ff_exp =", number("n_ff_exp")},
-	{"flash_attn =", (*ggmlReader).flashAttention}, {"Flash Attention was auto, set to enabled", (*ggmlReader).flashEnabled},
+	{"(load_mode =", (*ggmlReader).loadMode}, {"flash_attn =", (*ggmlReader).flashAttention}, {"Flash Attention was auto, set to enabled", (*ggmlReader).flashEnabled},
 	{"model size =", (*ggmlReader).modelSize}, {"file size =", (*ggmlReader).modelSize},
 	{"general.name", (*ggmlReader).generalName}, {"key-value pairs", (*ggmlReader).loadedFrom}, {"loading model from", (*ggmlReader).loadedFrom},
 	// Devices.
@@ -293,6 +293,14 @@ func (g *ggmlReader) flashAttention(at int) {
 	g.setting("flash_attn", value, "", at)
 	if v := m.Lower("value"); v != "0" && v != "1" {
 		g.fact("words_for_flash_attn", nil, &Count{Value: 1, Text: v, Line: g.l.Line(at)}, at) // builds since 2025-09
+	}
+}
+
+// loadMode reads "loading model tensors, this can take a while... (load_mode =
+// none)", of builds of 2026: neither mapped nor locked.
+func (g *ggmlReader) loadMode(at int) {
+	if strings.HasPrefix(g.s[at:], "(load_mode=none)") {
+		g.setting("no_mmap", "on", "", at)
 	}
 }
 

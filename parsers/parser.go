@@ -49,7 +49,7 @@ type Hit struct {
 // where they stand.
 func All() []Parser {
 	return []Parser{
-		pytorch, hostPyTorch, signals, climbing, torchFrames, platform, environment, proofs, commandLines, models,
+		pytorch, hostPyTorch, signals, climbing, stepCounter, torchFrames, platform, environment, proofs, commandLines, models,
 		vllm, sglang, tgi, tensorrtllm, lmdeploy, ray, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
 		kernel, containers, numpy, native, jax, tensorflow, cupy, onnxruntime, mlx, rust, paddle, nccl, memorySummary, deepspeedLines, smi, lookalikes,
 	}

@@ -26,6 +26,7 @@ var signalWords = []signalWord{
 	{"torch/nn/modules/conv.py", "layer"}, {`torch\nn\modules\conv.py`, "layer"}, {"torch/nn/modules/batchnorm.py", "layer"}, {"torch/nn/modules/activation.py", "layer"}, {"torch/nn/modules/linear.py", "layer"}, {`torch\nn\modules\linear.py`, "layer"}, {"torch/nn/functional.py", "layer"}, {`torch\nn\functional.py`, "layer"},
 	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
 	{".transpose(-2, -1)", "scores"}, {".transpose(-1, -2)", "scores"}, {".transpose(2, 3))", "scores"}, {"attention_scores = ", "scores"}, {"get_attention_scores", "scores"}, {"attn_weights = ", "scores"}, {"attn.softmax(", "scores"}, {"-> b i j", "scores"}, {"-> b h i j", "scores"}, {"->bhij", "scores"}, {"->bhqk", "scores"},
+	{"attn_output_weights = ", "mha_weights"}, {"This DataLoader will create", "workers"}, {"torch/serialization.py", "reading_checkpoint"}, {`torch\serialization.py`, "reading_checkpoint"},
 	{".append(", "appends"}, {".extend(", "appends"},
 	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
 	{"initializing model parallel", "loading"}, {"loading index", "loading"},

@@ -3,6 +3,12 @@ package rules
 var oversizedAllocation = Rule{
 	ID:    OversizedAllocation,
 	Title: "One single piece is asked for that is larger than the card can give",
+	Headline: func(c *Case) string {
+		if c.Backend == "cpu" {
+			return "One single piece is asked for that is larger than the computer can give"
+		}
+		return ""
+	},
 	Doc: paragraphs(
 		"One tensor alone is as large as the card or larger. That is a shape that grew with the square of something (an attention matrix without flash attention, a huge image), or a bug in a shape: broadcasting, a wrong length, an overflow.",
 		"No setting of the allocator and no free memory helps: the request would not fit an empty card.",

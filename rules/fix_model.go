@@ -187,8 +187,15 @@ var fixesModel = []Fix{
 		Cost:     0.05,
 		Check:    checkRAM,
 		Next:     "If it is mapped and still too much, use a smaller file.",
-		Steps:    paste("text", "Remove `--no-mmap` and `--mlock` from the command (llama.cpp), or take the `.safetensors` file instead of `.bin`, `.ckpt` or `.pt`."),
+		Steps:    stepsMmap,
 	},
+}
+
+func stepsMmap(c *Case) []Step {
+	if c.Signal("reading_checkpoint") != nil {
+		return []Step{{Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)   # PyTorch 2.1; the file must have been saved by 1.6 or later\nmodel.load_state_dict(state, assign=True)   # keeps the mapped weights instead of copying them; build the model under torch.device(\"meta\")"}}
+	}
+	return []Step{{Kind: "text", Text: "Remove `--no-mmap` and `--mlock` from the command (llama.cpp), or take the `.safetensors` file instead of `.bin`, `.ckpt` or `.pt`."}}
 }
 
 func stepsLowerQuant(c *Case) []Step {

@@ -1,6 +1,10 @@
 package rules
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+)
 
 // Fixes for training and for loops that keep what they should not.
 var fixesTraining = []Fix{
@@ -151,6 +155,7 @@ with torch.inference_mode():
 		Cost:     0.05,
 		Check:    "`torch.cuda.memory_allocated()` after each step stays level.",
 		Next:     "`torch.inference_mode()` around everything that needs no gradients.",
+		Why:      whyDetach,
 		Steps: paste("python", `total += loss.item()                        # not: total += loss
 results.append(output.detach().cpu())       # not: results.append(output)`),
 	},
@@ -212,6 +217,14 @@ func stepsStream(c *Case) []Step {
 
 data = load_dataset("json", data_files="train.jsonl", split="train", streaming=True)
 # arrays: numpy.load("data.npy", mmap_mode="r")`}}
+}
+
+// whyDetach says what shows that something is kept.
+func whyDetach(c *Case) string {
+	if s := c.Signal("many_steps"); s != nil && climbingHost(c) && c.Signal("climbing") == nil {
+		return fmt.Sprintf("Steps like this one had fitted before (line %d), and the refused piece is only %s: something of every step is kept.", s.Line, units.Format(requested(c)))
+	}
+	return ""
 }
 
 // whyStream names the line that makes a list longer.

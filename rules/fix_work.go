@@ -218,6 +218,9 @@ func stepsFlashAttention(c *Case) []Step {
 func stepsEfficientAttention(c *Case) []Step {
 	library := fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"`)
 	fused := Step{Kind: "python", Text: "out = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # PyTorch 2; instead of softmax(q @ k.T / sqrt(d)) @ v"}
+	if returnsWeights(c) {
+		return []Step{{Kind: "python", Text: "out, _ = attention(q, k, v, need_weights=False)   # nn.MultiheadAttention of PyTorch 2 writes no matrix then"}, {Kind: "python", Text: "# any version: 256 queries at a time\nout = torch.cat([attention(part, k, v)[0] for part in q.split(256, dim=1)], dim=1)   # batch_first=True"}}
+	}
 	if writesScores(c) {
 		return []Step{fused, {Kind: "python", Text: "# any version: 256 queries at a time\nparts = [torch.softmax(part @ k.transpose(-2, -1) * k.shape[-1] ** -0.5, -1) @ v for part in q.split(256, dim=-2)]\nout = torch.cat(parts, dim=-2)"}}
 	}

@@ -94,11 +94,20 @@ func stepsNumpyStream(c *Case) []Step {
 	if growsList(c) {
 		return stepsStream(c)
 	}
-	steps := []Step{{Kind: "python", Text: "data = np.load(\"data.npy\", mmap_mode=\"r\")   # read from disk as it is used\nfor part in np.array_split(data, 64):\n    work(part.astype(np.float32))"}}
+	steps := []Step{{Kind: "python", Text: fmt.Sprintf("data = np.load(\"data.npy\", mmap_mode=\"r\")   # read from disk as it is used\nfor part in np.array_split(data, %d):\n    work(part.astype(np.float32))   # what made the large array, for a part of the rows", partsOf(requested(c)))}}
 	if r := c.F().Requested; r != nil && c.contains("data type float64") {
 		steps = append(steps, Step{Kind: "python", Text: fmt.Sprintf("x = x.astype(np.float32, copy=False)   # in place of float64: %s instead of %s, and no copy where it is float32 already", units.Format(r.Bytes/2), units.Format(r.Bytes))})
 	}
 	return steps
+}
+
+// partsOf is in how many parts to work so that each takes 256 MiB at most.
+func partsOf(bytes int64) int64 {
+	n := int64(64)
+	for n < 1<<20 && bytes/n > 256*units.MiB {
+		n *= 2
+	}
+	return n
 }
 
 var frameworkChecks = map[string]string{

@@ -320,7 +320,7 @@ var hostRemedies = []Remedy{
 	{Fix: "use_smaller_model", Fit: 1, If: rootIs(parsers.AppleKill)},
 	{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(parsers.AppleKill)},
 	{Fix: "lower_context", Fit: 0.8, If: rootIs(parsers.AppleKill)},
-	{Fix: "lower_num_workers", Fit: 1, If: manyAtOnce},
+	{Fix: "lower_num_workers", Fit: 1, If: either(manyAtOnce, killedWithWorkers)},
 	{Fix: "stream_dataset", Fit: 0.9, If: rootIs(parsers.NumpyAlloc)},
 	{Fix: "stream_dataset", Fit: 1.05, If: growsList},
 	{Fix: "detach_accumulated", Fit: 1.15, If: climbingHost},
@@ -333,7 +333,9 @@ var hostRemedies = []Remedy{
 	{Fix: "use_mmap", Fit: 0.6, If: loadsModel},
 	{Fix: "use_smaller_model", Fit: 0.7, If: loadsModel},
 	{Fix: "use_lower_quant", Fit: 0.65, If: loadsModel},
-	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill) && !wholeDataAtOnce(c) }},
+	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *Case) bool {
+		return !loadsModel(c) && !either(manyAtOnce, killedWithWorkers)(c) && !c.Root(parsers.AppleKill) && !wholeDataAtOnce(c)
+	}},
 	{Fix: "stream_dataset", Fit: 0.5, If: (*Case).Training},
 	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill, parsers.NumpyAlloc) }},
 }
@@ -344,8 +346,11 @@ func growsList(c *Case) bool {
 }
 
 // climbingHost: what the program printed of its memory rose until the
-// computer's own ran out.
+// computer's own ran out, or many steps had fitted into it.
 func climbingHost(c *Case) bool {
+	if c.Root(parsers.CPUAlloc) && requested(c) > 0 && requested(c) < 64*units.MiB && c.Signal("many_steps") != nil && c.Signal("many_steps").Line < c.Failure.Line {
+		return true // as many steps as that worked, and the next asked for little
+	}
 	s := c.Signal("climbing")
 	return s != nil && s.Line < c.Failure.Line && c.Root(parsers.CPUAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.BadAlloc, parsers.ShellKilled)
 }
@@ -370,6 +375,11 @@ func swapHelps(c *Case) bool {
 func manyAtOnce(c *Case) bool {
 	f := c.F()
 	return c.Root(parsers.SharedMemory, parsers.WorkerKilled, parsers.RayKilled) || c.Root(parsers.ORTAlloc) && f.Requested != nil && f.Requested.Bytes < 64*units.MiB
+}
+
+// killedWithWorkers: a program with data loader workers was killed.
+func killedWithWorkers(c *Case) bool {
+	return c.Root(parsers.ShellKilled, parsers.KernelKill) && c.Signal("workers") != nil
 }
 
 // wantsLargeBuffer: the size of one input decides.

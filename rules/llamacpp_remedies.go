@@ -27,6 +27,7 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "lower_context", Fit: 1},
 		{Fix: "quantize_kv_cache", Fit: 0.9, If: either(stage("kv"), rootIs(parsers.LlamaGuard))},
 		{Fix: "lower_parallel", Fit: 0.93, If: all(rootIs(parsers.LlamaGuard), hasFact("n_seq_max"))},
+		{Fix: "lower_parallel", Fit: 0.96, If: func(c *Case) bool { return !c.Root(parsers.LlamaGuard) && slotsOfContext(c) > 1 }},
 		{Fix: "quantize_kv_cache", Fit: 0.6, If: not(either(stage("kv"), rootIs(parsers.LlamaGuard), rootIs(parsers.GGMLRuntime)))},
 		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
 		{Fix: "lower_ubatch", Fit: 0.88, If: scratchPool},
@@ -63,14 +64,15 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "upgrade_version", Fit: 0.75, If: not(stage("weights"))},
 	},
 	HostMemory: {
-		{Fix: "raise_memory_limit", Fit: 1.1, If: mmapRefused},
-		{Fix: "close_other_apps", Fit: 1},
+		{Fix: "raise_memory_limit", Fit: 1.4, If: either(mmapRefused, capped)},
+		{Fix: "use_mmap", Fit: 1.3, If: all(unmapped, either(stage("weights"), loading))},
+		{Fix: "close_other_apps", Fit: 1, If: not(capped)},
 		{Fix: "raise_pagefile", Fit: 0.97, If: onWindows},
 		{Fix: "use_smaller_model", Fit: 0.85, If: not(stage("compute"))},
-		{Fix: "add_swap", Fit: 0.85, If: not(onWindows)},
-		{Fix: "use_mmap", Fit: 0.9, If: all(stage("weights"), not(mmapRefused))},
+		{Fix: "add_swap", Fit: 0.85, If: not(either(onWindows, capped))},
+		{Fix: "use_mmap", Fit: 0.9, If: all(stage("weights"), not(either(mmapRefused, unmapped)))},
 		{Fix: "upgrade_version", Fit: 0.6, If: stage("compute")},
-		{Fix: "raise_memory_limit", Fit: 0.75},
+		{Fix: "raise_memory_limit", Fit: 0.75, If: not(either(mmapRefused, capped))},
 	},
 	DeviceImbalance: {
 		{Fix: "select_gpu", Fit: 1, If: oddCard},
@@ -127,6 +129,13 @@ func either(conditions ...func(*Case) bool) func(*Case) bool {
 		}
 		return false
 	}
+}
+
+// unmapped: the file is copied into memory instead of mapped. Builds of 2026
+// print how they load.
+func unmapped(c *Case) bool {
+	s, ok := c.Setting("no_mmap")
+	return ok && s.Value != "off" && s.Value != "false"
 }
 
 func loading(c *Case) bool     { return c.Phase == "load" }

@@ -105,7 +105,16 @@ func llamaLayers(c *Case) []Step {
 func llamaContext(c *Case) []Step {
 	d := speaks(c)
 	n := contextToTry(c)
-	return d.withFlash(c, fmt.Sprintf(d.context, n), n)
+	return d.withFlash(c, fmt.Sprintf(d.context, max(n/slotsOfContext(c)/256*256, 256)), n)
+}
+
+// slotsOfContext is by how many the context of node-llama-cpp, which is that of one
+// sequence, is multiplied; 1 for programs that state all of it.
+func slotsOfContext(c *Case) int64 {
+	if n, ok := c.Fact("n_seq_max"); ok && c.Says("node-llama-cpp") && n.Count.Value >= 1 && n.Count.Value <= 256 {
+		return int64(n.Count.Value)
+	}
+	return 1
 }
 
 // withFlash sets flash attention too where it is off: the matrix of attention
@@ -130,7 +139,11 @@ func whyShorter(c *Case) string {
 	n := contextToTry(c)
 	var why []string
 	if room, ok := roomUnknown(c, b); ok && c.Failure.Stage == "kv" && b.Refused > 0 && b.Context > n {
-		why = append(why, fmt.Sprintf("%s, so start small: the cache for %d tokens takes %s instead of %s. If it starts, double it until it does not.", room, n, units.Format(proportion(b.Refused, n, b.Context)), units.Format(b.Refused)))
+		together := ""
+		if k := slotsOfContext(c); k > 1 {
+			together = fmt.Sprintf(" (of all %d sequences together)", k)
+		}
+		why = append(why, fmt.Sprintf("%s, so start small: the cache for %d tokens%s takes %s instead of %s. If it starts, double it until it does not.", room, n, together, units.Format(proportion(b.Refused, n, b.Context)), units.Format(b.Refused)))
 	}
 	if matrix := scores(c, n); matrix > 0 && (c.Failure.Stage == "kv" || c.Failure.Stage == "compute") {
 		why = append(why, fmt.Sprintf("Two changes together: flash attention is off, and without it the matrix of attention takes %s in the compute buffer at %d tokens, beside the cache.", units.Format(matrix), n))
@@ -192,8 +205,8 @@ func llamaSplit(c *Case) []Step {
 
 // llamaLimit raises what macOS lets the GPU take, or a container's limit.
 func llamaLimit(c *Case) []Step {
-	if refusedByAllocator(c) {
-		return stepsAddressSpace(c)
+	if refusedByAllocator(c) || capped(c) {
+		return stepsHostLimit(c)
 	}
 	if c.Backend == "metal" {
 		return []Step{{Kind: "shell", Text: fmt.Sprintf("sudo sysctl iogpu.wired_limit_mb=%d   # macOS 14 and later, until the next restart; only if the RAM has it to spare", wiredLimit(c))}}

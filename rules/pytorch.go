@@ -21,7 +21,9 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "add_swap", Fit: 0.92, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
 		{Fix: "lower_batch_size", Fit: 0.5, If: all(rootIs(parsers.CPUAlloc), not(stepOnCPU))},
-		{Fix: "lower_batch_size", Fit: 0.82, If: stepOnCPU},
+		{Fix: "lower_batch_size", Fit: 0.82, If: all(stepOnCPU, func(c *Case) bool { return requested(c) < 4*units.GiB })},
+		{Fix: "lower_batch_size", Fit: 0.9, If: all(stepOnCPU, func(c *Case) bool { return requested(c) >= 4*units.GiB })},
+		{Fix: "use_mmap", Fit: 0.9, If: all(rootIs(parsers.CPUAlloc), func(c *Case) bool { return failedAt(c, "reading_checkpoint") != nil })},
 		{Fix: "close_other_apps", Fit: 0.6, If: func(c *Case) bool { return !onWindows(c) && !sharedMemory(c) }},
 		{Fix: "use_smaller_model", Fit: 0.55, If: onWindows},
 		{Fix: "stream_dataset", Fit: 0.45},
@@ -108,10 +110,10 @@ var pytorchRemedies = map[string][]Remedy{
 	},
 }
 
-// stepOnCPU: a step of training on the processor asked for a piece of the size
-// of a batch's work.
+// stepOnCPU: a step on the processor asked for a piece of the size of a batch's
+// work.
 func stepOnCPU(c *Case) bool {
-	return c.Root(parsers.CPUAlloc) && c.Training() && requested(c) >= 256*units.MiB
+	return c.Root(parsers.CPUAlloc) && c.Phase != "load" && (requested(c) >= 4*units.GiB || requested(c) >= 256*units.MiB && (c.Training() || c.Signal("logits_fp32") != nil))
 }
 
 // othersCouldYield: what others hold beside this program, less the context of

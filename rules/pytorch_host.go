@@ -16,7 +16,7 @@ func cpuAllocation(c *Case) Finding {
 	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
 	if r := c.F().Requested; r != nil {
 		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", r.Text)
-		if r.Bytes >= hugeTensor {
+		if r.Bytes >= hugeTensor || squareOnHost(c) {
 			return seen(0.38, why, c.Failure.Line)
 		}
 	}
@@ -28,10 +28,18 @@ const hugeTensor = 32 * units.GiB
 
 func hugeHostTensor(c *Case) Finding {
 	r := c.F().Requested
+	if squareOnHost(c) {
+		return seen(0.58, fmt.Sprintf("%s for one matrix of attention: it grows with the square of the length.", units.Format(r.Bytes)), c.Failure.Line)
+	}
 	if !c.Root(parsers.CPUAlloc) || r == nil || r.Bytes < hugeTensor {
 		return nothing()
 	}
 	return seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r.Text), c.Failure.Line)
+}
+
+// squareOnHost: a matrix of attention of several GiB, in the computer's memory.
+func squareOnHost(c *Case) bool {
+	return c.Root(parsers.CPUAlloc) && requested(c) >= 4*units.GiB && writesScores(c)
 }
 
 func nativePaging(c *Case) Finding {

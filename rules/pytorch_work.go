@@ -84,7 +84,11 @@ func failedAt(c *Case, id string) *parsers.Signal {
 
 // writesScores: the failing line multiplies queries by keys, or computes on
 // their product.
-func writesScores(c *Case) bool { return failedAt(c, "scores") != nil }
+func writesScores(c *Case) bool { return failedAt(c, "scores") != nil || returnsWeights(c) }
+
+// returnsWeights: nn.MultiheadAttention was at the matrix that it returns
+// unless told not to.
+func returnsWeights(c *Case) bool { return failedAt(c, "mha_weights") != nil }
 
 func attentionMatrix(c *Case) Finding {
 	s := c.Signal("attention")
