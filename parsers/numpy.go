@@ -134,8 +134,11 @@ func readRustAlloc(m message) int {
 // readMemoryError reads Python's exception where nothing follows it: with a
 // text it belongs to the program that raised it.
 func readMemoryError(m message) int {
-	line := strings.TrimSpace(m.l.LineText(m.at))
-	switch strings.TrimRight(line, ": ") {
+	line := strings.Trim(m.l.LineText(m.at), ": │|*`")
+	if m.end == len(m.l.Squeezed()) && strings.Contains(m.l.Squeezed()[:m.at], "traceback(mostrecentcalllast)") {
+		line = "MemoryError" // the last word of a traceback that lost its line ends
+	}
+	switch line {
 	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError":
 	default:
 		return m.end

@@ -25,7 +25,7 @@ var signalWords = []signalWord{
 	{"_convert_to_fp32", "logits_fp32"}, {"logits.float()", "logits_fp32"}, {"return tensor.float()", "logits_fp32"}, {"log_softmax", "logits_fp32"}, {"cross_entropy", "logits_fp32"}, {"selective_log_softmax", "logits_fp32"},
 	{"torch/nn/modules/conv.py", "layer"}, {`torch\nn\modules\conv.py`, "layer"}, {"torch/nn/modules/batchnorm.py", "layer"}, {"torch/nn/modules/activation.py", "layer"}, {"torch/nn/modules/linear.py", "layer"}, {`torch\nn\modules\linear.py`, "layer"}, {"torch/nn/functional.py", "layer"}, {`torch\nn\functional.py`, "layer"},
 	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
-	{".transpose(-2, -1)", "scores"}, {".transpose(-1, -2)", "scores"}, {".transpose(2, 3))", "scores"}, {"attention_scores = ", "scores"}, {"get_attention_scores", "scores"}, {"attn_weights = ", "scores"}, {"attn.softmax(", "scores"}, {"-> b i j", "scores"}, {"-> b h i j", "scores"}, {"->bhij", "scores"}, {"->bhqk", "scores"},
+	{".transpose(-2, -1)", "scores"}, {".transpose(-1, -2)", "scores"}, {".transpose(2, 3))", "scores"}, {"attention_scores = ", "scores"}, {"get_attention_scores", "scores"}, {"attn_weights = ", "scores"}, {"attn.softmax(", "scores"}, {"b i d, b j d", "scores"}, {"b h i d, b h j d", "scores"}, {"b n h d, b m h d", "scores"}, {"bhqd,bhkd", "scores"}, {"bqhd,bkhd", "scores"},
 	{"attn_output_weights = ", "mha_weights"}, {"This DataLoader will create", "workers"}, {"torch/serialization.py", "reading_checkpoint"}, {`torch\serialization.py`, "reading_checkpoint"},
 	{".append(", "appends"}, {".extend(", "appends"},
 	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
@@ -57,15 +57,28 @@ var signals = Parser{
 // ownCode are signals that count only where the reader can change the line.
 var ownCode = map[string]bool{"scores": true, "appends": true}
 
-// inLibrary reports a source line of a traceback whose frame, the line above
-// it, is of an installed package or of Python itself.
+// frameReach is how far before a source line the head of its frame begins.
+const frameReach = 400
+
+// inLibrary reports a source line of a traceback whose frame, told by the last
+// File "..." before it, is of an installed package or of Python itself.
 func inLibrary(l *Log, at int) bool {
-	from, _ := l.LineSpan(at)
-	if from == 0 {
+	before := l.Squeezed()[max(at-frameReach, 0):at]
+	_, path, ok := cutLast(before, `file"`)
+	if !ok {
 		return false
 	}
-	frame := strings.ReplaceAll(l.LineText(from-1), `\`, "/")
-	return strings.Contains(frame, "-packages/") || strings.Contains(frame, "/lib/python3") || strings.Contains(frame, "/Lib/")
+	path, _, _ = strings.Cut(strings.ReplaceAll(path, `\`, "/"), `"`)
+	return strings.Contains(path, "-packages/") || strings.Contains(path, "/lib/python3") || strings.Contains(path, "/lib/")
+}
+
+// cutLast is [strings.Cut] around the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }
 
 func words(list []signalWord) []string {

@@ -68,14 +68,14 @@ func logitsUpcast(c *Case) Finding {
 }
 
 // lastFrames is how many lines above a message its innermost frames stand: a
-// frame has up to three.
-const lastFrames = 7
+// frame has up to three, twice as many where a blank line follows each.
+const lastFrames = 14
 
 // failedAt returns the evidence of an activity in the innermost frames of the
 // traceback that ends in the failure, nil if it is not there.
 func failedAt(c *Case, id string) *parsers.Signal {
 	for i := range c.Facts.Signals {
-		if s := &c.Facts.Signals[i]; s.ID == id && s.Line < c.Failure.Line && c.Failure.Line-s.Line <= lastFrames {
+		if s := &c.Facts.Signals[i]; s.ID == id && s.Line <= c.Failure.Line && c.Failure.Line-s.Line <= lastFrames {
 			return s
 		}
 	}
