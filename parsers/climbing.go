@@ -1,5 +1,10 @@
 package parsers
 
+import (
+	"strconv"
+	"strings"
+)
+
 // climbing reads what loops print of torch.cuda.memory_allocated() or of their
 // resident size after every step: a figure that only rises is a leak.
 var climbing = Parser{Name: "climbing", Context: []string{"allocated", "rss"}, Parse: parseClimbing}
@@ -35,31 +40,47 @@ func parseClimbing(l *Log, hits []Hit, f *Facts) {
 	}
 }
 
-// stepCounter reads the numbers that training loops count their steps by: "step 410",
-// "iter: 40", "[  20/3826]".
-var stepCounter = Parser{Name: "steps", Context: []string{"step", "iter"}, Parse: parseSteps}
+// stepCounter reads the numbers that training loops count their steps by: "step
+// 410", "iter: 40".
+var stepCounter = Parser{Name: "steps", Context: stepWords, Parse: parseSteps}
 
-var stepNow = pattern(`^(?:step|iter(?:ation)?)s?[:=#\[]{0,2}(?<step>\d{1,7})(?!\d)`)
+var stepWords = []string{"step", "iter"}
 
-// manySteps is how far a loop must have counted for memory to be needed alike
-// in every step, unless something is kept.
-const manySteps = 10
+const (
+	// manySteps is how far a loop must have counted for memory to be needed
+	// alike in every step, unless something is kept.
+	manySteps = 10
+	// countsRead is how many places that may be such numbers are looked at.
+	countsRead = 100
+)
 
 func parseSteps(l *Log, hits []Hit, f *Facts) {
-	last, rises := 0.0, 0
-	for _, h := range hits[:min(len(hits), 2000)] {
-		n := l.Find(stepNow, h.At, h.At+24).Count("step")
-		if n == nil {
+	last, rises := 0, 0
+	for _, h := range hits[:min(len(hits), countsRead)] {
+		n, ok := countedStep(l.Squeezed()[h.At+len(stepWords[h.Word]):])
+		if !ok {
 			continue
 		}
-		if n.Value > last {
+		if n > last {
 			rises++
 		} else {
 			rises = 0
 		}
-		if last = n.Value; rises >= 2 && last >= manySteps {
+		if last = n; rises >= 2 && last >= manySteps {
 			f.Signals = append(f.Signals, Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
 			return
 		}
 	}
+}
+
+// countedStep reads the number behind "step" or "iter", whatever little stands
+// in between: "step: 40", "iteration=40", "step [ 40/".
+func countedStep(after string) (int, bool) {
+	after = strings.TrimLeft(strings.TrimPrefix(after, "ation"), ":=#[")
+	end := 0
+	for end < len(after) && end < 8 && after[end] >= '0' && after[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(after[:end])
+	return n, err == nil
 }
