@@ -144,7 +144,7 @@ func person(_, x, _ string) bool {
 func mailbox(_, x, after string) bool {
 	name, domain, _ := strings.Cut(x, "@")
 	end := domain[strings.LastIndexByte(domain, '.')+1:]
-	if name == "git" || len(end) < 2 || strings.IndexFunc(end, func(r rune) bool { return !unicode.IsLetter(r) }) >= 0 || strings.HasPrefix(after, "/") {
+	if name == "git" || len(end) < 2 || strings.IndexFunc(end, func(r rune) bool { return !unicode.IsLetter(r) }) >= 0 || strings.HasPrefix(after, "/") || strings.HasPrefix(after, "(") {
 		return false
 	}
 	return !slices.Contains([]string{"service", "slice", "scope", "socket", "timer", "target", "mount", "swap", "path", "dev", "post", "py", "json", "so", "sh", "js", "log"}, strings.ToLower(end))

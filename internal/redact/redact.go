@@ -127,7 +127,7 @@ var rules = sync.OnceValue(func() []rule {
 		{signs: on("host="), re: re(`\bhost=['"]?(?P<x>[A-Za-z][\w.-]*)`), mask: "HOST", private: host},
 		{signs: on("host"), re: re(`(?m)^\s*host\s+: (?P<x>[A-Za-z][\w.-]*)$`), mask: "HOST", private: host}, // torchrun's summary
 		{signs: on(": "), re: re(`(?m)^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:?\d\d)) (?P<x>[A-Za-z0-9][\w.-]*) [\w@.\\/-]+(?:\[\d+\])?: `), mask: "HOST", private: host},
-		{signs: on("node:"), re: re(`\bNode:\s+(?P<x>[A-Za-z0-9][\w.-]*)/`), mask: "HOST"},
+		{signs: on("node:"), re: re(`(?m)^\s*Node:\s+(?P<x>[A-Za-z0-9][\w.-]*)/`), mask: "HOST"},
 		{signs: on("namespace"), re: re(`(?i)\bnamespace['"]?\s*[:=]\s*['"]?(?P<x>[a-z0-9][a-z0-9-]*)\b`), mask: "NAMESPACE", private: namespace},
 		{signs: on("cancelled"), re: re(`\bON (?P<x>[A-Za-z][\w.-]*) CANCELLED`), mask: "HOST"},
 		{signs: on("desktop- laptop- win-"), re: re(`\b(?P<x>(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{7,}(?:\\[\w.-]+)?)`), mask: "HOST"},

@@ -150,6 +150,7 @@ func TestNearMisses(t *testing.T) {
 		"host memory: 32 GiB", "on the host: 12 GiB", "pinned host=12gib", "prompt: None", "prompt=''", "prompt eval time =  100 ms", "Prompt executed in 1.2 seconds", "prompt processing progress, n_past = 512",
 		"total-vm:12345678kB, anon-rss:1234kB, file-rss:0kB", "0x7f0123456789", "dead:beef", "cpuset=/,mems_allowed=0", "task_memcg=/user.slice/user-1000.slice/user@1000.service/app.slice",
 		"2024-01-19T09:12:10.552011Z ERROR text_generation_launcher: x", "2024-01-19T09:12:10.5Z  INFO text_generation_launcher: x",
+		"softmax(q@k.transpose(-2,-1))", "[[Node: gradients/mul_grad/Sum = Sum[T=DT_FLOAT]]]",
 		"threading.local()", "<thread.local object>", "_thread._local", "/usr/local/bin", "x.local_rank", "docker-compose.local.yml", "env.local", ".env.local", "self.local = 1", "torch.local",
 		"token: ['<s>', '</s>']", "stop_tokens=['a b', 'c d']", "additional_special_tokens: ['<|a|>', '<|b|>']", "api_key=[]", "api_keys: None", "input_ids: torch.Tensor", "input_ids=None", "num_tokens: 'a b'", "key: 'value with blanks'", "cache_key='a b c'",
 		"docker run -p 8000:8000", `docker run -p "8000:8000"`, `-p "80:80/tcp"`, "docker run --gpus all -p 127.0.0.1:80:80 x", "mkdir -p '/opt/x'",
