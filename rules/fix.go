@@ -132,7 +132,7 @@ func candidates(c *Case, causes []Cause, own []*Engine) []*candidate {
 			}
 			b := byID[fix.ID]
 			if b == nil {
-				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: forBackend(c, fix.Check), Next: forBackend(c, fix.Next), Why: cause.Why}}
+				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: checkOf(c, fix), Next: forBackend(c, fix.Next), Why: cause.Why}}
 				byID[fix.ID] = b
 			}
 			b.score += score

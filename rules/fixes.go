@@ -43,6 +43,7 @@ func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
 const (
 	checkLoaded = "After loading, `torch.cuda.memory_allocated() / 2**30` and `torch.cuda.memory_reserved() / 2**30` (GiB) stay about 1 GiB under the card's total, and a short generation runs through."
 	checkStep   = "One whole step (forward, backward, optimizer) runs through; `torch.cuda.max_memory_allocated() / 2**30` printed after it is the real need in GiB."
+	checkCard   = "The same work runs through, and `nvidia-smi` shows about 1 GiB of the card free while it does."
 	checkRAM    = "`free -h` (Linux; the column `available`) or Task Manager, Performance, Memory (Windows) while it runs: the figure stops falling before it reaches zero."
 )
 
@@ -80,6 +81,27 @@ func monitor(c *Case) string {
 		return "Activity Monitor"
 	}
 	return "nvidia-smi"
+}
+
+// checkOf is how to see that a fix worked, where a line can be put into the
+// program that failed: else from outside.
+func checkOf(c *Case, fix Fix) string {
+	switch {
+	case !strings.Contains(fix.Check, "torch.") || ownCode(c):
+		return forBackend(c, fix.Check)
+	case c.Root(hostKinds...) || c.Backend == "cpu":
+		return checkRAM
+	}
+	return forBackend(c, checkCard)
+}
+
+// ownCode: it was a script of the reader's own that failed, on PyTorch.
+func ownCode(c *Case) bool {
+	switch c.Framework {
+	case "pytorch", "transformers", "diffusers", "deepspeed":
+		return c.Backend != "cpu"
+	}
+	return c.Framework == "other" && c.In("pytorch") && c.Backend != "cpu"
 }
 
 // forBackend turns a text written for NVIDIA into the names of the case's
