@@ -27,6 +27,14 @@ var systemDisguises = []disguise{
 		},
 	},
 	{
+		literals: []string{"A process in the process pool was terminated abruptly"},
+		when:     nothingElseFailed,
+		is: Lookalike{
+			ID: "worker_vanished", Title: "A worker process ended without a word: killed for memory, perhaps, or crashed; this log does not show which.",
+			Advice: "`sudo dmesg -T | grep -i -E 'oom|killed process|segfault'` tells the two apart; with max_workers=1 it needs least memory.",
+		},
+	},
+	{
 		literals: []string{"DUE TO TIME LIMIT", "DUE TO PREEMPTION"},
 		explains: []Kind{ShellKilled, RankKilled, WorkerKilled},
 		is: Lookalike{
@@ -107,3 +115,6 @@ func hasKind(f *Facts, kinds ...Kind) bool {
 	}
 	return false
 }
+
+// nothingElseFailed: the log has no failure that would explain it.
+func nothingElseFailed(m message) bool { return len(m.f.Failures) == 0 }
