@@ -115,13 +115,13 @@ var tpuOnChip = Lookalike{
 	Advice: "Lower the block sizes of that kernel, or switch the custom kernel off; the chip's HBM is not involved.",
 }
 
-var tpuReservePattern = pattern(`attemptingto(?:reserve|allocate)(?<want>NUM)(?<wantunit>[kmgt])(?:at|\.|,).{0,120}?thereare(?<free>NUM)(?<freeunit>[kmgt])free`)
+var tpuReservePattern = pattern(`attemptingto(?:reserve|allocate)(?<want>NUM)(?<wantunit>[kmgt])(?:at|\.|,)(?:.{0,120}?thereare(?<free>NUM)(?<freeunit>[kmgt])free)?`)
 
 // readTPUReserve reads "Attempting to reserve 3.95G at the bottom of memory.
 // That was not possible. There are 1.92G free, ...".
 func readTPUReserve(m message) int {
 	k := m.find(tpuReservePattern, 320)
-	if !k.Ok() {
+	if !k.Ok() || k.Lower("free") == "" && !m.follows("thatwasnotpossible", 80) {
 		return m.end
 	}
 	x := Failure{Kind: TPUReserve, Framework: xlaUser(m), Backend: "tpu"}

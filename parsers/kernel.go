@@ -37,6 +37,7 @@ var kernelWordings = []wording{
 	{"oom-kill:constraint=", readConstraint},
 	{" invoked oom-killer", readInvoker},
 	{"oom_reaper: reaped process", readReaped},
+	{"killed as a result of limit of", readLimitKill}, {"runtime.OOMController", readTalos},
 	{"memory: usage ", readCgroupUsage}, {"hierarchical_memory_limit ", readCgroupLimit},
 	{"failed with result 'oom-kill'", fails(Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"})},
 	{"has been killed by the OOM killer", fails(Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"})},
@@ -58,6 +59,8 @@ var kernelWordings = []wording{
 	{"exit code 137", readExitCode}, {"exit code: 137", readExitCode}, {"Exited (137)", readExitCode}, {"exited with code 137", readExitCode},
 	{"exit status 137", readExitCode}, {"returncode 137", readExitCode}, {"exitcode: 137", readExitCode}, {"rc=137", readExitCode},
 	{"returncode -9", fails(shellKilled)}, {"exit code -9", fails(shellKilled)}, {"return code -9", fails(shellKilled)}, {"exit code 247", fails(shellKilled)},
+	{"signal: killed", readGoKilled}, {"terminated by signal 9", fails(shellKilled)},
+	{"sending SIGTERM to process", readEarlyOOM}, {"sending SIGKILL to process", readEarlyOOM},
 	{"crashed after using all available RAM", fails(notebookKilled)},
 	{"tried to allocate more memory than is available", fails(notebookKilled)},
 	{"Killed", readShell}, {"已杀死", readShell}, {"Getötet", readShell}, {"Tué", readShell},
@@ -75,6 +78,7 @@ var (
 	// The name may hold blanks and brackets: it ends before "score", "total-vm"
 	// or a comma.
 	scorePattern      = pattern(`^killprocess(?<pid>\d{1,10})\((?<name>[^()]{0,32})\)score\d{1,5}orsacrificechild`)
+	victimPattern     = pattern(`^killedprocess(?<pid>\d{1,10})\((?<name>[^()]{1,32})\)`)
 	constraintPattern = pattern(`oom-kill:constraint=constraint_(?<what>[a-z_]{4,16}),`)
 	cgroupPattern     = pattern(`oom_memcg=(?<path>[^,]{1,300}?),`)
 	taskCgroupPattern = pattern(`task_memcg=(?<path>[^,]{1,300}?),task=(?<task>[^,]{0,32}),pid=`)
@@ -86,11 +90,18 @@ var (
 // (python3) total-vm:1308832kB, anon-rss:575752kB, file-rss:10644kB, ...". RHEL
 // 7 has "UID" before total-vm, 5.x and later has it behind.
 func readKill(m message) int {
+	x := Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"}
 	k := m.find(killPattern, 200)
 	if !k.Ok() {
+		if !strings.HasSuffix(m.l.Squeezed()[:m.at], "outofmemory:") {
+			return m.end
+		}
+		if v := m.find(victimPattern, 80); v.Ok() && !strings.Contains(m.l.LineText(m.at), "`") { // the end of the line was lost
+			m.f.Facts = append(m.f.Facts, Fact{Name: "victim", Text: v.Text("name"), Count: v.Count("pid"), Line: v.Line()})
+			return m.fail(x, m.took(v))
+		}
 		return m.end
 	}
-	x := Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"}
 	x.Figures.KilledRSS = inKB(k, "rss")
 	m.f.Facts = append(m.f.Facts, Fact{Name: "victim", Text: k.Text("name"), Count: k.Count("pid"), Line: k.Line()})
 	if (m.precedes("memorycgroupoutofmemory:", 40) || m.precedes("constraint_memcg", 400)) && !m.f.hasFact("cgroup") {
@@ -216,6 +227,25 @@ func readReaped(m message) int {
 	return m.fail(Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"}, m.end)
 }
 
+// readLimitKill reads the head of a cgroup's report up to 4.20, "Task in /a
+// killed as a result of limit of /b", for pastes that end before the kill.
+func readLimitKill(m message) int {
+	m.cgroup(m.l.LineText(m.at))
+	if strings.Contains(m.l.Squeezed()[m.at:], "killedprocess") {
+		return m.end
+	}
+	return m.fail(Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"}, m.end)
+}
+
+// readTalos reads the OOM handler of Talos Linux, 1.12 and later.
+func readTalos(m message) int {
+	if !m.precedes("sendingsigkilltocgroup", 120) {
+		return m.end
+	}
+	m.cgroup(m.l.LineText(m.at))
+	return m.fail(Failure{Kind: OOMD, Framework: "linux-oom-killer", Backend: "cpu"}, m.end)
+}
+
 // readCgroupUsage reads "memory: usage 921600kB, limit 921600kB, failcnt 9".
 func readCgroupUsage(m message) int {
 	k := m.find(usagePattern, 80)
@@ -286,6 +316,31 @@ func (f *Facts) foldKills(l *Log) {
 	if kills > 1 {
 		f.Facts = append(f.Facts, Fact{Name: "kills", Count: &Count{Value: float64(kills)}, Text: chosen.Message, Line: chosen.Line})
 	}
+}
+
+var earlyOOMPattern = pattern(`toprocess(?<pid>\d{1,10})(?:uid\d{1,10})?"?(?<name>[^"]{1,32}?)"?:(?:badness|oom_score)\d{1,5},vmrss(?<rss>\d{1,9})mib`)
+
+// readEarlyOOM reads earlyoom 1.3 and later: 'sending SIGTERM to process 31415
+// uid 1000 "python": badness 912, VmRSS 14230 MiB'.
+func readEarlyOOM(m message) int {
+	k := m.find(earlyOOMPattern, 200)
+	if !k.Ok() {
+		return m.end
+	}
+	x := Failure{Kind: KernelKill, Framework: "linux-oom-killer", Backend: "cpu"}
+	if x.Figures.KilledRSS = k.SizeIn("rss", "mib"); x.Figures.KilledRSS != nil {
+		x.Figures.KilledRSS.Text += " MiB"
+	}
+	m.f.Facts = append(m.f.Facts, Fact{Name: "victim", Text: k.Text("name"), Count: k.Count("pid"), Line: k.Line()})
+	return m.fail(x, m.took(k))
+}
+
+// readGoKilled reads what Go's os/exec says of a child that died of signal 9.
+func readGoKilled(m message) int {
+	if m.precedes("runner", 80) || m.precedes("by", 2) {
+		return m.end // Ollama and PyTorch's loader read it themselves
+	}
+	return fails(shellKilled)(m)
 }
 
 var pressurePattern = pattern(`being(?<now>NUM)%>(?<limit>NUM)%`)
@@ -405,7 +460,11 @@ func readExitCode(m message) int {
 	if m.at > 0 && m.precedes("c", 1) && strings.HasPrefix(s[m.at:], "rc=") {
 		return m.end
 	}
-	return fails(shellKilled)(m)
+	x := shellKilled
+	if m.mentions("laststate:terminated", "containerstatuses", "lastfailureinfo", "restartcount") {
+		x.Framework = "kubernetes"
+	}
+	return fails(x)(m)
 }
 
 // readShell reads the word that a shell prints for signal 9: alone on its line

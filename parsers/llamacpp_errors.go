@@ -18,6 +18,7 @@ var ggmlFailures = []ggmlWording{
 	{"buffer_type_alloc_buffer: failed to allocate", (*ggmlReader).backendBuffer},
 	{`data != NULL && "failed to allocate buffer"`, (*ggmlReader).backendBuffer},
 	{"ggml_aligned_malloc:", (*ggmlReader).alignedMalloc},
+	{"mem_buffer != NULL", (*ggmlReader).arenaRefused},
 	{"ggml_calloc: failed to allocate", (*ggmlReader).alignedMalloc},
 	{"ggml_malloc: failed to allocate", (*ggmlReader).alignedMalloc},
 	// Vulkan, ggml-vulkan.cpp; Kompute in GPT4All.
@@ -62,11 +63,13 @@ var ggmlFailures = []ggmlWording{
 	{"greater than the recommended max working set size", (*ggmlReader).metalOver},
 	{"ggml_metal_graph_compute:", (*ggmlReader).metalStopped},
 	{"can't allocate", (*ggmlReader).syclAlloc},
+	{"ggml-opencl.cpp:", (*ggmlReader).openCL},
 	{"fattn buffer alloc failed", (*ggmlReader).syclRuntime},
 	{"_RESULT_ERROR_OUT_OF", (*ggmlReader).syclRuntime},
 	{"PI_ERROR_OUT_OF", (*ggmlReader).syclRuntime},
 	// Front ends.
-	{"Model loading was stopped due to insufficient system resources", (*ggmlReader).lmStudioGuard},
+	{"due to insufficient system resources", (*ggmlReader).lmStudioGuard},
+	{"Not enough resources to load the model", (*ggmlReader).lmStudioGuard}, // 0.4
 	{"is too large for the available", (*ggmlReader).nodeGuard},
 	{"GPU loading failed (out of vram", (*ggmlReader).gpt4all},
 	// Callers.
@@ -98,6 +101,7 @@ var (
 	metalSize    = pattern(`failedtoallocate(?:'[^']{0,24}')?buffer,size=(?<size>NUMmi?b)`)
 	metalMax     = pattern(`buffer'[^']{0,24}'size(?<size>INT)islargerthanbuffermaximumof(?<limit>INT)`)
 	syclSize     = pattern(`can'tallocate(?<size>INT)bytesofmemoryondevice`)
+	openCLCode   = pattern(`(?:openclerror:[a-z]{4,40}:|\)error)-(?<code>\d{1,3})(?:at|ggml_assert:)[^\n]{0,150}?ggml-opencl\.cpp:`)
 	guardSize    = pattern(`requiresapproximately(?:(?<size>NUM[kmgt]b)|(?<nan>nan))`)
 	cannotRun    = pattern(`pre-allocatedtensor\(cache_[kv]_l\d{1,3}\)inabuffer\((?<memory>\w{2,24})\)thatcannotrun`)
 	nodeContext  = pattern(`contextsizeof(?<context>INT)(?:with(?<seqs>\d{1,4})sequences?)?istoolargefortheavailable(?<where>v?ram)`)
@@ -145,6 +149,11 @@ func (g *ggmlReader) bufferRange(at int) {
 		x.named(m)
 	}
 	g.say(x)
+}
+
+// arenaRefused is ggml_init: the computer had no memory for a context's arena.
+func (g *ggmlReader) arenaRefused(at int) {
+	g.say(statement{kind: GGMLAlloc, level: levelDetail, at: at, end: at + len("mem_buffer!=null"), backend: "cpu", memory: "CPU"})
 }
 
 func (g *ggmlReader) graphBuffer(at int) {
@@ -273,6 +282,9 @@ func (g *ggmlReader) outputRefused(at int) {
 }
 
 func (g *ggmlReader) graphRefused(at int) {
+	if strings.Contains(g.around(at, 0, 60), "graph,reserving") {
+		return // a debug line of the scheduler: it plans anew
+	}
 	g.say(statement{kind: GGMLAlloc, level: levelStage, at: at, end: at + len("failedtoallocategraph"), stage: "compute", phase: "inference"})
 }
 
@@ -492,8 +504,44 @@ func (g *ggmlReader) syclRuntime(at int) {
 	g.say(statement{kind: GGMLSYCL, level: levelRuntime, at: at, end: min(at+len("_result_error_out_of_device_memory"), len(g.s)), backend: "sycl"})
 }
 
+// openCL reads "ggml_opencl: clCreateBuffer(...) error -61 at ggml-opencl.cpp:1339"
+// and CLBlast's "OpenCL error: clEnqueueNDRangeKernel: -4", which an assertion
+// follows. -4 is memory of the card refused, -6 that of the host, -61 a buffer
+// above the largest that the device gives; other codes are other troubles.
+func (g *ggmlReader) openCL(at int) {
+	m := g.find(openCLCode, at, 220, len("ggml-opencl.cpp:"))
+	if !m.Ok() {
+		return
+	}
+	from, _ := m.Span()
+	x := statement{kind: GGMLAlloc, level: levelBuffer, at: from, end: at + len("ggml-opencl.cpp:")}
+	switch m.Lower("code") {
+	case "4":
+		x.phase = "inference" // a kernel or a copy
+		if strings.Contains(g.s[from:at], "createbuffer") {
+			x.stage, x.phase = "compute", ""
+		}
+	case "61":
+		x.kind = GGMLLimit
+	case "6":
+		if strings.Contains(g.s[from:at], "queue") {
+			return // the driver refused the device
+		}
+		x.backend, x.memory = "cpu", "CPU"
+	default:
+		return
+	}
+	g.say(x)
+}
+
+// lmStudioGuard reads LM Studio's estimate before it loads: "Model loading was
+// stopped due to insufficient system resources" (0.3.17 and later, with how much
+// it thinks is needed), "was aborted due to" before.
 func (g *ggmlReader) lmStudioGuard(at int) {
-	x := statement{kind: LlamaGuard, level: levelRuntime, at: at, end: at + len("modelloadingwasstoppedduetoinsufficientsystemresources"), phase: "startup_check", framework: "lm-studio"}
+	if strings.HasPrefix(g.s[at:], "dueto") && !strings.Contains(g.around(at, 60, 0), "modelloading") {
+		return
+	}
+	x := statement{kind: LlamaGuard, level: levelRuntime, at: at, end: at + len("duetoinsufficientsystemresources"), phase: "startup_check", framework: "lm-studio"}
 	if m := g.find(guardSize, at, 0, 260); m.Ok() {
 		_, x.end = m.Span()
 		x.figures.SystemRequired = g.l.decimal(m, "size") // LM Studio's GB are powers of 1000

@@ -59,7 +59,7 @@ var (
 	vramUsed      = pattern(`vramused:(?<size>NUMmi?b)`)
 	memRequired   = pattern(`memrequired=(?<size>NUMmi?b)`)
 	diffusionSize = pattern(`\wcomputebuffersize:(?<size>(?>NUM)mi?b)\((?<where>v?ram)\)`)
-	metalUse      = pattern(`buffer,size=NUMmi?b,\((?<used>NUM)/(?<limit>NUM)\)`)
+	metalUse      = pattern(`buffer,size=NUMmi?b,(?:offs=\d{1,16},)?\((?<used>NUM)/(?<limit>NUM)\)`)
 	metalWorking  = pattern(`recommendedmaxworkingsetsize=(?<size>NUMmi?b)`)
 	offloadedLine = pattern(`offloaded(?<layers>\d{1,4})/(?<total>\d{1,4})layers`)
 	valueLine     = pattern(`=(?<value>\d{1,9})(?![\d.])`)
@@ -248,7 +248,7 @@ func (g *ggmlReader) diffusionCompute(at int) {
 
 // metalAllocated reads "(A / B)": used and recommended, both in MiB.
 func (g *ggmlReader) metalAllocated(at int) {
-	if m := g.find(metalUse, at, 8, 70); m.Ok() {
+	if m := g.find(metalUse, at, 8, 100); m.Ok() {
 		g.fact("metal_allocated", m.SizeIn("used", "mib"), nil, at)
 		g.fact("metal_limit", m.SizeIn("limit", "mib"), nil, at)
 		g.backend = "metal"

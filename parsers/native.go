@@ -27,7 +27,8 @@ var nativeWordings = []wording{
 	{"memory budget. Restarting", readDask},
 	{"excessive memory usage causing the Operating System to kill", readJoblib},
 	{"was sent SIGKILL", readGunicorn}, {"was terminated due to signal 9", readGunicorn},
-	{"mkl_malloc: failed to allocate memory", fails(nativeFailure)}, // Intel MKL under CTranslate2 (faster-whisper)
+	{"CUDA failed with error out of memory", fails(Failure{Kind: PlainDevice, Framework: "other", Backend: "cuda"})}, // CTranslate2 (faster-whisper, whisperX)
+	{"mkl_malloc: failed to allocate memory", fails(nativeFailure)},                                                  // Intel MKL under CTranslate2 (faster-whisper)
 }
 
 var nativeFailure = Failure{Kind: NativeAlloc, Framework: "other", Backend: "cpu"}

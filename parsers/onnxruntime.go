@@ -65,6 +65,9 @@ func readArenaCut(m message) int { return m.arena(m.find(arenaPattern, 160)) }
 func (m message) arena(k Match) int {
 	x := Failure{Kind: ORTAlloc, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
 	x.Figures.Requested = rawBytes(k, "bytes")
+	if m.precedes("duringinitialization", 400) {
+		x.Phase = "load"
+	}
 	return m.fail(x, m.took(k))
 }
 

@@ -51,7 +51,7 @@ func All() []Parser {
 	return []Parser{
 		pytorch, hostPyTorch, signals, climbing, stepCounter, torchFrames, platform, environment, proofs, commandLines, models,
 		vllm, sglang, tgi, tensorrtllm, lmdeploy, ray, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
-		kernel, containers, numpy, native, jax, tensorflow, cupy, onnxruntime, mlx, rust, paddle, nccl, memorySummary, deepspeedLines, smi, lookalikes,
+		kernel, containers, numpy, native, jax, tensorflow, cupy, onnxruntime, mlx, rust, paddle, nccl, memorySummary, deepspeedLines, smi, lookalikes, inPlainWords,
 	}
 }
 

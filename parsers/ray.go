@@ -24,6 +24,7 @@ var rayFailures = []wording{
 	{"System memory low at node with IP", rayLow},
 	{"The object store is full", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
 	{"ObjectStoreFullError", fails(Failure{Kind: RayStore, Framework: "ray", Backend: "cpu"})},
+	{"how to address the out of memory issue", rayAdvice},
 	{"unexpected system error", rayWorkerDied},
 	{"RayOutOfMemoryError", rayBefore2},
 }
@@ -52,6 +53,12 @@ func rayLow(m message) int {
 	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu", Figures: Figures{
 		Allocated: x.Size("used"), Total: x.Size("limit"), Limit: x.Size("limit"), Utilization: x.Count("share"),
 	}}, m.took(x))
+}
+
+// rayAdvice reads what stands under every kill of the monitor (2.1 and later),
+// for pastes that have nothing else of it.
+func rayAdvice(m message) int {
+	return m.fail(Failure{Kind: RayKilled, Framework: "ray", Backend: "cpu", Wrapper: true}, m.end)
 }
 
 var rayWorkers = pattern(`(?<workers>INT)workers\(tasks/actors\)killedduetomemorypressure`)

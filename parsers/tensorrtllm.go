@@ -11,13 +11,16 @@ const (
 	TRTExecutor Kind = "trt_executor"
 	// TRTEngine is TensorRT building or loading an engine.
 	TRTEngine Kind = "trt_engine"
+	// TRTCacheTooSmall is a paged cache that holds less than one sequence of the
+	// engine's length (cpp/tensorrt_llm/batch_manager).
+	TRTCacheTooSmall Kind = "trt_cache_too_small"
 )
 
 var tensorrtllm = Parser{
 	Name:     "tensorrtllm",
 	Keywords: literals(trtFailures),
 	Context:  slices.Concat(literals(trtLines), stageTexts(trtEvidence.words)),
-	Explains: map[Kind]int{TRTRuntime: 3, TRTExecutor: 5, TRTEngine: 3},
+	Explains: map[Kind]int{TRTRuntime: 3, TRTExecutor: 5, TRTCacheTooSmall: 4, TRTEngine: 3},
 	Parse: func(l *Log, hits []Hit, f *Facts) {
 		list := slices.Concat(trtFailures, trtLines)
 		worded, others := splitHits(hits, len(list))
@@ -30,6 +33,7 @@ var trtFailures = []wording{
 	{"CUDA runtime error in", trtRuntime},
 	{"Executor creation failed due to insufficient GPU memory", trtExecutor},
 	{"which might indicate insufficient GPU memory", trtExecutor},
+	{"must be large enough to process at least 1 sequence", trtCacheTooSmall},
 	{"Error Code 2: OutOfMemory", trtEngine},
 	{"Requested amount of GPU memory (", trtEngine},
 }
@@ -41,6 +45,15 @@ var trtLines = []wording{
 	{"for k/v cache", trtSize("kv_buffer", pattern(`allocate(?<size>SIZE)fork/vcache`))},
 	{"[RANK ", trtRank},
 	{"when calculating max tokens in paged kv cache:", trtSize("free", pattern(`available:(?<size>SIZE)`))},
+}
+
+var trtCacheTokens = pattern(`using(?<tokens>INT)tokensinpagedkvcache`)
+
+// trtCacheTooSmall also takes what the line before says of the cache.
+func trtCacheTooSmall(m message) int {
+	x := Failure{Kind: TRTCacheTooSmall, Framework: "tensorrt-llm", Phase: "kv_cache"}
+	x.Figures.KVTokens = m.l.Find(trtCacheTokens, m.at-600, m.at).Count("tokens")
+	return m.fail(x, m.end)
 }
 
 var trtRankText = pattern(`\[rank(?<rank>INT)\]`)

@@ -12,10 +12,10 @@ import (
 var frameworksEngine = Engine{
 	Programs: []string{"jax", "tensorflow", "cupy", "onnxruntime", "mlx", "candle", "numpy", "triton-server", "other"},
 	Clues: map[string][]Clue{
-		HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM},
-		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, mostOfPool, wholeDataset, said(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", parsers.MLXBuffer), bufferLimit, said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
+		HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM, plainHost},
+		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, mostOfPool, wholeDataset, mlxBufferTooLarge, bufferLimit, said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
 		BatchTooLarge: {
-			poolFull, arenaBatch, xlaProgram, tpuTraining, rustForward,
+			poolFull, arenaBatch, xlaProgram, tpuTraining, rustForward, plainWork,
 			said(0.42, "The pool of this process was asked for one more piece by a step's work.", parsers.NumbaAlloc, parsers.WGPUBuffer),
 		},
 		ContextTooLong: {tpuAttention, said(0.35, "The prompt decides how much is computed at once.", parsers.MetalMemory, parsers.MLXBuffer)},
@@ -23,7 +23,8 @@ var frameworksEngine = Engine{
 			tpuInference,
 			saidIn("load", 0.75, "It failed while weights were copied to the card.", parsers.RustDriver),
 			saidIn("unknown", 0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", parsers.RustDriver),
-			saidIn("load", 0.6, "The card was full while the model was being loaded.", parsers.DeviceAlloc),
+			saidIn("load", 0.6, "The card was full while the model was being loaded.", parsers.DeviceAlloc, parsers.ORTAlloc),
+			plainLoad,
 			said(0.4, "The Mac's memory is used up by the model and what it computes.", parsers.MetalMemory, parsers.MLXAlloc),
 			said(0.65, "It died right after the weights were loaded: they fill the card.", parsers.TinygradAlloc),
 		},
@@ -46,7 +47,7 @@ var frameworksEngine = Engine{
 			said(0.55, "This is a limit of the library's own memory pools; the card may be free.", parsers.BurnPool),
 			said(0.2, "Versions of this library leak.", parsers.NumbaAlloc),
 		},
-		Unknown: {thrustAlone,
+		Unknown: {thrustAlone, plainUnknown,
 			saidIn("unknown", 0.5, "This is the driver's bare answer: neither how much was wanted nor what holds the card.", parsers.RustDriver),
 			said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
 	},
@@ -216,6 +217,14 @@ func arenaTooLarge(c *Case) Finding {
 	return seen(0.25, fmt.Sprintf("One buffer of %s.", units.Format(req.Bytes)), c.Failure.Line)
 }
 
+// mlxBufferTooLarge: MLX prints what was asked for, unless it is no size.
+func mlxBufferTooLarge(c *Case) Finding {
+	if !c.Root(parsers.MLXBuffer) || c.F().Requested == nil {
+		return nothing()
+	}
+	return seen(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", c.Failure.Line)
+}
+
 // bufferLimit: OpenCL devices give a quarter of their memory, or 4 GiB, in one
 // piece.
 func bufferLimit(c *Case) Finding {
@@ -226,6 +235,9 @@ func bufferLimit(c *Case) Finding {
 }
 
 func arenaAbsurd(c *Case) Finding {
+	if c.Root(parsers.MLXBuffer) && c.F().Requested == nil {
+		return seen(0.85, "The size that was asked for is next to 2 to the 64th bytes: a negative number that was read as a positive one.", c.Failure.Line)
+	}
 	if req := c.F().Requested; c.Root(parsers.ORTAlloc, parsers.NativeAlloc, parsers.DeviceAlloc, parsers.BufferLimit) && req != nil && req.Bytes >= absurd {
 		return seen(0.85, fmt.Sprintf("%s bytes is no size at all: a number was read as a size that is none.", req.Text), c.Failure.Line)
 	}
@@ -236,6 +248,9 @@ func arenaBatch(c *Case) Finding {
 	req := c.F().Requested
 	if !c.Root(parsers.ORTAlloc, parsers.ORTLimit, parsers.ORTDevice) || req != nil && req.Bytes >= unusual {
 		return nothing()
+	}
+	if c.Phase == "load" {
+		return seen(0.15, "Batch and input size decide the rest of what the arena holds.", c.Failure.Line)
 	}
 	if req != nil && req.Bytes < crumb {
 		return seen(0.3, "Batch and input size decide what the arena holds.", c.Failure.Line)

@@ -183,7 +183,7 @@ func killedWithoutWord(c *Case) Finding {
 	if !c.Root(parsers.ShellKilled) || !c.Failure.Weak {
 		return nothing()
 	}
-	return seen(0.15, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
+	return seen(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
 }
 
 // tableShowsAnother: a table in the log lists a compute process with a real
@@ -315,7 +315,7 @@ var hostRemedies = []Remedy{
 	{Fix: "raise_pagefile", Fit: 1.1, If: onWindows},
 	{Fix: "lower_build_jobs", Fit: 1.1, If: rootIs(parsers.BuildKilled)},
 	{Fix: "raise_memory_limit", Fit: 1.1, If: capped},
-	{Fix: "raise_memory_limit", Fit: 0.98, If: rootIs(parsers.Evicted)},
+	{Fix: "raise_memory_limit", Fit: 0.98, If: either(rootIs(parsers.Evicted), inPod)},
 	{Fix: "raise_memory_limit", Fit: 0.85, If: maybeCapped},
 	{Fix: "use_smaller_model", Fit: 1, If: rootIs(parsers.AppleKill)},
 	{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(parsers.AppleKill)},
@@ -354,6 +354,9 @@ func climbingHost(c *Case) bool {
 	s := c.Signal("climbing")
 	return s != nil && s.Line < c.Failure.Line && c.Root(parsers.CPUAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.BadAlloc, parsers.ShellKilled)
 }
+
+// inPod: a pod has a limit as a rule, and the node no swap.
+func inPod(c *Case) bool { return c.Root(parsers.ShellKilled) && c.In("kubernetes") }
 
 // maybeCapped: a kill of which the log does not say whether a limit or the
 // machine was at its end.

@@ -303,6 +303,9 @@ const nearVulkanLimit = 7 * units.GiB / 2
 func overLimit(c *Case) Finding {
 	if c.Root(parsers.GGMLLimit) {
 		why := fmt.Sprintf("One buffer of %s is more than this device gives in one piece, however much is free.", units.Format(requested(c)))
+		if requested(c) == 0 {
+			why = "One buffer is larger than this device gives in one piece, however much is free."
+		}
 		switch {
 		case c.Failure.Stage == "weights" || c.Failure.Stage == "":
 			return seen(0.7, why, c.Failure.Line)

@@ -100,6 +100,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "use_smaller_model", Fit: 0.95, If: rootIs(parsers.BitsAndBytes)},
 		{Fix: "lower_context", Fit: 0.9, If: rootIs(parsers.BitsAndBytes)},
 		{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(parsers.RustDriver)},
+		{Fix: "use_smaller_model", Fit: 0.92, If: plainRefused},
 		{Fix: "close_other_apps", Fit: 0.8, If: rootIs(parsers.BitsAndBytes)},
 		{Fix: "restart_session", Fit: 0.85},
 		{Fix: "upgrade_version", Fit: 0.5, If: roomy},

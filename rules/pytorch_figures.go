@@ -371,7 +371,7 @@ func refusedWithRoom(c *Case) Finding {
 	if absurdSize(c) {
 		return seen(0.4, "A kernel that writes past its end, or a version that reads a length wrong, makes such numbers.", c.Failure.Line)
 	}
-	if !c.Root(parsers.TorchAlloc) || !roomy(c) {
+	if !c.Root(parsers.TorchAlloc) || !roomy(c) || takingCache(c) {
 		return nothing()
 	}
 	if c.Backend == "rocm" || c.Backend == "xpu" {

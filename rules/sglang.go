@@ -43,6 +43,7 @@ var sglangEngine = Engine{
 			{Fix: "lower_mem_fraction", Fit: 1, If: rootIs(parsers.MemorySaver)},
 			{Fix: "enforce_eager", Fit: 0.7, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "graph_capture" }},
 			{Fix: "lower_max_batched_tokens", Fit: 0.8, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "inference" }},
+			{Fix: "use_lower_quant", Fit: 0.7, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "kv_cache" }},
 			{Fix: "lower_context", Fit: 0.6, If: sglangOnCard},
 			{Fix: "cpu_offload", Fit: 0.6, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "load" }},
 			{Fix: "lower_max_num_seqs", Fit: 0.6, If: sglangOnCard},
@@ -133,7 +134,7 @@ var sglangEngine = Engine{
 		"lower_max_batched_tokens": effectPrefill,
 		"lower_context":            func(*Case) *Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
-	Useless: map[string]func(c *Case) string{"raise_mem_fraction": uselessFraction},
+	Useless: map[string]func(c *Case) string{"raise_mem_fraction": uselessFraction, "lower_context": uselessForPool},
 }
 
 var sglangServer = server{
@@ -271,6 +272,8 @@ func sglangOutsideShare(c *Case) Finding {
 		return seen(0.88, "Weights and KV pool took the static share, and the CUDA graphs found no room beside it.", c.Failure.Line)
 	case c.contains("private pools"):
 		return seen(0.88, "The static share was taken and graphs exist: what came after found no room beside them.", c.Failure.Line)
+	case c.Phase == "kv_cache":
+		return seen(0.8, "The KV pool itself, of the size that the static share allows, did not fit beside what is on the card.", c.Failure.Line)
 	case c.Phase == "inference":
 		return seen(0.75, "Weights and KV pool took the static share, and a request found no room beside it.", c.Failure.Line)
 	}
@@ -321,6 +324,15 @@ func effectFraction(c *Case) *Effect {
 	before := f.Weights.Bytes + f.Free.Bytes
 	return &Effect{NeedBytes: f.Weights.Bytes, HaveBytes: int64(raisedFraction(c) * float64(before)), Fits: raisedFraction(c) > floor, Basis: "log",
 		Note: fmt.Sprintf("weights %s of the %s that was free: above %.4f something is left for the pool", f.Weights.Text, units.Format(before), floor)}
+}
+
+// uselessForPool: the pool takes what the static share leaves, whatever a
+// request may be long.
+func uselessForPool(c *Case) string {
+	if !sglangOnCard(c) || c.Phase != "kv_cache" {
+		return ""
+	}
+	return "SGLang sizes its KV pool by the static share of the card, not by the longest context."
 }
 
 // uselessFraction: on hybrid models the printed floor can lie below the value

@@ -14,19 +14,20 @@ var tensorrtllmEngine = Engine{
 	Clues: map[string][]Clue{
 		BudgetMisconfigured: {
 			trtPart(0.78, "The part that could not be made is the KV cache: its share of what is free is too large, or the estimate wrong.", "kvcache"),
+			said(0.35, "The cache's share of the card may be set too low.", parsers.TRTCacheTooSmall),
 			said(0.2, "The cache's share may leave too little for buffers.", parsers.TRTRuntime)},
 		BatchTooLarge: {
 			trtPart(0.65, "Weights and cache are made; what follows max_num_tokens and max_batch_size found no room.", "additionalexecutorresources", "initialkvcache", "extraresources"),
 			trtPart(0.6, "The sampler's buffers follow batch size and length.", "sampler", "drafter"),
 			said(0.42, "The buffers of the runtime follow the batch size and length that the engine was built for.", parsers.TRTRuntime),
 			said(0.35, "The engine's buffers follow the batch size and length of the build.", parsers.TRTEngine)},
-		ContextTooLong:  {said(0.22, "The buffers also follow the longest input of the build.", parsers.TRTRuntime)},
-		ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), said(0.2, "The engine may fill the card alone.", parsers.TRTRuntime), said(0.4, "The engine may be larger than what is free.", parsers.TRTEngine)},
+		ContextTooLong:  {said(0.6, "What is left for the cache holds less than one sequence of the length that the engine was built for.", parsers.TRTCacheTooSmall), said(0.22, "The buffers also follow the longest input of the build.", parsers.TRTRuntime)},
+		ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), said(0.25, "Weights and buffers leave next to nothing for the cache.", parsers.TRTCacheTooSmall), said(0.2, "The engine may fill the card alone.", parsers.TRTRuntime), said(0.4, "The engine may be larger than what is free.", parsers.TRTEngine)},
 		DeviceImbalance: {trtRankElsewhere},
 		HostMemory:      {trtPinned},
 	},
 	Remedies: map[string][]Remedy{
-		BudgetMisconfigured: {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
+		BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: 1, If: rootIs(parsers.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: 1, If: not(rootIs(parsers.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
 		BatchTooLarge: {
 			{Fix: "lower_max_batched_tokens", Fit: 1, If: rootIs(parsers.TRTExecutor)},
 			{Fix: "lower_batch_size", Fit: 0.95},
@@ -38,6 +39,12 @@ var tensorrtllmEngine = Engine{
 		DeviceImbalance: {{Fix: "upgrade_version", Fit: 0.95}, {Fix: "select_gpu", Fit: 1}, {Fix: "multi_gpu", Fit: 0.75}},
 	},
 	Steps: map[string]func(c *Case) []Step{
+		"raise_mem_fraction": func(*Case) []Step {
+			return []Step{
+				{Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.95\" } }   # Triton, config.pbtxt"},
+				{Kind: "config", Text: "kv_cache_config:\n  free_gpu_memory_fraction: 0.95"},
+			}
+		},
 		"lower_mem_fraction": func(*Case) []Step {
 			return []Step{
 				{Kind: "config", Text: "kv_cache_config:\n  free_gpu_memory_fraction: 0.7   # of what is free after the engine; 0.9 is the default"},

@@ -44,15 +44,19 @@ func shareTooSmall(c *Case) bool {
 	return c.Root(parsers.VLLMNoCache, parsers.VLLMTokens, parsers.VLLMCacheTooSmall, parsers.VLLMMamba, parsers.VLLMSwapFull)
 }
 
-// shareTooLarge: what does not count inside the share found no room. Lower it.
+// shareTooLarge: what does not count inside the share found no room, or not even
+// the share itself. Lower it.
 func shareTooLarge(c *Case) bool {
-	return c.Root(parsers.VLLMFreeTooLow, parsers.VLLMWarmup) || capturing(c) || serving(c)
+	return c.Root(parsers.VLLMFreeTooLow, parsers.VLLMWarmup) || takingCache(c) || capturing(c) || serving(c)
 }
 
 // vllmOnCard: the failure is an allocation on the card under vLLM.
 func vllmOnCard(c *Case) bool {
 	return c.Framework == "vllm" && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle, parsers.NCCLAlloc, parsers.NVMLAssert)
 }
+
+// takingCache: the tensors of the cache, which vLLM had sized by its share.
+func takingCache(c *Case) bool { return vllmOnCard(c) && c.Phase == "kv_cache" }
 
 func capturing(c *Case) bool { return vllmOnCard(c) && c.Phase == "graph_capture" }
 
@@ -238,6 +242,8 @@ func vllmOutsideShare(c *Case) Finding {
 			return seen(0.6, "At a usual number of sequences the sampler's warm-up found no room: weights and cache took nearly all of the card."+share, c.Failure.Line)
 		}
 		return seen(0.3, "The share leaves no room for the sampler's warm-up."+share, c.Failure.Line)
+	case takingCache(c):
+		return seen(0.8, "vLLM sized the cache by its share of the card, and the card did not have that much."+share, c.Failure.Line)
 	case capturing(c):
 		return seen(0.88, "The cache was taken, and the CUDA graphs found no room beside it."+share, c.Failure.Line)
 	case serving(c) && c.Phase == "warmup":

@@ -20,6 +20,8 @@ var vllmRemedies = map[string][]Remedy{
 		{Fix: "close_other_apps", Fit: 0.8, If: rootIs(parsers.VLLMFreeTooLow)},
 		{Fix: "kill_stale_process", Fit: 0.65, If: func(c *Case) bool { return c.Root(parsers.VLLMFreeTooLow) && takenAtStart(c) > 3*units.GiB }},
 		{Fix: "select_gpu", Fit: 0.4, If: rootIs(parsers.VLLMFreeTooLow)},
+		{Fix: "close_other_apps", Fit: 0.6, If: takingCache},
+		{Fix: "lower_context", Fit: 0.6, If: takingCache},
 		{Fix: "lower_max_num_seqs", Fit: 0.85, If: capturing},
 		{Fix: "enforce_eager", Fit: 0.8, If: capturing},
 		{Fix: "lower_max_num_seqs", Fit: 0.9, If: rootIs(parsers.VLLMWarmup)},

@@ -1,0 +1,183 @@
+package parsers
+
+import "strings"
+
+const (
+	// PlainDevice is a program without a parser of its own that says in its own
+	// words, or in those of its driver, that memory of the card was refused.
+	PlainDevice Kind = "plain_device"
+	// PlainHost is the same for the computer's own memory.
+	PlainHost Kind = "plain_host"
+	// PlainMemory is the same where the words do not say which memory.
+	PlainMemory Kind = "plain_memory"
+)
+
+// inPlainWords comes last in [All]: it speaks only where nobody else had anything to
+// say about the log. Thousands of programs have a wording of their own, and
+// most of them share a few phrases.
+var inPlainWords = Parser{
+	Name: "plain", Keywords: plainPhrases,
+	Explains: map[Kind]int{PlainDevice: 0, PlainHost: 0, PlainMemory: 0},
+	Parse: func(l *Log, hits []Hit, f *Facts) {
+		if f.explained() {
+			return
+		}
+		for _, h := range hits[:min(len(hits), maxPlain)] {
+			m := message{l: l, f: f, at: h.At, end: min(h.At+len(squeezedLiteral(plainPhrases[h.Word])), len(l.Squeezed()))}
+			if m.refusal(h.Word < plainCodes) {
+				m.f.plainFailure(m)
+				return // the first says as much as all
+			}
+		}
+	},
+}
+
+// maxPlain bounds how many places are looked at.
+const maxPlain = 200
+
+// explained reports that the log has a failure of a known wording, a look-alike,
+// or a shortage that the program got over.
+func (f *Facts) explained() bool {
+	for _, x := range f.Failures {
+		if !x.Echo {
+			return true
+		}
+	}
+	return len(f.Lookalikes) > 0 || len(f.Notices) > 0
+}
+
+// plainPhrases: the first plainCodes are names of error codes, which no sentence
+// has by chance; the others are words.
+var plainPhrases = append([]string{
+	"CUDA_ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory", "hipErrorMemoryAllocation", "cuMemAlloc failed", "cuMemCreate failed",
+	"OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "OutOfDeviceMemory", "MEM_OBJECT_ALLOCATION_FAILURE",
+	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
+	"CL_OUT_OF_RESOURCES", "0xC0000017", "0xC000012D", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY",
+}, plainWords...)
+
+const plainCodes = 18
+
+var plainWords = []string{
+	outOfMemory, "out-of-memory", "out_of_memory",
+	"insufficient memory", "insufficient vram", "insufficient gpu memory", "insufficient device memory", "insufficient system memory", "insufficient video memory",
+	"not enough memory", "not enough vram", "not enough ram ", "not enough gpu ", "not enough system memory", "not enough device memory", "not enough free memory", "not enough video memory", "not enough host memory",
+	"insufficient system resources", "not enough resources to load",
+	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "can't allocate",
+	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted",
+}
+
+// asked are words before which a phrase only says that somebody wanted some:
+// it takes a size, or a word for memory, to be about memory.
+var asked = []string{"couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "can'tallocate", "allocationfailed"}
+
+var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib", "gib", "kib", "mb", "gb"}
+
+// goesOn are words of a program that has another way, of advice and of prose.
+var goesOn = []string{
+	"fallingback", "fallback", "retrying", "willretry", "tryingagain", "willbeused", "instead", "skipp", "ignor", "recover", "reserving", "notfatal",
+	"ifyou", "ifthe", "ifit", "incaseof", "toavoid", "avoid", "prevent", "might", "maycause", "mayrun", "canlead", "canbe", "couldlead", "canhelp", "shouldnot", "whether",
+	"oomkiller", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http",
+}
+
+// troubles stand before a phrase where it is the reason of an error.
+var troubles = []string{"error", "fail", "fatal", "exception", "panic", "terminat", "abort", "what():", "cannot", "can't", "unable", "couldnot", "crash", "critical", "err(", "status", "dueto", "reason", "refused", "[e]"}
+
+// clauses are characters after which a message begins.
+const clauses = `:;-=>|([{"'!,.]*#`
+
+// refusal reports that the phrase is what a program said when it ended, and no
+// sentence about memory. A code is enough for itself.
+func (m message) refusal(code bool) bool {
+	from, to := m.line()
+	s := m.l.Squeezed()
+	line, before, after := s[from:to], s[max(from, m.at-160):m.at], s[m.end:to]
+	if containsAny(line, goesOn) {
+		return false
+	}
+	if code {
+		return true
+	}
+	text := strings.TrimSpace(m.l.LineText(m.at))
+	if strings.Contains(text, "`") {
+		return false // documentation
+	}
+	phrase := s[m.at:m.end]
+	if containsAny(phrase, asked) && !containsAny(s[max(from, m.at-12):min(to, m.end+90)], memoryWords) {
+		return false
+	}
+	if containsAny(before[max(0, len(before)-70):], troubles) {
+		return true
+	}
+	opens := before == "" || strings.IndexByte(clauses, before[len(before)-1]) >= 0
+	closes := containsAny(phrase, asked) || after == "" || strings.IndexByte(clauses+"})", after[0]) >= 0 || startsWithAny(after, "error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe")
+	return opens && closes && strings.Count(text, " ") < 24
+}
+
+func containsAny(s string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func startsWithAny(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.HasPrefix(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// cardWords and hostWords tell whose memory a message means, the surest first.
+var cardWords = []struct{ word, backend string }{
+	{"hip", "rocm"}, {"rocm", "rocm"}, {"vulkan", "vulkan"}, {"vk_", "vulkan"}, {"vk::", "vulkan"}, {"level_zero", "sycl"}, {"sycl", "sycl"},
+	{"cuda", "cuda"}, {"cumem", "cuda"}, {"cusolver", "cuda"}, {"cusparse", "cuda"}, {"cufft", "cuda"}, {"curand", "cuda"}, {"thrust", "cuda"}, {"nvrtc", "cuda"}, {"nvidia", "cuda"},
+	{"metal", "metal"}, {"mtl", "metal"}, {"npu", "npu"}, {"ascend", "npu"}, {"el0004", "npu"}, {"tpu", "tpu"},
+	{"gpu", ""}, {"vram", ""}, {"device", ""}, {"devmem", ""}, {"video memory", ""}, {"opencl", ""}, {"cl_", ""}, {"wgpu", ""}, {"dxgi", ""}, {"directml", ""},
+}
+
+var hostWords = []string{"host", "system memory", "system ram", "virtual memory", "malloc", "heap", "errno", "fork", "0xc00000", " ram", "cpu", "page file", "paging file"}
+
+// plainNames are names by which a line tells whose message it is.
+var plainNames = []struct{ word, program string }{
+	{"torch", "pytorch"}, {"tensorflow", "tensorflow"}, {"jax", "jax"}, {"onnxruntime", "onnxruntime"}, {"sglang", "sglang"}, {"vllm", "vllm"},
+	{"ollama", "ollama"}, {"lm studio", "lm-studio"}, {"lmstudio", "lm-studio"}, {"koboldcpp", "koboldcpp"}, {"ggml", "llama.cpp"}, {"llama_", "llama.cpp"},
+	{"cupy", "cupy"}, {"mlx", "mlx"}, {"candle", "candle"},
+}
+
+// plainFailure adds the failure, with what its line says of whose memory it was
+// and how much was wanted.
+func (f *Facts) plainFailure(m message) {
+	from, to := m.line()
+	line := strings.ToLower(m.l.LineText(m.at))
+	x := Failure{Kind: PlainMemory, Framework: "other", Weak: true}
+	for _, c := range cardWords {
+		if strings.Contains(line, c.word) {
+			x.Kind, x.Backend = PlainDevice, c.backend
+			break
+		}
+	}
+	if x.Kind == PlainMemory && containsAny(line, hostWords) || strings.Contains(line, "out_of_host_memory") || strings.Contains(line, "host memory") {
+		x.Kind, x.Backend = PlainHost, "cpu"
+	}
+	for _, n := range plainNames {
+		if strings.Contains(line, n.word) {
+			x.Framework = n.program
+			break
+		}
+	}
+	k := m.l.Find(plainSize, m.at, to)
+	x.Figures.Requested = first(k.Size("want"), k.Size("bytes"))
+	if s := m.l.Find(plainSizeBefore, from, m.at); x.Figures.Requested == nil {
+		x.Figures.Requested = s.Size("want")
+	}
+	m.f.fail(m.l, from, to, x)
+}
+
+var (
+	plainSize       = pattern(`(?:allocat(?:e|ing)|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|memory|size|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.))`)
+	plainSizeBefore = pattern(`(?:allocate|allocating|allocationof)(?<want>SIZE)`)
+)
