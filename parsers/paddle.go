@@ -25,6 +25,7 @@ var paddleWordings = []wording{
 	{"Out of GPU memory trying to allocate", readCUDAJulia},                                                      // CUDA.jl
 	{"Memory_Allocation_Failure(EL0004)", fails(Failure{Kind: DeviceAlloc, Framework: "other", Backend: "npu"})}, // Ascend CANN
 	{"CUDA failed with error out of memory", readCTranslate2},
+	{"cuda failed with error 2 out of memory", fails(deviceFailure)}, // tensorview under spconv
 	{"CL_MEM_OBJECT_ALLOCATION_FAILURE", fails(Failure{Kind: DeviceAlloc, Framework: "other"})},
 	{"Exceeded max size of memory object allocation", readOpenVINO},
 }

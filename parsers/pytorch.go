@@ -42,7 +42,7 @@ var pytorchWords = []string{
 	"MPS backend out of memory", "total capacity", "reserved in total by", "is reserved by PyTorch",
 	"would exceed allowed memory", "Allocation on device",
 	"CUDA error: out of memory", "HIP error: out of memory", "CUDA driver error: out of memory",
-	"cuda runtime error (2)", "error=2 : out of memory", "triple_chevron_launcher::launch(): out of memory",
+	"cuda runtime error (2)", "error=2 : out of memory", "out of memory at /", "triple_chevron_launcher::launch(): out of memory",
 	"CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
 	"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation",
 	"NVML_SUCCESS == r", "Invalid buffer size:",
@@ -130,7 +130,7 @@ func (f *Facts) cachingAllocator(l *Log, start, at, next int) int {
 	g.Total = first(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
 	g.Free = first(r.after("ofwhich"), r.before("free;"), r.before("free)"))
 	g.Allocated = first(r.before("alreadyallocated"), r.after("oftheallocatedmemory"))
-	g.Reserved = first(r.before("reservedintotalbypytorch"), r.before("reservedintotalby"))
+	g.Reserved = first(r.before("reservedintotalbypytorch"), r.before("reservedintotal"))
 	g.ReservedUnallocated = first(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
 	g.Limit = r.before("allowed;")
 	g.Device = r.device()
@@ -356,6 +356,11 @@ func (f *Facts) rawCUDA(l *Log, at int, word string) int {
 		}
 	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory",
 		"triple_chevron_launcher::launch(): out of memory":
+		x.Kind = CUDAError
+	case "out of memory at /": // THC's message, up to 0.4, whatever its head was typed like
+		if strings.HasSuffix(s[:at], "(2):") && strings.HasSuffix(s[:at-len("(2):")], "error") || !strings.Contains(s[at:min(at+200, len(s))], "thc") {
+			return end
+		}
 		x.Kind = CUDAError
 	case "cudaErrorMemoryAllocation":
 		if before := s[max(at-80, 0):at]; len(f.Failures) > 0 || strings.Contains(before, "searchfor") || strings.Contains(before, "bad_alloc") {

@@ -22,7 +22,7 @@ var hostPyTorch = Parser{Name: "pytorch-host", Keywords: hostPyTorchWords, Expla
 
 var hostPyTorchWords = []string{
 	"DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(",
-	"WinError 1455", "os error 1455",
+	"WinError 1455", "os error 1455", "Unexpected error 1455",
 	"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "is killed by signal: Killed",
 	"failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "unable to mmap",
 	"unable to write to file </torch_", "exits with return code = -9",
@@ -48,7 +48,7 @@ func parsePyTorchHost(l *Log, hits []Hit, f *Facts) {
 			}
 			done = max(done, min(h.At+240, len(s)))
 			end = r.end
-		case "WinError 1455", "os error 1455":
+		case "WinError 1455", "os error 1455", "Unexpected error 1455":
 			x.Kind = CommitLimit
 			if after := s[end:min(end+400, len(s))]; !strings.Contains(after, `torch\lib`) && !strings.Contains(after, "torch/lib") && !strings.Contains(after, `\torch\`) {
 				x.Framework = "windows" // safetensors and others: the number alone proves no program

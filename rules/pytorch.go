@@ -29,7 +29,7 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "stream_dataset", Fit: 0.45},
 	},
 	ModelTooLarge: {
-		{Fix: "use_lower_quant", Fit: 0.97, If: func(c *Case) bool { return !tinyCard(c) && !onMac(c) }},
+		{Fix: "use_lower_quant", Fit: 0.97, If: func(c *Case) bool { return !tinyCard(c) && !onMac(c) && !before2020(c) }},
 		{Fix: "use_smaller_model", Fit: 0.92},
 		{Fix: "close_other_apps", Fit: 0.75, If: othersCouldYield},
 		{Fix: "half_precision", Fit: 0.85, If: onMac},
@@ -121,6 +121,12 @@ func stepOnCPU(c *Case) bool {
 // this very process, is several times what was lacking.
 func othersCouldYield(c *Case) bool {
 	return c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > 0 && c.Others.Bytes > units.GiB+driverContext && c.Others.Bytes-driverContext > 4*c.Shortfall.Bytes && !onMac(c)
+}
+
+// before2020: THC's messages and those of 1.0 to 1.3, when models were small
+// beside their work and no format below 16 bit was to be had.
+func before2020(c *Case) bool {
+	return c.Root(parsers.TorchAlloc) && c.contains("cached)") || c.Root(parsers.CUDAError) && c.contains("thc")
 }
 
 // tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.

@@ -397,12 +397,20 @@ func noFiguresAtAll(c *Case) Finding {
 	switch {
 	case absurdSize(c):
 		return nothing()
+	case cutShort(c) && !c.Training():
+		return seen(0.4, "The message is cut: it says what was asked for, and not what is held.", c.Failure.Line)
 	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
 		return seen(0.35, "The message has no figures.", c.Failure.Line)
 	case c.Root(noFigures...), c.Root(parsers.TorchAlloc, parsers.TorchAsync) && figureless(c):
 		return seen(0.5, "The message has no figures.", c.Failure.Line)
 	}
 	return nothing()
+}
+
+// cutShort: of the message's figures only the request is left.
+func cutShort(c *Case) bool {
+	f := c.F()
+	return c.Root(parsers.TorchAlloc) && f.Requested != nil && f.Total == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil && !absurdSize(c)
 }
 
 // figureless: the message says neither how much was wanted nor how much was

@@ -162,7 +162,9 @@ func weightsFillCard(c *Case) Finding {
 	switch {
 	case c.Root(parsers.MPSAlloc):
 		return weightsOnMac(c)
-	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB && c.Signal("layer") == nil:
+	case cutShort(c):
+		return seen(0.3, "The weights may be most of what this program holds; the message is cut before it says.", c.Failure.Line)
+	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB && c.Signal("layer") == nil && !(before2020(c) && f.Requested.Bytes > 256*units.MiB):
 		return seen(0.5, alone+" Its pool has next to no slack, as while weights are loaded: nothing was freed yet.", c.Failure.Line)
 	case !c.Slack.Has() && f.Free == nil && f.Total != nil && !figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19):
 		return seen(0.52, alone, c.Failure.Line)
