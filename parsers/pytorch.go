@@ -196,6 +196,9 @@ func (f *Facts) era(l *Log, message string, at int) {
 	case has("totalcapacity;"):
 		era = "1.0"
 	}
+	if has("cached)") { // "reserved in total by PyTorch" since 1.4
+		f.Facts = append(f.Facts, Fact{Name: "torch_until", Text: "1.3", Line: l.Line(at)})
+	}
 	if era != "" {
 		f.Facts = append(f.Facts, Fact{Name: "torch_since", Text: era, Line: l.Line(at)})
 	}

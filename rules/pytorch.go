@@ -126,7 +126,8 @@ func othersCouldYield(c *Case) bool {
 // before2020: THC's messages and those of 1.0 to 1.3, when models were small
 // beside their work and no format below 16 bit was to be had.
 func before2020(c *Case) bool {
-	return c.Root(parsers.TorchAlloc) && c.contains("cached)") || c.Root(parsers.CUDAError) && c.contains("thc")
+	_, cached := c.Fact("torch_until")
+	return cached && c.Root(parsers.TorchAlloc) || c.Root(parsers.CUDAError) && c.contains("thc")
 }
 
 // tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
