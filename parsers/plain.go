@@ -76,7 +76,7 @@ var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib",
 var goesOn = []string{
 	"fallingback", "fallback", "retrying", "willretry", "tryingagain", "willbeused", "instead", "skipp", "ignor", "recover", "reserving", "notfatal",
 	"ifyou", "ifthe", "ifit", "incaseof", "toavoid", "avoid", "prevent", "might", "maycause", "mayrun", "canlead", "canbe", "couldlead", "canhelp", "shouldnot", "whether",
-	"oomkiller", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http",
+	"suchas", "likewhen", "situation", "robust", "oomkiller", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http",
 }
 
 // troubles stand before a phrase where it is the reason of an error.
@@ -101,6 +101,9 @@ func (m message) refusal(code bool) bool {
 	if strings.Contains(text, "`") {
 		return false // documentation
 	}
+	if sourceCode(before, after) {
+		return false
+	}
 	phrase := s[m.at:m.end]
 	if containsAny(phrase, asked) && !containsAny(s[max(from, m.at-12):min(to, m.end+90)], memoryWords) {
 		return false
@@ -111,6 +114,21 @@ func (m message) refusal(code bool) bool {
 	opens := before == "" || strings.IndexByte(clauses, before[len(before)-1]) >= 0
 	closes := containsAny(phrase, asked) || after == "" || strings.IndexByte(clauses+"})", after[0]) >= 0 || startsWithAny(after, "error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe")
 	return opens && closes && strings.Count(text, " ") < 24
+}
+
+// sourceCode: the phrase is the text that a line of a program would print
+// (fputs("out of memory"), or one of a list of names ('OutOfMemory', 'Overflow').
+// Python shows an exception like a call, too: RuntimeError('out of memory').
+func sourceCode(before, after string) bool {
+	call := strings.TrimRight(before, `"'`)
+	if len(call) == len(before) {
+		return false
+	}
+	if called, ok := strings.CutSuffix(call, "("); ok {
+		return !strings.HasSuffix(called, "error") && !strings.HasSuffix(called, "exception")
+	}
+	after = strings.TrimPrefix(after, "error")
+	return after != "" && (strings.HasPrefix(after, "',") || strings.HasPrefix(after, "\",")) && strings.HasSuffix(call, ",")
 }
 
 func containsAny(s string, words []string) bool {

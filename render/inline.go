@@ -81,7 +81,7 @@ func (in inline) words(marked bool) []word {
 				continue
 			}
 			switch {
-			case startsBlock(f), sp.style == code && i > 0 && strings.Contains(sp.text, "``"):
+			case startsBlock(f), sp.style == code && (i > 0 && strings.Contains(sp.text, "``") || strings.Trim(f, "*_") == ""): // nothing is escaped in code
 				piece.tied = true
 			default:
 				piece.tied = together(last, f)
