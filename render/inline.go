@@ -99,10 +99,7 @@ func (sp span) marked(word string, first, last bool) string {
 	before, after := "", ""
 	switch sp.style {
 	case code:
-		before, after = ticks(sp.text), ticks(sp.text)
-		if text := strings.TrimSpace(sp.text); text[0] == '`' || text[len(text)-1] == '`' {
-			before, after = before+" ", " "+after
-		}
+		before, after = fences(sp.text)
 	case strong:
 		before, after, word = "**", "**", guarded(word)
 	default:
@@ -121,9 +118,20 @@ func (sp span) marked(word string, first, last bool) string {
 // would make a link of it.
 func guarded(word string) string {
 	if linkish(word) {
-		return ticks(word) + word + ticks(word)
+		before, after := fences(word)
+		return before + word + after
 	}
 	return escape(word)
+}
+
+// fences are the marks around a text that make it code: a text that begins or
+// ends with a backtick is held off them.
+func fences(text string) (before, after string) {
+	before, after = ticks(text), ticks(text)
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		before, after = before+" ", " "+after
+	}
+	return before, after
 }
 
 // together: a number and its unit, a name and its number.
