@@ -58,7 +58,7 @@ func escape(word string) string {
 				b.WriteByte('\\')
 			}
 		case '~':
-			if i+1 < len(runes) && runes[i+1] == '~' || i > 0 {
+			if i > 0 || len(runes) == 1 || !letter(runes[1]) { // "~5" opens what nothing closes
 				b.WriteByte('\\')
 			}
 		case '&':
