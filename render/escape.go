@@ -51,14 +51,10 @@ func escape(word string) string {
 	runes := []rune(word)
 	for i, r := range runes {
 		switch r {
-		case '\\', '`', '*', '[', ']', '<':
+		case '\\', '`', '*', '[', ']', '<', '~':
 			b.WriteByte('\\')
 		case '_':
 			if !(i > 0 && letter(runes[i-1]) && i+1 < len(runes) && letter(runes[i+1])) {
-				b.WriteByte('\\')
-			}
-		case '~':
-			if i > 0 || len(runes) == 1 || !letter(runes[1]) { // "~5" opens what nothing closes
 				b.WriteByte('\\')
 			}
 		case '&':

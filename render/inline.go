@@ -81,7 +81,7 @@ func (in inline) words(marked bool) []word {
 				continue
 			}
 			switch {
-			case startsBlock(f), sp.style == code && (i > 0 && strings.Contains(sp.text, "``") || strings.Trim(f, "*_") == ""): // nothing is escaped in code
+			case startsBlock(f), sp.style == code && i > 0 && breaksCode(sp.text, f):
 				piece.tied = true
 			default:
 				piece.tied = together(last, f)
@@ -91,6 +91,12 @@ func (in inline) words(marked bool) []word {
 		open = len(sp.text) > 0 && sp.text[len(sp.text)-1] != ' '
 	}
 	return out
+}
+
+// breaksCode reports a word of code before which no line is broken: at the
+// start of one it would be a fence, a rule or HTML, and nothing is escaped in code.
+func breaksCode(whole, word string) bool {
+	return strings.Contains(whole, "``") || strings.Trim(word, "*_") == "" || word[0] == '<'
 }
 
 // marked writes a word of the span as Markdown; the first and the last one
