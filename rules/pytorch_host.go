@@ -15,7 +15,7 @@ func cpuAllocation(c *Case) Finding {
 	}
 	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
 	if r := c.F().Requested; r != nil {
-		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", r.Text)
+		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", units.Format(r.Bytes))
 		if r.Bytes >= hugeTensor || squareOnHost(c) {
 			return seen(0.38, why, c.Failure.Line)
 		}
