@@ -98,7 +98,9 @@ const mostOfDriver = 3 * units.GiB / 2
 // are. Other programs stand one by one where the log lists them.
 func memoryParts(in *diagnose.Incident, roomy bool) []part {
 	m := in.Memory
-	stated := slices.ContainsFunc(m.Parts, func(p rules.MemoryPart) bool { return p.ID == rules.PartFree })
+	free := in.Figures.Free
+	stated := m.Of == rules.OfCard && free != nil && free.Bytes == 0 || // nothing free is no part
+		slices.ContainsFunc(m.Parts, func(p rules.MemoryPart) bool { return p.ID == rules.PartFree })
 	var parts []part
 	add := func(s share, bytes int64, basis string) {
 		note := percent(bytes, m.TotalBytes)

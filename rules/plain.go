@@ -10,13 +10,14 @@ func plainRefused(c *Case) bool {
 
 // plainUnknown: the words say what happened and nothing of why.
 func plainUnknown(c *Case) Finding {
-	switch {
-	case !plainRefused(c):
+	if !plainRefused(c) {
 		return nothing()
-	case c.Phase == "unknown":
-		return seen(0.5, "The program says that memory ran out; neither how much is held nor by what.", c.Failure.Line)
 	}
-	return seen(0.3, "The program says that memory ran out; neither how much is held nor by what.", c.Failure.Line)
+	weight := 0.3
+	if c.Phase == "unknown" {
+		weight = 0.5
+	}
+	return seen(weight, "The program says that memory ran out; neither how much is held nor by what.", c.Failure.Line)
 }
 
 func plainLoad(c *Case) Finding {
