@@ -119,6 +119,9 @@ func activationsFillCard(c *Case) Finding {
 		return seen(0.25, "The limit is reached by this program's own work.", c.Failure.Line)
 	}
 	why := "This program fills the card by itself."
+	if f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes {
+		why = "What was free did not hold what one step of the work wanted."
+	}
 	switch {
 	case crowded(c):
 		return seen(0.15, "A smaller step might fit into what the others leave.", c.Failure.Line)
