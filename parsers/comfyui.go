@@ -126,11 +126,11 @@ var (
 // comfyState reads what ComfyUI prints about the card and what it loaded; its
 // "MB" are MiB.
 func (f *Facts) comfyState(l *Log, at int, word string) {
-	line, text := l.Line(at), l.LineText(at)
+	line, said := l.Line(at), l.LineText(at)
 	switch word {
 	case "Total VRAM ":
 		if m := l.Find(totalVRAM, at, at+40); m.Ok() {
-			f.card(Device{Index: -1, Total: m.Size("total"), Line: line}, text)
+			f.card(Device{Index: -1, Total: m.Size("total"), Line: line}, said)
 		}
 	case "Set vram state to:":
 		if m := l.Find(vramState, at, at+40); m.Ok() {
@@ -138,10 +138,10 @@ func (f *Facts) comfyState(l *Log, at int, word string) {
 		}
 	case "loading in lowvram mode":
 		if m := l.Find(lowvramMode, at, at+40); m.Ok() {
-			f.Signals = append(f.Signals, Signal{ID: "lowvram_active", Line: line, Text: text})
+			f.Signals = append(f.Signals, Signal{ID: "lowvram_active", Line: line, Text: said})
 		}
 	case "memory leak with model":
-		f.Signals = append(f.Signals, Signal{ID: "comfy_leak", Line: line, Text: text})
+		f.Signals = append(f.Signals, Signal{ID: "comfy_leak", Line: line, Text: said})
 	default:
 		f.comfyLoaded(l, at)
 	}

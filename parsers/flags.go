@@ -26,7 +26,7 @@ func parseCommandLines(l *Log, hits []Hit, f *Facts) {
 
 // flags reads the options of a command line, long and short, with the words
 // that follow each as its value.
-func (f *Facts) flags(text string, line int) {
+func (f *Facts) flags(command string, line int) {
 	var flag string
 	var value []string
 	flush := func() {
@@ -35,7 +35,7 @@ func (f *Facts) flags(text string, line int) {
 		}
 		flag, value = "", nil
 	}
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(command) {
 		word = strings.Trim(word, "'\"`")
 		switch {
 		case isFlag(word):

@@ -34,8 +34,8 @@ func FuzzParser(f *testing.F) {
 		}
 	}
 	require.True(f, some, "there is no parser %q", *oneParser)
-	f.Fuzz(func(t *testing.T, text string) {
-		l := NewLog(clean.Lines(strings.ToValidUTF8(text, "\ufffd"), 1))
+	f.Fuzz(func(t *testing.T, pasted string) {
+		l := NewLog(clean.Lines(strings.ToValidUTF8(pasted, "\ufffd"), 1))
 		for i, hits := range hitsByParser(l) {
 			if len(hits) > 0 && chosen(i) {
 				facts := &Facts{}

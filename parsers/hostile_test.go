@@ -110,7 +110,7 @@ func assertFast(t *testing.T, re *regexp2.Regexp, windows []string, expr string)
 // windows are texts of maxWindow bytes that are hard for an expression.
 func windows(t *testing.T, expr string) []string {
 	t.Helper()
-	tree, err := syntax.Parse(plain(expr), syntax.Perl)
+	tree, err := syntax.Parse(readable(expr), syntax.Perl)
 	require.NoError(t, err, expr)
 	units := map[string]bool{}
 	for repeat := 0; repeat <= countRepeats(tree); repeat++ {
@@ -158,9 +158,9 @@ var farRepeat = regexp.MustCompile(`\{(\d+),\d{4,}\}`) // Go's go to 1000
 
 var lookaround = regexp.MustCompile(`\(\?<?[=!]`)
 
-// plain makes an expression that Go's own parser reads: atomic groups become
+// readable makes an expression that Go's own parser reads: atomic groups become
 // plain ones, what only looks around goes, a back reference is a digit.
-func plain(expr string) string {
+func readable(expr string) string {
 	expr = backReference.ReplaceAllString(strings.ReplaceAll(expr, "(?>", "(?:"), "1")
 	expr = farRepeat.ReplaceAllString(expr, "{$1,1000}")
 	for {
@@ -300,6 +300,6 @@ func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{
 		`a(?!b(c)\))d`: "ad", `(?<!x)a`: "a", `(?>a+)b`: "(?:a+)b", `(?<name>a)(?=z)`: "(?<name>a)",
 	} {
-		assert.Equal(t, want, plain(in), fmt.Sprint(in))
+		assert.Equal(t, want, readable(in), fmt.Sprint(in))
 	}
 }

@@ -130,12 +130,7 @@ func (f *Facts) hasFact(name string) bool {
 // inKB reads a figure of the kernel: kB there is 1024 bytes, and people add
 // thousands separators in odd places.
 func inKB(k Match, group string) *Size {
-	from, to, ok := k.group(group)
-	if !ok {
-		return nil
-	}
-	s := k.log.squeezed.Lower[from:to]
-	n, ok := wholeNumber(strings.ReplaceAll(s, ",", ""))
+	n, ok := wholeNumber(strings.ReplaceAll(k.Lower(group), ",", ""))
 	if !ok {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/clean"
 )
 
-func read(text string) *Facts { return Parse(NewLog(clean.Lines(text, 1))) }
+func read(pasted string) *Facts { return Parse(NewLog(clean.Lines(pasted, 1))) }
 
 func TestBufferNames(t *testing.T) {
 	for name, want := range map[string]struct {

@@ -150,6 +150,31 @@ func (l *Log) LineSpan(at int) (from, to int) {
 	return from, to
 }
 
+// InItsCase returns the text between two squeezed offsets in its own case, but
+// without white space.
+func (l *Log) InItsCase(from, to int) string {
+	out := make([]byte, 0, to-from)
+	for _, offset := range l.squeezed.At[from:to] {
+		out = append(out, l.text[offset])
+	}
+	return string(out)
+}
+
+// Around returns what stands before, between and after two squeezed offsets on
+// the line of the first; ok is false where they do not lie on it.
+func (l *Log) Around(at, end int) (before, between, after string, ok bool) {
+	i := l.lineIndex(at)
+	text := l.Lines[i].Text
+	start, stop := int(l.squeezed.At[at]-l.starts[i]), int(l.squeezed.At[end-1]-l.starts[i])+1
+	if start < 0 || stop > len(text) || start > stop {
+		return "", "", "", false
+	}
+	return text[max(0, start-maxAround):start], text[start:stop], text[stop:min(len(text), stop+maxAround)], true
+}
+
+// maxAround is how far a line is looked at around a message.
+const maxAround = 2 << 10
+
 // Text returns the text as written between two squeezed offsets. Line breaks
 // become blanks, or nothing where they split a word that a console wrapped.
 func (l *Log) Text(from, to int) string {

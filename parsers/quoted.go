@@ -50,7 +50,7 @@ const longestStatement = 200
 // inCode reports that a sign of source code stands before the message on its
 // line. Tracebacks quote source lines too; the error itself follows there.
 func inCode(l *Log, x Failure, traceback bool) bool {
-	before, _, _, ok := l.aroundMessage(x)
+	before, _, _, ok := aroundMessage(l, x)
 	if !ok {
 		return false
 	}
@@ -76,7 +76,7 @@ func hasTraceback(l *Log) bool {
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
 func inProse(l *Log, x Failure) bool {
-	before, message, after, ok := l.aroundMessage(x)
+	before, message, after, ok := aroundMessage(l, x)
 	if !ok || figureCount(x) > 1 {
 		return false
 	}
@@ -100,30 +100,24 @@ func inProse(l *Log, x Failure) bool {
 	return letter(last[len(last)-1]) && letter(next[0]) && strings.Count(before, " ") > 1
 }
 
-// maxAround is how far a line is looked at around a message.
-const maxAround = 2 << 10
-
 // aroundMessage returns a failure's literal and what stands before and after it
 // on its line; ok is false where the line has none.
-func (l *Log) aroundMessage(x Failure) (before, message, after string, ok bool) {
+func aroundMessage(l *Log, x Failure) (before, message, after string, ok bool) {
 	from, to := l.LineSpan(x.At)
-	at, end := literalIn(l, max(from, x.At), min(to, x.At+maxAround))
-	if at == end {
+	at, end := literalIn(l, max(from, x.At), min(to, x.At+longestLine))
+	if at == end || l.lineIndex(at) != l.lineIndex(x.At) {
 		return "", "", "", false
 	}
-	i := l.lineIndex(x.At)
-	text := l.Lines[i].Text
-	start, stop := int(l.squeezed.At[at]-l.starts[i]), int(l.squeezed.At[end-1]-l.starts[i])+1
-	if start < 0 || stop > len(text) || start > stop {
-		return "", "", "", false
-	}
-	return text[max(0, start-maxAround):start], text[start:stop], text[stop:min(len(text), stop+maxAround)], true
+	return l.Around(at, end)
 }
+
+// longestLine is how far a line is searched for the literal of a failure.
+const longestLine = 2 << 10
 
 // literalIn finds the first keyword of a failure between two squeezed offsets.
 func literalIn(l *Log, from, to int) (at, end int) {
 	ix, all := keywords(), All()
-	for _, stop := range []int{min(from+maxAround/8, to), to} { // it is seldom far
+	for _, stop := range []int{min(from+longestLine/8, to), to} { // it is seldom far
 		for _, h := range ix.search.All(l.Squeezed()[from:stop]) {
 			owner := ix.owners[h.Word]
 			if p := all[owner.At]; owner.Word < len(p.Keywords) {

@@ -93,16 +93,11 @@ func (m message) model(name string) {
 // literal comes again: that is the next message, and a log full of it must not
 // be read over and over.
 func (m message) rest() string {
-	to := min(m.end+maxWindow, len(m.l.squeezed.At))
+	to := min(m.end+maxWindow, len(m.l.Squeezed()))
 	if i := strings.Index(m.l.Squeezed()[m.end:to], m.l.Squeezed()[m.at:m.end]); i >= 0 {
 		to = m.end + i
 	}
-	at := m.l.squeezed.At[m.end:to]
-	out := make([]byte, len(at))
-	for i, offset := range at {
-		out[i] = m.l.text[offset]
-	}
-	return string(out)
+	return m.l.InItsCase(m.end, to)
 }
 
 var vllmVersionText = pattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)
@@ -159,13 +154,13 @@ var vllmShort = map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipelin
 // process list shows it. It goes on behind a backslash. The fact holds its
 // words, parted by NUL; aliases are the options that are not spelled like the
 // argument they set.
-func commandLine(fact string, aliases map[string]string) func(message) int {
+func commandLine(name string, aliases map[string]string) func(message) int {
 	return func(m message) int {
 		words := m.commandWords()
 		if len(words) == 0 {
 			return m.end
 		}
-		m.f.Facts = append(m.f.Facts, Fact{Name: fact, Text: strings.Join(withoutCredentials(words), "\x00"), Line: m.l.Line(m.at)})
+		m.f.Facts = append(m.f.Facts, Fact{Name: name, Text: strings.Join(withoutCredentials(words), "\x00"), Line: m.l.Line(m.at)})
 		for i := 0; i < len(words); i++ {
 			flag, value, joined := strings.Cut(words[i], "=")
 			name, ok := optionName(flag, aliases)
