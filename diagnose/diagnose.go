@@ -13,6 +13,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
 	"github.com/oomdoc/oomdoc/parsers"
@@ -48,7 +51,7 @@ func judge(ex *scan.Excerpt) *Report {
 	for _, s := range ex.Segments {
 		lines = append(lines, clean.Lines(valid(s.Text), s.FirstLine)...)
 	}
-	facts := parsers.Parse(parsers.NewLog(lines))
+	facts := parsers.Parse(text.NewLog(lines))
 	report := &Report{
 		Schema:     Schema,
 		Incidents:  []Incident{},
@@ -77,7 +80,7 @@ func judge(ex *scan.Excerpt) *Report {
 func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\ufffd") }
 
 // incident judges one group of statements.
-func incident(g failureGroup, facts *parsers.Facts) Incident {
+func incident(g failureGroup, facts *fact.Facts) Incident {
 	c := newCase(g, facts)
 	causes := rules.Judge(c)
 	fixes, useless := rules.Advise(c, causes)

@@ -3,19 +3,22 @@ package diagnose
 import (
 	"sort"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
+
 	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/rules"
 )
 
 // newCase completes a group with what the rest of the log says.
-func newCase(g failureGroup, facts *parsers.Facts) *rules.Case {
+func newCase(g failureGroup, facts *fact.Facts) *rules.Case {
 	c := &rules.Case{Failure: g.root, Chain: g.chain, Facts: facts}
 	for _, x := range g.chain {
 		if x.At != g.root.At {
 			c.Failure.Figures.Fill(x.Figures)
 		}
 	}
-	c.Failure.Figures.Fill(parsers.LlamaFigures(facts, c.Failure))
+	c.Failure.Figures.Fill(ggml.Figures(facts, c.Failure))
 	complete(&c.Failure.Figures, g.root.Line, facts)
 	c.Stack = stack(g, facts)
 	c.Framework = framework(c.Stack)
@@ -47,7 +50,7 @@ var specificity = map[string]int{
 
 // stack names the programs that the incident's statements and the log's
 // evidence prove, the most specific first.
-func stack(g failureGroup, facts *parsers.Facts) []string {
+func stack(g failureGroup, facts *fact.Facts) []string {
 	proved := map[string]bool{}
 	for _, x := range g.chain {
 		// A weak wording beside a sure one may be another program's.
@@ -100,7 +103,7 @@ func backend(g failureGroup) string {
 }
 
 // phase is what the wording proves, else what the nearest evidence says.
-func phase(g failureGroup, facts *parsers.Facts) string {
+func phase(g failureGroup, facts *fact.Facts) string {
 	if g.root.Phase != "" {
 		return g.root.Phase
 	}
@@ -117,8 +120,8 @@ func phase(g failureGroup, facts *parsers.Facts) string {
 
 // complete fills in the figures that lines before the failure state: weights
 // of the load line, what is left for the cache.
-func complete(g *parsers.Figures, line int, facts *parsers.Facts) {
-	var ambient parsers.Figures
+func complete(g *fact.Figures, line int, facts *fact.Facts) {
+	var ambient fact.Figures
 	for after := range 2 { // what was said before counts, else what was said after
 		for _, x := range facts.Facts {
 			if (x.Line > line) == (after == 1) {
@@ -130,8 +133,8 @@ func complete(g *parsers.Figures, line int, facts *parsers.Facts) {
 }
 
 // model picks the mention that weighs most, the nearest before the failure.
-func model(g failureGroup, facts *parsers.Facts) *rules.Model {
-	var best *parsers.ModelMention
+func model(g failureGroup, facts *fact.Facts) *rules.Model {
+	var best *fact.ModelMention
 	for i := range facts.Models {
 		m := &facts.Models[i]
 		if best == nil || m.Weight > best.Weight || m.Weight == best.Weight && m.Line <= g.root.Line {

@@ -5,14 +5,16 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // failureGroup is one incident in the making: the statements that tell of one
 // failure.
 type failureGroup struct {
-	root  parsers.Failure
-	chain []parsers.Failure
+	root  fact.Failure
+	chain []fact.Failure
 	count int
 	ranks []string
 }
@@ -31,7 +33,7 @@ const (
 // group makes incidents out of statements: layers of one crash become one,
 // ranks and repeats are folded, wrappers never stand alone beside a cause. It
 // returns how many statements were left out.
-func group(facts *parsers.Facts) (groups []failureGroup, left int) {
+func group(facts *fact.Facts) (groups []failureGroup, left int) {
 	starts := startLines(facts)
 	for _, x := range facts.Failures {
 		if g := home(groups, x, starts); g != nil {
@@ -42,7 +44,7 @@ func group(facts *parsers.Facts) (groups []failureGroup, left int) {
 			left++
 			continue
 		}
-		g := failureGroup{root: x, chain: []parsers.Failure{x}, count: 1}
+		g := failureGroup{root: x, chain: []fact.Failure{x}, count: 1}
 		if rank := rankOf(x.Source); rank != "" {
 			g.ranks = []string{rank}
 		}
@@ -54,10 +56,10 @@ func group(facts *parsers.Facts) (groups []failureGroup, left int) {
 }
 
 // startLines are the lines at which a server started.
-func startLines(facts *parsers.Facts) []int {
+func startLines(facts *fact.Facts) []int {
 	var lines []int
 	for _, f := range facts.Facts {
-		if f.Name == parsers.Start {
+		if f.Name == fact.Start {
 			lines = append(lines, f.Line)
 		}
 	}
@@ -65,7 +67,7 @@ func startLines(facts *parsers.Facts) []int {
 }
 
 // home finds the incident that a statement belongs to, the latest first.
-func home(groups []failureGroup, x parsers.Failure, starts []int) *failureGroup {
+func home(groups []failureGroup, x fact.Failure, starts []int) *failureGroup {
 	for i := len(groups) - 1; i >= 0; i-- {
 		if belongs(&groups[i], x, starts) {
 			return &groups[i]
@@ -74,7 +76,7 @@ func home(groups []failureGroup, x parsers.Failure, starts []int) *failureGroup 
 	return nil
 }
 
-func belongs(g *failureGroup, x parsers.Failure, starts []int) bool {
+func belongs(g *failureGroup, x fact.Failure, starts []int) bool {
 	last := g.chain[len(g.chain)-1]
 	for i := range g.chain {
 		y := &g.chain[i]
@@ -95,7 +97,7 @@ func belongs(g *failureGroup, x parsers.Failure, starts []int) bool {
 }
 
 // startedBetween: a server started anew since the last cause of this incident.
-func startedBetween(g *failureGroup, x parsers.Failure, starts []int) bool {
+func startedBetween(g *failureGroup, x fact.Failure, starts []int) bool {
 	last := g.root.Line
 	for _, y := range g.chain {
 		if !y.Wrapper {
@@ -107,7 +109,7 @@ func startedBetween(g *failureGroup, x parsers.Failure, starts []int) bool {
 
 // otherRank: the same failure in another process, told by the prefixes or,
 // where the paste lost them, by the device.
-func otherRank(a, b parsers.Failure) bool {
+func otherRank(a, b fact.Failure) bool {
 	if a.Source != b.Source {
 		return a.Source != "" && b.Source != ""
 	}
@@ -116,12 +118,12 @@ func otherRank(a, b parsers.Failure) bool {
 }
 
 // sameFigures: a repeat, a re-raise, or a copy that lost its figures.
-func sameFigures(a, b *parsers.Failure) bool {
+func sameFigures(a, b *fact.Failure) bool {
 	return a.Figures.Empty() || b.Figures.Empty() || a.Figures.Agrees(&b.Figures)
 }
 
 // layered: statements of different programs about one crash.
-func layered(a, b parsers.Failure) bool {
+func layered(a, b fact.Failure) bool {
 	if a.Kind == b.Kind {
 		return false
 	}
@@ -131,7 +133,7 @@ func layered(a, b parsers.Failure) bool {
 
 func near(a, b int64) bool { return a-b < 16<<20 && b-a < 16<<20 }
 
-func join(g *failureGroup, x parsers.Failure) {
+func join(g *failureGroup, x fact.Failure) {
 	if x.Kind == g.root.Kind && !x.Wrapper && !g.root.Wrapper {
 		g.count++
 	}
@@ -146,7 +148,7 @@ func join(g *failureGroup, x parsers.Failure) {
 
 // better says which of two statements leads: a cause before a wrapper, sure
 // before weak, then the wording that says most.
-func better(x, root parsers.Failure) bool {
+func better(x, root fact.Failure) bool {
 	if x.Wrapper != root.Wrapper {
 		return root.Wrapper
 	}
@@ -163,7 +165,7 @@ func better(x, root parsers.Failure) bool {
 }
 
 // worse: of two ranks the one with less free memory, or the one with figures.
-func worse(x, root parsers.Failure) bool {
+func worse(x, root fact.Failure) bool {
 	if root.Figures.Empty() != x.Figures.Empty() {
 		return root.Figures.Empty()
 	}
@@ -175,14 +177,14 @@ func worse(x, root parsers.Failure) bool {
 }
 
 // otherDevice tells ranks apart where the paste lost their prefixes.
-func otherDevice(x, root parsers.Failure) bool {
+func otherDevice(x, root fact.Failure) bool {
 	a, b := x.Figures.Device, root.Figures.Device
 	return a != nil && b != nil && a.Value != b.Value
 }
 
 // rootness orders kinds: the kernel explains what user space saw, an engine's
 // own check names the setting, an allocator gives the figures.
-func rootness(x parsers.Failure) int {
+func rootness(x fact.Failure) int {
 	switch {
 	case x.Wrapper:
 		return 0

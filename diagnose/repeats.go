@@ -4,6 +4,8 @@ import (
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
 	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 // addRepeats adds messages that a scan only counted to the incidents that they
@@ -11,7 +13,7 @@ import (
 func addRepeats(groups []failureGroup, repeats []scan.Repeat) int {
 	homeless := 0
 	for _, r := range repeats {
-		facts := parsers.Parse(parsers.NewLog(clean.Lines(valid(r.Text), r.Line)))
+		facts := parsers.Parse(text.NewLog(clean.Lines(valid(r.Text), r.Line)))
 		for _, x := range facts.Failures {
 			if x.Wrapper {
 				continue
@@ -28,7 +30,7 @@ func addRepeats(groups []failureGroup, repeats []scan.Repeat) int {
 }
 
 // repeated finds the incident of which a statement is a repeat.
-func repeated(groups []failureGroup, x parsers.Failure) *failureGroup {
+func repeated(groups []failureGroup, x fact.Failure) *failureGroup {
 	for i := range groups {
 		for k := range groups[i].chain {
 			if y := &groups[i].chain[k]; y.Kind == x.Kind && sameFigures(y, &x) {

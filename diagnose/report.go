@@ -1,7 +1,7 @@
 package diagnose
 
 import (
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules"
 )
 
@@ -11,11 +11,11 @@ const Schema = "oomdoc.report.v1"
 // Types of the report, from the packages that make them, so that one import is
 // enough.
 type (
-	Figures   = parsers.Figures
-	Size      = parsers.Size
-	Count     = parsers.Count
-	Process   = parsers.Process
-	Lookalike = parsers.Lookalike
+	Figures   = fact.Figures
+	Size      = fact.Size
+	Count     = fact.Count
+	Process   = fact.Process
+	Lookalike = fact.Lookalike
 	Model     = rules.Model
 	Cause     = rules.Cause
 	Evidence  = rules.Evidence

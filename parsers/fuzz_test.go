@@ -10,10 +10,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/oomdoc/oomdoc/internal/clean"
 )
 
 var oneParser = flag.String("parser", "", "name of the parser that FuzzParser runs; by default each that a text leads to")
@@ -35,10 +36,10 @@ func FuzzParser(f *testing.F) {
 	}
 	require.True(f, some, "there is no parser %q", *oneParser)
 	f.Fuzz(func(t *testing.T, pasted string) {
-		l := NewLog(clean.Lines(strings.ToValidUTF8(pasted, "\ufffd"), 1))
+		l := text.NewLog(clean.Lines(strings.ToValidUTF8(pasted, "\ufffd"), 1))
 		for i, hits := range hitsByParser(l) {
 			if len(hits) > 0 && chosen(i) {
-				facts := &Facts{}
+				facts := &fact.Facts{}
 				all[i].Parse(l, hits, facts)
 				checkFacts(t, l, facts)
 			}
@@ -65,7 +66,7 @@ func seeds(f *testing.F) [][]string {
 		raw, err := os.ReadFile(path)
 		require.NoError(f, err)
 		physical := strings.SplitAfter(string(raw), "\n")
-		l := NewLog(clean.Lines(strings.ToValidUTF8(string(raw), "\ufffd"), 1))
+		l := text.NewLog(clean.Lines(strings.ToValidUTF8(string(raw), "\ufffd"), 1))
 		for i, hits := range hitsByParser(l) {
 			for _, h := range hits {
 				key := [2]int{i, h.Word}
@@ -82,7 +83,7 @@ func seeds(f *testing.F) [][]string {
 }
 
 // checkFacts holds facts to what rules rely on.
-func checkFacts(t *testing.T, l *Log, f *Facts) {
+func checkFacts(t *testing.T, l *text.Log, f *fact.Facts) {
 	t.Helper()
 	last := 0
 	for _, line := range l.Lines {

@@ -15,20 +15,20 @@ import (
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
+	"github.com/oomdoc/oomdoc/internal/cputime"
+	"github.com/oomdoc/oomdoc/parsers/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/oomdoc/oomdoc/internal/cputime"
 )
 
-// expressions returns every expression that this package gives to pattern, with
+// expressions returns every expression that a family gives to NewPattern, with
 // where it stands. They are read out of the source: a list filled as patterns
 // are declared would be one more thing that changes at run time.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	set := token.NewFileSet()
-	paths, err := filepath.Glob("*.go")
+	paths, err := filepath.Glob("*/*.go")
 	require.NoError(t, err)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
@@ -41,7 +41,7 @@ func expressions(t *testing.T) map[string]string {
 			if !ok {
 				return true
 			}
-			if name, ok := call.Fun.(*ast.Ident); !ok || name.Name != "pattern" || len(call.Args) != 1 {
+			if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "NewPattern" || len(call.Args) != 1 {
 				return true
 			}
 			out[set.Position(call.Pos()).String()] = literal(t, call.Args[0])
@@ -76,7 +76,7 @@ func TestPatternsOnTheirWorstInput(t *testing.T) {
 	all := expressions(t)
 	require.Greater(t, len(all), 150)
 	for at, expr := range all {
-		expr = macros.Replace(expr)
+		expr = text.Macros.Replace(expr)
 		re, err := regexp2.Compile(expr, regexp2.ExplicitCapture)
 		require.NoError(t, err, at)
 		assertFast(t, re, windows(t, expr), at+": "+expr)
@@ -135,12 +135,12 @@ func windows(t *testing.T, expr string) []string {
 	}
 	var out []string
 	for unit := range units {
-		if unit == "" || len(unit) > maxWindow {
+		if unit == "" || len(unit) > text.MaxWindow {
 			continue
 		}
-		out = append(out, strings.Repeat(unit, maxWindow/len(unit)))
+		out = append(out, strings.Repeat(unit, text.MaxWindow/len(unit)))
 		fill := unit[len(unit)-1:]
-		out = append(out, unit+strings.Repeat(fill, maxWindow-len(unit)))
+		out = append(out, unit+strings.Repeat(fill, text.MaxWindow-len(unit)))
 	}
 	return out
 }
@@ -249,7 +249,7 @@ func (s *sample) repeat(re *syntax.Regexp) {
 	for range times {
 		s.seen = seen // the repeats inside have their own numbers once
 		s.add(re.Sub[0])
-		if s.text.Len() > maxWindow {
+		if s.text.Len() > text.MaxWindow {
 			break
 		}
 	}

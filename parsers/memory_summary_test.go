@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/text"
+	"github.com/stretchr/testify/assert"
 )
 
 // box is the part of torch.cuda.memory_summary() that counts.
@@ -53,7 +53,7 @@ func TestMemorySummary(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Parse(NewLog(clean.Lines(tt.log, 1)))
+			f := Parse(text.NewLog(clean.Lines(tt.log, 1)))
 			assert.Len(t, f.Failures, tt.failures)
 			for name, want := range tt.facts {
 				got := int64(-1)
@@ -79,7 +79,7 @@ func TestKernelTasks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Parse(NewLog(clean.Lines(tt.log, 1)))
+			f := Parse(text.NewLog(clean.Lines(tt.log, 1)))
 			if assert.Len(t, f.Tasks, 1) {
 				assert.Equal(t, 31, f.Tasks[0].PID)
 				assert.Equal(t, units.GiB, f.Tasks[0].Bytes)

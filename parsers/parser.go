@@ -16,42 +16,26 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
+	"github.com/oomdoc/oomdoc/parsers/ambient"
+	"github.com/oomdoc/oomdoc/parsers/array"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
+	"github.com/oomdoc/oomdoc/parsers/host"
+	"github.com/oomdoc/oomdoc/parsers/lookalike"
+	"github.com/oomdoc/oomdoc/parsers/plain"
+	"github.com/oomdoc/oomdoc/parsers/server"
+	"github.com/oomdoc/oomdoc/parsers/text"
+	"github.com/oomdoc/oomdoc/parsers/torch"
+	"github.com/oomdoc/oomdoc/parsers/webui"
 )
-
-// Parser reads the messages of one program.
-type Parser struct {
-	Name string
-	// Keywords lead to the parser. Case and white space do not count. A keyword
-	// of a failure must not occur in a healthy log.
-	Keywords []string
-	// Context keywords lead to informative lines (arguments, buffers, devices).
-	// They may occur in healthy logs, but not line after line.
-	Context []string
-	// Explains says, for the kinds that this parser makes, how much of a crash
-	// they explain when several statements tell of it: the highest is the root.
-	// Allocators are 2 (the default), an engine's own check that names the
-	// setting 4, the kernel 6.
-	Explains map[Kind]int
-	// Parse adds what it finds. Hits are in the order of the text.
-	Parse func(l *Log, hits []Hit, f *Facts)
-}
-
-// words returns every keyword under the number that [Hit.Word] has.
-func (p Parser) words() []string { return slices.Concat(p.Keywords, p.Context) }
-
-// Hit is a keyword at a squeezed offset. Word counts Keywords, then Context.
-type Hit struct {
-	Word int
-	At   int
-}
 
 // All returns every parser. The order does not matter: facts are sorted by
 // where they stand.
-func All() []Parser {
-	return []Parser{
-		pytorch, hostPyTorch, signals, climbing, stepCounter, torchFrames, platform, environment, proofs, commandLines, models,
-		vllm, sglang, tgi, tensorrtllm, lmdeploy, ray, llamacpp, ollama, exllama, transformers, trainers, comfyui, a1111, diffusion, textgen,
-		kernel, containers, numpy, native, jax, tensorflow, cupy, onnxruntime, mlx, rust, paddle, nccl, memorySummary, deepspeedLines, smi, lookalikes, inPlainWords,
+func All() []text.Parser {
+	return []text.Parser{
+		torch.PyTorch, torch.HostPyTorch, ambient.Signals, torch.Climbing, torch.StepCounter, torch.Frames, ambient.Platform, ambient.Environment, proofs, ambient.CommandLines, ambient.Models,
+		server.VLLM, server.SGLang, server.TGI, server.TensorRTLLM, server.LMDeploy, server.Ray, ggml.LlamaCpp, ggml.Ollama, webui.ExLlama, torch.Transformers, torch.Trainers, webui.ComfyUI, webui.A1111, webui.Diffusion, webui.Textgen,
+		host.Kernel, host.Containers, array.NumPy, host.Native, array.JAX, array.TensorFlow, array.CuPy, array.ONNXRuntime, array.MLX, array.Rust, array.Paddle, torch.NCCL, torch.MemorySummary, torch.DeepSpeed, ambient.SMI, lookalike.Parser, plain.Parser,
 	}
 }
 
@@ -69,7 +53,7 @@ func Keywords() []Keyword {
 	number := map[string]int{}
 	var out []Keyword
 	for _, p := range All() {
-		for i, word := range p.words() {
+		for i, word := range p.Words() {
 			word = strings.ToLower(word)
 			n, ok := number[word]
 			if !ok {
@@ -121,16 +105,16 @@ var scanWords = sync.OnceValue(func() scan.Words {
 // keyword of several parsers is in it several times.
 type index struct {
 	search *scan.Search
-	owners []Hit // by word of search: the parser in At, its own word number in Word
+	owners []text.Hit // by word of search: the parser in At, its own word number in Word
 }
 
 // keywords is built at the first log: every start of the command pays for it.
 var keywords = sync.OnceValue(func() index {
-	owners, words := make([]Hit, 0, manyWords), make([]string, 0, manyWords)
+	owners, words := make([]text.Hit, 0, manyWords), make([]string, 0, manyWords)
 	for at, p := range All() {
 		words = append(append(words, p.Keywords...), p.Context...)
 		for w := 0; len(owners) < len(words); w++ {
-			owners = append(owners, Hit{Word: w, At: at})
+			owners = append(owners, text.Hit{Word: w, At: at})
 		}
 	}
 	return index{scan.NewSearch(clean.SqueezeWords(words)), owners}
@@ -140,29 +124,29 @@ var keywords = sync.OnceValue(func() index {
 const manyWords = 1500
 
 // hitsByParser finds the keywords of every parser in a log.
-func hitsByParser(l *Log) [][]Hit {
+func hitsByParser(l *text.Log) [][]text.Hit {
 	ix := keywords()
-	hits := make([][]Hit, len(All()))
+	hits := make([][]text.Hit, len(All()))
 	for _, h := range ix.search.All(l.Squeezed()) {
 		owner := ix.owners[h.Word]
-		hits[owner.At] = append(hits[owner.At], Hit{Word: owner.Word, At: h.At})
+		hits[owner.At] = append(hits[owner.At], text.Hit{Word: owner.Word, At: h.At})
 	}
 	return hits
 }
 
 // Parse runs every parser whose keywords occur in the log.
-func Parse(l *Log) *Facts {
+func Parse(l *text.Log) *fact.Facts {
 	all := All()
-	f := &Facts{}
+	f := &fact.Facts{}
 	for p, own := range hitsByParser(l) {
 		if len(own) > 0 {
 			all[p].Parse(l, own, f)
 		}
 	}
-	f.dropQuoted(l)
-	f.dropNegative()
-	f.sort()
-	if l.timeouts > 0 {
+	dropQuoted(f, l)
+	dropNegative(f)
+	sortFacts(f)
+	if l.Timeouts > 0 {
 		f.Notes = append(f.Notes, "a pattern took too long on this log and was skipped: a figure may be missing")
 	}
 	return f
@@ -170,20 +154,20 @@ func Parse(l *Log) *Facts {
 
 // dropNegative does [Figures.dropNegative] to all that is a figure, or
 // completes the figures of a failure.
-func (f *Facts) dropNegative() {
+func dropNegative(f *fact.Facts) {
 	for i := range f.Failures {
-		f.Failures[i].Figures.dropNegative()
+		f.Failures[i].Figures.DropNegative()
 	}
-	f.Facts = slices.DeleteFunc(f.Facts, func(x Fact) bool {
-		var g Figures
+	f.Facts = slices.DeleteFunc(f.Facts, func(x fact.Fact) bool {
+		var g fact.Figures
 		g.Set(x.Name, x.Size, nil)
 		figure := !g.Empty()
-		g.dropNegative()
+		g.DropNegative()
 		return figure && g.Empty()
 	})
 }
 
-func (f *Facts) sort() {
+func sortFacts(f *fact.Facts) {
 	sort.SliceStable(f.Failures, func(i, j int) bool { return f.Failures[i].At < f.Failures[j].At })
 	sort.SliceStable(f.Settings, func(i, j int) bool { return f.Settings[i].Line < f.Settings[j].Line })
 	sort.SliceStable(f.Models, func(i, j int) bool { return f.Models[i].Line < f.Models[j].Line })
@@ -191,17 +175,4 @@ func (f *Facts) sort() {
 	sort.SliceStable(f.Programs, func(i, j int) bool { return f.Programs[i].Line < f.Programs[j].Line })
 	sort.SliceStable(f.Lookalikes, func(i, j int) bool { return f.Lookalikes[i].Line < f.Lookalikes[j].Line })
 	sort.SliceStable(f.Notices, func(i, j int) bool { return f.Notices[i].Line < f.Notices[j].Line })
-}
-
-// fail adds a failure that begins at one squeezed offset and ends at another,
-// with its line numbers, message and source filled in.
-func (f *Facts) fail(l *Log, from, to int, x Failure) {
-	x.At, x.End = from, to
-	x.Line = l.Line(from)
-	x.EndLine = max(x.Line, l.Line(max(to-1, from))) // lines of several ranks do not stand in their order
-	x.Source = l.Source(from)
-	if x.Message == "" {
-		x.Message = l.Text(from, to)
-	}
-	f.Failures = append(f.Failures, x)
 }

@@ -1,5 +1,9 @@
 package parsers
 
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
 // phaseSignals say which phase a signal proves, the strongest first.
 var phaseSignals = []struct{ signal, phase string }{
 	{"optimizer_step", "training"}, {"backward", "training"}, {"training", "training"},
@@ -9,7 +13,7 @@ var phaseSignals = []struct{ signal, phase string }{
 }
 
 // PhaseOf returns the phase that the signals of a log prove, or "unknown".
-func PhaseOf(f *Facts) string {
+func PhaseOf(f *fact.Facts) string {
 	for _, p := range phaseSignals {
 		for _, s := range f.Signals {
 			if s.ID == p.signal {
@@ -29,14 +33,14 @@ const (
 
 // PhaseAt returns the phase in which a failure struck, as tracebacks beside it
 // or the last stage before it show, or "" if nothing does.
-func PhaseAt(f *Facts, x Failure) string {
+func PhaseAt(f *fact.Facts, x fact.Failure) string {
 	if s := frameIn(f, x.Line-framesBefore, x.EndLine); s != nil {
 		return s.Phase
 	}
 	if s := frameIn(f, x.EndLine, x.EndLine+framesAfter); s != nil {
 		return s.Phase
 	}
-	var last, next *Stage
+	var last, next *fact.Stage
 	for i := range f.Stages {
 		switch s := &f.Stages[i]; {
 		case s.Frame:
@@ -56,8 +60,8 @@ func PhaseAt(f *Facts, x Failure) string {
 }
 
 // frameIn returns the innermost frame between two lines, the last of equals.
-func frameIn(f *Facts, from, to int) *Stage {
-	var best *Stage
+func frameIn(f *fact.Facts, from, to int) *fact.Stage {
+	var best *fact.Stage
 	for i := range f.Stages {
 		s := &f.Stages[i]
 		if s.Frame && s.Line >= from && s.Line <= to && (best == nil || s.Inner >= best.Inner) {
@@ -69,7 +73,7 @@ func frameIn(f *Facts, from, to int) *Stage {
 
 // Specificity orders kinds by how much they explain: of several statements
 // about one crash the highest is the root.
-func Specificity(k Kind) int {
+func Specificity(k fact.Kind) int {
 	for _, p := range All() {
 		if n, ok := p.Explains[k]; ok {
 			return n

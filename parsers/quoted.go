@@ -3,24 +3,27 @@ package parsers
 import (
 	"slices"
 	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 // Messages also stand in source code, documentation, test lists and mail. There
 // nothing failed.
-var notALog = Lookalike{
+var notALog = fact.Lookalike{
 	ID: "quoted_message", Title: "The text quotes an out-of-memory message (source code, documentation or prose); it is no log of a program that failed.",
 	Advice: "Paste what the program itself printed, from its start to the end of the error.",
 }
 
 // dropQuoted takes out failures that are only quoted. When nothing else is
 // left, the report says so.
-func (f *Facts) dropQuoted(l *Log) {
+func dropQuoted(f *fact.Facts, l *text.Log) {
 	if len(f.Failures) == 0 {
 		return
 	}
 	code, trace, report := isCode(l), hasTraceback(l), reportFrom(l)
 	line := 0
-	f.Failures = slices.DeleteFunc(f.Failures, func(x Failure) bool {
+	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
 		if !code && !inCode(l, x, trace) && !inProse(l, x) && x.At < report {
 			return false
 		}
@@ -49,7 +52,7 @@ const longestStatement = 200
 
 // inCode reports that a sign of source code stands before the message on its
 // line. Tracebacks quote source lines too; the error itself follows there.
-func inCode(l *Log, x Failure, traceback bool) bool {
+func inCode(l *text.Log, x fact.Failure, traceback bool) bool {
 	before, _, _, ok := aroundMessage(l, x)
 	if !ok {
 		return false
@@ -68,14 +71,14 @@ func inCode(l *Log, x Failure, traceback bool) bool {
 
 // hasTraceback reports a trace somewhere in the log: a line in it that raises or
 // asserts was run.
-func hasTraceback(l *Log) bool {
+func hasTraceback(l *text.Log) bool {
 	return strings.Contains(l.Squeezed(), `",line`) || strings.Contains(l.Squeezed(), "-->") || strings.Contains(l.Squeezed(), "traceback(mostrecentcalllast)")
 }
 
 // inProse reports a message inside a sentence: "a colleague says CUDA out of
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
-func inProse(l *Log, x Failure) bool {
+func inProse(l *text.Log, x fact.Failure) bool {
 	before, message, after, ok := aroundMessage(l, x)
 	if !ok || figureCount(x) > 1 {
 		return false
@@ -97,15 +100,15 @@ func inProse(l *Log, x Failure) bool {
 	if figureCount(x) > 0 || last == "" || next == "" || len(last) == len(before) || len(next) == len(after) {
 		return false
 	}
-	return letter(last[len(last)-1]) && letter(next[0]) && strings.Count(before, " ") > 1
+	return text.Letter(last[len(last)-1]) && text.Letter(next[0]) && strings.Count(before, " ") > 1
 }
 
 // aroundMessage returns a failure's literal and what stands before and after it
 // on its line; ok is false where the line has none.
-func aroundMessage(l *Log, x Failure) (before, message, after string, ok bool) {
+func aroundMessage(l *text.Log, x fact.Failure) (before, message, after string, ok bool) {
 	from, to := l.LineSpan(x.At)
 	at, end := literalIn(l, max(from, x.At), min(to, x.At+longestLine))
-	if at == end || l.lineIndex(at) != l.lineIndex(x.At) {
+	if at == end || l.LineIndex(at) != l.LineIndex(x.At) {
 		return "", "", "", false
 	}
 	return l.Around(at, end)
@@ -115,23 +118,23 @@ func aroundMessage(l *Log, x Failure) (before, message, after string, ok bool) {
 const longestLine = 2 << 10
 
 // literalIn finds the first keyword of a failure between two squeezed offsets.
-func literalIn(l *Log, from, to int) (at, end int) {
+func literalIn(l *text.Log, from, to int) (at, end int) {
 	ix, all := keywords(), All()
 	for _, stop := range []int{min(from+longestLine/8, to), to} { // it is seldom far
 		for _, h := range ix.search.All(l.Squeezed()[from:stop]) {
 			owner := ix.owners[h.Word]
 			if p := all[owner.At]; owner.Word < len(p.Keywords) {
-				return from + h.At, min(from+h.At+len(squeezedLiteral(p.Keywords[owner.Word])), to)
+				return from + h.At, min(from+h.At+len(text.SqueezedLiteral(p.Keywords[owner.Word])), to)
 			}
 		}
 	}
 	return 0, 0
 }
 
-func figureCount(x Failure) int {
+func figureCount(x fact.Failure) int {
 	n := len(x.Figures.OtherProcesses)
-	x.Figures.Sizes(func(string, *Size) { n++ })
-	x.Figures.Counts(func(string, *Count) { n++ })
+	x.Figures.Sizes(func(string, *fact.Size) { n++ })
+	x.Figures.Counts(func(string, *fact.Count) { n++ })
 	return n
 }
 
@@ -148,7 +151,7 @@ func outside(s string) string {
 func letters(s string) int {
 	n := 0
 	for i := 0; i < len(s); i++ {
-		if letter(s[i] | 0x20) {
+		if text.Letter(s[i] | 0x20) {
 			n++
 		}
 	}
@@ -157,8 +160,8 @@ func letters(s string) int {
 
 // firstPerson tells a user's report from documentation, by the lines around a
 // message.
-func firstPerson(l *Log, x Failure) bool {
-	i := l.lineIndex(x.At)
+func firstPerson(l *text.Log, x fact.Failure) bool {
+	i := l.LineIndex(x.At)
 	for _, line := range l.Lines[max(i-aroundReport, 0):min(i+aroundReport+1, len(l.Lines))] {
 		t := " " + strings.ToLower(line.Text) + " "
 		if strings.Contains(t, " i ") && !strings.Contains(t, "for i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ") {
@@ -179,7 +182,7 @@ func sentence(s string) bool {
 
 // reportFrom returns the squeezed offset behind which the text is a report of
 // this program, which quotes lines of another log; the end if there is none.
-func reportFrom(l *Log) int {
+func reportFrom(l *text.Log) int {
 	s := l.Squeezed()
 	cause := strings.Index(s, "cause:")
 	if cause < 0 || !strings.Contains(s[cause:], "whattodo") || !strings.Contains(s[cause:], "costs:") {
@@ -190,7 +193,7 @@ func reportFrom(l *Log) int {
 
 // isCode reports that most lines are statements of a programming language, and
 // none is a traceback.
-func isCode(l *Log) bool {
+func isCode(l *text.Log) bool {
 	if isGoFile(l) {
 		return true
 	}
@@ -215,7 +218,7 @@ func isCode(l *Log) bool {
 }
 
 // isGoFile reports a whole file of Go, whatever logs its strings hold.
-func isGoFile(l *Log) bool {
+func isGoFile(l *text.Log) bool {
 	for _, line := range l.Lines {
 		if t := strings.TrimSpace(line.Text); strings.HasPrefix(t, "package ") {
 			return strings.Count(t, " ") == 1 && strings.Contains(l.Squeezed(), "func")

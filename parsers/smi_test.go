@@ -3,29 +3,31 @@ package parsers
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/ambient"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestProcessRow(t *testing.T) {
 	tests := []struct {
 		name string
 		row  string
-		want Process
+		want fact.Process
 		ok   bool
 	}{
-		{"driver 375", "    1     13386    C   /xx/xxx/caffe             1205MiB |", Process{PID: 13386, Bytes: 1205 * units.MiB, Name: "/xx/xxx/caffe", Text: "1205MiB", Device: 1}, true},
-		{"dead process", "    0     31794    C   Unknown Error                                 5371MiB |", Process{PID: 31794, Bytes: 5371 * units.MiB, Name: "Unknown Error", Text: "5371MiB"}, true},
-		{"driver 535", "0   N/A  N/A      7541    C+G   ...kit/python/bin/python3       54MiB |", Process{PID: 7541, Bytes: 54 * units.MiB, Name: "...kit/python/bin/python3", Text: "54MiB"}, true},
-		{"MIG", "0    7    0      46310      C   python     9873MiB |", Process{PID: 46310, Bytes: 9873 * units.MiB, Name: "python", Text: "9873MiB"}, true},
-		{"Windows", "0   N/A  N/A      7541    C+G   C:\\python.exe       N/A      |", Process{}, false},
-		{"none", " No running processes found                                                 |", Process{}, false},
+		{"driver 375", "    1     13386    C   /xx/xxx/caffe             1205MiB |", fact.Process{PID: 13386, Bytes: 1205 * units.MiB, Name: "/xx/xxx/caffe", Text: "1205MiB", Device: 1}, true},
+		{"dead process", "    0     31794    C   Unknown Error                                 5371MiB |", fact.Process{PID: 31794, Bytes: 5371 * units.MiB, Name: "Unknown Error", Text: "5371MiB"}, true},
+		{"driver 535", "0   N/A  N/A      7541    C+G   ...kit/python/bin/python3       54MiB |", fact.Process{PID: 7541, Bytes: 54 * units.MiB, Name: "...kit/python/bin/python3", Text: "54MiB"}, true},
+		{"MIG", "0    7    0      46310      C   python     9873MiB |", fact.Process{PID: 46310, Bytes: 9873 * units.MiB, Name: "python", Text: "9873MiB"}, true},
+		{"Windows", "0   N/A  N/A      7541    C+G   C:\\python.exe       N/A      |", fact.Process{}, false},
+		{"none", " No running processes found                                                 |", fact.Process{}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ok := processRow(tt.row)
+			got, ok := ambient.ProcessRow(tt.row)
 			assert.Equal(t, tt.ok, ok)
 			assert.Equal(t, tt.want, got)
 		})
@@ -49,7 +51,7 @@ func TestTables(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := int64(-1)
-			for _, x := range Parse(NewLog(clean.Lines(tt.log, 1))).Facts {
+			for _, x := range Parse(text.NewLog(clean.Lines(tt.log, 1))).Facts {
 				if x.Name == tt.fact {
 					got = x.Size.Bytes
 				}
@@ -60,6 +62,6 @@ func TestTables(t *testing.T) {
 }
 
 func TestGpustatOwners(t *testing.T) {
-	f := Parse(NewLog(clean.Lines("[1] NVIDIA A40 | 41'C,  97 % | 40103 / 46068 MB | anna:python/4242(39771M) gdm(4M)", 1)))
-	assert.Equal(t, []Process{{PID: 4242, Bytes: 39771 * units.MiB, Name: "anna:python", Text: "39771M", Line: 1, Device: 1}}, f.Processes)
+	f := Parse(text.NewLog(clean.Lines("[1] NVIDIA A40 | 41'C,  97 % | 40103 / 46068 MB | anna:python/4242(39771M) gdm(4M)", 1)))
+	assert.Equal(t, []fact.Process{{PID: 4242, Bytes: 39771 * units.MiB, Name: "anna:python", Text: "39771M", Line: 1, Device: 1}}, f.Processes)
 }

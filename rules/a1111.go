@@ -3,7 +3,7 @@ package rules
 import (
 	"fmt"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // a1111Engine is what is peculiar to AUTOMATIC1111's web UI, its forks and
@@ -12,7 +12,7 @@ var a1111Engine = Engine{
 	Programs: []string{"a1111", "forge", "sdnext"},
 	Clues: map[string][]Clue{
 		ModelTooLarge: {forgeOverloaded},
-		HostMemory:    {said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", parsers.ForgeLoad)},
+		HostMemory:    {said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
 		BatchTooLarge: {imageWork},
 	},
 	Remedies: map[string][]Remedy{
@@ -91,7 +91,7 @@ func inForge(c *Case) bool { return c.In("forge") }
 // forgeOverloaded: Forge's plan, with the error right behind it.
 func forgeOverloaded(c *Case) Finding {
 	f := c.F()
-	if !c.Kind(parsers.ForgeLoad) || f.Free == nil || f.Weights == nil {
+	if !c.Kind(fact.ForgeLoad) || f.Free == nil || f.Weights == nil {
 		return nothing()
 	}
 	return seen(0.72, fmt.Sprintf("Forge was loading a model of %s with %s free on the card.", f.Weights.Text, f.Free.Text), c.Failure.Line)

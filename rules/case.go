@@ -13,19 +13,20 @@ package rules
 import (
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/fit"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Case is one incident and what held when it struck.
 type Case struct {
 	// Failure is the root: the statement whose wording says most. Its figures
 	// are completed from the other statements of the same incident.
-	Failure parsers.Failure
+	Failure fact.Failure
 	// Chain are all statements of the incident, in the order of the log.
-	Chain []parsers.Failure
+	Chain []fact.Failure
 	// Facts are the facts of the whole log.
-	Facts *parsers.Facts
+	Facts *fact.Facts
 	// Framework, Backend and Phase are what the log proves, "" or "unknown"
 	// where it does not.
 	Framework, Backend, Phase string
@@ -48,10 +49,10 @@ type Model struct {
 }
 
 // F returns the figures of the incident; it is never nil.
-func (c *Case) F() *parsers.Figures { return &c.Failure.Figures }
+func (c *Case) F() *fact.Figures { return &c.Failure.Figures }
 
 // Kind reports that one of the incident's statements is of one of the kinds.
-func (c *Case) Kind(kinds ...parsers.Kind) bool {
+func (c *Case) Kind(kinds ...fact.Kind) bool {
 	for _, x := range c.Chain {
 		for _, k := range kinds {
 			if x.Kind == k {
@@ -63,7 +64,7 @@ func (c *Case) Kind(kinds ...parsers.Kind) bool {
 }
 
 // Root reports that the root statement is of one of the kinds.
-func (c *Case) Root(kinds ...parsers.Kind) bool {
+func (c *Case) Root(kinds ...fact.Kind) bool {
 	for _, k := range kinds {
 		if c.Failure.Kind == k {
 			return true
@@ -73,7 +74,7 @@ func (c *Case) Root(kinds ...parsers.Kind) bool {
 }
 
 // Signal returns the first evidence of an activity, nil if there is none.
-func (c *Case) Signal(ids ...string) *parsers.Signal {
+func (c *Case) Signal(ids ...string) *fact.Signal {
 	for i := range c.Facts.Signals {
 		for _, id := range ids {
 			if c.Facts.Signals[i].ID == id {
@@ -86,8 +87,8 @@ func (c *Case) Signal(ids ...string) *parsers.Signal {
 
 // Setting returns the value of an argument, option or variable that held when
 // the incident struck: the last one stated before it, else the first after.
-func (c *Case) Setting(names ...string) (parsers.Setting, bool) {
-	var found parsers.Setting
+func (c *Case) Setting(names ...string) (fact.Setting, bool) {
+	var found fact.Setting
 	ok := false
 	for _, s := range c.Facts.Settings {
 		for _, name := range names {
@@ -100,8 +101,8 @@ func (c *Case) Setting(names ...string) (parsers.Setting, bool) {
 }
 
 // Fact returns a named figure that held when the incident struck.
-func (c *Case) Fact(name string) (parsers.Fact, bool) {
-	var found parsers.Fact
+func (c *Case) Fact(name string) (fact.Fact, bool) {
+	var found fact.Fact
 	ok := false
 	for _, x := range c.Facts.Facts {
 		if x.Name == name && (!ok || x.Line <= c.Failure.Line) {
@@ -141,7 +142,7 @@ func (c *Case) Training() bool {
 }
 
 // Windows reports that the log comes from Windows, as far as paths show.
-func (c *Case) Windows() bool { return c.Signal("windows_path") != nil || c.Kind(parsers.CommitLimit) }
+func (c *Case) Windows() bool { return c.Signal("windows_path") != nil || c.Kind(fact.CommitLimit) }
 
 // ModelName returns the model's name or a placeholder to put into a command.
 func (c *Case) ModelName() string {

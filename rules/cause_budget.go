@@ -1,6 +1,6 @@
 package rules
 
-import "github.com/oomdoc/oomdoc/parsers"
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 var budgetMisconfigured = Rule{
 	ID:       BudgetMisconfigured,
@@ -22,13 +22,13 @@ var budgetMisconfigured = Rule{
 func budgetHeadline(c *Case) string {
 	f := c.F()
 	switch {
-	case c.Root(parsers.VLLMFreeTooLow):
+	case c.Root(fact.VLLMFreeTooLow):
 		return "vLLM is told to take more of the card than is free"
 	case shareTooSmall(c):
 		return "vLLM's share of the card leaves too little for its cache"
-	case c.Root(parsers.MPSAlloc):
+	case c.Root(fact.MPSAlloc):
 		return "The limit that PyTorch keeps on a Mac was reached"
-	case c.Root(parsers.TorchAlloc) && f.Limit != nil && f.Total != nil && f.Limit.Bytes < f.Total.Bytes:
+	case c.Root(fact.TorchAlloc) && f.Limit != nil && f.Total != nil && f.Limit.Bytes < f.Total.Bytes:
 		return "PyTorch may use only a part of this card"
 	}
 	return ""

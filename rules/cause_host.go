@@ -1,6 +1,6 @@
 package rules
 
-import "github.com/oomdoc/oomdoc/parsers"
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 var hostMemory = Rule{
 	ID:       HostMemory,
@@ -26,19 +26,19 @@ func hostHeadline(c *Case) string {
 	switch {
 	case sharedMemory(c):
 		return "Shared memory (/dev/shm) is too small"
-	case c.Root(parsers.CommitLimit):
+	case c.Root(fact.CommitLimit):
 		return "Windows can promise no more memory (RAM and page file together)"
-	case c.Root(parsers.ContainerKill):
+	case c.Root(fact.ContainerKill):
 		return "The container reached its memory (RAM) limit"
-	case c.Root(parsers.SlurmKill):
+	case c.Root(fact.SlurmKill):
 		return "The job reached its memory (RAM) limit"
-	case c.Root(parsers.BuildKilled):
+	case c.Root(fact.BuildKilled):
 		return "Too many compilers ran at once for the computer's memory (RAM)"
-	case c.Root(parsers.KernelKill) && capped(c):
+	case c.Root(fact.KernelKill) && capped(c):
 		return "A memory (RAM) limit of the container, job or service was reached"
 	}
 	return ""
 }
 
 // sharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
-func sharedMemory(c *Case) bool { return c.Root(parsers.SharedMemory, parsers.NCCLShm) }
+func sharedMemory(c *Case) bool { return c.Root(fact.SharedMemory, fact.NCCLShm) }

@@ -1,6 +1,6 @@
 package rules
 
-import "github.com/oomdoc/oomdoc/parsers"
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 // IDs of the causes.
 const (
@@ -20,4 +20,4 @@ const (
 )
 
 // NoFigures are kinds whose message never says how much was wanted or held.
-var noFigures = []parsers.Kind{parsers.CUDAError, parsers.CUDAHandle, parsers.NVMLAssert, parsers.NCCLAlloc, parsers.XPURuntime, parsers.BitsAndBytes}
+var noFigures = []fact.Kind{fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.XPURuntime, fact.BitsAndBytes}

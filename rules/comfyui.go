@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // comfyEngine is what is peculiar to ComfyUI: it moves weights in and out by
@@ -13,13 +14,13 @@ var comfyEngine = Engine{
 	Programs: []string{"comfyui"},
 	Clues: map[string][]Clue{
 		BatchTooLarge: {
-			said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", parsers.ComfyVAE),
+			said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", fact.ComfyVAE),
 			comfyWork,
 		},
 		ModelTooLarge:  {carveOut, comfyNothingElse},
 		RetainedMemory: {comfyLeak},
-		HostMemory:     {said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", parsers.HostBuffer)},
-		Unknown:        {said(0.5, "ComfyUI says that it ran out of memory, without figures.", parsers.ComfyUnload, parsers.ComfyTips)},
+		HostMemory:     {said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", fact.HostBuffer)},
+		Unknown:        {said(0.5, "ComfyUI says that it ran out of memory, without figures.", fact.ComfyUnload, fact.ComfyTips)},
 	},
 	Remedies: comfyRemedies,
 	Steps: map[string]func(*Case) []Step{
@@ -89,7 +90,7 @@ var comfyRemedies = map[string][]Remedy{
 		{Fix: "raise_memory_limit", Fit: 1, If: not(onWindows)},
 		{Fix: "add_swap", Fit: 0.95, If: not(onWindows)},
 		{Fix: "use_lower_quant", Fit: 0.75},
-		{Fix: "upgrade_version", Fit: 0.5, If: rootIs(parsers.HostBuffer)},
+		{Fix: "upgrade_version", Fit: 0.5, If: rootIs(fact.HostBuffer)},
 	},
 	Unknown: {
 		{Fix: "lowvram_mode", Fit: 1},
@@ -166,7 +167,7 @@ func comfyLeak(c *Case) Finding {
 }
 
 // inVAE: the failure is in decoding or encoding.
-func inVAE(c *Case) bool { return c.Kind(parsers.ComfyVAE) || c.Signal("vae") != nil }
+func inVAE(c *Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil }
 
 // comfyStart is the command of the log, or a plain one, with options added.
 func comfyStart(c *Case, changes ...change) []Step {
@@ -180,7 +181,7 @@ func comfyStart(c *Case, changes ...change) []Step {
 // comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
 // more of the card free is what helps; before, --lowvram.
 func comfyLowvram(c *Case) []Step {
-	if c.Signal("lowvram_active") != nil || c.Kind(parsers.ComfyUnload, parsers.ComfyTips, parsers.TorchSummary) {
+	if c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary) {
 		return append(comfyStart(c, change{flag: "--reserve-vram", value: "1.5"}), Step{"text", "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."})
 	}
 	return append(comfyStart(c, change{flag: "--lowvram"}, change{flag: "--highvram", drop: true}, change{flag: "--gpu-only", drop: true}, change{flag: "--normalvram", drop: true}), Step{"text", "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead."})

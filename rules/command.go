@@ -3,7 +3,7 @@ package rules
 import (
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // A command line of the log is better advice than a made-up one: the reader's
@@ -11,14 +11,14 @@ import (
 
 // typed returns the options of the command line that contains a word, in their
 // order; nil where the log shows none.
-func typed(c *Case, program string) []parsers.Setting {
+func typed(c *Case, program string) []fact.Setting {
 	line := 0
 	for _, s := range c.Facts.Signals {
 		if s.ID == "command_line" && strings.Contains(s.Text, program) && (line == 0 || s.Line <= c.Failure.Line) {
 			line = s.Line
 		}
 	}
-	var out []parsers.Setting
+	var out []fact.Setting
 	for _, s := range c.Facts.Settings {
 		if s.Line == line && line != 0 && s.Flag != "" {
 			out = append(out, s)
@@ -35,7 +35,7 @@ type change struct {
 
 // edited writes the options of a command line anew, with some of them changed
 // in place and the others added. Every word of the log is quoted.
-func edited(settings []parsers.Setting, changes ...change) string {
+func edited(settings []fact.Setting, changes ...change) string {
 	var words []string
 	done := map[string]bool{}
 	for _, s := range settings {
@@ -81,4 +81,4 @@ func settingName(flag string) string {
 }
 
 // safeFlag leaves letters, digits, "-" and "_" of a flag.
-func safeFlag(flag string) string { return optionName(parsers.Setting{Flag: flag}) }
+func safeFlag(flag string) string { return optionName(fact.Setting{Flag: flag}) }

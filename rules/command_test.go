@@ -3,13 +3,13 @@ package rules
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestEditedCommand(t *testing.T) {
-	settings := []parsers.Setting{
+	settings := []fact.Setting{
 		{Name: "listen", Flag: "--listen"},
 		{Name: "gpu_split", Value: "24,24", Flag: "--gpu-split"},
 		{Name: "model", Value: "a;rm -rf /", Flag: "--model"},
@@ -31,7 +31,7 @@ func TestEditedCommand(t *testing.T) {
 
 func TestLessOnFirst(t *testing.T) {
 	for value, want := range map[string]string{"24,24": "18,22", "10,10,10": "5,8,8", "17.5,24": "11.5,22", "": "16,22", "24": "16,22", "x,y": "16,22"} {
-		c := &Case{Facts: &parsers.Facts{Settings: []parsers.Setting{{Name: "gpu_split", Value: value}}}}
+		c := &Case{Facts: &fact.Facts{Settings: []fact.Setting{{Name: "gpu_split", Value: value}}}}
 		assert.Equal(t, want, lessOnFirst(c), value)
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/rules"
 )
 
@@ -57,7 +58,7 @@ func TestEveryFixIsComplete(t *testing.T) {
 		}
 		assert.Greater(t, len(f.Doc), 150, "%s: doc", id)
 		assert.True(t, f.Cost > 0 && f.Cost <= 1, "%s: cost", id)
-		steps := f.Steps(&rules.Case{Facts: &parsers.Facts{}})
+		steps := f.Steps(&rules.Case{Facts: &fact.Facts{}})
 		assert.NotEmpty(t, steps, "%s: steps of an empty case", id)
 		checkSteps(t, id, steps)
 	}

@@ -2,7 +2,7 @@ package rules
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // Derived are amounts computed from the figures of one incident, in bytes.
@@ -95,7 +95,7 @@ func deriveMine(c *Case) {
 	case c.OurPID != 0:
 		own := claim(c, c.OurPID)
 		c.Mine = Amount{own.Bytes, []string{"process_used"}}
-	case tensors >= 0 && !c.Root(parsers.RayKilled): // Ray counts the node's
+	case tensors >= 0 && !c.Root(fact.RayKilled): // Ray counts the node's
 		c.Mine = Amount{tensors, from}
 	}
 	if f.Total == nil || f.Free == nil || !c.Mine.Has() || f.Limit != nil && f.Limit.Bytes < f.Total.Bytes {
@@ -153,16 +153,16 @@ func ourPID(c *Case, tensors int64) int {
 
 // claim marks the process of the list that is this one and states it as what
 // this process uses.
-func claim(c *Case, pid int) parsers.Process {
+func claim(c *Case, pid int) fact.Process {
 	for i := range c.F().OtherProcesses {
 		p := &c.F().OtherProcesses[i]
 		if p.PID == pid {
 			p.Own = true
-			c.F().ProcessUsed = &parsers.Size{Bytes: p.Bytes, Text: p.Text, Line: p.Line}
+			c.F().ProcessUsed = &fact.Size{Bytes: p.Bytes, Text: p.Text, Line: p.Line}
 			return *p
 		}
 	}
-	return parsers.Process{}
+	return fact.Process{}
 }
 
 func near(a, b, within int64) bool { return a-b <= within && b-a <= within }

@@ -3,14 +3,14 @@ package rules
 import (
 	"fmt"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // diffusionEngine is what is peculiar to diffusers and what is built on it.
 var diffusionEngine = Engine{
 	Programs: []string{"invokeai", "framepack", "diffusers"},
 	Clues: map[string][]Clue{
-		ModelTooLarge:       {said(0.75, "InvokeAI's model cache could not make room for the model.", parsers.InvokeRefused)},
+		ModelTooLarge:       {said(0.75, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
 		OversizedAllocation: {plainAttention},
 	},
 	Remedies: map[string][]Remedy{

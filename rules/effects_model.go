@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // sizing computes with the model's name where the log's own figures do not
@@ -384,7 +385,7 @@ func BeyondCard(c *Case, causes []Cause) *Beyond {
 func failingTensor(c *Case) (fit.Part, bool) {
 	f := c.F()
 	m := named(c).Model
-	if m == nil || f.Requested == nil || !c.Root(parsers.TorchAlloc, parsers.TorchAsync) {
+	if m == nil || f.Requested == nil || !c.Root(fact.TorchAlloc, fact.TorchAsync) {
 		return fit.Part{}, false
 	}
 	slack := int64(0)

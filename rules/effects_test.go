@@ -5,26 +5,27 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // What a fix prescribes passes the arithmetic of its effect, and one step more
 // does not: for every fix that computes a value, over made-up figures.
 
-func size(bytes int64) *parsers.Size { return &parsers.Size{Bytes: bytes, Text: units.Format(bytes)} }
+func size(bytes int64) *fact.Size { return &fact.Size{Bytes: bytes, Text: units.Format(bytes)} }
 
-func count(v float64) *parsers.Count { return &parsers.Count{Value: v, Text: fmt.Sprint(v)} }
+func count(v float64) *fact.Count { return &fact.Count{Value: v, Text: fmt.Sprint(v)} }
 
 // refused is an allocation on a card that PyTorch refused.
 func refused(program, phase string, total, free, requested int64) *Case {
-	x := parsers.Failure{Kind: parsers.TorchAlloc, Phase: phase, Line: 9, Figures: parsers.Figures{
+	x := fact.Failure{Kind: fact.TorchAlloc, Phase: phase, Line: 9, Figures: fact.Figures{
 		Total: size(total), Free: size(free), Requested: size(requested), Allocated: size(total - free - units.GiB), Device: count(0),
 	}}
-	c := &Case{Failure: x, Chain: []parsers.Failure{x}, Facts: &parsers.Facts{}, Framework: program, Stack: []string{program, "pytorch"}, Phase: phase, Backend: "cuda"}
+	c := &Case{Failure: x, Chain: []fact.Failure{x}, Facts: &fact.Facts{}, Framework: program, Stack: []string{program, "pytorch"}, Phase: phase, Backend: "cuda"}
 	derive(c)
 	return c
 }
@@ -67,7 +68,7 @@ func TestLengthAfterFitsTheSmallerCache(t *testing.T) {
 		c.F().Utilization = count(0.95)
 		kv, times, length := total/8+r.Int64N(total/2), 1+3*r.Float64(), 1024*(1+r.IntN(128))
 		c.F().KVAvailable = size(kv)
-		c.Facts.Facts = []parsers.Fact{{Name: "concurrency", Count: count(times), Line: 3}, {Name: "concurrency_length", Count: count(float64(length)), Line: 3}}
+		c.Facts.Facts = []fact.Fact{{Name: "concurrency", Count: count(times), Line: 3}, {Name: "concurrency_length", Count: count(float64(length)), Line: 3}}
 		u := loweredUtilization(c)
 		left := float64(kv) - (0.95-u)*float64(total)
 		tokens := times * float64(length) * left / float64(kv)
@@ -92,12 +93,12 @@ func TestSequencesAreTheMost(t *testing.T) {
 	figures(3, func(r *rand.Rand) {
 		c := refused("vllm", "warmup", 80*units.GiB, r.Int64N(units.GiB/2), units.GiB/8+r.Int64N(2*units.GiB))
 		n := 64 << r.IntN(5)
-		c.Facts.Settings = []parsers.Setting{{Name: "max_num_seqs", Value: fmt.Sprint(n), Line: 1}}
+		c.Facts.Settings = []fact.Setting{{Name: "max_num_seqs", Value: fmt.Sprint(n), Line: 1}}
 		text := "logits_sort, logits_idx = logits.sort(dim=-1, descending=False)"
 		if r.IntN(2) == 0 {
 			text = "vllm/v1/sample/sampler.py"
 		}
-		c.Facts.Facts = []parsers.Fact{{Name: "vllm_sampler", Text: text, Line: 2}}
+		c.Facts.Facts = []fact.Fact{{Name: "vllm_sampler", Text: text, Line: 2}}
 		by, ok := sequencesDivisor(c)
 		e := effectFewerSequences(c)
 		require.Equal(t, ok, e != nil)
@@ -192,8 +193,8 @@ func TestLoweredFraction(t *testing.T) {
 
 func TestDoubledLimitIsOfTheStep(t *testing.T) {
 	for _, limit := range []int64{512 * units.MiB, 921600 << 10, 5 * units.GiB, 32 * units.GiB} {
-		x := parsers.Failure{Kind: parsers.KernelKill, Figures: parsers.Figures{Limit: size(limit), KilledRSS: size(limit / 2)}}
-		c := &Case{Failure: x, Chain: []parsers.Failure{x}, Facts: &parsers.Facts{Facts: []parsers.Fact{{Name: "cgroup", Text: "/docker/0a1b"}}}, Framework: "linux-oom-killer", Stack: []string{"linux-oom-killer"}}
+		x := fact.Failure{Kind: fact.KernelKill, Figures: fact.Figures{Limit: size(limit), KilledRSS: size(limit / 2)}}
+		c := &Case{Failure: x, Chain: []fact.Failure{x}, Facts: &fact.Facts{Facts: []fact.Fact{{Name: "cgroup", Text: "/docker/0a1b"}}}, Framework: "linux-oom-killer", Stack: []string{"linux-oom-killer"}}
 		e := effectHostLimit(c)
 		require.NotNil(t, e)
 		assert.Greater(t, e.NeedBytes, limit)
@@ -209,7 +210,7 @@ func TestOwnCards(t *testing.T) {
 	c := refused("pytorch", "load", 24*units.GiB, 20*units.MiB, 512*units.MiB)
 	c.Failure.Source = "rank2"
 	for _, pid := range []int{311, 312, 313} {
-		c.Failure.Figures.OtherProcesses = append(c.Failure.Figures.OtherProcesses, parsers.Process{PID: pid, Bytes: 6 * units.GiB, Text: "6.00 GiB"})
+		c.Failure.Figures.OtherProcesses = append(c.Failure.Figures.OtherProcesses, fact.Process{PID: pid, Bytes: 6 * units.GiB, Text: "6.00 GiB"})
 	}
 	e := effectOwnCards(c)
 	require.NotNil(t, e)
@@ -221,7 +222,7 @@ func TestOwnCards(t *testing.T) {
 func TestFreestCard(t *testing.T) {
 	c := refused("pytorch", "inference", 24*units.GiB, 20*units.MiB, 512*units.MiB)
 	for i, used := range []int64{24, 20, 3, 9} {
-		c.Facts.Devices = append(c.Facts.Devices, parsers.Device{Index: i, Backend: "cuda", Total: size(24 * units.GiB), Used: size(used * units.GiB)})
+		c.Facts.Devices = append(c.Facts.Devices, fact.Device{Index: i, Backend: "cuda", Total: size(24 * units.GiB), Used: size(used * units.GiB)})
 	}
 	assert.Equal(t, 2, otherGPU(c))
 	e := effectFreerCard(c)
@@ -236,10 +237,10 @@ func TestHalfCacheWithLargerShare(t *testing.T) {
 	found := 0
 	figures(8, func(r *rand.Rand) {
 		total := units.GiB * (16 + r.Int64N(64))
-		x := parsers.Failure{Kind: parsers.VLLMCacheTooSmall, Line: 9, Figures: parsers.Figures{
+		x := fact.Failure{Kind: fact.VLLMCacheTooSmall, Line: 9, Figures: fact.Figures{
 			Total: size(total), KVAvailable: size(units.GiB + r.Int64N(8*units.GiB)), KVNeeded: size(2*units.GiB + r.Int64N(24*units.GiB)), MaxModelLen: count(32768), Utilization: count(float64(60+r.IntN(35)) / 100),
 		}}
-		c := &Case{Failure: x, Chain: []parsers.Failure{x}, Facts: &parsers.Facts{}, Framework: "vllm", Stack: []string{"vllm"}, Phase: "kv_cache", Backend: "cuda"}
+		c := &Case{Failure: x, Chain: []fact.Failure{x}, Facts: &fact.Facts{}, Framework: "vllm", Stack: []string{"vllm"}, Phase: "kv_cache", Backend: "cuda"}
 		u, ok := shareForHalfCache(c)
 		if !ok {
 			return
@@ -259,8 +260,8 @@ func TestHalfCacheWithLargerShare(t *testing.T) {
 }
 
 func TestTPUProgramShrinksWithTheBatch(t *testing.T) {
-	x := parsers.Failure{Kind: parsers.TPUCompile, Figures: parsers.Figures{Desired: size(41 * units.GiB), Limit: size(16 * units.GiB), Total: size(16 * units.GiB)}}
-	c := &Case{Failure: x, Chain: []parsers.Failure{x}, Framework: "jax", Stack: []string{"jax"}, Backend: "tpu", Facts: &parsers.Facts{Facts: []parsers.Fact{{Name: "tpu_program", Size: size(38 * units.GiB)}}}}
+	x := fact.Failure{Kind: fact.TPUCompile, Figures: fact.Figures{Desired: size(41 * units.GiB), Limit: size(16 * units.GiB), Total: size(16 * units.GiB)}}
+	c := &Case{Failure: x, Chain: []fact.Failure{x}, Framework: "jax", Stack: []string{"jax"}, Backend: "tpu", Facts: &fact.Facts{Facts: []fact.Fact{{Name: "tpu_program", Size: size(38 * units.GiB)}}}}
 	assert.Nil(t, tpuProgramAt(c, 2), "3 + 19 is over 16")
 	e := effectBatch(c)
 	require.NotNil(t, e)
@@ -282,6 +283,6 @@ func TestTwoChangesTogether(t *testing.T) {
 func TestShareOfAFixedCache(t *testing.T) {
 	c := refused("vllm", "graph_capture", 24*units.GiB, 100*units.MiB, 600*units.MiB)
 	assert.Empty(t, uselessLower(c))
-	c.Facts.Settings = []parsers.Setting{{Name: "kv_cache_memory_bytes", Value: "12884901888", Line: 1}}
+	c.Facts.Settings = []fact.Setting{{Name: "kv_cache_memory_bytes", Value: "12884901888", Line: 1}}
 	assert.Contains(t, uselessLower(c), "Lower that value by 1012.00 MiB")
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // Engine is what is peculiar to one program: which of its messages point to
@@ -112,7 +112,7 @@ func Spellings(id string) []Spelling {
 	var out []Spelling
 	for _, e := range engines() {
 		if steps := e.Steps[id]; steps != nil {
-			c := &Case{Facts: &parsers.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Phase: "unknown"}
+			c := &Case{Facts: &fact.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Phase: "unknown"}
 			out = append(out, Spelling{Programs: e.Programs, Steps: steps(c)})
 		}
 	}

@@ -3,9 +3,9 @@ package rules
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestEnginesAreSound: whatever an engine says is about fixes and causes that
@@ -17,7 +17,7 @@ func TestEnginesAreSound(t *testing.T) {
 	}
 	for _, e := range engines() {
 		name := e.Programs[0]
-		empty := func() *Case { return &Case{Facts: &parsers.Facts{}, Stack: e.Programs[:1]} }
+		empty := func() *Case { return &Case{Facts: &fact.Facts{}, Stack: e.Programs[:1]} }
 		for id, steps := range e.Steps {
 			assert.Contains(t, Fixes(), id, "%s: steps", name)
 			assert.NotEmpty(t, steps(empty()), "%s: steps of %s for an empty case", name, id)
@@ -57,7 +57,7 @@ const hostile = "x'\"; $(reboot) #\n\x1b[2J"
 func TestHostileNamesInEngines(t *testing.T) {
 	for _, e := range engines() {
 		for id, steps := range e.Steps {
-			c := &Case{Facts: &parsers.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Model: NewModel(hostile, 1)}
+			c := &Case{Facts: &fact.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Model: NewModel(hostile, 1)}
 			for _, s := range steps(c) {
 				assert.NotContains(t, s.Text, "\x1b", "%s: %s", e.Programs[0], id)
 				if s.Kind == "shell" || s.Kind == "env" {

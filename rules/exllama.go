@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // exllamaEngine is what is peculiar to ExLlama, ExLlamaV2, V3 and TabbyAPI:
@@ -14,8 +15,8 @@ import (
 var exllamaEngine = Engine{
 	Programs: []string{"exllama", "tabbyapi"},
 	Clues: map[string][]Clue{
-		ContextTooLong:  {said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", parsers.ExLlamaSplit), cacheBeingMade},
-		ModelTooLarge:   {said(0.3, "The weights may leave too little room for any cache.", parsers.ExLlamaSplit)},
+		ContextTooLong:  {said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit), cacheBeingMade},
+		ModelTooLarge:   {said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
 		DeviceImbalance: {splitLeavesNoRoom},
 	},
 	Remedies: map[string][]Remedy{
@@ -74,7 +75,7 @@ func exllamaNo4bit(*Case) string {
 // cacheBeingMade: the tensors of the cache are made after the weights.
 func cacheBeingMade(c *Case) Finding {
 	s := c.Signal("cache_creation")
-	if s == nil || !c.Root(parsers.TorchAlloc, parsers.CUDAError) {
+	if s == nil || !c.Root(fact.TorchAlloc, fact.CUDAError) {
 		return nothing()
 	}
 	return seen(0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.", s.Line, c.Failure.Line)
@@ -124,7 +125,7 @@ func splitSizes(value string) []float64 {
 	return out
 }
 
-func flagOf(s parsers.Setting, fallback string) string {
+func flagOf(s fact.Setting, fallback string) string {
 	if s.Flag != "" {
 		return s.Flag
 	}

@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Fixes that move a limit.
@@ -115,7 +116,7 @@ func stepsVLLM(flag string) func(c *Case) []Step {
 }
 
 func stepsMemoryLimit(c *Case) []Step {
-	if limited(c) != "" || c.Root(parsers.TorchAlloc, parsers.TorchAsync) {
+	if limited(c) != "" || c.Root(fact.TorchAlloc, fact.TorchAsync) {
 		return []Step{{Kind: "python", Text: fmt.Sprintf("torch.cuda.set_per_process_memory_fraction(1.0, %d)   # or remove the line that sets it lower", gpu(c))}}
 	}
 	if refusedByAllocator(c) {
@@ -155,7 +156,7 @@ func effectMemoryLimit(c *Case) *Effect {
 // above: more than the memory itself.
 func uselessWatermark(c *Case) string {
 	limit := c.F().Limit
-	if !c.Root(parsers.MPSAlloc) || limit == nil {
+	if !c.Root(fact.MPSAlloc) || limit == nil {
 		return ""
 	}
 	for _, gb := range [...]int64{8, 16, 18, 24, 32, 36, 48, 64, 96, 128, 192} {

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Fixes that change who holds memory, or how it is handed out.
@@ -279,7 +280,7 @@ func uselessKill(c *Case) string {
 	switch {
 	case !torchFigures(c):
 		return ""
-	case c.Root(parsers.MPSAlloc):
+	case c.Root(fact.MPSAlloc):
 		if f.Limit == nil {
 			return ""
 		}
@@ -324,7 +325,7 @@ func stepsRestart(c *Case) []Step {
 }
 
 func uselessEmptyCache(c *Case) string {
-	if c.Phase != "load" || !c.Root(parsers.TorchAlloc) || !c.Slack.Has() || c.Slack.Bytes >= 300*units.MiB || c.Signal("notebook") != nil {
+	if c.Phase != "load" || !c.Root(fact.TorchAlloc) || !c.Slack.Has() || c.Slack.Bytes >= 300*units.MiB || c.Signal("notebook") != nil {
 		return ""
 	}
 	return fmt.Sprintf("PyTorch gives back what it can before it raises this error: %s was reserved and not in use.", units.Format(c.Slack.Bytes))
@@ -396,7 +397,7 @@ func effectSlack(c *Case) *Effect {
 // that it cannot move and CUDA's can.
 func effectRemapped(c *Case) *Effect {
 	f := c.F()
-	if !c.Root(parsers.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
+	if !c.Root(fact.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
 		return nil
 	}
 	have := f.Limit.Bytes - f.Allocated.Bytes
@@ -406,7 +407,7 @@ func effectRemapped(c *Case) *Effect {
 
 func uselessExpandable(c *Case) string {
 	if set, ok := c.Setting("expandable_segments"); ok && set.Value == "true" {
-		if c.Root(parsers.CUDAError) && c.contains("driver error") { // only the calls of this option print it (c10/cuda/driver_api.h)
+		if c.Root(fact.CUDAError) && c.contains("driver error") { // only the calls of this option print it (c10/cuda/driver_api.h)
 			return fmt.Sprintf("It is set (line %d), and this message comes from it: some boards refuse it with memory free. Try without it.", set.Line)
 		}
 		return fmt.Sprintf("It is set already (line %d), and it still failed: memory is really short.", set.Line)
@@ -414,13 +415,13 @@ func uselessExpandable(c *Case) string {
 	switch {
 	case !c.In("pytorch") && !torchFigures(c):
 		return ""
-	case c.Root(parsers.CPUAlloc, parsers.CommitLimit):
+	case c.Root(fact.CPUAlloc, fact.CommitLimit):
 		return notTheCard
 	case c.Backend == "cpu":
 		return ""
 	case c.Backend == "mps", c.Backend == "xpu":
 		return notItsAllocator
-	case c.Root(parsers.TorchAsync):
+	case c.Root(fact.TorchAsync):
 		return asyncIgnoresIt
 	}
 	if why := uselessSlack(c); why != "" {
@@ -439,7 +440,7 @@ func uselessSplitSize(c *Case) string {
 	switch {
 	case !c.In("pytorch"):
 		return ""
-	case c.Root(parsers.TorchAsync):
+	case c.Root(fact.TorchAsync):
 		return asyncIgnoresIt
 	case c.Backend == "mps", c.Backend == "xpu":
 		return notItsAllocator

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // Fixes that make the work of one step smaller.
@@ -296,7 +296,7 @@ func effectBatch(c *Case) *Effect {
 
 // optionName is an option as it was typed, else its normalised name: letters,
 // digits, "-" and "_" only.
-func optionName(s parsers.Setting) string {
+func optionName(s fact.Setting) string {
 	name := s.Flag
 	if name == "" {
 		name = s.Name
@@ -309,7 +309,7 @@ func optionName(s parsers.Setting) string {
 	}, name)
 }
 
-func optionSeparator(s parsers.Setting) string {
+func optionSeparator(s fact.Setting) string {
 	if strings.HasPrefix(s.Flag, "-") {
 		return " "
 	}
@@ -321,7 +321,7 @@ func uselessBatch(c *Case) string {
 	if ok && s.Value == "1" && !s.Default {
 		return fmt.Sprintf("It is 1 already (line %d).", s.Line)
 	}
-	if c.Phase == "load" && c.Root(parsers.TorchAlloc) && onCard(c) && c.Signal("training", "backward") == nil {
+	if c.Phase == "load" && c.Root(fact.TorchAlloc) && onCard(c) && c.Signal("training", "backward") == nil {
 		return "It failed while the model was being loaded, before there was a batch."
 	}
 	return ""

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Fixes returns every fix by its ID, in a map of the caller's own.
@@ -163,7 +164,7 @@ func onCard(c *Case) bool { return c.Backend != "" && c.Backend != "cpu" }
 // torchFigures reports a message of PyTorch's allocators that says how much
 // was wanted, so that tips can be held against it, or a server's that wraps one.
 func torchFigures(c *Case) bool {
-	return c.F().Requested != nil && (allocator(c) || c.Root(parsers.VLLMLoad, parsers.VLLMWarmup, parsers.TGIWarmup) && c.F().Allocated != nil)
+	return c.F().Requested != nil && (allocator(c) || c.Root(fact.VLLMLoad, fact.VLLMWarmup, fact.TGIWarmup) && c.F().Allocated != nil)
 }
 
 // workFigures is torchFigures, or the same of another framework whose message
@@ -173,7 +174,7 @@ func workFigures(c *Case) bool {
 }
 
 // otherAllocators are those frameworks' refusals of a piece of work.
-var otherAllocators = []parsers.Kind{parsers.TFAlloc, parsers.CuPyAlloc, parsers.DeviceAlloc, parsers.ORTLimit, parsers.MLXBuffer, parsers.BufferLimit, parsers.TPUReserve}
+var otherAllocators = []fact.Kind{fact.TFAlloc, fact.CuPyAlloc, fact.DeviceAlloc, fact.ORTLimit, fact.MLXBuffer, fact.BufferLimit, fact.TPUReserve}
 
 // neverFits says that the one piece that was asked for exceeds the empty card.
 func neverFits(c *Case) string {
@@ -191,7 +192,7 @@ func neverFits(c *Case) string {
 // has.
 func limited(c *Case) string {
 	f := c.F()
-	if !c.Root(parsers.TorchAlloc, parsers.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
+	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
 		return ""
 	}
 	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit.Text, f.Total.Text)
@@ -206,7 +207,7 @@ func held(c *Case) (bytes int64, ok bool) {
 		return max(c.Others.Bytes, 0), true
 	case c.Others.Has():
 		return max(c.Others.Bytes-driverContext, 0), true
-	case f.Total != nil && f.Allocated != nil && c.Root(parsers.TorchAlloc, parsers.TorchAsync):
+	case f.Total != nil && f.Allocated != nil && c.Root(fact.TorchAlloc, fact.TorchAsync):
 		return max(f.Total.Bytes-f.Allocated.Bytes, 0), true
 	}
 	return 0, false
@@ -256,7 +257,7 @@ func roomFor(c *Case) (bytes int64, told string) {
 		return f.Free.Bytes, units.Format(f.Free.Bytes) + " was free"
 	case f.Free != nil:
 		return f.Free.Bytes, f.Free.Text + " was free"
-	case f.Limit != nil && c.Root(parsers.MLXBuffer, parsers.BufferLimit):
+	case f.Limit != nil && c.Root(fact.MLXBuffer, fact.BufferLimit):
 		return f.Limit.Bytes, units.Format(f.Limit.Bytes) + " is the most in one piece"
 	case f.Limit == nil || f.Allocated == nil:
 		return 0, ""

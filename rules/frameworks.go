@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // frameworksEngine is what is peculiar to frameworks beside PyTorch, and to
@@ -13,43 +14,43 @@ var frameworksEngine = Engine{
 	Programs: []string{"jax", "tensorflow", "cupy", "onnxruntime", "mlx", "candle", "numpy", "triton-server", "other"},
 	Clues: map[string][]Clue{
 		HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM, plainHost},
-		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, mostOfPool, wholeDataset, mlxBufferTooLarge, bufferLimit, said(0.3, "Thrust asked for one working buffer that the card does not have.", parsers.RMMAlloc)},
+		OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, mostOfPool, wholeDataset, mlxBufferTooLarge, bufferLimit, said(0.3, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc)},
 		BatchTooLarge: {
 			poolFull, arenaBatch, xlaProgram, tpuTraining, rustForward, plainWork,
-			said(0.42, "The pool of this process was asked for one more piece by a step's work.", parsers.NumbaAlloc, parsers.WGPUBuffer),
+			said(0.42, "The pool of this process was asked for one more piece by a step's work.", fact.NumbaAlloc, fact.WGPUBuffer),
 		},
-		ContextTooLong: {tpuAttention, said(0.35, "The prompt decides how much is computed at once.", parsers.MetalMemory, parsers.MLXBuffer)},
+		ContextTooLong: {tpuAttention, said(0.35, "The prompt decides how much is computed at once.", fact.MetalMemory, fact.MLXBuffer)},
 		ModelTooLarge: {
 			tpuInference,
-			saidIn("load", 0.75, "It failed while weights were copied to the card.", parsers.RustDriver),
-			saidIn("unknown", 0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", parsers.RustDriver),
-			saidIn("load", 0.6, "The card was full while the model was being loaded.", parsers.DeviceAlloc, parsers.ORTAlloc),
+			saidIn("load", 0.75, "It failed while weights were copied to the card.", fact.RustDriver),
+			saidIn("unknown", 0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", fact.RustDriver),
+			saidIn("load", 0.6, "The card was full while the model was being loaded.", fact.DeviceAlloc, fact.ORTAlloc),
 			plainLoad,
-			said(0.4, "The Mac's memory is used up by the model and what it computes.", parsers.MetalMemory, parsers.MLXAlloc),
-			said(0.65, "It died right after the weights were loaded: they fill the card.", parsers.TinygradAlloc),
+			said(0.4, "The Mac's memory is used up by the model and what it computes.", fact.MetalMemory, fact.MLXAlloc),
+			said(0.65, "It died right after the weights were loaded: they fill the card.", fact.TinygradAlloc),
 		},
 		TrainingStateTooLarge: {optimizerSlots},
 		LeakedProcess: {
 			cardTakenAtStart, xlaTinyRequest,
-			said(0.45, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", parsers.RMMAlloc),
-			said(0.4, "The copy to the card failed: it is full, often with another process or an earlier session.", parsers.TFCopy),
-			said(0.45, "Not even a handle could be made: the card is full, often with another process.", parsers.TFHandle),
+			said(0.45, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", fact.RMMAlloc),
+			said(0.4, "The copy to the card failed: it is full, often with another process or an earlier session.", fact.TFCopy),
+			said(0.45, "Not even a handle could be made: the card is full, often with another process.", fact.TFHandle),
 		},
-		RetainedMemory: {said(0.28, "In notebooks earlier frames stay on the card.", parsers.RMMAlloc, parsers.CuPyAlloc, parsers.TFCopy)},
+		RetainedMemory: {said(0.28, "In notebooks earlier frames stay on the card.", fact.RMMAlloc, fact.CuPyAlloc, fact.TFCopy)},
 		BudgetMisconfigured: {
 			poolLimit,
-			said(0.25, "The framework takes nearly the whole card at its start, more than is free.", parsers.TFStart),
+			said(0.25, "The framework takes nearly the whole card at its start, more than is free.", fact.TFStart),
 			ncclOutsidePool,
 		},
 		Fragmentation: {bfcFragmented},
 		SoftwareBug: {
 			arenaAbsurd,
-			said(0.55, "This is a limit of the library's own memory pools; the card may be free.", parsers.BurnPool),
-			said(0.2, "Versions of this library leak.", parsers.NumbaAlloc),
+			said(0.55, "This is a limit of the library's own memory pools; the card may be free.", fact.BurnPool),
+			said(0.2, "Versions of this library leak.", fact.NumbaAlloc),
 		},
 		Unknown: {thrustAlone, plainUnknown,
-			saidIn("unknown", 0.5, "This is the driver's bare answer: neither how much was wanted nor what holds the card.", parsers.RustDriver),
-			said(0.15, "The message has no figures.", parsers.BadAlloc, parsers.PythonMemory, parsers.TFHandle, parsers.RustDriver)},
+			saidIn("unknown", 0.5, "This is the driver's bare answer: neither how much was wanted nor what holds the card.", fact.RustDriver),
+			said(0.15, "The message has no figures.", fact.BadAlloc, fact.PythonMemory, fact.TFHandle, fact.RustDriver)},
 	},
 	Remedies: map[string][]Remedy{
 		HostMemory: hostRemedies,
@@ -62,46 +63,46 @@ var frameworksEngine = Engine{
 		},
 		BudgetMisconfigured: {
 			{Fix: "limit_framework_preallocation", Fit: 0.9, If: preallocates},
-			{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: rootIs(parsers.NCCLAlloc)},
-			{Fix: "lower_batch_size", Fit: 0.6, If: not(rootIs(parsers.NCCLAlloc))},
-			{Fix: "use_lower_quant", Fit: 0.6, If: rootIs(parsers.NCCLAlloc)},
+			{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: rootIs(fact.NCCLAlloc)},
+			{Fix: "lower_batch_size", Fit: 0.6, If: not(rootIs(fact.NCCLAlloc))},
+			{Fix: "use_lower_quant", Fit: 0.6, If: rootIs(fact.NCCLAlloc)},
 			{Fix: "raise_memory_limit", Fit: 0.7, If: func(c *Case) bool { return c.F().Limit != nil }},
 		},
 		OversizedAllocation: {
 			{Fix: "lower_resolution", Fit: 1, If: imageLike},
-			{Fix: "stream_dataset", Fit: 0.95, If: func(c *Case) bool { return c.Root(parsers.NumpyAlloc) && !imageLike(c) }},
+			{Fix: "stream_dataset", Fit: 0.95, If: func(c *Case) bool { return c.Root(fact.NumpyAlloc) && !imageLike(c) }},
 			{Fix: "stream_dataset", Fit: 1.1, If: func(c *Case) bool { return c.Signal("eager_constant") != nil }},
-			{Fix: "fix_shape", Fit: 1.1, If: func(c *Case) bool { return c.Root(parsers.ORTAlloc) && requested(c) >= unusual }},
-			{Fix: "fix_shape", Fit: 0.9, If: func(c *Case) bool { return !c.Root(parsers.ORTAlloc) || requested(c) < unusual }},
-			{Fix: "lower_batch_size", Fit: 0.8, If: func(c *Case) bool { return !c.Root(parsers.NumpyAlloc) && c.Signal("eager_constant") == nil }},
-			{Fix: "lower_context", Fit: 0.75, If: rootIs(parsers.MLXBuffer, parsers.XLAAlloc)},
-			{Fix: "half_precision", Fit: 0.4, If: not(rootIs(parsers.NumpyAlloc))},
+			{Fix: "fix_shape", Fit: 1.1, If: func(c *Case) bool { return c.Root(fact.ORTAlloc) && requested(c) >= unusual }},
+			{Fix: "fix_shape", Fit: 0.9, If: func(c *Case) bool { return !c.Root(fact.ORTAlloc) || requested(c) < unusual }},
+			{Fix: "lower_batch_size", Fit: 0.8, If: func(c *Case) bool { return !c.Root(fact.NumpyAlloc) && c.Signal("eager_constant") == nil }},
+			{Fix: "lower_context", Fit: 0.75, If: rootIs(fact.MLXBuffer, fact.XLAAlloc)},
+			{Fix: "half_precision", Fit: 0.4, If: not(rootIs(fact.NumpyAlloc))},
 		},
 		SoftwareBug: {
 			{Fix: "upgrade_version", Fit: 1},
-			{Fix: "fix_shape", Fit: 0.7, If: rootIs(parsers.ORTAlloc)},
-			{Fix: "lower_batch_size", Fit: 0.6, If: not(rootIs(parsers.ORTAlloc))},
+			{Fix: "fix_shape", Fit: 0.7, If: rootIs(fact.ORTAlloc)},
+			{Fix: "lower_batch_size", Fit: 0.6, If: not(rootIs(fact.ORTAlloc))},
 		},
 		ModelTooLarge: {
 			{Fix: "multi_gpu", Fit: 1.2, If: onTPU},
 			{Fix: "shard_training", Fit: 1, If: onTPU},
-			{Fix: "lower_batch_size", Fit: 1, If: rootIs(parsers.TRTEngine)}, // the profile that the engine is built for
-			{Fix: "kill_stale_process", Fit: 0.95, If: rootIs(parsers.TRTEngine)},
-			{Fix: "use_lower_quant", Fit: 0.97, If: not(either(onTPU, rootIs(parsers.TRTEngine)))},
+			{Fix: "lower_batch_size", Fit: 1, If: rootIs(fact.TRTEngine)}, // the profile that the engine is built for
+			{Fix: "kill_stale_process", Fit: 0.95, If: rootIs(fact.TRTEngine)},
+			{Fix: "use_lower_quant", Fit: 0.97, If: not(either(onTPU, rootIs(fact.TRTEngine)))},
 			{Fix: "use_smaller_model", Fit: 0.9},
 			{Fix: "half_precision", Fit: 0.88, If: not(onTPU)},
-			{Fix: "lower_context", Fit: 0.7, If: not(rootIs(parsers.TRTEngine))},
+			{Fix: "lower_context", Fit: 0.7, If: not(rootIs(fact.TRTEngine))},
 			{Fix: "multi_gpu", Fit: 0.5, If: not(onTPU)},
 		},
 		BatchTooLarge: {
-			{Fix: "lower_resolution", Fit: 1.05, If: rootIs(parsers.ORTAlloc)},
+			{Fix: "lower_resolution", Fit: 1.05, If: rootIs(fact.ORTAlloc)},
 			{Fix: "lower_batch_size", Fit: 1},
-			{Fix: "lower_resolution", Fit: 0.7, If: func(c *Case) bool { return !onTPU(c) && !c.Root(parsers.ORTAlloc) }},
+			{Fix: "lower_resolution", Fit: 0.7, If: func(c *Case) bool { return !onTPU(c) && !c.Root(fact.ORTAlloc) }},
 			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*Case).Training},
 			{Fix: "mixed_precision", Fit: 0.55, If: (*Case).Training},
 			{Fix: "shard_training", Fit: 0.4, If: (*Case).Training},
 			{Fix: "lower_context", Fit: 0.5, If: func(c *Case) bool {
-				return !c.Training() && !c.Root(parsers.CuPyAlloc, parsers.NumbaAlloc, parsers.RMMAlloc, parsers.TRTEngine)
+				return !c.Training() && !c.Root(fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc, fact.TRTEngine)
 			}},
 		},
 		TrainingStateTooLarge: {
@@ -148,8 +149,8 @@ const large = 24 * units.GiB
 // hostArray: numpy was refused system memory.
 func hostArray(c *Case) Finding {
 	req := c.F().Requested
-	if !c.Root(parsers.NumpyAlloc) || req == nil {
-		if c.Root(parsers.NumpyAlloc) {
+	if !c.Root(fact.NumpyAlloc) || req == nil {
+		if c.Root(fact.NumpyAlloc) {
 			return seen(0.85, "numpy was refused system memory.", c.Failure.Line)
 		}
 		return nothing()
@@ -162,7 +163,7 @@ func hostArray(c *Case) Finding {
 
 func arrayTooLarge(c *Case) Finding {
 	req := c.F().Requested
-	if !c.Root(parsers.NumpyAlloc, parsers.RustAlloc) || req == nil || req.Bytes < large {
+	if !c.Root(fact.NumpyAlloc, fact.RustAlloc) || req == nil || req.Bytes < large {
 		return nothing()
 	}
 	why := fmt.Sprintf("One array of %s.", req.Text)
@@ -173,7 +174,7 @@ func arrayTooLarge(c *Case) Finding {
 }
 
 func hostAllocator(c *Case) Finding {
-	if !c.Root(parsers.BadAlloc, parsers.PythonMemory, parsers.RustAlloc, parsers.NativeAlloc) {
+	if !c.Root(fact.BadAlloc, fact.PythonMemory, fact.RustAlloc, fact.NativeAlloc) {
 		return nothing()
 	}
 	if req := c.F().Requested; req != nil && req.Bytes >= large {
@@ -194,7 +195,7 @@ const (
 
 func arenaHost(c *Case) Finding {
 	req := c.F().Requested
-	if !c.Root(parsers.ORTAlloc) || req == nil || req.Bytes >= unusual {
+	if !c.Root(fact.ORTAlloc) || req == nil || req.Bytes >= unusual {
 		return nothing()
 	}
 	switch {
@@ -208,7 +209,7 @@ func arenaHost(c *Case) Finding {
 
 func arenaTooLarge(c *Case) Finding {
 	req := c.F().Requested
-	if !c.Root(parsers.ORTAlloc) || req == nil || req.Bytes < 8*units.GiB || req.Bytes >= absurd {
+	if !c.Root(fact.ORTAlloc) || req == nil || req.Bytes < 8*units.GiB || req.Bytes >= absurd {
 		return nothing()
 	}
 	if req.Bytes >= unusual {
@@ -219,7 +220,7 @@ func arenaTooLarge(c *Case) Finding {
 
 // mlxBufferTooLarge: MLX prints what was asked for, unless it is no size.
 func mlxBufferTooLarge(c *Case) Finding {
-	if !c.Root(parsers.MLXBuffer) || c.F().Requested == nil {
+	if !c.Root(fact.MLXBuffer) || c.F().Requested == nil {
 		return nothing()
 	}
 	return seen(0.6, "One Metal buffer above the largest that Metal gives; how much is free plays no part.", c.Failure.Line)
@@ -228,17 +229,17 @@ func mlxBufferTooLarge(c *Case) Finding {
 // bufferLimit: OpenCL devices give a quarter of their memory, or 4 GiB, in one
 // piece.
 func bufferLimit(c *Case) Finding {
-	if r := c.F().Requested; !c.Root(parsers.BufferLimit) || r != nil && r.Bytes >= absurd {
+	if r := c.F().Requested; !c.Root(fact.BufferLimit) || r != nil && r.Bytes >= absurd {
 		return nothing()
 	}
 	return seen(0.75, "One buffer above the largest that this device gives in one piece; how much is free plays no part.", c.Failure.Line)
 }
 
 func arenaAbsurd(c *Case) Finding {
-	if c.Root(parsers.MLXBuffer) && c.F().Requested == nil {
+	if c.Root(fact.MLXBuffer) && c.F().Requested == nil {
 		return seen(0.85, "The size that was asked for is next to 2 to the 64th bytes: a negative number that was read as a positive one.", c.Failure.Line)
 	}
-	if req := c.F().Requested; c.Root(parsers.ORTAlloc, parsers.NativeAlloc, parsers.DeviceAlloc, parsers.BufferLimit) && req != nil && req.Bytes >= absurd {
+	if req := c.F().Requested; c.Root(fact.ORTAlloc, fact.NativeAlloc, fact.DeviceAlloc, fact.BufferLimit) && req != nil && req.Bytes >= absurd {
 		return seen(0.85, fmt.Sprintf("%s bytes is no size at all: a number was read as a size that is none.", req.Text), c.Failure.Line)
 	}
 	return nothing()
@@ -246,7 +247,7 @@ func arenaAbsurd(c *Case) Finding {
 
 func arenaBatch(c *Case) Finding {
 	req := c.F().Requested
-	if !c.Root(parsers.ORTAlloc, parsers.ORTLimit, parsers.ORTDevice) || req != nil && req.Bytes >= unusual {
+	if !c.Root(fact.ORTAlloc, fact.ORTLimit, fact.ORTDevice) || req != nil && req.Bytes >= unusual {
 		return nothing()
 	}
 	if c.Phase == "load" {
@@ -260,7 +261,7 @@ func arenaBatch(c *Case) Finding {
 
 // poolLimit: a limit of the pool was set and reached.
 func poolLimit(c *Case) Finding {
-	if !c.Root(parsers.CuPyAlloc, parsers.ORTLimit) || c.Root(parsers.CuPyAlloc) && c.F().Limit == nil {
+	if !c.Root(fact.CuPyAlloc, fact.ORTLimit) || c.Root(fact.CuPyAlloc) && c.F().Limit == nil {
 		return nothing()
 	}
 	return seen(0.75, "The pool has a limit of its own, and that is what was reached.", c.Failure.Line)
@@ -272,7 +273,7 @@ func poolLimit(c *Case) Finding {
 func tpuProgramAt(c *Case, by int) *Effect {
 	f := c.F()
 	program, ok := c.Fact("tpu_program")
-	if !ok || program.Size == nil || !c.Root(parsers.TPUCompile) || f.Desired == nil || f.Limit == nil || program.Size.Bytes > f.Desired.Bytes {
+	if !ok || program.Size == nil || !c.Root(fact.TPUCompile) || f.Desired == nil || f.Limit == nil || program.Size.Bytes > f.Desired.Bytes {
 		return nil
 	}
 	need := f.Desired.Bytes - program.Size.Bytes + ceilDiv(program.Size.Bytes, int64(by))
@@ -287,7 +288,7 @@ func tpuProgramAt(c *Case, by int) *Effect {
 // request that it refused, and that in GiB with a tenth to spare.
 func poolNeed(c *Case) (need, gib int64, ok bool) {
 	f := c.F()
-	if !c.Root(parsers.CuPyAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
+	if !c.Root(fact.CuPyAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
 		return 0, 0, false
 	}
 	need = f.Allocated.Bytes + f.Requested.Bytes
@@ -298,7 +299,7 @@ func stepsPoolLimit(c *Case) []Step {
 	if _, gib, ok := poolNeed(c); ok {
 		return []Step{{Kind: "python", Text: fmt.Sprintf("cupy.get_default_memory_pool().set_limit(size=%d * 2**30)   # or the variable CUPY_GPU_MEMORY_LIMIT, in bytes", gib)}}
 	}
-	if c.Root(parsers.ORTLimit) {
+	if c.Root(fact.ORTLimit) {
 		return []Step{{Kind: "python", Text: `providers = [("CUDAExecutionProvider", {"gpu_mem_limit": 6 * 2**30})]   # raise or leave out; then InferenceSession(path, providers=providers)`}}
 	}
 	return stepsHostLimit(c)
@@ -315,7 +316,7 @@ func effectPoolLimit(c *Case) *Effect {
 
 // ncclOutsidePool: NCCL's buffers are not part of the framework's pool.
 func ncclOutsidePool(c *Case) Finding {
-	if !c.Root(parsers.NCCLAlloc) || c.In("pytorch") {
+	if !c.Root(fact.NCCLAlloc) || c.In("pytorch") {
 		return nothing()
 	}
 	if c.Signal("nccl_setup") != nil { // the run only begins
@@ -327,26 +328,26 @@ func ncclOutsidePool(c *Case) Finding {
 // poolFull: this process's pool is full with a step's work.
 func poolFull(c *Case) Finding {
 	switch {
-	case c.Root(parsers.TFAlloc) && bfcFragmented(c).Weight > 0:
+	case c.Root(fact.TFAlloc) && bfcFragmented(c).Weight > 0:
 		return seen(0.25, "A smaller batch also needs smaller pieces.", c.Failure.Line)
-	case c.Root(parsers.TFAlloc) && mostOfPool(c).Weight > 0:
+	case c.Root(fact.TFAlloc) && mostOfPool(c).Weight > 0:
 		return seen(0.3, "A smaller batch makes this tensor smaller, too.", c.Failure.Line)
-	case c.Root(parsers.TFAlloc) && wholeDataset(c).Weight > 0:
+	case c.Root(fact.TFAlloc) && wholeDataset(c).Weight > 0:
 		return nothing() // it is all of the data, whatever the batch
-	case c.Root(parsers.TFAlloc) && c.Backend != "cpu":
+	case c.Root(fact.TFAlloc) && c.Backend != "cpu":
 		return seen(0.72, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit.", c.Failure.Line)
-	case c.Root(parsers.DeviceAlloc) && c.Phase != "load":
+	case c.Root(fact.DeviceAlloc) && c.Phase != "load":
 		return seen(0.5, "The card was full in the middle of a step.", c.Failure.Line)
-	case c.Root(parsers.CuPyAlloc):
+	case c.Root(fact.CuPyAlloc):
 		return seen(0.62, "CuPy's pool was full in the middle of a step. 'total' in its message is its own pool, not the card.", c.Failure.Line)
-	case c.Root(parsers.TFCopy):
+	case c.Root(fact.TFCopy):
 		return seen(0.38, "A tensor could not be copied to the card because it is full.", c.Failure.Line)
 	}
 	return nothing()
 }
 
 func tensorInRAM(c *Case) Finding {
-	if !c.Root(parsers.TFAlloc) || c.Backend != "cpu" {
+	if !c.Root(fact.TFAlloc) || c.Backend != "cpu" {
 		return nothing()
 	}
 	return seen(0.85, "The allocator named is the one of the computer's own memory.", c.Failure.Line)
@@ -355,7 +356,7 @@ func tensorInRAM(c *Case) Finding {
 // bfcFragmented: the dump shows more free than was asked for.
 func bfcFragmented(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
+	if !c.Root(fact.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
 		return nothing()
 	}
 	if free := f.Limit.Bytes - f.Allocated.Bytes; free > f.Requested.Bytes {
@@ -367,7 +368,7 @@ func bfcFragmented(c *Case) Finding {
 // mostOfPool: one tensor as large as half of all that TensorFlow may take.
 func mostOfPool(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.TFAlloc) || f.Requested == nil || f.Limit == nil || f.Requested.Bytes*2 < f.Limit.Bytes {
+	if !c.Root(fact.TFAlloc) || f.Requested == nil || f.Limit == nil || f.Requested.Bytes*2 < f.Limit.Bytes {
 		return nothing()
 	}
 	return seen(0.78, fmt.Sprintf("One tensor of %s, of %s that the pool has in all.", units.Format(f.Requested.Bytes), units.Format(f.Limit.Bytes)), c.Failure.Line)
@@ -386,7 +387,7 @@ func wholeDataset(c *Case) Finding {
 // optimizerSlots: the op that failed is the optimizer's own.
 func optimizerSlots(c *Case) Finding {
 	s := c.Signal("optimizer_node")
-	if s == nil || !c.Root(parsers.TFAlloc) {
+	if s == nil || !c.Root(fact.TFAlloc) {
 		return nothing()
 	}
 	return seen(0.78, "The op that failed is the optimizer's own: its slots are as large as the weights, whatever the batch.", s.Line, c.Failure.Line)
@@ -396,9 +397,9 @@ func optimizerSlots(c *Case) Finding {
 // context, before any work.
 func cardTakenAtStart(c *Case) Finding {
 	switch {
-	case c.Root(parsers.TFContext):
+	case c.Root(fact.TFContext):
 		return seen(0.8, "Not even a context could be made: the card was full before this program began.", c.Failure.Line)
-	case c.Root(parsers.TFStart):
+	case c.Root(fact.TFStart):
 		return seen(0.6, "TensorFlow could not take its pool at the start: something else holds the card.", c.Failure.Line)
 	}
 	return nothing()
@@ -406,7 +407,7 @@ func cardTakenAtStart(c *Case) Finding {
 
 func xlaTinyRequest(c *Case) Finding {
 	req := c.F().Requested
-	if !c.Root(parsers.XLAAlloc) || req == nil || req.Bytes >= crumb {
+	if !c.Root(fact.XLAAlloc) || req == nil || req.Bytes >= crumb {
 		return nothing()
 	}
 	return seen(0.5, fmt.Sprintf("Only %s was asked for: the card was full before, with another process or with this one's pool (JAX takes 75 %% at its start).", req.Text), c.Failure.Line)
@@ -415,7 +416,7 @@ func xlaTinyRequest(c *Case) Finding {
 // xlaProgram: the request is the scratch arena of a whole program.
 func xlaProgram(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.XLAAlloc) || f.Requested != nil && f.Requested.Bytes < crumb {
+	if !c.Root(fact.XLAAlloc) || f.Requested != nil && f.Requested.Bytes < crumb {
 		return nothing()
 	}
 	if f.Desired != nil && f.Weights != nil {
@@ -426,14 +427,14 @@ func xlaProgram(c *Case) Finding {
 
 func xlaTooLarge(c *Case) Finding {
 	req := c.F().Requested
-	if !c.Root(parsers.XLAAlloc) || req == nil || req.Bytes < 100*units.GiB {
+	if !c.Root(fact.XLAAlloc) || req == nil || req.Bytes < 100*units.GiB {
 		return nothing()
 	}
 	return seen(0.4, fmt.Sprintf("%s at once is more than any card has.", units.Format(req.Bytes)), c.Failure.Line)
 }
 
 func tpuTraining(c *Case) Finding {
-	if !c.Root(parsers.TPUCompile, parsers.TPUReserve) {
+	if !c.Root(fact.TPUCompile, fact.TPUReserve) {
 		return nothing()
 	}
 	if c.Phase == "inference" || c.Phase == "load" {
@@ -443,7 +444,7 @@ func tpuTraining(c *Case) Finding {
 }
 
 func tpuInference(c *Case) Finding {
-	if !c.Root(parsers.TPUCompile) {
+	if !c.Root(fact.TPUCompile) {
 		return nothing()
 	}
 	if c.Phase == "inference" || c.Phase == "load" {
@@ -454,13 +455,13 @@ func tpuInference(c *Case) Finding {
 
 // tpuAttention: the largest buffer has two equal long sides, queries by keys.
 func tpuAttention(c *Case) Finding {
-	if !c.Root(parsers.TPUCompile, parsers.XLAAlloc) {
+	if !c.Root(fact.TPUCompile, fact.XLAAlloc) {
 		return nothing()
 	}
 	if s, ok := c.Fact("xla_square"); ok {
 		return seen(0.75, fmt.Sprintf("The largest buffer is %s: an attention matrix, which grows with the square of the length.", s.Text), s.Line, c.Failure.Line)
 	}
-	if c.Root(parsers.TPUCompile) && c.Phase == "inference" {
+	if c.Root(fact.TPUCompile) && c.Phase == "inference" {
 		return seen(0.3, "The length of the prompt is part of what the compiled program needs.", c.Failure.Line)
 	}
 	return nothing()
@@ -476,11 +477,11 @@ func tpuNeeds(c *Case) string {
 
 func rustForward(c *Case) Finding {
 	switch {
-	case c.Root(parsers.BurnPool):
+	case c.Root(fact.BurnPool):
 		return seen(0.35, "A smaller batch asks for smaller pieces.", c.Failure.Line)
-	case c.Root(parsers.RustDriver) && c.Phase != "load" && c.Phase != "inference":
+	case c.Root(fact.RustDriver) && c.Phase != "load" && c.Phase != "inference":
 		return seen(0.3, "The work of one step may be what filled the card; the line says neither when nor how much.", c.Failure.Line)
-	case c.Root(parsers.RustDriver) && c.Phase != "load":
+	case c.Root(fact.RustDriver) && c.Phase != "load":
 		return seen(0.55, "It failed while computing: the card is full with weights and the work of a step.", c.Failure.Line)
 	}
 	return nothing()
@@ -488,7 +489,7 @@ func rustForward(c *Case) Finding {
 
 // thrustAlone: one line, no figures, no program.
 func thrustAlone(c *Case) Finding {
-	if !c.Root(parsers.RMMAlloc) || c.Framework != "other" {
+	if !c.Root(fact.RMMAlloc) || c.Framework != "other" {
 		return nothing()
 	}
 	return seen(0.5, "A CUDA library asked for a working buffer and did not get it; the line says neither how much nor what is held.", c.Failure.Line)
@@ -496,7 +497,7 @@ func thrustAlone(c *Case) Finding {
 
 // imageLike: an array of pixels, or a network that as a rule gets one.
 func imageLike(c *Case) bool {
-	if c.Root(parsers.ORTAlloc) {
+	if c.Root(fact.ORTAlloc) {
 		return true
 	}
 	return c.Signal("pictures") != nil

@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // hostEngine is what is peculiar to the operating system and to what hands out
@@ -16,17 +17,17 @@ var hostEngine = Engine{
 	Clues: map[string][]Clue{
 		HostMemory: {
 			kernelKilled, shellSawKill,
-			said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", parsers.Evicted),
-			said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", parsers.OOMD),
-			said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", parsers.SlurmKill),
-			said(0.97, "The container reached its own memory limit and was killed.", parsers.ContainerKill),
-			said(0.95, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", parsers.WorkerBudget),
-			said(0.95, "YARN ended the container above its memory limit.", parsers.YARNKill),
-			said(0.97, "A compiler was killed: too many compile at once for the computer's memory.", parsers.BuildKilled),
-			said(0.7, "iOS or macOS ended the program at its memory limit.", parsers.AppleKill),
-			said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", parsers.NCCLShm),
+			said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
+			said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
+			said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", fact.SlurmKill),
+			said(0.97, "The container reached its own memory limit and was killed.", fact.ContainerKill),
+			said(0.95, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", fact.WorkerBudget),
+			said(0.95, "YARN ended the container above its memory limit.", fact.YARNKill),
+			said(0.97, "A compiler was killed: too many compile at once for the computer's memory.", fact.BuildKilled),
+			said(0.7, "iOS or macOS ended the program at its memory limit.", fact.AppleKill),
+			said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", fact.NCCLShm),
 		},
-		ModelTooLarge: {said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", parsers.AppleKill)},
+		ModelTooLarge: {said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
 		LeakedProcess: {tableShowsAnother},
 		Unknown:       {killedWithoutWord},
 	},
@@ -42,9 +43,9 @@ var hostEngine = Engine{
 }
 
 // hostKinds are kinds that only system memory explains.
-var hostKinds = []parsers.Kind{
-	parsers.KernelKill, parsers.OOMD, parsers.ShellKilled, parsers.BuildKilled, parsers.SlurmKill, parsers.ContainerKill, parsers.Evicted,
-	parsers.YARNKill, parsers.RayKilled, parsers.CommitLimit, parsers.SharedMemory, parsers.WorkerKilled, parsers.RankKilled, parsers.NCCLShm, parsers.WorkerBudget,
+var hostKinds = []fact.Kind{
+	fact.KernelKill, fact.OOMD, fact.ShellKilled, fact.BuildKilled, fact.SlurmKill, fact.ContainerKill, fact.Evicted,
+	fact.YARNKill, fact.RayKilled, fact.CommitLimit, fact.SharedMemory, fact.WorkerKilled, fact.RankKilled, fact.NCCLShm, fact.WorkerBudget,
 }
 
 func cardIsNotIt(c *Case) string {
@@ -58,7 +59,7 @@ func cardIsNotIt(c *Case) string {
 // the end of the machine's memory.
 func capped(c *Case) bool {
 	_, cgroup := c.Fact("cgroup")
-	return cgroup && c.Kind(parsers.KernelKill) || c.Kind(parsers.SlurmKill, parsers.ContainerKill, parsers.YARNKill, parsers.WorkerBudget)
+	return cgroup && c.Kind(fact.KernelKill) || c.Kind(fact.SlurmKill, fact.ContainerKill, fact.YARNKill, fact.WorkerBudget)
 }
 
 func uselessSwap(c *Case) string {
@@ -71,7 +72,7 @@ func uselessSwap(c *Case) string {
 // kernelKilled names the victim, what it held, and whether the machine or a
 // limit was at its end.
 func kernelKilled(c *Case) Finding {
-	if !c.Root(parsers.KernelKill) {
+	if !c.Root(fact.KernelKill) {
 		return nothing()
 	}
 	why := "The kernel's out-of-memory killer ended "
@@ -105,13 +106,13 @@ func kernelKilled(c *Case) Finding {
 
 // biggestOther is the process that held most when the kernel killed another,
 // where it held enough to matter.
-func biggestOther(c *Case) (parsers.Process, bool) {
+func biggestOther(c *Case) (fact.Process, bool) {
 	victim, ok := c.Fact("victim")
 	rss := c.F().KilledRSS
 	if !ok || victim.Count == nil || rss == nil {
-		return parsers.Process{}, false
+		return fact.Process{}, false
 	}
-	var most parsers.Process
+	var most fact.Process
 	for _, p := range c.Facts.Tasks {
 		if p.PID != int(victim.Count.Value) && p.Bytes > most.Bytes {
 			most = p
@@ -167,11 +168,11 @@ func cgroupPath(c *Case) string {
 func shellSawKill(c *Case) Finding {
 	used, full := hostNearlyFull(c)
 	switch {
-	case full && c.Root(parsers.RankKilled, parsers.ShellKilled):
+	case full && c.Root(fact.RankKilled, fact.ShellKilled):
 		return seen(0.96, fmt.Sprintf("A process was ended by signal 9, and %s of the computer's memory (%s) was in use just before.", used.Count.Text, used.Size.Text), used.Line, c.Failure.Line)
-	case c.Root(parsers.RankKilled):
+	case c.Root(fact.RankKilled):
 		return seen(0.85, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory.", c.Failure.Line)
-	case !c.Root(parsers.ShellKilled):
+	case !c.Root(fact.ShellKilled):
 		return nothing()
 	case c.Framework == "other" && !c.Failure.Weak:
 		return seen(0.95, "The notebook service says that the session used up the computer's memory.", c.Failure.Line)
@@ -180,7 +181,7 @@ func shellSawKill(c *Case) Finding {
 }
 
 func killedWithoutWord(c *Case) Finding {
-	if !c.Root(parsers.ShellKilled) || !c.Failure.Weak {
+	if !c.Root(fact.ShellKilled) || !c.Failure.Weak {
 		return nothing()
 	}
 	return seen(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
@@ -224,9 +225,9 @@ func stepsHostLimit(c *Case) []Step {
 		return []Step{{Kind: "shell", Text: "sudo systemctl set-property " + shellQuote(unit+".service") + " MemoryMax=" + doubled(c, "G", "32G")}}
 	case strings.Contains(path, "init.scope"):
 		return []Step{{Kind: "config", Text: "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB\nswap=16GB"}}
-	case c.Root(parsers.WorkerBudget):
+	case c.Root(fact.WorkerBudget):
 		return []Step{{Kind: "python", Text: "from dask.distributed import Client, LocalCluster\nclient = Client(LocalCluster(n_workers=2, threads_per_worker=2, memory_limit=\"" + doubled(c, "GiB", "16GiB") + "\"))   # or: dask worker --memory-limit"}}
-	case c.Root(parsers.YARNKill):
+	case c.Root(fact.YARNKill):
 		return []Step{{Kind: "shell", Text: "spark-submit --executor-memory 8g --conf spark.executor.memoryOverhead=2g ..."}}
 	}
 	limit := doubled(c, "g", "32g")
@@ -260,10 +261,10 @@ func refusedByAllocator(c *Case) bool {
 	if onWindows(c) || c.Signal("wsl") != nil || c.Backend == "metal" || c.Backend == "mps" {
 		return false
 	}
-	if c.Root(parsers.ORTAlloc) {
+	if c.Root(fact.ORTAlloc) {
 		return c.Backend == "cpu"
 	}
-	return c.Root(parsers.CPUAlloc, parsers.NumpyAlloc, parsers.PythonMemory, parsers.BadAlloc, parsers.RustAlloc, parsers.MmapFailed) || c.In("llama.cpp") && ggmlRefused(c) && inHost(c)
+	return c.Root(fact.CPUAlloc, fact.NumpyAlloc, fact.PythonMemory, fact.BadAlloc, fact.RustAlloc, fact.MmapFailed) || c.In("llama.cpp") && ggmlRefused(c) && inHost(c)
 }
 
 // stepsAddressSpace look for what refused, and lift it.
@@ -296,7 +297,7 @@ func twiceLimit(c *Case) int64 {
 // much more, no log of a kill says.
 func effectHostLimit(c *Case) *Effect {
 	gib := twiceLimit(c)
-	if gib == 0 || !capped(c) || c.Root(parsers.YARNKill) || strings.Contains(cgroupPath(c), "init.scope") {
+	if gib == 0 || !capped(c) || c.Root(fact.YARNKill) || strings.Contains(cgroupPath(c), "init.scope") {
 		return nil
 	}
 	f := c.F()
@@ -313,15 +314,15 @@ func effectHostLimit(c *Case) *Effect {
 var hostRemedies = []Remedy{
 	{Fix: "raise_shm_size", Fit: 1.1, If: sharedMemory},
 	{Fix: "raise_pagefile", Fit: 1.1, If: onWindows},
-	{Fix: "lower_build_jobs", Fit: 1.1, If: rootIs(parsers.BuildKilled)},
+	{Fix: "lower_build_jobs", Fit: 1.1, If: rootIs(fact.BuildKilled)},
 	{Fix: "raise_memory_limit", Fit: 1.1, If: capped},
-	{Fix: "raise_memory_limit", Fit: 0.98, If: either(rootIs(parsers.Evicted), inPod)},
+	{Fix: "raise_memory_limit", Fit: 0.98, If: either(rootIs(fact.Evicted), inPod)},
 	{Fix: "raise_memory_limit", Fit: 0.85, If: maybeCapped},
-	{Fix: "use_smaller_model", Fit: 1, If: rootIs(parsers.AppleKill)},
-	{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(parsers.AppleKill)},
-	{Fix: "lower_context", Fit: 0.8, If: rootIs(parsers.AppleKill)},
+	{Fix: "use_smaller_model", Fit: 1, If: rootIs(fact.AppleKill)},
+	{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(fact.AppleKill)},
+	{Fix: "lower_context", Fit: 0.8, If: rootIs(fact.AppleKill)},
 	{Fix: "lower_num_workers", Fit: 1, If: either(manyAtOnce, killedWithWorkers)},
-	{Fix: "stream_dataset", Fit: 0.9, If: rootIs(parsers.NumpyAlloc)},
+	{Fix: "stream_dataset", Fit: 0.9, If: rootIs(fact.NumpyAlloc)},
 	{Fix: "stream_dataset", Fit: 1.05, If: growsList},
 	{Fix: "detach_accumulated", Fit: 1.15, If: climbingHost},
 	{Fix: "lower_resolution", Fit: 1, If: wantsLargeBuffer},
@@ -334,61 +335,61 @@ var hostRemedies = []Remedy{
 	{Fix: "use_smaller_model", Fit: 0.7, If: loadsModel},
 	{Fix: "use_lower_quant", Fit: 0.65, If: loadsModel},
 	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *Case) bool {
-		return !loadsModel(c) && !either(manyAtOnce, killedWithWorkers)(c) && !c.Root(parsers.AppleKill) && !wholeDataAtOnce(c)
+		return !loadsModel(c) && !either(manyAtOnce, killedWithWorkers)(c) && !c.Root(fact.AppleKill) && !wholeDataAtOnce(c)
 	}},
 	{Fix: "stream_dataset", Fit: 0.5, If: (*Case).Training},
-	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(parsers.AppleKill, parsers.NumpyAlloc) }},
+	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *Case) bool { return !loadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) }},
 }
 
 // growsList: Python's memory ran out where a list is made longer.
 func growsList(c *Case) bool {
-	return c.Root(parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc) && failedAt(c, "appends") != nil
+	return c.Root(fact.PythonMemory, fact.NumpyAlloc, fact.CPUAlloc) && failedAt(c, "appends") != nil
 }
 
 // climbingHost: what the program printed of its memory rose until the
 // computer's own ran out, or many steps had fitted into it.
 func climbingHost(c *Case) bool {
-	if c.Root(parsers.CPUAlloc) && requested(c) > 0 && requested(c) < 64*units.MiB && c.Signal("many_steps") != nil && c.Signal("many_steps").Line < c.Failure.Line {
+	if c.Root(fact.CPUAlloc) && requested(c) > 0 && requested(c) < 64*units.MiB && c.Signal("many_steps") != nil && c.Signal("many_steps").Line < c.Failure.Line {
 		return true // as many steps as that worked, and the next asked for little
 	}
 	s := c.Signal("climbing")
-	return s != nil && s.Line < c.Failure.Line && c.Root(parsers.CPUAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.BadAlloc, parsers.ShellKilled)
+	return s != nil && s.Line < c.Failure.Line && c.Root(fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.ShellKilled)
 }
 
 // inPod: a pod has a limit as a rule, and the node no swap.
-func inPod(c *Case) bool { return c.Root(parsers.ShellKilled) && c.In("kubernetes") }
+func inPod(c *Case) bool { return c.Root(fact.ShellKilled) && c.In("kubernetes") }
 
 // maybeCapped: a kill of which the log does not say whether a limit or the
 // machine was at its end.
 func maybeCapped(c *Case) bool {
-	return !wholeDataAtOnce(c) && c.Root(parsers.ShellKilled, parsers.RankKilled, parsers.WorkerKilled, parsers.RayKilled, parsers.BadAlloc, parsers.PythonMemory, parsers.NumpyAlloc, parsers.CPUAlloc, parsers.RustAlloc, parsers.NativeAlloc, parsers.ORTAlloc)
+	return !wholeDataAtOnce(c) && c.Root(fact.ShellKilled, fact.RankKilled, fact.WorkerKilled, fact.RayKilled, fact.BadAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.CPUAlloc, fact.RustAlloc, fact.NativeAlloc, fact.ORTAlloc)
 }
 
 // wholeDataAtOnce: one piece that no swap and no limit makes room for.
 func wholeDataAtOnce(c *Case) bool {
-	return requested(c) >= unusual || c.Root(parsers.NumpyAlloc, parsers.RustAlloc) && requested(c) >= large
+	return requested(c) >= unusual || c.Root(fact.NumpyAlloc, fact.RustAlloc) && requested(c) >= large
 }
 
 // swapHelps: the machine itself is short, or may be.
 func swapHelps(c *Case) bool {
-	return !capped(c) && !onWindows(c) && !wholeDataAtOnce(c) && !sharedMemory(c) && !c.Root(parsers.AppleKill, parsers.Evicted)
+	return !capped(c) && !onWindows(c) && !wholeDataAtOnce(c) && !sharedMemory(c) && !c.Root(fact.AppleKill, fact.Evicted)
 }
 
 // manyAtOnce: workers, tasks or threads share the memory, and each holds some.
 func manyAtOnce(c *Case) bool {
 	f := c.F()
-	return c.Root(parsers.SharedMemory, parsers.WorkerKilled, parsers.RayKilled) || c.Root(parsers.ORTAlloc) && f.Requested != nil && f.Requested.Bytes < 64*units.MiB
+	return c.Root(fact.SharedMemory, fact.WorkerKilled, fact.RayKilled) || c.Root(fact.ORTAlloc) && f.Requested != nil && f.Requested.Bytes < 64*units.MiB
 }
 
 // killedWithWorkers: a program with data loader workers was killed.
 func killedWithWorkers(c *Case) bool {
-	return c.Root(parsers.ShellKilled, parsers.KernelKill) && c.Signal("workers") != nil
+	return c.Root(fact.ShellKilled, fact.KernelKill) && c.Signal("workers") != nil
 }
 
 // wantsLargeBuffer: the size of one input decides.
 func wantsLargeBuffer(c *Case) bool {
 	f := c.F()
-	return c.Root(parsers.ORTAlloc) && f.Requested != nil && f.Requested.Bytes >= 64*units.MiB
+	return c.Root(fact.ORTAlloc) && f.Requested != nil && f.Requested.Bytes >= 64*units.MiB
 }
 
 // loadsModel reports a program that died while it read a model.

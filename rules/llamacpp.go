@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // llamacppEngine judges llama.cpp's and ggml's messages, for the front ends
@@ -15,14 +17,14 @@ var llamacppEngine = Engine{
 	Programs: []string{"llama.cpp", "koboldcpp", "lm-studio", "stable-diffusion.cpp", "whisper.cpp"},
 	Clues: map[string][]Clue{
 		ModelTooLarge: {weightsRefused, bareRefusal, metalFull, guardRefused,
-			said(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", parsers.GGMLRuntime)},
+			said(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", fact.GGMLRuntime)},
 		ContextTooLong:      {cacheRefused, computeRefused, contextAtRuntime, metalContext, guardContext},
 		BatchTooLarge:       {batchOfCompute, batchOfPool, diffusionWork},
 		OversizedAllocation: {overLimit, absurdBuffer},
 		HostMemory:          {hostBuffer, unifiedMemory},
 		DeviceImbalance:     {evenSplit, unevenBuffers, smallOnLaterCard, integratedCard},
 		SoftwareBug: {arenaTooSmall, absurdForContext, refusedBelowLimit, guardWithoutFigure, tinyRefused,
-			said(0.5, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", parsers.GGMLSYCL)},
+			said(0.5, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", fact.GGMLSYCL)},
 		Unknown: {nothingSaid},
 	},
 	Remedies: llamaRemedies,
@@ -35,7 +37,7 @@ var llamacppEngine = Engine{
 
 // ggmlRefused reports a buffer that ggml was refused, with its stage.
 func ggmlRefused(c *Case, stages ...string) bool {
-	if !c.Root(parsers.GGMLAlloc, parsers.GGMLLimit) {
+	if !c.Root(fact.GGMLAlloc, fact.GGMLLimit) {
 		return false
 	}
 	for _, s := range stages {
@@ -47,7 +49,7 @@ func ggmlRefused(c *Case, stages ...string) bool {
 }
 
 // inHost reports that what was refused is system memory, pinned or not.
-func inHost(c *Case) bool { return parsers.HostMemory(c.Failure.Memory) }
+func inHost(c *Case) bool { return ggml.HostMemory(c.Failure.Memory) }
 
 // requested returns the bytes asked for, 0 if the log does not say.
 func requested(c *Case) int64 {
@@ -73,7 +75,7 @@ func asked(c *Case, what string) string {
 }
 
 func weightsRefused(c *Case) Finding {
-	if !c.Root(parsers.GGMLAlloc) || c.Failure.Stage != "weights" {
+	if !c.Root(fact.GGMLAlloc) || c.Failure.Stage != "weights" {
 		return nothing()
 	}
 	why := asked(c, "The buffer for the weights")
@@ -94,7 +96,7 @@ func bareRefusal(c *Case) Finding {
 	if c.Says("whisper.cpp") && ggmlRefused(c, "compute", "kv") && !inHost(c) {
 		return seen(0.6, asked(c, "A buffer")+" Its size follows from the size of the Whisper model.", c.Failure.Line)
 	}
-	if !c.Root(parsers.GGMLAlloc) || c.Failure.Stage != "" || inHost(c) {
+	if !c.Root(fact.GGMLAlloc) || c.Failure.Stage != "" || inHost(c) {
 		return nothing()
 	}
 	why := asked(c, "A buffer") + " The lines that would say which part of the model it was are not in the log."
@@ -110,7 +112,7 @@ func bareRefusal(c *Case) Finding {
 // metalFull: what Metal recommends is exceeded, and the weights are most of it.
 func metalFull(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.GGMLMetal) {
+	if !c.Root(fact.GGMLMetal) {
 		return nothing()
 	}
 	if f.Limit == nil {
@@ -129,7 +131,7 @@ func metalFull(c *Case) Finding {
 	return seen(0.7, fmt.Sprintf("The weights take about %s of the %s that Metal recommends to use at most.", units.Format(weights), units.Format(f.Limit.Bytes)), c.Failure.Line)
 }
 
-func sizeOf(s *parsers.Size) int64 {
+func sizeOf(s *fact.Size) int64 {
 	if s == nil {
 		return 0
 	}
@@ -140,7 +142,7 @@ func sizeOf(s *parsers.Size) int64 {
 func guardRefused(c *Case) Finding {
 	need := c.F().SystemRequired
 	switch {
-	case !c.Root(parsers.LlamaGuard) || c.F().Context != nil || hasFact("guard_nan")(c):
+	case !c.Root(fact.LlamaGuard) || c.F().Context != nil || hasFact("guard_nan")(c):
 		return nothing()
 	case need == nil:
 		return seen(0.4, "A front end stopped before loading: by its own estimate, whose figure is not in this log, model and context do not fit.", c.Failure.Line)
@@ -155,7 +157,7 @@ func guardRefused(c *Case) Finding {
 const absurdEstimate = 100 << 30
 
 func guardContext(c *Case) Finding {
-	if !c.Root(parsers.LlamaGuard) {
+	if !c.Root(fact.LlamaGuard) {
 		return nothing()
 	}
 	if f := c.F(); f.Context != nil {
@@ -171,14 +173,14 @@ func guardContext(c *Case) Finding {
 }
 
 func guardWithoutFigure(c *Case) Finding {
-	if !c.Root(parsers.LlamaGuard) || !hasFact("guard_nan")(c) {
+	if !c.Root(fact.LlamaGuard) || !hasFact("guard_nan")(c) {
 		return nothing()
 	}
 	return seen(0.85, "The estimate has no number (NaN): the guard's own arithmetic failed, and no memory was asked for.", c.Failure.Line)
 }
 
 func cacheRefused(c *Case) Finding {
-	if c.Root(parsers.GGMLCannotRun) {
+	if c.Root(fact.GGMLCannotRun) {
 		return seen(0.8, "One layer's part of the KV cache is larger than what this Vulkan device can address in a piece.", c.Failure.Line)
 	}
 	if ggmlRefused(c, "state") {
@@ -212,7 +214,7 @@ func computeRefused(c *Case) Finding {
 		return seen(0.12, why, c.Failure.Line)
 	case inHost(c) && requested(c) < units.GiB && requested(c) > 0:
 		return seen(0.1, why, c.Failure.Line)
-	case c.Root(parsers.GGMLLimit) && context == nil:
+	case c.Root(fact.GGMLLimit) && context == nil:
 		return seen(0.35, why, c.Failure.Line)
 	case c.In("ollama"):
 		return seen(0.35, why, c.Failure.Line)
@@ -222,7 +224,7 @@ func computeRefused(c *Case) Finding {
 
 // contextAtRuntime: a long context leaves the least room to grow.
 func contextAtRuntime(c *Case) Finding {
-	if !c.Root(parsers.GGMLRuntime) {
+	if !c.Root(fact.GGMLRuntime) {
 		return nothing()
 	}
 	if f := c.F(); f.Context != nil && f.Context.Value >= 16384 {
@@ -239,7 +241,7 @@ func contextAtRuntime(c *Case) Finding {
 
 func metalContext(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.GGMLMetal) {
+	if !c.Root(fact.GGMLMetal) {
 		return nothing()
 	}
 	if f.Context != nil && f.Context.Value >= 16384 && f.Weights != nil && f.Limit != nil && f.Weights.Bytes*10 < f.Limit.Bytes*6 {
@@ -273,7 +275,7 @@ func batchOfCompute(c *Case) Finding {
 
 // batchOfPool: arenas of 2023 were planned for the usual batch.
 func batchOfPool(c *Case) Finding {
-	if !c.Root(parsers.GGMLPool, parsers.GGMLPlan) {
+	if !c.Root(fact.GGMLPool, fact.GGMLPlan) {
 		return nothing()
 	}
 	if s, ok := c.Setting("batch_size"); ok {
@@ -290,7 +292,7 @@ func diffusionWork(c *Case) Finding {
 	if !ok && c.Says("stable-diffusion.cpp") && c.Failure.Stage == "compute" {
 		return seen(0.6, "The working memory of one step was refused; it grows with the size of the image or the batch.", c.Failure.Line)
 	}
-	if !ok || !c.Root(parsers.GGMLSYCL, parsers.GGMLAlloc, parsers.GGMLLimit, parsers.GGMLRuntime) {
+	if !ok || !c.Root(fact.GGMLSYCL, fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime) {
 		return nothing()
 	}
 	return seen(0.7, fmt.Sprintf("The last step asked for %s of working memory, which grows with the size of the image.", part.Size.Text), part.Line, c.Failure.Line)
@@ -301,7 +303,7 @@ func diffusionWork(c *Case) Finding {
 const nearVulkanLimit = 7 * units.GiB / 2
 
 func overLimit(c *Case) Finding {
-	if c.Root(parsers.GGMLLimit) {
+	if c.Root(fact.GGMLLimit) {
 		why := fmt.Sprintf("One buffer of %s is more than this device gives in one piece, however much is free.", units.Format(requested(c)))
 		if requested(c) == 0 {
 			why = "One buffer is larger than this device gives in one piece, however much is free."
@@ -314,7 +316,7 @@ func overLimit(c *Case) Finding {
 		}
 		return seen(0.55, why, c.Failure.Line)
 	}
-	if c.Root(parsers.GGMLAlloc) && c.Backend == "vulkan" && c.Failure.Stage == "" && requested(c) >= nearVulkanLimit {
+	if c.Root(fact.GGMLAlloc) && c.Backend == "vulkan" && c.Failure.Stage == "" && requested(c) >= nearVulkanLimit {
 		return seen(0.45, fmt.Sprintf("One buffer of %s is at the 4 GiB that most Vulkan drivers give in one piece.", units.Format(requested(c))), c.Failure.Line)
 	}
 	return nothing()
@@ -383,7 +385,7 @@ func hostBuffer(c *Case) Finding {
 // unifiedMemory: cards that share the system's memory are full when that is.
 func unifiedMemory(c *Case) Finding {
 	d := sharedMemoryCard(c)
-	if d == "" || inHost(c) || !ggmlRefused(c, "weights", "") && !c.Root(parsers.GGMLRuntime) {
+	if d == "" || inHost(c) || !ggmlRefused(c, "weights", "") && !c.Root(fact.GGMLRuntime) {
 		return nothing()
 	}
 	return seen(0.55, fmt.Sprintf("%s has no memory of its own: what it takes comes from the system's, and what the driver may take of that is limited.", d), c.Failure.Line)
@@ -442,7 +444,7 @@ func unevenBuffers(c *Case) Finding {
 		return nothing()
 	}
 	for _, b := range c.Facts.Buffers {
-		if b.Kind != "weights" || parsers.HostMemory(b.Device) || strings.EqualFold(b.Device, c.Failure.Memory) {
+		if b.Kind != "weights" || ggml.HostMemory(b.Device) || strings.EqualFold(b.Device, c.Failure.Memory) {
 			continue
 		}
 		if b.Size.Bytes*13 < f.Weights.Bytes*10 {
@@ -460,7 +462,7 @@ func unevenBuffers(c *Case) Finding {
 // the free memory of all cards would hold as much for each.
 func evenSplit(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.GGMLAlloc) || c.Failure.Stage != "weights" || f.Device == nil || inHost(c) {
+	if !c.Root(fact.GGMLAlloc) || c.Failure.Stage != "weights" || f.Device == nil || inHost(c) {
 		return nothing()
 	}
 	free, own, cards := int64(0), int64(0), int64(0)
@@ -500,7 +502,7 @@ func smallOnLaterCard(c *Case) Finding {
 // real card.
 func integratedCard(c *Case) Finding {
 	f := c.F()
-	if f.Device == nil || !c.Root(parsers.GGMLRuntime, parsers.GGMLAlloc, parsers.GGMLLimit) {
+	if f.Device == nil || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
 		return nothing()
 	}
 	culprit, others := "", false
@@ -520,7 +522,7 @@ func integratedCard(c *Case) Finding {
 // arenaTooSmall: arenas and plans of fixed size are the program's own mistake.
 func arenaTooSmall(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.GGMLPool, parsers.GGMLPlan) {
+	if !c.Root(fact.GGMLPool, fact.GGMLPlan) {
 		return nothing()
 	}
 	weight := 0.78
@@ -545,7 +547,7 @@ func refusedBelowLimit(c *Case) Finding {
 }
 
 func tinyRefused(c *Case) Finding {
-	if !c.Root(parsers.GGMLAlloc) || inHost(c) || requested(c) == 0 || requested(c) >= units.MiB {
+	if !c.Root(fact.GGMLAlloc) || inHost(c) || requested(c) == 0 || requested(c) >= units.MiB {
 		return nothing()
 	}
 	return seen(0.45, fmt.Sprintf("%s are refused: the device is full to the last byte, or the driver's number of allocations is used up.", units.Format(requested(c))), c.Failure.Line)
@@ -555,9 +557,9 @@ func nothingSaid(c *Case) Finding {
 	switch {
 	case ggmlRefused(c, "state"):
 		return seen(0.45, "The recurrent state of a hybrid model was refused; it grows with the number of slots, not with the context, and no size is stated.", c.Failure.Line)
-	case c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "" && c.Backend == "vulkan" && requested(c) < nearVulkanLimit:
+	case c.Root(fact.GGMLAlloc) && c.Failure.Stage == "" && c.Backend == "vulkan" && requested(c) < nearVulkanLimit:
 		return seen(0.35, "The lines say only that this much was refused, not for what.", c.Failure.Line)
-	case c.Root(parsers.GGMLRuntime, parsers.GGMLSYCL):
+	case c.Root(fact.GGMLRuntime, fact.GGMLSYCL):
 		return seen(0.2, "The message has no size.", c.Failure.Line)
 	}
 	return nothing()

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // ggmlBudget is what a log says of one device's memory, in bytes; 0 is
@@ -160,7 +161,7 @@ func graphToCome(c *Case, context int64) int64 {
 
 // deviceKV is the KV buffer of the failing device; the figure may be the sum
 // over all devices.
-func deviceKV(c *Case) *parsers.Size {
+func deviceKV(c *Case) *fact.Size {
 	if c.Failure.Stage == "kv" {
 		return nil
 	}

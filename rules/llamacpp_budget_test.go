@@ -4,11 +4,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // budgets makes up devices on which something was refused.
@@ -133,15 +134,15 @@ func TestContextBesideGraph(t *testing.T) {
 // Where weights were refused, the layers to keep leave room for what follows
 // them: their part of the cache, the compute buffer and the output matrix.
 func TestKeepCountsWhatFollows(t *testing.T) {
-	number := func(name string, v float64) parsers.Fact {
-		return parsers.Fact{Name: name, Count: &parsers.Count{Value: v}, Line: 1}
+	number := func(name string, v float64) fact.Fact {
+		return fact.Fact{Name: name, Count: &fact.Count{Value: v}, Line: 1}
 	}
-	x := parsers.Failure{Kind: parsers.GGMLAlloc, Stage: "weights", Memory: "CUDA0", Line: 9, Figures: parsers.Figures{
+	x := fact.Failure{Kind: fact.GGMLAlloc, Stage: "weights", Memory: "CUDA0", Line: 9, Figures: fact.Figures{
 		Requested: size(20 * units.GiB), Context: count(8192), GPULayers: count(99), Device: count(0),
 	}}
-	c := &Case{Failure: x, Chain: []parsers.Failure{x}, Framework: "llama.cpp", Stack: []string{"llama.cpp"}, Backend: "cuda", Phase: "load", Facts: &parsers.Facts{
-		Devices: []parsers.Device{{Index: 0, Free: size(16 * units.GiB)}},
-		Facts:   []parsers.Fact{number("n_layer", 64), number("n_embd_k_gqa", 1024), number("n_embd_v_gqa", 1024), number("n_vocab", 152064), number("n_embd", 5120), number("n_ff", 27648), number("bits_per_weight", 5.5)},
+	c := &Case{Failure: x, Chain: []fact.Failure{x}, Framework: "llama.cpp", Stack: []string{"llama.cpp"}, Backend: "cuda", Phase: "load", Facts: &fact.Facts{
+		Devices: []fact.Device{{Index: 0, Free: size(16 * units.GiB)}},
+		Facts:   []fact.Fact{number("n_layer", 64), number("n_embd_k_gqa", 1024), number("n_embd_v_gqa", 1024), number("n_vocab", 152064), number("n_embd", 5120), number("n_ff", 27648), number("bits_per_weight", 5.5)},
 	}}
 	b := budget(c)
 	assert.Equal(t, int64(64*8192*2048*2), b.KV)
@@ -166,11 +167,11 @@ func TestKeepCountsWhatFollows(t *testing.T) {
 
 // A file of the size that is said fits, with what follows it.
 func TestFileThatFits(t *testing.T) {
-	x := parsers.Failure{Kind: parsers.GGMLAlloc, Stage: "weights", Memory: "CUDA0", Line: 9, Figures: parsers.Figures{
+	x := fact.Failure{Kind: fact.GGMLAlloc, Stage: "weights", Memory: "CUDA0", Line: 9, Figures: fact.Figures{
 		Requested: size(20 * units.GiB), GPULayers: count(65), TotalLayers: count(65), Device: count(0),
 	}}
-	c := &Case{Failure: x, Chain: []parsers.Failure{x}, Framework: "llama.cpp", Stack: []string{"llama.cpp"}, Backend: "cuda", Phase: "load", Facts: &parsers.Facts{
-		Devices: []parsers.Device{{Index: 0, Free: size(16 * units.GiB)}},
+	c := &Case{Failure: x, Chain: []fact.Failure{x}, Framework: "llama.cpp", Stack: []string{"llama.cpp"}, Backend: "cuda", Phase: "load", Facts: &fact.Facts{
+		Devices: []fact.Device{{Index: 0, Free: size(16 * units.GiB)}},
 	}}
 	file, now, ok := fileThatFits(c)
 	require.True(t, ok)

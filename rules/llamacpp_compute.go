@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // A refused compute buffer finds room when weights or cache leave it some: the
@@ -14,7 +15,7 @@ import (
 // what that buffer is at most once flash attention is on, which the same step
 // turns on where the log says that it is off.
 func besideGraph(c *Case) (b ggmlBudget, graph int64, ok bool) {
-	if c.Failure.Stage != "compute" || inHost(c) || c.Root(parsers.GGMLLimit) || diffuses(c) || absurdGraph(c) {
+	if c.Failure.Stage != "compute" || inHost(c) || c.Root(fact.GGMLLimit) || diffuses(c) || absurdGraph(c) {
 		return b, 0, false
 	}
 	b = budget(c)
@@ -92,7 +93,7 @@ func effectBatchOfGraph(c *Case) *Effect {
 		return b.effect(need, max(limit, 0), fmt.Sprintf("Even at %d tokens it takes %s; beside weights of %s and a cache of %s that is too much.", leastBatch, units.Format(need), units.Format(b.Weights), units.Format(b.KV)))
 	}
 	note := fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d make %s at %d.", units.Format(b.Refused), b.Batch, units.Format(need), n)
-	if c.Root(parsers.GGMLLimit) {
+	if c.Root(fact.GGMLLimit) {
 		note += " Held against the 4 GiB that most drivers give in one piece."
 	}
 	return b.effect(need, limit, note)

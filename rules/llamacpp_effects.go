@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 var llamaChecks = map[string]string{
@@ -21,7 +22,7 @@ var llamaEffects = map[string]func(*Case) *Effect{
 	"lower_batch_size":       effectPoolBatch,
 	"raise_memory_limit":     effectWiredLimit,
 	"fewer_gpu_layers": func(c *Case) *Effect {
-		if inHost(c) || c.Root(parsers.GGMLLimit) {
+		if inHost(c) || c.Root(fact.GGMLLimit) {
 			return nil
 		}
 		b := budget(c)
@@ -34,7 +35,7 @@ var llamaEffects = map[string]func(*Case) *Effect{
 	},
 	"use_lower_quant": func(c *Case) *Effect {
 		format, need, have, ok := quantThatFits(c)
-		if !ok || c.Root(parsers.GGMLLimit) {
+		if !ok || c.Root(fact.GGMLLimit) {
 			return effectFileThatFits(c)
 		}
 		return &Effect{NeedBytes: need, HaveBytes: have, Fits: true, Basis: "estimate",
@@ -127,13 +128,13 @@ func (b ggmlBudget) effect(need, have int64, note string) *Effect {
 var llamaUseless = map[string]func(*Case) string{
 	"fewer_gpu_layers": func(c *Case) string {
 		switch {
-		case c.Root(parsers.GGMLPool, parsers.GGMLPlan):
+		case c.Root(fact.GGMLPool, fact.GGMLPlan):
 			return "A buffer inside the program is too small; the card is not involved."
 		case ggmlRefused(c) && inHost(c):
 			return "System memory was refused: what leaves the card goes there, so that fewer layers on the card make it worse."
-		case c.Root(parsers.OllamaSystem):
+		case c.Root(fact.OllamaSystem):
 			return "The check is about system memory: what leaves the card goes there, so that fewer layers on the card make it worse."
-		case c.Root(parsers.GGMLLimit) && c.Failure.Stage == "compute":
+		case c.Root(fact.GGMLLimit) && c.Failure.Stage == "compute":
 			return "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."
 		}
 		return ""
@@ -142,7 +143,7 @@ var llamaUseless = map[string]func(*Case) string{
 		switch {
 		case quantisedCache(c):
 			return "The KV cache is quantised already."
-		case c.Root(parsers.GGMLPool, parsers.GGMLPlan):
+		case c.Root(fact.GGMLPool, fact.GGMLPlan):
 			return "A buffer inside the program is too small, not the cache."
 		case ggmlRefused(c, "state"):
 			return "The recurrent state is kept at 32 bit; only the KV cache can be quantised."
@@ -156,19 +157,19 @@ var llamaUseless = map[string]func(*Case) string{
 		return ""
 	},
 	"use_lower_quant": func(c *Case) string {
-		if c.Root(parsers.GGMLPool, parsers.GGMLPlan) {
+		if c.Root(fact.GGMLPool, fact.GGMLPlan) {
 			return "A buffer inside the program is too small; how large the weights are does not matter."
 		}
 		return ""
 	},
 	"lower_ubatch": func(c *Case) string {
-		if c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "weights" {
+		if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
 			return "The weights did not load; the batch is not allocated yet at that point."
 		}
 		return ""
 	},
 	"lower_context": func(c *Case) string {
-		if c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "weights" {
+		if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
 			return "The weights did not load; the context is not allocated yet at that point."
 		}
 		if f := c.F(); f.Context != nil && f.Context.Value <= 2048 && ggmlRefused(c) {

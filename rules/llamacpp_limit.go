@@ -3,15 +3,16 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // aboveMetal is what weights, cache and graph take above what Metal recommends
 // at most. Nothing was refused there: a command buffer failed later.
 func aboveMetal(c *Case) (b ggmlBudget, over int64, ok bool) {
 	f := c.F()
-	if !c.Root(parsers.GGMLMetal) || f.Limit == nil {
+	if !c.Root(fact.GGMLMetal) || f.Limit == nil {
 		return b, 0, false
 	}
 	b = budget(c)
@@ -107,7 +108,7 @@ func effectPoolBatch(c *Case) *Effect {
 	f := c.F()
 	s, ok := c.Setting("batch_size")
 	now, whole := whole(s.Value)
-	if !ok || !whole || now <= poolBatch || !c.Root(parsers.GGMLPool) || f.Requested == nil || f.Free == nil {
+	if !ok || !whole || now <= poolBatch || !c.Root(fact.GGMLPool) || f.Requested == nil || f.Free == nil {
 		return nil
 	}
 	need := proportion(f.Requested.Bytes, poolBatch, now)

@@ -3,7 +3,8 @@ package rules
 import (
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
 )
 
 // What cures what on ggml: by the part that was refused, since the cure for
@@ -25,17 +26,17 @@ var llamaRemedies = map[string][]Remedy{
 	ContextTooLong: {
 		{Fix: "enable_flash_attention", Fit: 1.1, If: scoresFill},
 		{Fix: "lower_context", Fit: 1},
-		{Fix: "quantize_kv_cache", Fit: 0.9, If: either(stage("kv"), rootIs(parsers.LlamaGuard))},
-		{Fix: "lower_parallel", Fit: 0.93, If: all(rootIs(parsers.LlamaGuard), hasFact("n_seq_max"))},
-		{Fix: "lower_parallel", Fit: 0.96, If: func(c *Case) bool { return !c.Root(parsers.LlamaGuard) && slotsOfContext(c) > 1 }},
-		{Fix: "quantize_kv_cache", Fit: 0.6, If: not(either(stage("kv"), rootIs(parsers.LlamaGuard), rootIs(parsers.GGMLRuntime)))},
+		{Fix: "quantize_kv_cache", Fit: 0.9, If: either(stage("kv"), rootIs(fact.LlamaGuard))},
+		{Fix: "lower_parallel", Fit: 0.93, If: all(rootIs(fact.LlamaGuard), hasFact("n_seq_max"))},
+		{Fix: "lower_parallel", Fit: 0.96, If: func(c *Case) bool { return !c.Root(fact.LlamaGuard) && slotsOfContext(c) > 1 }},
+		{Fix: "quantize_kv_cache", Fit: 0.6, If: not(either(stage("kv"), rootIs(fact.LlamaGuard), rootIs(fact.GGMLRuntime)))},
 		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
 		{Fix: "lower_ubatch", Fit: 0.88, If: scratchPool},
-		{Fix: "enable_flash_attention", Fit: 0.92, If: all(not(scoresFill), either(stage("compute"), rootIs(parsers.GGMLMetal)))},
-		{Fix: "fewer_gpu_layers", Fit: 0.75, If: not(either(hostRefused, onMetal, rootIs(parsers.LlamaGuard)))},
+		{Fix: "enable_flash_attention", Fit: 0.92, If: all(not(scoresFill), either(stage("compute"), rootIs(fact.GGMLMetal)))},
+		{Fix: "fewer_gpu_layers", Fit: 0.75, If: not(either(hostRefused, onMetal, rootIs(fact.LlamaGuard)))},
 		{Fix: "raise_pagefile", Fit: 0.6, If: all(hostRefused, onWindows)},
 		{Fix: "raise_memory_limit", Fit: 0.75, If: all(hostRefused, not(onWindows))},
-		{Fix: "upgrade_version", Fit: 0.6, If: either(rootIs(parsers.LlamaGuard), rootIs(parsers.GGMLRuntime))},
+		{Fix: "upgrade_version", Fit: 0.6, If: either(rootIs(fact.LlamaGuard), rootIs(fact.GGMLRuntime))},
 		{Fix: "balance_split", Fit: 0.5, If: severalDevices},
 	},
 	BatchTooLarge: {
@@ -46,7 +47,7 @@ var llamaRemedies = map[string][]Remedy{
 		{Fix: "enable_flash_attention", Fit: 1.1, If: all(scoresFill, not(diffuses))},
 		{Fix: "lower_ubatch", Fit: 1, If: all(stage("compute"), not(diffuses))},
 		{Fix: "lower_context", Fit: 0.85, If: all(stage("compute"), not(diffuses))},
-		{Fix: "lower_batch_size", Fit: 1, If: rootIs(parsers.GGMLPool)},
+		{Fix: "lower_batch_size", Fit: 1, If: rootIs(fact.GGMLPool)},
 		{Fix: "upgrade_version", Fit: 0.6, If: arena},
 		{Fix: "fewer_gpu_layers", Fit: 0.5, If: all(stage("compute"), not(either(hostRefused, diffuses)))},
 		{Fix: "cpu_offload", Fit: 0.6, If: all(stage("compute"), diffuses)},
@@ -85,13 +86,13 @@ var llamaRemedies = map[string][]Remedy{
 	SoftwareBug: {
 		{Fix: "upgrade_version", Fit: 1},
 		{Fix: "lower_resolution", Fit: 0.8, If: all(arena, diffuses)},
-		{Fix: "lower_context", Fit: 0.5, If: all(rootIs(parsers.GGMLPlan), not(loading))},
-		{Fix: "lower_ubatch", Fit: 0.8, If: either(stage("compute"), rootIs(parsers.GGMLSYCL))},
+		{Fix: "lower_context", Fit: 0.5, If: all(rootIs(fact.GGMLPlan), not(loading))},
+		{Fix: "lower_ubatch", Fit: 0.8, If: either(stage("compute"), rootIs(fact.GGMLSYCL))},
 		{Fix: "enable_flash_attention", Fit: 0.75, If: stage("compute")},
-		{Fix: "close_other_apps", Fit: 0.8, If: all(onMetal, rootIs(parsers.GGMLAlloc))},
-		{Fix: "use_smaller_model", Fit: 0.6, If: all(onMetal, rootIs(parsers.GGMLAlloc))},
-		{Fix: "select_gpu", Fit: 0.85, If: either(rootIs(parsers.GGMLSYCL), all(rootIs(parsers.GGMLAlloc), bare))},
-		{Fix: "fewer_gpu_layers", Fit: 0.8, If: all(rootIs(parsers.GGMLAlloc), bare)},
+		{Fix: "close_other_apps", Fit: 0.8, If: all(onMetal, rootIs(fact.GGMLAlloc))},
+		{Fix: "use_smaller_model", Fit: 0.6, If: all(onMetal, rootIs(fact.GGMLAlloc))},
+		{Fix: "select_gpu", Fit: 0.85, If: either(rootIs(fact.GGMLSYCL), all(rootIs(fact.GGMLAlloc), bare))},
+		{Fix: "fewer_gpu_layers", Fit: 0.8, If: all(rootIs(fact.GGMLAlloc), bare)},
 	},
 	Unknown: {
 		{Fix: "lower_parallel", Fit: 1, If: stage("state")},
@@ -151,13 +152,13 @@ func samples(c *Case) bool {
 // scratchPool: the pool of temporaries was refused, which grows with the
 // tokens of one physical batch.
 func scratchPool(c *Case) bool {
-	return c.Root(parsers.GGMLRuntime) && c.contains("in function alloc ")
+	return c.Root(fact.GGMLRuntime) && c.contains("in function alloc ")
 }
 
 func onMetal(c *Case) bool     { return c.Backend == "metal" }
 func hostRefused(c *Case) bool { return ggmlRefused(c) && inHost(c) }
 func bare(c *Case) bool        { return c.Failure.Stage == "" }
-func arena(c *Case) bool       { return c.Root(parsers.GGMLPool, parsers.GGMLPlan) }
+func arena(c *Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
 func oddCard(c *Case) bool     { return integratedCard(c).Weight > 0 }
 
 // severalDevices reports that more than one card takes part.
@@ -169,7 +170,7 @@ func severalDevices(c *Case) bool {
 		}
 	}
 	for _, b := range c.Facts.Buffers {
-		if b.Kind == "weights" && !parsers.HostMemory(b.Device) {
+		if b.Kind == "weights" && !ggml.HostMemory(b.Device) {
 			if n := b.Device[len(b.Device)-1]; n >= '0' && n <= '9' {
 				seen[int(n-'0')] = true
 			}

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 var llamaSteps = map[string]func(*Case) []Step{
@@ -155,7 +156,7 @@ func whyShorter(c *Case) string {
 // says how much would be granted, with a sentence for it.
 func roomUnknown(c *Case, b ggmlBudget) (string, bool) {
 	switch {
-	case c.Failure.Stage != "kv" && c.Failure.Stage != "compute" || c.Root(parsers.GGMLLimit) || b.Free > 0:
+	case c.Failure.Stage != "kv" && c.Failure.Stage != "compute" || c.Root(fact.GGMLLimit) || b.Free > 0:
 		return "", false
 	case inHost(c):
 		return "The log does not say how much memory the computer has left", true

@@ -2,7 +2,7 @@ package rules
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // layersToKeep is the -ngl to paste: computed, else a few layers fewer, else a
@@ -21,7 +21,7 @@ func layersToKeep(c *Case) int64 {
 		return 0
 	}
 	switch {
-	case b.Layers > 4 && (c.Root(parsers.GGMLRuntime) || c.Failure.Stage == "kv" || c.Failure.Stage == "compute"):
+	case b.Layers > 4 && (c.Root(fact.GGMLRuntime) || c.Failure.Stage == "kv" || c.Failure.Stage == "compute"):
 		return b.Layers - max(2, b.Layers/16)
 	case b.Layers > 4:
 		return b.Layers * 3 / 4
@@ -95,7 +95,7 @@ func batchToTry(c *Case) int64 {
 // batchLimit is what a compute buffer must stay below: what the device gives
 // in one piece, or the room that is left.
 func (b ggmlBudget) batchLimit(c *Case) int64 {
-	if c.Root(parsers.GGMLLimit) {
+	if c.Root(fact.GGMLLimit) {
 		if b.Refused > 4*units.GiB {
 			return 4 * units.GiB
 		}

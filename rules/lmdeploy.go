@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // lmdeployEngine is what is peculiar to LMDeploy. Its share for the cache,
@@ -13,9 +13,9 @@ import (
 var lmdeployEngine = Engine{
 	Programs: []string{"lmdeploy"},
 	Clues: map[string][]Clue{
-		BudgetMisconfigured: {turboMindShare, said(0.7, "The cache's share of the card leaves it no room.", parsers.LMDeployCache)},
+		BudgetMisconfigured: {turboMindShare, said(0.7, "The cache's share of the card leaves it no room.", fact.LMDeployCache)},
 		ModelTooLarge:       {turboMindWeights},
-		BatchTooLarge:       {said(0.2, "The buffers of a batch may be what found no room.", parsers.TurboMind)},
+		BatchTooLarge:       {said(0.2, "The buffers of a batch may be what found no room.", fact.TurboMind)},
 	},
 	Remedies: map[string][]Remedy{
 		BudgetMisconfigured: {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "lower_context", Fit: 0.8}, {Fix: "lower_batch_size", Fit: 0.75}},
@@ -55,7 +55,7 @@ func lmdeployShare(c *Case) float64 {
 
 func turboMindShare(c *Case) Finding {
 	switch {
-	case !c.Root(parsers.TurboMind):
+	case !c.Root(fact.TurboMind):
 		return nothing()
 	case lmdeployShare(c) <= 0.3:
 		return seen(0.2, "The cache's share is small already.", c.Failure.Line)
@@ -67,7 +67,7 @@ func turboMindShare(c *Case) Finding {
 
 func turboMindWeights(c *Case) Finding {
 	switch {
-	case !c.Root(parsers.TurboMind):
+	case !c.Root(fact.TurboMind):
 		return nothing()
 	case lmdeployShare(c) <= 0.3:
 		return seen(0.7, fmt.Sprintf("The cache's share is %g already and creating the engine fails: weights fill the card.", lmdeployShare(c)), c.Failure.Line)
@@ -120,7 +120,7 @@ const mlcDefault = 0.85
 // mlcNeeded is the share at which weights and buffer fit.
 func mlcNeeded(c *Case) (float64, bool) {
 	f := c.F()
-	if !c.Root(parsers.MLCBudget) || f.Limit == nil || f.Weights == nil || f.ComputeBuffer == nil || f.Limit.Bytes <= 0 {
+	if !c.Root(fact.MLCBudget) || f.Limit == nil || f.Weights == nil || f.ComputeBuffer == nil || f.Limit.Bytes <= 0 {
 		return 0, false
 	}
 	return math.Ceil(mlcDefault*float64(f.Weights.Bytes+f.ComputeBuffer.Bytes)/float64(f.Limit.Bytes)*100+1) / 100, true

@@ -5,16 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
+
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // ggmlLedger books the buffers that llama.cpp prints against what its device
 // had free before it began. Ollama's new engine prints the same of its own.
 func ggmlLedger(c *Case) *ledger {
 	held, device := ggmlBuffers(c)
-	if !slices.ContainsFunc(held, func(b parsers.Buffer) bool { return b.Kind == "weights" }) {
+	if !slices.ContainsFunc(held, func(b fact.Buffer) bool { return b.Kind == "weights" }) {
 		return nil // without the largest part the others tell little
 	}
 	l := ggmlCard(c, device, held[0].Size.Line)
@@ -89,12 +91,12 @@ func deviceIndex(device string) int {
 
 // ggmlBuffers are the buffers on the failing device before it failed, nil where
 // the device is not known or two models were loaded on it.
-func ggmlBuffers(c *Case) (held []parsers.Buffer, device string) {
+func ggmlBuffers(c *Case) (held []fact.Buffer, device string) {
 	device = c.Failure.Memory
 	cached := false
 	for _, b := range c.Facts.Buffers {
 		switch {
-		case b.Size.Line > c.Failure.EndLine || b.Device == "" || parsers.HostMemory(b.Device) || b.Kind == "output":
+		case b.Size.Line > c.Failure.EndLine || b.Device == "" || ggml.HostMemory(b.Device) || b.Kind == "output":
 			continue
 		case device == "":
 			device = b.Device

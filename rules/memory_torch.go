@@ -3,8 +3,9 @@ package rules
 import (
 	"cmp"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // torchLedger books what PyTorch's message says, and of its tensors what the
@@ -15,7 +16,7 @@ func torchLedger(c *Case) *ledger {
 	if f.Limit != nil && (total == nil || f.Limit.Bytes < total.Bytes) {
 		total = f.Limit
 	}
-	if total == nil || c.Root(parsers.RayKilled) || total.Bytes < units.GiB/4 {
+	if total == nil || c.Root(fact.RayKilled) || total.Bytes < units.GiB/4 {
 		return nil
 	}
 	l := newLedger(total.Bytes, OfCard)
@@ -112,7 +113,7 @@ func estimatedWeights(c *Case) int64 {
 // profile, within the share of the card that it was given.
 func budgetLedger(c *Case) *ledger {
 	f := c.F()
-	if c.Root(parsers.SGLangStatic) && f.Weights != nil && f.Free != nil && f.Requested == nil {
+	if c.Root(fact.SGLangStatic) && f.Weights != nil && f.Free != nil && f.Requested == nil {
 		l := newLedger(f.Weights.Bytes+f.Free.Bytes, OfFree) // free before loading: SGLang's own sum
 		l.add(PartWeights, f.Weights.Bytes, "log")
 		l.add(PartFree, f.Free.Bytes, "log")

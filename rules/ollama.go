@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // ollamaEngine is what is peculiar to Ollama: it decides itself how many
@@ -15,10 +16,10 @@ var ollamaEngine = Engine{
 	Clues: map[string][]Clue{
 		BudgetMisconfigured: {plannedTooMuch},
 		ModelTooLarge:       {ollamaTooLarge},
-		HostMemory:          {systemCheck, runnerKilled, said(0.3, "System memory may be what was short.", parsers.OllamaGuess)},
+		HostMemory:          {systemCheck, runnerKilled, said(0.3, "System memory may be what was short.", fact.OllamaGuess)},
 		RetainedMemory:      {contextRefused},
-		LeakedProcess:       {said(0.38, "Something holds the whole card.", parsers.OllamaDriver)},
-		Unknown:             {said(0.25, "The text is Ollama's guess for any end of its runner.", parsers.OllamaGuess)},
+		LeakedProcess:       {said(0.38, "Something holds the whole card.", fact.OllamaDriver)},
+		Unknown:             {said(0.25, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
 	},
 	Remedies: ollamaRemedies,
 	Steps:    ollamaSteps,
@@ -29,7 +30,7 @@ var ollamaEngine = Engine{
 	},
 	Useless: map[string]func(*Case) string{
 		"lower_ubatch": func(c *Case) string {
-			if c.Root(parsers.GGMLAlloc) && c.Failure.Stage == "weights" {
+			if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
 				return "The weights did not load; the batch is not allocated yet at that point."
 			}
 			return ""
@@ -45,15 +46,15 @@ func plannedTooMuch(c *Case) Finding {
 	}
 	why := "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
 	switch {
-	case c.Root(parsers.OllamaLayout):
+	case c.Root(fact.OllamaLayout):
 		return seen(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", c.Failure.Line)
-	case c.Root(parsers.GGMLRuntime):
+	case c.Root(fact.GGMLRuntime):
 		return seen(0.47, why+" The reserve it left was used up while tokens were computed.", c.Failure.Line)
-	case ggmlRefused(c, "weights") && requested(c) > 0 && !c.Root(parsers.GGMLLimit):
+	case ggmlRefused(c, "weights") && requested(c) > 0 && !c.Root(fact.GGMLLimit):
 		return seen(0.5, why, c.Failure.Line)
 	case ggmlRefused(c, "weights") && c.Backend != "":
 		return seen(0.4, why, c.Failure.Line)
-	case ggmlRefused(c, "compute") && !c.Root(parsers.GGMLLimit) && !absurdGraph(c):
+	case ggmlRefused(c, "compute") && !c.Root(fact.GGMLLimit) && !absurdGraph(c):
 		return seen(0.47, why, c.Failure.Line)
 	case ggmlRefused(c, "") && c.Backend != "vulkan":
 		return seen(0.47, why, c.Failure.Line)
@@ -63,13 +64,13 @@ func plannedTooMuch(c *Case) Finding {
 
 func ollamaTooLarge(c *Case) Finding {
 	switch {
-	case c.Root(parsers.OllamaGuess):
+	case c.Root(fact.OllamaGuess):
 		return seen(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", c.Failure.Line)
-	case c.Root(parsers.OllamaLayout):
+	case c.Root(fact.OllamaLayout):
 		return seen(0.4, "Not even a part of the model fits beside what is on the card.", c.Failure.Line)
-	case c.Root(parsers.OllamaKilled):
+	case c.Root(fact.OllamaKilled):
 		return seen(0.25, "The model is larger than the memory that is left.", c.Failure.Line)
-	case c.Root(parsers.OllamaSystem) && tooLittle(c):
+	case c.Root(fact.OllamaSystem) && tooLittle(c):
 		return seen(0.3, "Far more is needed than there is.", c.Failure.Line)
 	}
 	return nothing()
@@ -96,7 +97,7 @@ func slightly(c *Case) bool {
 
 func systemCheck(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.OllamaSystem) {
+	if !c.Root(fact.OllamaSystem) {
 		return nothing()
 	}
 	why := "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."
@@ -111,7 +112,7 @@ func systemCheck(c *Case) Finding {
 }
 
 func runnerKilled(c *Case) Finding {
-	if !c.Root(parsers.OllamaKilled) {
+	if !c.Root(fact.OllamaKilled) {
 		return nothing()
 	}
 	why := "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer."
@@ -123,7 +124,7 @@ func runnerKilled(c *Case) Finding {
 
 // contextRefused: not even a CUDA context could be made.
 func contextRefused(c *Case) Finding {
-	if !c.Root(parsers.OllamaDriver) {
+	if !c.Root(fact.OllamaDriver) {
 		return nothing()
 	}
 	why := "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
@@ -141,15 +142,15 @@ var ollamaRemedies = map[string][]Remedy{
 		{Fix: "balance_split", Fit: 0.6, If: all(severalDevices, stage("weights"))},
 	},
 	ModelTooLarge: {
-		{Fix: "fewer_gpu_layers", Fit: 1, If: not(rootIs(parsers.OllamaGuess))},
+		{Fix: "fewer_gpu_layers", Fit: 1, If: not(rootIs(fact.OllamaGuess))},
 		{Fix: "use_smaller_model", Fit: 1},
-		{Fix: "fewer_gpu_layers", Fit: 0.9, If: rootIs(parsers.OllamaGuess)},
+		{Fix: "fewer_gpu_layers", Fit: 0.9, If: rootIs(fact.OllamaGuess)},
 		{Fix: "use_lower_quant", Fit: 0.9},
 		{Fix: "close_other_apps", Fit: 0.75},
 		{Fix: "upgrade_version", Fit: 0.6},
 	},
 	HostMemory: {
-		{Fix: "lower_context", Fit: 1.02, If: all(rootIs(parsers.OllamaSystem), slightly)},
+		{Fix: "lower_context", Fit: 1.02, If: all(rootIs(fact.OllamaSystem), slightly)},
 		{Fix: "use_smaller_model", Fit: 1.02, If: tooLittle},
 		{Fix: "use_lower_quant", Fit: 0.95, If: hopeless},
 		{Fix: "close_other_apps", Fit: 1, If: not(hopeless)},
@@ -158,7 +159,7 @@ var ollamaRemedies = map[string][]Remedy{
 		{Fix: "add_swap", Fit: 0.93, If: not(onWindows)},
 		{Fix: "raise_memory_limit", Fit: 0.85},
 		{Fix: "use_mmap", Fit: 0.85, If: stage("weights")},
-		{Fix: "lower_context", Fit: 0.8, If: all(rootIs(parsers.OllamaSystem), not(slightly))},
+		{Fix: "lower_context", Fit: 0.8, If: all(rootIs(fact.OllamaSystem), not(slightly))},
 	},
 	RetainedMemory: {
 		{Fix: "restart_session", Fit: 1},
@@ -260,7 +261,7 @@ func ollamaGiB(c *Case) int64 {
 // ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
 func ollamaLimit(c *Case) *Effect {
 	need := c.F().SystemRequired
-	if !c.Root(parsers.OllamaSystem) || need == nil {
+	if !c.Root(fact.OllamaSystem) || need == nil {
 		return nil
 	}
 	have := ollamaGiB(c) * units.GiB
@@ -272,7 +273,7 @@ func ollamaLimit(c *Case) *Effect {
 // small enough; otherwise the log does not say what the format is now.
 func ollamaQuant(c *Case) *Effect {
 	f := c.F()
-	if !c.Root(parsers.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil {
+	if !c.Root(fact.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil {
 		return nil
 	}
 	least := f.SystemRequired.Bytes / 16 * 26 / 10 // Q2_K, 2.6 bits at the least
@@ -287,7 +288,7 @@ func ollamaQuant(c *Case) *Effect {
 // and later); the step adds 32 GiB.
 func ollamaSwap(c *Case) *Effect {
 	f := c.F()
-	if !c.Root(parsers.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil || c.Windows() {
+	if !c.Root(fact.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil || c.Windows() {
 		return nil
 	}
 	have := f.SystemAvailable.Bytes + 32*units.GiB

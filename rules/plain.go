@@ -1,11 +1,11 @@
 package rules
 
-import "github.com/oomdoc/oomdoc/parsers"
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 // plainRefused reports a failure in words of which nothing more is known than
 // that memory was refused.
 func plainRefused(c *Case) bool {
-	return c.Root(parsers.PlainDevice, parsers.PlainMemory)
+	return c.Root(fact.PlainDevice, fact.PlainMemory)
 }
 
 // plainUnknown: the words say what happened and nothing of why.
@@ -44,9 +44,9 @@ func plainWork(c *Case) Finding {
 
 func plainHost(c *Case) Finding {
 	switch {
-	case c.Root(parsers.PlainHost):
+	case c.Root(fact.PlainHost):
 		return seen(0.85, "The computer's own memory was refused, not the card's.", c.Failure.Line)
-	case c.Root(parsers.PlainMemory):
+	case c.Root(fact.PlainMemory):
 		return seen(0.3, "The words do not say whose memory it was: it can be the computer's.", c.Failure.Line)
 	}
 	return nothing()

@@ -2,7 +2,7 @@ package rules
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // pytorchRemedies order cures by what PyTorch's messages show.
@@ -11,19 +11,19 @@ var pytorchRemedies = map[string][]Remedy{
 		{Fix: "raise_pagefile", Fit: 1, If: onWindows},
 		{Fix: "close_other_apps", Fit: 0.85, If: onWindows},
 		{Fix: "raise_shm_size", Fit: 1, If: sharedMemory},
-		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(parsers.SharedMemory, parsers.WorkerKilled)},
+		{Fix: "lower_num_workers", Fit: 0.95, If: rootIs(fact.SharedMemory, fact.WorkerKilled)},
 		{Fix: "lower_num_workers", Fit: 1, If: func(c *Case) bool { return c.Signal("pinning") != nil }},
-		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(parsers.CommitLimit)},
+		{Fix: "lower_num_workers", Fit: 0.75, If: rootIs(fact.CommitLimit)},
 		{Fix: "detach_accumulated", Fit: 1, If: climbingHost},
 		{Fix: "stream_dataset", Fit: 1, If: growsList},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
 		{Fix: "add_swap", Fit: 0.8, If: ownMemory},
-		{Fix: "add_swap", Fit: 0.92, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
-		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *Case) bool { return c.Root(parsers.RankKilled) && loadsModel(c) }},
-		{Fix: "lower_batch_size", Fit: 0.5, If: all(rootIs(parsers.CPUAlloc), not(stepOnCPU))},
+		{Fix: "add_swap", Fit: 0.92, If: func(c *Case) bool { return c.Root(fact.RankKilled) && loadsModel(c) }},
+		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *Case) bool { return c.Root(fact.RankKilled) && loadsModel(c) }},
+		{Fix: "lower_batch_size", Fit: 0.5, If: all(rootIs(fact.CPUAlloc), not(stepOnCPU))},
 		{Fix: "lower_batch_size", Fit: 0.82, If: all(stepOnCPU, func(c *Case) bool { return requested(c) < 4*units.GiB })},
 		{Fix: "lower_batch_size", Fit: 0.9, If: all(stepOnCPU, func(c *Case) bool { return requested(c) >= 4*units.GiB })},
-		{Fix: "use_mmap", Fit: 0.9, If: all(rootIs(parsers.CPUAlloc), func(c *Case) bool { return failedAt(c, "reading_checkpoint") != nil })},
+		{Fix: "use_mmap", Fit: 0.9, If: all(rootIs(fact.CPUAlloc), func(c *Case) bool { return failedAt(c, "reading_checkpoint") != nil })},
 		{Fix: "close_other_apps", Fit: 0.6, If: func(c *Case) bool { return !onWindows(c) && !sharedMemory(c) }},
 		{Fix: "use_smaller_model", Fit: 0.55, If: onWindows},
 		{Fix: "stream_dataset", Fit: 0.45},
@@ -61,14 +61,14 @@ var pytorchRemedies = map[string][]Remedy{
 	},
 	OversizedAllocation: {
 		{Fix: "efficient_attention", Fit: 1.2, If: writesScores},
-		{Fix: "lower_batch_size", Fit: 1.05, If: rootIs(parsers.CPUAlloc)},
+		{Fix: "lower_batch_size", Fit: 1.05, If: rootIs(fact.CPUAlloc)},
 		{Fix: "fix_shape", Fit: 1.1, If: absurdSize},
-		{Fix: "stream_dataset", Fit: 0.9, If: all(rootIs(parsers.CPUAlloc), not(writesScores))},
-		{Fix: "lower_resolution", Fit: 1, If: all(not(absurdSize), not(all(rootIs(parsers.CPUAlloc), writesScores)))},
+		{Fix: "stream_dataset", Fit: 0.9, If: all(rootIs(fact.CPUAlloc), not(writesScores))},
+		{Fix: "lower_resolution", Fit: 1, If: all(not(absurdSize), not(all(rootIs(fact.CPUAlloc), writesScores)))},
 		{Fix: "lower_context", Fit: 0.9, If: writesScores},
 		{Fix: "enable_flash_attention", Fit: 0.95, If: all(neverFitting, not(absurdSize))},
 		{Fix: "efficient_attention", Fit: 0.85, If: not(absurdSize)},
-		{Fix: "lower_batch_size", Fit: 0.8, If: all(not(rootIs(parsers.CPUAlloc)), not(absurdSize))},
+		{Fix: "lower_batch_size", Fit: 0.8, If: all(not(rootIs(fact.CPUAlloc)), not(absurdSize))},
 		{Fix: "lower_context", Fit: 0.6, If: not(absurdSize)},
 		{Fix: "fix_shape", Fit: 0.75, If: neverFitting},
 	},
@@ -97,16 +97,16 @@ var pytorchRemedies = map[string][]Remedy{
 	Unknown: {
 		{Fix: "raise_pagefile", Fit: 1, If: pagefileSuspect},
 		{Fix: "close_other_apps", Fit: 0.85, If: pagefileSuspect},
-		{Fix: "use_smaller_model", Fit: 0.95, If: rootIs(parsers.BitsAndBytes)},
-		{Fix: "lower_context", Fit: 0.9, If: rootIs(parsers.BitsAndBytes)},
-		{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(parsers.RustDriver)},
+		{Fix: "use_smaller_model", Fit: 0.95, If: rootIs(fact.BitsAndBytes)},
+		{Fix: "lower_context", Fit: 0.9, If: rootIs(fact.BitsAndBytes)},
+		{Fix: "use_lower_quant", Fit: 0.95, If: rootIs(fact.RustDriver)},
 		{Fix: "use_smaller_model", Fit: 0.92, If: plainRefused},
-		{Fix: "close_other_apps", Fit: 0.8, If: rootIs(parsers.BitsAndBytes)},
+		{Fix: "close_other_apps", Fit: 0.8, If: rootIs(fact.BitsAndBytes)},
 		{Fix: "restart_session", Fit: 0.85},
 		{Fix: "upgrade_version", Fit: 0.5, If: roomy},
 		{Fix: "lower_batch_size", Fit: 0.9, If: func(c *Case) bool { return !roomy(c) && !pagefileSuspect(c) }},
-		{Fix: "kill_stale_process", Fit: 0.85, If: func(c *Case) bool { return !roomy(c) && !c.Root(parsers.NVMLAssert) }},
-		{Fix: "inference_mode", Fit: 0.87, If: func(c *Case) bool { return c.Root(parsers.TorchAlloc) && !roomy(c) && !c.Training() }},
+		{Fix: "kill_stale_process", Fit: 0.85, If: func(c *Case) bool { return !roomy(c) && !c.Root(fact.NVMLAssert) }},
+		{Fix: "inference_mode", Fit: 0.87, If: func(c *Case) bool { return c.Root(fact.TorchAlloc) && !roomy(c) && !c.Training() }},
 		{Fix: "lower_resolution", Fit: 0.6, If: not(roomy)},
 	},
 }
@@ -114,7 +114,7 @@ var pytorchRemedies = map[string][]Remedy{
 // stepOnCPU: a step on the processor asked for a piece of the size of a batch's
 // work.
 func stepOnCPU(c *Case) bool {
-	return c.Root(parsers.CPUAlloc) && c.Phase != "load" && (requested(c) >= 4*units.GiB || requested(c) >= 256*units.MiB && (c.Training() || c.Signal("logits_fp32") != nil))
+	return c.Root(fact.CPUAlloc) && c.Phase != "load" && (requested(c) >= 4*units.GiB || requested(c) >= 256*units.MiB && (c.Training() || c.Signal("logits_fp32") != nil))
 }
 
 // othersCouldYield: what others hold beside this program, less the context of
@@ -127,7 +127,7 @@ func othersCouldYield(c *Case) bool {
 // beside their work and no format below 16 bit was to be had.
 func before2020(c *Case) bool {
 	_, cached := c.Fact("torch_until")
-	return cached && c.Root(parsers.TorchAlloc) || c.Root(parsers.CUDAError) && c.contains("thc")
+	return cached && c.Root(fact.TorchAlloc) || c.Root(fact.CUDAError) && c.contains("thc")
 }
 
 // tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
@@ -142,11 +142,11 @@ func manyGPUs(c *Case) bool {
 }
 
 // blasHandle: cuBLAS found the card full when it started, convolutions or not.
-func blasHandle(c *Case) bool { return c.Root(parsers.CUDAHandle) && !c.contains("convolution") }
+func blasHandle(c *Case) bool { return c.Root(fact.CUDAHandle) && !c.contains("convolution") }
 
 func not(cond func(*Case) bool) func(*Case) bool { return func(c *Case) bool { return !cond(c) } }
 
-func rootIs(kinds ...parsers.Kind) func(*Case) bool {
+func rootIs(kinds ...fact.Kind) func(*Case) bool {
 	return func(c *Case) bool { return c.Root(kinds...) }
 }
 
@@ -157,12 +157,12 @@ func ownMemory(c *Case) bool { return !onWindows(c) && !sharedMemory(c) }
 // that only the Windows build of the CPU allocator has ("not enough memory" for
 // "can't allocate memory").
 func onWindows(c *Case) bool {
-	return c.Windows() || roomy(c) && looksLikeWindows(c) || c.Root(parsers.CPUAlloc) && c.contains("not enough memory") && !c.contains("$ torch")
+	return c.Windows() || roomy(c) && looksLikeWindows(c) || c.Root(fact.CPUAlloc) && c.contains("not enough memory") && !c.contains("$ torch")
 }
 
 // pagefileSuspect: Windows, and nothing says that the card is full.
 func pagefileSuspect(c *Case) bool {
-	return c.Root(parsers.CUDAError) && onWindows(c) || roomy(c) && looksLikeWindows(c)
+	return c.Root(fact.CUDAError) && onWindows(c) || roomy(c) && looksLikeWindows(c)
 }
 
 // looksLikeWindows: the nominal size to the byte, and no list of processes.
@@ -198,14 +198,14 @@ var pytorchEngine = Engine{
 	Remedies: pytorchRemedies,
 	Clues: map[string][]Clue{
 		LeakedProcess: {listedOthers, unlistedOthers, restOfCard,
-			said(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", parsers.CUDAHandle)},
+			said(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle)},
 		Fragmentation:       {slackCoversRequest, lostToFragments, heldNotUsed},
 		OversizedAllocation: {largerThanCard, metalBufferTooLarge, hugeHostTensor},
 		BudgetMisconfigured: {memoryFraction, hiddenFraction},
 		HostMemory: {cpuAllocation, freeButRefused, nativePaging, pinnedMemory,
-			said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", parsers.CommitLimit),
-			said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", parsers.SharedMemory),
-			said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", parsers.WorkerKilled, parsers.RankKilled)},
+			said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
+			said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
+			said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled)},
 		DeviceImbalance:       {bareContexts, weakestCard, oneCardFull, unevenShares},
 		TrainingStateTooLarge: {optimizerStep},
 		RetainedMemory:        {evaluationAccumulates, climbing, growsAtInference},
@@ -215,14 +215,14 @@ var pytorchEngine = Engine{
 		SoftwareBug:           {blockLimit, refusedWithRoom, metalOutsideHeap},
 		Unknown: {
 			noFiguresAtAll, contradictory,
-			said(0.5, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", parsers.TorchSummary),
+			said(0.5, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
 		},
 	},
 }
 
 // allocator reports a message of PyTorch's device allocators, whatever the era.
 func allocator(c *Case) bool {
-	return c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.MPSAlloc)
+	return c.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc)
 }
 
 // spreadOver: one model lies on several cards, so choosing a card is no cure.

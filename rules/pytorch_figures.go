@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Clues from the figures of the device allocators: who holds the card, and
@@ -60,7 +61,7 @@ func unlistedOthers(c *Case) Finding {
 	share := float64(rest) / float64(f.Total.Bytes)
 	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.6 GiB is this program's own context.", units.Format(c.Others.Bytes), f.Total.Text, f.Free.Text, units.Format(c.Mine.Bytes))
 	switch {
-	case c.Root(parsers.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
+	case c.Root(fact.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
 		return seen(0.35, why, c.Failure.Line)
 	case crowded(c):
 		return seen(0.88, why, c.Failure.Line)
@@ -148,8 +149,8 @@ func largerThanCard(c *Case) Finding {
 	if absurdSize(c) {
 		return seen(0.9, "The size asked for is above an exbibyte: a length or shape that was overwritten, went below zero or was never set.", c.Failure.Line)
 	}
-	if !c.Root(parsers.TorchAlloc, parsers.TorchAsync) || f.Requested == nil || f.Total == nil {
-		if c.Root(parsers.TorchAlloc) && f.Requested != nil && f.Requested.Bytes > 100*units.GiB {
+	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Requested == nil || f.Total == nil {
+		if c.Root(fact.TorchAlloc) && f.Requested != nil && f.Requested.Bytes > 100*units.GiB {
 			return seen(0.85, fmt.Sprintf("One tensor of %s: more than any card has.", f.Requested.Text), c.Failure.Line)
 		}
 		return nothing()
@@ -170,7 +171,7 @@ func largerThanCard(c *Case) Finding {
 // absurdSize: the allocator would not even print what was asked for.
 func absurdSize(c *Case) bool {
 	s := c.Signal("absurd_size")
-	return s != nil && c.Root(parsers.TorchAlloc) && s.Line >= c.Failure.Line && s.Line <= c.Failure.EndLine
+	return s != nil && c.Root(fact.TorchAlloc) && s.Line >= c.Failure.Line && s.Line <= c.Failure.EndLine
 }
 
 // neverFitting: more than the whole card for one tensor, as the matrix of an
@@ -178,7 +179,7 @@ func absurdSize(c *Case) bool {
 func neverFitting(c *Case) bool { return neverFits(c) != "" }
 
 func metalBufferTooLarge(c *Case) Finding {
-	if !c.Root(parsers.MPSBuffer) {
+	if !c.Root(fact.MPSBuffer) {
 		return nothing()
 	}
 	return seen(0.92, fmt.Sprintf("One Metal buffer of %s is above what Metal gives in one piece; how much memory is free does not matter.", c.F().Requested.Text), c.Failure.Line)
@@ -187,7 +188,7 @@ func metalBufferTooLarge(c *Case) Finding {
 // memoryFraction: "N allowed" with N nearly used.
 func memoryFraction(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.TorchAlloc) || f.Limit == nil {
+	if !c.Root(fact.TorchAlloc) || f.Limit == nil {
 		return nothing()
 	}
 	return seen(0.92, fmt.Sprintf("This process may only use %s (a memory fraction was set); the card is not the limit.", f.Limit.Text), c.Failure.Line)
@@ -214,7 +215,7 @@ func hiddenFraction(c *Case) Finding {
 // are promised away.
 func freeButRefused(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.TorchAlloc) || !roomy(c) || c.Backend != "cuda" {
+	if !c.Root(fact.TorchAlloc) || !roomy(c) || c.Backend != "cuda" {
 		return nothing()
 	}
 	if f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil {
@@ -227,7 +228,7 @@ func freeButRefused(c *Case) Finding {
 // says only "out of memory" (microsoft/WSL issue 8447).
 func pinnedMemory(c *Case) Finding {
 	s := c.Signal("pinning")
-	if s == nil || !c.Root(parsers.CUDAError) {
+	if s == nil || !c.Root(fact.CUDAError) {
 		return nothing()
 	}
 	return seen(0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.", s.Line, c.Failure.Line)
@@ -271,7 +272,7 @@ func unevenShares(c *Case) Finding {
 
 // lopsided returns a card with a third of its memory free that the process on
 // the full card uses as well, nil if there is none.
-func lopsided(c *Case) *parsers.Device {
+func lopsided(c *Case) *fact.Device {
 	if c.F().Device == nil {
 		return nil
 	}
@@ -357,11 +358,11 @@ func spilledOver(c *Case) Finding {
 func blockLimit(c *Case) Finding {
 	f := c.F()
 	switch {
-	case c.Root(parsers.XPUBlock):
+	case c.Root(fact.XPUBlock):
 		return seen(0.85, "This card refuses any single piece above 4 GiB.", c.Failure.Line)
-	case c.Root(parsers.XPURuntime):
+	case c.Root(fact.XPURuntime):
 		return seen(0.5, "The Level Zero runtime gave up; this code is not always about memory.", c.Failure.Line)
-	case c.Root(parsers.TorchAlloc) && c.Backend == "xpu" && f.Requested != nil && f.Requested.Bytes >= 4*units.GiB && (f.Total == nil || c.Mine.Bytes+f.Requested.Bytes < f.Total.Bytes):
+	case c.Root(fact.TorchAlloc) && c.Backend == "xpu" && f.Requested != nil && f.Requested.Bytes >= 4*units.GiB && (f.Total == nil || c.Mine.Bytes+f.Requested.Bytes < f.Total.Bytes):
 		return seen(0.8, fmt.Sprintf("%s was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.", f.Requested.Text), c.Failure.Line)
 	}
 	return nothing()
@@ -371,7 +372,7 @@ func refusedWithRoom(c *Case) Finding {
 	if absurdSize(c) {
 		return seen(0.4, "A kernel that writes past its end, or a version that reads a length wrong, makes such numbers.", c.Failure.Line)
 	}
-	if !c.Root(parsers.TorchAlloc) || !roomy(c) || takingCache(c) {
+	if !c.Root(fact.TorchAlloc) || !roomy(c) || takingCache(c) {
 		return nothing()
 	}
 	if c.Backend == "rocm" || c.Backend == "xpu" {
@@ -384,7 +385,7 @@ func refusedWithRoom(c *Case) Finding {
 // process; when they dominate, something leaks there.
 func metalOutsideHeap(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.MPSAlloc) || f.Allocated == nil || f.OtherAllocations == nil {
+	if !c.Root(fact.MPSAlloc) || f.Allocated == nil || f.OtherAllocations == nil {
 		return nothing()
 	}
 	if f.OtherAllocations.Bytes > 2*f.Allocated.Bytes {
@@ -399,9 +400,9 @@ func noFiguresAtAll(c *Case) Finding {
 		return nothing()
 	case cutShort(c) && !c.Training():
 		return seen(0.4, "The message is cut: it says what was asked for, and not what is held.", c.Failure.Line)
-	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
+	case c.Root(fact.CUDAHandle) && !c.Failure.Weak, c.Root(fact.NVMLAssert):
 		return seen(0.35, "The message has no figures.", c.Failure.Line)
-	case c.Root(noFigures...), c.Root(parsers.TorchAlloc, parsers.TorchAsync) && figureless(c):
+	case c.Root(noFigures...), c.Root(fact.TorchAlloc, fact.TorchAsync) && figureless(c):
 		return seen(0.5, "The message has no figures.", c.Failure.Line)
 	}
 	return nothing()
@@ -410,7 +411,7 @@ func noFiguresAtAll(c *Case) Finding {
 // cutShort: of the message's figures only the request is left.
 func cutShort(c *Case) bool {
 	f := c.F()
-	return c.Root(parsers.TorchAlloc) && f.Requested != nil && f.Total == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil && !absurdSize(c)
+	return c.Root(fact.TorchAlloc) && f.Requested != nil && f.Total == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil && !absurdSize(c)
 }
 
 // figureless: the message says neither how much was wanted nor how much was
@@ -424,7 +425,7 @@ func contradictory(c *Case) Finding {
 	if unaccounted(c) {
 		return seen(0.45, restUnknown(c), c.Failure.Line)
 	}
-	if !c.Root(parsers.TorchAlloc) || !roomy(c) || c.F().Limit != nil {
+	if !c.Root(fact.TorchAlloc) || !roomy(c) || c.F().Limit != nil {
 		return nothing()
 	}
 	return seen(0.45, fmt.Sprintf("The figures contradict each other: %s was free and %s was refused.", c.F().Free.Text, c.F().Requested.Text), c.Failure.Line)

@@ -3,14 +3,15 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Clues from PyTorch's messages about the computer's own memory.
 
 func cpuAllocation(c *Case) Finding {
-	if !c.Root(parsers.CPUAlloc, parsers.MmapFailed) {
+	if !c.Root(fact.CPUAlloc, fact.MmapFailed) {
 		return nothing()
 	}
 	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
@@ -31,7 +32,7 @@ func hugeHostTensor(c *Case) Finding {
 	if squareOnHost(c) {
 		return seen(0.58, fmt.Sprintf("%s for one matrix of attention: it grows with the square of the length.", units.Format(r.Bytes)), c.Failure.Line)
 	}
-	if !c.Root(parsers.CPUAlloc) || r == nil || r.Bytes < hugeTensor {
+	if !c.Root(fact.CPUAlloc) || r == nil || r.Bytes < hugeTensor {
 		return nothing()
 	}
 	return seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r.Text), c.Failure.Line)
@@ -39,11 +40,11 @@ func hugeHostTensor(c *Case) Finding {
 
 // squareOnHost: a matrix of attention of several GiB, in the computer's memory.
 func squareOnHost(c *Case) bool {
-	return c.Root(parsers.CPUAlloc) && requested(c) >= 4*units.GiB && writesScores(c)
+	return c.Root(fact.CPUAlloc) && requested(c) >= 4*units.GiB && writesScores(c)
 }
 
 func nativePaging(c *Case) Finding {
-	if !c.Root(parsers.BitsAndBytes) || !c.contains("pythoninterface") {
+	if !c.Root(fact.BitsAndBytes) || !c.contains("pythoninterface") {
 		return nothing()
 	}
 	return seen(0.6, "The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.", c.Failure.Line)

@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // Clues from what the program was doing: training, evaluating, generating,
@@ -33,7 +34,7 @@ func evaluationAccumulates(c *Case) Finding {
 // climbing: what the program printed of its own memory rose from step to step.
 func climbing(c *Case) Finding {
 	s := c.Signal("climbing")
-	if s == nil || !c.Root(parsers.TorchAlloc) || s.Line > c.Failure.Line || roomy(c) {
+	if s == nil || !c.Root(fact.TorchAlloc) || s.Line > c.Failure.Line || roomy(c) {
 		return nothing()
 	}
 	return seen(0.85, "What is allocated rises from step to step although the steps are alike: something of each is kept.", s.Line, c.Failure.Line)
@@ -43,13 +44,13 @@ func growsAtInference(c *Case) Finding {
 	if s := c.Signal("validating"); s != nil && !roomy(c) {
 		return seen(0.5, "It failed in validation after training worked: graphs of the validation are kept when gradients are not switched off.", s.Line, c.Failure.Line)
 	}
-	if s := c.Signal("second_model"); s != nil && c.Root(parsers.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !roomy(c) {
+	if s := c.Signal("second_model"); s != nil && c.Root(fact.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !roomy(c) {
 		return seen(0.85, "Another model was loaded in this notebook before, and is still held if nothing dropped it.", s.Line, c.Failure.Line)
 	}
-	if c.Root(parsers.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !roomy(c) {
+	if c.Root(fact.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !roomy(c) {
 		return seen(0.35, "In a notebook the model of an earlier run may still be held.", c.Failure.Line)
 	}
-	if c.Root(parsers.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB {
+	if c.Root(fact.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB {
 		return seen(0.3, "It failed at inference with a small request: results or gradients of earlier work may be kept.", c.Failure.Line)
 	}
 	return nothing()
@@ -73,7 +74,7 @@ const lastFrames = 14
 
 // failedAt returns the evidence of an activity in the innermost frames of the
 // traceback that ends in the failure, nil if it is not there.
-func failedAt(c *Case, id string) *parsers.Signal {
+func failedAt(c *Case, id string) *fact.Signal {
 	for i := range c.Facts.Signals {
 		if s := &c.Facts.Signals[i]; s.ID == id && s.Line <= c.Failure.Line && c.Failure.Line-s.Line <= lastFrames {
 			return s
@@ -103,9 +104,9 @@ func attentionMatrix(c *Case) Finding {
 func activationsFillCard(c *Case) Finding {
 	f := c.F()
 	switch {
-	case c.Root(parsers.CUDAHandle) && !c.Failure.Weak, c.Root(parsers.NVMLAssert):
+	case c.Root(fact.CUDAHandle) && !c.Failure.Weak, c.Root(fact.NVMLAssert):
 		return seen(0.45, "Most often this means a full card, and most often the work of one step filled it.", c.Failure.Line)
-	case c.Root(parsers.BitsAndBytes):
+	case c.Root(fact.BitsAndBytes):
 		return seen(0.15, "The work of one step may fill the card.", c.Failure.Line)
 	case c.Root(noFigures...) && c.Training():
 		return seen(0.55, "It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
@@ -115,7 +116,7 @@ func activationsFillCard(c *Case) Finding {
 		return nothing()
 	case neverFits(c) != "":
 		return seen(0.15, "A smaller step may ask for a smaller piece.", c.Failure.Line)
-	case f.Limit != nil && c.Root(parsers.TorchAlloc):
+	case f.Limit != nil && c.Root(fact.TorchAlloc):
 		return seen(0.25, "The limit is reached by this program's own work.", c.Failure.Line)
 	}
 	why := "This program fills the card by itself."
@@ -141,11 +142,11 @@ func activationsFillCard(c *Case) Finding {
 func weightsFillCard(c *Case) Finding {
 	f := c.F()
 	switch {
-	case c.Root(parsers.NVMLAssert):
+	case c.Root(fact.NVMLAssert):
 		return seen(0.3, "The model may be too large for this slice of a card.", c.Failure.Line)
 	case c.Root(noFigures...) && c.Phase == "load":
 		return seen(0.6, "It failed while the model was being loaded.", c.Failure.Line)
-	case !allocator(c) || roomy(c) || unaccounted(c) || f.Limit != nil && c.Root(parsers.TorchAlloc) || neverFits(c) != "" && c.Phase != "load":
+	case !allocator(c) || roomy(c) || unaccounted(c) || f.Limit != nil && c.Root(fact.TorchAlloc) || neverFits(c) != "" && c.Phase != "load":
 		return nothing()
 	case c.Phase == "load":
 		return seen(0.8, "It failed while the model was being loaded: the weights do not fit.", c.Failure.Line)
@@ -155,7 +156,7 @@ func weightsFillCard(c *Case) Finding {
 	if crowded(c) {
 		return seen(0.1, "A smaller model might fit into what the others leave.", c.Failure.Line)
 	}
-	if c.Root(parsers.TorchAsync) && figureless(c) {
+	if c.Root(fact.TorchAsync) && figureless(c) {
 		return seen(0.3, "The model may be too large for this card: the message does not say what was held.", c.Failure.Line)
 	}
 	alone := "This program alone fills the card; no other is needed to explain it."
@@ -163,7 +164,7 @@ func weightsFillCard(c *Case) Finding {
 		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", units.Format(c.Mine.Bytes), f.Total.Text)
 	}
 	switch {
-	case c.Root(parsers.MPSAlloc):
+	case c.Root(fact.MPSAlloc):
 		return weightsOnMac(c)
 	case cutShort(c):
 		return seen(0.3, "The weights may be most of what this program holds; the message is cut before it says.", c.Failure.Line)

@@ -3,18 +3,18 @@ package rules
 import (
 	"fmt"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // rayEngine is what is peculiar to Ray: all of it is about the node's RAM.
 var rayEngine = Engine{
 	Programs: []string{"ray"},
 	Clues: map[string][]Clue{
-		HostMemory: {rayNode, said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", parsers.RayStore)},
+		HostMemory: {rayNode, said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
 	},
 	Remedies: map[string][]Remedy{
 		HostMemory: {
-			{Fix: "raise_shm_size", Fit: 1.02, If: rootIs(parsers.RayStore)},
+			{Fix: "raise_shm_size", Fit: 1.02, If: rootIs(fact.RayStore)},
 			{Fix: "lower_num_workers", Fit: 1},
 			{Fix: "raise_memory_limit", Fit: 0.95},
 			{Fix: "close_other_apps", Fit: 0.6},
@@ -31,7 +31,7 @@ var rayEngine = Engine{
 // again, which is 0.95 unless it was changed.
 func rayFewer(c *Case) *Effect {
 	f := c.F()
-	if !c.Root(parsers.RayKilled) || f.KilledRSS == nil || f.Allocated == nil || f.Total == nil {
+	if !c.Root(fact.RayKilled) || f.KilledRSS == nil || f.Allocated == nil || f.Total == nil {
 		return nil
 	}
 	need, have := f.Allocated.Bytes-f.KilledRSS.Bytes, f.Total.Bytes*95/100
@@ -40,7 +40,7 @@ func rayFewer(c *Case) *Effect {
 }
 
 func rayNode(c *Case) Finding {
-	if !c.Root(parsers.RayKilled) {
+	if !c.Root(fact.RayKilled) {
 		return nothing()
 	}
 	why := "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's."

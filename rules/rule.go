@@ -5,7 +5,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // Rule is one cause: everything oomdoc knows about it.
@@ -193,7 +193,7 @@ func seen(weight float64, why string, lines ...int) Finding {
 func nothing() Finding { return Finding{} }
 
 // said is a clue for wordings that speak for themselves.
-func said(weight float64, why string, kinds ...parsers.Kind) Clue {
+func said(weight float64, why string, kinds ...fact.Kind) Clue {
 	return func(c *Case) Finding {
 		if !c.Root(kinds...) {
 			return nothing()
@@ -203,7 +203,7 @@ func said(weight float64, why string, kinds ...parsers.Kind) Clue {
 }
 
 // saidIn is said for failures in one phase.
-func saidIn(phase string, weight float64, why string, kinds ...parsers.Kind) Clue {
+func saidIn(phase string, weight float64, why string, kinds ...fact.Kind) Clue {
 	always := said(weight, why, kinds...)
 	return func(c *Case) Finding {
 		if c.Phase != phase {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/stretchr/testify/assert"
 )
 
 func TestServerCommand(t *testing.T) {
@@ -18,13 +18,13 @@ func TestServerCommand(t *testing.T) {
 		"vllm serve a;reboot --x $(id) --y=`id`":    "vllm serve 'a;reboot' --x '$(id)' --y='`id`' --max-model-len 5",
 		"vllm serve a/b --x\"|sh 1":                 "vllm serve a/b './--x\"|sh' 1 --max-model-len 5",
 	} {
-		c := &Case{Facts: &parsers.Facts{Facts: []parsers.Fact{{Name: "vllm_command", Text: strings.ReplaceAll(logged, " ", "\x00")}}}}
+		c := &Case{Facts: &fact.Facts{Facts: []fact.Fact{{Name: "vllm_command", Text: strings.ReplaceAll(logged, " ", "\x00")}}}}
 		assert.Equal(t, want, vllmServer.with(c, option{"max_model_len", "5"}), logged)
 	}
 }
 
 func TestServerCommandFromSettings(t *testing.T) {
-	c := &Case{Model: NewModel("a/b; id", 1), Facts: &parsers.Facts{Settings: []parsers.Setting{
+	c := &Case{Model: NewModel("a/b; id", 1), Facts: &fact.Facts{Settings: []fact.Setting{
 		{Name: "tensor_parallel_size", Value: "2"}, {Name: "dtype", Value: "auto", Default: true}, {Name: "enforce_eager", Value: "True"}, {Name: "unknown_option", Value: "x"},
 	}}}
 	assert.Equal(t, "vllm serve 'a/b; id' --tensor-parallel-size 2 --enforce-eager --max-num-seqs 8", vllmServer.with(c, option{"max_num_seqs", "8"}))

@@ -5,8 +5,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // sglangEngine is what is peculiar to SGLang. Its static share has a direction
@@ -16,31 +17,31 @@ var sglangEngine = Engine{
 	Programs: []string{"sglang", "torch_memory_saver"},
 	Clues: map[string][]Clue{
 		BudgetMisconfigured: {sglangShareTooSmall, sglangOutsideShare,
-			said(0.5, "The states of a hybrid model found no room beside weights and cache.", parsers.SGLangState),
-			said(0.3, "A paused pool could not be taken back: something took its place on the card in between.", parsers.MemorySaver)},
+			said(0.5, "The states of a hybrid model found no room beside weights and cache.", fact.SGLangState),
+			said(0.3, "A paused pool could not be taken back: something took its place on the card in between.", fact.MemorySaver)},
 		ModelTooLarge: {sglangWeights},
 		BatchTooLarge: {sglangPoolFull, sglangReserves,
-			said(0.4, "More requests run at once than there are slots.", parsers.SGLangSlots),
-			said(0.3, "The batch was larger than the workspace allows.", parsers.FlashInferWorkspace),
-			said(0.4, "Each running request keeps a state.", parsers.SGLangState)},
+			said(0.4, "More requests run at once than there are slots.", fact.SGLangSlots),
+			said(0.3, "The batch was larger than the workspace allows.", fact.FlashInferWorkspace),
+			said(0.4, "Each running request keeps a state.", fact.SGLangState)},
 		SoftwareBug: {sglangBooksDisagree,
-			said(0.52, "Request slots are a number of the scheduler, no memory of the card; they leak in some versions.", parsers.SGLangSlots),
-			said(0.55, "FlashInfer's workspace has a fixed size, which this batch exceeds; the card is not full.", parsers.FlashInferWorkspace),
-			said(0.88, "SGLang's own books of the pool do not add up.", parsers.SGLangLeak)},
-		LeakedProcess:   {said(0.62, "One card has much less free memory than the others before anything is loaded.", parsers.SGLangUnbalanced), said(0.2, "Another process may have taken the place of the paused pool.", parsers.MemorySaver)},
-		DeviceImbalance: {said(0.35, "The cards differ in free memory, or in size.", parsers.SGLangUnbalanced)},
-		RetainedMemory:  {said(0.22, "The trainer in the same process may not have given its memory back.", parsers.MemorySaver)},
-		Unknown:         {said(0.4, "The log does not say what took the place of the paused pool.", parsers.MemorySaver)},
+			said(0.52, "Request slots are a number of the scheduler, no memory of the card; they leak in some versions.", fact.SGLangSlots),
+			said(0.55, "FlashInfer's workspace has a fixed size, which this batch exceeds; the card is not full.", fact.FlashInferWorkspace),
+			said(0.88, "SGLang's own books of the pool do not add up.", fact.SGLangLeak)},
+		LeakedProcess:   {said(0.62, "One card has much less free memory than the others before anything is loaded.", fact.SGLangUnbalanced), said(0.2, "Another process may have taken the place of the paused pool.", fact.MemorySaver)},
+		DeviceImbalance: {said(0.35, "The cards differ in free memory, or in size.", fact.SGLangUnbalanced)},
+		RetainedMemory:  {said(0.22, "The trainer in the same process may not have given its memory back.", fact.MemorySaver)},
+		Unknown:         {said(0.4, "The log does not say what took the place of the paused pool.", fact.MemorySaver)},
 	},
 	Remedies: map[string][]Remedy{
 		BudgetMisconfigured: {
-			{Fix: "raise_mem_fraction", Fit: 1, If: rootIs(parsers.SGLangStatic)},
-			{Fix: "lower_max_num_seqs", Fit: 1, If: rootIs(parsers.SGLangState)},
-			{Fix: "raise_mem_fraction", Fit: 0.8, If: rootIs(parsers.SGLangState)},
-			{Fix: "use_lower_quant", Fit: 0.75, If: rootIs(parsers.SGLangStatic)},
-			{Fix: "multi_gpu", Fit: 0.7, If: rootIs(parsers.SGLangStatic)},
+			{Fix: "raise_mem_fraction", Fit: 1, If: rootIs(fact.SGLangStatic)},
+			{Fix: "lower_max_num_seqs", Fit: 1, If: rootIs(fact.SGLangState)},
+			{Fix: "raise_mem_fraction", Fit: 0.8, If: rootIs(fact.SGLangState)},
+			{Fix: "use_lower_quant", Fit: 0.75, If: rootIs(fact.SGLangStatic)},
+			{Fix: "multi_gpu", Fit: 0.7, If: rootIs(fact.SGLangStatic)},
 			{Fix: "lower_mem_fraction", Fit: 1, If: sglangOnCard},
-			{Fix: "lower_mem_fraction", Fit: 1, If: rootIs(parsers.MemorySaver)},
+			{Fix: "lower_mem_fraction", Fit: 1, If: rootIs(fact.MemorySaver)},
 			{Fix: "enforce_eager", Fit: 0.7, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "graph_capture" }},
 			{Fix: "lower_max_batched_tokens", Fit: 0.8, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "inference" }},
 			{Fix: "use_lower_quant", Fit: 0.7, If: func(c *Case) bool { return sglangOnCard(c) && c.Phase == "kv_cache" }},
@@ -50,14 +51,14 @@ var sglangEngine = Engine{
 		},
 		ModelTooLarge: {
 			{Fix: "use_lower_quant", Fit: 1},
-			{Fix: "raise_mem_fraction", Fit: 0.95, If: rootIs(parsers.SGLangStatic)},
+			{Fix: "raise_mem_fraction", Fit: 0.95, If: rootIs(fact.SGLangStatic)},
 			{Fix: "multi_gpu", Fit: 0.9},
 			{Fix: "use_smaller_model", Fit: 0.75},
 			{Fix: "cpu_offload", Fit: 0.7},
 		},
 		BatchTooLarge: {
 			{Fix: "lower_max_num_seqs", Fit: 1},
-			{Fix: "raise_mem_fraction", Fit: 0.7, If: rootIs(parsers.SGLangTokens)},
+			{Fix: "raise_mem_fraction", Fit: 0.7, If: rootIs(fact.SGLangTokens)},
 			{Fix: "upgrade_version", Fit: 0.6, If: not(sglangOnCard)},
 			{Fix: "lower_max_batched_tokens", Fit: 0.75},
 			{Fix: "lower_mem_fraction", Fit: 0.7, If: sglangOnCard},
@@ -65,7 +66,7 @@ var sglangEngine = Engine{
 		SoftwareBug: {
 			{Fix: "upgrade_version", Fit: 1},
 			{Fix: "lower_max_num_seqs", Fit: 0.8},
-			{Fix: "lower_max_batched_tokens", Fit: 0.5, If: rootIs(parsers.FlashInferWorkspace)},
+			{Fix: "lower_max_batched_tokens", Fit: 0.5, If: rootIs(fact.FlashInferWorkspace)},
 		},
 		RetainedMemory: {{Fix: "empty_cache", Fit: 1}, {Fix: "lower_mem_fraction", Fit: 0.8}},
 		Unknown: {
@@ -155,7 +156,7 @@ func sglangWith(c *Case, set ...option) []Step {
 
 // sglangOnCard: an allocation on the card under SGLang, after its start check.
 func sglangOnCard(c *Case) bool {
-	return c.Framework == "sglang" && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle)
+	return c.Framework == "sglang" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle)
 }
 
 // staticFraction is the static share as stated, else, with false, a usual
@@ -236,7 +237,7 @@ func raisedFraction(c *Case) float64 {
 }
 
 func sglangShareTooSmall(c *Case) Finding {
-	if !c.Root(parsers.SGLangStatic) {
+	if !c.Root(fact.SGLangStatic) {
 		return nothing()
 	}
 	floor, ok := fractionFloor(c)
@@ -253,11 +254,11 @@ func sglangShareTooSmall(c *Case) Finding {
 func sglangWeights(c *Case) Finding {
 	floor, ok := fractionFloor(c)
 	switch {
-	case c.Root(parsers.SGLangStatic) && uselessFraction(c) != "":
+	case c.Root(fact.SGLangStatic) && uselessFraction(c) != "":
 		return seen(0.25, "The weights leave little beside them.", c.Failure.Line)
-	case c.Root(parsers.SGLangStatic) && ok && floor > 0.87:
+	case c.Root(fact.SGLangStatic) && ok && floor > 0.87:
 		return seen(0.55, fmt.Sprintf("The weights take %.0f %% of what was free on the card.", floor*100), c.Failure.Line)
-	case c.Root(parsers.SGLangStatic):
+	case c.Root(fact.SGLangStatic):
 		return seen(0.3, "The weights may be most of the card.", c.Failure.Line)
 	}
 	return nothing()
@@ -283,14 +284,14 @@ func sglangOutsideShare(c *Case) Finding {
 // tokensLacking returns what a step wanted and what the pool had.
 func tokensLacking(c *Case) (wanted, available float64, ok bool) {
 	x, found := c.Fact("tokens_wanted")
-	if !c.Root(parsers.SGLangTokens) || !found || c.F().KVTokens == nil {
+	if !c.Root(fact.SGLangTokens) || !found || c.F().KVTokens == nil {
 		return 0, 0, false
 	}
 	return x.Count.Value, c.F().KVTokens.Value, true
 }
 
 func sglangPoolFull(c *Case) Finding {
-	if !c.Root(parsers.SGLangTokens) {
+	if !c.Root(fact.SGLangTokens) {
 		return nothing()
 	}
 	if wanted, available, ok := tokensLacking(c); ok && wanted <= available {
@@ -301,7 +302,7 @@ func sglangPoolFull(c *Case) Finding {
 
 // sglangReserves: the floor that SGLang names lies below the refused share.
 func sglangReserves(c *Case) Finding {
-	if !c.Root(parsers.SGLangStatic) || uselessFraction(c) == "" {
+	if !c.Root(fact.SGLangStatic) || uselessFraction(c) == "" {
 		return nothing()
 	}
 	return seen(0.55, uselessFraction(c), c.Failure.Line)
@@ -318,7 +319,7 @@ func sglangBooksDisagree(c *Case) Finding {
 func effectFraction(c *Case) *Effect {
 	f := c.F()
 	floor, ok := fractionFloor(c)
-	if !ok || !c.Root(parsers.SGLangStatic) || f.Weights == nil || f.Free == nil {
+	if !ok || !c.Root(fact.SGLangStatic) || f.Weights == nil || f.Free == nil {
 		return nil
 	}
 	before := f.Weights.Bytes + f.Free.Bytes

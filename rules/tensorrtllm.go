@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // tensorrtllmEngine is what is peculiar to TensorRT-LLM and Triton. The share
@@ -14,26 +14,26 @@ var tensorrtllmEngine = Engine{
 	Clues: map[string][]Clue{
 		BudgetMisconfigured: {
 			trtPart(0.78, "The part that could not be made is the KV cache: its share of what is free is too large, or the estimate wrong.", "kvcache"),
-			said(0.35, "The cache's share of the card may be set too low.", parsers.TRTCacheTooSmall),
-			said(0.2, "The cache's share may leave too little for buffers.", parsers.TRTRuntime)},
+			said(0.35, "The cache's share of the card may be set too low.", fact.TRTCacheTooSmall),
+			said(0.2, "The cache's share may leave too little for buffers.", fact.TRTRuntime)},
 		BatchTooLarge: {
 			trtPart(0.65, "Weights and cache are made; what follows max_num_tokens and max_batch_size found no room.", "additionalexecutorresources", "initialkvcache", "extraresources"),
 			trtPart(0.6, "The sampler's buffers follow batch size and length.", "sampler", "drafter"),
-			said(0.42, "The buffers of the runtime follow the batch size and length that the engine was built for.", parsers.TRTRuntime),
-			said(0.35, "The engine's buffers follow the batch size and length of the build.", parsers.TRTEngine)},
-		ContextTooLong:  {said(0.6, "What is left for the cache holds less than one sequence of the length that the engine was built for.", parsers.TRTCacheTooSmall), said(0.22, "The buffers also follow the longest input of the build.", parsers.TRTRuntime)},
-		ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), said(0.25, "Weights and buffers leave next to nothing for the cache.", parsers.TRTCacheTooSmall), said(0.2, "The engine may fill the card alone.", parsers.TRTRuntime), said(0.4, "The engine may be larger than what is free.", parsers.TRTEngine)},
+			said(0.42, "The buffers of the runtime follow the batch size and length that the engine was built for.", fact.TRTRuntime),
+			said(0.35, "The engine's buffers follow the batch size and length of the build.", fact.TRTEngine)},
+		ContextTooLong:  {said(0.6, "What is left for the cache holds less than one sequence of the length that the engine was built for.", fact.TRTCacheTooSmall), said(0.22, "The buffers also follow the longest input of the build.", fact.TRTRuntime)},
+		ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), said(0.25, "Weights and buffers leave next to nothing for the cache.", fact.TRTCacheTooSmall), said(0.2, "The engine may fill the card alone.", fact.TRTRuntime), said(0.4, "The engine may be larger than what is free.", fact.TRTEngine)},
 		DeviceImbalance: {trtRankElsewhere},
 		HostMemory:      {trtPinned},
 	},
 	Remedies: map[string][]Remedy{
-		BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: 1, If: rootIs(parsers.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: 1, If: not(rootIs(parsers.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
+		BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: 1, If: rootIs(fact.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: 1, If: not(rootIs(fact.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
 		BatchTooLarge: {
-			{Fix: "lower_max_batched_tokens", Fit: 1, If: rootIs(parsers.TRTExecutor)},
+			{Fix: "lower_max_batched_tokens", Fit: 1, If: rootIs(fact.TRTExecutor)},
 			{Fix: "lower_batch_size", Fit: 0.95},
 			{Fix: "lower_mem_fraction", Fit: 0.75},
-			{Fix: "lower_context", Fit: 0.8, If: not(rootIs(parsers.TRTExecutor))},
-			{Fix: "quantize_kv_cache", Fit: 0.75, If: not(rootIs(parsers.TRTExecutor))},
+			{Fix: "lower_context", Fit: 0.8, If: not(rootIs(fact.TRTExecutor))},
+			{Fix: "quantize_kv_cache", Fit: 0.75, If: not(rootIs(fact.TRTExecutor))},
 		},
 		ModelTooLarge:   {{Fix: "multi_gpu", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.95}, {Fix: "lower_max_batched_tokens", Fit: 0.7}},
 		DeviceImbalance: {{Fix: "upgrade_version", Fit: 0.95}, {Fix: "select_gpu", Fit: 1}, {Fix: "multi_gpu", Fit: 0.75}},
@@ -72,7 +72,7 @@ var tensorrtllmEngine = Engine{
 // add words in brackets.
 func trtPart(weight float64, why string, parts ...string) Clue {
 	return func(c *Case) Finding {
-		if !c.Root(parsers.TRTExecutor) {
+		if !c.Root(fact.TRTExecutor) {
 			return nothing()
 		}
 		for _, p := range parts {
@@ -100,7 +100,7 @@ func trtRankElsewhere(c *Case) Finding {
 }
 
 func trtPinned(c *Case) Finding {
-	if !c.Root(parsers.TRTRuntime) || c.Failure.Stage != "pinned" {
+	if !c.Root(fact.TRTRuntime) || c.Failure.Stage != "pinned" {
 		return nothing()
 	}
 	return seen(0.75, "The call asks for pinned memory of the computer, not of the card.", c.Failure.Line)

@@ -5,8 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/webui"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // textgenEngine is what is peculiar to text-generation-webui: a loader for
@@ -16,10 +18,10 @@ var textgenEngine = Engine{
 	Programs: []string{"text-generation-webui"},
 	Clues: map[string][]Clue{
 		HostMemory: {
-			said(0.8, "The server vanished while it loaded a model, without a message: on Windows, in nearly every such case, RAM and page file were used up.", parsers.SilentDeath),
-			said(0.9, "llama-server was ended by signal 9: the system's out-of-memory killer.", parsers.ServerKilled),
+			said(0.8, "The server vanished while it loaded a model, without a message: on Windows, in nearly every such case, RAM and page file were used up.", fact.SilentDeath),
+			said(0.9, "llama-server was ended by signal 9: the system's out-of-memory killer.", fact.ServerKilled),
 		},
-		Unknown:             {said(0.15, "The server ended without a message.", parsers.SilentDeath)},
+		Unknown:             {said(0.15, "The server ended without a message.", fact.SilentDeath)},
 		ContextTooLong:      {longPrompt},
 		RetainedMemory:      {earlierModel},
 		BudgetMisconfigured: {gpuMemoryWithoutUnit},
@@ -114,14 +116,14 @@ var textgenRemedies = map[string][]Remedy{
 
 // textgenWindows: most users of the one-click installer; its closing words come
 // from a batch file.
-func textgenWindows(c *Case) bool { return onWindows(c) || c.Root(parsers.SilentDeath) }
+func textgenWindows(c *Case) bool { return onWindows(c) || c.Root(fact.SilentDeath) }
 
 // textgenSince is the month before which this log cannot have been made, 0 if
 // nothing dates it.
 func textgenSince(c *Case) int {
 	month := 0
 	for _, x := range c.Facts.Facts {
-		if x.Name == parsers.TextgenSince && x.Count != nil {
+		if x.Name == webui.TextgenSince && x.Count != nil {
 			month = max(month, int(x.Count.Value))
 		}
 	}
@@ -133,7 +135,7 @@ func loader(c *Case) string {
 	if s, ok := c.Setting("loader"); ok {
 		return strings.ToLower(strings.TrimSuffix(strings.ToLower(s.Value), "_hf"))
 	}
-	if x, ok := c.Fact(parsers.TextgenLoader); ok {
+	if x, ok := c.Fact(webui.TextgenLoader); ok {
 		return x.Text
 	}
 	return ""
@@ -303,7 +305,7 @@ func textgenNo4bit(c *Case) string {
 		return why
 	}
 	switch l := loader(c); {
-	case c.Backend == "mps" || c.Backend == "cpu" && !c.Root(parsers.TorchAlloc):
+	case c.Backend == "mps" || c.Backend == "cpu" && !c.Root(fact.TorchAlloc):
 		return "bitsandbytes needs an NVIDIA card, and the weights pass through system memory at full size first."
 	case l == "transformers" || l == "":
 		return ""

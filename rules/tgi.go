@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // tgiEngine is what is peculiar to Text Generation Inference.
@@ -13,14 +13,14 @@ var tgiEngine = Engine{
 	Clues: map[string][]Clue{
 		BatchTooLarge: {tgiPrefill},
 		SoftwareBug:   {tgiAnyError},
-		ModelTooLarge: {said(0.22, "The card may be full of weights before the warm-up begins.", parsers.TGIWarmup)},
-		HostMemory:    {said(0.85, "A shard was killed by signal 9: as a rule the kernel's out-of-memory killer.", parsers.TGIKilled)},
+		ModelTooLarge: {said(0.22, "The card may be full of weights before the warm-up begins.", fact.TGIWarmup)},
+		HostMemory:    {said(0.85, "A shard was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.TGIKilled)},
 	},
 	Remedies: map[string][]Remedy{
 		BatchTooLarge: {
 			{Fix: "lower_max_batched_tokens", Fit: 1, If: not(tgiTiny)},
 			{Fix: "use_lower_quant", Fit: 0.55},
-			{Fix: "upgrade_version", Fit: 0.65, If: rootIs(parsers.TGIWarmup)},
+			{Fix: "upgrade_version", Fit: 0.65, If: rootIs(fact.TGIWarmup)},
 			{Fix: "lower_context", Fit: 0.6, If: not(tgiTiny)},
 			{Fix: "multi_gpu", Fit: 0.6},
 		},
@@ -74,14 +74,14 @@ func tgiWith(c *Case, set ...option) []Step {
 // says for how many a cache was wanted.
 func tgiTiny(c *Case) bool {
 	n := intSetting(c, "max_batch_prefill_tokens")
-	return c.Root(parsers.TGIWarmup) && n > 0 && n <= 512 && !hasFact("tgi_total_tokens")(c)
+	return c.Root(fact.TGIWarmup) && n > 0 && n <= 512 && !hasFact("tgi_total_tokens")(c)
 }
 
 func tgiPrefill(c *Case) Finding {
-	if c.In("tgi") && c.Phase == "warmup" && c.Root(parsers.TorchAlloc) {
+	if c.In("tgi") && c.Phase == "warmup" && c.Root(fact.TorchAlloc) {
 		return seen(0.62, "It failed in the warm-up, which runs the largest batch that the settings allow.", c.Failure.Line)
 	}
-	if !c.Root(parsers.TGIWarmup) {
+	if !c.Root(fact.TGIWarmup) {
 		return nothing()
 	}
 	if tgiTiny(c) {
@@ -102,7 +102,7 @@ func tgiTokens(c *Case) *Effect {
 }
 
 func tgiAnyError(c *Case) Finding {
-	if !c.Root(parsers.TGIWarmup) {
+	if !c.Root(fact.TGIWarmup) {
 		return nothing()
 	}
 	if tgiTiny(c) {

@@ -3,8 +3,9 @@ package rules
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // What tables beside a failure of PyTorch say: torch.cuda.memory_summary() and
@@ -14,7 +15,7 @@ import (
 // hold tensors, so that it cannot be given back or joined.
 func lostToFragments(c *Case) Finding {
 	lost, ok := c.Fact("non_releasable")
-	if !ok || !allocator(c) && !c.Root(parsers.CUDAError, parsers.TorchSummary) || roomy(c) || lost.Size.Bytes < 400*units.MiB {
+	if !ok || !allocator(c) && !c.Root(fact.CUDAError, fact.TorchSummary) || roomy(c) || lost.Size.Bytes < 400*units.MiB {
 		return nothing()
 	}
 	if r := c.F().Requested; r != nil {
@@ -54,7 +55,7 @@ func heldNotUsed(c *Case) Finding {
 
 // hostNearlyFull is the last share of the computer's memory that DeepSpeed
 // printed, where that was nearly all.
-func hostNearlyFull(c *Case) (parsers.Fact, bool) {
+func hostNearlyFull(c *Case) (fact.Fact, bool) {
 	used, ok := c.Fact("host_used")
 	return used, ok && used.Count.Value >= 90
 }

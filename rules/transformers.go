@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // transformersEngine is what is peculiar to transformers and accelerate, and
@@ -14,14 +15,14 @@ var transformersEngine = Engine{
 	Programs: []string{"transformers", "peft", "trl", "unsloth", "llama-factory", "axolotl", "deepspeed"},
 	Clues: map[string][]Clue{
 		ModelTooLarge: {dispatchRefused,
-			said(0.78, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", parsers.OffloadNeeded),
+			said(0.78, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
 			everyRankLoads},
-		HostMemory:     {said(0.15, "RAM is part of what was counted and came out short.", parsers.OffloadNeeded)},
+		HostMemory:     {said(0.15, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
 		LeakedProcess:  {dispatchShortOfFree},
 		RetainedMemory: {dispatchInNotebook},
 		SoftwareBug:    {warmupAllocation},
 		Unknown:        {cutMessage},
-		BatchTooLarge:  {said(0.5, "Even a batch of one ran out of memory.", parsers.BatchGivenUp)},
+		BatchTooLarge:  {said(0.5, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
 	},
 	Remedies: transformersRemedies,
 	Steps: map[string]func(*Case) []Step{
@@ -37,16 +38,16 @@ var transformersEngine = Engine{
 var transformersRemedies = map[string][]Remedy{
 	ModelTooLarge: {
 		{Fix: "shard_training", Fit: 1.1, If: distributed},
-		{Fix: "half_precision", Fit: 1.04, If: rootIs(parsers.OffloadNeeded)},
+		{Fix: "half_precision", Fit: 1.04, If: rootIs(fact.OffloadNeeded)},
 		{Fix: "load_in_4bit", Fit: 1, If: not(tinyCard)},
 		{Fix: "use_smaller_model", Fit: 0.96},
-		{Fix: "close_other_apps", Fit: 0.85, If: rootIs(parsers.OffloadNeeded)},
+		{Fix: "close_other_apps", Fit: 0.85, If: rootIs(fact.OffloadNeeded)},
 		{Fix: "bigger_gpu", Fit: 0.95, If: tinyCard},
 		{Fix: "bigger_gpu", Fit: 0.6, If: not(tinyCard)},
 		{Fix: "cpu_offload", Fit: 0.85},
 		{Fix: "use_lower_quant", Fit: 0.8, If: not((*Case).Training)},
-		{Fix: "kill_stale_process", Fit: 0.6, If: func(c *Case) bool { return c.Root(parsers.DispatchRefused) && c.F().Total == nil }},
-		{Fix: "half_precision", Fit: 0.6, If: func(c *Case) bool { return !c.Root(parsers.OffloadNeeded) }},
+		{Fix: "kill_stale_process", Fit: 0.6, If: func(c *Case) bool { return c.Root(fact.DispatchRefused) && c.F().Total == nil }},
+		{Fix: "half_precision", Fit: 0.6, If: func(c *Case) bool { return !c.Root(fact.OffloadNeeded) }},
 		{Fix: "multi_gpu", Fit: 0.5},
 	},
 	ContextTooLong: {
@@ -96,7 +97,7 @@ func unslothLogits(c *Case) bool { return c.Signal("logits_fp32") != nil || c.In
 // dispatchRefused: the quantised model is larger than the free part of the
 // cards; with the card's size in the log it is surely too large.
 func dispatchRefused(c *Case) Finding {
-	if !c.Root(parsers.DispatchRefused) {
+	if !c.Root(fact.DispatchRefused) {
 		return nothing()
 	}
 	why := "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards."
@@ -109,7 +110,7 @@ func dispatchRefused(c *Case) Finding {
 // dispatchShortOfFree: only free memory was counted, so somebody on the card
 // explains it as well.
 func dispatchShortOfFree(c *Case) Finding {
-	if !c.Root(parsers.DispatchRefused) || c.F().Total != nil && c.F().Total.Bytes <= 8*units.GiB {
+	if !c.Root(fact.DispatchRefused) || c.F().Total != nil && c.F().Total.Bytes <= 8*units.GiB {
 		return nothing()
 	}
 	return seen(0.18, "Only free memory counts there: another program on the card would do it.", c.Failure.Line)
@@ -117,7 +118,7 @@ func dispatchShortOfFree(c *Case) Finding {
 
 func dispatchInNotebook(c *Case) Finding {
 	s := c.Signal("notebook")
-	if s == nil || !c.Root(parsers.DispatchRefused) {
+	if s == nil || !c.Root(fact.DispatchRefused) {
 		return nothing()
 	}
 	return seen(0.35, "In a notebook the model of an earlier cell is often still on the card.", s.Line, c.Failure.Line)
@@ -151,7 +152,7 @@ func warmupAllocation(c *Case) Finding {
 // "GPU", which takes every figure but the request.
 func cutMessage(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.TorchAlloc) || !c.In("unsloth", "trl", "llama-factory", "axolotl") || f.Free != nil || f.Allocated != nil || c.Phase == "load" {
+	if !c.Root(fact.TorchAlloc) || !c.In("unsloth", "trl", "llama-factory", "axolotl") || f.Free != nil || f.Allocated != nil || c.Phase == "load" {
 		return nothing()
 	}
 	return seen(0.55, "The message breaks off before it says how much was free and held.", c.Failure.Line)
@@ -159,9 +160,9 @@ func cutMessage(c *Case) Finding {
 
 func batchIsNotIt(c *Case) string {
 	switch {
-	case c.Root(parsers.DispatchRefused, parsers.OffloadNeeded):
+	case c.Root(fact.DispatchRefused, fact.OffloadNeeded):
 		return "It failed before the first sample: the batch size plays no part yet."
-	case c.Kind(parsers.BatchGivenUp):
+	case c.Kind(fact.BatchGivenUp):
 		return "accelerate tried smaller batches down to one, and each ran out of memory."
 	}
 	return uselessBatch(c)

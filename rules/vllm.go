@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // vllmEngine is what is peculiar to vLLM. Its share of the card,
@@ -18,18 +19,18 @@ var vllmEngine = Engine{
 	Programs: []string{"vllm"},
 	Clues: map[string][]Clue{
 		BudgetMisconfigured: {vllmNothingLeft, vllmFixedCache, vllmShareSetLow, vllmShareTooLarge, vllmOutsideShare,
-			said(0.62, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", parsers.VLLMSwapFull)},
+			said(0.62, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", fact.VLLMSwapFull)},
 		ContextTooLong: {vllmContextOverCache, vllmLongPrefill},
 		BatchTooLarge: {vllmManySequences, vllmProfileTooLarge,
-			said(0.75, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.", parsers.VLLMMamba)},
+			said(0.75, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.", fact.VLLMMamba)},
 		ModelTooLarge: {vllmWeightsFill, vllmNoRoomBesideWeights},
 		LeakedProcess: {vllmCardTaken,
-			said(0.6, "Free memory grew while vLLM measured itself: another process on this card let go of memory at that moment.", parsers.VLLMProfileMoved)},
+			said(0.6, "Free memory grew while vLLM measured itself: another process on this card let go of memory at that moment.", fact.VLLMProfileMoved)},
 		SoftwareBug: {vllmAbsurdGraphs,
-			said(0.25, "Free memory moved while vLLM measured itself; versions before 2026 also fail when it did not.", parsers.VLLMProfileMoved)},
+			said(0.25, "Free memory moved while vLLM measured itself; versions before 2026 also fail when it did not.", fact.VLLMProfileMoved)},
 		HostMemory: {
-			said(0.95, "swap_space is system memory, for each card, and more than 70 % of what the computer or container has.", parsers.VLLMSwapTooLarge),
-			said(0.8, "The engine process ended by signal 9: as a rule the kernel's out-of-memory killer, and then system memory ran out.", parsers.VLLMKilled),
+			said(0.95, "swap_space is system memory, for each card, and more than 70 % of what the computer or container has.", fact.VLLMSwapTooLarge),
+			said(0.8, "The engine process ended by signal 9: as a rule the kernel's out-of-memory killer, and then system memory ran out.", fact.VLLMKilled),
 		},
 	},
 	Remedies: vllmRemedies,
@@ -41,18 +42,18 @@ var vllmEngine = Engine{
 
 // shareTooSmall: the cache inside the share came out too small. Raise it.
 func shareTooSmall(c *Case) bool {
-	return c.Root(parsers.VLLMNoCache, parsers.VLLMTokens, parsers.VLLMCacheTooSmall, parsers.VLLMMamba, parsers.VLLMSwapFull)
+	return c.Root(fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMMamba, fact.VLLMSwapFull)
 }
 
 // shareTooLarge: what does not count inside the share found no room, or not even
 // the share itself. Lower it.
 func shareTooLarge(c *Case) bool {
-	return c.Root(parsers.VLLMFreeTooLow, parsers.VLLMWarmup) || takingCache(c) || capturing(c) || serving(c)
+	return c.Root(fact.VLLMFreeTooLow, fact.VLLMWarmup) || takingCache(c) || capturing(c) || serving(c)
 }
 
 // vllmOnCard: the failure is an allocation on the card under vLLM.
 func vllmOnCard(c *Case) bool {
-	return c.Framework == "vllm" && c.Root(parsers.TorchAlloc, parsers.TorchAsync, parsers.CUDAError, parsers.CUDAHandle, parsers.NCCLAlloc, parsers.NVMLAssert)
+	return c.Framework == "vllm" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.NCCLAlloc, fact.NVMLAssert)
 }
 
 // takingCache: the tensors of the cache, which vLLM had sized by its share.
@@ -89,7 +90,7 @@ func sampling(c *Case) bool {
 
 // loadingWeights: while weights are made or read.
 func loadingWeights(c *Case) bool {
-	return c.Root(parsers.VLLMLoad) || vllmOnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && looksLikeLoad(c))
+	return c.Root(fact.VLLMLoad) || vllmOnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && looksLikeLoad(c))
 }
 
 // cacheTaken: CUDA graphs exist, or the cache's size was printed before.
@@ -156,7 +157,7 @@ func intSetting(c *Case, names ...string) int {
 }
 
 func vllmNothingLeft(c *Case) Finding {
-	if !c.Root(parsers.VLLMNoCache) {
+	if !c.Root(fact.VLLMNoCache) {
 		return nothing()
 	}
 	why := "After weights and working memory nothing of vLLM's share of the card is left for the KV cache."
@@ -171,7 +172,7 @@ func vllmNothingLeft(c *Case) Finding {
 
 func vllmFixedCache(c *Case) Finding {
 	s, ok := c.Setting("kv_cache_memory_bytes")
-	if !ok || !c.Root(parsers.VLLMCacheTooSmall, parsers.VLLMTokens) {
+	if !ok || !c.Root(fact.VLLMCacheTooSmall, fact.VLLMTokens) {
 		return nothing()
 	}
 	return seen(0.9, fmt.Sprintf("The size of the cache was fixed by hand (kv_cache_memory_bytes, %s), and the share of the card is ignored then.", s.Value), c.Failure.Line, s.Line)
@@ -180,7 +181,7 @@ func vllmFixedCache(c *Case) Finding {
 // vllmShareSetLow: a share far below the default that, raised to the default,
 // would be enough.
 func vllmShareSetLow(c *Case) Finding {
-	if !c.Root(parsers.VLLMCacheTooSmall, parsers.VLLMTokens) {
+	if !c.Root(fact.VLLMCacheTooSmall, fact.VLLMTokens) {
 		return nothing()
 	}
 	u, known := utilization(c)
@@ -194,7 +195,7 @@ func vllmShareSetLow(c *Case) Finding {
 // a desktop or a context, not of another job.
 func vllmShareTooLarge(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.VLLMFreeTooLow) || f.Free == nil || f.Total == nil {
+	if !c.Root(fact.VLLMFreeTooLow) || f.Free == nil || f.Total == nil {
 		return nothing()
 	}
 	why := "The share asks for more than is free at start."
@@ -212,8 +213,8 @@ func vllmShareTooLarge(c *Case) Finding {
 
 func vllmCardTaken(c *Case) Finding {
 	f := c.F()
-	if !c.Root(parsers.VLLMFreeTooLow) || f.Free == nil || f.Total == nil {
-		if c.Root(parsers.VLLMNoCache) {
+	if !c.Root(fact.VLLMFreeTooLow) || f.Free == nil || f.Total == nil {
+		if c.Root(fact.VLLMNoCache) {
 			return seen(0.1, "Versions before 0.9.1 count what other programs hold as their own.", c.Failure.Line)
 		}
 		return nothing()
@@ -237,7 +238,7 @@ func vllmOutsideShare(c *Case) Finding {
 		share = fmt.Sprintf(" The share is %g of the card.", u)
 	}
 	switch {
-	case c.Root(parsers.VLLMWarmup):
+	case c.Root(fact.VLLMWarmup):
 		if intSetting(c, "max_num_seqs") < 512 {
 			return seen(0.6, "At a usual number of sequences the sampler's warm-up found no room: weights and cache took nearly all of the card."+share, c.Failure.Line)
 		}
@@ -263,13 +264,13 @@ func vllmOutsideShare(c *Case) Finding {
 func vllmContextOverCache(c *Case) Finding {
 	f := c.F()
 	switch {
-	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil:
+	case c.Root(fact.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil:
 		why := fmt.Sprintf("One request may have %s tokens; the cache that is left holds %s.", f.MaxModelLen.Text, f.KVTokens.Text)
 		if f.KVTokens.Value < 512 {
 			return seen(0.3, why, c.Failure.Line)
 		}
 		return seen(0.88, why, c.Failure.Line)
-	case c.Root(parsers.VLLMCacheTooSmall) && f.KVNeeded != nil && f.KVAvailable != nil:
+	case c.Root(fact.VLLMCacheTooSmall) && f.KVNeeded != nil && f.KVAvailable != nil:
 		length := "the full length"
 		if f.MaxModelLen != nil {
 			length = f.MaxModelLen.Text + " tokens"
@@ -279,7 +280,7 @@ func vllmContextOverCache(c *Case) Finding {
 			weight = 0.5
 		}
 		return seen(weight, fmt.Sprintf("The weights fit; what does not is the cache of one single request of %s.", length), c.Failure.Line)
-	case c.Root(parsers.VLLMTokens, parsers.VLLMCacheTooSmall):
+	case c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall):
 		return seen(0.8, "One request of the full length is more than the cache that is left holds.", c.Failure.Line)
 	}
 	return nothing()
@@ -295,9 +296,9 @@ func vllmLongPrefill(c *Case) Finding {
 func vllmManySequences(c *Case) Finding {
 	n := intSetting(c, "max_num_seqs")
 	switch {
-	case c.Root(parsers.VLLMWarmup) && n >= 512:
+	case c.Root(fact.VLLMWarmup) && n >= 512:
 		return seen(0.72, fmt.Sprintf("The warm-up runs %d sequences at once, each with a row of the whole vocabulary in 32 bit.", n), c.Failure.Line)
-	case c.Root(parsers.VLLMWarmup):
+	case c.Root(fact.VLLMWarmup):
 		return seen(0.36, "The sampler's warm-up needs a row of the vocabulary for each sequence.", c.Failure.Line)
 	case serving(c) && largeTemporary(c):
 		return seen(0.62, fmt.Sprintf("One temporary of %s after the graphs were made is the size of sequences x vocabulary.", c.F().Requested.Text), c.Failure.Line)
@@ -339,11 +340,11 @@ func vllmWeightsFill(c *Case) Finding {
 func vllmNoRoomBesideWeights(c *Case) Finding {
 	f := c.F()
 	switch {
-	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil && f.KVTokens.Value < 512:
+	case c.Root(fact.VLLMTokens) && f.KVTokens != nil && f.KVTokens.Value < 512:
 		return seen(0.6, fmt.Sprintf("Room for %s tokens is no usable cache: the weights take nearly all of the share.", f.KVTokens.Text), c.Failure.Line)
-	case c.Root(parsers.VLLMTokens, parsers.VLLMCacheTooSmall):
+	case c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall):
 		return seen(0.08, "Smaller weights would leave more for the cache.", c.Failure.Line)
-	case !c.Root(parsers.VLLMNoCache):
+	case !c.Root(fact.VLLMNoCache):
 		return nothing()
 	case f.Weights != nil && f.Total != nil && f.Weights.Bytes*100 > f.Total.Bytes*80:
 		return seen(0.8, fmt.Sprintf("The weights take %s of %s.", f.Weights.Text, f.Total.Text), c.Failure.Line)

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 var vllmEffects = map[string]func(c *Case) *Effect{
@@ -21,7 +22,7 @@ var vllmEffects = map[string]func(c *Case) *Effect{
 	"close_other_apps":             effectFreeCard,
 	"lower_swap_space": func(c *Case) *Effect {
 		f := c.F()
-		if !c.Root(parsers.VLLMSwapTooLarge) || f.SystemAvailable == nil {
+		if !c.Root(fact.VLLMSwapTooLarge) || f.SystemAvailable == nil {
 			return nil
 		}
 		need := int64(smallerSwap(c)) * units.GiB * int64(max(1, intSetting(c, "tensor_parallel_size")))
@@ -51,7 +52,7 @@ func effectShorter(c *Case) *Effect {
 func cacheTokens(c *Case) (float64, bool) {
 	f := c.F()
 	switch {
-	case !c.Root(parsers.VLLMTokens):
+	case !c.Root(fact.VLLMTokens):
 		return 0, false
 	case f.KVTokens != nil:
 		return f.KVTokens.Value, f.KVTokens.Value >= 1
@@ -99,7 +100,7 @@ func effectLowerShare(c *Case) *Effect {
 	switch total := cardTotal(c); {
 	case total <= 0:
 		return nil
-	case c.Root(parsers.VLLMFreeTooLow) && f.Free != nil:
+	case c.Root(fact.VLLMFreeTooLow) && f.Free != nil:
 		need := int64(u * float64(total))
 		if need > f.Free.Bytes {
 			return &Effect{NeedBytes: need, HaveBytes: f.Free.Bytes, Basis: "log", Note: fmt.Sprintf("%s of %s is free: not even a hundredth.", units.Format(f.Free.Bytes), f.Total.Text)}
@@ -137,7 +138,7 @@ func lengthAfter(c *Case, u float64) (tokens int, short bool) {
 	length, stated := c.Fact("concurrency_length")
 	kv := c.F().KVAvailable
 	now, _ := utilization(c)
-	if !ok || !stated || kv == nil || kv.Bytes <= 0 || c.Root(parsers.VLLMFreeTooLow) {
+	if !ok || !stated || kv == nil || kv.Bytes <= 0 || c.Root(fact.VLLMFreeTooLow) {
 		return 0, false
 	}
 	left := float64(kv.Bytes) - (now-u)*float64(cardTotal(c))
@@ -264,7 +265,7 @@ func effectTwiceCardsAtLoad(c *Case) *Effect {
 
 func effectFreeCard(c *Case) *Effect {
 	f := c.F()
-	if !c.Root(parsers.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
+	if !c.Root(fact.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
 		return effectKill(c)
 	}
 	return &Effect{NeedBytes: f.Desired.Bytes, HaveBytes: f.Total.Bytes, Fits: f.Desired.Bytes <= f.Total.Bytes, Basis: "log",

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // vllmServer: "vllm serve" exists since 0.5.5.
@@ -106,7 +107,7 @@ func vllmSmallerShare(c *Case) []Step {
 		set = append(set, option{"max_model_len", strconv.Itoa(n)})
 	}
 	steps := vllmWith(c, set...)
-	if now, stated := utilization(c); !stated && !c.Root(parsers.VLLMFreeTooLow) {
+	if now, stated := utilization(c); !stated && !c.Root(fact.VLLMFreeTooLow) {
 		steps[0].Text += fmt.Sprintf("   # %.2f less than %g, the default: take as much off a share of your own", now-u, now)
 	}
 	return steps
@@ -133,7 +134,7 @@ func fittingLength(c *Case) int {
 	switch {
 	case f.EstMaxModelLen != nil:
 		return int(f.EstMaxModelLen.Value)
-	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil:
+	case c.Root(fact.VLLMTokens) && f.KVTokens != nil:
 		return int(f.KVTokens.Value)
 	case f.KVNeeded != nil && f.KVAvailable != nil && f.MaxModelLen != nil && f.KVNeeded.Bytes > 0 && f.KVAvailable.Bytes > 0:
 		n := f.MaxModelLen.Value * float64(f.KVAvailable.Bytes) / float64(f.KVNeeded.Bytes)
@@ -161,9 +162,9 @@ func cacheGap(c *Case) (int64, bool) {
 	switch {
 	case f.KVNeeded != nil:
 		gap = float64(f.KVNeeded.Bytes - f.KVAvailable.Bytes)
-	case c.Root(parsers.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil && f.KVTokens.Value > 0:
+	case c.Root(fact.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil && f.KVTokens.Value > 0:
 		gap = float64(f.KVAvailable.Bytes) * (f.MaxModelLen.Value/f.KVTokens.Value - 1)
-	case c.Root(parsers.VLLMNoCache) && f.KVAvailable.Bytes <= 0:
+	case c.Root(fact.VLLMNoCache) && f.KVAvailable.Bytes <= 0:
 		gap = float64(-f.KVAvailable.Bytes)
 	}
 	return int64(gap), gap >= 0 && gap < 1<<60 // damaged figures can say anything
@@ -212,7 +213,7 @@ func raisedUtilization(c *Case) float64 {
 // one that leaves the request and half a GiB of reserve.
 func loweredUtilization(c *Case) float64 {
 	f := c.F()
-	if c.Root(parsers.VLLMFreeTooLow) && f.Free != nil && f.Total != nil && f.Total.Bytes > 0 {
+	if c.Root(fact.VLLMFreeTooLow) && f.Free != nil && f.Total != nil && f.Total.Bytes > 0 {
 		return max(0.01, math.Floor(100*float64(f.Free.Bytes)/float64(f.Total.Bytes)+1e-9)/100)
 	}
 	u, _ := utilization(c)
@@ -273,12 +274,12 @@ func sequences(c *Case) (n int, known bool) {
 
 // samplesRows: what failed has a row of the vocabulary for each sequence.
 func samplesRows(c *Case) bool {
-	return c.Root(parsers.VLLMWarmup) || vllmOnCard(c) && sampling(c)
+	return c.Root(fact.VLLMWarmup) || vllmOnCard(c) && sampling(c)
 }
 
 // sorted: the sort of the logits failed, the largest piece of the sampler.
 func sorted(c *Case) bool {
-	return slices.ContainsFunc(c.Facts.Facts, func(x parsers.Fact) bool {
+	return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
 		return x.Name == "vllm_sampler" && strings.Contains(x.Text, "logits_sort")
 	})
 }
@@ -368,13 +369,13 @@ func uselessRaise(c *Case) string {
 
 func uselessLower(c *Case) string {
 	switch {
-	case c.Root(parsers.VLLMLoad), loadingWeights(c):
+	case c.Root(fact.VLLMLoad), loadingWeights(c):
 		return "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."
 	case profiling(c):
 		return "The dummy run comes before the cache is taken: a smaller share leaves it no more room."
 	case shareTooSmall(c):
 		return "It makes the cache even smaller."
-	case c.Root(parsers.VLLMFreeTooLow):
+	case c.Root(fact.VLLMFreeTooLow):
 		return ""
 	}
 	s, fixed := c.Setting("kv_cache_memory_bytes")
@@ -387,7 +388,7 @@ func uselessLower(c *Case) string {
 var vllmWhys = map[string]func(c *Case) string{
 	"quantize_kv_cache": func(c *Case) string {
 		f := c.F()
-		if !c.Root(parsers.VLLMTokens) || f.KVTokens == nil || f.MaxModelLen == nil {
+		if !c.Root(fact.VLLMTokens) || f.KVTokens == nil || f.MaxModelLen == nil {
 			return ""
 		}
 		if 2*f.KVTokens.Value >= f.MaxModelLen.Value {

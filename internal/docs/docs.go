@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/rules"
 )
 
@@ -61,7 +62,7 @@ func fix(f rules.Fix) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, f.Doc)
 	b.WriteString("\n## How\n\nIn general; a report spells it for the program, version and model of the log.\n\n")
-	b.WriteString(steps(f.Steps(&rules.Case{Facts: &parsers.Facts{}})))
+	b.WriteString(steps(f.Steps(&rules.Case{Facts: &fact.Facts{}})))
 	for _, s := range rules.Spellings(f.ID) {
 		fmt.Fprintf(&b, "### %s\n\n%s", strings.Join(s.Programs, ", "), steps(s.Steps))
 	}

@@ -20,8 +20,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
+
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/parsers"
 )
 
 // shown are the fixes that a report prints in full.
@@ -133,7 +134,7 @@ func reason(in *diagnose.Incident) string {
 	return "no setting's part of it is stated"
 }
 
-func bytes(s *parsers.Size) int64 {
+func bytes(s *fact.Size) int64 {
 	if s == nil {
 		return 0
 	}
@@ -160,7 +161,7 @@ func has(fixes []diagnose.Fix, basis string) bool {
 // sizes names the sizes that the log states.
 func sizes(in *diagnose.Incident) []string {
 	var out []string
-	in.Figures.Sizes(func(key string, _ *parsers.Size) { out = append(out, key) })
+	in.Figures.Sizes(func(key string, _ *fact.Size) { out = append(out, key) })
 	return out
 }
 

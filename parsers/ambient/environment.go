@@ -1,0 +1,96 @@
+package ambient
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// Environment reads what a log shows of PyTorch's surroundings: its version,
+// the options of its allocator that are set, and how transformers calls the
+// precision. Fixes are spelled by it; no cause rests on it alone.
+var Environment = text.Parser{Name: "environment", Context: environmentWords, Parse: parseEnvironment}
+
+var environmentWords = []string{
+	"ALLOC_CONF", "PyTorch version", "torch==", "Torch: ", "torch 1.", "torch 2.", "torch_dtype is deprecated",
+}
+
+func parseEnvironment(l *text.Log, hits []text.Hit, f *fact.Facts) {
+	for _, h := range hits {
+		switch environmentWords[h.Word] {
+		case "ALLOC_CONF":
+			allocatorOptions(f, l, h.At)
+		case "torch_dtype is deprecated":
+			f.Signals = append(f.Signals, fact.Signal{ID: "dtype_argument", Line: l.Line(h.At), Text: l.LineText(h.At)})
+		default:
+			if m := l.Find(torchVersion, h.At, h.At+40); m.Ok() {
+				f.Facts = append(f.Facts, fact.Fact{Name: "torch_version", Text: m.Text("version"), Line: m.Line()})
+			}
+		}
+	}
+}
+
+var torchVersion = text.NewPattern(`torch(?:version)?[:=]*(?<version>[12]\.\d{1,2})\.\d`)
+
+// allocatorVariables are the names of PyTorch's allocator variable
+// (c10/core/AllocatorConfig.cpp): the plain one is read from 2.9 on.
+var allocatorVariables = [...]string{"pytorch_cuda_alloc_conf", "pytorch_hip_alloc_conf", "pytorch_npu_alloc_conf", "pytorch_alloc_conf"}
+
+// allocatorOptions reads a variable that ends in ALLOC_CONF at an offset as
+// settings, one for each of its options. PyTorch's messages and many programs
+// only recommend it, and print nothing else when it is set already.
+func allocatorOptions(f *fact.Facts, l *text.Log, at int) {
+	s := l.Squeezed()
+	end := at + len("alloc_conf")
+	for _, name := range allocatorVariables {
+		if !strings.HasSuffix(s[:end], name) {
+			continue
+		}
+		if strings.HasPrefix(s[end:], "isdeprecated,usepytorch_alloc_conf") {
+			f.Facts = append(f.Facts, fact.Fact{Name: "alloc_conf_variable", Text: "PYTORCH_ALLOC_CONF", Line: l.Line(at)})
+		}
+		if advised(s[:end-len(name)]) {
+			return
+		}
+		for option, value := range options(strings.TrimLeft(s[end:min(end+120, len(s))], `"'])=:, `)) {
+			f.Settings = append(f.Settings, fact.Setting{Name: option, Value: value, Line: l.Line(at), Flag: strings.ToUpper(name)})
+		}
+		return
+	}
+}
+
+// advised reports that the text before a variable only recommends it.
+func advised(before string) bool {
+	for _, word := range [...]string{"try", "setting", "consider", "and", "use"} {
+		if strings.HasSuffix(before, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// options yields the options of an allocator variable's value. The text is
+// squeezed, so each value ends where it can't go on.
+func options(value string) func(yield func(option, value string) bool) {
+	return func(yield func(option, value string) bool) {
+		for _, option := range [...]string{"expandable_segments", "backend", "max_split_size_mb", "garbage_collection_threshold"} {
+			if _, rest, ok := strings.Cut(value, option+":"); ok && !yield(option, allocatorValue(rest)) {
+				return
+			}
+		}
+	}
+}
+
+func allocatorValue(rest string) string {
+	for _, word := range [...]string{"true", "false", "cudamallocasync", "native"} {
+		if strings.HasPrefix(rest, word) {
+			return word
+		}
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(rest)
+	}
+	return rest[:end]
+}

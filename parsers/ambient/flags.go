@@ -1,0 +1,61 @@
+package ambient
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// Command lines of the Python programs whose options are spelled --like-this
+// or --like_this: text-generation-webui, ComfyUI, AUTOMATIC1111, trainers.
+var CommandLines = text.Parser{Name: "command-lines", Context: commandWords, Parse: parseCommandLines}
+
+var commandWords = []string{
+	"server.py --", "webui.py --", "main.py --", "launch.py --", "app.py --", "chat.py -", "test_inference.py -", "test_benchmark_inference.py -",
+	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=",
+	"start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --",
+	"accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --",
+}
+
+func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
+	line := -1
+	for _, h := range hits {
+		if i := l.LineIndex(h.At); i != line {
+			line = i
+			f.Signals = append(f.Signals, fact.Signal{ID: "command_line", Line: l.Lines[i].Number, Text: text.WithoutSecrets(l.Lines[i].Text)})
+			flags(f, l.Lines[i].Text, l.Lines[i].Number)
+		}
+	}
+}
+
+// flags reads the options of a command line, long and short, with the words
+// that follow each as its value.
+func flags(f *fact.Facts, command string, line int) {
+	var flag string
+	var value []string
+	flush := func() {
+		if name := text.SettingName(flag); name != "" && !text.Secret(name) {
+			f.Settings = append(f.Settings, fact.Setting{Name: name, Value: strings.Join(value, " "), Line: line, Flag: flag})
+		}
+		flag, value = "", nil
+	}
+	for _, word := range strings.Fields(command) {
+		word = strings.Trim(word, "'\"`")
+		switch {
+		case text.IsFlag(word):
+			flush()
+			name, v, ok := strings.Cut(word, "=")
+			if flag = name; ok {
+				value = append(value, strings.Trim(v, "'\""))
+			}
+		case word == "&&" || word == "|" || word == ";" || strings.HasPrefix(word, "#"):
+			flush()
+			return
+		case word == "\\":
+		case flag != "":
+			value = append(value, word)
+		}
+	}
+	flush()
+}

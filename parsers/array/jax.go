@@ -1,0 +1,127 @@
+package array
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// JAX reads XLA, under JAX and on TPUs.
+var JAX = text.Parser{
+	Name: "jax", Keywords: text.Literals(jaxWordings),
+	Explains: map[fact.Kind]int{fact.TPUCompile: 4, fact.XLAAlloc: 3},
+	Parse:    func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(jaxWordings, l, hits, f) },
+}
+
+var jaxWordings = []text.Wording{
+	text.On("Out of memory while trying to allocate", readXLA),
+	text.On("RESOURCE_EXHAUSTED: Out of memory allocating", readXLA),
+	text.On("RESOURCE_EXHAUSTED: Failed to allocate request for", readXLA),
+	text.On("RESOURCE_EXHAUSTED: CUDA_ERROR_OUT_OF_MEMORY", readXLA),
+	text.On("Ran out of memory in memory space", readTPUCompile),
+	text.On("Attempting to reserve", readTPUReserve), text.On("Attempting to allocate", readTPUReserve),
+}
+
+var (
+	xlaPattern = text.NewPattern(`(?:allocating|toallocate|requestfor)(?<human>SIZE)(?:\((?<exact>\d{1,20})b(?:ytes)?\))?`)
+	// The figures of XLA's buffer assignment, printed under the message.
+	xlaParameters = text.NewPattern(`parameterallocation:(?<size>SIZE|\d+b)`)
+	xlaTemp       = text.NewPattern(`preallocatedtempallocation:(?<size>SIZE)`)
+	xlaTotal      = text.NewPattern(`totalallocation:(?<size>SIZE)`)
+	xlaLost       = text.NewPattern(`totalfragmentation:(?<size>SIZE)`)
+)
+
+// readXLA reads jaxlib's RESOURCE_EXHAUSTED, "allocate 4770354232 bytes." or,
+// since 2025, "allocate 18.36GiB."
+func readXLA(m text.Message) int {
+	x := fact.Failure{Kind: fact.XLAAlloc, Framework: xlaUser(m), Backend: xlaBackend(m)}
+	k := m.Find(xlaPattern, 120)
+	if x.Figures.Requested = text.First(k.Size("exact"), k.Size("human")); x.Figures.Requested == nil && !m.Precedes("error:", 40) && !m.Follows("cuda_error", 40) {
+		return m.End
+	}
+	// The dump of the buffers may be ten thousand characters long; its stats
+	// come first.
+	x.Figures.Weights = m.Find(xlaParameters, 900).Size("size")
+	x.Figures.ComputeBuffer = m.Find(xlaTemp, 900).Size("size")
+	x.Figures.Desired = m.Find(xlaTotal, 900).Size("size")
+	square(m)
+	m.Fact("xla_fragmentation", m.Find(xlaLost, 900).Size("size"))
+	return m.Fail(x, m.Took(k))
+}
+
+// xlaUser is TensorFlow only where nothing speaks for JAX.
+func xlaUser(m text.Message) string {
+	if !m.Mentions("jax") && m.Mentions("tensorflow", "statuscode:resourceexhausted") {
+		return "tensorflow"
+	}
+	return "jax"
+}
+
+func xlaBackend(m text.Message) string {
+	switch {
+	case m.Mentions("hbm", "tpu_", "tpu:"):
+		return "tpu"
+	case m.Mentions("rocm", "hip_"):
+		return "rocm"
+	case m.Mentions("cuda", "gpu_0_bfc", "nvidia"):
+		return "cuda"
+	}
+	return ""
+}
+
+// A buffer whose last two sides are equal and long is queries by keys.
+var xlaSquare = text.NewPattern(`shape:(?<shape>(?:f|bf|s|u|pred)\d{0,2}\[(?:\d{1,6},){0,4}(?<side>\d{4,6}),\k<side>\])`)
+
+func square(m text.Message) {
+	if k := m.Find(xlaSquare, 4000); k.Ok() {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_square", Text: k.Text("shape"), Line: k.Line()})
+	}
+}
+
+// "G" and "M" there are powers of 1024.
+var tpuPattern = text.NewPattern(`memoryspace(?<space>[a-z]{3,6})\.used(?<used>NUM)(?<usedunit>[kmgt])of(?<limit>NUM)(?<limitunit>[kmgt])`)
+
+// What of the total is the program's own, which the batch decides; arguments
+// are weights and inputs.
+var tpuProgram = text.NewPattern(`totalhbmusage>=.{0,60}?program(?<program>NUM)(?<unit>[kmgt])`)
+
+// readTPUCompile reads "Ran out of memory in memory space hbm. Used 63.80G of
+// 30.75G hbm." Other spaces (vmem, smem, sflag) are memory on the chip.
+func readTPUCompile(m text.Message) int {
+	k := m.Find(tpuPattern, 140)
+	if space := k.Lower("space"); space != "" && space != "hbm" {
+		m.Lookalike(tpuOnChip)
+		return m.Took(k)
+	}
+	x := fact.Failure{Kind: fact.TPUCompile, Framework: xlaUser(m), Backend: "tpu"}
+	x.Figures.Desired = k.SizeIn("used", k.Lower("usedunit"))
+	x.Figures.Total = k.SizeIn("limit", k.Lower("limitunit"))
+	x.Figures.Limit = x.Figures.Total
+	if x.Framework == "tensorflow" {
+		x.Phase = "training" // its TPU jobs are
+	}
+	square(m)
+	if p := m.Find(tpuProgram, 600); p.Ok() {
+		m.Fact("tpu_program", p.SizeIn("program", p.Lower("unit")))
+	}
+	return m.Fail(x, m.Took(k))
+}
+
+var tpuOnChip = fact.Lookalike{
+	ID: "tpu_on_chip_memory", Title: "A TPU kernel wants too much on-chip memory (vmem or smem), not HBM.",
+	Advice: "Lower the block sizes of that kernel, or switch the custom kernel off; the chip's HBM is not involved.",
+}
+
+var tpuReservePattern = text.NewPattern(`attemptingto(?:reserve|allocate)(?<want>NUM)(?<wantunit>[kmgt])(?:at|\.|,)(?:.{0,120}?thereare(?<free>NUM)(?<freeunit>[kmgt])free)?`)
+
+// readTPUReserve reads "Attempting to reserve 3.95G at the bottom of memory.
+// That was not possible. There are 1.92G free, ...".
+func readTPUReserve(m text.Message) int {
+	k := m.Find(tpuReservePattern, 320)
+	if !k.Ok() || k.Lower("free") == "" && !m.Follows("thatwasnotpossible", 80) {
+		return m.End
+	}
+	x := fact.Failure{Kind: fact.TPUReserve, Framework: xlaUser(m), Backend: "tpu"}
+	x.Figures.Requested = k.SizeIn("want", k.Lower("wantunit"))
+	x.Figures.Free = k.SizeIn("free", k.Lower("freeunit"))
+	return m.Fail(x, m.Took(k))
+}

@@ -1,0 +1,141 @@
+// Package array reads the other libraries that compute on arrays: JAX,
+// TensorFlow, CuPy, ONNX Runtime, MLX, Paddle, NumPy and their like.
+package array
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// NumPy reads NumPy and Python's MemoryError.
+var NumPy = text.Parser{
+	Name: "numpy", Keywords: text.Literals(numpyWordings),
+	Explains: map[fact.Kind]int{fact.PythonMemory: 1, fact.BadAlloc: 1},
+	Parse:    func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(numpyWordings, l, hits, f) },
+}
+
+var numpyWordings = []text.Wording{
+	text.On("Unable to allocate", readNumpy),
+	text.On("std::bad_alloc", readBadAlloc),
+	text.On("memory allocation of", readRustAlloc),
+	text.On("MemoryError", readMemoryError),
+	text.On("[Errno 12] Cannot allocate memory", text.Fails(fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"})),
+	text.On("fork: Cannot allocate memory", text.Fails(fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"})),
+}
+
+// numpy 1.16 and 1.17 print no size; browsers that translate a page change the
+// little words.
+var numpyArrayPattern = text.NewPattern(`unabletoallocate(?:(?<size>SIZE)for(?:an?|the)?)?array(?:with|of)(?:the|a)?(?:shape|form)(?<shape>\([\d,]{1,120}\))(?:anddatatype(?<dtype>[<>|]?[a-z]{1,10}\d{0,3}))?`)
+
+// readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160,
+// 3840, 3) and data type float32".
+func readNumpy(m text.Message) int {
+	k := m.Find(numpyArrayPattern, 260)
+	if !k.Ok() {
+		return m.End
+	}
+	x := fact.Failure{Kind: fact.NumpyAlloc, Framework: "numpy", Backend: "cpu"}
+	x.Figures.Requested = k.Size("size")
+	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: k.Text("shape"), Size: &fact.Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}, Line: k.Line()})
+		if x.Figures.Requested == nil {
+			x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
+		}
+	}
+	if pictures(k.Lower("shape")) {
+		for _, id := range [...]string{"inferring", "pictures"} {
+			m.Facts.Signals = append(m.Facts.Signals, fact.Signal{ID: id, Line: k.Line(), Text: k.Text("shape")})
+		}
+	}
+	return m.Fail(x, m.Took(k))
+}
+
+// widestPicture is the longest side that an array of pixels has.
+const widestPicture = 1 << 15
+
+// pictures: height x width x 3 or 4 colour channels, one or several of them.
+func pictures(shape string) bool {
+	dims := strings.Split(strings.Trim(shape, "()"), ",")
+	if len(dims) < 3 || dims[len(dims)-1] != "3" && dims[len(dims)-1] != "4" {
+		return false
+	}
+	for _, side := range dims[len(dims)-3 : len(dims)-1] {
+		if n, ok := text.WholeNumber(side); !ok || n < 16 || n > widestPicture {
+			return false
+		}
+	}
+	return true
+}
+
+// itemSizes are bytes of one element, by how numpy and TensorFlow call them.
+var itemSizes = map[string]int64{
+	"float": 4, "double": 8, "half": 2, "bfloat16": 2, "float16": 2, "float32": 4, "float64": 8, "longdouble": 16, "float128": 16,
+	"int8": 1, "uint8": 1, "bool": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8, "int": 4, "qint8": 1, "quint8": 1,
+	"complex64": 8, "complex128": 16, "object": 8, "resource": 8, "f4": 4, "f8": 8, "f2": 2, "i8": 8, "i4": 4, "u1": 1,
+}
+
+// tensorBytes multiplies a shape such as "(400000,768)" or "[64,2016,9,9]".
+func tensorBytes(shape, dtype string) (int64, bool) {
+	dtype = strings.TrimLeft(dtype, "<>|=")
+	item := itemSizes[dtype]
+	if item == 0 && strings.HasPrefix(dtype, "u") && len(dtype) > 1 {
+		if n, err := strconv.ParseInt(dtype[1:], 10, 32); err == nil {
+			item = 4 * n // a string of n characters
+		}
+	}
+	if item == 0 {
+		return 0, false
+	}
+	product := item
+	for _, dim := range strings.Split(strings.Trim(shape, "()[],"), ",") {
+		n, ok := text.WholeNumber(dim)
+		if !ok || n > 0 && product > math.MaxInt64/4/n {
+			return 0, false
+		}
+		product *= n
+	}
+	return product, product > 0
+}
+
+// readBadAlloc tells C++ on the host from libraries that throw it for GPU
+// memory: there "rmm", "device" or "cuda" follow.
+func readBadAlloc(m text.Message) int {
+	if m.Follows("cudaerror", 260) || m.Follows("rmm", 260) || m.Follows("memory_resource", 260) {
+		return readDeviceBadAlloc(m)
+	}
+	if m.Precedes("throw", 12) || m.Precedes("catch(", 12) || m.Precedes("const", 8) {
+		return m.End
+	}
+	return text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"})(m)
+}
+
+var rustPattern = text.NewPattern(`memoryallocationof(?<bytes>\d{1,20})bytesfailed`)
+
+func readRustAlloc(m text.Message) int {
+	k := m.Find(rustPattern, 70)
+	if !k.Ok() {
+		return m.End
+	}
+	x := fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}
+	x.Figures.Requested = k.Size("bytes")
+	return m.Fail(x, m.Took(k))
+}
+
+// readMemoryError reads Python's exception where nothing follows it: with a
+// text it belongs to the program that raised it.
+func readMemoryError(m text.Message) int {
+	line := strings.Trim(m.Log.LineText(m.At), ": │|*`")
+	if m.End == len(m.Log.Squeezed()) && strings.Contains(m.Log.Squeezed()[:m.At], "traceback(mostrecentcalllast)") {
+		line = "MemoryError" // the last word of a traceback that lost its line ends
+	}
+	switch line {
+	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError":
+	default:
+		return m.End
+	}
+	return text.Fails(fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"})(m)
+}

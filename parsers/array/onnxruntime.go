@@ -1,0 +1,103 @@
+package array
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// ONNXRuntime reads ONNX Runtime.
+var ONNXRuntime = text.Parser{
+	Name: "onnxruntime", Keywords: text.Literals(onnxruntimeWordings), Context: []string{"tritonserver", "tritonbackend", "CUDAExecutionProvider"},
+	Explains: map[fact.Kind]int{fact.ORTLimit: 4},
+	Parse:    parseONNXRuntime,
+}
+
+var onnxruntimeWordings = []text.Wording{
+	text.On("WaitNotificationFn) Failed to alloc", readArenaCut), text.On("AllocateRawInternal Failed to alloc", readArenaCut),
+	text.On("for requested buffer of size", readArena),
+	text.On("is smaller than requested bytes of", readArenaLimit),
+	text.On("CUDA failure 2: out of memory", text.Fails(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Backend: "cuda"})),
+	text.On("8007000E", readDirectML),
+	text.On("falling back to pinned system memory", readTritonFallback),
+}
+
+func parseONNXRuntime(l *text.Log, hits []text.Hit, f *fact.Facts) {
+	failures := hits[:0:0]
+	for _, h := range hits {
+		if h.Word < len(onnxruntimeWordings) {
+			failures = append(failures, h)
+			continue
+		}
+		if h.Word < len(onnxruntimeWordings)+2 {
+			f.Programs = append(f.Programs, fact.Program{Name: "triton-server", Line: l.Line(h.At), Weight: 2})
+		}
+	}
+	text.ParseWordings(onnxruntimeWordings, l, failures, f)
+}
+
+var (
+	arenaPattern      = text.NewPattern(`ofsize(?<bytes>\d{1,20})`)
+	arenaLimitPattern = text.NewPattern(`availablememoryof(?<have>\d{1,20})issmallerthanrequestedbytesof(?<want>\d{1,20})`)
+)
+
+// readArena reads "Failed to allocate memory for requested buffer of size N".
+// N can be the bit pattern of something that was no size: it is kept as
+// printed, and rules know what is absurd.
+func readArena(m text.Message) int {
+	if !m.Precedes("allocaterawinternal", 160) && !m.Precedes("failedtoallocatememory", 30) {
+		return m.End
+	}
+	return arena(m, m.Find(arenaPattern, 60))
+}
+
+// readArenaCut is reached by the function that refuses, for titles that end in
+// the middle of its message.
+func readArenaCut(m text.Message) int { return arena(m, m.Find(arenaPattern, 160)) }
+
+func arena(m text.Message, k text.Match) int {
+	x := fact.Failure{Kind: fact.ORTAlloc, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
+	x.Figures.Requested = text.RawBytes(k, "bytes")
+	if m.Precedes("duringinitialization", 400) {
+		x.Phase = "load"
+	}
+	return m.Fail(x, m.Took(k))
+}
+
+// ortBackend: "_nchwc" names are nodes of the CPU provider's layout, and the
+// Node.js package runs on the CPU unless told otherwise.
+func ortBackend(m text.Message) string {
+	switch {
+	case m.Mentions("cudaexecutionprovider", "cuda_execution_provider", "device_id=", "tensorrtexecutionprovider"):
+		return "cuda"
+	case m.Mentions("dmlexecutionprovider"):
+		return ""
+	case m.Follows("_nchwc", 200), m.Precedes("_nchwc", 300), m.Mentions("onnxruntime-node", "cpuexecutionprovider"):
+		return "cpu"
+	}
+	return ""
+}
+
+func readArenaLimit(m text.Message) int {
+	k := m.Around(arenaLimitPattern, 60, 60)
+	if !k.Ok() {
+		return m.End
+	}
+	x := fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
+	x.Figures.Free, x.Figures.Requested = k.Size("have"), k.Size("want")
+	return m.Fail(x, m.Took(k))
+}
+
+// readDirectML reads E_OUTOFMEMORY: "8007000E Not enough memory resources are
+// available to complete this operation".
+func readDirectML(m text.Message) int {
+	if !m.Follows("notenoughmemory", 60) && !m.Follows("e_outofmemory", 40) && !m.Precedes("hresult", 40) {
+		return m.End
+	}
+	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime"}, m.End)
+}
+
+// readTritonFallback: Triton's 64 MB CUDA pool is full, and it goes on.
+func readTritonFallback(m text.Message) int {
+	m.Notice(fact.Notice{ID: "triton_pool_fallback", Title: "Triton's own CUDA pool (64 MB by default) was full for one tensor, and it used pinned system memory instead: slower, no failure. A larger pool: --cuda-memory-pool-byte-size 0:536870912."})
+	return m.End
+}

@@ -1,0 +1,251 @@
+package array
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// TensorFlow reads TensorFlow.
+var TensorFlow = text.Parser{
+	Name: "tensorflow", Keywords: text.Literals(tensorflowWordings),
+	Explains: map[fact.Kind]int{fact.TFCopy: 1, fact.TFStart: 1},
+	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
+		text.ParseWordings(tensorflowWordings, l, hits, f)
+		foldPoolSearch(f)
+	},
+}
+
+var tensorflowWordings = []text.Wording{
+	text.On("ran out of memory trying to allocate", readBFC),
+	text.On("OOM when allocating tensor", readOOMTensor),
+	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
+	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", readContext), text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", readContext), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", readContext),
+	text.On("Dst tensor is not initialized", readCopy),
+	text.On("failed to create cublas handle", readHandle), text.On("Could not create cudnn handle", readHandle),
+	text.On("Sum Total of in-use chunks", readBFCStats),
+	text.On("exceeds 10% of", readTenPercent),
+}
+
+var (
+	bfcPattern    = text.NewPattern(`tryingtoallocate(?<human>SIZE)(?:\(roundedto(?<exact>\d{1,16})\))?`)
+	devicePattern = text.NewPattern(`gpu_?:?(?<device>\d{1,2})`)
+	// The op's tensor: "with shape[64,2016,9,9] and type float on
+	// /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc".
+	// Up to 1.3 it ends behind the shape, and in 2016 a scalar has none.
+	tensorPattern    = text.NewPattern(`allocatingtensor(?:withshape|ofshape)(?:(?<shape>\[[\d,]{0,120}\])(?:andtype(?<dtype>u?int(?:8|16|32|64)|bfloat16|float|double|half|bool|complex(?:64|128)|q(?:u?)int8)?)?|\[\[node)`)
+	allocatorPattern = text.NewPattern(`byallocator(?<name>[a-z_0-9]{2,24})`)
+)
+
+const notAFailure = "thisisnotafailure"
+
+// recovered: XLA and cuDNN ask for scratch space, and go on with less.
+var tfWentOn = fact.Notice{ID: "tensorflow_not_a_failure", Title: "TensorFlow asked for scratch memory, did not get it and chose a slower way; it says itself that this is no failure."}
+
+// readBFC reads the allocator's own line; a second clause says when the caller
+// went on without.
+func readBFC(m text.Message) int {
+	k := m.Find(bfcPattern, 90)
+	if m.Follows(notAFailure, 260) {
+		m.Notice(tfWentOn)
+		return m.Took(k)
+	}
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: bfcUser(m), Backend: "cuda", Phase: tensorflowPhase(m)}
+	x.Figures.Requested = text.First(k.Size("exact"), k.Size("human"))
+	if x.Figures.Requested == nil {
+		return m.End
+	}
+	from, _ := m.Log.LineSpan(m.At)
+	if d := m.Log.Find(devicePattern, max(from, m.At-40), m.At); d.Ok() {
+		x.Figures.Device = d.Count("device")
+	}
+	if m.Precedes("itex/", 120) {
+		x.Backend = "xpu" // Intel's extension has a copy of the allocator
+	}
+	bfcStats(m, &x)
+	return m.Fail(x, m.Took(k))
+}
+
+// readCopy reads "Failed copying input tensor from .../device:CPU:0 to
+// .../device:GPU:0 in order to run _EagerConst: Dst tensor is not initialized".
+func readCopy(m text.Message) int {
+	x := fact.Failure{Kind: fact.TFCopy, Framework: "tensorflow", Backend: "cuda"}
+	if m.Precedes("device:xpu", 260) {
+		x.Backend = "xpu"
+	}
+	if m.Precedes("_eagerconst", 60) || m.Precedes("convert_to_eager_tensor", 600) {
+		m.Facts.Signals = append(m.Facts.Signals, fact.Signal{ID: "eager_constant", Line: m.Log.Line(m.At), Text: m.Log.LineText(m.At)})
+	}
+	return text.Fails(x)(m)
+}
+
+// bfcUser: XLA has a copy of the allocator, which JAX uses.
+func bfcUser(m text.Message) string {
+	if m.Precedes("xla/tsl", 120) && m.Mentions("jax") && !m.Mentions("tensorflow/") {
+		return "jax"
+	}
+	return "tensorflow"
+}
+
+// tensorflowPhase: these come from running a graph, which is training unless
+// the log says otherwise.
+func tensorflowPhase(m text.Message) string {
+	if m.Mentions("predict", "inference", "evaluat", "serving") && !m.Mentions("gradients/", "is_training=true", "epoch", "train") {
+		return "inference"
+	}
+	return "training"
+}
+
+// readOOMTensor reads ResourceExhaustedError; the size is shape times type.
+func readOOMTensor(m text.Message) int {
+	k := m.Find(tensorPattern, 260)
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda", Phase: tensorflowPhase(m)}
+	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
+		x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
+	}
+	a := m.Find(allocatorPattern, 420)
+	switch name := a.Lower("name"); name {
+	case "cpu", "mklcpu":
+		x.Backend = "cpu"
+	default:
+		if d := m.Find(devicePattern, 420); d.Ok() && a.Ok() {
+			x.Figures.Device = d.Count("device")
+		}
+	}
+	if !k.Ok() && !a.Ok() {
+		return m.End
+	}
+	if s := m.Around(bfcLimit, 1200, 0); s.Ok() { // the end of the dump, above the op's own line
+		x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
+	}
+	optimizerNode(m)
+	return m.Fail(x, m.Took(k))
+}
+
+// The op that failed: "[[Node: training_10/Adam/mul_23 = Mul[...", since 1.12
+// "[[{{node embeddings/Adam/Initializer/zeros}}]]".
+var nodePattern = text.NewPattern(`\[\[(?:\{\{)?node:?(?<name>[a-z_0-9/.]{1,160})`)
+
+var optimizerSlot = text.NewPattern(`(?:^|/)(?:adam|adamw|lamb|rmsprop|momentum|adagrad|adadelta|ftrl|exponentialmovingaverage)[a-z]*(?:_\d+)?(?:/|$)`)
+
+// optimizerNode notes that the op belongs to the optimizer: its slots and
+// updates are as large as the weights, whatever the batch.
+func optimizerNode(m text.Message) {
+	k := m.Find(nodePattern, 420)
+	from, to, ok := k.Group("name")
+	if ok && m.Log.Find(optimizerSlot, from, to).Ok() {
+		m.Facts.Signals = append(m.Facts.Signals, fact.Signal{ID: "optimizer_node", Line: k.Line(), Text: m.Log.LineText(from)})
+	}
+}
+
+var (
+	poolPattern  = text.NewPattern(`failedto(?:allocate|alloc)(?<human>[\d.]{1,9}[kmg]?)\(?(?<exact>\d{1,20})bytes\)?`)
+	totalPattern = text.NewPattern(`totalmemory:(?<total>SIZE)(?:freememory:(?<free>SIZE))?`)
+)
+
+// readPoolSearch reads "failed to allocate 1.97G (2120187392 bytes) from
+// device: CUDA_ERROR_OUT_OF_MEMORY". At level I newer versions go on.
+func readPoolSearch(m text.Message) int {
+	k := m.Around(poolPattern, 80, 0)
+	if from, _ := m.Log.LineSpan(m.At); m.Log.Find(infoLevel, max(from-2, 0), m.At).Ok() {
+		m.Notice(tfWentOn)
+		return m.End
+	}
+	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: poolPhase(m)}
+	x.Figures.Requested = k.Size("exact")
+	if t := m.Around(totalPattern, 6000, 0); t.Ok() {
+		x.Figures.Total, x.Figures.Free = t.Size("total"), t.Size("free")
+	}
+	m.Fail(x, m.End)
+	return m.End // the next try may stand on the same line
+}
+
+// poolPhase: the pool is taken at the start; after a handle could not be made
+// the card filled up later.
+func poolPhase(m text.Message) string {
+	if m.Mentions("failedtocreatecublashandle", "couldnotcreatecudnnhandle") {
+		return "unknown"
+	}
+	return "startup_check"
+}
+
+// The level letter stands before the source file: "I external/local_xla/...".
+var infoLevel = text.NewPattern(`(?:^|[\d.:])i(?:external|tensorflow)/[a-z_/]{0,80}cuda_(?:driver|executor)\.cc:\d+\]`)
+
+// foldPoolSearch makes one failure out of the search for a pool: each try asks
+// for 0.9 of the last, and the first says what was wanted. A try of another
+// size is a new start; the last one ended the program.
+func foldPoolSearch(f *fact.Facts) {
+	kept := f.Failures[:0]
+	best := -1
+	var last int64
+	for _, x := range f.Failures {
+		if x.Kind != fact.TFStart {
+			kept = append(kept, x)
+			continue
+		}
+		want := text.Requested(x)
+		step := float64(want) / float64(max(last, 1))
+		last = want
+		switch {
+		case best < 0:
+			kept, best = append(kept, x), len(kept)
+		case step < 0.88 || step > 0.92:
+			kept[best] = x
+		}
+	}
+	f.Failures = kept
+}
+
+func readContext(m text.Message) int {
+	return m.Fail(fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}, m.End)
+}
+
+// readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED":
+// as a rule memory, else a broken set-up.
+func readHandle(m text.Message) int {
+	if !m.Follows("alloc_failed", 80) && !m.Follows("not_initialized", 80) && !m.Follows("internal_error", 80) {
+		return m.End
+	}
+	return text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true})(m)
+}
+
+var (
+	bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
+	bfcFree  = text.NewPattern(`largestfreeblock:(?<free>\d{1,16})`)
+)
+
+// readBFCStats is reached when the paste begins in the middle of the dump.
+func readBFCStats(m text.Message) int {
+	if len(m.Facts.Failures) > 0 || !m.Follows("stats:", 400) {
+		return m.End
+	}
+	x := fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda"}
+	bfcStats(m, &x)
+	if x.Figures.Limit == nil {
+		return m.End
+	}
+	return m.Fail(x, m.End)
+}
+
+// bfcStats reads the summary at the end of the dump, which may be long.
+func bfcStats(m text.Message, x *fact.Failure) {
+	s := m.Log.Squeezed()
+	at := strings.Index(s[m.At:], "sumtotalofin-usechunks")
+	if at < 0 {
+		return
+	}
+	at += m.At
+	k := m.Log.Find(bfcLimit, at, at+600)
+	x.Figures.Limit, x.Figures.Allocated = k.Size("limit"), k.Size("used")
+	m.Fact("largest_free_block", m.Log.Find(bfcFree, at, at+800).Size("free"))
+}
+
+// readTenPercent reads "Allocation of N exceeds 10% of free system memory".
+func readTenPercent(m text.Message) int {
+	if m.Follows("systemmemory", 40) {
+		m.Notice(fact.Notice{ID: "tensorflow_ten_percent", Title: "TensorFlow only remarks that one allocation is large: not an error."})
+	}
+	return m.End
+}

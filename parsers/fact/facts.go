@@ -1,0 +1,165 @@
+// Package fact is what can be said of a log: plain data. Parsers make it, rules
+// read it, and it knows neither.
+//
+// [Failure] is one statement that memory ran out, with its [Kind] and
+// [Figures]; [Facts] is all that a log holds. The report repeats Size, Count,
+// Process, Figures and Lookalike, so these change as the report's contract
+// allows; all else may change with any version.
+package fact
+
+// Kind says which wording a failure had: what was refused, by whom. Rules
+// judge by it; each parser declares its own.
+type Kind string
+
+// Failure is one statement in a log that memory ran out.
+type Failure struct {
+	Kind Kind
+	// Framework is the program whose message it is, by the name the report
+	// uses ("pytorch", "vllm", "llama.cpp"); empty if the wording proves none.
+	Framework string
+	// Backend is cuda, rocm, mps, xpu, vulkan, metal, sycl, npu, tpu or cpu
+	// (host memory); empty where the message does not say.
+	Backend string
+	// Phase is set where the wording itself proves it, else empty.
+	Phase string
+	// Stage is the part that was refused, where the message says so: weights,
+	// kv, compute, output, pinned, graph, logits.
+	Stage string
+	// Memory is the kind of memory that was refused, as printed: CUDA0, CPU,
+	// Vulkan_Host. Empty where the message names none.
+	Memory string
+	// At is the squeezed offset where the message begins, End where it ends.
+	At, End       int
+	Line, EndLine int
+	Message       string
+	Source        string // rank or process, from the prefix
+	Figures       Figures
+	// Wrapper marks statements that only report another failure ("Engine core
+	// initialization failed", "Failed to create llama_context"): never a root
+	// while a failure stands beside them.
+	Wrapper bool
+	// Echo marks a wrapper that any failure makes, of memory or not ("Engine core
+	// initialization failed"): alone it is no incident.
+	Echo bool
+	// Weak marks wordings that can mean something else (a cuBLAS handle that
+	// was not created, a bare "Killed").
+	Weak bool
+}
+
+// Notice is something that reads like a failure and was none: the program
+// recovered, or went on with less.
+type Notice struct {
+	ID    string
+	Line  int
+	Text  string
+	Title string // what happened, one sentence
+}
+
+// Lookalike is something that reads like out-of-memory and is another thing.
+type Lookalike struct {
+	ID     string `json:"id"`
+	Line   int    `json:"line"`
+	Title  string `json:"title"`  // what it really is
+	Advice string `json:"advice"` // the one right thing to do
+}
+
+// Setting is an argument, option or environment variable that the log shows.
+type Setting struct {
+	// Name is normalised: lower case, "_" for "-", no leading dashes
+	// ("gpu_memory_utilization", "n_gpu_layers", "pytorch_cuda_alloc_conf").
+	Name  string
+	Value string
+	Line  int
+	// Flag is the spelling in the log, where it was typed ("--ctx-size"),
+	// empty for derived ones.
+	Flag string
+	// Default is true for values a program printed without being asked.
+	Default bool
+}
+
+// ModelMention is a model's name as it stands in the log.
+type ModelMention struct {
+	Name string // repo id, path or file name, as written
+	Line int
+	// Weight orders mentions: 3 an argument or load line, 2 a path of a model
+	// file, 1 any other.
+	Weight int
+}
+
+// Device is a card that the log describes.
+type Device struct {
+	Index   int // -1 unknown
+	Name    string
+	Backend string
+	Total   *Size
+	Free    *Size // before loading
+	Used    *Size
+	Line    int
+}
+
+// Buffer is memory that a program says it allocated or plans.
+type Buffer struct {
+	Device string // as printed: CUDA0, ROCm1, CPU, Vulkan_Host
+	Kind   string // weights, kv, compute, output, state
+	Size   Size
+}
+
+// Program is evidence that a program took part.
+type Program struct {
+	Name string // as in the report: vllm, comfyui, transformers, deepspeed...
+	Line int
+	// Weight is 2 when the evidence proves that the program ran the failing
+	// code (its own message, its own file in the traceback), 1 for a hint.
+	Weight int
+}
+
+// Signal is evidence for a phase or an activity: "backward", "optimizer_step",
+// "model_load". Line is where it stands.
+type Signal struct {
+	ID   string
+	Line int
+	Text string
+}
+
+// Stage is a line that shows how far a program had come.
+type Stage struct {
+	Phase string
+	Line  int
+	// Frame is set for a function of a traceback, which proves the phase of the
+	// failure beside it; else the line only says what was going on before.
+	Frame bool
+	// Inner orders the frames of one traceback: the more special call says more.
+	Inner int
+}
+
+// Fact is a named figure that is no failure's own: "weights" of vLLM's load
+// line, "model_size" of llama.cpp, "layers". One that is named like a key of
+// [Figures] completes the figures of a failure that follows it.
+type Fact struct {
+	Name  string
+	Size  *Size
+	Count *Count
+	Text  string
+	Line  int
+}
+
+// Start names the fact that a program started: its first line.
+const Start = "start"
+
+// Facts are all that parsers found in a log, in the order of its lines.
+type Facts struct {
+	Failures   []Failure
+	Notices    []Notice
+	Lookalikes []Lookalike
+	Settings   []Setting
+	Models     []ModelMention
+	Devices    []Device
+	Buffers    []Buffer
+	Processes  []Process // on cards
+	Tasks      []Process // in the computer's memory when the kernel killed one
+	Programs   []Program
+	Signals    []Signal
+	Stages     []Stage
+	Facts      []Fact
+	Notes      []string
+}

@@ -1,0 +1,208 @@
+package fact
+
+import (
+	"slices"
+)
+
+// Size is an amount of memory as a log states it.
+type Size struct {
+	// Bytes is exact for what was printed: "2.00 GiB" is 2147483648. KB, MB and
+	// GB are what the printing program means by them.
+	Bytes int64 `json:"bytes"`
+	// Text is the figure as written, with line breaks taken out.
+	Text string `json:"text"`
+	// Line counts from 1; 0 when the figure stands in no line.
+	Line int `json:"line,omitempty"`
+}
+
+// Count is a figure that is no size: tokens, layers, a ratio, a device's index.
+type Count struct {
+	Value float64 `json:"value"`
+	Text  string  `json:"text"`
+	Line  int     `json:"line,omitempty"`
+}
+
+// Process is memory that a log says a process holds.
+type Process struct {
+	PID   int    `json:"pid"`
+	Bytes int64  `json:"bytes"`
+	Name  string `json:"name,omitempty"`
+	Text  string `json:"text,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	// Own marks this very process, which a container sees under its host number.
+	Own bool `json:"own,omitempty"`
+	// Device is the GPU's index in a process table, -1 where the log does not say.
+	Device int `json:"-"`
+}
+
+// Figures are what a log states about one failure. A nil figure was not
+// stated: nothing here is guessed. Sizes are of one device and one process
+// unless their name says otherwise.
+type Figures struct {
+	Device              *Count    `json:"device,omitempty"`               // index inside CUDA_VISIBLE_DEVICES, not nvidia-smi's
+	Requested           *Size     `json:"requested,omitempty"`            // the allocation that failed; allocators round it up
+	Total               *Size     `json:"total,omitempty"`                // all of the device
+	Free                *Size     `json:"free,omitempty"`                 // after everything of everybody
+	Allocated           *Size     `json:"allocated,omitempty"`            // in use by this process's tensors
+	Reserved            *Size     `json:"reserved,omitempty"`             // taken from the driver, allocated included
+	ReservedUnallocated *Size     `json:"reserved_unallocated,omitempty"` // taken from the driver and not in use
+	ProcessUsed         *Size     `json:"process_used,omitempty"`         // this process with its context and libraries
+	OtherProcesses      []Process `json:"other_processes,omitempty"`
+	OtherAllocations    *Size     `json:"other_allocations,omitempty"` // MPS: this process's Metal memory outside the heap
+	Limit               *Size     `json:"limit,omitempty"`             // max allowed, cgroup limit, memory fraction
+	Weights             *Size     `json:"weights,omitempty"`
+	KVNeeded            *Size     `json:"kv_needed,omitempty"`
+	KVAvailable         *Size     `json:"kv_available,omitempty"` // may be negative
+	KVBuffer            *Size     `json:"kv_buffer,omitempty"`
+	ComputeBuffer       *Size     `json:"compute_buffer,omitempty"`
+	ActivationPeak      *Size     `json:"activation_peak,omitempty"`
+	NonTorch            *Size     `json:"non_torch,omitempty"` // may be negative
+	Utilization         *Count    `json:"utilization,omitempty"`
+	Desired             *Size     `json:"desired,omitempty"`
+	MaxModelLen         *Count    `json:"max_model_len,omitempty"`     // tokens
+	EstMaxModelLen      *Count    `json:"est_max_model_len,omitempty"` // tokens
+	KVTokens            *Count    `json:"kv_tokens,omitempty"`
+	Context             *Count    `json:"context,omitempty"` // tokens
+	GPULayers           *Count    `json:"gpu_layers,omitempty"`
+	TotalLayers         *Count    `json:"total_layers,omitempty"`
+	SystemRequired      *Size     `json:"system_required,omitempty"`
+	SystemAvailable     *Size     `json:"system_available,omitempty"`
+	KilledRSS           *Size     `json:"killed_rss,omitempty"`
+}
+
+// Sizes calls yield for each size that is stated, in the order of the fields,
+// with its key in the report.
+func (f *Figures) Sizes(yield func(key string, s *Size)) {
+	for _, p := range f.sizes() {
+		if *p.at != nil {
+			yield(p.key, *p.at)
+		}
+	}
+}
+
+// Counts is [Figures.Sizes] for the figures that are no sizes.
+func (f *Figures) Counts(yield func(key string, c *Count)) {
+	for _, p := range f.counts() {
+		if *p.at != nil {
+			yield(p.key, *p.at)
+		}
+	}
+}
+
+// Fill takes over the figures of from that f lacks.
+func (f *Figures) Fill(from Figures) {
+	theirs := from.sizes()
+	for i, p := range f.sizes() {
+		if *p.at == nil {
+			*p.at = *theirs[i].at
+		}
+	}
+	counts := from.counts()
+	for i, p := range f.counts() {
+		if *p.at == nil {
+			*p.at = *counts[i].at
+		}
+	}
+	if f.OtherProcesses == nil {
+		f.OtherProcesses = from.OtherProcesses
+	}
+}
+
+// Set sets the figure that has a key of the report; other keys do nothing.
+func (f *Figures) Set(key string, size *Size, count *Count) {
+	for _, p := range f.sizes() {
+		if p.key == key && size != nil {
+			*p.at = size
+		}
+	}
+	for _, p := range f.counts() {
+		if p.key == key && count != nil {
+			*p.at = count
+		}
+	}
+}
+
+// mayBeNegative are figures that programs compute and print with their sign:
+// what vLLM has left for the cache, and what it counts outside of PyTorch.
+var mayBeNegative = []string{"kv_available", "non_torch"}
+
+// DropNegative takes out what is below zero and cannot be: no program has less
+// than nothing, so a sign stands there that belongs to something else.
+func (f *Figures) DropNegative() {
+	for _, p := range f.sizes() {
+		if *p.at != nil && (*p.at).Bytes < 0 && !slices.Contains(mayBeNegative, p.key) {
+			*p.at = nil
+		}
+	}
+	f.OtherProcesses = slices.DeleteFunc(f.OtherProcesses, func(p Process) bool { return p.Bytes < 0 })
+}
+
+// Agrees reports that f and other have figures in common, and that all of those
+// are equal.
+func (f *Figures) Agrees(other *Figures) bool {
+	common := false
+	theirs := other.sizes()
+	for i, p := range f.sizes() {
+		if a, b := *p.at, *theirs[i].at; a != nil && b != nil {
+			if a.Bytes != b.Bytes {
+				return false
+			}
+			common = true
+		}
+	}
+	counts := other.counts()
+	for i, p := range f.counts() {
+		if a, b := *p.at, *counts[i].at; a != nil && b != nil {
+			if a.Value != b.Value {
+				return false
+			}
+			common = true
+		}
+	}
+	return common
+}
+
+// Empty reports that no figure is stated.
+func (f *Figures) Empty() bool {
+	for _, p := range f.sizes() {
+		if *p.at != nil {
+			return false
+		}
+	}
+	for _, p := range f.counts() {
+		if *p.at != nil {
+			return false
+		}
+	}
+	return len(f.OtherProcesses) == 0
+}
+
+type sizeField struct {
+	key string
+	at  **Size
+}
+
+func (f *Figures) sizes() [20]sizeField {
+	return [...]sizeField{
+		{"requested", &f.Requested}, {"total", &f.Total}, {"free", &f.Free}, {"allocated", &f.Allocated},
+		{"reserved", &f.Reserved}, {"reserved_unallocated", &f.ReservedUnallocated}, {"process_used", &f.ProcessUsed},
+		{"other_allocations", &f.OtherAllocations}, {"limit", &f.Limit}, {"weights", &f.Weights},
+		{"kv_needed", &f.KVNeeded}, {"kv_available", &f.KVAvailable}, {"kv_buffer", &f.KVBuffer},
+		{"compute_buffer", &f.ComputeBuffer}, {"activation_peak", &f.ActivationPeak}, {"non_torch", &f.NonTorch},
+		{"desired", &f.Desired}, {"system_required", &f.SystemRequired}, {"system_available", &f.SystemAvailable},
+		{"killed_rss", &f.KilledRSS},
+	}
+}
+
+type countField struct {
+	key string
+	at  **Count
+}
+
+func (f *Figures) counts() [8]countField {
+	return [...]countField{
+		{"device", &f.Device}, {"utilization", &f.Utilization}, {"max_model_len", &f.MaxModelLen},
+		{"est_max_model_len", &f.EstMaxModelLen}, {"kv_tokens", &f.KVTokens}, {"context", &f.Context},
+		{"gpu_layers", &f.GPULayers}, {"total_layers", &f.TotalLayers},
+	}
+}

@@ -1,0 +1,46 @@
+package ggml
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// bufferBackends tell the backend from the name of a buffer: CUDA0, ROCm1,
+// MTL0. Longer names first.
+var bufferBackends = []struct{ prefix, backend string }{
+	{"cuda", "cuda"}, {"rocm", "rocm"}, {"hip", "rocm"}, {"vulkan", "vulkan"}, {"kompute", "vulkan"},
+	{"sycl", "sycl"}, {"metal", "metal"}, {"mtl", "metal"}, {"cann", "npu"}, {"cpu", "cpu"}, {"amx", "cpu"}, {"hbm", "cpu"},
+}
+
+func BackendOfBuffer(name string) string {
+	name = strings.ToLower(name)
+	for _, b := range bufferBackends {
+		if strings.HasPrefix(name, b.prefix) {
+			return b.backend
+		}
+	}
+	return ""
+}
+
+// HostMemory reports that a buffer of this name lies in system memory, pinned
+// for a device or not.
+func HostMemory(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "cpu") || strings.HasPrefix(name, "amx") || strings.HasPrefix(name, "hbm") || strings.HasSuffix(name, "_host")
+}
+
+// backendOf corrects what the words say: HIP and MUSA builds print CUDA's.
+func (g *ggmlReader) backendOf(r *refusal) string {
+	switch {
+	case r.backend == "cuda" && g.backend == "rocm" && !strings.HasPrefix(strings.ToLower(r.memory), "cuda"):
+		return "rocm"
+	case r.backend != "":
+		return r.backend
+	case r.kind == fact.GGMLPool || r.kind == fact.LlamaGuard:
+		return "" // an arena of the program, an estimate
+	case g.backend != "":
+		return g.backend
+	}
+	return g.hinted
+}

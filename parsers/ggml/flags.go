@@ -1,0 +1,118 @@
+package ggml
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// llamaFlags are the command-line options of llama.cpp's programs by their
+// normalised name. llama-cpp-python's server spells them with "_".
+var llamaFlags = map[string]string{
+	"-ngl": "n_gpu_layers", "--n-gpu-layers": "n_gpu_layers", "--gpu-layers": "n_gpu_layers",
+	"-c": "ctx_size", "--ctx-size": "ctx_size", "--n-ctx": "ctx_size",
+	"-b": "batch_size", "--batch-size": "batch_size", "--n-batch": "batch_size", "-ub": "ubatch_size", "--ubatch-size": "ubatch_size",
+	"-np": "parallel", "--parallel": "parallel",
+	"-ctk": "cache_type_k", "--cache-type-k": "cache_type_k", "-ctv": "cache_type_v", "--cache-type-v": "cache_type_v",
+	"-ncmoe": "n_cpu_moe", "--n-cpu-moe": "n_cpu_moe", "-ts": "tensor_split", "--tensor-split": "tensor_split", "-mg": "main_gpu",
+	"-m": "model", "--model": "model", "-hf": "model", "-cram": "cache_ram", "--cache-ram": "cache_ram",
+}
+
+// llamaSwitches take no value, or may.
+var llamaSwitches = map[string]string{
+	"-fa": "flash_attn", "--flash-attn": "flash_attn", "--no-mmap": "no_mmap", "--mlock": "mlock", "-nkvo": "no_kv_offload", "--no-kv-offload": "no_kv_offload",
+	"-cmoe": "cpu_moe", "--cpu-moe": "cpu_moe", "--swa-full": "swa_full",
+}
+
+// command reads the options of a command line, once for each line. A line that
+// ends in a backslash goes on in the next.
+func (g *ggmlReader) command(at int) {
+	i := g.l.LineIndex(at)
+	if g.commands[i] || len(g.l.Lines) == 0 {
+		return
+	}
+	g.commands[i] = true
+	from, _ := g.l.LineSpan(at)
+	text := g.l.Text(from, g.l.ValueEnd(at))
+	for j := i + 1; strings.HasSuffix(text, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
+		text = strings.TrimSuffix(text, `\`) + " " + g.l.Lines[j].Text
+		g.commands[j] = true
+	}
+	words := strings.Fields(strings.NewReplacer(" │", "", `"`, " ", "=", " ", "'", " ").Replace(text))
+	for k, word := range words {
+		flag := strings.ReplaceAll(word, "_", "-")
+		next := ""
+		if k+1 < len(words) {
+			next = words[k+1]
+		}
+		if name := strings.TrimRight(word, "0123456789"); name != word && llamaFlags[name] != "" {
+			flag, next = name, word[len(name):] // a console broke the line between them
+		}
+		switch {
+		case llamaFlags[flag] != "" && next != "":
+			g.flag(llamaFlags[flag], next, word, at)
+		case llamaSwitches[flag] != "":
+			if next != "on" && next != "off" && next != "auto" {
+				next = "on"
+			}
+			g.setting(llamaSwitches[flag], next, word, at)
+		}
+	}
+}
+
+func (g *ggmlReader) flag(name, value, flag string, at int) {
+	if name == "model" {
+		if !strings.Contains(value, "sha256-") {
+			g.f.Models = append(g.f.Models, fact.ModelMention{Name: value, Line: g.l.Line(at), Weight: 3})
+		}
+		return
+	}
+	if name != "tensor_split" && name != "cache_type_k" && name != "cache_type_v" && !integer(value) {
+		return // a sentence with "-c" in it
+	}
+	g.setting(name, strings.TrimRight(value, ",;."), flag, at)
+}
+
+func integer(s string) bool {
+	s = strings.TrimRight(strings.TrimPrefix(s, "-"), ",;.")
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+var (
+	keywordArgument = text.NewPattern(`(?<name>n_ctx|n_gpu_layers|n_batch|n_ubatch)=(?<value>-?\d{1,9})`)
+	koboldSettings  = text.NewPattern(`(?<name>contextsize|gpulayers|blasbatchsize|batchsize|flashattention|quantkv)=(?<value>\w{1,8})`)
+)
+
+// keywordArguments reads llama-cpp-python's "Llama(model_path=..., n_ctx=4096,
+// n_gpu_layers=35)".
+func (g *ggmlReader) keywordArguments(at int) {
+	i := g.l.LineIndex(at)
+	if g.commands[i] || len(g.l.Lines) == 0 || strings.Contains(g.l.Lines[i].Text, "llama_") || strings.Contains(g.l.Lines[i].Text, "print_info") {
+		return
+	}
+	g.commands[i] = true
+	g.assignments(keywordArgument, at, "", map[string]string{"n_ctx": "ctx_size", "n_gpu_layers": "n_gpu_layers", "n_batch": "batch_size", "n_ubatch": "ubatch_size"})
+}
+
+// koboldNamespace reads the line in which koboldcpp prints all its settings.
+func (g *ggmlReader) koboldNamespace(at int) {
+	g.proves("koboldcpp", at)
+	g.assignments(koboldSettings, at, "--", map[string]string{
+		"contextsize": "ctx_size", "gpulayers": "n_gpu_layers", "blasbatchsize": "ubatch_size", "batchsize": "ubatch_size",
+		"flashattention": "flash_attn", "quantkv": "quantkv",
+	})
+}
+
+// assignments reads every "name=value" of a line.
+func (g *ggmlReader) assignments(p *text.Pattern, at int, dashes string, names map[string]string) {
+	from, to := g.l.LineSpan(at)
+	for from < to {
+		m := g.l.Find(p, from, to)
+		if !m.Ok() {
+			return
+		}
+		g.setting(names[m.Lower("name")], m.Lower("value"), dashes+m.Lower("name"), at)
+		_, from = m.Span()
+	}
+}

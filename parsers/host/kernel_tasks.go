@@ -1,0 +1,84 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// kernelTasks is how the kernel's table of processes begins; its last columns
+// are the same in all eras ("nr_ptes" up to 4.14, "pgtables_bytes" from there,
+// "rss_anon rss_file rss_shmem" from 6.8).
+const kernelTasks = "oom_score_adj name"
+
+// pageSize is that of x86; ARM servers may have 64 KiB, and then the kill line,
+// in kB, does not fit the table.
+const pageSize = 4 << 10
+
+// readTasks reads the table that belongs to the kill that was chosen: dmesg
+// keeps those of earlier kills.
+func readTasks(f *fact.Facts, l *text.Log, headers []text.Hit) {
+	killed := -1
+	for i := range f.Failures {
+		if f.Failures[i].Kind == fact.KernelKill {
+			killed = f.Failures[i].At
+		}
+	}
+	header := -1
+	for _, h := range headers {
+		if h.At < killed || header < 0 {
+			header = h.At
+		}
+	}
+	if killed < 0 || header < 0 {
+		return
+	}
+	at := l.LineIndex(header)
+	columns := taskColumns(l.Lines[at].Text)
+	for _, line := range l.Lines[at+1:] {
+		p, ok := columns.row(line.Text)
+		if !ok && behindTasks(line.Text) {
+			return
+		}
+		if ok {
+			p.Line = line.Number
+			f.Tasks = append(f.Tasks, p)
+		}
+	}
+}
+
+// behindTasks reports the lines that follow the table, of all eras.
+func behindTasks(s string) bool {
+	return strings.Contains(s, "oom-kill:") || strings.Contains(s, "Kill process ") || strings.Contains(s, "Killed process ")
+}
+
+// taskTable says in which column a table has what; the number in brackets
+// before them may be gone with the prefix of the line, tgid repeats it.
+type taskTable struct{ columns, tgid, rss int }
+
+func taskColumns(header string) taskTable {
+	names := strings.Fields(behindBrackets(header))
+	return taskTable{columns: len(names), tgid: slices.Index(names, "tgid"), rss: slices.Index(names, "rss")}
+}
+
+// row reads "[  20759]  0 20759  327208  146599  1683456  0  0 python3". Sizes
+// are pages; the name may hold blanks.
+func (t taskTable) row(s string) (fact.Process, bool) {
+	fields := strings.Fields(behindBrackets(s))
+	if t.tgid < 0 || t.rss < 0 || len(fields) < t.columns {
+		return fact.Process{}, false
+	}
+	pid, ok := text.WholeNumber(fields[t.tgid])
+	pages, ok2 := text.WholeNumber(fields[t.rss])
+	if !ok || !ok2 {
+		return fact.Process{}, false
+	}
+	return fact.Process{
+		PID: int(pid), Bytes: pages * pageSize, Text: fields[t.rss] + " pages",
+		Name: strings.Join(fields[t.columns-1:], " "), Device: -1,
+	}, true
+}
+
+func behindBrackets(s string) string { return s[strings.LastIndex(s, "] ")+1:] }

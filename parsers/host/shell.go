@@ -1,0 +1,95 @@
+package host
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// A bare kill can also be kill -9, an orchestrator or a time limit.
+var shellKilled = fact.Failure{Kind: fact.ShellKilled, Framework: "linux-oom-killer", Backend: "cpu", Weak: true}
+
+// Colab and Kaggle say that it was memory.
+var notebookKilled = fact.Failure{Kind: fact.ShellKilled, Framework: "other", Backend: "cpu"}
+
+// readGoKilled reads what Go's os/exec says of a child that died of signal 9.
+func readGoKilled(m text.Message) int {
+	if m.Precedes("runner", 80) || m.Precedes("by", 2) {
+		return m.End // Ollama and PyTorch's loader read it themselves
+	}
+	return text.Fails(shellKilled)(m)
+}
+
+// readCompiler reads gcc ("c++: fatal error: Killed signal terminated program
+// cc1plus") and nvcc ("'cicc' died due to signal 9 (Kill signal)").
+func readCompiler(m text.Message) int {
+	return m.Fail(fact.Failure{Kind: fact.BuildKilled, Framework: "linux-oom-killer", Backend: "cpu", Phase: "unknown"}, m.End)
+}
+
+// readSignal9 reads Celery's and others' line; torchrun's is its own.
+func readSignal9(m text.Message) int {
+	if m.Follows("receivedbypid", 40) {
+		return m.End
+	}
+	return text.Fails(shellKilled)(m)
+}
+
+// readExitCode reads exit code 137 (128 + SIGKILL), which a container whose
+// OOMKilled is false got from a person.
+func readExitCode(m text.Message) int {
+	s := m.Log.Squeezed()
+	if m.End < len(s) && s[m.End] >= '0' && s[m.End] <= '9' || m.Mentions(`oomkilled":false`, `oomkilled:false`) {
+		return m.End
+	}
+	for _, word := range [...]string{"means", "indicates", "isusually", "typically"} {
+		if strings.HasPrefix(s[m.End:], word) {
+			return m.End // an explanation, not a report
+		}
+	}
+	if m.At > 0 && m.Precedes("c", 1) && strings.HasPrefix(s[m.At:], "rc=") {
+		return m.End
+	}
+	x := shellKilled
+	if m.Mentions("laststate:terminated", "containerstatuses", "lastfailureinfo", "restartcount") {
+		x.Framework = "kubernetes"
+	}
+	return text.Fails(x)(m)
+}
+
+// readShell reads the word that a shell prints for signal 9: alone on its line
+// (dash, an interactive bash, PyTorch's launcher), or after script, line and
+// PID; zsh has "zsh: killed     python x.py".
+func readShell(m text.Message) int {
+	line := strings.TrimSpace(m.Log.LineText(m.At))
+	if !shellKill(line) && !m.Precedes("it]", 3) { // or behind a progress bar
+		return m.End
+	}
+	return text.Fails(shellKilled)(m)
+}
+
+func shellKill(line string) bool {
+	switch word := strings.Trim(line, ".!* "); {
+	case word == "Killed", word == "Killed: 9", word == "已杀死", word == "Getötet", word == "Tué", word == "Terminado (killed)", word == "Убито", word == "강제 종료됨":
+		return true
+	case strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):
+		return true
+	}
+	// "bash: line 1:  1374 Killed    python x.py", "job.sh: line 30: 7 Killed".
+	before, after, found := cutKilled(line)
+	if !found || after != "" && after[0] != ' ' {
+		return false
+	}
+	pid := before[strings.LastIndexAny(before, " ]\t")+1:]
+	_, isNumber := text.WholeNumber(pid)
+	return isNumber && (strings.Contains(before, "line ") || strings.Contains(before, "行") || strings.HasPrefix(before, "[") || before == pid)
+}
+
+func cutKilled(line string) (before, after string, found bool) {
+	for _, word := range [...]string{"Killed", "已杀死", "Getötet", "Tué"} {
+		if before, after, found = strings.Cut(line, word); found {
+			return strings.TrimSpace(before), after, true
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// vllmEvidence: frames of vLLM's tracebacks, its progress lines, its names. A
+// dummy run calls what serving calls and graph capture calls dummy runs, so
+// that the more special frame decides.
+var vllmEvidence = text.Evidence{
+	Program: "vllm",
+	Words: slices.Concat(
+		text.Frames("startup_check", 6, "in request_memory"),
+		text.Frames("startup_check", 3, "in init_device"),
+		text.Frames("kv_cache", 6, "in raise_if_cache_size_invalid", "check_enough_kv_cache_memory", "in initialize_kv_cache", "_allocate_kv_cache", "in allocate_kv_cache"),
+		text.Frames("kv_cache", 5, "worker/cache_engine.py"),
+		text.Frames("graph_capture", 7, "in capture_model", "_capture_cudagraphs", "in capture_begin", "in capture_end", "torch/cuda/graphs.py"),
+		text.Frames("warmup", 6, "_dummy_sampler_run", "_dummy_pooler_run", "sampling_metadata=dummy_metadata"),
+		text.Frames("warmup", 5, "in determine_available_memory", "in determine_num_available_blocks", "in profile_num_available_blocks", "in profile_run", "in _dummy_run", "in kernel_warmup"),
+		text.Frames("warmup", 4, "in compile_or_warm_up_model"),
+		text.Frames("warmup", 1, "vllm/v1/sample/sampler.py", "logits_sort, logits_idx", "vit_attn_wrappers.py"),
+		text.Frames("load", 6, "in create_weights", "in process_weights_after_loading"),
+		text.Frames("load", 5, "in load_weights", "vllm/model_executor/model_loader"),
+		text.Frames("load", 4, "in load_model"),
+		text.Frames("load", 1, "torch/utils/_device.py"),
+		text.Frames("inference", 3, "in run_busy_loop", "in _process_engine_step", "in engine_step", "in run_engine_loop"),
+		text.Frames("inference", 2, "in execute_model"),
+		text.Frames("inference", 0, "EngineDeadError"),
+		text.Steps("load", "Starting to load model", "Loading safetensors checkpoint shards"),
+		text.Steps("warmup", "Loading weights took"),
+		text.Steps("graph_capture", "Capturing the model for CUDA graphs", "Capturing cudagraphs for decoding", "Capturing CUDA graph"),
+		text.Steps("inference", "init engine (profile, create kv cache", "Application startup complete", "Avg prompt throughput"),
+		text.Marks("vllm/v1/", "vllm/worker/", "vllm/engine/", "vllm/model_executor/", "vllm/entrypoints/", "vllm/executor/",
+			"vllm engine", "LLM engine (v", "worker_base.py:", "multiproc_executor.py:", "multiproc_worker_utils.py:", "gpu_model_runner.py:", "current vLLM instance", "vLLM API server version", "RayWorkerVllm", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", text.OutOfMemory, text.NcclError),
+	),
+	Process: text.NamedLike("EngineCore", "VllmWorker", "Worker ", "Worker_", "APIServer", "ApiServer", "DPEngineCoreActor", "RayWorkerWrapper", "RayWorkerVllm", "NPURayWorkerWrapper", "StageEngineCore"),
+	After:   map[string]string{"weights_loaded": "warmup", "kv_left": "graph_capture", "cache_tokens": "graph_capture", "kv_blocks": "graph_capture", "graphs": "warmup"},
+}
+
+// vllmBackends are what a start-up log or a traceback shows of the platform,
+// the surest first. "CUDA graph" and NCCL are also printed on ROCm.
+var vllmBackends = []struct{ word, backend string }{
+	{"hipoutofmemory", "rocm"}, {"platformrocm", "rocm"}, {"#rocmblocks", "rocm"}, {"rocm_aiter", "rocm"},
+	{"xpuoutofmemory", "xpu"}, {"platformxpu", "xpu"}, {"device_config=xpu", "xpu"}, {"#xpublocks", "xpu"}, {"xpu_worker", "xpu"}, {"xpukernel", "xpu"},
+	{"platformcpu", "cpu"}, {"device_config=cpu", "cpu"}, {"platformtpu", "tpu"}, {"device_config=tpu", "tpu"},
+	{"platformcuda", "cuda"}, {"device_config=cuda", "cuda"}, {"#cudablocks", "cuda"}, {"cudaoutofmemory", "cuda"},
+	{"processgroupnccl", "cuda"}, {"cudagraph", "cuda"}, {"flash_attn", "cuda"},
+}
+
+func vllmBackend(l *text.Log) string {
+	for _, b := range vllmBackends {
+		if strings.Contains(l.Squeezed(), b.word) {
+			return b.backend
+		}
+	}
+	return ""
+}

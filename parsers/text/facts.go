@@ -1,0 +1,47 @@
+package text
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// Card keeps a card that a program names at its start.
+func Card(f *fact.Facts, d fact.Device, text string) {
+	f.Devices = append(f.Devices, d)
+	f.Facts = append(f.Facts, fact.Fact{Name: "total", Size: d.Total, Text: text, Line: d.Line})
+}
+
+func HasFact(f *fact.Facts, name string) bool {
+	for _, x := range f.Facts {
+		if x.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func Requested(x fact.Failure) int64 {
+	if x.Figures.Requested == nil {
+		return 0
+	}
+	return x.Figures.Requested.Bytes
+}
+
+// Fail adds a failure that begins at one squeezed offset and ends at another,
+// with its line numbers, message and source filled in.
+func Fail(f *fact.Facts, l *Log, from, to int, x fact.Failure) {
+	x.At, x.End = from, to
+	x.Line = l.Line(from)
+	x.EndLine = max(x.Line, l.Line(max(to-1, from))) // lines of several ranks do not stand in their order
+	x.Source = l.Source(from)
+	if x.Message == "" {
+		x.Message = l.Text(from, to)
+	}
+	f.Failures = append(f.Failures, x)
+}
+
+// Setting adds an option that a program printed with its value in group n.
+func Setting(f *fact.Facts, m Match, name string) {
+	if m.Ok() {
+		f.Settings = append(f.Settings, fact.Setting{Name: name, Value: m.Lower("n"), Line: m.Line()})
+	}
+}

@@ -1,0 +1,34 @@
+package text
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// Parser reads the messages of one program.
+type Parser struct {
+	Name string
+	// Keywords lead to the parser. Case and white space do not count. A keyword
+	// of a failure must not occur in a healthy log.
+	Keywords []string
+	// Context keywords lead to informative lines (arguments, buffers, devices).
+	// They may occur in healthy logs, but not line after line.
+	Context []string
+	// Explains says, for the kinds that this parser makes, how much of a crash
+	// they explain when several statements tell of it: the highest is the root.
+	// Allocators are 2 (the default), an engine's own check that names the
+	// setting 4, the kernel 6.
+	Explains map[fact.Kind]int
+	// Parse adds what it finds. Hits are in the order of the text.
+	Parse func(l *Log, hits []Hit, f *fact.Facts)
+}
+
+// Words returns every keyword under the number that [Hit.Word] has.
+func (p Parser) Words() []string { return slices.Concat(p.Keywords, p.Context) }
+
+// Hit is a keyword at a squeezed offset. Word counts Keywords, then Context.
+type Hit struct {
+	Word int
+	At   int
+}

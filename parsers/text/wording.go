@@ -1,0 +1,155 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// Wording is one message of a program: the literal that leads to it, in its
+// natural spelling, and what reads the rest.
+type Wording struct {
+	Literal string
+	// read adds what the message says and returns the squeezed offset behind it.
+	Read func(m Message) int
+}
+
+// On makes a wording out of its literal and what reads the rest.
+func On(literal string, read func(m Message) int) Wording { return Wording{literal, read} }
+
+// Message is a wording found in a log: its literal stands from at to end.
+type Message struct {
+	Log     *Log
+	Facts   *fact.Facts
+	At, End int
+}
+
+// ParseWordings calls the readers for the hits, in the order of the text. A hit
+// inside what another reader has read is part of that message.
+func ParseWordings(list []Wording, l *Log, hits []Hit, f *fact.Facts) {
+	done := 0
+	for _, h := range hits {
+		if h.At < done {
+			continue
+		}
+		w := list[h.Word]
+		end := min(h.At+len(SqueezedLiteral(w.Literal)), len(l.Squeezed()))
+		done = max(done, w.Read(Message{Log: l, Facts: f, At: h.At, End: end}))
+	}
+}
+
+func Literals(list []Wording) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = w.Literal
+	}
+	return out
+}
+
+func SqueezedLiteral(s string) string {
+	return strings.ToLower(strings.ReplaceAll(s, " ", ""))
+}
+
+// Find matches a pattern from the literal on, within a number of bytes.
+func (m Message) Find(p *Pattern, within int) Match { return m.Log.Find(p, m.At, m.At+within) }
+
+// Around matches a pattern that may begin before the literal.
+func (m Message) Around(p *Pattern, before, after int) Match {
+	return m.Log.Find(p, m.At-before, m.At+after)
+}
+
+// Follows reports that a squeezed text stands within a number of bytes after
+// the literal begins.
+func (m Message) Follows(text string, within int) bool {
+	s := m.Log.Squeezed()
+	return strings.Contains(s[m.At:min(m.At+within, len(s))], text)
+}
+
+// Precedes is follows for the text before the literal.
+func (m Message) Precedes(text string, within int) bool {
+	s := m.Log.Squeezed()
+	return strings.Contains(s[max(m.At-within, 0):m.At], text)
+}
+
+// Mentions reports that a squeezed text stands anywhere in the log.
+func (m Message) Mentions(texts ...string) bool {
+	for _, t := range texts {
+		if strings.Contains(m.Log.Squeezed(), t) {
+			return true
+		}
+	}
+	return false
+}
+
+// MaxQuote bounds how much of a line becomes a failure's message.
+const MaxQuote = 420
+
+// Line returns the span of the line at the literal, cut around it if it is
+// very long.
+func (m Message) Line() (from, to int) {
+	from, to = m.Log.LineSpan(m.At)
+	return max(from, m.At-MaxQuote/2), max(m.End, min(to, m.At+MaxQuote))
+}
+
+// Fail adds a failure whose message is the line, or, when upTo lies behind the
+// line, all up to there.
+func (m Message) Fail(x fact.Failure, upTo int) int {
+	from, to := m.Line()
+	to = max(to, min(upTo, m.At+2*MaxQuote))
+	Fail(m.Facts, m.Log, from, to, x)
+	return max(to, upTo)
+}
+
+// Fails makes the reader of a wording that has no figures.
+func Fails(x fact.Failure) func(Message) int {
+	return func(m Message) int {
+		from, to := m.Line()
+		Fail(m.Facts, m.Log, from, to, x)
+		return m.End
+	}
+}
+
+// Fact adds a named figure with its line as text.
+func (m Message) Fact(name string, size *fact.Size) {
+	if size != nil {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: name, Size: size, Text: m.Log.LineText(m.At), Line: size.Line})
+	}
+}
+
+// Count is fact for a figure that is no size.
+func (m Message) Count(name string, c *fact.Count) {
+	if c != nil {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: name, Count: c, Text: m.Log.LineText(m.At), Line: c.Line})
+	}
+}
+
+// Took returns where a match ends, or the end of the literal without one.
+func (m Message) Took(x Match) int {
+	if !x.Ok() {
+		return m.End
+	}
+	_, to := x.Span()
+	return to
+}
+
+// Lookalike adds a look-alike once.
+func (m Message) Lookalike(x fact.Lookalike) {
+	for _, have := range m.Facts.Lookalikes {
+		if have.ID == x.ID {
+			return
+		}
+	}
+	x.Line = m.Log.Line(m.At)
+	m.Facts.Lookalikes = append(m.Facts.Lookalikes, x)
+}
+
+// Notice adds something the program recovered from, once.
+func (m Message) Notice(x fact.Notice) {
+	for _, have := range m.Facts.Notices {
+		if have.ID == x.ID {
+			return
+		}
+	}
+	x.Line, x.Text = m.Log.Line(m.At), strings.TrimSpace(m.Log.LineText(m.At))
+	m.Facts.Notices = append(m.Facts.Notices, x)
+}

@@ -1,0 +1,348 @@
+// Package torch reads PyTorch and what is written in it: the allocators'
+// messages, tracebacks, NCCL, DeepSpeed, transformers and trainers.
+package torch
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// PyTorch reads the messages of PyTorch's allocators.
+var PyTorch = text.Parser{Name: "pytorch", Keywords: pytorchWords, Parse: parsePyTorch}
+
+var pytorchWords = []string{
+	"CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory", "Tried to allocate",
+	"MPS backend out of memory", "total capacity", "reserved in total by", "is reserved by PyTorch",
+	"would exceed allowed memory", "Allocation on device",
+	"CUDA error: out of memory", "HIP error: out of memory", "CUDA driver error: out of memory",
+	"cuda runtime error (2)", "error=2 : out of memory", "out of memory at /", "triple_chevron_launcher::launch(): out of memory",
+	"CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
+	"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation",
+	"NVML_SUCCESS == r", "Invalid buffer size:",
+	"UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "size larger than 4GB",
+	"Error out of memory at line", "OutOfMemoryError:", "cudaErrorMemoryAllocation",
+}
+
+func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
+	words := pytorchWords
+	done := 0
+	for i, h := range hits {
+		if h.At < done {
+			continue
+		}
+		word := words[h.Word]
+		next := len(l.Squeezed())
+		for _, later := range hits[i+1:] {
+			if later.At > h.At && opensMessage(words[later.Word]) && !continues(l, h.At, words[later.Word], later.At) {
+				next = later.At
+				break
+			}
+		}
+		var end int
+		switch word {
+		case "MPS backend out of memory":
+			end = mps(f, l, h.At, next)
+		case "Invalid buffer size:":
+			end = mpsBuffer(f, l, h.At)
+		case "would exceed allowed memory", "Allocation on device":
+			end = asyncAllocator(f, l, h.At, next)
+		case "CUDA out of memory", "HIP out of memory", "XPU out of memory", "NPU out of memory",
+			"Tried to allocate", "total capacity", "reserved in total by", "is reserved by PyTorch", "size larger than 4GB":
+			end = cachingAllocator(f, l, max(done, allocatorStart(l, h.At, word)), h.At, next)
+		default:
+			end = rawCUDA(f, l, h.At, word)
+		}
+		done = max(done, end)
+	}
+}
+
+func opensMessage(word string) bool {
+	switch word {
+	case "total capacity", "reserved in total by", "is reserved by PyTorch", "OutOfMemoryError:":
+		return false
+	}
+	return true
+}
+
+// continues tells a part of the message that began at from, such as its "Tried
+// to allocate", from the beginning of the next one.
+func continues(l *text.Log, from int, word string, at int) bool {
+	between := l.Squeezed()[from:at]
+	switch word {
+	case "Tried to allocate":
+		return at-from < 260 && !strings.Contains(between[min(3, len(between)):], "triedtoallocate")
+	case "would exceed allowed memory":
+		return at-from < 64
+	}
+	return false
+}
+
+// allocatorStart backs up over what a cut or shortened message has before the
+// clause that was found.
+func allocatorStart(l *text.Log, at int, word string) int {
+	switch word {
+	case "total capacity", "reserved in total by", "is reserved by PyTorch":
+		from, _ := l.LineSpan(at)
+		return min(max(from, at-400), at)
+	case "size larger than 4GB":
+		return max(at-60, 0)
+	}
+	return at
+}
+
+// cachingAllocator reads the allocator's message clause by clause: each clause
+// stands on its own literal, so that a message cut at its head, at its tail or
+// in the middle still gives what is left of it. Versions 1.0 to 2.10, CUDA,
+// ROCm, XPU (IPEX and native) and NPU.
+func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
+	s := l.Squeezed()
+	limit := min(next, at+2600)
+	r := reader{l: l, s: s[:limit], from: start, end: at}
+	var g fact.Figures
+	g.Requested = r.after("triedtoallocate")
+	g.Total = text.First(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
+	g.Free = text.First(r.after("ofwhich"), r.before("free;"), r.before("free)"))
+	g.Allocated = text.First(r.before("alreadyallocated"), r.after("oftheallocatedmemory"))
+	g.Reserved = text.First(r.before("reservedintotalbypytorch"), r.before("reservedintotal"))
+	g.ReservedUnallocated = text.First(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
+	g.Limit = r.before("allowed;")
+	g.Device = r.device()
+	processClause(f, l, &r, &g)
+	if g.Empty() && r.end == at && !strings.Contains(s[at:min(at+24, len(s))], "outofmemory") {
+		return at + 1
+	}
+	kind := fact.TorchAlloc
+	if strings.Contains(s[start:min(start+120, len(s))], "sizelargerthan4gb") {
+		kind = fact.XPUBlock
+	}
+	end := r.end
+	if end == at {
+		end = min(at+len("cudaoutofmemory"), len(s))
+	}
+	if i := strings.Index(s[at:limit], beyondAnySize); i >= 0 && i < 60 {
+		end = max(end, at+i+len(beyondAnySize))
+		f.Signals = append(f.Signals, fact.Signal{ID: "absurd_size", Line: l.Line(at), Text: l.LineText(at)})
+	}
+	if title := recovered(s, start, end); title != "" {
+		f.Notices = append(f.Notices, fact.Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})
+		return end
+	}
+	era(f, l, s[start:min(limit, end+420)], end)
+	text.Fail(f, l, start, closing(s, end), fact.Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s, start, min(limit, end+420)), Figures: g})
+	return end
+}
+
+// beyondAnySize is what the allocators say of a size above 2^60 instead of the
+// figure (kLargestSize in CUDACachingAllocator.cpp): a number that was no size.
+const beyondAnySize = "morethan1ebmemory"
+
+// recovered says how a program went on after the allocator's message, "" if it
+// did not: fairseq (trainer.py) drops the batch, FSDP (_state_dict_utils.py)
+// hands out the tensor itself.
+func recovered(s string, start, end int) string {
+	after := s[end:min(end+700, len(s))]
+	if i := strings.Index(after, "attemptingtorecoverfromoom"); i >= 0 && strings.Contains(s[end+i:], ",num_updates=") {
+		return "fairseq dropped a batch that did not fit, and training went on."
+	}
+	if strings.Contains(s[max(start-200, 0):start], "userwarning:failedtoclone()tensor") {
+		return "FSDP could not copy a tensor and saved the tensor itself; the run went on."
+	}
+	return ""
+}
+
+// era notes which versions print a message like this one, and which variable
+// its hint names: fixes must be spelled for that version.
+func era(f *fact.Facts, l *text.Log, message string, at int) {
+	has := func(s string) bool { return strings.Contains(message, s) }
+	era := ""
+	switch {
+	case has("hasatotalcapactyof"):
+		era = "2.1"
+	case has("pytorch_alloc_conf"):
+		era = "2.9"
+	case has("hasatotalcapacityof"):
+		era = "2.2"
+	case has("max_split_size_mb"):
+		era = "1.10"
+	case has("reservedintotalby"):
+		era = "1.4"
+	case has("totalcapacity;"):
+		era = "1.0"
+	}
+	if has("cached)") { // "reserved in total by PyTorch" since 1.4
+		f.Facts = append(f.Facts, fact.Fact{Name: "torch_until", Text: "1.3", Line: l.Line(at)})
+	}
+	if era != "" {
+		f.Facts = append(f.Facts, fact.Fact{Name: "torch_since", Text: era, Line: l.Line(at)})
+	}
+	for _, variable := range [...]string{"pytorch_hip_alloc_conf", "pytorch_cuda_alloc_conf", "pytorch_npu_alloc_conf", "pytorch_alloc_conf"} {
+		if has(variable) {
+			f.Facts = append(f.Facts, fact.Fact{Name: "alloc_conf_variable", Text: strings.ToUpper(variable), Line: l.Line(at)})
+			return
+		}
+	}
+}
+
+// closing takes in the bracket or full stop that ends a clause.
+func closing(s string, end int) int {
+	if end < len(s) && (s[end] == ')' || s[end] == '.') {
+		return end + 1
+	}
+	return end
+}
+
+// allocatorBackend reads who speaks: hipify rewrites "CUDA" to "HIP" in the
+// message and, by version, in the variable of the hint.
+func allocatorBackend(s string, from, to int) string {
+	m := s[max(from-4, 0):to]
+	switch {
+	case strings.Contains(m, "hipoutofmemory"), strings.Contains(m, "pytorch_hip_alloc_conf"), strings.Contains(m, "hipgraphs"):
+		return "rocm"
+	case strings.Contains(m, "xpuoutofmemory"), strings.Contains(m, "sizelargerthan4gb"):
+		return "xpu"
+	case strings.Contains(m, "npuoutofmemory"), strings.Contains(m, "(npu"):
+		return "npu"
+	}
+	return "cuda"
+}
+
+// asyncAllocator reads the seven lines of the cudaMallocAsync backend, however
+// they were joined. From PyTorch 2.4 on the message is cut after "Allocation
+// on device" and has no figures.
+func asyncAllocator(f *fact.Facts, l *text.Log, at, next int) int {
+	s := l.Squeezed()
+	start := at
+	if i := strings.LastIndex(s[max(at-40, 0):at+1], "allocationondevice"); i >= 0 {
+		start = max(at-40, 0) + i
+	}
+	cut := strings.HasPrefix(s[at:], "allocationondevice")
+	raised := strings.HasSuffix(s[:start], allocationRaised)
+	switch {
+	case raised:
+		start -= len(allocationRaised)
+	case cut && !reportsAllocation(s, at):
+		return at + 1
+	}
+	r := reader{l: l, s: s[:min(next, at+500)], from: start, end: at}
+	g := fact.Figures{
+		Allocated: r.after("currentlyallocated:"),
+		Requested: r.after("requested:"),
+		Total:     r.after("devicelimit:"),
+		Free:      text.First(r.after("free(accordingtocuda):"), r.after("free(accordingtotops):")),
+		Limit:     r.after("memoryfraction):"),
+		Device:    r.countAfter("allocationondevice"),
+	}
+	end := r.end
+	if end == at {
+		end = at + len("wouldexceedallowedmemory")
+		if cut {
+			end = at + len("allocationondevice")
+		}
+	}
+	// Without the exception's name it is ComfyUI, which repeats the message.
+	text.Fail(f, l, start, min(end, len(s)), fact.Failure{Kind: fact.TorchAsync, Framework: "pytorch", Backend: "cuda", Figures: g, Wrapper: cut && !raised && g.Empty()})
+	return end
+}
+
+// allocationRaised is the exception's name before its message.
+const allocationRaised = "outofmemoryerror:"
+
+// reportsAllocation: "Allocation on device" is all that is left of the message
+// since 2.4. ComfyUI repeats it behind its own words or before its tips;
+// elsewhere the words mean nothing.
+func reportsAllocation(s string, at int) bool {
+	before, after := s[max(at-100, 0):at], s[at:min(at+100, len(s))]
+	return strings.Contains(before, "exceptionduringprocessing!!!") || strings.Contains(before, "erroroccurredwhenexecuting") ||
+		strings.Contains(after, "wouldexceedallowedmemory") || strings.Contains(after, "thiserrormeansyouranoutofmemory")
+}
+
+// mps reads MPSAllocator.mm's message, 1.13 and later; "GB" there is GiB.
+func mps(f *fact.Facts, l *text.Log, at, next int) int {
+	r := reader{l: l, s: l.Squeezed()[:min(next, at+700)], from: at, end: at + len("mpsbackendoutofmemory")}
+	g := fact.Figures{
+		Allocated:        r.after("mpsallocated:"),
+		OtherAllocations: r.after("otherallocations:"),
+		Limit:            r.after("maxallowed:"),
+		Requested:        r.after("triedtoallocate"),
+	}
+	text.Fail(f, l, at, closing(l.Squeezed(), r.end), fact.Failure{Kind: fact.MPSAlloc, Framework: "pytorch", Backend: "mps", Figures: g})
+	return r.end
+}
+
+// mpsBuffer reads "Invalid buffer size: 635.13 GB": one buffer above Metal's
+// maxBufferLength, without a word about memory.
+func mpsBuffer(f *fact.Facts, l *text.Log, at int) int {
+	r := reader{l: l, s: l.Squeezed(), from: at, end: at}
+	g := fact.Figures{Requested: r.after("invalidbuffersize:")}
+	if g.Requested == nil {
+		return at + 1
+	}
+	text.Fail(f, l, at, r.end, fact.Failure{Kind: fact.MPSBuffer, Framework: "pytorch", Backend: "mps", Figures: g})
+	return r.end
+}
+
+// bitsAndBytesFile is csrc/ops.cu, or csrc/pythonInterface.c for the managed
+// memory of paged optimizers, behind the path of the build machine.
+var bitsAndBytesFile = text.NewPattern(`^erroroutofmemoryatline\d+infile[^"]{0,240}?(?:ops\.cu|pythoninterface\.c(?:pp)?)`)
+
+// rawCUDA reads what has no figures.
+func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
+	s := l.Squeezed()
+	end := min(at+len(strings.ReplaceAll(word, " ", "")), len(s))
+	x := fact.Failure{Framework: "pytorch", Backend: "cuda"}
+	switch word {
+	case "CUDA error: out of memory", "HIP error: out of memory":
+		if ggml.Speaks(s, at) {
+			return end // the same words: see llamacpp.go
+		}
+		x.Kind = fact.CUDAError
+		if strings.HasPrefix(word, "HIP") {
+			x.Backend = "rocm"
+		}
+	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory",
+		"triple_chevron_launcher::launch(): out of memory":
+		x.Kind = fact.CUDAError
+	case "out of memory at /": // THC's message, up to 0.4, whatever its head was typed like
+		if strings.HasSuffix(s[:at], "(2):") && strings.HasSuffix(s[:at-len("(2):")], "error") || !strings.Contains(s[at:min(at+200, len(s))], "thc") {
+			return end
+		}
+		x.Kind = fact.CUDAError
+	case "cudaErrorMemoryAllocation":
+		if before := s[max(at-80, 0):at]; len(f.Failures) > 0 || strings.Contains(before, "searchfor") || strings.Contains(before, "bad_alloc") {
+			return end // the documentation hint of 2.9 and later; RMM and thrust: see cupy.go
+		}
+		x.Kind = fact.CUDAError
+	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
+		"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation":
+		if before := s[max(at-100, 0):at]; strings.Contains(before, "cuda_blas.cc") || strings.Contains(before, "cuda_dnn.cc") || strings.Contains(before, "cublaserror(") {
+			return end // TensorFlow and Rust: see tensorflow.go and rust.go
+		}
+		x.Kind, x.Weak = fact.CUDAHandle, word == "CUBLAS_STATUS_NOT_INITIALIZED" || strings.HasPrefix(word, "unable")
+	case "NVML_SUCCESS == r":
+		if !strings.Contains(s[at:min(at+120, len(s))], "cudacachingallocator") {
+			return end
+		}
+		x.Kind = fact.NVMLAssert
+	case "UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF":
+		if strings.Contains(s, "ggml") {
+			return end // ggml's SYCL backend: see llamacpp.go
+		}
+		x.Kind, x.Backend = fact.XPURuntime, "xpu"
+	case "Error out of memory at line":
+		x.Kind, x.Framework = fact.BitsAndBytes, "other"
+		if m := l.Find(bitsAndBytesFile, at, at+400); m.Ok() {
+			_, end = m.Span()
+			x.Message = l.Text(at, end)
+		}
+	default: // a bare OutOfMemoryError
+		return end
+	}
+	if x.Message == "" {
+		x.Message = l.LineText(at)
+	}
+	text.Fail(f, l, at, end, x)
+	return end
+}
