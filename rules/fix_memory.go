@@ -9,50 +9,50 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 )
 
-// Fixes that change who holds memory, or how it is handed out.
-var fixesMemory = []Fix{
-	{
-		ID:    "kill_stale_process",
-		Title: "Find what holds the card and end it",
-		Doc: paragraphs(
-			"A card's memory is shared by every program on the computer. A training run that did not exit, a notebook whose kernel still lives, a second server or a browser keep theirs until they end. `nvidia-smi` lists who holds how much; anything over about 200 MiB that is not yours, or is an old run of yours, is a suspect.",
-			"It helps when the card's total, less what is free, less what this program holds, leaves more than about half a GiB. \"Already allocated\" being high proves nothing about others: that figure is this program's own.",
-			"Look before you kill. In a container PyTorch prints process numbers of the host, and one of them may be the very process that failed: the one whose memory equals this program's. If nothing is listed although memory is used, the owner is in another container, belongs to another user, or died and left its memory behind; then a restart of the machine frees it.",
-		),
-		Tradeoff: "Free, but whatever you end loses its unsaved work.",
-		Cost:     0.05,
-		Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",
-		Next:     "If nothing is listed although memory is used, look in other containers (`docker ps`), ask the other users of the machine, or restart it.",
-		Steps:    stepsKill,
-		Why:      whyKill,
-		Effect:   effectKill,
-		Useless:  uselessKill,
-	},
-	{
-		ID:    "restart_session",
-		Title: "Restart the program or notebook kernel",
-		Doc: paragraphs(
-			"A Python process keeps every model it loaded as long as one name, one list or one traceback still points to it. Notebooks do that all the time: `Out[3]`, `_`, and the last error keep tensors alive. Ending the process gives everything back at once.",
-			"It helps when the first run works and the second fails, when an earlier model was loaded in the same session, and when memory is taken although nothing of yours runs. It does not help when the very first run after a restart fails: then the work is too big.",
-		),
-		Tradeoff: "The state of the session is lost; the model has to be loaded again.",
-		Cost:     0.05,
-		Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the card free.",
-		Next:     "If a fresh session fails at the same place, nothing was left over: make the work smaller instead.",
-		Steps:    stepsRestart,
-	},
-	{
-		ID:    "empty_cache",
-		Title: "Drop what is no longer needed, then empty the cache",
-		Doc: paragraphs(
-			"Three steps in this order: drop the references (`del model`, outputs, optimizers, lists), collect cycles (`gc.collect()`), hand the unused blocks back (`torch.cuda.empty_cache()`). Without the first two the third does nothing: it can only return what no tensor uses.",
-			"It helps between two models or two runs in one process, and it helps *other* programs on the card. It does not help after the error: PyTorch had already returned what it could before it raised it. In a training loop it only costs time.",
-		),
-		Tradeoff: "A little time at each call; no quality.",
-		Cost:     0.05,
-		Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",
-		Next:     "If `allocated` stays, something still points to the tensors: restart the session.",
-		Steps: paste("python", `import gc, torch
+var killStaleProcess = Fix{
+	ID:    "kill_stale_process",
+	Title: "Find what holds the card and end it",
+	Doc: paragraphs(
+		"A card's memory is shared by every program on the computer. A training run that did not exit, a notebook whose kernel still lives, a second server or a browser keep theirs until they end. `nvidia-smi` lists who holds how much; anything over about 200 MiB that is not yours, or is an old run of yours, is a suspect.",
+		"It helps when the card's total, less what is free, less what this program holds, leaves more than about half a GiB. \"Already allocated\" being high proves nothing about others: that figure is this program's own.",
+		"Look before you kill. In a container PyTorch prints process numbers of the host, and one of them may be the very process that failed: the one whose memory equals this program's. If nothing is listed although memory is used, the owner is in another container, belongs to another user, or died and left its memory behind; then a restart of the machine frees it.",
+	),
+	Tradeoff: "Free, but whatever you end loses its unsaved work.",
+	Cost:     0.05,
+	Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",
+	Next:     "If nothing is listed although memory is used, look in other containers (`docker ps`), ask the other users of the machine, or restart it.",
+	Steps:    stepsKill,
+	Why:      whyKill,
+	Effect:   effectKill,
+	Useless:  uselessKill,
+}
+
+var restartSession = Fix{
+	ID:    "restart_session",
+	Title: "Restart the program or notebook kernel",
+	Doc: paragraphs(
+		"A Python process keeps every model it loaded as long as one name, one list or one traceback still points to it. Notebooks do that all the time: `Out[3]`, `_`, and the last error keep tensors alive. Ending the process gives everything back at once.",
+		"It helps when the first run works and the second fails, when an earlier model was loaded in the same session, and when memory is taken although nothing of yours runs. It does not help when the very first run after a restart fails: then the work is too big.",
+	),
+	Tradeoff: "The state of the session is lost; the model has to be loaded again.",
+	Cost:     0.05,
+	Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the card free.",
+	Next:     "If a fresh session fails at the same place, nothing was left over: make the work smaller instead.",
+	Steps:    stepsRestart,
+}
+
+var emptyCache = Fix{
+	ID:    "empty_cache",
+	Title: "Drop what is no longer needed, then empty the cache",
+	Doc: paragraphs(
+		"Three steps in this order: drop the references (`del model`, outputs, optimizers, lists), collect cycles (`gc.collect()`), hand the unused blocks back (`torch.cuda.empty_cache()`). Without the first two the third does nothing: it can only return what no tensor uses.",
+		"It helps between two models or two runs in one process, and it helps *other* programs on the card. It does not help after the error: PyTorch had already returned what it could before it raised it. In a training loop it only costs time.",
+	),
+	Tradeoff: "A little time at each call; no quality.",
+	Cost:     0.05,
+	Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",
+	Next:     "If `allocated` stays, something still points to the tensors: restart the session.",
+	Steps: paste("python", `import gc, torch
 
 def show(when):
     print(f"{when}: allocated {torch.cuda.memory_allocated() / 2**30:.2f} GiB, reserved {torch.cuda.memory_reserved() / 2**30:.2f} GiB")
@@ -62,124 +62,131 @@ model = outputs = optimizer = None   # every name that still holds the old work
 gc.collect()
 torch.cuda.empty_cache()
 show("after")`),
-		Useless: uselessEmptyCache,
+	Useless: uselessEmptyCache,
+}
+
+var selectGpu = Fix{
+	ID:    "select_gpu",
+	Title: "Use another card",
+	Doc: paragraphs(
+		"Programs take the first card unless told otherwise. If the computer has another one with more room, `CUDA_VISIBLE_DEVICES` shows the program only that one. It must be set before the program starts; inside the program that card is then number 0.",
+		"The number in PyTorch's message counts inside `CUDA_VISIBLE_DEVICES`, and `nvidia-smi` orders cards by their slot while CUDA may order them by speed: set `CUDA_DEVICE_ORDER=PCI_BUS_ID` so that both agree.",
+	),
+	Tradeoff: "Free, if there is another card; it may be the slower one.",
+	Cost:     0.05,
+	Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",
+	Next:     "If the other card is as full, find out who holds it.",
+	Steps:    stepsSelectGPU,
+	Effect:   effectOwnCards,
+	Useless:  func(c *Case) string { return neverFits(c) },
+}
+
+var balanceSplit = Fix{
+	ID:    "balance_split",
+	Title: "Split the model unevenly over the cards",
+	Doc: paragraphs(
+		"A model spread over several cards fails as soon as one of them is full. The first card often holds more than its share: the desktop, the output layer, caches, and a CUDA context of every other process. Give it less and the others more.",
+		"In distributed training, several small equal entries on card 0 are contexts of the other ranks: each rank must call `torch.cuda.set_device(local_rank)` before it touches the GPU, and load checkpoints with `map_location=\"cpu\"`.",
+	),
+	Tradeoff: "A few trials to find the split; no quality.",
+	Cost:     0.15,
+	Check:    "`nvidia-smi` after loading: every card has 1 to 2 GiB to spare, the first one included.",
+	Next:     "If all cards are nearly full, the model is too big for their sum.",
+	Steps:    stepsBalance,
+}
+
+var closeOtherApps = Fix{
+	ID:    "close_other_apps",
+	Title: "Close other programs that use memory",
+	Doc: paragraphs(
+		"Browsers, games, video players, and other AI programs hold memory of the card as well as of the computer. A browser with many tabs takes several GiB of RAM and often 0.5 to 1 GiB of the card; the desktop itself 0.3 to 1.5 GiB.",
+		"On Windows, closing programs also lowers the *commit charge*: memory that is promised counts there even if it is not in use.",
+	),
+	Tradeoff: "Free; you can't use them meanwhile.",
+	Cost:     0.05,
+	Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",
+	Next:     "If little was gained, make the work itself smaller.",
+	Steps:    stepsCloseApps,
+	Effect:   effectOthersYield,
+}
+
+var expandableSegments = Fix{
+	ID:    "expandable_segments",
+	Title: "Let PyTorch grow its segments (expandable_segments)",
+	Doc: paragraphs(
+		"PyTorch takes memory from the driver in segments of fixed size and cuts them up. With varying sizes the rests add up to GiB that are free and too small one by one. With `expandable_segments:True` a segment can grow instead, and such rests hardly appear.",
+		"It can win back at most what the message calls *reserved by PyTorch but unallocated*. If that is small against what was asked for, the option changes nothing, however often it is recommended: PyTorch prints the tip in every message, even when it is set already. If it is set and it still fails, memory is really short.",
+		"It works on Linux with PyTorch 2.1 or newer and must be set before the process starts. On Windows it is ignored, on ROCm before 7.0 it is not supported, and on Jetson boards it fails. PyTorch 2.9 renamed the variable from `PYTORCH_CUDA_ALLOC_CONF` to `PYTORCH_ALLOC_CONF`; the old name still works, the new one is ignored by older versions.",
+	),
+	Tradeoff: "None for quality; now and then a little speed. Tensors can't be shared between processes with it.",
+	Cost:     0.02,
+	Check:    "The next message, if there is one, shows a small `reserved by PyTorch but unallocated`.",
+	Next:     "If it still fails, memory is really short: lower the batch or the model's size.",
+	Steps:    func(c *Case) []Step { return allocConf(c, "expandable_segments:True") },
+	Why:      whySlack,
+	Effect:   effectSlack,
+	Useless:  uselessExpandable,
+}
+
+var maxSplitSize = Fix{
+	ID:    "max_split_size",
+	Title: "Keep PyTorch from cutting up large blocks (max_split_size_mb)",
+	Doc: paragraphs(
+		"Blocks larger than this are not cut up any more, so that a large request later finds one whole. It is the older cure for fragmentation, for PyTorch 1.10 to 2.0 and for Windows, where `expandable_segments` does not exist or does nothing.",
+		"It wins back at most what is reserved and not in use. Values are in MiB and at least 21; 128 to 512 are usual. Too small a value makes the allocator slow and can waste more than it saves.",
+	),
+	Tradeoff: "Some speed; a wrong value can make it worse.",
+	Cost:     0.1,
+	Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",
+	Next:     "Try 512, then lower the batch: after that memory is really short.",
+	Steps:    func(c *Case) []Step { return allocConf(c, "max_split_size_mb:128") },
+	Why:      whySlack,
+	Effect:   effectSlack,
+	Useless:  uselessSplitSize,
+}
+
+var limitFrameworkPreallocation = Fix{
+	ID:    "limit_framework_preallocation",
+	Title: "Keep the framework from taking the whole card at its start",
+	Doc: paragraphs(
+		"JAX takes 75 % of the card at its first operation and TensorFlow nearly all of it, used or not. A second program on the card then finds nothing. These variables make them take memory as they need it.",
+		"It helps when two programs share a card, or two frameworks one process. It does not make the work itself smaller.",
+	),
+	Tradeoff: "A little speed, and more fragmentation.",
+	Cost:     0.05,
+	Check:    "`nvidia-smi` right after the start shows a few hundred MiB instead of most of the card.",
+	Next:     "If it still runs out, the work itself is too big: lower the batch.",
+	Steps: func(c *Case) []Step {
+		return []Step{environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), environ(c, "TF_FORCE_GPU_ALLOW_GROWTH", "true")}
 	},
-	{
-		ID:    "select_gpu",
-		Title: "Use another card",
-		Doc: paragraphs(
-			"Programs take the first card unless told otherwise. If the computer has another one with more room, `CUDA_VISIBLE_DEVICES` shows the program only that one. It must be set before the program starts; inside the program that card is then number 0.",
-			"The number in PyTorch's message counts inside `CUDA_VISIBLE_DEVICES`, and `nvidia-smi` orders cards by their slot while CUDA may order them by speed: set `CUDA_DEVICE_ORDER=PCI_BUS_ID` so that both agree.",
-		),
-		Tradeoff: "Free, if there is another card; it may be the slower one.",
-		Cost:     0.05,
-		Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",
-		Next:     "If the other card is as full, find out who holds it.",
-		Steps:    stepsSelectGPU,
-		Effect:   effectOwnCards,
-		Useless:  func(c *Case) string { return neverFits(c) },
-	},
-	{
-		ID:    "balance_split",
-		Title: "Split the model unevenly over the cards",
-		Doc: paragraphs(
-			"A model spread over several cards fails as soon as one of them is full. The first card often holds more than its share: the desktop, the output layer, caches, and a CUDA context of every other process. Give it less and the others more.",
-			"In distributed training, several small equal entries on card 0 are contexts of the other ranks: each rank must call `torch.cuda.set_device(local_rank)` before it touches the GPU, and load checkpoints with `map_location=\"cpu\"`.",
-		),
-		Tradeoff: "A few trials to find the split; no quality.",
-		Cost:     0.15,
-		Check:    "`nvidia-smi` after loading: every card has 1 to 2 GiB to spare, the first one included.",
-		Next:     "If all cards are nearly full, the model is too big for their sum.",
-		Steps:    stepsBalance,
-	},
-	{
-		ID:    "close_other_apps",
-		Title: "Close other programs that use memory",
-		Doc: paragraphs(
-			"Browsers, games, video players, and other AI programs hold memory of the card as well as of the computer. A browser with many tabs takes several GiB of RAM and often 0.5 to 1 GiB of the card; the desktop itself 0.3 to 1.5 GiB.",
-			"On Windows, closing programs also lowers the *commit charge*: memory that is promised counts there even if it is not in use.",
-		),
-		Tradeoff: "Free; you can't use them meanwhile.",
-		Cost:     0.05,
-		Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",
-		Next:     "If little was gained, make the work itself smaller.",
-		Steps:    stepsCloseApps,
-		Effect:   effectOthersYield,
-	},
-	{
-		ID:    "expandable_segments",
-		Title: "Let PyTorch grow its segments (expandable_segments)",
-		Doc: paragraphs(
-			"PyTorch takes memory from the driver in segments of fixed size and cuts them up. With varying sizes the rests add up to GiB that are free and too small one by one. With `expandable_segments:True` a segment can grow instead, and such rests hardly appear.",
-			"It can win back at most what the message calls *reserved by PyTorch but unallocated*. If that is small against what was asked for, the option changes nothing, however often it is recommended: PyTorch prints the tip in every message, even when it is set already. If it is set and it still fails, memory is really short.",
-			"It works on Linux with PyTorch 2.1 or newer and must be set before the process starts. On Windows it is ignored, on ROCm before 7.0 it is not supported, and on Jetson boards it fails. PyTorch 2.9 renamed the variable from `PYTORCH_CUDA_ALLOC_CONF` to `PYTORCH_ALLOC_CONF`; the old name still works, the new one is ignored by older versions.",
-		),
-		Tradeoff: "None for quality; now and then a little speed. Tensors can't be shared between processes with it.",
-		Cost:     0.02,
-		Check:    "The next message, if there is one, shows a small `reserved by PyTorch but unallocated`.",
-		Next:     "If it still fails, memory is really short: lower the batch or the model's size.",
-		Steps:    func(c *Case) []Step { return allocConf(c, "expandable_segments:True") },
-		Why:      whySlack,
-		Effect:   effectSlack,
-		Useless:  uselessExpandable,
-	},
-	{
-		ID:    "max_split_size",
-		Title: "Keep PyTorch from cutting up large blocks (max_split_size_mb)",
-		Doc: paragraphs(
-			"Blocks larger than this are not cut up any more, so that a large request later finds one whole. It is the older cure for fragmentation, for PyTorch 1.10 to 2.0 and for Windows, where `expandable_segments` does not exist or does nothing.",
-			"It wins back at most what is reserved and not in use. Values are in MiB and at least 21; 128 to 512 are usual. Too small a value makes the allocator slow and can waste more than it saves.",
-		),
-		Tradeoff: "Some speed; a wrong value can make it worse.",
-		Cost:     0.1,
-		Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",
-		Next:     "Try 512, then lower the batch: after that memory is really short.",
-		Steps:    func(c *Case) []Step { return allocConf(c, "max_split_size_mb:128") },
-		Why:      whySlack,
-		Effect:   effectSlack,
-		Useless:  uselessSplitSize,
-	},
-	{
-		ID:    "limit_framework_preallocation",
-		Title: "Keep the framework from taking the whole card at its start",
-		Doc: paragraphs(
-			"JAX takes 75 % of the card at its first operation and TensorFlow nearly all of it, used or not. A second program on the card then finds nothing. These variables make them take memory as they need it.",
-			"It helps when two programs share a card, or two frameworks one process. It does not make the work itself smaller.",
-		),
-		Tradeoff: "A little speed, and more fragmentation.",
-		Cost:     0.05,
-		Check:    "`nvidia-smi` right after the start shows a few hundred MiB instead of most of the card.",
-		Next:     "If it still runs out, the work itself is too big: lower the batch.",
-		Steps: func(c *Case) []Step {
-			return []Step{environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), environ(c, "TF_FORCE_GPU_ALLOW_GROWTH", "true")}
-		},
-	},
-	{
-		ID:    "tf_cuda_malloc_async",
-		Title: "Use CUDA's asynchronous allocator in TensorFlow or JAX",
-		Doc: paragraphs(
-			"TensorFlow's own allocator (BFC) can't move what it handed out; CUDA's asynchronous allocator remaps memory and suffers less from fragments. TensorFlow prints this tip with every failure, so the tip alone proves nothing: look whether *available* in its dump exceeds what was asked for.",
-		),
-		Tradeoff: "None for quality; little or no speed.",
-		Cost:     0.05,
-		Check:    "The log at the start says `Using CUDA malloc Async allocator for GPU`.",
-		Next:     "If it still fails, the work is too big: lower the batch.",
-		Steps:    func(c *Case) []Step { return []Step{environ(c, "TF_GPU_ALLOCATOR", "cuda_malloc_async")} },
-		Effect:   effectRemapped,
-	},
-	{
-		ID:    "upgrade_version",
-		Title: "Update the program",
-		Doc: paragraphs(
-			"Some failures are faults of one version: a leak, a warm-up that reserves twice what is needed, a limit of a driver. Then no setting helps for long, and another version does. Look into the program's issue list for the exact sentence of your log; where the newest version is at fault, the one before it is the cure.",
-			"The driver counts too: cards of a new generation need new drivers, ROCm or Level Zero releases.",
-		),
-		Tradeoff: "Half an hour; something else may have changed as well. Note the old version first so that you can go back.",
-		Cost:     0.2,
-		Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",
-		Next:     "If it stays, report it with the whole log, and make the work smaller meanwhile.",
-		Steps:    stepsUpgrade,
-	},
+}
+
+var tfCudaMallocAsync = Fix{
+	ID:    "tf_cuda_malloc_async",
+	Title: "Use CUDA's asynchronous allocator in TensorFlow or JAX",
+	Doc: paragraphs(
+		"TensorFlow's own allocator (BFC) can't move what it handed out; CUDA's asynchronous allocator remaps memory and suffers less from fragments. TensorFlow prints this tip with every failure, so the tip alone proves nothing: look whether *available* in its dump exceeds what was asked for.",
+	),
+	Tradeoff: "None for quality; little or no speed.",
+	Cost:     0.05,
+	Check:    "The log at the start says `Using CUDA malloc Async allocator for GPU`.",
+	Next:     "If it still fails, the work is too big: lower the batch.",
+	Steps:    func(c *Case) []Step { return []Step{environ(c, "TF_GPU_ALLOCATOR", "cuda_malloc_async")} },
+	Effect:   effectRemapped,
+}
+
+var upgradeVersion = Fix{
+	ID:    "upgrade_version",
+	Title: "Update the program",
+	Doc: paragraphs(
+		"Some failures are faults of one version: a leak, a warm-up that reserves twice what is needed, a limit of a driver. Then no setting helps for long, and another version does. Look into the program's issue list for the exact sentence of your log; where the newest version is at fault, the one before it is the cure.",
+		"The driver counts too: cards of a new generation need new drivers, ROCm or Level Zero releases.",
+	),
+	Tradeoff: "Half an hour; something else may have changed as well. Note the old version first so that you can go back.",
+	Cost:     0.2,
+	Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",
+	Next:     "If it stays, report it with the whole log, and make the work smaller meanwhile.",
+	Steps:    stepsUpgrade,
 }
 
 func stepsKill(c *Case) []Step {

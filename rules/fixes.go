@@ -17,6 +17,18 @@ import (
 // Fixes returns every fix by its ID, in a map of the caller's own.
 func Fixes() map[string]Fix { return maps.Clone(fixesByID()) }
 
+// allFixes returns every fix, by what it changes.
+func allFixes() []Fix {
+	return []Fix{
+		useLowerQuant, useSmallerModel, loadIn4Bit, loadIn8Bit, halfPrecision, cpuOffload, fewerGpuLayers, moeCpuOffload, multiGpu, biggerGpu, lowvramMode, useMmap,
+		lowerContext, quantizeKvCache, enableFlashAttention, efficientAttention, lowerBatchSize, lowerResolution, vaeTiling, lowerUbatch, lowerParallel, lowerMaxNumSeqs, lowerMaxBatchedTokens, chunkedPrefill, enforceEager, fixShape,
+		gradientCheckpointing, gradientAccumulation, mixedPrecision, useLora, optimizer8Bit, offloadOptimizer, shardTraining, inferenceMode, detachAccumulated, streamDataset, lowerNumWorkers,
+		killStaleProcess, restartSession, emptyCache, selectGpu, balanceSplit, closeOtherApps, expandableSegments, maxSplitSize, limitFrameworkPreallocation, tfCudaMallocAsync, upgradeVersion,
+		raiseGpuMemoryUtilization, lowerGpuMemoryUtilization, raiseMemFraction, lowerMemFraction, raiseMemoryLimit, raiseWatermark, lowerSwapSpace,
+		raiseShmSize, raisePagefile, addSwap, lowerBuildJobs, freeDisk,
+	}
+}
+
 // Cures returns the causes that list the fix as a remedy; engines add more.
 func (f Fix) Cures() []Rule {
 	return slices.DeleteFunc(All(), func(r Rule) bool {
@@ -26,7 +38,7 @@ func (f Fix) Cures() []Rule {
 
 var fixesByID = sync.OnceValue(func() map[string]Fix {
 	byID := map[string]Fix{}
-	for _, fix := range slices.Concat(fixesModel, fixesWork, fixesTraining, fixesMemory, fixesBudget, fixesHost) {
+	for _, fix := range allFixes() {
 		byID[fix.ID] = fix
 	}
 	return byID
