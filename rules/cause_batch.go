@@ -9,6 +9,9 @@ var batchTooLarge = Rule{
 		"The last request says little. PyTorch rounds small requests up to 2.00 or 20.00 MiB: then any tensor would have been the last straw.",
 	),
 	Settles: "Run it once with batch size 1 and the smallest input. If that works, batch or input size is the cause.",
+	Clues: []Clue{
+		activationsFillCard,
+	},
 	Remedies: []Remedy{
 		{Fix: "lower_batch_size", Fit: 1},
 		{Fix: "lower_resolution", Fit: 0.6},

@@ -11,6 +11,9 @@ var budgetMisconfigured = Rule{
 		"Both directions occur. Too low: no room is left for the KV cache although the card has some. Too high: the program takes everything at the start, and what it did not plan for fails.",
 	),
 	Settles: "Compare the limit that the message names with the card's total and with what is free in `nvidia-smi`. If the card has room beyond the limit, the limit is the cause.",
+	Clues: []Clue{
+		memoryFraction, hiddenFraction,
+	},
 	Remedies: []Remedy{
 		{Fix: "raise_memory_limit", Fit: 0.9},
 		{Fix: "lower_gpu_memory_utilization", Fit: 0.8},

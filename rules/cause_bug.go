@@ -8,6 +8,9 @@ var softwareBug = Rule{
 		"Typical are a warm-up that reserves the model's size twice, temporaries that Metal never gives back, and cards newer than the driver. Another version helps; settings help by luck.",
 	),
 	Settles: "Run the same thing with the version before and the one after. Search the program's issues for the exact sentence.",
+	Clues: []Clue{
+		blockLimit, refusedWithRoom, metalOutsideHeap,
+	},
 	Remedies: []Remedy{
 		{Fix: "upgrade_version", Fit: 1},
 		{Fix: "lower_batch_size", Fit: 0.6},

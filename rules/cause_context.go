@@ -9,6 +9,9 @@ var contextTooLong = Rule{
 		"In training the length multiplies the activations and the logits (tokens x vocabulary x 4 bytes).",
 	),
 	Settles: "Run it once with a short context (2048). If that works, the context is the cause.",
+	Clues: []Clue{
+		logitsUpcast, attentionMatrix,
+	},
 	Remedies: []Remedy{
 		{Fix: "lower_context", Fit: 1},
 		{Fix: "quantize_kv_cache", Fit: 0.75},

@@ -8,6 +8,9 @@ var fragmentation = Rule{
 		"It is rarer than the tips suggest: PyTorch recommends an option against it in every message. With 40 MiB reserved and not in use, and 1.4 GiB missing, fragments are not the cause.",
 	),
 	Settles: "Print `torch.cuda.memory_summary()` before the failing step: `Non-releasable memory` is what is lost to fragments.",
+	Clues: []Clue{
+		slackCoversRequest, lostToFragments, heldNotUsed,
+	},
 	Remedies: []Remedy{
 		{Fix: "expandable_segments", Fit: 1},
 		{Fix: "lower_batch_size", Fit: 0.85},

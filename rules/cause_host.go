@@ -12,6 +12,12 @@ var hostMemory = Rule{
 		"The size in a CPU allocator's message is the *last* piece asked for, often a few MB, and never the whole need.",
 	),
 	Settles: "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
+	Clues: []Clue{
+		cpuAllocation, freeButRefused, nativePaging, pinnedMemory,
+		said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
+		said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
+		said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
+	},
 	Remedies: []Remedy{
 		{Fix: "raise_memory_limit", Fit: 0.8},
 		{Fix: "close_other_apps", Fit: 0.75},

@@ -8,6 +8,9 @@ var deviceImbalance = Rule{
 		"In DataParallel the first card gathers the outputs of all; DistributedDataParallel does not.",
 	),
 	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
+	Clues: []Clue{
+		bareContexts, weakestCard, oneCardFull, unevenShares,
+	},
 	Remedies: []Remedy{
 		{Fix: "balance_split", Fit: 0.95},
 		{Fix: "select_gpu", Fit: 0.85},

@@ -1,5 +1,7 @@
 package rules
 
+import "github.com/oomdoc/oomdoc/parsers/fact"
+
 var leakedProcess = Rule{
 	ID:    LeakedProcess,
 	Title: "Another program holds most of this card",
@@ -9,6 +11,10 @@ var leakedProcess = Rule{
 		"In a container the process numbers of the message are the host's, and the one listed can be the very process that failed.",
 	),
 	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
+	Clues: []Clue{
+		listedOthers, unlistedOthers, restOfCard,
+		said(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
+	},
 	Remedies: []Remedy{
 		{Fix: "kill_stale_process", Fit: 1},
 		{Fix: "select_gpu", Fit: 0.8},

@@ -9,6 +9,9 @@ var modelTooLarge = Rule{
 		"It shows while loading, or at the very first request; a model that answered before did fit.",
 	),
 	Settles: "Say where it died: while loading (then it is the weights) or while answering (then context or batch count too). The lines above the error, from the load on, tell.",
+	Clues: []Clue{
+		weightsFillCard, spilledOver,
+	},
 	Remedies: []Remedy{
 		{Fix: "use_lower_quant", Fit: 0.95},
 		{Fix: "use_smaller_model", Fit: 0.9},

@@ -14,6 +14,9 @@ var oversizedAllocation = Rule{
 		"No setting of the allocator and no free memory helps: the request would not fit an empty card.",
 	),
 	Settles: "Print the shapes just before the failing line, and run once with a much smaller input: if the request shrinks faster than the input, it is a square.",
+	Clues: []Clue{
+		largerThanCard, metalBufferTooLarge, hugeHostTensor,
+	},
 	Remedies: []Remedy{
 		{Fix: "lower_resolution", Fit: 0.9},
 		{Fix: "lower_batch_size", Fit: 0.85},

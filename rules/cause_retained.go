@@ -8,6 +8,9 @@ var retainedMemory = Rule{
 		"Signs are that the first run works and the second does not, and that it fails after many steps of the same size. Missing `torch.no_grad()` in validation does it, `total += loss` does it, and so does the last error in a notebook, which keeps its tensors alive.",
 	),
 	Settles: "Print `torch.cuda.memory_allocated()` after every step: if it climbs, something is kept.",
+	Clues: []Clue{
+		evaluationAccumulates, climbing, growsAtInference,
+	},
 	Remedies: []Remedy{
 		{Fix: "inference_mode", Fit: 0.9, If: func(c *Case) bool { return c.Phase != "load" }},
 		{Fix: "restart_session", Fit: 0.85},

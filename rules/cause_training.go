@@ -8,6 +8,9 @@ var trainingStateTooLarge = Rule{
 		"The optimizer makes its states at its *first* step: loading, forward and backward pass, and then it fails. A smaller batch does not help against that.",
 	),
 	Settles: "Print `torch.cuda.memory_allocated()` before and after the first `optimizer.step()`.",
+	Clues: []Clue{
+		optimizerStep,
+	},
 	Remedies: []Remedy{
 		{Fix: "optimizer_8bit", Fit: 1},
 		{Fix: "shard_training", Fit: 0.9},

@@ -1,5 +1,7 @@
 package rules
 
+import "github.com/oomdoc/oomdoc/parsers/fact"
+
 var unknown = Rule{
 	ID:    Unknown,
 	Title: "Memory ran out; the log does not say why",
@@ -8,6 +10,10 @@ var unknown = Rule{
 		"What would settle it costs a minute: the lines above the error, and what held the card at that moment.",
 	),
 	Settles: "Paste more of the log: everything from the start of the program to the end of the traceback, and the output of `nvidia-smi`.",
+	Clues: []Clue{
+		noFiguresAtAll, contradictory,
+		said(0.5, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
+	},
 	Remedies: []Remedy{
 		{Fix: "lower_batch_size", Fit: 0.9},
 		{Fix: "kill_stale_process", Fit: 0.85},

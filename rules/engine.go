@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -54,14 +53,14 @@ func enginesOf(c *Case) []*Engine {
 	return out
 }
 
-// clues returns the clues for every cause, general ones first.
+// clues returns the clues for every cause, the general ones last.
 var clues = sync.OnceValue(func() map[string][]Clue {
 	out := map[string][]Clue{}
 	for _, r := range All() {
-		out[r.ID] = slices.Clone(r.Clues)
 		for _, e := range engines() {
 			out[r.ID] = append(out[r.ID], e.Clues[r.ID]...)
 		}
+		out[r.ID] = append(out[r.ID], r.Clues...)
 	}
 	return out
 })

@@ -196,28 +196,6 @@ func hasExpandableSegments(c *Case) bool {
 var pytorchEngine = Engine{
 	Programs: []string{"pytorch", "other"},
 	Remedies: pytorchRemedies,
-	Clues: map[string][]Clue{
-		LeakedProcess: {listedOthers, unlistedOthers, restOfCard,
-			said(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle)},
-		Fragmentation:       {slackCoversRequest, lostToFragments, heldNotUsed},
-		OversizedAllocation: {largerThanCard, metalBufferTooLarge, hugeHostTensor},
-		BudgetMisconfigured: {memoryFraction, hiddenFraction},
-		HostMemory: {cpuAllocation, freeButRefused, nativePaging, pinnedMemory,
-			said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
-			said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
-			said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled)},
-		DeviceImbalance:       {bareContexts, weakestCard, oneCardFull, unevenShares},
-		TrainingStateTooLarge: {optimizerStep},
-		RetainedMemory:        {evaluationAccumulates, climbing, growsAtInference},
-		ContextTooLong:        {logitsUpcast, attentionMatrix},
-		BatchTooLarge:         {activationsFillCard},
-		ModelTooLarge:         {weightsFillCard, spilledOver},
-		SoftwareBug:           {blockLimit, refusedWithRoom, metalOutsideHeap},
-		Unknown: {
-			noFiguresAtAll, contradictory,
-			said(0.5, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
-		},
-	},
 }
 
 // allocator reports a message of PyTorch's device allocators, whatever the era.
