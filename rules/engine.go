@@ -1,11 +1,5 @@
 package rules
 
-import (
-	"sync"
-
-	"github.com/oomdoc/oomdoc/parsers/fact"
-)
-
 // Engine is what is peculiar to one program: which of its messages point to
 // which cause, what cures it there, and how a fix is spelled. General
 // knowledge stands in the rules and fixes; an engine's entry goes before it.
@@ -25,24 +19,12 @@ type Engine struct {
 	Whys    map[string]func(c *Case) string
 }
 
-// engines returns every engine. One whose program stands earlier in a case's
-// stack goes first.
-func engines() []*Engine {
-	return []*Engine{
-		&vllmEngine, &sglangEngine, &tgiEngine, &tensorrtllmEngine, &lmdeployEngine, &mlcEngine, &rayEngine,
-		&llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &unslothEngine, &llamaFactoryEngine, &axolotlEngine, &transformersEngine,
-		&comfyEngine, &fooocusEngine, &a1111Engine, &kohyaEngine, &diffusionEngine,
-		&jaxEngine, &tensorflowEngine, &cupyEngine, &onnxruntimeEngine, &mlxEngine, &numpyEngine, &frameworksEngine,
-		&hostEngine, &pytorchEngine,
-	}
-}
-
-// enginesOf returns the engines for the programs of a case, the most specific
-// program first.
-func enginesOf(c *Case) []*Engine {
+// enginesOf returns those of all engines that are for the programs of a case,
+// the most specific program first.
+func enginesOf(c *Case, all []*Engine) []*Engine {
 	var out []*Engine
 	for _, program := range c.Stack {
-		for _, e := range engines() {
+		for _, e := range all {
 			for _, p := range e.Programs {
 				if p == program {
 					out = append(out, e)
@@ -52,18 +34,6 @@ func enginesOf(c *Case) []*Engine {
 	}
 	return out
 }
-
-// clues returns the clues for every cause, the general ones last.
-var clues = sync.OnceValue(func() map[string][]Clue {
-	out := map[string][]Clue{}
-	for _, r := range All() {
-		for _, e := range engines() {
-			out[r.ID] = append(out[r.ID], e.Clues[r.ID]...)
-		}
-		out[r.ID] = append(out[r.ID], r.Clues...)
-	}
-	return out
-})
 
 // remediesOf returns the remedies for a cause: the first engine's that has
 // any, else the rule's.
@@ -97,23 +67,4 @@ func adapted(engines []*Engine, fix Fix) Fix {
 		}
 	}
 	return fix
-}
-
-// Spelling is how programs spell a fix, as far as it is the same for every
-// case.
-type Spelling struct {
-	Programs []string
-	Steps    []Step
-}
-
-// Spellings returns how each program spells a fix.
-func Spellings(id string) []Spelling {
-	var out []Spelling
-	for _, e := range engines() {
-		if steps := e.Steps[id]; steps != nil {
-			c := &Case{Facts: &fact.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Phase: "unknown"}
-			out = append(out, Spelling{Programs: e.Programs, Steps: steps(c)})
-		}
-	}
-	return out
 }

@@ -84,11 +84,10 @@ type Useless struct {
 // maxAdvice bounds the list: nobody tries the seventh fix.
 const maxAdvice = 6
 
-// Advise ranks fixes for the causes of a case: what closes the gap first, then
-// the likelier cause, then the cheaper fix. It also returns the usual tips that
-// cannot help here.
-func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
-	own := enginesOf(c)
+// advise ranks fixes for the causes of a case, as its programs spell them: what
+// closes the gap first, then the likelier cause, then the cheaper fix. It also
+// returns the usual tips that cannot help here.
+func advise(c *Case, causes []Cause, own []*Engine) ([]Advice, []Useless) {
 	ranked := candidates(c, causes, own)
 	for _, b := range ranked {
 		b.makeOut(c)

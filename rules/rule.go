@@ -68,15 +68,14 @@ func All() []Rule {
 	}
 }
 
-// Judge weighs every cause for a case, the likeliest first. Confidences add up
-// to 1 at most; causes under 3 % are left out.
-func Judge(c *Case) []Cause {
-	derive(c)
+// weigh weighs every cause for a case by its clues, the likeliest first.
+// Confidences add up to 1 at most; causes under 3 % are left out.
+func weigh(c *Case, clues map[string][]Clue) []Cause {
 	var causes []Cause
 	sum := 0.0
 	for _, r := range All() {
 		best := Finding{}
-		for _, clue := range clues()[r.ID] {
+		for _, clue := range clues[r.ID] {
 			if f := clue(c); f.Weight > best.Weight {
 				best = f
 			}
