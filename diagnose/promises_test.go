@@ -65,21 +65,21 @@ func checkIncident(t *testing.T, r *diagnose.Report, in diagnose.Incident) {
 	assert.NotEmpty(t, in.Message)
 	assert.True(t, 1 <= in.Line && in.Line <= in.EndLine && in.EndLine <= r.Input.Lines, "lines %d to %d of %d", in.Line, in.EndLine, r.Input.Lines)
 	checkCauses(t, in.Causes)
-	for i, fix := range in.Fixes {
-		assert.Equal(t, i+1, fix.Rank)
-		assert.True(t, slices.ContainsFunc(in.Causes, func(c diagnose.Cause) bool { return c.ID == fix.Addresses }), "%s addresses %s", fix.ID, fix.Addresses)
-		assert.Contains(t, rules.Fixes(), fix.ID)
-		assert.NotEmpty(t, fix.Steps, fix.ID)
-		for _, step := range fix.Steps {
-			checkStep(t, fix.ID, step)
+	for i, given := range in.Fixes {
+		assert.Equal(t, i+1, given.Rank)
+		assert.True(t, slices.ContainsFunc(in.Causes, func(c diagnose.Cause) bool { return c.ID == given.Addresses }), "%s addresses %s", given.ID, given.Addresses)
+		assert.Contains(t, rules.Fixes(), given.ID)
+		assert.NotEmpty(t, given.Steps, given.ID)
+		for _, step := range given.Steps {
+			checkStep(t, given.ID, step)
 		}
-		if e := fix.Effect; e != nil {
+		if e := given.Effect; e != nil {
 			enough := e.NeedBytes <= e.HaveBytes
 			if e.Counted != "" {
 				enough = e.NeedCount <= e.HaveCount
 			}
-			assert.Equal(t, enough, e.Fits, "%s: %+v", fix.ID, e)
-			assert.GreaterOrEqual(t, e.NeedBytes, int64(0), "%s: %+v", fix.ID, e)
+			assert.Equal(t, enough, e.Fits, "%s: %+v", given.ID, e)
+			assert.GreaterOrEqual(t, e.NeedBytes, int64(0), "%s: %+v", given.ID, e)
 		}
 	}
 	for _, useless := range in.WontHelp {

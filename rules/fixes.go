@@ -98,10 +98,10 @@ func monitor(c *Case) string {
 
 // checkOf is how to see that a fix worked, where a line can be put into the
 // program that failed: else from outside.
-func checkOf(c *Case, fix Fix) string {
+func checkOf(c *Case, f Fix) string {
 	switch {
-	case !strings.Contains(fix.Check, "torch.") || ownCode(c):
-		return forBackend(c, fix.Check)
+	case !strings.Contains(f.Check, "torch.") || ownCode(c):
+		return forBackend(c, f.Check)
 	case c.Root(hostKinds...) || c.Backend == "cpu":
 		return checkRAM
 	}

@@ -55,33 +55,33 @@ func Fills(c *Case) *Memory {
 	if c.Backend == "cpu" || inHost(c) {
 		return nil
 	}
-	var l *ledger
+	var l *books
 	switch {
 	case c.In("llama.cpp", "ollama", "koboldcpp", "lm-studio"):
-		if l = ggmlLedger(c); l == nil {
-			l = planLedger(c)
+		if l = ggmlBooks(c); l == nil {
+			l = planBooks(c)
 		}
 	case c.F().Allocated != nil:
-		l = torchLedger(c)
+		l = torchBooks(c)
 	default:
-		l = budgetLedger(c)
+		l = shareBooks(c)
 	}
 	return l.close()
 }
 
-// ledger books parts against a total.
-type ledger struct {
+// books hold parts against a total.
+type books struct {
 	Memory
 	// rests is the basis of what is computed from the total.
 	rests string
 }
 
-func newLedger(total int64, of string) *ledger {
-	return &ledger{Memory{TotalBytes: total, Of: of, Basis: "log"}, "log"}
+func openBooks(total int64, of string) *books {
+	return &books{Memory{TotalBytes: total, Of: of, Basis: "log"}, "log"}
 }
 
 // add books a part; parts of one kind are one.
-func (l *ledger) add(id string, bytes int64, basis string) {
+func (l *books) add(id string, bytes int64, basis string) {
 	if bytes == 0 {
 		return
 	}
@@ -94,7 +94,7 @@ func (l *ledger) add(id string, bytes int64, basis string) {
 	l.Parts = append(l.Parts, MemoryPart{ID: id, Bytes: bytes, Basis: basis})
 }
 
-func (l *ledger) left() int64 {
+func (l *books) left() int64 {
 	left := l.TotalBytes
 	for _, p := range l.Parts {
 		left -= p.Bytes
@@ -103,7 +103,7 @@ func (l *ledger) left() int64 {
 }
 
 // rest books what is left; less than the figures' roundings is nothing.
-func (l *ledger) rest(id string) {
+func (l *books) rest(id string) {
 	if n := l.left(); n > roundings || n < 0 || id == PartFree {
 		l.add(id, n, l.rests)
 	}
@@ -115,7 +115,7 @@ const roundings = 24 * units.MiB
 // close returns the books. What is off by roundings only is made good where no
 // figure is stated, else with the largest part; more is a contradiction, and
 // then there is no answer.
-func (l *ledger) close() *Memory {
+func (l *books) close() *Memory {
 	if l == nil || l.TotalBytes <= 0 {
 		return nil
 	}

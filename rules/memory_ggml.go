@@ -12,9 +12,9 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 )
 
-// ggmlLedger books the buffers that llama.cpp prints against what its device
+// ggmlBooks books the buffers that llama.cpp prints against what its device
 // had free before it began. Ollama's new engine prints the same of its own.
-func ggmlLedger(c *Case) *ledger {
+func ggmlBooks(c *Case) *books {
 	held, device := ggmlBuffers(c)
 	if !slices.ContainsFunc(held, func(b fact.Buffer) bool { return b.Kind == "weights" }) {
 		return nil // without the largest part the others tell little
@@ -44,9 +44,9 @@ func partOfBuffer(kind string) string {
 // empty. Where its size is not
 // stated, the card's name tells it, and what was free before loading is all that
 // counts where neither does.
-func ggmlCard(c *Case, device string, before int) *ledger {
+func ggmlCard(c *Case, device string, before int) *books {
 	if limit := c.F().Limit; limit != nil && c.Backend == "metal" {
-		return newLedger(limit.Bytes, OfLimit)
+		return openBooks(limit.Bytes, OfLimit)
 	}
 	var total, free int64
 	name := ""
@@ -64,7 +64,7 @@ func ggmlCard(c *Case, device string, before int) *ledger {
 	if plan, ok := c.Fact("plan_available"); ok && free == 0 {
 		free = plan.Size.Bytes
 	}
-	l := newLedger(cmp.Or(total, sizeOf(c.F().Total)), OfCard)
+	l := openBooks(cmp.Or(total, sizeOf(c.F().Total)), OfCard)
 	if card, ok := fit.Card(name); ok && l.TotalBytes == 0 && !sharesMemory(name) {
 		l.TotalBytes, l.Basis, l.rests = card.TotalBytes, "estimate", "estimate"
 	}
@@ -72,7 +72,7 @@ func ggmlCard(c *Case, device string, before int) *ledger {
 	case l.TotalBytes == 0 && free == 0:
 		return nil
 	case free > l.TotalBytes || free > 0 && l.Basis == "estimate":
-		return newLedger(free, OfFree) // what the log says is worth more than a name
+		return openBooks(free, OfFree) // what the log says is worth more than a name
 	case free > 0:
 		l.add(PartOthers, l.TotalBytes-free, "log")
 	}
@@ -127,9 +127,9 @@ func leftFor(c *Case, left int64) string {
 	return PartFree
 }
 
-// planLedger books what Ollama planned for one card (0.1.32 to 0.12), where its
+// planBooks books what Ollama planned for one card (0.1.32 to 0.12), where its
 // runner did not come to say what it took. All of it is an estimate of Ollama's.
-func planLedger(c *Case) *ledger {
+func planBooks(c *Case) *books {
 	f := c.F()
 	if f.GPULayers == nil || f.TotalLayers == nil || f.GPULayers.Value < 1 || f.TotalLayers.Value < max(2, f.GPULayers.Value) {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 )
 
-// torchLedger books what PyTorch's message says, and of its tensors what the
+// torchBooks books what PyTorch's message says, and of its tensors what the
 // log or the model's shape says of weights and cache.
-func torchLedger(c *Case) *ledger {
+func torchBooks(c *Case) *books {
 	f := c.F()
 	total := f.Total
 	if f.Limit != nil && (total == nil || f.Limit.Bytes < total.Bytes) {
@@ -19,7 +19,7 @@ func torchLedger(c *Case) *ledger {
 	if total == nil || c.Root(fact.RayKilled) || total.Bytes < units.GiB/4 {
 		return nil
 	}
-	l := newLedger(total.Bytes, OfCard)
+	l := openBooks(total.Bytes, OfCard)
 	if total != f.Total {
 		l.Of = OfLimit
 	}
@@ -44,7 +44,7 @@ func torchLedger(c *Case) *ledger {
 
 // strangers books what is neither this program's nor free. It is other
 // programs' where the log lists them, or says all that this one holds.
-func (l *ledger) strangers(c *Case, bytes int64) {
+func (l *books) strangers(c *Case, bytes int64) {
 	f := c.F()
 	for _, p := range f.OtherProcesses {
 		if !p.Own && p.Bytes <= bytes+roundings {
@@ -63,7 +63,7 @@ func (l *ledger) strangers(c *Case, bytes int64) {
 
 // tensors splits what PyTorch's tensors hold into weights, cache and the rest.
 // While weights are loaded nothing is known of how many are there.
-func (l *ledger) tensors(c *Case, allocated int64) {
+func (l *books) tensors(c *Case, allocated int64) {
 	weights, basis := int64(0), "log"
 	if loaded, ok := c.Fact("weights"); ok && loaded.Size != nil && loaded.Line <= c.Failure.Line {
 		weights = loaded.Size.Bytes
@@ -109,12 +109,12 @@ func estimatedWeights(c *Case) int64 {
 	return n
 }
 
-// budgetLedger books a server's own count before it reserves its cache: vLLM's
+// shareBooks books a server's own count before it reserves its cache: vLLM's
 // profile, within the share of the card that it was given.
-func budgetLedger(c *Case) *ledger {
+func shareBooks(c *Case) *books {
 	f := c.F()
 	if c.Root(fact.SGLangStatic) && f.Weights != nil && f.Free != nil && f.Requested == nil {
-		l := newLedger(f.Weights.Bytes+f.Free.Bytes, OfFree) // free before loading: SGLang's own sum
+		l := openBooks(f.Weights.Bytes+f.Free.Bytes, OfFree) // free before loading: SGLang's own sum
 		l.add(PartWeights, f.Weights.Bytes, "log")
 		l.add(PartFree, f.Free.Bytes, "log")
 		return l
@@ -127,7 +127,7 @@ func budgetLedger(c *Case) *ledger {
 	if f.Weights == nil || f.KVAvailable == nil || total == 0 || f.Requested != nil {
 		return nil
 	}
-	l := newLedger(total, OfCard)
+	l := openBooks(total, OfCard)
 	l.add(PartWeights, f.Weights.Bytes, "log")
 	l.add(PartCache, max(0, f.KVAvailable.Bytes), "log")
 	l.add(PartCompute, sizeOf(f.ActivationPeak), "log")

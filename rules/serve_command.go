@@ -11,8 +11,8 @@ type option struct{ name, value string }
 
 func (o option) flag() string { return "--" + strings.ReplaceAll(o.name, "_", "-") }
 
-// server is how a serving program is started.
-type server struct {
+// launch is how a serving program is started.
+type launch struct {
 	command string // fact that holds the words of the command in the log
 	start   func(c *Case) []string
 	// aliases are options with another spelling of the same argument.
@@ -23,7 +23,7 @@ type server struct {
 
 // with returns the command that starts the server with options set: the log's
 // own command edited, or a new one from the settings in the log.
-func (s server) with(c *Case, set ...option) string {
+func (s launch) with(c *Case, set ...option) string {
 	words := s.logged(c)
 	if words == nil {
 		words = s.start(c)
@@ -54,7 +54,7 @@ func quoteFlag(w string) string {
 }
 
 // logged returns the words of the last command before the failure.
-func (s server) logged(c *Case) []string {
+func (s launch) logged(c *Case) []string {
 	x, ok := c.Fact(s.command)
 	if !ok {
 		return nil
@@ -67,7 +67,7 @@ func (s server) logged(c *Case) []string {
 }
 
 // edit replaces an option in a command, or adds it.
-func (s server) edit(words []string, o option) []string {
+func (s launch) edit(words []string, o option) []string {
 	flag := o.flag()
 	if spelled, ok := s.flags[o.name]; ok {
 		flag = spelled

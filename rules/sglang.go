@@ -138,7 +138,7 @@ var sglangEngine = Engine{
 	Useless: map[string]func(c *Case) string{"raise_mem_fraction": uselessFraction, "lower_context": uselessForPool},
 }
 
-var sglangServer = server{
+var sglangServer = launch{
 	command: "sglang_command",
 	aliases: map[string]string{"--tp": "tp_size", "--tensor-parallel-size": "tp_size", "--dp": "dp_size"},
 	start: func(c *Case) []string {

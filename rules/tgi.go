@@ -53,7 +53,7 @@ var tgiEngine = Engine{
 	},
 }
 
-var tgiServer = server{
+var tgiServer = launch{
 	command: "tgi_command",
 	start: func(c *Case) []string {
 		words := []string{"text-generation-launcher", "--model-id", c.ModelName()}

@@ -14,7 +14,7 @@ import (
 )
 
 // vllmServer: "vllm serve" exists since 0.5.5.
-var vllmServer = server{
+var vllmServer = launch{
 	command: "vllm_command",
 	aliases: map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"},
 	start: func(c *Case) []string {

@@ -18,10 +18,10 @@ import (
 func Pages() map[string]string {
 	pages := map[string]string{"README.md": index()}
 	for _, r := range rules.All() {
-		pages["causes/"+r.ID+".md"] = cause(r)
+		pages["causes/"+r.ID+".md"] = causePage(r)
 	}
 	for _, id := range fixIDs() {
-		pages["fixes/"+id+".md"] = fix(rules.Fixes()[id])
+		pages["fixes/"+id+".md"] = fixPage(rules.Fixes()[id])
 	}
 	return pages
 }
@@ -45,7 +45,7 @@ func index() string {
 	return b.String()
 }
 
-func cause(r rules.Rule) string {
+func causePage(r rules.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, r.Title, r.ID, r.Doc)
 	fmt.Fprintf(&b, "\n## To be sure\n\n%s\n", r.Settles)
@@ -58,7 +58,7 @@ func cause(r rules.Rule) string {
 	return b.String()
 }
 
-func fix(f rules.Fix) string {
+func fixPage(f rules.Fix) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, f.Doc)
 	b.WriteString("\n## How\n\nIn general; a report spells it for the program, version and model of the log.\n\n")
@@ -83,12 +83,12 @@ var languages = map[string]string{"shell": "sh", "env": "sh", "python": "python"
 func steps(list []rules.Step) string {
 	var b strings.Builder
 	for _, s := range list {
-		b.WriteString(step(s))
+		b.WriteString(block(s))
 	}
 	return b.String()
 }
 
-func step(s rules.Step) string {
+func block(s rules.Step) string {
 	language, code := languages[s.Kind]
 	if !code {
 		return s.Text + "\n\n"
