@@ -13,13 +13,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/text"
-
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
 	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
 	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/answer"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 // Read diagnoses a log. The report is complete when err is nil; a log without
@@ -87,8 +88,8 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 	in := Incident{
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
-		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: rules.Fills(c),
-		BeyondCard: rules.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless,
+		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: ledger.Fills(c),
+		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless,
 	}
 	for _, x := range g.chain {
 		if x.At != c.Failure.At && x.Wrapper {
@@ -99,9 +100,9 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 	return in
 }
 
-func derived(c *rules.Case) map[string]Derived {
+func derived(c *ledger.Case) map[string]Derived {
 	out := map[string]Derived{}
-	for name, a := range map[string]rules.Amount{"shortfall": c.Shortfall, "slack": c.Slack, "others": c.Others, "mine": c.Mine} {
+	for name, a := range map[string]ledger.Amount{"shortfall": c.Shortfall, "slack": c.Slack, "others": c.Others, "mine": c.Mine} {
 		if a.Has() {
 			out[name] = Derived{Bytes: a.Bytes, From: a.From}
 		}

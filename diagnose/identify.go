@@ -3,16 +3,15 @@ package diagnose
 import (
 	"sort"
 
+	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/ggml"
-
-	"github.com/oomdoc/oomdoc/parsers"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 // newCase completes a group with what the rest of the log says.
-func newCase(g failureGroup, facts *fact.Facts) *rules.Case {
-	c := &rules.Case{Failure: g.root, Chain: g.chain, Facts: facts}
+func newCase(g failureGroup, facts *fact.Facts) *ledger.Case {
+	c := &ledger.Case{Failure: g.root, Chain: g.chain, Facts: facts}
 	for _, x := range g.chain {
 		if x.At != g.root.At {
 			c.Failure.Figures.Fill(x.Figures)
@@ -133,7 +132,7 @@ func complete(g *fact.Figures, line int, facts *fact.Facts) {
 }
 
 // model picks the mention that weighs most, the nearest before the failure.
-func model(g failureGroup, facts *fact.Facts) *rules.Model {
+func model(g failureGroup, facts *fact.Facts) *ledger.Model {
 	var best *fact.ModelMention
 	for i := range facts.Models {
 		m := &facts.Models[i]
@@ -144,5 +143,5 @@ func model(g failureGroup, facts *fact.Facts) *rules.Model {
 	if best == nil {
 		return nil
 	}
-	return rules.NewModel(best.Name, best.Line)
+	return ledger.NewModel(best.Name, best.Line)
 }

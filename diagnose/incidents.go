@@ -5,9 +5,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
-
 	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // failureGroup is one incident in the making: the statements that tell of one

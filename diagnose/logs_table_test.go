@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/cause"
 )
 
 const (
@@ -50,7 +50,7 @@ func TestTableOfLogs(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString(logsIntro)
-	for _, r := range rules.All() {
+	for _, r := range cause.All() {
 		assert.GreaterOrEqual(t, logs[r.ID], 3, "logs of %s", r.ID)
 		assert.GreaterOrEqual(t, len(alike[r.ID]), 2, "look-alikes of %s", r.ID)
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.ID, strings.Join(sessions[r.ID], ", "), strings.Join(alike[r.ID], ", "))

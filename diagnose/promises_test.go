@@ -19,7 +19,8 @@ import (
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/paste"
 	"github.com/oomdoc/oomdoc/render"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
 // What every report promises, whatever the log was: held against spliced logs
@@ -68,7 +69,7 @@ func checkIncident(t *testing.T, r *diagnose.Report, in diagnose.Incident) {
 	for i, given := range in.Fixes {
 		assert.Equal(t, i+1, given.Rank)
 		assert.True(t, slices.ContainsFunc(in.Causes, func(c diagnose.Cause) bool { return c.ID == given.Addresses }), "%s addresses %s", given.ID, given.Addresses)
-		assert.Contains(t, rules.Fixes(), given.ID)
+		assert.Contains(t, fix.Fixes(), given.ID)
 		assert.NotEmpty(t, given.Steps, given.ID)
 		for _, step := range given.Steps {
 			checkStep(t, given.ID, step)
@@ -108,7 +109,7 @@ func checkCauses(t *testing.T, causes []diagnose.Cause) {
 	for i, c := range causes {
 		sum += c.Confidence
 		assert.NotEmpty(t, c.Why, c.ID)
-		assert.True(t, slices.ContainsFunc(rules.All(), func(r rules.Rule) bool { return r.ID == c.ID }), c.ID)
+		assert.True(t, slices.ContainsFunc(cause.All(), func(r cause.Rule) bool { return r.ID == c.ID }), c.ID)
 		if i > 0 {
 			assert.LessOrEqual(t, c.Confidence, causes[i-1].Confidence)
 		}

@@ -2,7 +2,11 @@ package diagnose
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/answer"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/odds"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Schema names the version of the report's JSON. Fields are only ever added.
@@ -16,15 +20,15 @@ type (
 	Count     = fact.Count
 	Process   = fact.Process
 	Lookalike = fact.Lookalike
-	Model     = rules.Model
-	Cause     = rules.Cause
-	Evidence  = rules.Evidence
-	Fix       = rules.Advice
-	Step      = rules.Step
-	Effect    = rules.Effect
-	Useless   = rules.Useless
-	Beyond    = rules.Beyond
-	Memory    = rules.Memory
+	Model     = ledger.Model
+	Cause     = odds.Cause
+	Evidence  = odds.Evidence
+	Fix       = answer.Advice
+	Step      = step.Step
+	Effect    = effect.Effect
+	Useless   = answer.Useless
+	Beyond    = answer.Beyond
+	Memory    = ledger.Memory
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json

@@ -3,10 +3,11 @@ package parsers
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
-	"github.com/stretchr/testify/assert"
 )
 
 func TestAllocatorOptions(t *testing.T) {

@@ -10,11 +10,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 var oneParser = flag.String("parser", "", "name of the parser that FuzzParser runs; by default each that a text leads to")

@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
-	"github.com/oomdoc/oomdoc/internal/cputime"
-	"github.com/oomdoc/oomdoc/parsers/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/oomdoc/oomdoc/internal/cputime"
+	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 // expressions returns every expression that a family gives to NewPattern, with

@@ -1,8 +1,6 @@
 package parsers
 
-import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
-)
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 // phaseSignals say which phase a signal proves, the strongest first.
 var phaseSignals = []struct{ signal, phase string }{

@@ -3,12 +3,13 @@ package parsers
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/ambient"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
-	"github.com/stretchr/testify/assert"
 )
 
 func TestProcessRow(t *testing.T) {

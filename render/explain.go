@@ -3,18 +3,19 @@ package render
 import (
 	"strings"
 
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
 // Cause is the page about a cause, from its rule's literal.
-func Cause(r rules.Rule) Document {
+func Cause(r cause.Rule) Document {
 	p := &page{level: 1}
 	p.heading(1, prose(r.Title))
 	p.paragraphs(r.Doc)
 	if r.Settles != "" {
 		p.say(bold("To be sure:"), prose(" "+r.Settles))
 	}
-	fixes := rules.Fixes()
+	fixes := fix.Fixes()
 	var items []inline
 	for _, remedy := range r.Remedies {
 		if fix, ok := fixes[remedy.Fix]; ok {
@@ -29,7 +30,7 @@ func Cause(r rules.Rule) Document {
 }
 
 // Fix is the page about a fix.
-func Fix(f rules.Fix) Document {
+func Fix(f fix.Fix) Document {
 	p := &page{level: 1}
 	p.heading(1, prose(f.Title))
 	p.paragraphs(f.Doc)

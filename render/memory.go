@@ -8,7 +8,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 // share says how a part of the memory is drawn, and what it is to somebody who
@@ -21,27 +21,27 @@ type share struct {
 // shareOf is how a part is drawn; one of a newer report is drawn by its ID.
 func shareOf(id string) share {
 	switch id {
-	case rules.PartWeights:
+	case ledger.PartWeights:
 		return share{markWeights, "weights", "the model itself"}
-	case rules.PartCache:
+	case ledger.PartCache:
 		return share{markCache, "KV cache", "grows with the context"}
-	case rules.PartCompute:
+	case ledger.PartCompute:
 		return share{markCompute, "computation", "grows with the batch"}
-	case rules.PartTensors:
+	case ledger.PartTensors:
 		return share{markWeights, "tensors", "of this program"}
-	case rules.PartUnused:
+	case ledger.PartUnused:
 		return share{markUnused, "unused reserve", "kept for reuse"}
-	case rules.PartDriver:
+	case ledger.PartDriver:
 		return share{markOverhead, "driver", "and libraries"}
-	case rules.PartBuffers:
+	case ledger.PartBuffers:
 		return share{markOverhead, "other buffers", "of this program"}
-	case rules.PartOthers:
+	case ledger.PartOthers:
 		return share{markOtherProgram, "other programs", ""}
-	case rules.PartKept:
+	case ledger.PartKept:
 		return share{markFree, "left out", "beyond the share"}
-	case rules.PartUnknown:
+	case ledger.PartUnknown:
 		return share{markUnknown, "others or free", "the log does not say"}
-	case rules.PartFree:
+	case ledger.PartFree:
 		return share{markFree, "free", ""}
 	}
 	return share{markUnknown, strings.ReplaceAll(visible(id), "_", " "), ""}
@@ -83,9 +83,9 @@ func memoryTotal(m *diagnose.Memory) string {
 		told = "about " + told
 	}
 	switch m.Of {
-	case rules.OfFree:
+	case ledger.OfFree:
 		return told + " free before loading"
-	case rules.OfLimit:
+	case ledger.OfLimit:
 		return "limit " + told
 	}
 	return told
@@ -99,8 +99,8 @@ const mostOfDriver = 3 * units.GiB / 2
 func memoryParts(in *diagnose.Incident, roomy bool) []part {
 	m := in.Memory
 	free := in.Figures.Free
-	stated := m.Of == rules.OfCard && free != nil && free.Bytes == 0 || // nothing free is no part
-		slices.ContainsFunc(m.Parts, func(p rules.MemoryPart) bool { return p.ID == rules.PartFree })
+	stated := m.Of == ledger.OfCard && free != nil && free.Bytes == 0 || // nothing free is no part
+		slices.ContainsFunc(m.Parts, func(p ledger.MemoryPart) bool { return p.ID == ledger.PartFree })
 	var parts []part
 	add := func(s share, bytes int64, basis string) {
 		note := percent(bytes, m.TotalBytes)
@@ -115,7 +115,7 @@ func memoryParts(in *diagnose.Incident, roomy bool) []part {
 	for _, p := range m.Parts {
 		s := shareOf(p.ID)
 		switch {
-		case p.ID == rules.PartOthers:
+		case p.ID == ledger.PartOthers:
 			for _, o := range others(in.Figures) {
 				if o.bytes <= p.Bytes+p.Bytes/100 { // figures of a log are rounded
 					n := min(o.bytes, p.Bytes)
@@ -123,12 +123,12 @@ func memoryParts(in *diagnose.Incident, roomy bool) []part {
 					p.Bytes -= n
 				}
 			}
-		case p.ID == rules.PartUnknown && stated && p.Bytes > mostOfDriver:
-			s = shareOf(rules.PartOthers)
+		case p.ID == ledger.PartUnknown && stated && p.Bytes > mostOfDriver:
+			s = shareOf(ledger.PartOthers)
 			s.told = "not listed"
-		case p.ID == rules.PartUnknown && stated:
+		case p.ID == ledger.PartUnknown && stated:
 			s.label, s.told = "driver, others", "not listed"
-		case p.ID == rules.PartUnknown && m.Of == rules.OfLimit:
+		case p.ID == ledger.PartUnknown && m.Of == ledger.OfLimit:
 			s = share{markFree, "left", ""}
 		}
 		if p.Bytes > 0 {
@@ -159,7 +159,7 @@ func lacking(in *diagnose.Incident, roomy bool) []part {
 		return nil
 	case in.Derived["shortfall"].From != nil:
 		have = want.Bytes - in.Derived["shortfall"].Bytes
-	case last.ID == rules.PartFree:
+	case last.ID == ledger.PartFree:
 		have = last.Bytes
 	}
 	short := ""

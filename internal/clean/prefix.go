@@ -1,8 +1,6 @@
 package clean
 
-import (
-	"strings"
-)
+import "strings"
 
 // Strip takes the prefixes of loggers, containers and quotes off a line, as
 // often as they are stacked, and returns the process or rank and the program

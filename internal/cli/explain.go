@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/render"
-	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
 // explain prints what a cause or a fix means, from the rule's own literal, or
@@ -41,11 +42,11 @@ func (s *session) explain(args []string) error {
 func catalogue() string {
 	var b strings.Builder
 	b.WriteString("Causes:\n")
-	for _, r := range rules.All() {
+	for _, r := range cause.All() {
 		fmt.Fprintf(&b, "  %-30s %s\n", r.ID, r.Title)
 	}
 	b.WriteString("\nFixes:\n")
-	fixes := rules.Fixes()
+	fixes := fix.Fixes()
 	ids := make([]string, 0, len(fixes))
 	for id := range fixes {
 		ids = append(ids, id)
@@ -59,12 +60,12 @@ func catalogue() string {
 }
 
 func explained(id string) (render.Document, bool) {
-	for _, r := range rules.All() {
+	for _, r := range cause.All() {
 		if r.ID == id {
 			return render.Cause(r), true
 		}
 	}
-	fix, ok := rules.Fixes()[id]
+	fix, ok := fix.Fixes()[id]
 	if !ok {
 		return nil, false
 	}

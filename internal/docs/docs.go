@@ -10,23 +10,26 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-
 	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Pages returns every generated page by its path under docs/.
 func Pages() map[string]string {
 	pages := map[string]string{"README.md": index()}
-	for _, r := range rules.All() {
+	for _, r := range cause.All() {
 		pages["causes/"+r.ID+".md"] = causePage(r)
 	}
 	for _, id := range fixIDs() {
-		pages["fixes/"+id+".md"] = fixPage(rules.Fixes()[id])
+		pages["fixes/"+id+".md"] = fixPage(fix.Fixes()[id])
 	}
 	return pages
 }
 
-func fixIDs() []string { return slices.Sorted(maps.Keys(rules.Fixes())) }
+func fixIDs() []string { return slices.Sorted(maps.Keys(fix.Fixes())) }
 
 const generated = "<!-- Made from the literals in rules/ by go test ./internal/docs -update: edit those. -->\n\n"
 
@@ -35,34 +38,34 @@ func index() string {
 	b.WriteString(generated + "# What oomdoc knows\n\n")
 	b.WriteString("Why memory runs out, what can be done about it, and [the questions that everybody asks](questions.md). How sizes are computed: [fit.md](fit.md); tried on real programs: [lab.md](lab.md).\n\n")
 	b.WriteString("## Causes\n\n")
-	for _, r := range rules.All() {
+	for _, r := range cause.All() {
 		fmt.Fprintf(&b, "- [%s](causes/%s.md) `%s`\n", r.Title, r.ID, r.ID)
 	}
 	b.WriteString("\n## Fixes\n\n")
 	for _, id := range fixIDs() {
-		fmt.Fprintf(&b, "- [%s](fixes/%s.md) `%s`\n", rules.Fixes()[id].Title, id, id)
+		fmt.Fprintf(&b, "- [%s](fixes/%s.md) `%s`\n", fix.Fixes()[id].Title, id, id)
 	}
 	return b.String()
 }
 
-func causePage(r rules.Rule) string {
+func causePage(r cause.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, r.Title, r.ID, r.Doc)
 	fmt.Fprintf(&b, "\n## To be sure\n\n%s\n", r.Settles)
 	b.WriteString("\n## What helps\n\n")
 	for _, m := range r.Remedies {
-		f := rules.Fixes()[m.Fix]
+		f := fix.Fixes()[m.Fix]
 		fmt.Fprintf(&b, "- [%s](../fixes/%s.md). Costs: %s\n", f.Title, f.ID, f.Tradeoff)
 	}
 	b.WriteString("\nThe order is the general one; a report ranks them by the figures of the log and by the program.\n")
 	return b.String()
 }
 
-func fixPage(f rules.Fix) string {
+func fixPage(f fix.Fix) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, f.Doc)
 	b.WriteString("\n## How\n\nIn general; a report spells it for the program, version and model of the log.\n\n")
-	b.WriteString(steps(f.Steps(&rules.Case{Facts: &fact.Facts{}})))
+	b.WriteString(steps(f.Steps(&ledger.Case{Facts: &fact.Facts{}})))
 	for _, s := range rules.Spellings(f.ID) {
 		fmt.Fprintf(&b, "### %s\n\n%s", strings.Join(s.Programs, ", "), steps(s.Steps))
 	}
@@ -80,7 +83,7 @@ func fixPage(f rules.Fix) string {
 // languages of code fences, by the kind of a step.
 var languages = map[string]string{"shell": "sh", "env": "sh", "python": "python", "config": "yaml", "modelfile": "dockerfile"}
 
-func steps(list []rules.Step) string {
+func steps(list []step.Step) string {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(block(s))
@@ -88,7 +91,7 @@ func steps(list []rules.Step) string {
 	return b.String()
 }
 
-func block(s rules.Step) string {
+func block(s step.Step) string {
 	language, code := languages[s.Kind]
 	if !code {
 		return s.Text + "\n\n"

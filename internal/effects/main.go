@@ -20,9 +20,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
-
 	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
 // shown are the fixes that a report prints in full.

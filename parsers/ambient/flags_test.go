@@ -3,9 +3,10 @@ package ambient
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
-	"github.com/stretchr/testify/assert"
 )
 
 func TestFlags(t *testing.T) {

@@ -1,8 +1,6 @@
 package fact
 
-import (
-	"slices"
-)
+import "slices"
 
 // Size is an amount of memory as a log states it.
 type Size struct {

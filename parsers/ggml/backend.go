@@ -13,6 +13,7 @@ var bufferBackends = []struct{ prefix, backend string }{
 	{"sycl", "sycl"}, {"metal", "metal"}, {"mtl", "metal"}, {"cann", "npu"}, {"cpu", "cpu"}, {"amx", "cpu"}, {"hbm", "cpu"},
 }
 
+// BackendOfBuffer is the backend that a buffer of this name belongs to.
 func BackendOfBuffer(name string) string {
 	name = strings.ToLower(name)
 	for _, b := range bufferBackends {

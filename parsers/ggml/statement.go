@@ -1,8 +1,6 @@
 package ggml
 
-import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
-)
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 // Levels order the statements about one refused buffer: ggml prints up to
 // five, from malloc up to llama.cpp, each with part of the figures.

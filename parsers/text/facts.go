@@ -1,8 +1,6 @@
 package text
 
-import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
-)
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 // Card keeps a card that a program names at its start.
 func Card(f *fact.Facts, d fact.Device, text string) {
@@ -10,6 +8,7 @@ func Card(f *fact.Facts, d fact.Device, text string) {
 	f.Facts = append(f.Facts, fact.Fact{Name: "total", Size: d.Total, Text: text, Line: d.Line})
 }
 
+// HasFact reports a named figure.
 func HasFact(f *fact.Facts, name string) bool {
 	for _, x := range f.Facts {
 		if x.Name == name {
@@ -19,6 +18,7 @@ func HasFact(f *fact.Facts, name string) bool {
 	return false
 }
 
+// Requested is what a failure asked for, 0 where it does not say.
 func Requested(x fact.Failure) int64 {
 	if x.Figures.Requested == nil {
 		return 0

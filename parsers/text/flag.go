@@ -1,9 +1,8 @@
 package text
 
-import (
-	"strings"
-)
+import "strings"
 
+// IsFlag reports a word of a command line that is an option.
 func IsFlag(word string) bool {
 	name := strings.TrimLeft(word, "-")
 	dashes := len(word) - len(name)

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
+// WholeNumber reads digits; ok is false for anything else or too many.
 func WholeNumber(s string) (int64, bool) {
 	var n int64
 	for i := 0; i < len(s); i++ {
@@ -17,6 +18,7 @@ func WholeNumber(s string) (int64, bool) {
 	return n, s != ""
 }
 
+// Letter reports a lower-case letter.
 func Letter(c byte) bool { return c >= 'a' && c <= 'z' }
 
 // noSize is above what rawBytes keeps, so that two of them can be added.
@@ -32,6 +34,7 @@ func RawBytes(k Match, group string) *fact.Size {
 	return &fact.Size{Bytes: int64(n), Text: digits, Line: k.Line()}
 }
 
+// First is the first size that is stated, nil if none is.
 func First(sizes ...*fact.Size) *fact.Size {
 	for _, s := range sizes {
 		if s != nil {

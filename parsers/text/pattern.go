@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
@@ -32,6 +33,7 @@ const matchTimeout = time.Second
 // MaxWindow bounds the text one match may look at.
 const MaxWindow = 16 << 10
 
+// Macros are the words that patterns use for numbers.
 var Macros = strings.NewReplacer(
 	"SIZE", `(?>-?\d[\d,]{0,24}(?:\.\d{0,9})?)(?:[kmgt]i?b|bytes|byte)`,
 	"BYTES", `\d[\d,]{0,24}(?:\.\d{0,9})?(?:[kmgt]i?b|bytes)?`,
@@ -40,6 +42,7 @@ var Macros = strings.NewReplacer(
 	"NUM", `-?\d[\d,]{0,24}(?:\.\d{1,9})?`,
 )
 
+// NewPattern declares a pattern of squeezed text; it is compiled at its first use.
 func NewPattern(expr string) *Pattern { return &Pattern{expr: expr} }
 
 func (p *Pattern) compiled() *regexp2.Regexp {

@@ -1,8 +1,6 @@
 package text
 
-import (
-	"strings"
-)
+import "strings"
 
 // Proof is text that only one program prints, or a path that only its files
 // have.

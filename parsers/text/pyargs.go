@@ -1,8 +1,6 @@
 package text
 
-import (
-	"strings"
-)
+import "strings"
 
 // Argument is one pair of a printed list of arguments.
 type Argument struct {

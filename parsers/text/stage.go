@@ -21,10 +21,12 @@ func Frames(phase string, inner int, words ...string) []stageWord {
 	return stageWords(stageWord{Phase: phase, frame: true, Inner: inner}, words)
 }
 
+// Steps are lines after which a phase begins.
 func Steps(phase string, words ...string) []stageWord {
 	return stageWords(stageWord{Phase: phase}, words)
 }
 
+// Marks are words that only prove the program.
 func Marks(words ...string) []stageWord { return stageWords(stageWord{}, words) }
 
 func stageWords(like stageWord, words []string) []stageWord {
@@ -36,6 +38,7 @@ func stageWords(like stageWord, words []string) []stageWord {
 	return out
 }
 
+// StageTexts are the words alone.
 func StageTexts(list []stageWord) []string {
 	out := make([]string, len(list))
 	for i, s := range list {

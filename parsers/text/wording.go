@@ -38,6 +38,7 @@ func ParseWordings(list []Wording, l *Log, hits []Hit, f *fact.Facts) {
 	}
 }
 
+// Literals are the literals of wordings, in their order.
 func Literals(list []Wording) []string {
 	out := make([]string, len(list))
 	for i, w := range list {
@@ -46,6 +47,7 @@ func Literals(list []Wording) []string {
 	return out
 }
 
+// SqueezedLiteral is a literal as it stands in squeezed text.
 func SqueezedLiteral(s string) string {
 	return strings.ToLower(strings.ReplaceAll(s, " ", ""))
 }

@@ -30,6 +30,7 @@ var transformersContext = []string{
 	"Loading checkpoint shards:",
 }
 
+// TransformersProofs prove transformers.
 var TransformersProofs = []text.Proof{
 	{Word: "site-packages/transformers/", Program: "transformers", Weight: 2}, {Word: `site-packages\transformers\`, Program: "transformers", Weight: 2},
 	{Word: "dist-packages/transformers/", Program: "transformers", Weight: 2}, {Word: "src/transformers/", Program: "transformers", Weight: 2},

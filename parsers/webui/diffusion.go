@@ -23,6 +23,7 @@ var diffusionContext = []string{
 	"Free VRAM ", "vae.decode(", "vae/decode", "autoencoder_kl.py", "autoencoder.py", "VAEDecode", "decode_first_stage",
 }
 
+// DiffusersProofs prove diffusers.
 var DiffusersProofs = []text.Proof{
 	{Word: "-packages/diffusers/", Program: "diffusers", Weight: 2}, {Word: `-packages\diffusers\`, Program: "diffusers", Weight: 2},
 	{Word: "src/diffusers/", Program: "diffusers", Weight: 2}, {Word: `src\diffusers\`, Program: "diffusers", Weight: 2},

@@ -1,0 +1,224 @@
+// Package answer turns causes into advice: fixes ranked and made out for a case,
+// and the usual tips that cannot help there.
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/odds"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// sizedSteps puts the figure of a fix before its steps, where the model's size
+// gives one.
+func sizedSteps(c *ledger.Case, fix string, steps []step.Step) []step.Step {
+	z, ok := ledger.SizingOf(c)
+	if !ok {
+		return steps
+	}
+	text := ""
+	switch fix {
+	case "use_lower_quant":
+		if format, need, ok := z.LowerQuant(); ok && need <= z.Have {
+			text = fmt.Sprintf("Take %s in `%s`: the largest usual format that fits this card with %d tokens of context, %s in all.", z.Name, format, z.Setting.Context, units.Format(need))
+		}
+	case "use_smaller_model":
+		if name, format, need, ok := z.Smaller(); ok {
+			text = fmt.Sprintf("Fits this card: %s in `%s`, %s in all.", name, format, units.Format(need))
+		}
+	case "bigger_gpu":
+		if e := effect.EffectBigger(z); e != nil {
+			text = e.Note
+		}
+	}
+	if text == "" {
+		return steps
+	}
+	return append([]step.Step{{Kind: "text", Text: text}}, steps...)
+}
+
+// Advice is a fix made out for one incident.
+type Advice struct {
+	ID        string         `json:"id"`
+	Rank      int            `json:"rank"`
+	Addresses string         `json:"addresses"`
+	Title     string         `json:"title"`
+	Why       string         `json:"why"`
+	Tradeoff  string         `json:"tradeoff"`
+	Steps     []step.Step    `json:"steps"`
+	Effect    *effect.Effect `json:"effect,omitempty"`
+	Check     string         `json:"check,omitempty"`
+	Next      string         `json:"next,omitempty"`
+}
+
+// Useless is usual advice that cannot help here.
+type Useless struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Why   string `json:"why"`
+}
+
+// maxAdvice bounds the list: nobody tries the seventh fix.
+const maxAdvice = 6
+
+// Advise ranks fixes for the causes of a case, as its programs spell them: what
+// closes the gap first, then the likelier cause, then the cheaper fix. It also
+// returns the usual tips that cannot help here.
+func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advice, []Useless) {
+	ranked := candidates(c, causes, own)
+	for _, b := range ranked {
+		b.makeOut(c)
+	}
+	slices.SortFunc(ranked, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
+	})
+	advice := make([]Advice, 0, maxAdvice)
+	for i, b := range ranked[:min(len(ranked), maxAdvice)] {
+		b.advice.Rank = i + 1
+		advice = append(advice, b.advice)
+	}
+	return advice, useless(c, own)
+}
+
+// candidate is a fix that some cause asks for.
+type candidate struct {
+	fix    fix.Fix
+	advice Advice
+	score  float64
+}
+
+// candidates returns every fix that may help, under the likeliest cause that
+// asks for it. All causes that do add to its score.
+func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*candidate {
+	rules := map[string]cause.Rule{}
+	for _, r := range cause.All() {
+		rules[r.ID] = r
+	}
+	byID := map[string]*candidate{}
+	for i, cause := range causes {
+		for _, r := range program.Remedies(own, rules[cause.ID]) {
+			fix, ok := fix.FixesByID()[r.Fix]
+			fix = program.Adapt(own, fix)
+			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" {
+				continue
+			}
+			score := cause.Share * (r.Fit - fix.Cost/20)
+			if i > 0 {
+				score /= 2 // a fix for many unlikely causes must not beat the one for the likely cause
+			}
+			b := byID[fix.ID]
+			if b == nil {
+				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: checkOf(c, fix), Next: reader.ForBackend(c, fix.Next), Why: cause.Why}}
+				byID[fix.ID] = b
+			}
+			b.score += score
+		}
+	}
+	return slices.Collect(maps.Values(byID))
+}
+
+// makeOut adds what is computed for a case: the steps, the reason and the
+// arithmetic. A fix that is known not to be enough counts half.
+func (b *candidate) makeOut(c *ledger.Case) {
+	fix, advice := b.fix, &b.advice
+	advice.Steps = stepsForBackend(c, sizedSteps(c, fix.ID, fix.Steps(c)))
+	if fix.Why != nil {
+		advice.Why = cmp.Or(fix.Why(c), advice.Why)
+	}
+	if fix.Effect != nil {
+		advice.Effect = sound(fix.Effect(c))
+	}
+	if advice.Effect == nil {
+		advice.Effect = sound(effect.Estimated(c, fix.ID))
+	}
+	if advice.Effect != nil && !advice.Effect.Fits {
+		b.score /= 2
+	}
+}
+
+// sound returns an effect, or nil where its amounts say another thing than it
+// does: they come from figures of a damaged log, of which nothing follows.
+func sound(e *effect.Effect) *effect.Effect {
+	if e == nil || e.NeedBytes < 0 {
+		return nil
+	}
+	enough := e.NeedBytes <= e.HaveBytes
+	if e.Counted != "" {
+		enough = e.NeedCount <= e.HaveCount
+	}
+	if e.Fits != enough {
+		return nil
+	}
+	return e
+}
+
+// maxUseless bounds the tips that are refuted.
+const maxUseless = 4
+
+// usualTips are the fixes most often recommended where they can't help, the
+// commonest first.
+var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_watermark", "lower_batch_size", "load_in_4bit", "raise_gpu_memory_utilization"}
+
+// torchTips are heard of by people who run PyTorch; nobody else needs to be
+// told that they will not help.
+var torchTips = []string{"load_in_4bit", "load_in_8bit", "half_precision", "empty_cache", "expandable_segments", "max_split_size"}
+
+// useless returns the usual tips that cannot help. Of several with one reason
+// the first is enough.
+func useless(c *ledger.Case, own []*program.Program) []Useless {
+	var out []Useless
+	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID()))) {
+		fix := program.Adapt(own, fix.FixesByID()[id])
+		if fix.Useless == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
+			continue
+		}
+		why := fix.Useless(c)
+		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == id || u.Why == why })
+		if why != "" && !said {
+			out = append(out, Useless{ID: id, Title: fix.Title, Why: why})
+		}
+	}
+	return out
+}
+
+// checkOf is how to see that a fix worked, where a line can be put into the
+// program that failed: else from outside.
+func checkOf(c *ledger.Case, f fix.Fix) string {
+	switch {
+	case !strings.Contains(f.Check, "torch.") || ownCode(c):
+		return reader.ForBackend(c, f.Check)
+	case c.Root(ledger.HostKinds...) || c.Backend == "cpu":
+		return fix.CheckRAM
+	}
+	return reader.ForBackend(c, fix.CheckCard)
+}
+
+// ownCode: it was a script of the reader's own that failed, on PyTorch.
+func ownCode(c *ledger.Case) bool {
+	switch c.Framework {
+	case "pytorch", "transformers", "diffusers", "deepspeed":
+		return c.Backend != "cpu"
+	}
+	return c.Framework == "other" && c.In("pytorch") && c.Backend != "cpu"
+}
+
+// stepsForBackend does so for code. Commands are written for their backend.
+func stepsForBackend(c *ledger.Case, steps []step.Step) []step.Step {
+	for i := range steps {
+		if steps[i].Kind == "python" {
+			steps[i].Text = reader.ForBackend(c, steps[i].Text)
+		}
+	}
+	return steps
+}

@@ -1,0 +1,112 @@
+// Package cause has a file for each cause: what it means, what points to it,
+// what cures it. What points to it in one program's logs only stands with the
+// program.
+package cause
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// IDs of the causes.
+const (
+	ModelTooLarge         = "model_too_large"
+	ContextTooLong        = "context_too_long"
+	BatchTooLarge         = "batch_too_large"
+	TrainingStateTooLarge = "training_state_too_large"
+	Fragmentation         = "fragmentation"
+	LeakedProcess         = "leaked_process"
+	RetainedMemory        = "retained_memory"
+	BudgetMisconfigured   = "budget_misconfigured"
+	OversizedAllocation   = "oversized_allocation"
+	HostMemory            = "host_memory"
+	DeviceImbalance       = "device_imbalance"
+	SoftwareBug           = "software_bug"
+	Unknown               = "unknown"
+)
+
+// Paragraphs joins the paragraphs of a fix's or a cause's Doc.
+func Paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
+
+// Rule is one cause: everything oomdoc knows about it.
+type Rule struct {
+	ID    string
+	Title string // a headline for the report: "The model is too big for this card"
+	// Headline is a narrower Title for this case, "" for none; nil: never.
+	Headline func(c *ledger.Case) string
+	// Doc explains the cause to a beginner, in Markdown paragraphs.
+	Doc string
+	// Settles is what to run or paste to be sure, when the log alone is not.
+	Settles string
+	// Clues point to the cause. The strongest one that applies counts.
+	Clues []Clue
+	// Remedies cure it, the best first.
+	Remedies []Remedy
+}
+
+// Clue looks for one piece of evidence. Its finding's weight is a probability:
+// of logs in which the clue applies, that share has this cause.
+type Clue func(c *ledger.Case) Finding
+
+// Finding is what a clue saw; a zero weight is nothing.
+type Finding struct {
+	Weight float64
+	Why    string // one sentence with the figures
+	Lines  []int  // evidence
+}
+
+// Remedy is a fix for a cause: Fit is how well it cures it, between 0 and 1.
+type Remedy struct {
+	Fix string
+	Fit float64
+	If  func(c *ledger.Case) bool // nil: always
+}
+
+// All returns every rule. The order breaks ties between equal weights.
+func All() []Rule {
+	return []Rule{
+		modelTooLarge, contextTooLong, batchTooLarge, trainingStateTooLarge, fragmentation, leakedProcess, retainedMemory,
+		budgetMisconfigured, oversizedAllocation, hostMemory, deviceImbalance, softwareBug, NotSaid,
+	}
+}
+
+// TitleFor is the narrower headline where the case has one.
+func (r Rule) TitleFor(c *ledger.Case) string {
+	if r.Headline != nil {
+		if narrower := r.Headline(c); narrower != "" {
+			return narrower
+		}
+	}
+	return r.Title
+}
+
+// Seen is a finding.
+func Seen(weight float64, why string, lines ...int) Finding {
+	return Finding{Weight: weight, Why: why, Lines: lines}
+}
+
+// Nothing is no finding.
+func Nothing() Finding { return Finding{} }
+
+// Said is a clue for wordings that speak for themselves.
+func Said(weight float64, why string, kinds ...fact.Kind) Clue {
+	return func(c *ledger.Case) Finding {
+		if !c.Root(kinds...) {
+			return Nothing()
+		}
+		return Seen(weight, why, c.Failure.Line)
+	}
+}
+
+// SaidIn is said for failures in one phase.
+func SaidIn(phase string, weight float64, why string, kinds ...fact.Kind) Clue {
+	always := Said(weight, why, kinds...)
+	return func(c *ledger.Case) Finding {
+		if c.Phase != phase {
+			return Nothing()
+		}
+		return always(c)
+	}
+}

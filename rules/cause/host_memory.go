@@ -1,0 +1,195 @@
+package cause
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+var hostMemory = Rule{
+	ID:       HostMemory,
+	Title:    "The computer's own memory (RAM) ran out, not the card's",
+	Headline: hostHeadline,
+	Doc: Paragraphs(
+		"The computer's own memory is short: RAM and page file, a container's or job's limit, or shared memory. The graphics card is not the problem, and options for it change nothing.",
+		"Linux ends a program without a word of its own (`Killed`, exit code 137, `exitcode: -9`). Windows refuses (error 1455, `not enough memory`) when RAM and page file together are promised away, even with RAM free. A data loader in a container dies of a full `/dev/shm` (bus error).",
+		"The size in a CPU allocator's message is the *last* piece asked for, often a few MB, and never the whole need.",
+	),
+	Settles: "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
+	Clues: []Clue{
+		cpuAllocation, freeButRefused, nativePaging, pinnedMemory,
+		Said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
+		Said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
+		Said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
+	},
+	Remedies: []Remedy{
+		{Fix: "raise_memory_limit", Fit: 0.8},
+		{Fix: "close_other_apps", Fit: 0.75},
+		{Fix: "add_swap", Fit: 0.75},
+		{Fix: "lower_num_workers", Fit: 0.5},
+		{Fix: "use_smaller_model", Fit: 0.5},
+	},
+}
+
+// hostHeadline names whose memory it is where the message says so.
+func hostHeadline(c *ledger.Case) string {
+	switch {
+	case ledger.SharedMemory(c):
+		return "Shared memory (/dev/shm) is too small"
+	case c.Root(fact.CommitLimit):
+		return "Windows can promise no more memory (RAM and page file together)"
+	case c.Root(fact.ContainerKill):
+		return "The container reached its memory (RAM) limit"
+	case c.Root(fact.SlurmKill):
+		return "The job reached its memory (RAM) limit"
+	case c.Root(fact.BuildKilled):
+		return "Too many compilers ran at once for the computer's memory (RAM)"
+	case c.Root(fact.KernelKill) && ledger.Capped(c):
+		return "A memory (RAM) limit of the container, job or service was reached"
+	}
+	return ""
+}
+
+// Large is where one array stops being work and becomes a wrong shape or too
+// much at once.
+const Large = 24 * units.GiB
+
+// Bounds of what ONNX Runtime's request can mean.
+const (
+	Absurd  = int64(1) << 50
+	Unusual = 64 * units.GiB
+	Crumb   = 64 * units.MiB
+)
+
+// HostRemedies cure a lack of system memory by whose memory it is: shared
+// memory, Windows' promises, a limit of a container or job, the machine.
+var HostRemedies = []Remedy{
+	{Fix: "raise_shm_size", Fit: 1.1, If: ledger.SharedMemory},
+	{Fix: "raise_pagefile", Fit: 1.1, If: reader.OnWindows},
+	{Fix: "lower_build_jobs", Fit: 1.1, If: when.Root(fact.BuildKilled)},
+	{Fix: "raise_memory_limit", Fit: 1.1, If: ledger.Capped},
+	{Fix: "raise_memory_limit", Fit: 0.98, If: when.Any(when.Root(fact.Evicted), inPod)},
+	{Fix: "raise_memory_limit", Fit: 0.85, If: maybeCapped},
+	{Fix: "use_smaller_model", Fit: 1, If: when.Root(fact.AppleKill)},
+	{Fix: "use_lower_quant", Fit: 0.95, If: when.Root(fact.AppleKill)},
+	{Fix: "lower_context", Fit: 0.8, If: when.Root(fact.AppleKill)},
+	{Fix: "lower_num_workers", Fit: 1, If: when.Any(manyAtOnce, killedWithWorkers)},
+	{Fix: "stream_dataset", Fit: 0.9, If: when.Root(fact.NumpyAlloc)},
+	{Fix: "stream_dataset", Fit: 1.05, If: ledger.GrowsList},
+	{Fix: "detach_accumulated", Fit: 1.15, If: ClimbingHost},
+	{Fix: "lower_resolution", Fit: 1, If: wantsLargeBuffer},
+	{Fix: "lower_batch_size", Fit: 0.8, If: wantsLargeBuffer},
+	{Fix: "add_swap", Fit: 0.87, If: swapHelps},
+	{Fix: "close_other_apps", Fit: 0.85, If: reader.OnWindows},
+	{Fix: "close_other_apps", Fit: 1.05, If: ledger.OtherHoldsMore},
+	{Fix: "close_other_apps", Fit: 0.7, If: func(c *ledger.Case) bool { return !reader.OnWindows(c) && swapHelps(c) && !ledger.OtherHoldsMore(c) }},
+	{Fix: "use_mmap", Fit: 0.6, If: LoadsModel},
+	{Fix: "use_smaller_model", Fit: 0.7, If: LoadsModel},
+	{Fix: "use_lower_quant", Fit: 0.65, If: LoadsModel},
+	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *ledger.Case) bool {
+		return !LoadsModel(c) && !when.Any(manyAtOnce, killedWithWorkers)(c) && !c.Root(fact.AppleKill) && !wholeDataAtOnce(c)
+	}},
+	{Fix: "stream_dataset", Fit: 0.5, If: (*ledger.Case).Training},
+	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *ledger.Case) bool { return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) }},
+}
+
+// climbingHost: what the program printed of its memory rose until the
+// computer's own ran out, or many steps had fitted into it.
+func ClimbingHost(c *ledger.Case) bool {
+	if c.Root(fact.CPUAlloc) && ledger.Requested(c) > 0 && ledger.Requested(c) < 64*units.MiB && c.Signal("many_steps") != nil && c.Signal("many_steps").Line < c.Failure.Line {
+		return true // as many steps as that worked, and the next asked for little
+	}
+	s := c.Signal("climbing")
+	return s != nil && s.Line < c.Failure.Line && c.Root(fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.ShellKilled)
+}
+
+// inPod: a pod has a limit as a rule, and the node no swap.
+func inPod(c *ledger.Case) bool { return c.Root(fact.ShellKilled) && c.In("kubernetes") }
+
+// maybeCapped: a kill of which the log does not say whether a limit or the
+// machine was at its end.
+func maybeCapped(c *ledger.Case) bool {
+	return !wholeDataAtOnce(c) && c.Root(fact.ShellKilled, fact.RankKilled, fact.WorkerKilled, fact.RayKilled, fact.BadAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.CPUAlloc, fact.RustAlloc, fact.NativeAlloc, fact.ORTAlloc)
+}
+
+// wholeDataAtOnce: one piece that no swap and no limit makes room for.
+func wholeDataAtOnce(c *ledger.Case) bool {
+	return ledger.Requested(c) >= Unusual || c.Root(fact.NumpyAlloc, fact.RustAlloc) && ledger.Requested(c) >= Large
+}
+
+// swapHelps: the machine itself is short, or may be.
+func swapHelps(c *ledger.Case) bool {
+	return !ledger.Capped(c) && !reader.OnWindows(c) && !wholeDataAtOnce(c) && !ledger.SharedMemory(c) && !c.Root(fact.AppleKill, fact.Evicted)
+}
+
+// manyAtOnce: workers, tasks or threads share the memory, and each holds some.
+func manyAtOnce(c *ledger.Case) bool {
+	f := c.F()
+	return c.Root(fact.SharedMemory, fact.WorkerKilled, fact.RayKilled) || c.Root(fact.ORTAlloc) && f.Requested != nil && f.Requested.Bytes < 64*units.MiB
+}
+
+// killedWithWorkers: a program with data loader workers was killed.
+func killedWithWorkers(c *ledger.Case) bool {
+	return c.Root(fact.ShellKilled, fact.KernelKill) && c.Signal("workers") != nil
+}
+
+// wantsLargeBuffer: the size of one input decides.
+func wantsLargeBuffer(c *ledger.Case) bool {
+	f := c.F()
+	return c.Root(fact.ORTAlloc) && f.Requested != nil && f.Requested.Bytes >= 64*units.MiB
+}
+
+// LoadsModel reports a program that died while it read a model.
+func LoadsModel(c *ledger.Case) bool {
+	return c.Phase == "load" && !ledger.SharedMemory(c)
+}
+
+// freeButRefused: Windows refuses while VRAM is free when RAM and page file
+// are promised away.
+func freeButRefused(c *ledger.Case) Finding {
+	f := c.F()
+	if !c.Root(fact.TorchAlloc) || !ledger.Roomy(c) || c.Backend != "cuda" {
+		return Nothing()
+	}
+	if f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil {
+		return Seen(0.48, fmt.Sprintf("%s of the card was free and %s was refused: not a full card. Windows refuses like this when RAM and page file are used up.", f.Free.Text, f.Requested.Text), c.Failure.Line)
+	}
+	return Seen(0.25, fmt.Sprintf("%s of the card was free and %s was refused.", f.Free.Text, f.Requested.Text), c.Failure.Line)
+}
+
+// pinnedMemory: a data loader pins system memory; where that is refused, CUDA
+// says only "out of memory" (microsoft/WSL issue 8447).
+func pinnedMemory(c *ledger.Case) Finding {
+	s := c.Signal("pinning")
+	if s == nil || !c.Root(fact.CUDAError) {
+		return Nothing()
+	}
+	return Seen(0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.", s.Line, c.Failure.Line)
+}
+
+// Clues from PyTorch's messages about the computer's own memory.
+
+func cpuAllocation(c *ledger.Case) Finding {
+	if !c.Root(fact.CPUAlloc, fact.MmapFailed) {
+		return Nothing()
+	}
+	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
+	if r := c.F().Requested; r != nil {
+		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", units.Format(r.Bytes))
+		if r.Bytes >= hugeTensor || squareOnHost(c) {
+			return Seen(0.38, why, c.Failure.Line)
+		}
+	}
+	return Seen(0.93, why, c.Failure.Line)
+}
+
+func nativePaging(c *ledger.Case) Finding {
+	if !c.Root(fact.BitsAndBytes) || !c.Contains("pythoninterface") {
+		return Nothing()
+	}
+	return Seen(0.6, "The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.", c.Failure.Line)
+}

@@ -1,0 +1,94 @@
+package cause
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+var leakedProcess = Rule{
+	ID:    LeakedProcess,
+	Title: "Another program holds most of this card",
+	Doc: Paragraphs(
+		"Memory of the card is neither free nor this program's own: another process has it. Often it is an earlier run that never exited, a notebook kernel, a second server, or somebody else's job.",
+		"The arithmetic is total less free less what this program holds. About 0.3 to 1 GiB of that is normal: the context of this very process and the desktop. *Already allocated* says nothing about others, it is this process's own.",
+		"In a container the process numbers of the message are the host's, and the one listed can be the very process that failed.",
+	),
+	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
+	Clues: []Clue{
+		listedOthers, unlistedOthers, restOfCard,
+		Said(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
+	},
+	Remedies: []Remedy{
+		{Fix: "kill_stale_process", Fit: 1},
+		{Fix: "select_gpu", Fit: 0.8},
+		{Fix: "restart_session", Fit: 0.6},
+		{Fix: "close_other_apps", Fit: 0.5},
+	},
+}
+
+// Clues from the figures of the device allocators: who holds the card, and
+// whether the card is full at all.
+
+// listedOthers: NVML's list names another process with a real share.
+func listedOthers(c *ledger.Case) Finding {
+	f := c.F()
+	if !ledger.Allocator(c) || f.Total == nil || ledger.Roomy(c) || RanksOnOneCard(c) {
+		return Nothing()
+	}
+	sum, most, pid := int64(0), int64(0), 0
+	for _, p := range f.OtherProcesses {
+		if p.PID == c.OurPID || p.Bytes < ledger.DriverContext {
+			continue // a bare context is nobody's work
+		}
+		sum += p.Bytes
+		if p.Bytes > most {
+			most, pid = p.Bytes, p.PID
+		}
+	}
+	if sum < units.GiB || sum*10 < f.Total.Bytes {
+		return Nothing()
+	}
+	weight := 0.6
+	switch {
+	case f.Requested != nil && f.Free != nil && sum >= c.Shortfall.Bytes && sum*4 > f.Total.Bytes:
+		weight = 0.9
+	case sum*6 > f.Total.Bytes:
+		weight = 0.75
+	}
+	return Seen(weight, fmt.Sprintf("Process %d holds %s of the %s, beside this program.", pid, units.Format(most), f.Total.Text), c.Failure.Line)
+}
+
+func restOfCard(c *ledger.Case) Finding {
+	if !ledger.Unaccounted(c) {
+		return Nothing()
+	}
+	return Seen(0.35, ledger.RestUnknown(c), c.Failure.Line)
+}
+
+// unlistedOthers: total - free - this process leaves more than a context.
+func unlistedOthers(c *ledger.Case) Finding {
+	f := c.F()
+	if !ledger.Allocator(c) || !c.Others.Has() || ledger.Roomy(c) || len(f.OtherProcesses) > 0 && c.OurPID == 0 {
+		return Nothing()
+	}
+	rest := c.Others.Bytes - ledger.DriverContext
+	if rest <= 0 || f.Total.Bytes <= 0 {
+		return Nothing()
+	}
+	share := float64(rest) / float64(f.Total.Bytes)
+	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.6 GiB is this program's own context.", units.Format(c.Others.Bytes), f.Total.Text, f.Free.Text, units.Format(c.Mine.Bytes))
+	switch {
+	case c.Root(fact.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
+		return Seen(0.35, why, c.Failure.Line)
+	case ledger.Crowded(c):
+		return Seen(0.88, why, c.Failure.Line)
+	case rest > units.GiB && share > 0.12:
+		return Seen(0.42, why, c.Failure.Line)
+	case share > 0.12:
+		return Seen(0.3, why, c.Failure.Line)
+	}
+	return Nothing()
+}

@@ -1,0 +1,78 @@
+// Package effect is the arithmetic of fixes: what one leaves of what was asked
+// for, and whether that is enough.
+package effect
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// FirstEffect is the first that could be computed.
+func FirstEffect(effects ...*Effect) *Effect {
+	for _, e := range effects {
+		if e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// Effect is the arithmetic of a fix.
+type Effect struct {
+	NeedBytes int64  `json:"need_bytes"`
+	HaveBytes int64  `json:"have_bytes"`
+	Fits      bool   `json:"fits"`
+	Basis     string `json:"basis"`          // log or estimate
+	Note      string `json:"note,omitempty"` // how it was computed, and whether exact
+	// Certainty is bound or condition where the arithmetic is not the last word.
+	Certainty string `json:"certainty,omitempty"`
+	// NeedCount and HaveCount are the arithmetic where a log counts tokens or
+	// sequences and says nothing of their bytes, which are 0 then; Counted
+	// names them.
+	NeedCount int64  `json:"need_count,omitempty"`
+	HaveCount int64  `json:"have_count,omitempty"`
+	Counted   string `json:"counted,omitempty"`
+}
+
+// What an effect that fits may leave open.
+const (
+	Bound     = "bound"     // enough for what was asked for; more may follow
+	Condition = "condition" // enough if something is true that the note says
+)
+
+// Scaled is the effect of making the piece that failed smaller by a divisor.
+// It is a bound: the other values of the step shrink as well. Where the bound
+// is not enough nothing is known, and pieces up to 64 MiB only were the last
+// straw.
+func Scaled(c *ledger.Case, divisor int, how string) *Effect {
+	f := c.F()
+	free, told := ledger.RoomFor(c)
+	if !ledger.WorkFigures(c) || told == "" || f.Requested.Bytes <= 64*units.MiB || ledger.Roomy(c) {
+		return nil
+	}
+	need := f.Requested.Bytes / int64(divisor)
+	if need > free {
+		return nil
+	}
+	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log", Certainty: Bound,
+		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Format(need), told)}
+}
+
+// TokensDivisor is by how much to divide the tokens of a step so that the piece
+// that failed fits what was free, 2 to 8; 2 where the figures do not say.
+func TokensDivisor(c *ledger.Case) int {
+	for _, by := range [...]int{2, 4, 8} {
+		if Scaled(c, by, "") != nil {
+			return by
+		}
+	}
+	return 2
+}
+
+// EffectTokens is what that leaves of the piece.
+func EffectTokens(c *ledger.Case) *Effect {
+	by := TokensDivisor(c)
+	return Scaled(c, by, fmt.Sprintf("With 1/%d of the tokens of a step", by))
+}

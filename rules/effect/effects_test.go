@@ -1,0 +1,63 @@
+package effect
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/internal/made"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// While loading, what is held are weights; later the effect says how many of
+// them it takes, and no fewer would do.
+func TestNarrowerWeights(t *testing.T) {
+	for _, n := range []narrower{InFourBit, InEightBit, InHalf} {
+		made.Figures(5, func(r *rand.Rand) {
+			c := made.Refused("pytorch", []string{"load", "inference"}[r.IntN(2)], units.GiB*(6+r.Int64N(90)), r.Int64N(units.GiB), units.GiB+r.Int64N(3*units.GiB))
+			held, have, ok := WeightsAndRoom(c)
+			if !ok {
+				return
+			}
+			e := EffectNarrower(c, n)
+			least := n.least(c, held, have)
+			short := c.F().Requested.Bytes - c.F().Free.Bytes
+			require.GreaterOrEqual(t, Shrinks(least+2, n), short, "the least frees too little")
+			if least > held {
+				require.True(t, e == nil || !e.Fits)
+				return
+			}
+			require.NotNil(t, e)
+			require.Equal(t, e.NeedBytes <= e.HaveBytes, e.Fits)
+		})
+	}
+}
+
+func TestDoubledLimitIsOfTheStep(t *testing.T) {
+	for _, limit := range []int64{512 * units.MiB, 921600 << 10, 5 * units.GiB, 32 * units.GiB} {
+		x := fact.Failure{Kind: fact.KernelKill, Figures: fact.Figures{Limit: made.Size(limit), KilledRSS: made.Size(limit / 2)}}
+		c := &ledger.Case{Failure: x, Chain: []fact.Failure{x}, Facts: &fact.Facts{Facts: []fact.Fact{{Name: "cgroup", Text: "/docker/0a1b"}}}, Framework: "linux-oom-killer", Stack: []string{"linux-oom-killer"}}
+		e := EffectHostLimit(c)
+		require.NotNil(t, e)
+		assert.Greater(t, e.NeedBytes, limit)
+		assert.GreaterOrEqual(t, e.HaveBytes, 2*limit)
+		assert.Contains(t, step.StepsHostLimit(c)[0].Text, fmt.Sprintf("--memory=%dg", e.HaveBytes/units.GiB))
+		assert.Equal(t, Bound, e.Certainty)
+	}
+}
+
+// Where giving back memory is not enough, what is added says so.
+func TestTwoChangesTogether(t *testing.T) {
+	c := made.Refused("pytorch", "inference", 24*units.GiB, units.GiB, 6*units.GiB)
+	assert.Empty(t, alsoSmaller(c, 6*units.GiB))
+	assert.Contains(t, alsoSmaller(c, 4*units.GiB), "with 1/2 of the batch as well the piece that failed is at most 3.00 GiB")
+	assert.Contains(t, alsoSmaller(c, 2*units.GiB), "1/4")
+	c.Phase = "load"
+	assert.Empty(t, alsoSmaller(c, 2*units.GiB))
+}

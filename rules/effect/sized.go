@@ -1,0 +1,111 @@
+package effect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// Estimated is the effect of a fix by the model's size, nil where the size
+// does not tell.
+func Estimated(c *ledger.Case, fix string) *Effect {
+	z, ok := ledger.SizingOf(c)
+	if !ok {
+		return nil
+	}
+	switch fix {
+	case "use_lower_quant":
+		return effectLowerQuant(z)
+	case "load_in_4bit":
+		return effectLoad(z, c, "nf4", "4 bit")
+	case "load_in_8bit":
+		return effectLoad(z, c, "int8", "8 bit")
+	case "half_precision":
+		return effectLoad(z, c, "bf16", "16 bit")
+	case "cpu_offload":
+		return effectOffload(z)
+	case "multi_gpu":
+		return effectCards(z)
+	case "use_smaller_model":
+		return effectSmaller(z)
+	case "bigger_gpu":
+		return EffectBigger(z)
+	}
+	return nil
+}
+
+// sized states an estimate against the card.
+func sized(z ledger.Sizing, need, have int64, how string, args ...any) *Effect {
+	return &Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "estimate", Note: fmt.Sprintf(how, args...) + z.Basis()}
+}
+
+func effectLowerQuant(z ledger.Sizing) *Effect {
+	format, need, ok := z.LowerQuant()
+	if !ok {
+		return nil
+	}
+	return sized(z, need, z.Have, "%s with everything on the card, at %d tokens of context.", format, z.Setting.Context)
+}
+
+func effectLoad(z ledger.Sizing, c *ledger.Case, format, label string) *Effect {
+	if z.Setting.Engine != "transformers" || format != "bf16" && ledger.AlreadyQuantised(c) != "" {
+		return nil
+	}
+	need, ok := z.Need(z.Match, format)
+	if !ok {
+		return nil
+	}
+	return sized(z, need, z.Have, "Weights at %s with %d tokens of context.", label, z.Setting.Context)
+}
+
+// effectOffload: the card takes what it can, the RAM must hold the rest.
+func effectOffload(z ledger.Sizing) *Effect {
+	weights, ok := WeightsOf(z)
+	share := z.Have - ledger.BesideWeights
+	if !ok || share <= 0 || weights <= share {
+		return nil
+	}
+	return sized(z, share, z.Have, "%s of the weights stay on the card and %s go to system memory: so much must be free there.", units.Format(share), units.Format(weights-share))
+}
+
+// WeightsOf is the size of the weights alone.
+func WeightsOf(z ledger.Sizing) (int64, bool) {
+	return ledger.WeightsIn(z.Case, z.Format)
+}
+
+// effectCards: how many cards like this one hold the weights.
+func effectCards(z ledger.Sizing) *Effect {
+	weights, ok := WeightsOf(z)
+	each := z.Have - ledger.BesideWeights
+	if !ok || each <= 0 || weights <= each {
+		return nil
+	}
+	n := ledger.CeilDiv(weights, each)
+	return sized(z, weights/n+ledger.BesideWeights, z.Have, "%d cards like this one hold it at %s, each an equal part and %s beside.", n, z.Format, units.Format(ledger.BesideWeights))
+}
+
+func effectSmaller(z ledger.Sizing) *Effect {
+	name, format, need, ok := z.Smaller()
+	if !ok {
+		return nil
+	}
+	e := sized(z, need, z.Have, "For example %s in %s, with %d tokens of context, computed from its shape.", name, format, z.Setting.Context)
+	e.Note = strings.TrimSuffix(e.Note, z.Basis())
+	return e
+}
+
+// EffectBigger is the smallest card that holds the model.
+func EffectBigger(z ledger.Sizing) *Effect {
+	need, ok := z.Need(z.Match, z.Format)
+	if !ok || need <= z.Have {
+		return nil
+	}
+	card, ok := fit.SmallestCard(need+need/20, "")
+	if !ok {
+		return nil
+	}
+	return sized(z, need, card.Bytes, "%s in %s at %d tokens: a card of %d GB, such as %s.", z.Name, z.Format, z.Setting.Context, card.GB, card.Names[0])
+}

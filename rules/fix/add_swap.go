@@ -1,0 +1,31 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var addSwap = Fix{
+	ID:    "add_swap",
+	Title: "Add swap",
+	Doc: cause.Paragraphs(
+		"Swap is disk space that stands in for RAM. It carries a short peak, as when a checkpoint is read and converted, and saves the machine from the kernel's OOM killer. Memory that is in constant use should not be there: it is a hundred times slower.",
+		"It does not help the card, and not inside a container, job or service with a memory limit of its own: raise that limit instead.",
+	),
+	Tradeoff: "Disk space; slow whenever it is used.",
+	Cost:     0.15,
+	Check:    "`swapon --show` lists it, `free -h` shows its size.",
+	Next:     "If it crawls, the need is not a peak: use a smaller model or more RAM.",
+	Steps:    stepsSwap,
+}
+
+func stepsSwap(c *ledger.Case) []step.Step {
+	if c.Windows() {
+		return []step.Step{{Kind: "ui", Text: "On Windows swap is the page file: Virtual memory, Change, \"Automatically manage\"; restart."}}
+	}
+	return []step.Step{
+		{Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},
+		{Kind: "shell", Text: "echo '/swapfile none swap sw 0 0' | sudo tee -a /etc/fstab   # to keep it over restarts"},
+	}
+}

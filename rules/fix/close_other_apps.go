@@ -1,0 +1,45 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// effectOthersYield is [effectKill] where closing programs would have to give
+// back what is missing.
+func effectOthersYield(c *ledger.Case) *effect.Effect {
+	if uselessKill(c) != "" {
+		return nil
+	}
+	return effect.EffectKill(c)
+}
+
+var closeOtherApps = Fix{
+	ID:    "close_other_apps",
+	Title: "Close other programs that use memory",
+	Doc: cause.Paragraphs(
+		"Browsers, games, video players, and other AI programs hold memory of the card as well as of the computer. A browser with many tabs takes several GiB of RAM and often 0.5 to 1 GiB of the card; the desktop itself 0.3 to 1.5 GiB.",
+		"On Windows, closing programs also lowers the *commit charge*: memory that is promised counts there even if it is not in use.",
+	),
+	Tradeoff: "Free; you can't use them meanwhile.",
+	Cost:     0.05,
+	Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",
+	Next:     "If little was gained, make the work itself smaller.",
+	Steps:    stepsCloseApps,
+	Effect:   effectOthersYield,
+}
+
+func stepsCloseApps(c *ledger.Case) []step.Step {
+	switch {
+	case c.Windows():
+		return []step.Step{{Kind: "ui", Text: "Task Manager, tab Details: sort by Commit size (and Dedicated GPU memory), end what you do not need: browsers, games, other Python programs."}}
+	case c.Backend == "mps" || c.Backend == "metal":
+		return []step.Step{{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what stands on top and is not needed."}}
+	case ledger.OnCard(c):
+		return []step.Step{{Kind: "shell", Text: reader.Monitor(c) + "   # lists programs that use the card; close browsers, games, other AI programs"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "ps -eo pid,rss,comm --sort=-rss | head -n 15   # the largest programs; close those you do not need"}}
+}

@@ -1,0 +1,74 @@
+package fix
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var cpuOffload = Fix{
+	ID:    "cpu_offload",
+	Title: "Put some layers into system memory",
+	Doc: cause.Paragraphs(
+		"`device_map=\"auto\"` fills the card up to the limit you give and keeps the rest in system memory. Leave about 1 to 2 GiB of the card for what is computed on the way. Every token then waits for the layers that are not on the card: 5 to 20 times slower.",
+		"It is a fallback for trying something out. If most of the model lands in system memory, a smaller model is the better answer. System memory must hold the rest: 2 GB for each billion parameters at 16 bit.",
+	),
+	Tradeoff: "5 to 20 times slower, and system memory for what is moved.",
+	Cost:     0.45,
+	Check:    "`print(model.hf_device_map)` shows which layers are on `cpu`; `nvidia-smi` shows 1 to 2 GiB free after loading.",
+	Next:     "Lower the limit for the card by 1 GiB; if most layers are on `cpu`, use a smaller model.",
+	Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, maxMemory(c))}
+	},
+	Effect: effectMaxMemory,
+}
+
+// maxMemory is the max_memory argument: the card's share, measured where the
+// log does not say how large it is, and as much RAM as the rest needs.
+func maxMemory(c *ledger.Case) string {
+	ram := int64(24)
+	if z, ok := ledger.SizingOf(c); ok {
+		if weights, ok := effect.WeightsOf(z); ok {
+			ram = max(ledger.CeilDiv(weights-cardShare(c), units.GiB)+2, 4)
+		}
+	}
+	if t := c.F().Total; t != nil && ledger.OnCard(c) {
+		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.Gpu(c), cardShare(c)/units.GiB, ram)
+	}
+	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free less 1.5 GiB", ledger.Gpu(c), ledger.Gpu(c), ram)
+}
+
+// cardShare is how much of the card weights may take, in whole GiB: all of it
+// less what others hold, and less room for the piece that failed, 1.25 GiB at
+// least.
+func cardShare(c *ledger.Case) int64 {
+	f := c.F()
+	if f.Total == nil {
+		return 0
+	}
+	beside := units.GiB * 5 / 4
+	if f.Requested != nil {
+		beside = max(beside, f.Requested.Bytes+ledger.DriverContext)
+	}
+	if c.Others.Has() && c.Others.Bytes > ledger.DriverContext {
+		beside += c.Others.Bytes - ledger.DriverContext
+	}
+	return max((f.Total.Bytes-beside)/units.GiB, 1) * units.GiB
+}
+
+// effectMaxMemory: what a limit for the card leaves free, against the request.
+func effectMaxMemory(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !ledger.TorchFigures(c) || f.Total == nil || !ledger.OnCard(c) || !c.Others.Has() || !c.In("transformers") && c.Framework != "pytorch" {
+		return nil
+	}
+	share := cardShare(c)
+	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
+		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Format(have), f.Total.Text, units.Format(max(c.Others.Bytes, ledger.DriverContext)))}
+}

@@ -1,0 +1,42 @@
+package fix
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var emptyCache = Fix{
+	ID:    "empty_cache",
+	Title: "Drop what is no longer needed, then empty the cache",
+	Doc: cause.Paragraphs(
+		"Three steps in this order: drop the references (`del model`, outputs, optimizers, lists), collect cycles (`gc.collect()`), hand the unused blocks back (`torch.cuda.empty_cache()`). Without the first two the third does nothing: it can only return what no tensor uses.",
+		"It helps between two models or two runs in one process, and it helps *other* programs on the card. It does not help after the error: PyTorch had already returned what it could before it raised it. In a training loop it only costs time.",
+	),
+	Tradeoff: "A little time at each call; no quality.",
+	Cost:     0.05,
+	Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",
+	Next:     "If `allocated` stays, something still points to the tensors: restart the session.",
+	Steps: step.Paste("python", `import gc, torch
+
+def show(when):
+    print(f"{when}: allocated {torch.cuda.memory_allocated() / 2**30:.2f} GiB, reserved {torch.cuda.memory_reserved() / 2**30:.2f} GiB")
+
+show("before")
+model = outputs = optimizer = None   # every name that still holds the old work
+gc.collect()
+torch.cuda.empty_cache()
+show("after")`),
+	Useless: uselessEmptyCache,
+}
+
+func uselessEmptyCache(c *ledger.Case) string {
+	if c.Phase != "load" || !c.Root(fact.TorchAlloc) || !c.Slack.Has() || c.Slack.Bytes >= 300*units.MiB || c.Signal("notebook") != nil {
+		return ""
+	}
+	return fmt.Sprintf("PyTorch gives back what it can before it raises this error: %s was reserved and not in use.", units.Format(c.Slack.Bytes))
+}

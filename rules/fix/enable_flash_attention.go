@@ -1,0 +1,43 @@
+package fix
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var enableFlashAttention = Fix{
+	ID:    "enable_flash_attention",
+	Title: "Turn flash attention on",
+	Doc: cause.Paragraphs(
+		"Plain attention writes a matrix of length x length for every head: 32 heads and 16,384 tokens are 16 GiB. Flash attention computes the same in small tiles and never writes it. What it saves is that matrix (llama.cpp: heads x context x batch x 4 bytes of the compute buffer), not the KV cache and not the weights.",
+		"It needs a card and a build that support it: NVIDIA from Ampere on for the flash-attn package; llama.cpp has its own for most cards. PyTorch 2's `sdpa` does the same without another package, and is the default in newer transformers.",
+	),
+	Tradeoff: "None; usually faster.",
+	Cost:     0.05,
+	Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",
+	Next:     "Shorten the context or lower the batch.",
+	Steps:    stepsFlashAttention,
+	Useless:  func(c *ledger.Case) string { return uselessSetting(c, "on", "flash_attn", "flash_attention", "fa") },
+}
+
+func stepsFlashAttention(c *ledger.Case) []step.Step {
+	return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"   # or "flash_attention_2" with the flash-attn package`)}
+}
+
+// uselessSetting says that a switch is on already.
+func uselessSetting(c *ledger.Case, on string, names ...string) string {
+	s, ok := c.Setting(names...)
+	if !ok || s.Default {
+		return ""
+	}
+	switch strings.ToLower(s.Value) {
+	case on, "1", "true", "enabled":
+		return fmt.Sprintf("It is on already (line %d).", s.Line)
+	}
+	return ""
+}

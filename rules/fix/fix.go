@@ -1,0 +1,77 @@
+// Package fix has a file for each fix: what it means, what it costs, how to do
+// it and check it. How a program spells it stands with the program.
+package fix
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Fix is one thing a user can do.
+type Fix struct {
+	ID    string
+	Title string // imperative: "Load it in 4 bit"
+	// Doc explains it to a beginner, in Markdown paragraphs.
+	Doc string
+	// Tradeoff is what it costs: quality, speed, money, effort.
+	Tradeoff string
+	// Cost orders fixes that help alike: 0 free, 1 very dear.
+	Cost float64
+	// Check is how to see that it worked; Next what to try if it did not.
+	Check, Next string
+	// Steps are what to paste, in the spelling of the program and version that
+	// the case shows. Never empty.
+	Steps func(c *ledger.Case) []step.Step
+	// Why says why here, with figures; nil leaves it to the cause.
+	Why func(c *ledger.Case) string
+	// Effect computes whether it is enough; nil where nothing can be computed.
+	Effect func(c *ledger.Case) *effect.Effect
+	// Useless says why the fix, though usual advice, cannot help here: "" when
+	// it can.
+	Useless func(c *ledger.Case) string
+}
+
+// Fixes returns every fix by its ID, in a map of the caller's own.
+func Fixes() map[string]Fix { return maps.Clone(FixesByID()) }
+
+// allFixes returns every fix, by what it changes.
+func allFixes() []Fix {
+	return []Fix{
+		useLowerQuant, useSmallerModel, loadIn4Bit, loadIn8Bit, halfPrecision, cpuOffload, fewerGpuLayers, moeCpuOffload, multiGpu, biggerGpu, lowvramMode, useMmap,
+		lowerContext, quantizeKvCache, enableFlashAttention, efficientAttention, lowerBatchSize, lowerResolution, vaeTiling, lowerUbatch, lowerParallel, lowerMaxNumSeqs, lowerMaxBatchedTokens, chunkedPrefill, enforceEager, fixShape,
+		gradientCheckpointing, gradientAccumulation, mixedPrecision, useLora, optimizer8Bit, offloadOptimizer, shardTraining, inferenceMode, detachAccumulated, streamDataset, lowerNumWorkers,
+		killStaleProcess, restartSession, emptyCache, selectGpu, balanceSplit, closeOtherApps, expandableSegments, maxSplitSize, limitFrameworkPreallocation, tfCudaMallocAsync, upgradeVersion,
+		raiseGpuMemoryUtilization, lowerGpuMemoryUtilization, raiseMemFraction, lowerMemFraction, raiseMemoryLimit, raiseWatermark, lowerSwapSpace,
+		raiseShmSize, raisePagefile, addSwap, lowerBuildJobs, freeDisk,
+	}
+}
+
+// Cures returns the causes that list the fix as a remedy; engines add more.
+func (f Fix) Cures() []cause.Rule {
+	return slices.DeleteFunc(cause.All(), func(r cause.Rule) bool {
+		return !slices.ContainsFunc(r.Remedies, func(m cause.Remedy) bool { return m.Fix == f.ID })
+	})
+}
+
+// FixesByID are all fixes, shared: see [Fixes].
+var FixesByID = sync.OnceValue(func() map[string]Fix {
+	byID := map[string]Fix{}
+	for _, fix := range allFixes() {
+		byID[fix.ID] = fix
+	}
+	return byID
+})
+
+// Checks that several fixes share.
+const (
+	checkLoaded = "After loading, `torch.cuda.memory_allocated() / 2**30` and `torch.cuda.memory_reserved() / 2**30` (GiB) stay about 1 GiB under the card's total, and a short generation runs through."
+	checkStep   = "One whole step (forward, backward, optimizer) runs through; `torch.cuda.max_memory_allocated() / 2**30` printed after it is the real need in GiB."
+	CheckCard   = "The same work runs through, and `nvidia-smi` shows about 1 GiB of the card free while it does."
+	CheckRAM    = "`free -h` (Linux; the column `available`) or Task Manager, Performance, Memory (Windows) while it runs: the figure stops falling before it reaches zero."
+)

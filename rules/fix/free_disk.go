@@ -1,0 +1,22 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var freeDisk = Fix{
+	ID:    "free_disk",
+	Title: "Free disk space",
+	Doc: cause.Paragraphs(
+		"Checkpoints, caches of models (`~/.cache/huggingface`), container images and page files fill disks. `No space left on device` is about the disk, not about memory, unless the path is `/dev/shm`.",
+	),
+	Tradeoff: "What you delete has to be downloaded again.",
+	Cost:     0.2,
+	Check:    "`df -h` shows room on the drive of the path in the message.",
+	Next:     "Move the cache: set `HF_HOME` to a drive with room.",
+	Steps: func(*ledger.Case) []step.Step {
+		return []step.Step{{Kind: "shell", Text: "df -h . /tmp ~ /dev/shm"}, {Kind: "shell", Text: "du -xh --max-depth=2 ~/.cache | sort -h | tail"}}
+	},
+}

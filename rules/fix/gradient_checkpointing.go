@@ -1,0 +1,33 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var gradientCheckpointing = Fix{
+	ID:    "gradient_checkpointing",
+	Title: "Turn gradient checkpointing on",
+	Doc: cause.Paragraphs(
+		"Training keeps every layer's intermediate values until the backward pass. Checkpointing keeps one per layer and computes the rest again: measured on a model of 3 billion parameters, 60 GiB became 25. It is the strongest single switch when activations fill the card.",
+		"It does nothing for weights, gradients and optimizer states, and nothing for running a model. The cache for generation has to be off with it (`use_cache=False`).",
+	),
+	Tradeoff: "About 20 to 30 % more time per step; the result is the same.",
+	Cost:     0.2,
+	Check:    checkStep,
+	Next:     "Lower the batch or the length; then look at the optimizer.",
+	Steps:    stepsCheckpointing,
+}
+
+func stepsCheckpointing(c *ledger.Case) []step.Step {
+	own := step.Step{Kind: "python", Text: "from torch.utils.checkpoint import checkpoint\n\nx = checkpoint(self.block, x, use_reentrant=False)   # in forward(), for each large block, instead of x = self.block(x)"}
+	trainer := step.Step{Kind: "python", Text: "model.gradient_checkpointing_enable()   # transformers; with its Trainer: gradient_checkpointing=True\nmodel.config.use_cache = False"}
+	switch {
+	case c.In("transformers"):
+		return []step.Step{trainer}
+	case c.In("pytorch"):
+		return []step.Step{own, trainer}
+	}
+	return []step.Step{trainer, own}
+}

@@ -1,0 +1,140 @@
+package fix
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var killStaleProcess = Fix{
+	ID:    "kill_stale_process",
+	Title: "Find what holds the card and end it",
+	Doc: cause.Paragraphs(
+		"A card's memory is shared by every program on the computer. A training run that did not exit, a notebook whose kernel still lives, a second server or a browser keep theirs until they end. `nvidia-smi` lists who holds how much; anything over about 200 MiB that is not yours, or is an old run of yours, is a suspect.",
+		"It helps when the card's total, less what is free, less what this program holds, leaves more than about half a GiB. \"Already allocated\" being high proves nothing about others: that figure is this program's own.",
+		"Look before you kill. In a container PyTorch prints process numbers of the host, and one of them may be the very process that failed: the one whose memory equals this program's. If nothing is listed although memory is used, the owner is in another container, belongs to another user, or died and left its memory behind; then a restart of the machine frees it.",
+	),
+	Tradeoff: "Free, but whatever you end loses its unsaved work.",
+	Cost:     0.05,
+	Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",
+	Next:     "If nothing is listed although memory is used, look in other containers (`docker ps`), ask the other users of the machine, or restart it.",
+	Steps:    stepsKill,
+	Why:      whyKill,
+	Effect:   effect.EffectKill,
+	Useless:  uselessKill,
+}
+
+func stepsKill(c *ledger.Case) []step.Step {
+	switch {
+	case c.Backend == "rocm":
+		return append([]step.Step{{Kind: "shell", Text: "rocm-smi --showpids --showmeminfo vram"}}, stepsKillPIDs(c)...)
+	case c.Backend == "mps" || c.Backend == "metal":
+		return []step.Step{{Kind: "ui", Text: "Activity Monitor, tab Memory, sorted by Memory: quit what you do not need, other Python processes first."}}
+	case c.Backend == "xpu":
+		return append([]step.Step{{Kind: "shell", Text: "xpu-smi ps"}}, stepsKillPIDs(c)...)
+	case c.Backend == "npu":
+		return append([]step.Step{{Kind: "shell", Text: "npu-smi info"}}, stepsKillPIDs(c)...)
+	case c.Backend == "cpu":
+		return []step.Step{{Kind: "shell", Text: "ps -eo pid,user,rss,etime,cmd --sort=-rss | head -n 15"}, {Kind: "shell", Text: "kill PID   # one of yours that should be gone"}}
+	}
+	return append([]step.Step{{Kind: "shell", Text: "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv"}}, stepsKillPIDs(c)...)
+}
+
+// stepsKillPIDs names the processes of the message that are not this one. Each
+// is looked at before it is ended: in a container the numbers are the host's.
+func stepsKillPIDs(c *ledger.Case) []step.Step {
+	var pids []string
+	for _, p := range c.F().OtherProcesses {
+		if p.PID != c.OurPID && p.PID > 1 && p.Bytes >= 200*units.MiB && len(pids) < 4 {
+			pids = append(pids, quote.PID(p.PID))
+		}
+	}
+	if c.Windows() {
+		return []step.Step{{Kind: "shell", Text: "taskkill /F /PID " + firstOr(pids, "PID")}}
+	}
+	if len(pids) == 0 {
+		return []step.Step{{Kind: "shell", Text: "kill PID   # the one that is yours and should be gone; kill -9 PID if it stays"}}
+	}
+	return []step.Step{
+		{Kind: "shell", Text: "ps -o pid,user,etime,cmd -p " + strings.Join(pids, ",") + "   # on the host, not inside a container"},
+		{Kind: "shell", Text: "kill " + strings.Join(pids, " ") + "   # if they are yours and should be gone"},
+	}
+}
+
+func firstOr(list []string, otherwise string) string {
+	if len(list) == 0 {
+		return otherwise
+	}
+	return list[0]
+}
+
+func whyKill(c *ledger.Case) string {
+	bytes, ok := ledger.Held(c)
+	if !ok || !c.Others.Has() || bytes < units.GiB/2 {
+		return ""
+	}
+	if names := largestOthers(c); names != "" {
+		return fmt.Sprintf("Others hold %s of the card: %s.", units.Format(bytes), names)
+	}
+	return fmt.Sprintf("About %s of the card is neither free nor this program's.", units.Format(bytes))
+}
+
+// largestOthers names up to three processes of the message's list.
+func largestOthers(c *ledger.Case) string {
+	var names []string
+	for _, p := range c.F().OtherProcesses {
+		if p.PID != c.OurPID && p.Bytes > 0 && len(names) < 3 {
+			names = append(names, fmt.Sprintf("process %d %s", p.PID, p.Text))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func uselessKill(c *ledger.Case) string {
+	f := c.F()
+	switch {
+	case !ledger.TorchFigures(c):
+		return ""
+	case c.Root(fact.MPSAlloc):
+		if f.Limit == nil {
+			return ""
+		}
+		return "The limit counts this program's own memory only; \"other allocations\" are its own temporaries, not other programs."
+	case ledger.NeverFits(c) != "":
+		return ledger.NeverFits(c)
+	case ledger.Limited(c) != "":
+		return ledger.Limited(c)
+	}
+	if onlyOurselves(c) {
+		return fmt.Sprintf("Process %s of the message is the one that failed, under its number outside the container: its memory is this program's own.", quote.PID(c.OurPID))
+	}
+	bytes, ok := ledger.Held(c)
+	switch {
+	case !ok || f.Total == nil:
+		return ""
+	case bytes < 64*units.MiB:
+		return "Nothing else holds memory of this card."
+	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
+		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to win.", units.Format(bytes), f.Total.Text)
+	case c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
+		return fmt.Sprintf("Others hold at most %s, and %s is missing.", units.Format(bytes), c.Shortfall)
+	}
+	return ""
+}
+
+// onlyOurselves: every process of the list is this one.
+func onlyOurselves(c *ledger.Case) bool {
+	for _, p := range c.F().OtherProcesses {
+		if p.PID != c.OurPID && p.Bytes >= 64*units.MiB {
+			return false
+		}
+	}
+	return c.OurPID != 0
+}

@@ -1,0 +1,47 @@
+package fix
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var loadIn4Bit = Fix{
+	ID:    "load_in_4bit",
+	Title: "Load it in 4 bit",
+	Doc: cause.Paragraphs(
+		"bitsandbytes quantises the ordinary checkpoint while it is loaded: no other file is needed. With NF4 and double quantisation a linear layer takes 4.1 bits a weight, about a quarter of 16 bit; embeddings and the output layer stay at 16 bit, so small models shrink less.",
+		"Pass a `BitsAndBytesConfig`. The bare `load_in_4bit=True` in `from_pretrained` was deprecated and transformers 5 no longer takes it. The compute type should be bfloat16 from NVIDIA's Ampere generation (RTX 30, A100) on, float16 on older cards.",
+		"It does not help when the model is quantised already, when the checkpoint does not fit into system memory while loading, or when context and batch are what fills the card.",
+	),
+	Tradeoff: "Little quality; somewhat slower than 16 bit. Needs the bitsandbytes package.",
+	Cost:     0.25,
+	Check:    "`model.get_memory_footprint() / 2**30` is about a quarter of 2 GiB for each billion parameters; then a short generation runs.",
+	Next:     "A smaller model, or `max_memory` with part of it in system memory.",
+	Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, step.FromPretrained(c,
+			"config = BitsAndBytesConfig(\n    load_in_4bit=True,\n    bnb_4bit_quant_type=\"nf4\",\n    bnb_4bit_use_double_quant=True,\n    bnb_4bit_compute_dtype="+reader.HalfType(c)+",\n)\n",
+			"quantization_config=config", `device_map="auto"`)}
+	},
+	Why:     whyQuarter,
+	Effect:  effect.Narrowed("load_in_4bit", effect.InFourBit),
+	Useless: useless4bit,
+}
+
+// whyQuarter: what 16-bit weights come to at 4 bit with their 16-bit tail.
+func whyQuarter(c *ledger.Case) string {
+	f := c.F()
+	if c.Phase == "load" || c.Training() || whyWeights(c) == "" {
+		return whyWeights(c)
+	}
+	return fmt.Sprintf("If the weights are most of the %s that it holds, they come to about %s.", f.Allocated.Text, units.Format(f.Allocated.Bytes*3/10))
+}
+
+func useless4bit(c *ledger.Case) string {
+	return firstReason(ledger.SetQuantised(c, "load_in_4bit"), ledger.AlreadyQuantised(c), noBitsAndBytes(c))
+}

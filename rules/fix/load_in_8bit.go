@@ -1,0 +1,29 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var loadIn8Bit = Fix{
+	ID:    "load_in_8bit",
+	Title: "Load it in 8 bit",
+	Doc: cause.Paragraphs(
+		"The same as loading in 4 bit with half the saving: linear layers take 8 bits a weight, half of 16 bit. Quality is practically that of the original. 4 bit is faster and smaller, so 8 bit is for those who need the last bit of quality and have the room.",
+	),
+	Tradeoff: "Hardly any quality; slower than 16 bit, and slower than 4 bit.",
+	Cost:     0.2,
+	Check:    "`model.get_memory_footprint() / 2**30` is about half of 2 GiB for each billion parameters.",
+	Next:     "4 bit.",
+	Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, step.FromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
+	},
+	Effect:  effect.Narrowed("load_in_8bit", effect.InEightBit),
+	Useless: useless8bit,
+}
+
+func useless8bit(c *ledger.Case) string {
+	return firstReason(ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit"), ledger.AlreadyQuantised(c), noBitsAndBytes(c))
+}

@@ -1,0 +1,82 @@
+package fix
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var lowerBatchSize = Fix{
+	ID:    "lower_batch_size",
+	Title: "Lower the batch size",
+	Doc: cause.Paragraphs(
+		"What is computed on the way grows in step with the number of samples at a time. Start with 1 to see that it runs at all, then double it until about 1 GiB of the card is left. In training, accumulate gradients to keep the effective batch.",
+		"Do not size it by the last request: \"Tried to allocate 20.00 MiB\" is only the last straw, rounded up. If it fails at batch 1 as well, it is the weights, the length or the image size.",
+	),
+	Tradeoff: "Slower per sample; in training the same result when gradients are accumulated.",
+	Cost:     0.15,
+	Check:    checkStep,
+	Next:     "If it fails at batch 1: gradient checkpointing (training), a shorter length or smaller images, then a smaller model.",
+	Steps:    stepsBatch,
+	Effect:   effectBatch,
+	Useless:  UselessBatch,
+}
+
+func stepsBatch(c *ledger.Case) []step.Step {
+	if s, ok := c.Setting(step.BatchSettings...); ok && s.Value != "1" {
+		if n := step.Divided(s.Value, batchDivisor(c)); n > 0 {
+			return []step.Step{{Kind: "config", Text: fmt.Sprintf("%s%s%d   # was %s", step.OptionName(s), optionSeparator(s), n, s.Value)}}
+		}
+	}
+	switch {
+	case c.Training() && c.In("transformers"):
+		return []step.Step{{Kind: "python", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8   # the old batch size: keeps the effective batch"}}
+	case c.Training():
+		return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=1, shuffle=True)   # see that it runs at all, then double it"}}
+	}
+	return []step.Step{{Kind: "python", Text: "batch_size = 1   # see that it runs at all, then double it"}}
+}
+
+// batchDivisor is by how much the batch must shrink for the piece that failed
+// to fit what was free, as a power of two up to 64; 2 where the figures do not
+// say.
+func batchDivisor(c *ledger.Case) int {
+	for _, by := range [...]int{2, 4, 8, 16, 32, 64} {
+		if effect.Scaled(c, by, "") != nil || effect.TpuProgramAt(c, by) != nil {
+			return by
+		}
+	}
+	return 2
+}
+
+func effectBatch(c *ledger.Case) *effect.Effect {
+	by := batchDivisor(c)
+	if e := effect.TpuProgramAt(c, by); e != nil {
+		return e
+	}
+	return effect.Scaled(c, by, map[int]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch", 32: "With 1/32 of the batch", 64: "With 1/64 of the batch"}[by])
+}
+
+func optionSeparator(s fact.Setting) string {
+	if strings.HasPrefix(s.Flag, "-") {
+		return " "
+	}
+	return " = "
+}
+
+// UselessBatch says why a smaller batch cannot help.
+func UselessBatch(c *ledger.Case) string {
+	s, ok := c.Setting(step.BatchSettings...)
+	if ok && s.Value == "1" && !s.Default {
+		return fmt.Sprintf("It is 1 already (line %d).", s.Line)
+	}
+	if c.Phase == "load" && c.Root(fact.TorchAlloc) && ledger.OnCard(c) && c.Signal("training", "backward") == nil {
+		return "It failed while the model was being loaded, before there was a batch."
+	}
+	return ""
+}

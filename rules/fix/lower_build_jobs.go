@@ -1,0 +1,22 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var lowerBuildJobs = Fix{
+	ID:    "lower_build_jobs",
+	Title: "Compile with fewer jobs",
+	Doc: cause.Paragraphs(
+		"A CUDA source file takes 2 to 10 GB of RAM to compile, and the build starts one job for each processor core. The kernel then kills a compiler in the middle (`Killed signal terminated program cc1plus`). Two jobs are slow and get there. The card plays no part.",
+	),
+	Tradeoff: "The build takes longer.",
+	Cost:     0.1,
+	Check:    CheckRAM,
+	Next:     "One job; or add swap; or look for a ready-made wheel.",
+	Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{step.Environ(c, "MAX_JOBS", "2"), step.Environ(c, "NVCC_THREADS", "1"), {Kind: "shell", Text: "make -j2"}}
+	},
+}

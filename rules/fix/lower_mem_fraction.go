@@ -1,0 +1,23 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var lowerMemFraction = Fix{
+	ID:    "lower_mem_fraction",
+	Title: "Lower the static memory fraction",
+	Doc: cause.Paragraphs(
+		"SGLang's `--mem-fraction-static` is the share for weights and KV cache. When it fails while serving or while capturing CUDA graphs, too little was left for what is computed: lower it in steps of 0.05.",
+	),
+	Tradeoff: "A smaller KV cache: fewer requests at a time.",
+	Cost:     0.05,
+	Check:    "It survives the longest prompt you expect, with 1 to 2 GiB free in `nvidia-smi`.",
+	Next:     "Lower `--chunked-prefill-size`, then the largest batch for CUDA graphs.",
+	Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "shell", Text: "python -m sglang.launch_server --model-path " + quote.Shell(c.ModelName()) + " --mem-fraction-static 0.8"}}
+	},
+}

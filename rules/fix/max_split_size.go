@@ -1,0 +1,37 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var maxSplitSize = Fix{
+	ID:    "max_split_size",
+	Title: "Keep PyTorch from cutting up large blocks (max_split_size_mb)",
+	Doc: cause.Paragraphs(
+		"Blocks larger than this are not cut up any more, so that a large request later finds one whole. It is the older cure for fragmentation, for PyTorch 1.10 to 2.0 and for Windows, where `expandable_segments` does not exist or does nothing.",
+		"It wins back at most what is reserved and not in use. Values are in MiB and at least 21; 128 to 512 are usual. Too small a value makes the allocator slow and can waste more than it saves.",
+	),
+	Tradeoff: "Some speed; a wrong value can make it worse.",
+	Cost:     0.1,
+	Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",
+	Next:     "Try 512, then lower the batch: after that memory is really short.",
+	Steps:    func(c *ledger.Case) []step.Step { return step.AllocConf(c, "max_split_size_mb:128") },
+	Why:      whySlack,
+	Effect:   effectSlack,
+	Useless:  uselessSplitSize,
+}
+
+func uselessSplitSize(c *ledger.Case) string {
+	switch {
+	case !c.In("pytorch"):
+		return ""
+	case c.Root(fact.TorchAsync):
+		return asyncIgnoresIt
+	case c.Backend == "mps", c.Backend == "xpu":
+		return notItsAllocator
+	}
+	return uselessSlack(c)
+}

@@ -1,0 +1,49 @@
+package fix
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var raiseWatermark = Fix{
+	ID:    "raise_watermark",
+	Title: "Raise the limit of PyTorch on a Mac (MPS watermark)",
+	Doc: cause.Paragraphs(
+		"PyTorch lets one process use 1.7 times what macOS recommends for the GPU. `PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` takes the limit away. It must be set before the program starts; setting it after `import torch` does nothing.",
+		"The standard limit is already more than the Mac's memory (9.07 GB on a Mac with 8, 18.13 on one with 16), so beyond it lies swapping: very slow, and it can freeze the machine. It can help for a short peak, or where a lower ratio was set.",
+	),
+	Tradeoff: "The Mac may swap heavily, freeze, or end programs.",
+	Cost:     0.3,
+	Check:    "The message no longer says `max allowed`; Activity Monitor's memory pressure stays green or yellow.",
+	Next:     "Take it back, and make the work smaller: lower resolution, batch, or a smaller model.",
+	Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{step.Environ(c, "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0")}
+	},
+	Useless: uselessWatermark,
+}
+
+// uselessWatermark: max allowed is 1.7 times recommendedMaxWorkingSetSize,
+// which macOS sets to two thirds of the memory up to 32 GB and three quarters
+// above: more than the memory itself.
+func uselessWatermark(c *ledger.Case) string {
+	limit := c.F().Limit
+	if !c.Root(fact.MPSAlloc) || limit == nil {
+		return ""
+	}
+	for _, gb := range [...]int64{8, 16, 18, 24, 32, 36, 48, 64, 96, 128, 192} {
+		ram := gb * units.GiB
+		recommended := ram * 3 / 4
+		if gb <= 32 {
+			recommended = ram * 2 / 3
+		}
+		if ledger.Near(limit.Bytes, recommended*17/10, units.GiB/20) {
+			return fmt.Sprintf("The limit of %s already exceeds the %d GB that this Mac has: beyond it there is only swapping.", limit.Text, gb)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,26 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var shardTraining = Fix{
+	ID:    "shard_training",
+	Title: "Shard model and optimizer over the cards",
+	Doc: cause.Paragraphs(
+		"Plain data parallel training (DDP) keeps a whole copy of weights, gradients and optimizer on every card: more cards do not make it fit. ZeRO divides them: stage 1 the optimizer, stage 2 the gradients too, stage 3 (or FSDP) also the weights. With four cards stage 3 leaves a quarter on each.",
+		"Activations are not divided: batch and length of one card stay as they are.",
+	),
+	Tradeoff: "Communication between the cards; a configuration to learn.",
+	Cost:     0.45,
+	Check:    "`nvidia-smi` after the first step: every card holds its share only.",
+	Next:     "Gradient checkpointing, then offload to system memory.",
+	Steps: func(*ledger.Case) []step.Step {
+		return []step.Step{
+			{Kind: "config", Text: "# accelerate config file\ndistributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true"},
+			{Kind: "shell", Text: "accelerate launch --config_file fsdp.yaml train.py"},
+		}
+	},
+}

@@ -1,0 +1,31 @@
+package fix
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var streamDataset = Fix{
+	ID:    "stream_dataset",
+	Title: "Stream the data instead of loading all of it",
+	Doc: cause.Paragraphs(
+		"A data set that is read into a list or an array takes its whole size in system memory, and every data loader worker may get a copy of it. Streaming or memory mapping reads what a batch needs.",
+	),
+	Tradeoff: "The order is less random with streaming; some rewriting.",
+	Cost:     0.25,
+	Check:    CheckRAM,
+	Next:     "Fewer workers; a smaller prefetch.",
+	Steps:    step.StepsStream,
+	Why:      whyStream,
+}
+
+// whyStream names the line that makes a list longer.
+func whyStream(c *ledger.Case) string {
+	if !ledger.GrowsList(c) {
+		return ""
+	}
+	return fmt.Sprintf("The line that failed makes a list longer (line %d). If that goes on for as long as the program runs, no memory is enough, and swap or a higher limit only delay the end.", ledger.FailedAt(c, "appends").Line)
+}

@@ -1,0 +1,33 @@
+package fix
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var upgradeVersion = Fix{
+	ID:    "upgrade_version",
+	Title: "Update the program",
+	Doc: cause.Paragraphs(
+		"Some failures are faults of one version: a leak, a warm-up that reserves twice what is needed, a limit of a driver. Then no setting helps for long, and another version does. Look into the program's issue list for the exact sentence of your log; where the newest version is at fault, the one before it is the cure.",
+		"The driver counts too: cards of a new generation need new drivers, ROCm or Level Zero releases.",
+	),
+	Tradeoff: "Half an hour; something else may have changed as well. Note the old version first so that you can go back.",
+	Cost:     0.2,
+	Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",
+	Next:     "If it stays, report it with the whole log, and make the work smaller meanwhile.",
+	Steps:    stepsUpgrade,
+}
+
+func stepsUpgrade(c *ledger.Case) []step.Step {
+	if c.In("pytorch") || len(c.Stack) == 0 {
+		return []step.Step{
+			{Kind: "shell", Text: "pip list | grep -i -E \"torch|transformers|accelerate|diffusers|bitsandbytes\"   # note what you have"},
+			{Kind: "text", Text: "Update PyTorch with the command that https://pytorch.org/get-started/locally/ gives for this system: a plain `pip install torch` brings another build on Windows, AMD and Intel."},
+		}
+	}
+	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Install the newest release of %s (note the present one first), and look for the sentence of this log in its issue list.", c.Framework)}}
+}

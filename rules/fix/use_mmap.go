@@ -1,0 +1,28 @@
+package fix
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var useMmap = Fix{
+	ID:    "use_mmap",
+	Title: "Let the file be mapped instead of copied",
+	Doc: cause.Paragraphs(
+		"A mapped file is read page by page as it is needed, and the pages can be dropped again; a copied one needs its whole size in system memory, sometimes twice while it is converted. llama.cpp maps unless `--no-mmap` or `--mlock` is given; safetensors files are mapped, old `.bin` and `.pt` files are copied.",
+		"It lowers the need for system memory, not for the card's.",
+	),
+	Tradeoff: "None as a rule; a first answer can be slower from a slow disk.",
+	Cost:     0.05,
+	Check:    CheckRAM,
+	Next:     "If it is mapped and still too much, use a smaller file.",
+	Steps:    stepsMmap,
+}
+
+func stepsMmap(c *ledger.Case) []step.Step {
+	if c.Signal("reading_checkpoint") != nil {
+		return []step.Step{{Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)   # PyTorch 2.1; the file must have been saved by 1.6 or later\nmodel.load_state_dict(state, assign=True)   # keeps the mapped weights instead of copying them; build the model under torch.device(\"meta\")"}}
+	}
+	return []step.Step{{Kind: "text", Text: "Remove `--no-mmap` and `--mlock` from the command (llama.cpp), or take the `.safetensors` file instead of `.bin`, `.ckpt` or `.pt`."}}
+}

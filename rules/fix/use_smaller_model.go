@@ -1,0 +1,38 @@
+package fix
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+var useSmallerModel = Fix{
+	ID:    "use_smaller_model",
+	Title: "Use a smaller model",
+	Doc: cause.Paragraphs(
+		"Most families come in several sizes, and a newer small one is often better than an older large one. Count 2 GB for each billion parameters at 16 bit, 1 at 8 bit and about 0.6 at 4 bit, then add 1 to 2 GB for context and overhead. A mixture-of-experts model needs memory for *all* its parameters, not only for the active ones.",
+		"On 8 GB that means 7 to 8 billion parameters at 4 bit, on 12 GB 13 to 14 billion, on 24 GB about 30 billion.",
+	),
+	Tradeoff: "Quality, depending on the task; usually more speed.",
+	Cost:     0.35,
+	Check:    checkLoaded,
+	Next:     "A smaller quantisation of it, or a card with more memory.",
+	Steps:    stepsSmallerModel,
+	Why:      whyWeights,
+}
+
+func stepsSmallerModel(c *ledger.Case) []step.Step {
+	if t := c.F().Total; t != nil && ledger.OnCard(c) {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; what is left is for context and overhead.", t.Text, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
+	}
+	return []step.Step{{Kind: "text", Text: "Take the next smaller size of the family: count 0.6 GB for each billion parameters at 4 bit, 2 GB at 16 bit, and 1 to 2 GB for context and overhead."}}
+}
+
+// billions is how many billion parameters fit into three quarters of a card
+// (the rest is context and overhead), at so many sixteenths of a byte each: 10
+// for 4 bit with its tail, 34 for 16 bit.
+func billions(total int64, sixteenths int64) int64 {
+	return max(total*3/4*16/sixteenths/1e9, 1)
+}

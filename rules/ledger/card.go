@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// manyCards reports that the model is spread over several cards.
+func manyCards(c *Case) bool {
+	if d := c.F().Device; d != nil && d.Value > 0 || strings.HasPrefix(c.Failure.Source, "rank") || c.Signal("distributed") != nil || IntSetting(c, "tensor_parallel_size", "tp_size", "tp") > 1 || IntSetting(c, "pipeline_parallel_size") > 1 {
+		return true
+	}
+	cards := map[int]bool{}
+	for _, d := range c.Facts.Devices {
+		if d.Index >= 0 && !strings.EqualFold(d.Backend, "cpu") {
+			cards[d.Index] = true
+		}
+	}
+	return len(cards) > 1
+}
+
+// cardBytes is what the failing card offers this program: all of it less what
+// others hold.
+func cardBytes(c *Case) (int64, bool) {
+	f := c.F()
+	switch {
+	case f.Limit != nil && (c.Backend == "mps" || c.Backend == "metal"):
+		return f.Limit.Bytes, true
+	case f.Total != nil && f.Total.Bytes > units.GiB:
+		if bytes, ok := Held(c); ok && c.Others.Has() && bytes > units.GiB {
+			return f.Total.Bytes - bytes, true
+		}
+		return f.Total.Bytes, true
+	}
+	bytes := int64(0)
+	for _, d := range c.Facts.Devices {
+		switch card, ok := fit.Card(d.Name); {
+		case d.Total != nil:
+			bytes = d.Total.Bytes
+		case ok:
+			bytes = card.TotalBytes
+		}
+	}
+	return bytes, bytes > units.GiB
+}
+
+// FreestCard is the card with most free memory among those of a table that the
+// failure does not name.
+func FreestCard(c *Case) (index int, free int64, ok bool) {
+	for _, d := range c.Facts.Devices {
+		if c.F().Device == nil || d.Index < 0 || d.Index == Gpu(c) {
+			continue
+		}
+		left := SizeOf(d.Free)
+		if d.Total != nil && d.Used != nil {
+			left = d.Total.Bytes - d.Used.Bytes
+		}
+		if left > free {
+			index, free, ok = d.Index, left, true
+		}
+	}
+	return index, free, ok
+}
+
+// Gpu is the index of the card that the message names. It counts inside
+// CUDA_VISIBLE_DEVICES, as PyTorch's own arguments do.
+func Gpu(c *Case) int {
+	if d := c.F().Device; d != nil && d.Value >= 0 {
+		return int(d.Value)
+	}
+	return 0
+}
+
+// OtherGPU is a card that the message does not name: the freest of a table,
+// where the log has one.
+func OtherGPU(c *Case) int {
+	if index, _, ok := FreestCard(c); ok {
+		return index
+	}
+	if Gpu(c) == 0 {
+		return 1
+	}
+	return 0
+}
+
+// OnCard reports that the memory that ran out is a card's, not the computer's.
+func OnCard(c *Case) bool { return c.Backend != "" && c.Backend != "cpu" }
+
+// NeverFits says that the one piece that was asked for exceeds the empty card.
+func NeverFits(c *Case) string {
+	f := c.F()
+	if AbsurdSize(c) {
+		return "The size asked for is above an exbibyte: a number that is no size, which no card can give."
+	}
+	if f.Requested == nil || f.Total == nil || f.Requested.Bytes <= f.Total.Bytes {
+		return ""
+	}
+	return fmt.Sprintf("One piece of %s was asked for, and the whole card has %s: it would not fit if the card were empty.", f.Requested.Text, f.Total.Text)
+}
+
+// Limited says that a limit set for this process was hit, below what the card
+// has.
+func Limited(c *Case) string {
+	f := c.F()
+	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
+		return ""
+	}
+	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit.Text, f.Total.Text)
+}
+
+// Held is how much others have of the card at most, context of this process
+// taken off where it is in it; ok is false where the figures do not say.
+func Held(c *Case) (bytes int64, ok bool) {
+	f := c.F()
+	switch {
+	case c.Others.Has() && (f.ProcessUsed != nil || c.OurPID != 0):
+		return max(c.Others.Bytes, 0), true
+	case c.Others.Has():
+		return max(c.Others.Bytes-DriverContext, 0), true
+	case f.Total != nil && f.Allocated != nil && c.Root(fact.TorchAlloc, fact.TorchAsync):
+		return max(f.Total.Bytes-f.Allocated.Bytes, 0), true
+	}
+	return 0, false
+}
+
+// integrated are names of graphics that share the system's memory.
+var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "apple m"}
+
+// SharesMemory reports a card that has the computer's memory for its own.
+func SharesMemory(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range integrated {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
+func TinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
+
+// crowded: others hold more than a quarter of the card, whatever this program
+// was doing when it struck.
+func Crowded(c *Case) bool {
+	rest := c.Others.Bytes - DriverContext
+	return c.Others.Has() && rest > 6*units.GiB/5 && rest*4 > c.F().Total.Bytes
+}
+
+// roomy: free covers the request by far, so nobody filled the card. A few MiB
+// too many prove nothing: the allocator asks for more than it prints, and what
+// is free was looked up after the refusal.
+func Roomy(c *Case) bool {
+	f := c.F()
+	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+max(f.Requested.Bytes/10, 200*units.MiB) && !brimful(c)
+}
+
+// brimful: under 5 % of the card is free.
+func brimful(c *Case) bool {
+	f := c.F()
+	return f.Free != nil && f.Total != nil && f.Free.Bytes*20 < f.Total.Bytes
+}
+
+// unaccounted: the message does not say what is free, and what this program
+// holds leaves most of the card: who has the rest is not known (the old
+// messages of Intel's extension).
+func Unaccounted(c *Case) bool {
+	f := c.F()
+	return Allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
+}
+
+// RestUnknown says it with its figures.
+func RestUnknown(c *Case) string {
+	return fmt.Sprintf("This program holds %s of %s; the message does not say what is free, so that others may hold the rest or the runtime refused.", units.Format(c.Mine.Bytes), c.F().Total.Text)
+}
+
+// overfull: more is allocated or reserved than the card has, so Windows
+// already spilled into system memory and the figures of the pool mean little.
+func Overfull(c *Case) bool {
+	f := c.F()
+	return f.Total != nil && (f.Allocated != nil && f.Allocated.Bytes > f.Total.Bytes || f.Reserved != nil && f.Reserved.Bytes > f.Total.Bytes)
+}
+
+// absurdSize: the allocator would not even print what was asked for.
+func AbsurdSize(c *Case) bool {
+	s := c.Signal("absurd_size")
+	return s != nil && c.Root(fact.TorchAlloc) && s.Line >= c.Failure.Line && s.Line <= c.Failure.EndLine
+}
+
+// Lopsided returns a card with a third of its memory free that the process on
+// the full card uses as well, nil if there is none.
+func Lopsided(c *Case) *fact.Device {
+	if c.F().Device == nil {
+		return nil
+	}
+	full := int(c.F().Device.Value)
+	pids := map[int]bool{}
+	for _, p := range c.Facts.Processes {
+		if p.Device == full {
+			pids[p.PID] = true
+		}
+	}
+	for _, p := range c.Facts.Processes {
+		if p.Device == full || !pids[p.PID] {
+			continue
+		}
+		for i := range c.Facts.Devices {
+			d := &c.Facts.Devices[i]
+			if d.Index == p.Device && d.Used != nil && d.Total != nil && d.Used.Bytes*3 < d.Total.Bytes*2 {
+				return d
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+// Package ledger holds one incident: what the log says of it ([Case]), and its
+// numbers, each computed once. Headline, bar, clues, effects and checks read
+// them here and compute none.
+package ledger
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// Case is one incident and what held when it struck.
+type Case struct {
+	// Failure is the root: the statement whose wording says most. Its figures
+	// are completed from the other statements of the same incident.
+	Failure fact.Failure
+	// Chain are all statements of the incident, in the order of the log.
+	Chain []fact.Failure
+	// Facts are the facts of the whole log.
+	Facts *fact.Facts
+	// Framework, Backend and Phase are what the log proves, "" or "unknown"
+	// where it does not.
+	Framework, Backend, Phase string
+	// Stack names every program that took part, the most specific first.
+	Stack []string
+	// Model is what the log calls the model, nil if it names none.
+	Model *Model
+	Derived
+}
+
+// Model is the model that was being loaded or run.
+type Model struct {
+	Name       string `json:"name"`
+	Parameters int64  `json:"parameters,omitempty"`
+	Format     string `json:"format,omitempty"`
+	// Basis says where parameters and format come from: "catalogue" for a
+	// published model that the name means, "name" for what the name says.
+	Basis string `json:"basis,omitempty"`
+	Line  int    `json:"line,omitempty"`
+}
+
+// F returns the figures of the incident; it is never nil.
+func (c *Case) F() *fact.Figures { return &c.Failure.Figures }
+
+// Kind reports that one of the incident's statements is of one of the kinds.
+func (c *Case) Kind(kinds ...fact.Kind) bool {
+	for _, x := range c.Chain {
+		for _, k := range kinds {
+			if x.Kind == k {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Root reports that the root statement is of one of the kinds.
+func (c *Case) Root(kinds ...fact.Kind) bool {
+	for _, k := range kinds {
+		if c.Failure.Kind == k {
+			return true
+		}
+	}
+	return false
+}
+
+// Signal returns the first evidence of an activity, nil if there is none.
+func (c *Case) Signal(ids ...string) *fact.Signal {
+	for i := range c.Facts.Signals {
+		for _, id := range ids {
+			if c.Facts.Signals[i].ID == id {
+				return &c.Facts.Signals[i]
+			}
+		}
+	}
+	return nil
+}
+
+// Setting returns the value of an argument, option or variable that held when
+// the incident struck: the last one stated before it, else the first after.
+func (c *Case) Setting(names ...string) (fact.Setting, bool) {
+	var found fact.Setting
+	ok := false
+	for _, s := range c.Facts.Settings {
+		for _, name := range names {
+			if s.Name == name && (!ok || s.Line <= c.Failure.Line) {
+				found, ok = s, true
+			}
+		}
+	}
+	return found, ok
+}
+
+// Fact returns a named figure that held when the incident struck.
+func (c *Case) Fact(name string) (fact.Fact, bool) {
+	var found fact.Fact
+	ok := false
+	for _, x := range c.Facts.Facts {
+		if x.Name == name && (!ok || x.Line <= c.Failure.Line) {
+			found, ok = x, true
+		}
+	}
+	return found, ok
+}
+
+// In reports that a program is part of the stack.
+func (c *Case) In(programs ...string) bool {
+	for _, p := range c.Stack {
+		for _, q := range programs {
+			if p == q {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Says reports that the log shows a program at work, part of the stack or not.
+func (c *Case) Says(programs ...string) bool {
+	for _, p := range c.Facts.Programs {
+		for _, q := range programs {
+			if p.Name == q {
+				return true
+			}
+		}
+	}
+	return c.In(programs...)
+}
+
+// Training reports that the log shows a training run.
+func (c *Case) Training() bool {
+	return c.Phase == "training" || c.Signal("training", "backward", "optimizer_step") != nil
+}
+
+// Windows reports that the log comes from Windows, as far as paths show.
+func (c *Case) Windows() bool { return c.Signal("windows_path") != nil || c.Kind(fact.CommitLimit) }
+
+// ModelName returns the model's name or a placeholder to put into a command.
+func (c *Case) ModelName() string {
+	if c.Model == nil || c.Model.Name == "" {
+		return "MODEL"
+	}
+	return c.Model.Name
+}
+
+// Contains reports that the root message has a text, case folded.
+func (c *Case) Contains(text string) bool {
+	return strings.Contains(strings.ToLower(c.Failure.Message), text)
+}
+
+// NewModel makes a model out of its name in a log.
+func NewModel(name string, line int) *Model {
+	m := fit.Find(name)
+	return &Model{Name: name, Parameters: m.Parameters, Format: m.Format, Basis: m.Basis, Line: line}
+}
+
+// IntSetting returns an integer argument, 0 if it is not known.
+func IntSetting(c *Case, names ...string) int {
+	s, ok := c.Setting(names...)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+)
+
+// Memory is what filled the memory that ran out when it did. Its parts add up
+// to the total, to the byte.
+type Memory struct {
+	TotalBytes int64 `json:"total_bytes"`
+	// Of says what the total is: the card, a limit below that, or what was free
+	// of the card before the program began.
+	Of string `json:"of"`
+	// Basis of the total: "estimate" where the card's name tells it.
+	Basis string       `json:"basis"`
+	Parts []MemoryPart `json:"parts"`
+}
+
+// What a total is of.
+const (
+	OfCard  = "card"
+	OfLimit = "limit"
+	OfFree  = "free_before"
+)
+
+// MemoryPart is a share of the memory. Its ID is one of the Part constants.
+type MemoryPart struct {
+	ID    string `json:"id"`
+	Bytes int64  `json:"bytes"`
+	// Basis is "log" for the log's figures and their differences, "estimate"
+	// where the model's shape or the card's name gave it.
+	Basis string `json:"basis"`
+}
+
+// What fills a card.
+const (
+	PartWeights = "weights"
+	PartCache   = "kv_cache"
+	PartCompute = "compute"           // activations, buffers of the computation, CUDA graphs
+	PartTensors = "tensors"           // the program's tensors where more is not known of them
+	PartUnused  = "reserved_unused"   // taken by the program's allocator, not in use
+	PartDriver  = "driver"            // contexts and libraries of this program
+	PartBuffers = "other_allocations" // of this program, outside its allocator's heap (MPS)
+	PartOthers  = "other_processes"
+	PartUnknown = "unaccounted" // neither stated as free nor as anybody's
+	PartKept    = "outside_the_share"
+	PartFree    = "free"
+)
+
+// Fills is what filled the memory of a case, nil where the log does not say
+// more than who held it, and where its figures contradict each other.
+func Fills(c *Case) *Memory {
+	if c.Backend == "cpu" || InHost(c) {
+		return nil
+	}
+	var l *books
+	switch {
+	case c.In("llama.cpp", "ollama", "koboldcpp", "lm-studio"):
+		if l = ggmlBooks(c); l == nil {
+			l = planBooks(c)
+		}
+	case c.F().Allocated != nil:
+		l = torchBooks(c)
+	default:
+		l = shareBooks(c)
+	}
+	return l.close()
+}
+
+// books hold parts against a total.
+type books struct {
+	Memory
+	// rests is the basis of what is computed from the total.
+	rests string
+}
+
+func openBooks(total int64, of string) *books {
+	return &books{Memory{TotalBytes: total, Of: of, Basis: "log"}, "log"}
+}
+
+// add books a part; parts of one kind are one.
+func (l *books) add(id string, bytes int64, basis string) {
+	if bytes == 0 {
+		return
+	}
+	for i := range l.Parts {
+		if l.Parts[i].ID == id {
+			l.Parts[i].Bytes += bytes
+			return
+		}
+	}
+	l.Parts = append(l.Parts, MemoryPart{ID: id, Bytes: bytes, Basis: basis})
+}
+
+func (l *books) left() int64 {
+	left := l.TotalBytes
+	for _, p := range l.Parts {
+		left -= p.Bytes
+	}
+	return left
+}
+
+// rest books what is left; less than the figures' roundings is nothing.
+func (l *books) rest(id string) {
+	if n := l.left(); n > roundings || n < 0 || id == PartFree {
+		l.add(id, n, l.rests)
+	}
+}
+
+// roundings is what figures of two decimals of a GiB can be off together.
+const roundings = 24 * units.MiB
+
+// close returns the books. What is off by roundings only is made good where no
+// figure is stated, else with the largest part; more is a contradiction, and
+// then there is no answer.
+func (l *books) close() *Memory {
+	if l == nil || l.TotalBytes <= 0 {
+		return nil
+	}
+	l.Parts = slices.DeleteFunc(l.Parts, func(p MemoryPart) bool { return p.Bytes <= 0 && p.Bytes >= -roundings })
+	if len(l.Parts) < 2 {
+		return nil
+	}
+	off := l.left()
+	if off > roundings || off < -roundings {
+		return nil
+	}
+	largest := &l.Parts[0]
+	for i := range l.Parts {
+		if l.Parts[i].Bytes < 0 {
+			return nil
+		}
+		if l.Parts[i].Bytes > largest.Bytes {
+			largest = &l.Parts[i]
+		}
+	}
+	for i := range l.Parts {
+		switch l.Parts[i].ID {
+		case PartUnknown, PartDriver, PartCompute, PartKept:
+			if l.Parts[i].Bytes+off > 0 {
+				largest = &l.Parts[i]
+			}
+		}
+	}
+	largest.Bytes += off
+	return &l.Memory
+}

@@ -1,0 +1,141 @@
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
+)
+
+// sharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
+func SharedMemory(c *Case) bool { return c.Root(fact.SharedMemory, fact.NCCLShm) }
+
+// NoFigures are kinds whose message never says how much was wanted or held.
+var NoFigures = []fact.Kind{fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.XPURuntime, fact.BitsAndBytes}
+
+// TorchFigures reports a message of PyTorch's allocators that says how much
+// was wanted, so that tips can be held against it, or a server's that wraps one.
+func TorchFigures(c *Case) bool {
+	return c.F().Requested != nil && (Allocator(c) || c.Root(fact.VLLMLoad, fact.VLLMWarmup, fact.TGIWarmup) && c.F().Allocated != nil)
+}
+
+// WorkFigures is torchFigures, or the same of another framework whose message
+// says what there was.
+func WorkFigures(c *Case) bool {
+	return TorchFigures(c) || c.F().Requested != nil && OnCard(c) && c.Root(otherAllocators...)
+}
+
+// otherAllocators are those frameworks' refusals of a piece of work.
+var otherAllocators = []fact.Kind{fact.TFAlloc, fact.CuPyAlloc, fact.DeviceAlloc, fact.ORTLimit, fact.MLXBuffer, fact.BufferLimit, fact.TPUReserve}
+
+// RoomFor is what a request found: the free figure, else what a limit leaves.
+// It says so in words, "" where the log does not tell.
+func RoomFor(c *Case) (bytes int64, told string) {
+	f := c.F()
+	switch {
+	case f.Free != nil && !Allocator(c):
+		return f.Free.Bytes, units.Format(f.Free.Bytes) + " was free"
+	case f.Free != nil:
+		return f.Free.Bytes, f.Free.Text + " was free"
+	case f.Limit != nil && c.Root(fact.MLXBuffer, fact.BufferLimit):
+		return f.Limit.Bytes, units.Format(f.Limit.Bytes) + " is the most in one piece"
+	case f.Limit == nil || f.Allocated == nil:
+		return 0, ""
+	}
+	bytes = f.Limit.Bytes - f.Allocated.Bytes - SizeOf(f.OtherAllocations)
+	if bytes < 0 || f.Requested != nil && bytes > f.Requested.Bytes && !Allocator(c) {
+		return 0, "" // fragments, not the sum, were in the way
+	}
+	return bytes, fmt.Sprintf("%s of the limit of %s was left", units.Format(bytes), limitText(c))
+}
+
+// limitText is the limit as written, with a unit where a program prints bare
+// bytes.
+func limitText(c *Case) string {
+	if Allocator(c) {
+		return c.F().Limit.Text
+	}
+	return units.Format(c.F().Limit.Bytes)
+}
+
+// HostKinds are kinds that only system memory explains.
+var HostKinds = []fact.Kind{
+	fact.KernelKill, fact.OOMD, fact.ShellKilled, fact.BuildKilled, fact.SlurmKill, fact.ContainerKill, fact.Evicted,
+	fact.YARNKill, fact.RayKilled, fact.CommitLimit, fact.SharedMemory, fact.WorkerKilled, fact.RankKilled, fact.NCCLShm, fact.WorkerBudget,
+}
+
+// growsList: Python's memory ran out where a list is made longer.
+func GrowsList(c *Case) bool {
+	return c.Root(fact.PythonMemory, fact.NumpyAlloc, fact.CPUAlloc) && FailedAt(c, "appends") != nil
+}
+
+// GgmlRefused reports a buffer that ggml was refused, with its stage.
+func GgmlRefused(c *Case, stages ...string) bool {
+	if !c.Root(fact.GGMLAlloc, fact.GGMLLimit) {
+		return false
+	}
+	for _, s := range stages {
+		if c.Failure.Stage == s {
+			return true
+		}
+	}
+	return len(stages) == 0
+}
+
+// InHost reports that what was refused is system memory, pinned or not.
+func InHost(c *Case) bool { return ggml.HostMemory(c.Failure.Memory) }
+
+// PlainRefused reports a failure in words of which nothing more is known than
+// that memory was refused.
+func PlainRefused(c *Case) bool {
+	return c.Root(fact.PlainDevice, fact.PlainMemory)
+}
+
+// before2020: THC's messages and those of 1.0 to 1.3, when models were small
+// beside their work and no format below 16 bit was to be had.
+func Before2020(c *Case) bool {
+	_, cached := c.Fact("torch_until")
+	return cached && c.Root(fact.TorchAlloc) || c.Root(fact.CUDAError) && c.Contains("thc")
+}
+
+// Allocator reports a message of PyTorch's device allocators, whatever the era.
+func Allocator(c *Case) bool {
+	return c.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc)
+}
+
+// cutShort: of the message's figures only the request is left.
+func CutShort(c *Case) bool {
+	f := c.F()
+	return c.Root(fact.TorchAlloc) && f.Requested != nil && f.Total == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil && !AbsurdSize(c)
+}
+
+// figureless: the message says neither how much was wanted nor how much was
+// held; the size of the card may come from another line.
+func Figureless(c *Case) bool {
+	f := c.F()
+	return f.Requested == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil
+}
+
+// lastFrames is how many lines above a message its innermost frames stand: a
+// frame has up to three, twice as many where a blank line follows each.
+const lastFrames = 14
+
+// FailedAt returns the evidence of an activity in the innermost frames of the
+// traceback that ends in the failure, nil if it is not there.
+func FailedAt(c *Case, id string) *fact.Signal {
+	for i := range c.Facts.Signals {
+		if s := &c.Facts.Signals[i]; s.ID == id && s.Line <= c.Failure.Line && c.Failure.Line-s.Line <= lastFrames {
+			return s
+		}
+	}
+	return nil
+}
+
+// writesScores: the failing line multiplies queries by keys, or computes on
+// their product.
+func WritesScores(c *Case) bool { return FailedAt(c, "scores") != nil || ReturnsWeights(c) }
+
+// returnsWeights: nn.MultiheadAttention was at the matrix that it returns
+// unless told not to.
+func ReturnsWeights(c *Case) bool { return FailedAt(c, "mha_weights") != nil }

@@ -1,0 +1,48 @@
+package ledger
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// FailingTensor is the tensor of the model that has the size of the failed
+// allocation, where the phase allows it: weights while loading, logits and
+// attention matrices later.
+func FailingTensor(c *Case) (fit.Part, bool) {
+	f := c.F()
+	m := Named(c).Model
+	if m == nil || f.Requested == nil || !c.Root(fact.TorchAlloc, fact.TorchAsync) {
+		return fit.Part{}, false
+	}
+	slack := int64(0)
+	if strings.Contains(f.Requested.Text, "G") {
+		slack = 5 * units.MiB // two decimals of a GiB
+	}
+	var found []fit.Part
+	for _, p := range m.Explain(f.Requested.Bytes, slack) {
+		if isWeight(p) == (c.Phase == "load") && c.Phase != "unknown" && precise(c, p) {
+			found = append(found, p)
+		}
+	}
+	if len(found) != 1 {
+		return fit.Part{}, false // several tensors have that size: none is proved
+	}
+	return found[0], true
+}
+
+// precise: weights of 8 bit exist only where the format is one of 8 bit.
+func precise(c *Case, p fit.Part) bool {
+	return !strings.HasSuffix(p.What, ", 8 bit") || strings.Contains(Quantised(c), "8") || SetQuantised(c, "load_in_8bit") != ""
+}
+
+func isWeight(p fit.Part) bool {
+	for _, activation := range [...]string{"logits", "attention matrix", "MLP rows"} {
+		if strings.Contains(p.What, activation) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,127 @@
+package array
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Fixes in the words of the frameworks beside PyTorch; what they have in common
+// stands in frameworks.go.
+
+// JAX is what is peculiar to JAX.
+var JAX = program.Program{
+	Programs: []string{"jax"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_batch_size":       step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles anew for every shape"),
+		"gradient_checkpointing": step.Paste("python", "block = jax.checkpoint(block)   # values inside are computed again in the backward pass; Flax: nn.remat(Block)"),
+		"mixed_precision":        step.Paste("python", "model = Model(dtype=jnp.bfloat16)   # computes in 16 bit, keeps parameters in 32"),
+		"shard_training":         step.Paste("python", "mesh = jax.make_mesh((jax.device_count(),), (\"fsdp\",))\nstate = jax.device_put(state, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(\"fsdp\")))"),
+		"efficient_attention":    stepsJAXAttention,
+		"limit_framework_preallocation": func(c *ledger.Case) []step.Step {
+			return []step.Step{step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, "XLA_PYTHON_CLIENT_MEM_FRACTION", ".50")}
+		},
+	},
+	Checks: frameworkChecks,
+}
+
+func stepsJAXAttention(c *ledger.Case) []step.Step {
+	if onTPU(c) {
+		return []step.Step{{Kind: "text", Text: "Use a fused attention for TPU (jax.experimental.pallas.ops.tpu.splash_attention or flash_attention), or the model's option for it: it never writes the matrix of queries by keys."}}
+	}
+	return []step.Step{{Kind: "python", Text: "out = jax.nn.dot_product_attention(q, k, v, implementation=\"cudnn\")   # 16-bit inputs; never writes the matrix of queries by keys"}}
+}
+
+// TensorFlow is what is peculiar to TensorFlow.
+var TensorFlow = program.Program{
+	Programs: []string{"tensorflow"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_batch_size":       step.Paste("python", "model.fit(dataset, batch_size=8)   # with tf.data the batch is set by dataset.batch(8)"),
+		"gradient_checkpointing": step.Paste("python", "block = tf.recompute_grad(block)   # around each large block"),
+		"mixed_precision":        step.Paste("python", `tf.keras.mixed_precision.set_global_policy("mixed_float16")   # before the model is built; TPU: "mixed_bfloat16"`),
+		"shard_training":         step.Paste("python", "with tf.distribute.MirroredStrategy().scope():   # splits the batch over the cards\n    model = build()"),
+		"limit_framework_preallocation": func(c *ledger.Case) []step.Step {
+			return []step.Step{
+				step.Environ(c, "TF_FORCE_GPU_ALLOW_GROWTH", "true"),
+				{Kind: "python", Text: "for gpu in tf.config.list_physical_devices(\"GPU\"):   # at the very start\n    tf.config.experimental.set_memory_growth(gpu, True)"},
+			}
+		},
+	},
+	Checks: frameworkChecks,
+}
+
+// CuPy is what is peculiar to CuPy.
+var CuPy = program.Program{
+	Programs: []string{"cupy"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_batch_size":   step.Paste("python", "for part in np.array_split(x, 8):   # on the card one part at a time\n    out.append(cp.asnumpy(f(cp.asarray(part))))"),
+		"raise_memory_limit": step.Paste("python", "cupy.get_default_memory_pool().set_limit(size=0)   # no limit; CUPY_GPU_MEMORY_LIMIT sets it from outside"),
+		"empty_cache":        step.Paste("python", "del x, y   # whatever is no longer needed\ncupy.get_default_memory_pool().free_all_blocks()"),
+	},
+	Checks: frameworkChecks,
+}
+
+// ONNXRuntime is what is peculiar to ONNX Runtime.
+var ONNXRuntime = program.Program{
+	Programs: []string{"onnxruntime"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_batch_size":  step.Paste("python", "for i in range(len(x)):   # one sample at a time\n    out.append(session.run(None, {name: x[i:i + 1]})[0])"),
+		"lower_num_workers": step.Paste("python", "options = onnxruntime.SessionOptions()\noptions.intra_op_num_threads = 2\noptions.enable_cpu_mem_arena = False\nsession = onnxruntime.InferenceSession(path, options)   # one session, shared by all threads"),
+		"raise_memory_limit": func(c *ledger.Case) []step.Step {
+			if c.Backend == "cuda" {
+				return []step.Step{{Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]"}}
+			}
+			return step.StepsHostLimit(c)
+		},
+	},
+	Checks: frameworkChecks,
+}
+
+// MLX is what is peculiar to MLX.
+var MLX = program.Program{
+	Programs: []string{"mlx"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"use_lower_quant": func(c *ledger.Case) []step.Step {
+			return []step.Step{{Kind: "shell", Text: "mlx_lm.convert --hf-path " + quote.Shell(c.ModelName()) + " -q --q-bits 4"}}
+		},
+		"lower_context": step.Paste("shell", "mlx_lm.generate --max-kv-size 4096 --prompt - < prompt.txt   # and a shorter prompt"),
+	},
+}
+
+// NumPy is what is peculiar to NumPy.
+var NumPy = program.Program{
+	Programs: []string{"numpy"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"stream_dataset": stepsNumpyStream,
+	},
+}
+
+func stepsNumpyStream(c *ledger.Case) []step.Step {
+	if ledger.GrowsList(c) {
+		return step.StepsStream(c)
+	}
+	steps := []step.Step{{Kind: "python", Text: fmt.Sprintf("data = np.load(\"data.npy\", mmap_mode=\"r\")   # read from disk as it is used\nfor part in np.array_split(data, %d):\n    work(part.astype(np.float32))   # what made the large array, for a part of the rows", partsOf(ledger.Requested(c)))}}
+	if r := c.F().Requested; r != nil && c.Contains("data type float64") {
+		steps = append(steps, step.Step{Kind: "python", Text: fmt.Sprintf("x = x.astype(np.float32, copy=False)   # in place of float64: %s instead of %s, and no copy where it is float32 already", units.Format(r.Bytes/2), units.Format(r.Bytes))})
+	}
+	return steps
+}
+
+// partsOf is in how many parts to work so that each takes 256 MiB at most.
+func partsOf(bytes int64) int64 {
+	n := int64(64)
+	for n < 1<<20 && bytes/n > 256*units.MiB {
+		n *= 2
+	}
+	return n
+}
+
+var frameworkChecks = map[string]string{
+	"lower_batch_size":       "The same step runs through, and `nvidia-smi` shows some room while it does.",
+	"gradient_checkpointing": "The same step runs through at the old batch size, about a quarter slower.",
+	"mixed_precision":        "The same step runs through, and the loss stays a number.",
+}

@@ -1,0 +1,177 @@
+// Package host knows who hands out the computer's own memory: the kernel,
+// containers, batch systems, Windows.
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Host is what is peculiar to the operating system and to what hands out
+// its memory: the kernel, containers, batch systems, Windows.
+var Host = program.Program{
+	Programs: []string{"linux-oom-killer", "kubernetes", "slurm", "windows"},
+	Clues: map[string][]cause.Clue{
+		cause.HostMemory: {
+			kernelKilled, shellSawKill,
+			cause.Said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
+			cause.Said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
+			cause.Said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", fact.SlurmKill),
+			cause.Said(0.97, "The container reached its own memory limit and was killed.", fact.ContainerKill),
+			cause.Said(0.95, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", fact.WorkerBudget),
+			cause.Said(0.95, "YARN ended the container above its memory limit.", fact.YARNKill),
+			cause.Said(0.97, "A compiler was killed: too many compile at once for the computer's memory.", fact.BuildKilled),
+			cause.Said(0.7, "iOS or macOS ended the program at its memory limit.", fact.AppleKill),
+			cause.Said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", fact.NCCLShm),
+		},
+		cause.ModelTooLarge: {cause.Said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
+		cause.LeakedProcess: {tableShowsAnother},
+		cause.Unknown:       {killedWithoutWord},
+	},
+	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
+	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.StepsHostLimit, "close_other_apps": stepsCloseBiggest},
+	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.EffectHostLimit},
+	Useless: map[string]func(*ledger.Case) string{
+		"expandable_segments": cardIsNotIt,
+		"kill_stale_process":  func(*ledger.Case) string { return "" },
+		"bigger_gpu":          cardIsNotIt,
+		"add_swap":            uselessSwap,
+	},
+}
+
+func cardIsNotIt(c *ledger.Case) string {
+	if !c.Root(ledger.HostKinds...) {
+		return ""
+	}
+	return "It is about the card's memory; what ran out is the computer's."
+}
+
+func uselessSwap(c *ledger.Case) string {
+	if !ledger.Capped(c) {
+		return ""
+	}
+	return "A limit of the container or job was reached, not the end of the machine's memory: swap on the machine does not raise it."
+}
+
+// kernelKilled names the victim, what it held, and whether the machine or a
+// limit was at its end.
+func kernelKilled(c *ledger.Case) cause.Finding {
+	if !c.Root(fact.KernelKill) {
+		return cause.Nothing()
+	}
+	why := "The kernel's out-of-memory killer ended "
+	if v, ok := c.Fact("victim"); ok && v.Count != nil {
+		why += fmt.Sprintf("process %s (%s)", v.Count.Text, v.Text)
+	} else {
+		why += "a process"
+	}
+	if rss := c.F().KilledRSS; rss != nil {
+		why += fmt.Sprintf(", which held %s", units.Format(rss.Bytes))
+	}
+	lines := []int{c.Failure.Line}
+	also := ""
+	if p, ok := ledger.BiggestOther(c); ok {
+		also = fmt.Sprintf(" Beside it process %d (%s) held %s.", p.PID, p.Name, units.Format(p.Bytes))
+		lines = append(lines, p.Line)
+	}
+	if !ledger.Capped(c) {
+		return cause.Seen(0.96, why+": the machine's memory was used up."+also, lines...)
+	}
+	why += ": its memory cgroup (" + cgroupOwner(c) + ") reached its limit"
+	if limit := c.F().Limit; limit != nil {
+		why += fmt.Sprintf(" of %s", units.Format(limit.Bytes))
+	}
+	why += ", whatever the machine had left."
+	if kills, ok := c.Fact("kills"); ok && c.F().KilledRSS != nil && kills.Count.Value >= 3 && c.F().KilledRSS.Bytes < 64*units.MiB {
+		why += fmt.Sprintf(" %.0f small processes died: their sum was over, not one of them.", kills.Count.Value)
+	}
+	return cause.Seen(0.97, why+also, lines...)
+}
+
+// stepsCloseBiggest ends the process that the kernel's table shows, where it is
+// not of the same program as the one that died.
+func stepsCloseBiggest(c *ledger.Case) []step.Step {
+	p, ok := ledger.BiggestOther(c)
+	if victim, _ := c.Fact("victim"); !ok || p.Name == victim.Text {
+		return fix.FixesByID()["close_other_apps"].Steps(c)
+	}
+	return []step.Step{
+		{Kind: "shell", Text: fmt.Sprintf("ps -o pid,user,rss,etime,args -p %d   # held %s when memory ran out", p.PID, units.Format(p.Bytes))},
+		{Kind: "shell", Text: fmt.Sprintf("kill %d   # if it is yours and not needed", p.PID)},
+	}
+}
+
+// cgroupOwner says in a word whose limit it was.
+func cgroupOwner(c *ledger.Case) string {
+	switch path := ledger.CgroupPath(c); {
+	case strings.Contains(path, "kubepods"):
+		return "a Kubernetes pod"
+	case strings.Contains(path, "/slurm"):
+		return "a Slurm job"
+	case strings.Contains(path, "docker"):
+		return "a Docker container"
+	case strings.Contains(path, "libpod"):
+		return "a Podman container"
+	case strings.Contains(path, ".service"):
+		return "a systemd service"
+	}
+	return "a container, job or service"
+}
+
+// shellSawKill: signal 9 without a word from the kernel. Among programs that
+// load models it is the out-of-memory killer by far most often.
+func shellSawKill(c *ledger.Case) cause.Finding {
+	used, full := hostNearlyFull(c)
+	switch {
+	case full && c.Root(fact.RankKilled, fact.ShellKilled):
+		return cause.Seen(0.96, fmt.Sprintf("A process was ended by signal 9, and %s of the computer's memory (%s) was in use just before.", used.Count.Text, used.Size.Text), used.Line, c.Failure.Line)
+	case c.Root(fact.RankKilled):
+		return cause.Seen(0.85, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory.", c.Failure.Line)
+	case !c.Root(fact.ShellKilled):
+		return cause.Nothing()
+	case c.Framework == "other" && !c.Failure.Weak:
+		return cause.Seen(0.95, "The notebook service says that the session used up the computer's memory.", c.Failure.Line)
+	}
+	return cause.Seen(0.82, "The program was ended by signal 9 without an error of its own: as a rule the kernel's out-of-memory killer. It can also have been ended by hand or by a time limit.", c.Failure.Line)
+}
+
+func killedWithoutWord(c *ledger.Case) cause.Finding {
+	if !c.Root(fact.ShellKilled) || !c.Failure.Weak {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
+}
+
+// tableShowsAnother: a table in the log lists a compute process with a real
+// share of the card that failed.
+func tableShowsAnother(c *ledger.Case) cause.Finding {
+	if !ledger.OnCard(c) || c.F().Limit != nil || ledger.Roomy(c) {
+		return cause.Nothing()
+	}
+	for _, p := range c.Facts.Processes {
+		if p.Bytes < units.GiB || p.PID == c.OurPID || c.Mine.Has() && ledger.Near(p.Bytes, c.Mine.Bytes, units.GiB) {
+			continue
+		}
+		if d := c.F().Device; d != nil && p.Device >= 0 && int(d.Value) != p.Device && len(c.Facts.Devices) > 1 {
+			continue
+		}
+		return cause.Seen(0.6, fmt.Sprintf("The table lists process %d (%s) with %s on the card.", p.PID, p.Name, p.Text), p.Line, c.Failure.Line)
+	}
+	return cause.Nothing()
+}
+
+// hostNearlyFull is the last share of the computer's memory that DeepSpeed
+// printed, where that was nearly all.
+func hostNearlyFull(c *ledger.Case) (fact.Fact, bool) {
+	used, ok := c.Fact("host_used")
+	return used, ok && used.Count.Value >= 90
+}

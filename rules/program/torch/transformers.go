@@ -1,0 +1,203 @@
+package torch
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Transformers is what is peculiar to transformers and accelerate, and
+// to the trainers on top of them.
+var Transformers = program.Program{
+	Programs: []string{"transformers", "peft", "trl", "unsloth", "llama-factory", "axolotl", "deepspeed"},
+	Clues: map[string][]cause.Clue{
+		cause.ModelTooLarge: {dispatchRefused,
+			cause.Said(0.78, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
+			everyRankLoads},
+		cause.HostMemory:     {cause.Said(0.15, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
+		cause.LeakedProcess:  {dispatchShortOfFree},
+		cause.RetainedMemory: {dispatchInNotebook},
+		cause.SoftwareBug:    {warmupAllocation},
+		cause.Unknown:        {cutMessage},
+		cause.BatchTooLarge:  {cause.Said(0.5, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
+	},
+	Remedies: transformersRemedies,
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_context":   transformersContext,
+		"shard_training":  deepspeedShard,
+		"upgrade_version": step.Paste("shell", "pip install --upgrade transformers accelerate bitsandbytes"),
+	},
+	Useless: map[string]func(*ledger.Case) string{
+		"lower_batch_size": batchIsNotIt,
+	},
+}
+
+var transformersRemedies = map[string][]cause.Remedy{
+	cause.ModelTooLarge: {
+		{Fix: "shard_training", Fit: 1.1, If: distributed},
+		{Fix: "half_precision", Fit: 1.04, If: when.Root(fact.OffloadNeeded)},
+		{Fix: "load_in_4bit", Fit: 1, If: when.Not(ledger.TinyCard)},
+		{Fix: "use_smaller_model", Fit: 0.96},
+		{Fix: "close_other_apps", Fit: 0.85, If: when.Root(fact.OffloadNeeded)},
+		{Fix: "bigger_gpu", Fit: 0.95, If: ledger.TinyCard},
+		{Fix: "bigger_gpu", Fit: 0.6, If: when.Not(ledger.TinyCard)},
+		{Fix: "cpu_offload", Fit: 0.85},
+		{Fix: "use_lower_quant", Fit: 0.8, If: when.Not((*ledger.Case).Training)},
+		{Fix: "kill_stale_process", Fit: 0.6, If: func(c *ledger.Case) bool { return c.Root(fact.DispatchRefused) && c.F().Total == nil }},
+		{Fix: "half_precision", Fit: 0.6, If: func(c *ledger.Case) bool { return !c.Root(fact.OffloadNeeded) }},
+		{Fix: "multi_gpu", Fit: 0.5},
+	},
+	cause.ContextTooLong: {
+		{Fix: "lower_context", Fit: 1.05},
+		{Fix: "lower_batch_size", Fit: 0.8},
+		{Fix: "upgrade_version", Fit: 0.7, If: unslothLogits},
+		{Fix: "gradient_checkpointing", Fit: 0.5, If: (*ledger.Case).Training},
+		{Fix: "gradient_accumulation", Fit: 0.45, If: (*ledger.Case).Training},
+		{Fix: "efficient_attention", Fit: 0.5},
+		{Fix: "load_in_4bit", Fit: 0.4, If: when.Not((*ledger.Case).Training)},
+	},
+	cause.BatchTooLarge: {
+		{Fix: "lower_batch_size", Fit: 1},
+		{Fix: "lower_context", Fit: 0.8},
+		{Fix: "gradient_checkpointing", Fit: 0.75, If: (*ledger.Case).Training},
+		{Fix: "inference_mode", Fit: 0.6, If: when.Not((*ledger.Case).Training)},
+		{Fix: "use_lora", Fit: 0.5, If: (*ledger.Case).Training},
+		{Fix: "shard_training", Fit: 0.55, If: distributed},
+		{Fix: "mixed_precision", Fit: 0.5, If: (*ledger.Case).Training},
+	},
+	cause.TrainingStateTooLarge: {
+		{Fix: "shard_training", Fit: 1.02, If: distributed},
+		{Fix: "optimizer_8bit", Fit: 1},
+		{Fix: "use_lora", Fit: 0.97},
+		{Fix: "offload_optimizer", Fit: 0.95},
+		{Fix: "gradient_checkpointing", Fit: 0.5},
+	},
+	cause.SoftwareBug: {
+		{Fix: "upgrade_version", Fit: 1},
+		{Fix: "lower_context", Fit: 0.6, If: (*ledger.Case).Training},
+		{Fix: "cpu_offload", Fit: 0.6, If: when.Not((*ledger.Case).Training)},
+		{Fix: "load_in_4bit", Fit: 0.5},
+	},
+	cause.Unknown: {
+		{Fix: "upgrade_version", Fit: 1.1, If: func(c *ledger.Case) bool { return c.In("unsloth") }},
+		{Fix: "kill_stale_process", Fit: 0.9},
+		{Fix: "lower_context", Fit: 0.8},
+		{Fix: "lower_batch_size", Fit: 0.6},
+	},
+}
+
+// distributed: torchrun, a rank in a prefix, or a card other than the first.
+func distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }
+
+func unslothLogits(c *ledger.Case) bool { return c.Signal("logits_fp32") != nil || c.In("unsloth") }
+
+// dispatchRefused: the quantised model is larger than the free part of the
+// cards; with the card's size in the log it is surely too large.
+func dispatchRefused(c *ledger.Case) cause.Finding {
+	if !c.Root(fact.DispatchRefused) {
+		return cause.Nothing()
+	}
+	why := "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards."
+	if t := c.F().Total; t != nil && t.Bytes <= 8*units.GiB {
+		return cause.Seen(0.86, why+fmt.Sprintf(" The card has %s in all.", t.Text), c.Failure.Line)
+	}
+	return cause.Seen(0.68, why, c.Failure.Line)
+}
+
+// dispatchShortOfFree: only free memory was counted, so somebody on the card
+// explains it as well.
+func dispatchShortOfFree(c *ledger.Case) cause.Finding {
+	if !c.Root(fact.DispatchRefused) || c.F().Total != nil && c.F().Total.Bytes <= 8*units.GiB {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.18, "Only free memory counts there: another program on the card would do it.", c.Failure.Line)
+}
+
+func dispatchInNotebook(c *ledger.Case) cause.Finding {
+	s := c.Signal("notebook")
+	if s == nil || !c.Root(fact.DispatchRefused) {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.35, "In a notebook the model of an earlier cell is often still on the card.", s.Line, c.Failure.Line)
+}
+
+// everyRankLoads: the ranks of a launcher each load the whole model.
+func everyRankLoads(c *ledger.Case) cause.Finding {
+	s := c.Signal("distributed")
+	if s == nil || !ledger.Allocator(c) || c.Phase != "load" {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.85, "It failed while the model was being loaded under a launcher that starts one process for each card: each loads all of it, so that more cards do not help.", s.Line, c.Failure.Line)
+}
+
+// warmupAllocation: transformers 4.49 to 4.51 ask for the whole model in one
+// piece before they load it, and got the size wrong in some versions.
+func warmupAllocation(c *ledger.Case) cause.Finding {
+	s := c.Signal("warmup_alloc")
+	f := c.F()
+	if s == nil || f.Requested == nil {
+		return cause.Nothing()
+	}
+	why := fmt.Sprintf("transformers asked for %s at once to warm the allocator up, before the first weight.", f.Requested.Text)
+	if need, ok := ledger.WeightsIn(c, ""); ok && f.Requested.Bytes > need*3/2 {
+		return cause.Seen(0.98, why+fmt.Sprintf(" The model needs %s: versions 4.49 to 4.51 ask for too much.", units.Format(need)), s.Line, c.Failure.Line)
+	}
+	return cause.Seen(0.4, why+" Versions 4.49 to 4.51 ask for too much with some models.", s.Line, c.Failure.Line)
+}
+
+// cutMessage: PyTorch 2.2 and 2.3 in some builds end the message after
+// "GPU", which takes every figure but the request.
+func cutMessage(c *ledger.Case) cause.Finding {
+	f := c.F()
+	if !c.Root(fact.TorchAlloc) || !c.In("unsloth", "trl", "llama-factory", "axolotl") || f.Free != nil || f.Allocated != nil || c.Phase == "load" {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.55, "The message breaks off before it says how much was free and held.", c.Failure.Line)
+}
+
+func batchIsNotIt(c *ledger.Case) string {
+	switch {
+	case c.Root(fact.DispatchRefused, fact.OffloadNeeded):
+		return "It failed before the first sample: the batch size plays no part yet."
+	case c.Kind(fact.BatchGivenUp):
+		return "accelerate tried smaller batches down to one, and each ran out of memory."
+	}
+	return fix.UselessBatch(c)
+}
+
+// lengthSettings are the names under which trainers show the length of a
+// sample.
+var lengthSettings = []string{"max_seq_length", "max_length", "cutoff_len", "sequence_len"}
+
+// shorterSample is half of the length that the log shows, or a start.
+func shorterSample(c *ledger.Case) string {
+	s, _ := c.Setting(lengthSettings...)
+	if n := step.Divided(s.Value, 2); n >= 128 {
+		return strconv.Itoa(n)
+	}
+	return "1024"
+}
+
+func transformersContext(c *ledger.Case) []step.Step {
+	n := shorterSample(c)
+	if c.Training() {
+		return []step.Step{{Kind: "python", Text: "SFTConfig(max_length=" + n + ")   # max_seq_length= in trl before 0.20\ntokenizer(text, truncation=True, max_length=" + n + ")   # without trl"}}
+	}
+	return []step.Step{{Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=" + n + ").to(model.device)\nmodel.generate(**inputs, max_new_tokens=256)"}}
+}
+
+func deepspeedShard(*ledger.Case) []step.Step {
+	return []step.Step{
+		{Kind: "config", Text: "{\n  \"bf16\": {\"enabled\": true},\n  \"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": true},\n  \"train_micro_batch_size_per_gpu\": \"auto\",\n  \"gradient_accumulation_steps\": \"auto\"\n}"},
+		{Kind: "python", Text: "TrainingArguments(deepspeed=\"ds_zero3.json\")   # the file above; made before from_pretrained, so that every rank loads its part only"},
+	}
+}

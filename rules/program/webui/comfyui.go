@@ -1,0 +1,220 @@
+// Package webui knows programs with a page of their own: ComfyUI,
+// AUTOMATIC1111 and Forge, kohya, diffusers, text-generation-webui, TabbyAPI.
+package webui
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// ComfyUI is what is peculiar to ComfyUI: it moves weights in and out by
+// itself, so that what is short is mostly the work, or system memory.
+var ComfyUI = program.Program{
+	Programs: []string{"comfyui"},
+	Clues: map[string][]cause.Clue{
+		cause.BatchTooLarge: {
+			cause.Said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", fact.ComfyVAE),
+			comfyWork,
+		},
+		cause.ModelTooLarge:  {carveOut, comfyNothingElse},
+		cause.RetainedMemory: {comfyLeak},
+		cause.HostMemory:     {cause.Said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", fact.HostBuffer)},
+		cause.Unknown:        {cause.Said(0.5, "ComfyUI says that it ran out of memory, without figures.", fact.ComfyUnload, fact.ComfyTips)},
+	},
+	Remedies: comfyRemedies,
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lowvram_mode":     comfyLowvram,
+		"vae_tiling":       comfyTiling,
+		"lower_resolution": comfySmaller,
+		"lower_batch_size": func(*ledger.Case) []step.Step {
+			return []step.Step{{Kind: "ui", Text: "Empty Latent Image: batch_size 1"}}
+		},
+		"cpu_offload":     func(c *ledger.Case) []step.Step { return comfyStart(c, step.Change{Flag: "--cpu-vae"}) },
+		"use_lower_quant": comfyQuant,
+		"efficient_attention": func(c *ledger.Case) []step.Step {
+			return comfyStart(c, step.Change{Flag: "--use-pytorch-cross-attention"})
+		},
+		"upgrade_version": func(*ledger.Case) []step.Step {
+			return []step.Step{{Kind: "shell", Text: "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"}}
+		},
+		"half_precision": func(c *ledger.Case) []step.Step {
+			return comfyStart(c, step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"})
+		},
+		"restart_session": func(*ledger.Case) []step.Step {
+			return []step.Step{{Kind: "ui", Text: "Manager: Unload Models and Free Node Cache; or restart ComfyUI"}}
+		},
+		"bigger_gpu": comfyBigger,
+	},
+	Useless: map[string]func(*ledger.Case) string{
+		"load_in_4bit": imageNo4bit,
+		"load_in_8bit": imageNo4bit,
+	},
+}
+
+// comfyRemedies hold for what has ComfyUI's memory manager inside, too.
+var comfyRemedies = map[string][]cause.Remedy{
+	cause.BatchTooLarge: {
+		{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
+		{Fix: "lower_resolution", Fit: 1},
+		{Fix: "lowvram_mode", Fit: 0.85},
+		{Fix: "close_other_apps", Fit: 0.6},
+		{Fix: "cpu_offload", Fit: 0.55},
+		{Fix: "vae_tiling", Fit: 0.5, If: when.Not(inVAE)},
+	},
+	cause.ModelTooLarge: {
+		{Fix: "lowvram_mode", Fit: 1, If: when.Not(carvedOut)},
+		{Fix: "lowvram_mode", Fit: 0.8, If: carvedOut},
+		{Fix: "use_lower_quant", Fit: 0.93, If: when.Not(carvedOut)},
+		{Fix: "bigger_gpu", Fit: 1.3, If: carvedOut},
+		{Fix: "lower_resolution", Fit: 0.88, If: when.Not(carvedOut)},
+		{Fix: "lower_resolution", Fit: 0.6, If: carvedOut},
+		{Fix: "use_smaller_model", Fit: 0.7},
+		{Fix: "close_other_apps", Fit: 0.6},
+	},
+	cause.OversizedAllocation: {
+		{Fix: "lower_resolution", Fit: 1},
+		{Fix: "efficient_attention", Fit: 0.9},
+		{Fix: "vae_tiling", Fit: 0.8},
+		{Fix: "lowvram_mode", Fit: 0.5},
+	},
+	cause.LeakedProcess: {
+		{Fix: "close_other_apps", Fit: 1},
+		{Fix: "kill_stale_process", Fit: 0.95},
+		{Fix: "lowvram_mode", Fit: 0.7},
+		{Fix: "lower_resolution", Fit: 0.65},
+	},
+	cause.RetainedMemory: {
+		{Fix: "restart_session", Fit: 1},
+		{Fix: "lowvram_mode", Fit: 0.8},
+		{Fix: "upgrade_version", Fit: 0.7},
+		{Fix: "lower_resolution", Fit: 0.6},
+	},
+	cause.HostMemory: {
+		{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
+		{Fix: "close_other_apps", Fit: 0.85},
+		{Fix: "raise_memory_limit", Fit: 1, If: when.Not(reader.OnWindows)},
+		{Fix: "add_swap", Fit: 0.95, If: when.Not(reader.OnWindows)},
+		{Fix: "use_lower_quant", Fit: 0.75},
+		{Fix: "upgrade_version", Fit: 0.5, If: when.Root(fact.HostBuffer)},
+	},
+	cause.Unknown: {
+		{Fix: "lowvram_mode", Fit: 1},
+		{Fix: "lower_resolution", Fit: 0.95},
+		{Fix: "vae_tiling", Fit: 0.9, If: inVAE},
+		{Fix: "use_lower_quant", Fit: 0.8},
+		{Fix: "upgrade_version", Fit: 0.75},
+		{Fix: "restart_session", Fit: 0.6},
+	},
+}
+
+// Fooocus is what is peculiar to Fooocus, whose flags are its own.
+var Fooocus = program.Program{
+	Programs: []string{"fooocus"},
+	Remedies: comfyRemedies,
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lowvram_mode":        step.Paste("shell", "python entry_with_update.py --always-low-vram"),
+		"efficient_attention": step.Paste("shell", "python entry_with_update.py --attention-pytorch"),
+		"lower_resolution":    step.Paste("ui", "Advanced: Aspect Ratios: 704x1344 or smaller, Image Number: 1, Performance: Speed; no upscale"),
+		"lower_batch_size":    step.Paste("ui", "Advanced: Image Number: 1"),
+	},
+	Useless: map[string]func(*ledger.Case) string{
+		"load_in_4bit": imageNo4bit,
+		"load_in_8bit": imageNo4bit,
+	},
+}
+
+func imageNo4bit(*ledger.Case) string {
+	return "That is an option of transformers for language models; image models come as fp8 or GGUF files."
+}
+
+// carveOut: an integrated AMD card with its 512 MiB of fixed memory.
+func carveOut(c *ledger.Case) cause.Finding {
+	if !carvedOut(c) || !c.In("comfyui", "a1111", "diffusers") {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.85, fmt.Sprintf("The card has %s: that is the fixed part of a graphics unit inside the processor, too small for any image model.", c.F().Total.Text), c.Failure.Line)
+}
+
+func carvedOut(c *ledger.Case) bool { t := c.F().Total; return t != nil && t.Bytes < 3*units.GiB/2 }
+
+// comfyWork: ComfyUI fits weights to the card before it samples, so a full
+// card in a sampler is full of work.
+func comfyWork(c *ledger.Case) cause.Finding {
+	if !c.In("comfyui") || !ledger.Allocator(c) || carvedOut(c) || c.Phase == "load" || ledger.Roomy(c) {
+		return cause.Nothing()
+	}
+	f := c.F()
+	if f.Requested == nil {
+		if s := c.Signal("vae"); s != nil && c.Phase == "inference" {
+			return cause.Seen(0.55, "It failed in the VAE, which turns the latent into all pixels or frames at once.", s.Line, c.Failure.Line)
+		}
+		if c.Phase == "inference" && c.Signal("attention") != nil {
+			return cause.Seen(0.52, "It failed in attention; ComfyUI fits the weights to the card by itself, the work on the image comes on top.", c.Failure.Line)
+		}
+		return cause.Seen(0.3, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
+	}
+	return cause.Seen(0.56, fmt.Sprintf("ComfyUI fits the weights to the card by itself; the %s that it lacked are work on the image.", f.Requested.Text), c.Failure.Line)
+}
+
+func comfyNothingElse(c *ledger.Case) cause.Finding {
+	if !c.In("comfyui") || !ledger.Allocator(c) {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.28, "The model may be too large for this card.", c.Failure.Line)
+}
+
+func comfyLeak(c *ledger.Case) cause.Finding {
+	s := c.Signal("comfy_leak")
+	if s == nil {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.6, "ComfyUI itself warns that a model it dropped is still held.", s.Line, c.Failure.Line)
+}
+
+// inVAE: the failure is in decoding or encoding.
+func inVAE(c *ledger.Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil }
+
+// comfyStart is the command of the log, or a plain one, with options added.
+func comfyStart(c *ledger.Case, changes ...step.Change) []step.Step {
+	flags := step.Edited(nil, changes...)
+	return []step.Step{
+		{Kind: "shell", Text: "python main.py " + step.Edited(step.Typed(c, "main.py"), changes...)},
+		{Kind: "text", Text: "Portable build: add " + flags + " to the line in run_nvidia_gpu.bat."},
+	}
+}
+
+// comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
+// more of the card free is what helps; before, --lowvram.
+func comfyLowvram(c *ledger.Case) []step.Step {
+	if c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary) {
+		return append(comfyStart(c, step.Change{Flag: "--reserve-vram", Value: "1.5"}), step.Step{Kind: "text", Text: "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."})
+	}
+	return append(comfyStart(c, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true}), step.Step{Kind: "text", Text: "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead."})
+}
+
+func comfyTiling(*ledger.Case) []step.Step {
+	return []step.Step{{Kind: "ui", Text: "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"}}
+}
+
+func comfySmaller(*ledger.Case) []step.Step {
+	return []step.Step{{Kind: "ui", Text: "Empty Latent node: halve width and height (a quarter of the work) or, for video, the number of frames; batch_size 1; upscale afterwards in tiles"}}
+}
+
+func comfyQuant(*ledger.Case) []step.Step {
+	return []step.Step{{Kind: "ui", Text: "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"}}
+}
+
+func comfyBigger(c *ledger.Case) []step.Step {
+	if carvedOut(c) {
+		return []step.Step{{Kind: "text", Text: "Raise the graphics memory of the processor in the BIOS setup (UMA Frame Buffer Size: 4 GB or more), or use a card with 8 GB or more. Until then: python main.py --cpu"}}
+	}
+	return []step.Step{{Kind: "text", Text: "Use or rent a card with more memory (12 GB for SDXL, 24 GB for Flux and video)."}}
+}

@@ -1,0 +1,207 @@
+package webui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// ExLlama is what is peculiar to ExLlama, ExLlamaV2, V3 and TabbyAPI:
+// the cache is allocated whole, for the longest context, while the model loads.
+var ExLlama = program.Program{
+	Programs: []string{"exllama", "tabbyapi"},
+	Clues: map[string][]cause.Clue{
+		cause.ContextTooLong:  {cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit), cacheBeingMade},
+		cause.ModelTooLarge:   {cause.Said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
+		cause.DeviceImbalance: {splitLeavesNoRoom},
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.ContextTooLong: {
+			{Fix: "lower_context", Fit: 1},
+			{Fix: "quantize_kv_cache", Fit: 0.9},
+			{Fix: "use_lower_quant", Fit: 0.7},
+			{Fix: "use_smaller_model", Fit: 0.6},
+			{Fix: "balance_split", Fit: 0.5, If: severalCards},
+		},
+		cause.ModelTooLarge: {
+			{Fix: "use_lower_quant", Fit: 1},
+			{Fix: "use_smaller_model", Fit: 0.9},
+			{Fix: "lower_context", Fit: 0.7},
+			{Fix: "quantize_kv_cache", Fit: 0.6},
+			{Fix: "multi_gpu", Fit: 0.4},
+			{Fix: "bigger_gpu", Fit: 0.4},
+		},
+		cause.DeviceImbalance: {
+			{Fix: "balance_split", Fit: 1},
+			{Fix: "lower_context", Fit: 0.75},
+			{Fix: "use_lower_quant", Fit: 0.6},
+			{Fix: "quantize_kv_cache", Fit: 0.5},
+		},
+	},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_context":     exllamaContext,
+		"quantize_kv_cache": exllamaCache,
+		"balance_split":     exllamaSplit,
+		"use_lower_quant":   exllamaQuant,
+	},
+	Useless: map[string]func(*ledger.Case) string{
+		"load_in_4bit":      exllamaNo4bit,
+		"load_in_8bit":      exllamaNo4bit,
+		"quantize_kv_cache": cacheQuantisedAlready,
+		"use_lower_quant":   fewBitsAlready,
+		"cpu_offload": func(*ledger.Case) string {
+			return "ExLlama runs on graphics cards only: it has no way to keep layers in system memory. A GGUF file with llama.cpp has."
+		},
+	},
+}
+
+// fewBitsAlready: below three bits a model gets visibly worse with every tenth.
+func fewBitsAlready(c *ledger.Case) string {
+	bits, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimPrefix(ledger.Quantised(c), "exl2-"), "exl3-"), 64)
+	if err != nil || bits >= 3 {
+		return ""
+	}
+	return fmt.Sprintf("It is at %g bits already; with fewer a smaller model answers better.", bits)
+}
+
+func exllamaNo4bit(*ledger.Case) string {
+	return "ExLlama loads GPTQ, EXL2 and EXL3 files, which are quantised already."
+}
+
+// cacheBeingMade: the tensors of the cache are made after the weights.
+func cacheBeingMade(c *ledger.Case) cause.Finding {
+	s := c.Signal("cache_creation")
+	if s == nil || !c.Root(fact.TorchAlloc, fact.CUDAError) {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.", s.Line, c.Failure.Line)
+}
+
+func severalCards(c *ledger.Case) bool {
+	split, ok := c.Setting("gpu_split", "gs")
+	return ok && strings.Contains(split.Value, ",") || reader.ManyGPUs(c)
+}
+
+// splitLeavesNoRoom: --gpu-split counts weights only; cache and buffers come
+// on top, most of them on the first card.
+func splitLeavesNoRoom(c *ledger.Case) cause.Finding {
+	split, ok := c.Setting("gpu_split", "gs")
+	if !ok || !ledger.Allocator(c) || c.Phase == "inference" {
+		return cause.Nothing()
+	}
+	sizes := splitSizes(split.Value)
+	if len(sizes) < 2 {
+		return cause.Nothing()
+	}
+	why := fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", step.FlagOf(split, "--gpu-split"), split.Value)
+	sum := 0.0
+	for _, s := range sizes {
+		sum += s
+	}
+	need, known := ledger.WeightsIn(c, "")
+	if !known {
+		return cause.Seen(0.5, why, split.Line, c.Failure.Line)
+	}
+	if float64(need) > sum*float64(units.GiB) {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.85, why+fmt.Sprintf(" The weights of %s need about %s of the %g GiB, so they are not what is too large.", c.Model.Name, units.Format(need), sum), split.Line, c.Failure.Line)
+}
+
+// splitSizes reads "17.2,24" in GiB.
+func splitSizes(value string) []float64 {
+	var out []float64
+	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
+		v, err := strconv.ParseFloat(part, 64)
+		if err != nil || v < 0 {
+			return nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// roomOnFirst is what the first card must keep free of weights for the cache,
+// in GiB: four to eight for a context of a few thousand tokens.
+const roomOnFirst = 6
+
+// lessOnFirst takes room off the first card of a split.
+func lessOnFirst(c *ledger.Case) string {
+	split, _ := c.Setting("gpu_split", "gs")
+	sizes := splitSizes(split.Value)
+	if len(sizes) < 2 {
+		return "16,22"
+	}
+	out := make([]string, len(sizes))
+	for i, s := range sizes {
+		less := 2.0
+		if i == 0 {
+			less = roomOnFirst
+		}
+		out[i] = strconv.FormatFloat(max(s-less, s/2), 'f', -1, 64)
+	}
+	return strings.Join(out, ",")
+}
+
+// shorterContext is half of the context that the log shows, or a start.
+func shorterContext(c *ledger.Case, fallback int) string {
+	s, ok := c.Setting("max_seq_len", "ctx_size", "n_ctx", "l", "c")
+	n, err := strconv.Atoi(s.Value)
+	if !ok || err != nil || n < 1024 || n > 1<<24 {
+		return strconv.Itoa(fallback)
+	}
+	return strconv.Itoa(n / 2 / 256 * 256)
+}
+
+func exllamaContext(c *ledger.Case) []step.Step {
+	n := shorterContext(c, 4096)
+	switch {
+	case c.In("tabbyapi"):
+		return []step.Step{{Kind: "config", Text: "# config.yml, section model\nmax_seq_len: " + n + "\ncache_size: " + n}}
+	case c.Signal("notebook") != nil:
+		return []step.Step{{Kind: "python", Text: "config.max_seq_len = " + n + "  # before ExLlamaV2(config)\ncache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)\nmodel.load_autosplit(cache)"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " -l " + n}}
+}
+
+func exllamaCache(c *ledger.Case) []step.Step {
+	switch {
+	case c.In("tabbyapi"):
+		return []step.Step{{Kind: "config", Text: "# config.yml, section model\ncache_mode: Q4"}}
+	case c.Signal("notebook") != nil:
+		return []step.Step{{Kind: "python", Text: "from exllamav2 import ExLlamaV2Cache_Q4\ncache = ExLlamaV2Cache_Q4(model, lazy=True)\nmodel.load_autosplit(cache)"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " -cq4"}}
+}
+
+func exllamaSplit(c *ledger.Case) []step.Step {
+	split := lessOnFirst(c)
+	if c.In("tabbyapi") {
+		return []step.Step{{Kind: "config", Text: "# config.yml, section model\ngpu_split_auto: false\ngpu_split: [" + strings.ReplaceAll(split, ",", ", ") + "]"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " -gs " + split}}
+}
+
+func exllamaQuant(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "text", Text: "Load a build of the same model with fewer bits per weight: EXL2 and EXL3 come at 2.4 to 8 bits (bpw). Per billion parameters, one bit less frees about 0.12 GB."}}
+}
+
+// cacheQuantisedAlready: the log asks for a 4-bit cache.
+func cacheQuantisedAlready(c *ledger.Case) string {
+	if s, ok := c.Setting("cache_q4", "cache_4bit"); ok {
+		return fmt.Sprintf("The cache is at 4 bit already (%s).", s.Flag)
+	}
+	if s, ok := c.Setting("cache_type", "cache_mode"); ok && strings.EqualFold(s.Value, "q4") {
+		return "The cache is at 4 bit already (" + s.Value + ")."
+	}
+	return ""
+}

@@ -1,0 +1,342 @@
+package webui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/webui"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Textgen is what is peculiar to text-generation-webui: a loader for
+// every kind of file, each with knobs of its own, whose names changed with the
+// years.
+var Textgen = program.Program{
+	Programs: []string{"text-generation-webui"},
+	Clues: map[string][]cause.Clue{
+		cause.HostMemory: {
+			cause.Said(0.8, "The server vanished while it loaded a model, without a message: on Windows, in nearly every such case, RAM and page file were used up.", fact.SilentDeath),
+			cause.Said(0.9, "llama-server was ended by signal 9: the system's out-of-memory killer.", fact.ServerKilled),
+		},
+		cause.Unknown:             {cause.Said(0.15, "The server ended without a message.", fact.SilentDeath)},
+		cause.ContextTooLong:      {longPrompt},
+		cause.RetainedMemory:      {earlierModel},
+		cause.BudgetMisconfigured: {gpuMemoryWithoutUnit},
+	},
+	Remedies: textgenRemedies,
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_context":     textgenContextSteps,
+		"quantize_kv_cache": textgenCache,
+		"cpu_offload":       textgenOffload,
+		"fewer_gpu_layers":  textgenLayers,
+		"load_in_4bit":      func(c *ledger.Case) []step.Step { return textgenFlags(c, step.Change{Flag: "--load-in-4bit"}) },
+		"load_in_8bit":      func(c *ledger.Case) []step.Step { return textgenFlags(c, step.Change{Flag: "--load-in-8bit"}) },
+		"balance_split": func(c *ledger.Case) []step.Step {
+			return textgenFlags(c, step.Change{Flag: "--gpu-split", Value: lessOnFirst(c)})
+		},
+		"use_lower_quant":  textgenQuant,
+		"lower_batch_size": textgenBatch,
+	},
+	Useless: map[string]func(*ledger.Case) string{
+		"load_in_4bit":      textgenNo4bit,
+		"load_in_8bit":      textgenNo4bit,
+		"quantize_kv_cache": textgenNoCacheQuant,
+		"cpu_offload":       textgenNoOffload,
+	},
+}
+
+var textgenRemedies = map[string][]cause.Remedy{
+	cause.ModelTooLarge: {
+		{Fix: "load_in_4bit", Fit: 1.02},
+		{Fix: "use_lower_quant", Fit: 1, If: when.Not(fixedQuant)},
+		{Fix: "use_smaller_model", Fit: 0.97},
+		{Fix: "fewer_gpu_layers", Fit: 1.05, If: loadedBy("llama.cpp")},
+		{Fix: "cpu_offload", Fit: 0.97, If: when.Not(loadedBy("llama.cpp"))},
+		{Fix: "lower_context", Fit: 0.6},
+		{Fix: "use_lower_quant", Fit: 0.5, If: fixedQuant},
+		{Fix: "bigger_gpu", Fit: 0.5},
+	},
+	cause.ContextTooLong: {
+		{Fix: "lower_context", Fit: 1},
+		{Fix: "quantize_kv_cache", Fit: 0.9},
+		{Fix: "fewer_gpu_layers", Fit: 0.8, If: loadedBy("llama.cpp")},
+		{Fix: "cpu_offload", Fit: 0.75, If: when.Not(loadedBy("llama.cpp"))},
+		{Fix: "use_lower_quant", Fit: 0.65},
+		{Fix: "balance_split", Fit: 0.6, If: severalCards},
+		{Fix: "use_smaller_model", Fit: 0.5},
+	},
+	cause.BatchTooLarge: {
+		{Fix: "lower_batch_size", Fit: 1, If: (*ledger.Case).Training},
+		{Fix: "lower_context", Fit: 0.95, If: when.Not((*ledger.Case).Training)},
+		{Fix: "lower_context", Fit: 0.75, If: (*ledger.Case).Training},
+		{Fix: "gradient_checkpointing", Fit: 0.7, If: (*ledger.Case).Training},
+		{Fix: "load_in_4bit", Fit: 0.8},
+		{Fix: "use_lower_quant", Fit: 0.75},
+		{Fix: "cpu_offload", Fit: 0.6},
+	},
+	cause.HostMemory: {
+		{Fix: "raise_pagefile", Fit: 1, If: textgenWindows},
+		{Fix: "close_other_apps", Fit: 0.85, If: textgenWindows},
+		{Fix: "add_swap", Fit: 0.95, If: when.Not(textgenWindows)},
+		{Fix: "raise_memory_limit", Fit: 0.8, If: when.Not(textgenWindows)},
+		{Fix: "use_lower_quant", Fit: 0.75},
+		{Fix: "use_smaller_model", Fit: 0.8},
+	},
+	cause.Fragmentation: {
+		{Fix: "max_split_size", Fit: 1, If: func(c *ledger.Case) bool { return c.Windows() || !reader.HasExpandableSegments(c) }},
+		{Fix: "expandable_segments", Fit: 1},
+		{Fix: "lower_batch_size", Fit: 0.95, If: (*ledger.Case).Training},
+		{Fix: "lower_context", Fit: 0.9, If: when.Not((*ledger.Case).Training)},
+		{Fix: "use_lower_quant", Fit: 0.7, If: when.Not((*ledger.Case).Training)},
+	},
+	cause.DeviceImbalance: {
+		{Fix: "balance_split", Fit: 1.1},
+		{Fix: "lower_context", Fit: 0.7},
+		{Fix: "use_lower_quant", Fit: 0.5},
+	},
+	cause.BudgetMisconfigured: {
+		{Fix: "cpu_offload", Fit: 1},
+		{Fix: "lower_context", Fit: 0.7},
+		{Fix: "use_smaller_model", Fit: 0.6},
+	},
+	cause.RetainedMemory: {
+		{Fix: "restart_session", Fit: 1},
+		{Fix: "use_lower_quant", Fit: 0.6},
+		{Fix: "use_smaller_model", Fit: 0.6},
+		{Fix: "lower_context", Fit: 0.6},
+	},
+	cause.Unknown: {
+		{Fix: "raise_pagefile", Fit: 1, If: textgenWindows},
+		{Fix: "lower_context", Fit: 0.8},
+		{Fix: "use_lower_quant", Fit: 0.75},
+		{Fix: "close_other_apps", Fit: 0.6},
+	},
+}
+
+// textgenWindows: most users of the one-click installer; its closing words come
+// from a batch file.
+func textgenWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
+
+// textgenSince is the month before which this log cannot have been made, 0 if
+// nothing dates it.
+func textgenSince(c *ledger.Case) int {
+	month := 0
+	for _, x := range c.Facts.Facts {
+		if x.Name == webui.TextgenSince && x.Count != nil {
+			month = max(month, int(x.Count.Value))
+		}
+	}
+	return month
+}
+
+// loader is what the log shows, else the flag, in the flag's names.
+func loader(c *ledger.Case) string {
+	if s, ok := c.Setting("loader"); ok {
+		return strings.ToLower(strings.TrimSuffix(strings.ToLower(s.Value), "_hf"))
+	}
+	if x, ok := c.Fact(webui.TextgenLoader); ok {
+		return x.Text
+	}
+	return ""
+}
+
+func loadedBy(name string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return loader(c) == name }
+}
+
+// fixedQuant: GPTQ and AWQ checkpoints come at 4 bit and hardly at fewer.
+func fixedQuant(c *ledger.Case) bool {
+	f := ledger.Quantised(c)
+	return strings.HasPrefix(f, "gptq") || strings.HasPrefix(f, "awq")
+}
+
+// longPrompt: at inference the card was full of weights and cache, and the
+// prompt was what grew.
+func longPrompt(c *ledger.Case) cause.Finding {
+	if !c.In("text-generation-webui") || !ledger.Allocator(c) || ledger.Roomy(c) || c.Phase != "inference" {
+		return cause.Nothing()
+	}
+	if n := c.F().Context; n != nil && n.Value >= 1024 {
+		return cause.Seen(0.66, fmt.Sprintf("It loaded, and died while it answered a prompt of %s tokens: the cache grows with every one.", n.Text), n.Line, c.Failure.Line)
+	}
+	return cause.Seen(0.56, "It loaded, and died while it answered: the cache grows with every token of the conversation.", c.Failure.Line)
+}
+
+// earlierModel: a second model is loaded from the page into a process that had
+// one already.
+func earlierModel(c *ledger.Case) cause.Finding {
+	s := c.Signal("model_loaded")
+	if s == nil || s.Line > c.Failure.Line || !c.In("text-generation-webui") || c.Phase != "load" || !ledger.Allocator(c) {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.45, "Another model was loaded in this process before, and may still hold its memory.", s.Line, c.Failure.Line)
+}
+
+// gpuMemoryWithoutUnit: --gpu-memory counts GiB; 6500 without a unit is no
+// limit at all (modules/models.py).
+func gpuMemoryWithoutUnit(c *ledger.Case) cause.Finding {
+	s, ok := c.Setting("gpu_memory")
+	if !ok || !ledger.Allocator(c) {
+		return cause.Nothing()
+	}
+	n, err := strconv.Atoi(s.Value)
+	if err != nil || n < 128 {
+		return cause.Nothing()
+	}
+	return cause.Seen(0.95, fmt.Sprintf("--gpu-memory %d means %d GiB, which limits nothing: %dMiB was meant.", n, n, n), s.Line, c.Failure.Line)
+}
+
+// textgenFlags shows where flags go: into the command that the log shows, else
+// into CMD_FLAGS.txt since 2023-06, before that into the line of webui.py or of
+// the start script that starts server.py.
+func textgenFlags(c *ledger.Case, changes ...step.Change) []step.Step {
+	if settings := step.Typed(c, "server.py"); settings != nil {
+		return []step.Step{{Kind: "shell", Text: "python server.py " + step.Edited(settings, changes...)}}
+	}
+	flags := step.Edited(nil, changes...)
+	if since := textgenSince(c); since != 0 && since < 202306 {
+		model := ""
+		if c.Model != nil {
+			model = " --model " + quote.Shell(c.Model.Name)
+		}
+		return []step.Step{
+			{Kind: "text", Text: "In webui.py (start-webui.bat in the oldest releases), change the line that starts server.py to this:"},
+			{Kind: "shell", Text: "python server.py" + model + " " + flags},
+		}
+	}
+	return []step.Step{
+		{Kind: "text", Text: "Put this line into CMD_FLAGS.txt (beside the start script, in user_data/ since 2025) and start again:"},
+		{Kind: "config", Text: flags},
+	}
+}
+
+func textgenContextSteps(c *ledger.Case) []step.Step {
+	since, n := textgenSince(c), shorterContext(c, 4096)
+	switch {
+	case since >= 202504:
+		return textgenFlags(c, step.Change{Flag: "--ctx-size", Value: n})
+	case loader(c) == "llama.cpp":
+		return textgenFlags(c, step.Change{Flag: "--n_ctx", Value: n})
+	case strings.HasPrefix(loader(c), "exllama") || loader(c) == "autoawq" || c.In("exllama"):
+		return textgenFlags(c, step.Change{Flag: "--max_seq_len", Value: n})
+	case since != 0 && since < 202306:
+		return []step.Step{{Kind: "ui", Text: "Parameters tab: Maximum prompt size in tokens: 1024"}}
+	}
+	return []step.Step{
+		{Kind: "ui", Text: "Parameters tab: Truncate the prompt up to this length: 1024, and max_new_tokens: 200"},
+		{Kind: "text", Text: "Releases before June 2023 call it Maximum prompt size in tokens."},
+	}
+}
+
+func textgenCache(c *ledger.Case) []step.Step {
+	since := textgenSince(c)
+	switch {
+	case loader(c) == "llama.cpp":
+		return textgenFlags(c, step.Change{Flag: "--cache-type", Value: "q8_0"})
+	case since >= 202504:
+		return textgenFlags(c, step.Change{Flag: "--cache-type", Value: "q4"})
+	case since >= 202412:
+		return textgenFlags(c, step.Change{Flag: "--cache_type", Value: "q4"})
+	case since >= 202403:
+		return textgenFlags(c, step.Change{Flag: "--cache_4bit"})
+	}
+	return append(textgenFlags(c, step.Change{Flag: "--cache_4bit"}), step.Step{Kind: "text", Text: "Releases from December 2024 on spell it --cache_type q4, those before March 2024 have only --cache_8bit."})
+}
+
+func textgenOffload(c *ledger.Case) []step.Step {
+	if loader(c) == "gptq-for-llama" || loader(c) == "gptq" || fixedQuant(c) && textgenSince(c) < 202306 {
+		return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: strconv.Itoa(layersOnCard(c))})
+	}
+	if textgenSince(c) >= 202504 {
+		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--gpu-layers " + strconv.Itoa(layersOnCard(c))}}
+	}
+	return textgenFlags(c, step.Change{Flag: "--auto-devices"}, step.Change{Flag: "--gpu-memory", Value: gpuMemory(c)}, step.Change{Flag: "--cpu-memory", Value: "32GiB"})
+}
+
+// gpuMemory caps the weights at the card less two GiB for cache and work. The
+// unit is never left out: a bare number counts GiB.
+func gpuMemory(c *ledger.Case) string {
+	total := int64(8 * units.GiB)
+	if t := c.F().Total; t != nil {
+		total = t.Bytes
+	}
+	limit := max(total-2*units.GiB, total/2) / units.MiB / 100 * 100
+	return strconv.FormatInt(limit, 10) + "MiB"
+}
+
+// layersOnCard is how many layers of the model fit, or a number to start from.
+func layersOnCard(c *ledger.Case) int {
+	m := ledger.Named(c).Model
+	need, ok := ledger.WeightsIn(c, "")
+	total := c.F().Total
+	if m == nil || m.Layers == 0 || !ok || total == nil || need <= 0 {
+		return 20
+	}
+	room := max(total.Bytes-2*units.GiB, total.Bytes/3)
+	return int(max(1, min(int64(m.Layers), room*int64(m.Layers)/need)))
+}
+
+func textgenLayers(c *ledger.Case) []step.Step {
+	flag := "--n-gpu-layers"
+	if textgenSince(c) >= 202504 {
+		flag = "--gpu-layers"
+	}
+	return textgenFlags(c, step.Change{Flag: flag, Value: strconv.Itoa(layersOnCard(c))})
+}
+
+func textgenQuant(c *ledger.Case) []step.Step {
+	if loader(c) == "exllamav2" || loader(c) == "exllamav3" {
+		return exllamaQuant(c)
+	}
+	steps := []step.Step{{Kind: "text", Text: "Download a quantised build of the model (GGUF Q4_K_M for llama.cpp; EXL2 or EXL3 at 4 bits for ExLlama) and choose it on the Model tab."}}
+	if c.Model == nil {
+		return steps
+	}
+	return append(steps, step.Step{Kind: "text", Text: "Search huggingface.co for: " + quote.Printable(c.Model.Name) + " GGUF"})
+}
+
+func textgenBatch(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "ui", Text: "Training tab: Micro Batch Size: 1, Cutoff Length: 256, LoRA Rank: 8; load the base model with load-in-8bit"}}
+}
+
+func textgenNo4bit(c *ledger.Case) string {
+	if why := ledger.AlreadyQuantised(c); why != "" {
+		return why
+	}
+	switch l := loader(c); {
+	case c.Backend == "mps" || c.Backend == "cpu" && !c.Root(fact.TorchAlloc):
+		return "bitsandbytes needs an NVIDIA card, and the weights pass through system memory at full size first."
+	case l == "transformers" || l == "":
+		return ""
+	default:
+		return "The " + l + " loader reads files that are quantised already; the 4-bit option belongs to the Transformers loader."
+	}
+}
+
+func textgenNoCacheQuant(c *ledger.Case) string {
+	switch l := loader(c); {
+	case strings.HasPrefix(l, "exllamav"), l == "llama.cpp", c.In("exllama"):
+		return cacheQuantisedAlready(c)
+	default:
+		return "Only the ExLlamaV2, ExLlamaV3 and llama.cpp loaders of the webui can keep the cache at fewer bits."
+	}
+}
+
+func textgenNoOffload(c *ledger.Case) string {
+	if l := loader(c); strings.HasPrefix(l, "exllama") {
+		return "ExLlama runs on graphics cards only; to use system memory too, load a GGUF file with llama.cpp."
+	}
+	if c.Backend == "mps" {
+		return "On a Mac the card's memory is the system's memory: there is no other place."
+	}
+	return ""
+}

@@ -1,0 +1,126 @@
+package step
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+)
+
+// A command line of the log is better advice than a made-up one: the reader's
+// own, with what has to change.
+
+// Typed returns the options of the command line that contains a word, in their
+// order; nil where the log shows none.
+func Typed(c *ledger.Case, program string) []fact.Setting {
+	line := 0
+	for _, s := range c.Facts.Signals {
+		if s.ID == "command_line" && strings.Contains(s.Text, program) && (line == 0 || s.Line <= c.Failure.Line) {
+			line = s.Line
+		}
+	}
+	var out []fact.Setting
+	for _, s := range c.Facts.Settings {
+		if s.Line == line && line != 0 && s.Flag != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Change is one flag with its value to put into a command; Drop takes it out.
+type Change struct {
+	Flag, Value string
+	Drop        bool
+}
+
+// Edited writes the options of a command line anew, with some of them changed
+// in place and the others added. Every word of the log is quoted.
+func Edited(settings []fact.Setting, changes ...Change) string {
+	var words []string
+	done := map[string]bool{}
+	for _, s := range settings {
+		o, ok := changeOf(changes, s.Name)
+		switch {
+		case !ok:
+			words = append(words, SafeFlag(s.Flag))
+			for _, v := range strings.Fields(s.Value) {
+				words = append(words, quote.Shell(v))
+			}
+		case !o.Drop && !done[s.Name]:
+			words = append(words, o.words()...)
+		}
+		done[s.Name] = done[s.Name] || ok
+	}
+	for _, o := range changes {
+		if !done[settingName(o.Flag)] && !o.Drop {
+			words = append(words, o.words()...)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func (o Change) words() []string {
+	if o.Value == "" {
+		return []string{o.Flag}
+	}
+	return []string{o.Flag, o.Value}
+}
+
+func changeOf(changes []Change, setting string) (Change, bool) {
+	for _, o := range changes {
+		if settingName(o.Flag) == setting {
+			return o, true
+		}
+	}
+	return Change{}, false
+}
+
+// settingName is a flag as parsers normalise it.
+func settingName(flag string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(flag, "-")), "-", "_")
+}
+
+// SafeFlag leaves letters, digits, "-" and "_" of a flag.
+func SafeFlag(flag string) string { return OptionName(fact.Setting{Flag: flag}) }
+
+// FlagOf is the spelling that the log has of an option.
+func FlagOf(s fact.Setting, fallback string) string {
+	if s.Flag != "" {
+		return s.Flag
+	}
+	return fallback
+}
+
+// BatchSettings are the names under which programs show a batch size for one
+// device.
+var BatchSettings = []string{
+	"per_device_train_batch_size", "train_micro_batch_size_per_gpu", "per_device_batch_size", "train_batch_size", "micro_batch_size", "batch_size",
+}
+
+// OptionName is an option as it was typed, else its normalised name: letters,
+// digits, "-" and "_" only.
+func OptionName(s fact.Setting) string {
+	name := s.Flag
+	if name == "" {
+		name = s.Name
+	}
+	return strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return -1
+	}, name)
+}
+
+// Divided is a positive whole setting divided, at least 1; 0 if it is none.
+func Divided(value string, by int) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n <= 0 || n > 1<<30 {
+		return 0
+	}
+	return max(n/by, 1)
+}

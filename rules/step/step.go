@@ -1,0 +1,38 @@
+// Package step makes the steps of a fix: commands, edits of the log's own
+// command lines, snippets.
+package step
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/reader"
+)
+
+// Step is one thing to paste or do.
+type Step struct {
+	Kind string `json:"kind"` // shell, python, config, env, modelfile, ui, text
+	Text string `json:"text"`
+}
+
+// Paste makes the steps of a fix that is the same for everybody.
+func Paste(kind, text string) func(*ledger.Case) []Step {
+	return func(*ledger.Case) []Step { return []Step{{Kind: kind, Text: text}} }
+}
+
+// AllocConf is the step that sets an option of PyTorch's allocator.
+func AllocConf(c *ledger.Case, option string) []Step {
+	return []Step{Environ(c, reader.AllocVariable(c), option)}
+}
+
+// Environ sets an environment variable for what is started afterwards.
+func Environ(c *ledger.Case, name, value string) Step {
+	switch {
+	case c.Signal("notebook") != nil:
+		return Step{Kind: "python", Text: fmt.Sprintf("# first cell, after a restart of the kernel, before torch is imported\nimport os\nos.environ[%s] = %s", quote.Python(name), quote.Python(value))}
+	case c.Windows():
+		return Step{Kind: "env", Text: fmt.Sprintf("set %s=%s\n$env:%[1]s = \"%[2]s\"   # instead, in PowerShell", name, value)}
+	}
+	return Step{Kind: "env", Text: "export " + name + "=" + value}
+}

@@ -1,0 +1,17 @@
+package step
+
+import "github.com/oomdoc/oomdoc/rules/ledger"
+
+// StepsStream reads data piece by piece.
+func StepsStream(c *ledger.Case) []Step {
+	if ledger.GrowsList(c) {
+		return []Step{{Kind: "python", Text: `for row in read():   # a generator: use each row and let go of it
+    use(row)
+# or keep the newest only: rows = collections.deque(maxlen=1000)
+# or, for numbers: an array.array or NumPy array takes 4 or 8 bytes each, a list 36`}}
+	}
+	return []Step{{Kind: "python", Text: `from datasets import load_dataset
+
+data = load_dataset("json", data_files="train.jsonl", split="train", streaming=True)
+# arrays: numpy.load("data.npy", mmap_mode="r")`}}
+}

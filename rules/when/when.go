@@ -1,0 +1,46 @@
+// Package when combines conditions on a case, for remedies.
+package when
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// Fact holds where the log states a figure of this name.
+func Fact(name string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { _, ok := c.Fact(name); return ok }
+}
+
+// All holds where all conditions do.
+func All(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		for _, holds := range conditions {
+			if !holds(c) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Any holds where one of the conditions does.
+func Any(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		for _, holds := range conditions {
+			if holds(c) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Not holds where the condition does not.
+func Not(cond func(*ledger.Case) bool) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return !cond(c) }
+}
+
+// Root holds where the root message is of one of the kinds.
+func Root(kinds ...fact.Kind) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Root(kinds...) }
+}
