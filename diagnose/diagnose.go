@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
@@ -23,12 +24,15 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
+// reader reads logs with all that is known of programs.
+var reader = sync.OnceValue(func() *parsers.Set { return parsers.New(rules.Proofs()) })
+
 // Read diagnoses a log. The report is complete when err is nil; a log without
 // any out-of-memory failure gives a report with OOM false. Read is safe for
 // concurrent use; it stops early with ctx.Err() when ctx is done.
 func Read(ctx context.Context, r io.Reader) (*Report, error) {
 	counted := &counter{r: r}
-	ex, err := scan.Read(ctx, utf8Reader(counted), parsers.ScanWords)
+	ex, err := scan.Read(ctx, utf8Reader(counted), reader().ScanWords)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +56,7 @@ func judge(ex *scan.Excerpt) *Report {
 	for _, s := range ex.Segments {
 		lines = append(lines, clean.Lines(valid(s.Text), s.FirstLine)...)
 	}
-	facts := parsers.Parse(text.NewLog(lines))
+	facts := reader().Parse(text.NewLog(lines))
 	report := &Report{
 		Schema:     Schema,
 		Incidents:  []Incident{},

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/ggml"
+	"github.com/oomdoc/oomdoc/rules"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -31,20 +32,11 @@ func newCase(g failureGroup, facts *fact.Facts) *ledger.Case {
 // trainers and apps without one stand in the stack only.
 func framework(stack []string) string {
 	for _, name := range stack {
-		if _, ok := specificity[name]; ok {
+		if _, named := rules.Rank(name); named {
 			return name
 		}
 	}
 	return "other"
-}
-
-// specificity orders programs by how much they say: what a user started
-// before what it runs on.
-var specificity = map[string]int{
-	"text-generation-webui": 90, "comfyui": 88, "a1111": 88, "ollama": 86, "lm-studio": 86, "koboldcpp": 86, "kubernetes": 30, "slurm": 84,
-	"vllm": 80, "sglang": 80, "tgi": 80, "tensorrt-llm": 80, "triton-server": 40, "exllama": 78, "diffusers": 70, "deepspeed": 68,
-	"ray": 35, "transformers": 60, "llama.cpp": 58, "linux-oom-killer": 50, "windows": 20,
-	"jax": 56, "tensorflow": 56, "cupy": 56, "onnxruntime": 56, "mlx": 56, "candle": 56, "numpy": 54, "pytorch": 40, "other": 10,
 }
 
 // stack names the programs that the incident's statements and the log's
@@ -70,22 +62,14 @@ func stack(g failureGroup, facts *fact.Facts) []string {
 		names = append(names, name)
 	}
 	sort.Slice(names, func(i, j int) bool {
-		a, b := rank(names[i]), rank(names[j])
+		a, _ := rules.Rank(names[i])
+		b, _ := rules.Rank(names[j])
 		if a != b {
 			return a > b
 		}
 		return names[i] < names[j]
 	})
 	return names
-}
-
-// rank is a program's specificity. Those without a name in the report are apps
-// and trainers: what a user started.
-func rank(name string) int {
-	if n, ok := specificity[name]; ok {
-		return n
-	}
-	return 92
 }
 
 // backend is the root's, else that of another statement.

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
-	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -13,7 +12,7 @@ import (
 func addRepeats(groups []failureGroup, repeats []scan.Repeat) int {
 	homeless := 0
 	for _, r := range repeats {
-		facts := parsers.Parse(text.NewLog(clean.Lines(valid(r.Text), r.Line)))
+		facts := reader().Parse(text.NewLog(clean.Lines(valid(r.Text), r.Line)))
 		for _, x := range facts.Failures {
 			if x.Wrapper {
 				continue

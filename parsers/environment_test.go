@@ -25,7 +25,7 @@ func TestAllocatorOptions(t *testing.T) {
 		{"See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF", nil},
 		{"PYTORCH_CUDA_ALLOC_CONF=expandable_segments=True", nil}, // a mistake people make: PyTorch refuses it
 	} {
-		f := Parse(text.NewLog(clean.Lines(tt.line, 1)))
+		f := whole.Parse(text.NewLog(clean.Lines(tt.line, 1)))
 		for i := range tt.want {
 			tt.want[i].Line = 1
 		}
@@ -42,7 +42,7 @@ func TestTorchVersion(t *testing.T) {
 		"created a torch 2.0 style benchmark": "",
 	} {
 		got := ""
-		for _, x := range Parse(text.NewLog(clean.Lines(line, 1))).Facts {
+		for _, x := range whole.Parse(text.NewLog(clean.Lines(line, 1))).Facts {
 			if x.Name == "torch_version" {
 				got = x.Text
 			}

@@ -16,15 +16,19 @@ import (
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
+	"github.com/oomdoc/oomdoc/rules"
 )
 
 var oneParser = flag.String("parser", "", "name of the parser that FuzzParser runs; by default each that a text leads to")
+
+// whole is the set that programs use.
+var whole = New(rules.Proofs())
 
 // FuzzParser feeds anything to one parser alone: no panic, and facts that keep
 // within their log. Its seeds are the lines around a parser's own keywords in
 // the test logs, so that a change of a byte seldom misses it.
 func FuzzParser(f *testing.F) {
-	all := All()
+	all := whole.all
 	chosen := func(i int) bool { return *oneParser == "" || all[i].Name == *oneParser }
 	some := false
 	for i, texts := range seeds(f) {
@@ -38,7 +42,7 @@ func FuzzParser(f *testing.F) {
 	require.True(f, some, "there is no parser %q", *oneParser)
 	f.Fuzz(func(t *testing.T, pasted string) {
 		l := text.NewLog(clean.Lines(strings.ToValidUTF8(pasted, "\ufffd"), 1))
-		for i, hits := range hitsByParser(l) {
+		for i, hits := range whole.hitsByParser(l) {
 			if len(hits) > 0 && chosen(i) {
 				facts := &fact.Facts{}
 				all[i].Parse(l, hits, facts)
@@ -59,7 +63,7 @@ const (
 // each of its keywords.
 func seeds(f *testing.F) [][]string {
 	f.Helper()
-	out := make([][]string, len(All()))
+	out := make([][]string, len(whole.all))
 	paths, err := filepath.Glob("../testdata/logs/*/*.log")
 	require.NoError(f, err)
 	seen := map[[2]int]bool{} // parser, keyword
@@ -68,7 +72,7 @@ func seeds(f *testing.F) [][]string {
 		require.NoError(f, err)
 		physical := strings.SplitAfter(string(raw), "\n")
 		l := text.NewLog(clean.Lines(strings.ToValidUTF8(string(raw), "\ufffd"), 1))
-		for i, hits := range hitsByParser(l) {
+		for i, hits := range whole.hitsByParser(l) {
 			for _, h := range hits {
 				key := [2]int{i, h.Word}
 				if seen[key] || len(out[i]) >= seedsOfParser {
@@ -135,7 +139,7 @@ func walk(v reflect.Value, path string, visit func(path string, v reflect.Value)
 // TestParserNames: a name chooses one parser. bench/fuzz.sh reads them here.
 func TestParserNames(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range All() {
+	for _, p := range whole.all {
 		assert.NotEmpty(t, p.Name)
 		assert.False(t, seen[p.Name], p.Name)
 		seen[p.Name] = true

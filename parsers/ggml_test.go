@@ -13,7 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-func read(pasted string) *fact.Facts { return Parse(text.NewLog(clean.Lines(pasted, 1))) }
+func read(pasted string) *fact.Facts { return whole.Parse(text.NewLog(clean.Lines(pasted, 1))) }
 
 func TestBufferNames(t *testing.T) {
 	for name, want := range map[string]struct {

@@ -54,7 +54,7 @@ func TestMemorySummary(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Parse(text.NewLog(clean.Lines(tt.log, 1)))
+			f := whole.Parse(text.NewLog(clean.Lines(tt.log, 1)))
 			assert.Len(t, f.Failures, tt.failures)
 			for name, want := range tt.facts {
 				got := int64(-1)
@@ -80,7 +80,7 @@ func TestKernelTasks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Parse(text.NewLog(clean.Lines(tt.log, 1)))
+			f := whole.Parse(text.NewLog(clean.Lines(tt.log, 1)))
 			if assert.Len(t, f.Tasks, 1) {
 				assert.Equal(t, 31, f.Tasks[0].PID)
 				assert.Equal(t, units.GiB, f.Tasks[0].Bytes)

@@ -29,11 +29,28 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/webui"
 )
 
-// All returns every parser. The order does not matter: facts are sorted by
-// where they stand.
-func All() []text.Parser {
+// Set reads logs: every parser, with the keywords that lead to them. It is safe
+// for concurrent use.
+type Set struct {
+	all  []text.Parser
+	scan func() scan.Words
+	find func() index
+}
+
+// New returns a set that also knows what proves programs.
+func New(proofs []fact.Proof) *Set {
+	s := &Set{all: append([]text.Parser{proofsParser(proofs)}, families()...)}
+	s.scan = sync.OnceValue(s.scanWords)
+	s.find = sync.OnceValue(s.index)
+	return s
+}
+
+// families returns every parser that has messages to read. The order does not
+// matter, but that the last ones must know what the others found: facts are
+// sorted by where they stand.
+func families() []text.Parser {
 	return []text.Parser{
-		torch.PyTorch, torch.HostPyTorch, ambient.Signals, torch.Climbing, torch.StepCounter, torch.Frames, ambient.Platform, ambient.Environment, proofs, ambient.CommandLines, ambient.Models,
+		torch.PyTorch, torch.HostPyTorch, ambient.Signals, torch.Climbing, torch.StepCounter, torch.Frames, ambient.Platform, ambient.Environment, ambient.CommandLines, ambient.Models,
 		server.VLLM, server.SGLang, server.TGI, server.TensorRTLLM, server.LMDeploy, server.Ray, ggml.LlamaCpp, ggml.Ollama, webui.ExLlama, torch.Transformers, torch.Trainers, webui.ComfyUI, webui.A1111, webui.Diffusion, webui.Textgen,
 		host.Kernel, host.Containers, array.NumPy, host.Native, array.JAX, array.TensorFlow, array.CuPy, array.ONNXRuntime, array.MLX, array.Rust, array.Paddle, torch.NCCL, torch.MemorySummary, torch.DeepSpeed, ambient.SMI, lookalike.Parser, plain.Parser,
 	}
@@ -49,10 +66,10 @@ type Keyword struct {
 
 // Keywords returns every keyword of every parser once: what a scan of a large
 // log looks for.
-func Keywords() []Keyword {
+func (s *Set) Keywords() []Keyword {
 	number := map[string]int{}
 	var out []Keyword
-	for _, p := range All() {
+	for _, p := range s.all {
 		for i, word := range p.Words() {
 			word = strings.ToLower(word)
 			n, ok := number[word]
@@ -77,12 +94,12 @@ const (
 
 // ScanWords prepares the keywords for a scan of a large log. A keyword that
 // contains another one is left out: the other leads to the same window.
-func ScanWords() scan.Words { return scanWords() }
+func (s *Set) ScanWords() scan.Words { return s.scan() }
 
-var scanWords = sync.OnceValue(func() scan.Words {
+func (s *Set) scanWords() scan.Words {
 	var far []Keyword
 	var texts []string
-	for _, k := range Keywords() {
+	for _, k := range s.Keywords() {
 		if len(k.Text) >= shortestContext || k.Failure && len(k.Text) >= shortestFailure {
 			far, texts = append(far, k), append(texts, k.Text)
 		}
@@ -99,7 +116,7 @@ var scanWords = sync.OnceValue(func() scan.Words {
 	}
 	w.Search = scan.NewSearch(texts)
 	return w
-})
+}
 
 // index leads from the squeezed keywords to the parsers that have them. A
 // keyword of several parsers is in it several times.
@@ -108,25 +125,25 @@ type index struct {
 	owners []text.Hit // by word of search: the parser in At, its own word number in Word
 }
 
-// keywords is built at the first log: every start of the command pays for it.
-var keywords = sync.OnceValue(func() index {
+// index is built at the first log: every start of the command pays for it.
+func (s *Set) index() index {
 	owners, words := make([]text.Hit, 0, manyWords), make([]string, 0, manyWords)
-	for at, p := range All() {
+	for at, p := range s.all {
 		words = append(append(words, p.Keywords...), p.Context...)
 		for w := 0; len(owners) < len(words); w++ {
 			owners = append(owners, text.Hit{Word: w, At: at})
 		}
 	}
 	return index{scan.NewSearch(clean.SqueezeWords(words)), owners}
-})
+}
 
 // manyWords is about how many keywords there are.
 const manyWords = 1500
 
 // hitsByParser finds the keywords of every parser in a log.
-func hitsByParser(l *text.Log) [][]text.Hit {
-	ix := keywords()
-	hits := make([][]text.Hit, len(All()))
+func (s *Set) hitsByParser(l *text.Log) [][]text.Hit {
+	ix := s.find()
+	hits := make([][]text.Hit, len(s.all))
 	for _, h := range ix.search.All(l.Squeezed()) {
 		owner := ix.owners[h.Word]
 		hits[owner.At] = append(hits[owner.At], text.Hit{Word: owner.Word, At: h.At})
@@ -135,15 +152,14 @@ func hitsByParser(l *text.Log) [][]text.Hit {
 }
 
 // Parse runs every parser whose keywords occur in the log.
-func Parse(l *text.Log) *fact.Facts {
-	all := All()
+func (s *Set) Parse(l *text.Log) *fact.Facts {
 	f := &fact.Facts{}
-	for p, own := range hitsByParser(l) {
+	for p, own := range s.hitsByParser(l) {
 		if len(own) > 0 {
-			all[p].Parse(l, own, f)
+			s.all[p].Parse(l, own, f)
 		}
 	}
-	dropQuoted(f, l)
+	s.dropQuoted(f, l)
 	dropNegative(f)
 	sortFacts(f)
 	if l.Timeouts > 0 {

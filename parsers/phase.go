@@ -72,7 +72,7 @@ func frameIn(f *fact.Facts, from, to int) *fact.Stage {
 // Specificity orders kinds by how much they explain: of several statements
 // about one crash the highest is the root.
 func Specificity(k fact.Kind) int {
-	for _, p := range All() {
+	for _, p := range families() {
 		if n, ok := p.Explains[k]; ok {
 			return n
 		}

@@ -1,42 +1,43 @@
 package parsers
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/parsers/text"
-	"github.com/oomdoc/oomdoc/parsers/torch"
-	"github.com/oomdoc/oomdoc/parsers/webui"
 )
 
-var proofs = text.Parser{
-	Name:    "proofs",
-	Context: proofWords(),
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		all := allProofs()
+// besideWithin is how far from its word a proof's second half may stand.
+const besideWithin = 40
+
+// proofsParser looks for what proves programs.
+func proofsParser(proofs []fact.Proof) text.Parser {
+	words := make([]string, len(proofs))
+	for i, p := range proofs {
+		words[i] = p.Word
+	}
+	return text.Parser{Name: "proofs", Context: words, Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		best := map[string]int{}
 		for _, h := range hits {
-			p := all[h.Word]
-			if best[p.Program] >= p.Weight || !p.Holds(l.Squeezed()[h.At:]) {
+			p, weight := proofs[h.Word], 2
+			if p.Hint {
+				weight = 1
+			}
+			if best[p.Program] >= weight || !holds(p, l.Squeezed()[h.At:]) {
 				continue
 			}
-			best[p.Program] = p.Weight
-			f.Programs = append(f.Programs, fact.Program{Name: p.Program, Line: l.Line(h.At), Weight: p.Weight})
+			best[p.Program] = weight
+			f.Programs = append(f.Programs, fact.Program{Name: p.Program, Line: l.Line(h.At), Weight: weight})
 		}
-	},
+	}}
 }
 
-func allProofs() []text.Proof {
-	var all []text.Proof
-	for _, list := range [...][]text.Proof{webui.TextgenProofs, webui.ExllamaProofs, torch.TransformersProofs, webui.ComfyProofs, webui.A1111Proofs, webui.DiffusersProofs, ggml.OllamaProofs, ggml.LlamaProofs, ggml.LmStudioProofs, ggml.BindingProofs} {
-		all = append(all, list...)
+// holds reports that the second half of a proof follows its word.
+func holds(p fact.Proof, s string) bool {
+	if p.Beside == nil {
+		return true
 	}
-	return all
-}
-
-func proofWords() []string {
-	var out []string
-	for _, p := range allProofs() {
-		out = append(out, p.Word)
-	}
-	return out
+	s = s[:min(len(p.Word)+besideWithin, len(s))]
+	return slices.ContainsFunc(p.Beside, func(part string) bool { return strings.Contains(s, part) })
 }

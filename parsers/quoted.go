@@ -17,14 +17,14 @@ var notALog = fact.Lookalike{
 
 // dropQuoted takes out failures that are only quoted. When nothing else is
 // left, the report says so.
-func dropQuoted(f *fact.Facts, l *text.Log) {
+func (s *Set) dropQuoted(f *fact.Facts, l *text.Log) {
 	if len(f.Failures) == 0 {
 		return
 	}
 	code, trace, report := isCode(l), hasTraceback(l), reportFrom(l)
 	line := 0
 	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
-		if !code && !inCode(l, x, trace) && !inProse(l, x) && x.At < report {
+		if !code && !s.inCode(l, x, trace) && !s.inProse(l, x) && x.At < report {
 			return false
 		}
 		if line == 0 {
@@ -52,8 +52,8 @@ const longestStatement = 200
 
 // inCode reports that a sign of source code stands before the message on its
 // line. Tracebacks quote source lines too; the error itself follows there.
-func inCode(l *text.Log, x fact.Failure, traceback bool) bool {
-	before, _, _, ok := aroundMessage(l, x)
+func (s *Set) inCode(l *text.Log, x fact.Failure, traceback bool) bool {
+	before, _, _, ok := s.aroundMessage(l, x)
 	if !ok {
 		return false
 	}
@@ -78,8 +78,8 @@ func hasTraceback(l *text.Log) bool {
 // inProse reports a message inside a sentence: "a colleague says CUDA out of
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
-func inProse(l *text.Log, x fact.Failure) bool {
-	before, message, after, ok := aroundMessage(l, x)
+func (s *Set) inProse(l *text.Log, x fact.Failure) bool {
+	before, message, after, ok := s.aroundMessage(l, x)
 	if !ok || figureCount(x) > 1 {
 		return false
 	}
@@ -105,9 +105,9 @@ func inProse(l *text.Log, x fact.Failure) bool {
 
 // aroundMessage returns a failure's literal and what stands before and after it
 // on its line; ok is false where the line has none.
-func aroundMessage(l *text.Log, x fact.Failure) (before, message, after string, ok bool) {
+func (s *Set) aroundMessage(l *text.Log, x fact.Failure) (before, message, after string, ok bool) {
 	from, to := l.LineSpan(x.At)
-	at, end := literalIn(l, max(from, x.At), min(to, x.At+longestLine))
+	at, end := s.literalIn(l, max(from, x.At), min(to, x.At+longestLine))
 	if at == end || l.LineIndex(at) != l.LineIndex(x.At) {
 		return "", "", "", false
 	}
@@ -118,12 +118,12 @@ func aroundMessage(l *text.Log, x fact.Failure) (before, message, after string, 
 const longestLine = 2 << 10
 
 // literalIn finds the first keyword of a failure between two squeezed offsets.
-func literalIn(l *text.Log, from, to int) (at, end int) {
-	ix, all := keywords(), All()
+func (s *Set) literalIn(l *text.Log, from, to int) (at, end int) {
+	ix := s.find()
 	for _, stop := range []int{min(from+longestLine/8, to), to} { // it is seldom far
 		for _, h := range ix.search.All(l.Squeezed()[from:stop]) {
 			owner := ix.owners[h.Word]
-			if p := all[owner.At]; owner.Word < len(p.Keywords) {
+			if p := s.all[owner.At]; owner.Word < len(p.Keywords) {
 				return from + h.At, min(from+h.At+len(text.SqueezedLiteral(p.Keywords[owner.Word])), to)
 			}
 		}

@@ -52,7 +52,7 @@ func TestTables(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := int64(-1)
-			for _, x := range Parse(text.NewLog(clean.Lines(tt.log, 1))).Facts {
+			for _, x := range whole.Parse(text.NewLog(clean.Lines(tt.log, 1))).Facts {
 				if x.Name == tt.fact {
 					got = x.Size.Bytes
 				}
@@ -63,6 +63,6 @@ func TestTables(t *testing.T) {
 }
 
 func TestGpustatOwners(t *testing.T) {
-	f := Parse(text.NewLog(clean.Lines("[1] NVIDIA A40 | 41'C,  97 % | 40103 / 46068 MB | anna:python/4242(39771M) gdm(4M)", 1)))
+	f := whole.Parse(text.NewLog(clean.Lines("[1] NVIDIA A40 | 41'C,  97 % | 40103 / 46068 MB | anna:python/4242(39771M) gdm(4M)", 1)))
 	assert.Equal(t, []fact.Process{{PID: 4242, Bytes: 39771 * units.MiB, Name: "anna:python", Text: "39771M", Line: 1, Device: 1}}, f.Processes)
 }

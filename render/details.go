@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/rules"
 )
 
 // details are for those who want to check, and for bug reports.
@@ -36,10 +37,10 @@ func (p *page) details(in *diagnose.Incident) {
 func where(in *diagnose.Incident) inline {
 	names := make([]string, 0, len(in.Stack))
 	for _, s := range in.Stack {
-		names = append(names, programName(s))
+		names = append(names, rules.Shown(s))
 	}
 	if len(names) == 0 {
-		names = []string{programName(in.Framework)}
+		names = []string{rules.Shown(in.Framework)}
 	}
 	told := strings.Join(names, " on ")
 	if in.Backend != "" && in.Backend != "cpu" {

@@ -6,24 +6,6 @@ import (
 	"github.com/oomdoc/oomdoc/diagnose"
 )
 
-// programNames are the programs whose own spelling is not their ID.
-var programNames = map[string]string{
-	"pytorch": "PyTorch", "transformers": "Transformers", "vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI", "tensorrt-llm": "TensorRT-LLM",
-	"ollama": "Ollama", "koboldcpp": "KoboldCpp", "lm-studio": "LM Studio", "exllama": "ExLlama", "comfyui": "ComfyUI", "a1111": "The Stable Diffusion web UI",
-	"diffusers": "Diffusers", "deepspeed": "DeepSpeed", "jax": "JAX", "tensorflow": "TensorFlow", "cupy": "CuPy", "onnxruntime": "ONNX Runtime",
-	"invokeai": "InvokeAI", "llama-factory": "LLaMA-Factory", "framepack": "FramePack", "kohya": "Kohya's trainer", "sdnext": "SD.Next",
-	"mlx": "MLX", "candle": "Candle", "ray": "Ray", "numpy": "NumPy", "triton-server": "Triton Inference Server", "slurm": "Slurm",
-	"linux-oom-killer": "Linux", "kubernetes": "Kubernetes", "windows": "Windows", "other": "The program", "": "The program",
-}
-
-// programName is how people write a program's name.
-func programName(id string) string {
-	if name, ok := programNames[id]; ok {
-		return name
-	}
-	return id
-}
-
 var backendNames = map[string]string{
 	"cuda": "CUDA", "rocm": "ROCm", "mps": "MPS", "xpu": "XPU", "vulkan": "Vulkan", "metal": "Metal", "sycl": "SYCL", "npu": "NPU", "tpu": "TPU",
 }

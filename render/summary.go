@@ -7,6 +7,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules"
 )
 
 // event is what kind of failure an incident is, as far as a reader cares.
@@ -49,7 +50,7 @@ func headline(in *diagnose.Incident) inline {
 	case noCache:
 		return prose("There is not enough room for the KV cache")
 	case overShare:
-		return prose(programName(in.Framework) + " found less free memory than its share")
+		return prose(rules.Shown(in.Framework) + " found less free memory than its share")
 	case noSystem:
 		return prose("There is not enough system memory (RAM)")
 	}
@@ -92,7 +93,7 @@ func sentence(in *diagnose.Incident) inline {
 func refusedSentence(in *diagnose.Incident) inline {
 	f := in.Figures
 	limit := ceiling(f)
-	asked := fmt.Sprintf("%s asked%s for %s", programName(in.Framework), before(" ", device(in)), size(f.Requested))
+	asked := fmt.Sprintf("%s asked%s for %s", rules.Shown(in.Framework), before(" ", device(in)), size(f.Requested))
 	if limit != nil && f.Requested.Bytes > limit.Bytes {
 		return join(prose(fmt.Sprintf("%s in one piece%s; all there is to have is %s: ", asked, when(in), size(limit))), short(f.Requested.Bytes-limit.Bytes, f.Requested, limit))
 	}
@@ -184,7 +185,7 @@ func killedSentence(in *diagnose.Incident) inline {
 
 func cacheSentence(in *diagnose.Incident) inline {
 	f := in.Figures
-	subject := programName(in.Framework) + " needs memory for the KV cache"
+	subject := rules.Shown(in.Framework) + " needs memory for the KV cache"
 	if f.KVNeeded != nil {
 		subject = fmt.Sprintf("The KV cache needs %s", size(f.KVNeeded))
 		if f.MaxModelLen != nil {
@@ -207,7 +208,7 @@ func shareSentence(in *diagnose.Incident) inline {
 	if f.Utilization != nil {
 		share = fmt.Sprintf(" (a share of %s)", f.Utilization.Text)
 	}
-	told := fmt.Sprintf("%s was told to take %s%s%s", programName(in.Framework), size(f.Desired), before(" of ", device(in)), share)
+	told := fmt.Sprintf("%s was told to take %s%s%s", rules.Shown(in.Framework), size(f.Desired), before(" of ", device(in)), share)
 	return against(told, f.Desired, f.Free, "is not free", "was free")
 }
 
@@ -233,7 +234,7 @@ func against(told string, want, have *diagnose.Size, unsaid, said string) inline
 // overCardSentence is for compilers that know before they start.
 func overCardSentence(in *diagnose.Incident) inline {
 	f := in.Figures
-	told := fmt.Sprintf("%s planned to use %s%s", programName(in.Framework), size(f.Desired), before(" of ", device(in)))
+	told := fmt.Sprintf("%s planned to use %s%s", rules.Shown(in.Framework), size(f.Desired), before(" of ", device(in)))
 	limit := ceiling(f)
 	if limit == nil || f.Desired.Bytes <= limit.Bytes {
 		return prose(told + ", and so much is not to be had.")
@@ -259,12 +260,12 @@ func orNothing(s *diagnose.Size) string {
 // heldSentence is for messages that do not say how much was wanted.
 func heldSentence(in *diagnose.Incident) inline {
 	f := in.Figures
-	told := programName(in.Framework) + " ran out of memory" + before(" on ", device(in)) + when(in)
+	told := rules.Shown(in.Framework) + " ran out of memory" + before(" on ", device(in)) + when(in)
 	if onHost(in) {
-		told = programName(in.Framework) + " ran out of system memory (RAM)" + when(in)
+		told = rules.Shown(in.Framework) + " ran out of system memory (RAM)" + when(in)
 	}
 	if len(in.Fixes) > 0 && in.Fixes[0].ID == "raise_shm_size" {
-		told = programName(in.Framework) + " ran out of shared memory (/dev/shm)" + when(in)
+		told = rules.Shown(in.Framework) + " ran out of shared memory (/dev/shm)" + when(in)
 	}
 	switch {
 	case f.Free != nil && f.Total != nil:

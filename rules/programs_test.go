@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,16 +12,16 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// TestEnginesAreSound: whatever an engine says is about fixes and causes that
+// TestProgramsAreSound: whatever a program says is about fixes and causes that
 // exist, and holds for a case that shows next to nothing.
-func TestEnginesAreSound(t *testing.T) {
+func TestProgramsAreSound(t *testing.T) {
 	causes := map[string]bool{}
 	for _, r := range cause.All() {
 		causes[r.ID] = true
 	}
-	for _, e := range engines() {
-		name := e.Programs[0]
-		empty := func() *ledger.Case { return &ledger.Case{Facts: &fact.Facts{}, Stack: e.Programs[:1]} }
+	for _, e := range Programs() {
+		name := cmp.Or(e.Name, "a family")
+		empty := func() *ledger.Case { return &ledger.Case{Facts: &fact.Facts{}, Stack: []string{e.Name}} }
 		for id, steps := range e.Steps {
 			assert.Contains(t, fix.Fixes(), id, "%s: steps", name)
 			assert.NotEmpty(t, steps(empty()), "%s: steps of %s for an empty case", name, id)
@@ -55,16 +56,16 @@ func TestEnginesAreSound(t *testing.T) {
 // quotes.
 const hostile = "x'\"; $(reboot) #\n\x1b[2J"
 
-// TestHostileNamesInEngines: what a log says never becomes a command of its
+// TestHostileNamesInPrograms: what a log says never becomes a command of its
 // own, whoever spells it.
-func TestHostileNamesInEngines(t *testing.T) {
-	for _, e := range engines() {
+func TestHostileNamesInPrograms(t *testing.T) {
+	for _, e := range Programs() {
 		for id, steps := range e.Steps {
-			c := &ledger.Case{Facts: &fact.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Model: ledger.NewModel(hostile, 1)}
+			c := &ledger.Case{Facts: &fact.Facts{}, Framework: e.Name, Stack: []string{e.Name}, Model: ledger.NewModel(hostile, 1)}
 			for _, s := range steps(c) {
-				assert.NotContains(t, s.Text, "\x1b", "%s: %s", e.Programs[0], id)
+				assert.NotContains(t, s.Text, "\x1b", "%s: %s", e.Name, id)
 				if s.Kind == "shell" || s.Kind == "env" {
-					assert.True(t, harmless(s.Text), "%s: %s: %s", e.Programs[0], id, s.Text)
+					assert.True(t, harmless(s.Text), "%s: %s: %s", e.Name, id, s.Text)
 				}
 			}
 		}

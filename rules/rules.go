@@ -30,19 +30,11 @@ package rules
 import (
 	"sync"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/array"
-	"github.com/oomdoc/oomdoc/rules/program/ggml"
-	"github.com/oomdoc/oomdoc/rules/program/host"
-	"github.com/oomdoc/oomdoc/rules/program/server"
-	"github.com/oomdoc/oomdoc/rules/program/torch"
-	"github.com/oomdoc/oomdoc/rules/program/webui"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Judge says what the causes of a case are, the likeliest first.
@@ -54,48 +46,17 @@ func Judge(c *ledger.Case) []odds.Cause {
 // Advise says what to do about the causes of a case, the best first, and which
 // of the usual tips cannot help.
 func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Useless) {
-	return answer.Advise(c, causes, program.Of(c, engines()))
-}
-
-// engines returns every engine. One whose program stands earlier in a case's
-// stack goes first.
-func engines() []*program.Program {
-	return []*program.Program{
-		&server.VLLM, &server.SGLang, &server.TGI, &server.TensorRTLLM, &server.LMDeploy, &server.MLC, &server.Ray,
-		&ggml.LlamaCpp, &ggml.Ollama, &webui.Textgen, &webui.ExLlama, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
-		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Kohya, &webui.Diffusion,
-		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Frameworks,
-		&host.Host, &torch.PyTorch,
-	}
+	return answer.Advise(c, causes, program.Of(c.Stack, Programs()))
 }
 
 // clues returns the clues for every cause, the general ones last.
 var clues = sync.OnceValue(func() map[string][]cause.Clue {
 	out := map[string][]cause.Clue{}
 	for _, r := range cause.All() {
-		for _, e := range engines() {
-			out[r.ID] = append(out[r.ID], e.Clues[r.ID]...)
+		for _, p := range Programs() {
+			out[r.ID] = append(out[r.ID], p.Clues[r.ID]...)
 		}
 		out[r.ID] = append(out[r.ID], r.Clues...)
 	}
 	return out
 })
-
-// Spelling is how programs spell a fix, as far as it is the same for every
-// case.
-type Spelling struct {
-	Programs []string
-	Steps    []step.Step
-}
-
-// Spellings returns how each program spells a fix.
-func Spellings(id string) []Spelling {
-	var out []Spelling
-	for _, e := range engines() {
-		if steps := e.Steps[id]; steps != nil {
-			c := &ledger.Case{Facts: &fact.Facts{}, Framework: e.Programs[0], Stack: e.Programs[:1], Phase: "unknown"}
-			out = append(out, Spelling{Programs: e.Programs, Steps: steps(c)})
-		}
-	}
-	return out
-}

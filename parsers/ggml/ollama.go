@@ -19,30 +19,6 @@ var Ollama = text.Parser{
 	},
 }
 
-// ollamaProofs: its own lines, its store of models, and the folders in which
-// it builds ggml. A GGUF named after it proves nothing.
-var OllamaProofs = text.ProofsOf("ollama",
-	"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
-	"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory", "llama-server process has terminated",
-	"an unknown error was encountered while running the model", "gpu VRAM usage didn't recover", "memory.required.", "KvSize:",
-	"/ollama/llm/", `\ollama\llm\`, `\ollama\ollama\`, "/ollama/ollama/", "/ollama/ml/", `\ollama\ml\`, "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
-	"registry.ollama.ai", ".ollama/models/", `.ollama\models\`, "blobs/sha256-", `blobs\sha256-`, "ollama._types.", "Ollama call failed",
-)
-
-// llamaProofs: lines of the loader and the server.
-var LlamaProofs = text.ProofsOf("llama.cpp", "llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache")
-
-// lmStudioProofs: its log's tags and its program folder. Models under
-// .lmstudio prove nothing: llama.cpp loads them too.
-var LmStudioProofs = text.ProofsOf("lm-studio", "[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load")
-
-// BindingProofs say in which language settings are written.
-var BindingProofs = []text.Proof{
-	{Word: "node-llama-cpp", Program: "node-llama-cpp", Weight: 1}, {Word: "InsufficientMemoryError: A context size", Program: "node-llama-cpp", Weight: 1},
-	{Word: "Failed to create llama_context", Program: "llama-cpp-python", Weight: 1}, {Word: "llama_cpp.server", Program: "llama-cpp-python", Weight: 1},
-	{Word: "llama_cpp/llama.py", Program: "llama-cpp-python", Weight: 1}, {Word: `llama_cpp\llama.py`, Program: "llama-cpp-python", Weight: 1}, {Word: "for LlamaCpp", Program: "llama-cpp-python", Weight: 1},
-}
-
 var ollamaFailures = []text.Wording{
 	text.On("requires more system memory", systemMemory),
 	text.On("model is too large for system memory", systemMemory),

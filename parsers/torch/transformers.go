@@ -30,21 +30,6 @@ var transformersContext = []string{
 	"Loading checkpoint shards:",
 }
 
-// TransformersProofs prove transformers.
-var TransformersProofs = []text.Proof{
-	{Word: "site-packages/transformers/", Program: "transformers", Weight: 2}, {Word: `site-packages\transformers\`, Program: "transformers", Weight: 2},
-	{Word: "dist-packages/transformers/", Program: "transformers", Weight: 2}, {Word: "src/transformers/", Program: "transformers", Weight: 2},
-	{Word: "Loading checkpoint shards:", Program: "transformers", Weight: 2},
-	{Word: "site-packages/deepspeed/", Program: "deepspeed", Weight: 2}, {Word: "dist-packages/deepspeed/", Program: "deepspeed", Weight: 2}, {Word: "DeepSpeed/deepspeed/", Program: "deepspeed", Weight: 2},
-	{Word: "site-packages/accelerate/", Program: "accelerate", Weight: 1}, {Word: `site-packages\accelerate\`, Program: "accelerate", Weight: 1},
-	{Word: "==((====))==", Program: "unsloth", Weight: 2}, {Word: "-packages/unsloth/", Program: "unsloth", Weight: 2}, {Word: `-packages\unsloth\`, Program: "unsloth", Weight: 2}, {Word: "unsloth_compiled_cache", Program: "unsloth", Weight: 2},
-	{Word: "llamafactory/", Program: "llama-factory", Weight: 2}, {Word: `llamafactory\`, Program: "llama-factory", Weight: 2}, {Word: "llmtuner/", Program: "llama-factory", Weight: 2}, {Word: "LLaMA-Factory/", Program: "llama-factory", Weight: 2},
-	{Word: "axolotl/", Program: "axolotl", Weight: 2, Beside: []string{"src/", "cli/", "train.py", "utils/", "core/", "monkeypatch/"}}, {Word: "[axolotl.", Program: "axolotl", Weight: 2}, {Word: "axolotl.cli", Program: "axolotl", Weight: 2},
-	{Word: "-packages/trl/", Program: "trl", Weight: 2}, {Word: `-packages\trl\`, Program: "trl", Weight: 2},
-	{Word: "-packages/peft/", Program: "peft", Weight: 2}, {Word: `-packages\peft\`, Program: "peft", Weight: 2},
-	{Word: "-packages/lightning/", Program: "lightning", Weight: 2}, {Word: "-packages/pytorch_lightning/", Program: "lightning", Weight: 2}, {Word: `-packages\pytorch_lightning\`, Program: "lightning", Weight: 2},
-}
-
 func parseTransformers(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	s := l.Squeezed()
 	shards(f, l, hits)

@@ -16,26 +16,6 @@ var A1111 = text.Parser{
 
 const forgeLine = "[Memory Management] Target:"
 
-// a1111Proofs: AUTOMATIC1111's own modules and lines, its forks, and Forge. The
-// reports know one name for them; what differs between them hangs on "forge"
-// and "sdnext" in the stack.
-var A1111Proofs = []text.Proof{
-	{Word: "stable-diffusion-webui", Program: "a1111", Weight: 2, Beside: []string{"/modules/", `\modules\`, "/webui.py", `\webui.py`, "/launch.py", `\launch.py`, "/models/", `\models\`, "/extensions", `\extensions`, "-forge", "/venv/", `\venv\`, "/repositories", `\repositories`, "/backend/", `\backend\`}},
-	{Word: "modules/call_queue.py", Program: "a1111", Weight: 2}, {Word: `modules\call_queue.py`, Program: "a1111", Weight: 2},
-	{Word: "modules/processing.py", Program: "a1111", Weight: 2}, {Word: `modules\processing.py`, Program: "a1111", Weight: 2},
-	{Word: "modules/txt2img.py", Program: "a1111", Weight: 2}, {Word: `modules\txt2img.py`, Program: "a1111", Weight: 2},
-	{Word: "modules/img2img.py", Program: "a1111", Weight: 2}, {Word: `modules\img2img.py`, Program: "a1111", Weight: 2},
-	{Word: "modules/sd_models.py", Program: "a1111", Weight: 2}, {Word: `modules\sd_models.py`, Program: "a1111", Weight: 2},
-	{Word: "modules/sd_hijack", Program: "a1111", Weight: 2}, {Word: `modules\sd_hijack`, Program: "a1111", Weight: 2},
-	{Word: "Error completing request", Program: "a1111", Weight: 2}, {Word: "Launching Web UI with arguments:", Program: "a1111", Weight: 2},
-	{Word: "cross attention optimization", Program: "a1111", Weight: 1}, {Word: "Torch active/reserved:", Program: "a1111", Weight: 2},
-	{Word: "DiffusionWrapper has", Program: "a1111", Weight: 1}, {Word: "webui.py --", Program: "a1111", Weight: 2, Beside: []string{"--medvram", "--lowvram", "--xformers", "--opt-", "--no-half", "--ckpt"}},
-	{Word: "stable-diffusion-webui-forge", Program: "forge", Weight: 2}, {Word: "[Memory Management]", Program: "forge", Weight: 2}, {Word: "[Memory Management]", Program: "a1111", Weight: 2},
-	{Word: "[GPU Setting] You will use", Program: "forge", Weight: 2}, {Word: "[GPU Setting] You will use", Program: "a1111", Weight: 2},
-	{Word: "Begin to load", Program: "forge", Weight: 1}, {Word: "Moving model(s) has taken", Program: "forge", Weight: 2}, {Word: "Moving model(s) has taken", Program: "a1111", Weight: 2},
-	{Word: "oom:", Program: "sdnext", Weight: 1, Beside: []string{"}"}},
-}
-
 var forgePlan = text.NewPattern(`\[memorymanagement\]target:(?<target>[a-z0-9_]{1,60}),freegpu:(?<free>NUMmb),modelrequire:(?<weights>NUMmb),(?:previouslyloaded:NUMmb,)?inferencerequire:(?<work>NUM)mb,remaining:(?<rest>NUM)mb,(?<error>cudaerror:outofmemory|hiperror:outofmemory|[a-z.]{0,30}outofmemory)?`)
 
 var (

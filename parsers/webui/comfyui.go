@@ -29,27 +29,6 @@ var comfyContext = []string{
 	"Total VRAM ", "Set vram state to:", "loaded completely", "loaded partially", "loading in lowvram mode", "memory leak with model",
 }
 
-// comfyProofs: Fooocus, Forge and others have its memory manager inside, so
-// "Total VRAM" alone proves nothing.
-var ComfyProofs = []text.Proof{
-	{Word: "got prompt", Program: "comfyui", Weight: 2}, {Word: "!!! Exception during processing", Program: "comfyui", Weight: 2},
-	{Word: "Prompt executed in", Program: "comfyui", Weight: 2}, {Word: "Error occurred when executing", Program: "comfyui", Weight: 2, Beside: comfyNode},
-	{Word: "Got an OOM, unloading all loaded models", Program: "comfyui", Weight: 2},
-	{Word: "ComfyUI Error Report", Program: "comfyui", Weight: 2},
-	{Word: "ComfyUI/execution.py", Program: "comfyui", Weight: 2}, {Word: `ComfyUI\execution.py`, Program: "comfyui", Weight: 2},
-	{Word: "ComfyUI/comfy/", Program: "comfyui", Weight: 2}, {Word: `ComfyUI\comfy\`, Program: "comfyui", Weight: 2},
-	{Word: "ComfyUI/nodes.py", Program: "comfyui", Weight: 2}, {Word: `ComfyUI\nodes.py`, Program: "comfyui", Weight: 2},
-	{Word: "ComfyUI/main.py", Program: "comfyui", Weight: 2}, {Word: `ComfyUI\main.py`, Program: "comfyui", Weight: 2},
-	{Word: "ComfyUI/custom_nodes/", Program: "comfyui", Weight: 2}, {Word: `ComfyUI\custom_nodes\`, Program: "comfyui", Weight: 2},
-	{Word: "comfy/model_management.py", Program: "comfyui", Weight: 2}, {Word: `comfy\model_management.py`, Program: "comfyui", Weight: 2},
-	{Word: "Ran out of memory when regular VAE", Program: "comfyui", Weight: 2},
-	{Word: "This error means you ran out of memory on your GPU", Program: "comfyui", Weight: 2},
-	{Word: "[Fooocus", Program: "fooocus", Weight: 2}, {Word: "ldm_patched", Program: "fooocus", Weight: 1},
-}
-
-// comfyNode ends the title of the pop-up: the name of a node and a colon.
-var comfyNode = []string{":"}
-
 func parseComfy(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	for _, h := range hits {
 		if h.Word >= len(comfyWords) {

@@ -23,17 +23,6 @@ var diffusionContext = []string{
 	"Free VRAM ", "vae.decode(", "vae/decode", "autoencoder_kl.py", "autoencoder.py", "VAEDecode", "decode_first_stage",
 }
 
-// DiffusersProofs prove diffusers.
-var DiffusersProofs = []text.Proof{
-	{Word: "-packages/diffusers/", Program: "diffusers", Weight: 2}, {Word: `-packages\diffusers\`, Program: "diffusers", Weight: 2},
-	{Word: "src/diffusers/", Program: "diffusers", Weight: 2}, {Word: `src\diffusers\`, Program: "diffusers", Weight: 2},
-	{Word: "Loading pipeline components", Program: "diffusers", Weight: 2},
-	{Word: "[InvokeAI]::", Program: "invokeai", Weight: 2}, {Word: "invokeai/backend", Program: "invokeai", Weight: 2}, {Word: `invokeai\backend`, Program: "invokeai", Weight: 2}, {Word: "invokeai/app", Program: "invokeai", Weight: 2}, {Word: `invokeai\app`, Program: "invokeai", Weight: 2},
-	{Word: "train_network.py", Program: "kohya", Weight: 2}, {Word: "sdxl_train.py", Program: "kohya", Weight: 2}, {Word: "sdxl_train_network.py", Program: "kohya", Weight: 2}, {Word: "flux_train", Program: "kohya", Weight: 2, Beside: []string{".py"}},
-	{Word: "create LoRA for U-Net:", Program: "kohya", Weight: 2}, {Word: "sd-scripts", Program: "kohya", Weight: 2}, {Word: "kohya_ss", Program: "kohya", Weight: 2}, {Word: "num train images * repeats", Program: "kohya", Weight: 2},
-	{Word: "High-VRAM Mode:", Program: "framepack", Weight: 2}, {Word: "FramePack", Program: "framepack", Weight: 1},
-}
-
 func parseDiffusion(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	for _, h := range hits {
 		switch h.Word {

@@ -20,18 +20,6 @@ var exllamaWords = []string{"Insufficient VRAM for model and cache", "Insufficie
 
 var exllamaContext = []string{"-- Options: [", "-- Sequence length:", "--gpu-split", "test_inference.py -", "test_benchmark_inference.py -", "examples/chat.py -"}
 
-// exllamaProofs: TabbyAPI runs on ExLlama; its load lines are its own.
-var ExllamaProofs = []text.Proof{
-	{Word: "exllamav2/", Program: "exllama", Weight: 2}, {Word: `exllamav2\`, Program: "exllama", Weight: 2},
-	{Word: "exllamav3/", Program: "exllama", Weight: 2}, {Word: `exllamav3\`, Program: "exllama", Weight: 2},
-	{Word: "exllama/model.py", Program: "exllama", Weight: 2}, {Word: `exllama\model.py`, Program: "exllama", Weight: 2},
-	{Word: "repositories/exllama/", Program: "exllama", Weight: 2}, {Word: `repositories\exllama\`, Program: "exllama", Weight: 2},
-	{Word: "ExLlamaV2Cache", Program: "exllama", Weight: 2}, {Word: "load_autosplit", Program: "exllama", Weight: 2},
-	{Word: "Loading with autosplit", Program: "exllama", Weight: 2}, {Word: "Loading with a manual GPU split", Program: "exllama", Weight: 2},
-	{Word: "Loading with autosplit", Program: "tabbyapi", Weight: 2}, {Word: "Loading with a manual GPU split", Program: "tabbyapi", Weight: 2},
-	{Word: "tabbyAPI/", Program: "tabbyapi", Weight: 2}, {Word: `tabbyAPI\`, Program: "tabbyapi", Weight: 2},
-}
-
 func parseExLlama(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	for i, h := range hits {
 		switch {

@@ -7,36 +7,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// textgenProofs: paths of its modules and lines that nothing else prints. The
-// folder repositories/exllama inside it can be ExLlama's own scripts at work.
-var TextgenProofs = []text.Proof{
-	{Word: "text-generation-webui", Program: "text-generation-webui", Weight: 2, Beside: []string{
-		"/modules/", `\modules\`, "/server.py", `\server.py`, `[server.py`, "[models.py", "/extensions/", `\extensions\`, "/installer_files", `\installer_files`, "/repositories/gptq", `\repositories\gptq`}},
-	{Word: "oobabooga_windows", Program: "text-generation-webui", Weight: 2}, {Word: "oobabooga-windows", Program: "text-generation-webui", Weight: 2},
-	{Word: "oobabooga_linux", Program: "text-generation-webui", Weight: 2}, {Word: "oobabooga_macos", Program: "text-generation-webui", Weight: 2},
-	{Word: "textgen/modules/", Program: "text-generation-webui", Weight: 2}, {Word: `textgen\modules\`, Program: "text-generation-webui", Weight: 2},
-	{Word: "load_func_map[loader]", Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/ui_model_menu.py", Program: "text-generation-webui", Weight: 2}, {Word: `modules\ui_model_menu.py`, Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/GPTQ_loader.py", Program: "text-generation-webui", Weight: 2}, {Word: "modules/AutoGPTQ_loader.py", Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/text_generation.py", Program: "text-generation-webui", Weight: 2}, {Word: `modules\text_generation.py`, Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/exllama", Program: "text-generation-webui", Weight: 2}, {Word: `modules\exllama`, Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/llama", Program: "text-generation-webui", Weight: 2, Beside: []string{"cpp_model.py", "cpp_hf.py", "cpp_server.py"}},
-	{Word: `modules\llama`, Program: "text-generation-webui", Weight: 2, Beside: []string{"cpp_model.py", "cpp_hf.py", "cpp_server.py"}},
-	{Word: "modules/transformers_loader.py", Program: "text-generation-webui", Weight: 2}, {Word: `modules\transformers_loader.py`, Program: "text-generation-webui", Weight: 2},
-	{Word: "Output generated in", Program: "text-generation-webui", Weight: 2, Beside: []string{"tokens/s"}},
-	{Word: "Which one do you want to load? 1-", Program: "text-generation-webui", Weight: 2},
-	{Word: "Found the following quantized model:", Program: "text-generation-webui", Weight: 2},
-	{Word: "The AutoGPTQ params are:", Program: "text-generation-webui", Weight: 2},
-	{Word: "llama.cpp weights detected:", Program: "text-generation-webui", Weight: 2},
-	{Word: "Using the following 4-bit params", Program: "text-generation-webui", Weight: 2},
-	{Word: "Auto-assiging --gpu-memory", Program: "text-generation-webui", Weight: 2},
-	{Word: "Error loading the model with llama.cpp:", Program: "text-generation-webui", Weight: 2},
-	{Word: "Using gpu_layers=", Program: "text-generation-webui", Weight: 2, Beside: []string{"ctx_size="}},
-	{Word: "TRUNCATION LENGTH:", Program: "text-generation-webui", Weight: 2}, {Word: "INSTRUCTION TEMPLATE:", Program: "text-generation-webui", Weight: 2},
-	{Word: "installer_files/env/", Program: "text-generation-webui", Weight: 1}, {Word: `installer_files\env\`, Program: "text-generation-webui", Weight: 1},
-	{Word: "llama-cpp-python-cuBLAS-wheels", Program: "text-generation-webui", Weight: 1}, {Word: "llama_cpp_binaries", Program: "text-generation-webui", Weight: 1},
-}
-
 // dated is text that a release of the webui cannot have printed before a
 // month, written as a number (202306), and what it shows besides.
 type dated struct {

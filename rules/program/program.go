@@ -4,6 +4,9 @@
 package program
 
 import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/fix"
@@ -11,16 +14,30 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// Program is what is peculiar to one program: which of its messages point to
-// which cause, what cures it there, and how a fix is spelled. General
-// knowledge stands in the rules and fixes; an engine's entry goes before it.
+// Program is all that is known of one program: what proves it in a log, which
+// of its messages point to which cause, what cures it there, and how a fix is
+// spelled. General knowledge stands in causes and fixes; a program's entry goes
+// before it.
 type Program struct {
-	// Programs are the names in a case's stack that the entries hold for.
-	Programs []string
+	// Name is its ID in reports, Shown how people write it ("" for the same).
+	Name, Shown string
+	// Rank orders programs by how much they say, what a user started before what
+	// it runs on. 0 is for apps and trainers that a report names in its stack
+	// alone, before all others.
+	Rank int
+	// Proofs are texts that only this program prints, and paths that only its
+	// files have; Hints are those that others may have too. "/" also stands for
+	// Windows' separator.
+	Proofs, Hints []string
+	// Beside lists what must follow a proof within a few words for it to count.
+	Beside map[string][]string
+	// Like are programs whose entries hold here as well, after its own. One
+	// without a name is what a family shares.
+	Like []*Program
 	// Clues by cause. They are tried on every case, so each looks at the kind
 	// of the failure first.
 	Clues map[string][]cause.Clue
-	// Remedies by cause, instead of the rule's own.
+	// Remedies by cause, instead of the cause's own.
 	Remedies map[string][]cause.Remedy
 	// Steps, Effects, Checks, Whys and Useless by fix, instead of the fix's own.
 	Steps   map[string]func(c *ledger.Case) []step.Step
@@ -30,26 +47,51 @@ type Program struct {
 	Whys    map[string]func(c *ledger.Case) string
 }
 
-// Of returns those of all engines that are for the programs of a case,
-// the most specific program first.
-func Of(c *ledger.Case, all []*Program) []*Program {
+// Of returns those of all programs that are in a stack, each followed by those
+// that it is like.
+func Of(stack []string, all []*Program) []*Program {
 	var out []*Program
-	for _, program := range c.Stack {
-		for _, e := range all {
-			for _, p := range e.Programs {
-				if p == program {
-					out = append(out, e)
-				}
+	for _, name := range stack {
+		for _, p := range all {
+			if p.Name == name {
+				out = append(append(out, p), p.Like...)
 			}
 		}
 	}
 	return out
 }
 
-// Remedies returns the remedies for a cause: the first engine's that has
-// any, else the rule's.
-func Remedies(engines []*Program, r cause.Rule) []cause.Remedy {
-	for _, e := range engines {
+// Evidence is what proves the program, with both separators of paths.
+func (p *Program) Evidence() []fact.Proof {
+	var out []fact.Proof
+	add := func(words []string, hint bool) {
+		for _, word := range words {
+			beside := p.Beside[word]
+			for _, part := range beside {
+				beside = append(beside, windows(part)...)
+			}
+			for _, spelled := range append(windows(word), word) {
+				out = append(out, fact.Proof{Word: spelled, Program: p.Name, Hint: hint, Beside: beside})
+			}
+		}
+	}
+	add(p.Proofs, false)
+	add(p.Hints, true)
+	return out
+}
+
+// windows is a path as Windows writes it, nothing for what is no path.
+func windows(path string) []string {
+	if !strings.Contains(path, "/") || strings.Contains(path, `\`) {
+		return nil
+	}
+	return []string{strings.ReplaceAll(path, "/", `\`)}
+}
+
+// Remedies returns the remedies for a cause: the first program's that has
+// any, else the cause's.
+func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
+	for _, e := range programs {
 		if own := e.Remedies[r.ID]; own != nil {
 			return own
 		}
@@ -57,10 +99,10 @@ func Remedies(engines []*Program, r cause.Rule) []cause.Remedy {
 	return r.Remedies
 }
 
-// Adapt returns a fix with the entries of the engines put in.
-func Adapt(engines []*Program, fix fix.Fix) fix.Fix {
-	for i := len(engines) - 1; i >= 0; i-- {
-		e := engines[i]
+// Adapt returns a fix with the entries of the programs put in.
+func Adapt(programs []*Program, fix fix.Fix) fix.Fix {
+	for i := len(programs) - 1; i >= 0; i-- {
+		e := programs[i]
 		if steps := e.Steps[fix.ID]; steps != nil {
 			fix.Steps = steps
 		}

@@ -15,7 +15,6 @@ import (
 // Frameworks is what is peculiar to frameworks beside PyTorch, and to
 // programs that have no name of their own in a report ("other").
 var Frameworks = program.Program{
-	Programs: []string{"jax", "tensorflow", "cupy", "onnxruntime", "mlx", "candle", "numpy", "triton-server", "other"},
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM, plainHost},
 		cause.OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, mostOfPool, wholeDataset, mlxBufferTooLarge, bufferLimit, cause.Said(0.3, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc)},
@@ -142,4 +141,10 @@ func notPyTorch(c *ledger.Case) string {
 		return ""
 	}
 	return "It is an option of PyTorch's allocator; this memory was asked for by another."
+}
+
+// Candle is candle.
+var Candle = program.Program{
+	Name: "candle", Shown: "Candle", Rank: 56,
+	Like: []*program.Program{&Frameworks},
 }

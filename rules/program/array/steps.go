@@ -15,7 +15,8 @@ import (
 
 // JAX is what is peculiar to JAX.
 var JAX = program.Program{
-	Programs: []string{"jax"},
+	Name: "jax", Shown: "JAX", Rank: 56,
+	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":       step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles anew for every shape"),
 		"gradient_checkpointing": step.Paste("python", "block = jax.checkpoint(block)   # values inside are computed again in the backward pass; Flax: nn.remat(Block)"),
@@ -38,7 +39,8 @@ func stepsJAXAttention(c *ledger.Case) []step.Step {
 
 // TensorFlow is what is peculiar to TensorFlow.
 var TensorFlow = program.Program{
-	Programs: []string{"tensorflow"},
+	Name: "tensorflow", Shown: "TensorFlow", Rank: 56,
+	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":       step.Paste("python", "model.fit(dataset, batch_size=8)   # with tf.data the batch is set by dataset.batch(8)"),
 		"gradient_checkpointing": step.Paste("python", "block = tf.recompute_grad(block)   # around each large block"),
@@ -56,7 +58,8 @@ var TensorFlow = program.Program{
 
 // CuPy is what is peculiar to CuPy.
 var CuPy = program.Program{
-	Programs: []string{"cupy"},
+	Name: "cupy", Shown: "CuPy", Rank: 56,
+	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":   step.Paste("python", "for part in np.array_split(x, 8):   # on the card one part at a time\n    out.append(cp.asnumpy(f(cp.asarray(part))))"),
 		"raise_memory_limit": step.Paste("python", "cupy.get_default_memory_pool().set_limit(size=0)   # no limit; CUPY_GPU_MEMORY_LIMIT sets it from outside"),
@@ -67,7 +70,8 @@ var CuPy = program.Program{
 
 // ONNXRuntime is what is peculiar to ONNX Runtime.
 var ONNXRuntime = program.Program{
-	Programs: []string{"onnxruntime"},
+	Name: "onnxruntime", Shown: "ONNX Runtime", Rank: 56,
+	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":  step.Paste("python", "for i in range(len(x)):   # one sample at a time\n    out.append(session.run(None, {name: x[i:i + 1]})[0])"),
 		"lower_num_workers": step.Paste("python", "options = onnxruntime.SessionOptions()\noptions.intra_op_num_threads = 2\noptions.enable_cpu_mem_arena = False\nsession = onnxruntime.InferenceSession(path, options)   # one session, shared by all threads"),
@@ -83,7 +87,8 @@ var ONNXRuntime = program.Program{
 
 // MLX is what is peculiar to MLX.
 var MLX = program.Program{
-	Programs: []string{"mlx"},
+	Name: "mlx", Shown: "MLX", Rank: 56,
+	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"use_lower_quant": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "shell", Text: "mlx_lm.convert --hf-path " + quote.Shell(c.ModelName()) + " -q --q-bits 4"}}
@@ -94,7 +99,8 @@ var MLX = program.Program{
 
 // NumPy is what is peculiar to NumPy.
 var NumPy = program.Program{
-	Programs: []string{"numpy"},
+	Name: "numpy", Shown: "NumPy", Rank: 54,
+	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": stepsNumpyStream,
 	},

@@ -16,7 +16,10 @@ import (
 // too. What was refused decides: weights, KV cache or compute buffer, in
 // device or in system memory.
 var LlamaCpp = program.Program{
-	Programs: []string{"llama.cpp", "koboldcpp", "lm-studio", "stable-diffusion.cpp", "whisper.cpp"},
+	Name: "llama.cpp", Rank: 58,
+	Proofs: []string{
+		"llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
+	},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {weightsRefused, bareRefusal, metalFull, guardRefused,
 			cause.Said(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", fact.GGMLRuntime)},
@@ -107,4 +110,42 @@ func metalFull(c *ledger.Case) cause.Finding {
 		return cause.Seen(0.15, "The weights are well below Metal's limit.", c.Failure.Line)
 	}
 	return cause.Seen(0.7, fmt.Sprintf("The weights take about %s of the %s that Metal recommends to use at most.", units.Format(weights), units.Format(f.Limit.Bytes)), c.Failure.Line)
+}
+
+// KoboldCpp is what is peculiar to KoboldCpp.
+var KoboldCpp = program.Program{
+	Name: "koboldcpp", Shown: "KoboldCpp", Rank: 86,
+	Like: []*program.Program{&LlamaCpp},
+}
+
+// LMStudio is what is peculiar to LM Studio: its log's tags and its program folder. Models
+// under .lmstudio prove nothing, llama.cpp loads them too.
+var LMStudio = program.Program{
+	Name: "lm-studio", Shown: "LM Studio", Rank: 86,
+	Proofs: []string{"[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load"},
+	Like:   []*program.Program{&LlamaCpp},
+}
+
+// StableDiffusionCpp is stable-diffusion.cpp.
+var StableDiffusionCpp = program.Program{
+	Name: "stable-diffusion.cpp",
+	Like: []*program.Program{&LlamaCpp},
+}
+
+// WhisperCpp is whisper.cpp.
+var WhisperCpp = program.Program{
+	Name: "whisper.cpp",
+	Like: []*program.Program{&LlamaCpp},
+}
+
+// LlamaCppPython is the Python binding, in which settings are written as arguments.
+var LlamaCppPython = program.Program{
+	Name:  "llama-cpp-python",
+	Hints: []string{"Failed to create llama_context", "llama_cpp.server", "llama_cpp/llama.py", "for LlamaCpp"},
+}
+
+// NodeLlamaCpp is the JavaScript binding.
+var NodeLlamaCpp = program.Program{
+	Name:  "node-llama-cpp",
+	Hints: []string{"node-llama-cpp", "InsufficientMemoryError: A context size"},
 }

@@ -19,7 +19,14 @@ import (
 // layers go on the card, from estimates, and checks system memory before it
 // loads. What its runner prints is judged in llamacpp.go.
 var Ollama = program.Program{
-	Programs: []string{"ollama"},
+	Name: "ollama", Shown: "Ollama", Rank: 86,
+	Proofs: []string{
+		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
+		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory",
+		"llama-server process has terminated", "an unknown error was encountered while running the model", "gpu VRAM usage didn't recover",
+		"memory.required.", "KvSize:", "/ollama/llm/", "/ollama/ollama/", "/ollama/ml/", "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
+		"registry.ollama.ai", ".ollama/models/", "blobs/sha256-", "ollama._types.", "Ollama call failed",
+	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {plannedTooMuch},
 		cause.ModelTooLarge:       {ollamaTooLarge},

@@ -19,7 +19,6 @@ import (
 // Host is what is peculiar to the operating system and to what hands out
 // its memory: the kernel, containers, batch systems, Windows.
 var Host = program.Program{
-	Programs: []string{"linux-oom-killer", "kubernetes", "slurm", "windows"},
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			kernelKilled, shellSawKill,
@@ -175,3 +174,11 @@ func hostNearlyFull(c *ledger.Case) (fact.Fact, bool) {
 	used, ok := c.Fact("host_used")
 	return used, ok && used.Count.Value >= 90
 }
+
+// Those who end programs or refuse them memory.
+var (
+	LinuxOOMKiller = program.Program{Name: "linux-oom-killer", Shown: "Linux", Rank: 50, Like: []*program.Program{&Host}}
+	Kubernetes     = program.Program{Name: "kubernetes", Shown: "Kubernetes", Rank: 30, Like: []*program.Program{&Host}}
+	Slurm          = program.Program{Name: "slurm", Shown: "Slurm", Rank: 84, Like: []*program.Program{&Host}}
+	Windows        = program.Program{Name: "windows", Shown: "Windows", Rank: 20, Like: []*program.Program{&Host}}
+)

@@ -17,7 +17,7 @@ import (
 // LMDeploy is what is peculiar to LMDeploy. Its share for the cache,
 // cache_max_entry_count, is of what is free after the weights (0.8 by default).
 var LMDeploy = program.Program{
-	Programs: []string{"lmdeploy"},
+	Name: "lmdeploy",
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {turboMindShare, cause.Said(0.7, "The cache's share of the card leaves it no room.", fact.LMDeployCache)},
 		cause.ModelTooLarge:       {turboMindWeights},
@@ -85,7 +85,7 @@ func turboMindWeights(c *ledger.Case) cause.Finding {
 
 // MLC is what is peculiar to MLC LLM.
 var MLC = program.Program{
-	Programs: []string{"mlc-llm"},
+	Name: "mlc-llm",
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {mlcShare},
 		cause.ModelTooLarge:       {mlcWeights},

@@ -14,7 +14,7 @@ import (
 
 // Ray is what is peculiar to Ray: all of it is about the node's RAM.
 var Ray = program.Program{
-	Programs: []string{"ray"},
+	Name: "ray", Shown: "Ray", Rank: 35,
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {rayNode, cause.Said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
 	},

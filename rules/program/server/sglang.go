@@ -19,7 +19,7 @@ import (
 // too: raise it when the start finds no room for the pool, lower it when graphs
 // or requests fail.
 var SGLang = program.Program{
-	Programs: []string{"sglang", "torch_memory_saver"},
+	Name: "sglang", Shown: "SGLang", Rank: 80,
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {sglangShareTooSmall, sglangOutsideShare,
 			cause.Said(0.5, "The states of a hybrid model found no room beside weights and cache.", fact.SGLangState),
@@ -349,4 +349,10 @@ func uselessFraction(c *ledger.Case) string {
 		return ""
 	}
 	return fmt.Sprintf("SGLang names %s as the floor and refused %s, which is above it: states of the hybrid model or graphs took the rest. Lower --max-running-requests.", x.Count.Text, c.F().Utilization.Text)
+}
+
+// TorchMemorySaver is SGLang's allocator of what can be released while it runs.
+var TorchMemorySaver = program.Program{
+	Name: "torch_memory_saver",
+	Like: []*program.Program{&SGLang},
 }

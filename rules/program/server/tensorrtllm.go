@@ -16,7 +16,7 @@ import (
 // TensorRTLLM is what is peculiar to TensorRT-LLM and Triton. The share
 // for the cache, free_gpu_memory_fraction, is of what is free after the engine.
 var TensorRTLLM = program.Program{
-	Programs: []string{"tensorrt-llm", "triton-server"},
+	Name: "tensorrt-llm", Shown: "TensorRT-LLM", Rank: 80,
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {
 			trtPart(0.78, "The part that could not be made is the KV cache: its share of what is free is too large, or the estimate wrong.", "kvcache"),

@@ -15,7 +15,7 @@ import (
 
 // TGI is what is peculiar to Text Generation Inference.
 var TGI = program.Program{
-	Programs: []string{"tgi"},
+	Name: "tgi", Shown: "TGI", Rank: 80,
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {tgiPrefill},
 		cause.SoftwareBug:   {tgiAnyError},

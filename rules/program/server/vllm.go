@@ -20,7 +20,7 @@ import (
 // sampler or a request fail, and without any part while weights load or the
 // profile runs.
 var VLLM = program.Program{
-	Programs: []string{"vllm"},
+	Name: "vllm", Shown: "vLLM", Rank: 80,
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {vllmNothingLeft, vllmFixedCache, vllmShareSetLow, vllmShareTooLarge, vllmOutsideShare,
 			cause.Said(0.62, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", fact.VLLMSwapFull)},

@@ -155,7 +155,7 @@ func onXPU(c *ledger.Case) bool { return c.Backend == "xpu" }
 // PyTorch judges PyTorch's own messages: the core of the arithmetic, for
 // everything that runs on it.
 var PyTorch = program.Program{
-	Programs: []string{"pytorch", "other"},
+	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Remedies: pytorchRemedies,
 }
 

@@ -12,7 +12,9 @@ import (
 
 // Unsloth is what is peculiar to Unsloth.
 var Unsloth = program.Program{
-	Programs: []string{"unsloth"},
+	Name:   "unsloth",
+	Proofs: []string{"==((====))==", "-packages/unsloth/", "unsloth_compiled_cache"},
+	Like:   []*program.Program{&Transformers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(" + quote.Python(c.ModelName()) + ", max_seq_length=" + shorterSample(c) + ", load_in_4bit=True)"}}
@@ -25,7 +27,9 @@ var Unsloth = program.Program{
 // LLaMAFactory is what is peculiar to LLaMA-Factory: a YAML file, or
 // options of the same names.
 var LLaMAFactory = program.Program{
-	Programs: []string{"llama-factory"},
+	Name: "llama-factory", Shown: "LLaMA-Factory",
+	Proofs: []string{"llamafactory/", "llmtuner/", "LLaMA-Factory/"},
+	Like:   []*program.Program{&Transformers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: "cutoff_len: " + shorterSample(c)}}
@@ -43,7 +47,12 @@ var LLaMAFactory = program.Program{
 
 // Axolotl is what is peculiar to axolotl's YAML file.
 var Axolotl = program.Program{
-	Programs: []string{"axolotl"},
+	Name:   "axolotl",
+	Proofs: []string{"axolotl/", "[axolotl.", "axolotl.cli"},
+	Beside: map[string][]string{
+		"axolotl/": {"src/", "cli/", "train.py", "utils/", "core/", "monkeypatch/"},
+	},
+	Like: []*program.Program{&Transformers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: "sequence_len: " + shorterSample(c)}}

@@ -18,7 +18,8 @@ import (
 // Transformers is what is peculiar to transformers and accelerate, and
 // to the trainers on top of them.
 var Transformers = program.Program{
-	Programs: []string{"transformers", "peft", "trl", "unsloth", "llama-factory", "axolotl", "deepspeed"},
+	Name: "transformers", Shown: "Transformers", Rank: 60,
+	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {dispatchRefused,
 			cause.Said(0.78, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
@@ -201,3 +202,30 @@ func deepspeedShard(*ledger.Case) []step.Step {
 		{Kind: "python", Text: "TrainingArguments(deepspeed=\"ds_zero3.json\")   # the file above; made before from_pretrained, so that every rank loads its part only"},
 	}
 }
+
+// Libraries on top of transformers, or below it.
+var (
+	PEFT = program.Program{
+		Name:   "peft",
+		Proofs: []string{"-packages/peft/"},
+		Like:   []*program.Program{&Transformers},
+	}
+	TRL = program.Program{
+		Name:   "trl",
+		Proofs: []string{"-packages/trl/"},
+		Like:   []*program.Program{&Transformers},
+	}
+	DeepSpeed = program.Program{
+		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
+		Proofs: []string{"site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/"},
+		Like:   []*program.Program{&Transformers},
+	}
+	Accelerate = program.Program{
+		Name:  "accelerate",
+		Hints: []string{"site-packages/accelerate/"},
+	}
+	Lightning = program.Program{
+		Name:   "lightning",
+		Proofs: []string{"-packages/lightning/", "-packages/pytorch_lightning/"},
+	}
+)

@@ -15,7 +15,17 @@ import (
 // A1111 is what is peculiar to AUTOMATIC1111's web UI, its forks and
 // Forge, where the old flags for little memory do nothing.
 var A1111 = program.Program{
-	Programs: []string{"a1111", "forge", "sdnext"},
+	Name: "a1111", Shown: "The Stable Diffusion web UI", Rank: 88,
+	Proofs: []string{
+		"stable-diffusion-webui", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py",
+		"modules/sd_hijack", "Error completing request", "Launching Web UI with arguments:", "Torch active/reserved:", "webui.py --",
+		"[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken",
+	},
+	Hints: []string{"cross attention optimization", "DiffusionWrapper has"},
+	Beside: map[string][]string{
+		"stable-diffusion-webui": {"/modules/", "/webui.py", "/launch.py", "/models/", "/extensions", "-forge", "/venv/", "/repositories", "/backend/"},
+		"webui.py --":            {"--medvram", "--lowvram", "--xformers", "--opt-", "--no-half", "--ckpt"},
+	},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {forgeOverloaded},
 		cause.HostMemory:    {cause.Said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
@@ -149,4 +159,22 @@ func a1111Quant(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "ui", Text: "Use a GGUF or NF4 build of the model (flux1-dev-Q4_K_S.gguf, flux1-dev-bnb-nf4-v2), and Diffusion in Low Bits: Automatic"}}
 	}
 	return []step.Step{{Kind: "ui", Text: "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"}}
+}
+
+// Forge is the fork that keeps its own plan of the card.
+var Forge = program.Program{
+	Name:   "forge",
+	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
+	Hints:  []string{"Begin to load"},
+	Like:   []*program.Program{&A1111},
+}
+
+// SDNext is the fork by vladmandic.
+var SDNext = program.Program{
+	Name: "sdnext", Shown: "SD.Next",
+	Hints: []string{"oom:"},
+	Beside: map[string][]string{
+		"oom:": {"}"},
+	},
+	Like: []*program.Program{&A1111},
 }

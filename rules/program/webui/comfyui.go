@@ -18,7 +18,15 @@ import (
 // ComfyUI is what is peculiar to ComfyUI: it moves weights in and out by
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
-	Programs: []string{"comfyui"},
+	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
+	Proofs: []string{
+		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
+		"ComfyUI Error Report", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/",
+		"comfy/model_management.py", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
+	},
+	Beside: map[string][]string{
+		"Error occurred when executing": {":"},
+	},
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {
 			cause.Said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", fact.ComfyVAE),
@@ -117,7 +125,9 @@ var comfyRemedies = map[string][]cause.Remedy{
 
 // Fooocus is what is peculiar to Fooocus, whose flags are its own.
 var Fooocus = program.Program{
-	Programs: []string{"fooocus"},
+	Name:     "fooocus",
+	Proofs:   []string{"[Fooocus"},
+	Hints:    []string{"ldm_patched"},
 	Remedies: comfyRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        step.Paste("shell", "python entry_with_update.py --always-low-vram"),

@@ -11,9 +11,10 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// Diffusion is what is peculiar to diffusers and what is built on it.
-var Diffusion = program.Program{
-	Programs: []string{"invokeai", "framepack", "diffusers"},
+// Diffusers is what is peculiar to diffusers and what is built on it.
+var Diffusers = program.Program{
+	Name: "diffusers", Shown: "Diffusers", Rank: 70,
+	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge:       {cause.Said(0.75, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
 		cause.OversizedAllocation: {plainAttention},
@@ -66,7 +67,14 @@ var Diffusion = program.Program{
 
 // Kohya is what is peculiar to kohya's sd-scripts.
 var Kohya = program.Program{
-	Programs: []string{"kohya"},
+	Name: "kohya", Shown: "Kohya's trainer",
+	Proofs: []string{
+		"train_network.py", "sdxl_train.py", "sdxl_train_network.py", "flux_train", "create LoRA for U-Net:", "sd-scripts", "kohya_ss",
+		"num train images * repeats",
+	},
+	Beside: map[string][]string{
+		"flux_train": {".py"},
+	},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {preparedTooMuch},
 	},
@@ -169,4 +177,19 @@ func diffusersAttention(c *ledger.Case) []step.Step {
 
 func diffusersQuant(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "python", Text: "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + quote.Python(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.31 and later"}}
+}
+
+// InvokeAI is what is peculiar to InvokeAI.
+var InvokeAI = program.Program{
+	Name: "invokeai", Shown: "InvokeAI",
+	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app"},
+	Like:   []*program.Program{&Diffusers},
+}
+
+// FramePack is what is peculiar to FramePack.
+var FramePack = program.Program{
+	Name: "framepack", Shown: "FramePack",
+	Proofs: []string{"High-VRAM Mode:"},
+	Hints:  []string{"FramePack"},
+	Like:   []*program.Program{&Diffusers},
 }

@@ -18,7 +18,11 @@ import (
 // ExLlama is what is peculiar to ExLlama, ExLlamaV2, V3 and TabbyAPI:
 // the cache is allocated whole, for the longest context, while the model loads.
 var ExLlama = program.Program{
-	Programs: []string{"exllama", "tabbyapi"},
+	Name: "exllama", Shown: "ExLlama", Rank: 78,
+	Proofs: []string{
+		"exllamav2/", "exllamav3/", "exllama/model.py", "repositories/exllama/", "ExLlamaV2Cache", "load_autosplit", "Loading with autosplit",
+		"Loading with a manual GPU split",
+	},
 	Clues: map[string][]cause.Clue{
 		cause.ContextTooLong:  {cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit), cacheBeingMade},
 		cause.ModelTooLarge:   {cause.Said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
@@ -204,4 +208,11 @@ func cacheQuantisedAlready(c *ledger.Case) string {
 		return "The cache is at 4 bit already (" + s.Value + ")."
 	}
 	return ""
+}
+
+// TabbyAPI is the server on ExLlama; its load lines are its own.
+var TabbyAPI = program.Program{
+	Name:   "tabbyapi",
+	Proofs: []string{"Loading with autosplit", "Loading with a manual GPU split", "tabbyAPI/"},
+	Like:   []*program.Program{&ExLlama},
 }

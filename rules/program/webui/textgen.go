@@ -21,7 +21,21 @@ import (
 // every kind of file, each with knobs of its own, whose names changed with the
 // years.
 var Textgen = program.Program{
-	Programs: []string{"text-generation-webui"},
+	Name: "text-generation-webui", Rank: 90,
+	Proofs: []string{
+		"text-generation-webui", "oobabooga_windows", "oobabooga-windows", "oobabooga_linux", "oobabooga_macos", "textgen/modules/",
+		"load_func_map[loader]", "modules/ui_model_menu.py", "modules/GPTQ_loader.py", "modules/AutoGPTQ_loader.py", "modules/text_generation.py",
+		"modules/exllama", "modules/llama", "modules/transformers_loader.py", "Output generated in", "Which one do you want to load? 1-",
+		"Found the following quantized model:", "The AutoGPTQ params are:", "llama.cpp weights detected:", "Using the following 4-bit params",
+		"Auto-assiging --gpu-memory", "Error loading the model with llama.cpp:", "Using gpu_layers=", "TRUNCATION LENGTH:", "INSTRUCTION TEMPLATE:",
+	},
+	Hints: []string{"installer_files/env/", "llama-cpp-python-cuBLAS-wheels", "llama_cpp_binaries"},
+	Beside: map[string][]string{
+		"text-generation-webui": {"/modules/", "/server.py", "[server.py", "[models.py", "/extensions/", "/installer_files", "/repositories/gptq"},
+		"modules/llama":         {"cpp_model.py", "cpp_hf.py", "cpp_server.py"},
+		"Output generated in":   {"tokens/s"},
+		"Using gpu_layers=":     {"ctx_size="},
+	},
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			cause.Said(0.8, "The server vanished while it loaded a model, without a message: on Windows, in nearly every such case, RAM and page file were used up.", fact.SilentDeath),
