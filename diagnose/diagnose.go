@@ -92,7 +92,7 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 	in := Incident{
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
-		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: ledger.Fills(c),
+		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: c.Memory, Ledger: c.Entries(),
 		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless,
 	}
 	for _, x := range g.chain {
@@ -106,7 +106,7 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 
 func derived(c *ledger.Case) map[string]Derived {
 	out := map[string]Derived{}
-	for name, a := range map[string]ledger.Amount{"shortfall": c.Shortfall, "slack": c.Slack, "others": c.Others, "mine": c.Mine} {
+	for name, a := range map[string]ledger.Entry{"shortfall": c.Shortfall, "slack": c.Slack, "others": c.Others, "mine": c.Mine} {
 		if a.Has() {
 			out[name] = Derived{Bytes: a.Bytes, From: a.From}
 		}

@@ -29,6 +29,7 @@ type (
 	Useless   = answer.Useless
 	Beyond    = answer.Beyond
 	Memory    = ledger.Memory
+	Entry     = ledger.Entry
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json
@@ -79,7 +80,11 @@ type Incident struct {
 	Figures Figures  `json:"figures"`
 	// Derived amounts were computed from figures: shortfall, slack, others.
 	Derived map[string]Derived `json:"derived,omitempty"`
-	Model   *Model             `json:"model,omitempty"`
+	// Ledger are the incident's numbers, each once: total, limit, free, asked,
+	// room, short, mine, slack, others, others_at_most, weights, cache, work, ram.
+	// One that the log does not give is not there.
+	Ledger map[string]Entry `json:"ledger,omitempty"`
+	Model  *Model           `json:"model,omitempty"`
 	// Memory is what filled the memory that ran out, part by part, nil where the
 	// log does not say more than who held it.
 	Memory *Memory `json:"memory,omitempty"`

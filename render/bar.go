@@ -88,7 +88,7 @@ func compare(rows []part, width int) string {
 	var b strings.Builder
 	for _, r := range rows {
 		bar := strings.Repeat(string(r.mark), cells(r.bytes, most, room))
-		fmt.Fprintf(&b, "%-*s  %*s  %s\n", label, r.label, figure, amount(r.bytes, most), bar)
+		fmt.Fprintf(&b, "%-*s  %*s  %s\n", label, r.label, figure, units.Amount(r.bytes), bar)
 	}
 	return b.String()
 }
@@ -101,7 +101,7 @@ func stack(in *diagnose.Incident, width int) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s\n%s\n", capital(cmp.Or(device(in), "memory")), size(limit), bar(parts, limit.Bytes, width))
+	fmt.Fprintf(&b, "%s, %s\n%s\n", capital(cmp.Or(device(in), "memory")), limit, bar(parts, limit.Bytes, width))
 	return b.String() + legend(append(parts, wanted(in)...), limit.Bytes)
 }
 
@@ -114,7 +114,7 @@ func legend(parts []part, total int64) string {
 		if mark == 0 {
 			mark = ' '
 		}
-		line := fmt.Sprintf("%c %-*s  %*s  %s", mark, label, p.label, figure, amount(p.bytes, total), p.note)
+		line := fmt.Sprintf("%c %-*s  %*s  %s", mark, label, p.label, figure, units.Amount(p.bytes), p.note)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
@@ -125,7 +125,7 @@ func legend(parts []part, total int64) string {
 func shares(in *diagnose.Incident) []part {
 	f := in.Figures
 	limit := ceiling(f)
-	mine, known := in.Derived["mine"]
+	mine, known := in.Ledger["mine"]
 	if limit == nil || limit.Bytes <= 0 || !known && f.Free == nil && f.Allocated == nil {
 		return nil
 	}
@@ -205,8 +205,8 @@ func wanted(in *diagnose.Incident) []part {
 		return nil
 	}
 	note := ""
-	if d, ok := in.Derived["shortfall"]; ok && d.Bytes > 0 {
-		note = amount(d.Bytes, ceiling(f).Bytes) + " short"
+	if d := in.Ledger["short"]; d.Has() && d.Bytes > 0 {
+		note = d.String() + " short"
 	}
 	return []part{{0, "wanted", f.Requested.Bytes, note}}
 }
@@ -247,18 +247,9 @@ func cells(bytes, total int64, width int) int {
 func legendWidths(parts []part, most int64) (label, figure int) {
 	for _, p := range parts {
 		label = max(label, columns(p.label))
-		figure = max(figure, len(amount(p.bytes, most)))
+		figure = max(figure, len(units.Amount(p.bytes)))
 	}
 	return label, figure
-}
-
-// amount writes a size in GiB where the largest of its column is, so that the
-// column can be compared at a glance.
-func amount(bytes, most int64) string {
-	if most >= units.GiB && bytes >= units.GiB/100 {
-		return units.FormatGiB(bytes) + " GiB"
-	}
-	return units.Format(bytes)
 }
 
 func percent(bytes, total int64) string {

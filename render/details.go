@@ -84,7 +84,7 @@ func counts(in *diagnose.Incident) string {
 	var told []string
 	in.Figures.Sizes(func(key string, s *diagnose.Size) {
 		if name := figureNames[key]; name != "" {
-			told = append(told, name+" "+size(s))
+			told = append(told, name+" "+s.String())
 		}
 	})
 	in.Figures.Counts(func(key string, c *diagnose.Count) {

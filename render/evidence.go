@@ -68,4 +68,4 @@ func cut(s string, width int) string {
 }
 
 // figure is an amount in the unit that a reader expects.
-func figure(bytes int64) string { return units.Format(bytes) }
+func figure(bytes int64) string { return units.Amount(bytes) }

@@ -56,18 +56,18 @@ func planHeadline(p fit.Plan, r fit.Row) string {
 	what := p.Model.ID + " in " + r.Format
 	switch r.Verdict {
 	case "fits":
-		return fmt.Sprintf("%s fits %s with %s to spare", what, cardName(p.Card), units.Format(*r.SpareBytes))
+		return fmt.Sprintf("%s fits %s with %s to spare", what, cardName(p.Card), units.Amount(*r.SpareBytes))
 	case "tight":
-		return fmt.Sprintf("%s only just fits %s: %s to spare", what, cardName(p.Card), units.Format(*r.SpareBytes))
+		return fmt.Sprintf("%s only just fits %s: %s to spare", what, cardName(p.Card), units.Amount(*r.SpareBytes))
 	case "offload":
 		if expertsInRAM(r) {
 			return fmt.Sprintf("%s fits %s with the experts of %d layers in RAM", what, cardName(p.Card), r.CPUExpertLayers)
 		}
 		return fmt.Sprintf("%s fits %s with %d of its %d layers", what, cardName(p.Card), r.GPULayers, r.TotalLayers)
 	case "no":
-		return fmt.Sprintf("%s does not fit %s: %s lacks %s", p.Model.ID, cardName(p.Card), r.Format, units.Format(-*r.SpareBytes))
+		return fmt.Sprintf("%s does not fit %s: %s lacks %s", p.Model.ID, cardName(p.Card), r.Format, units.Amount(-*r.SpareBytes))
 	}
-	return fmt.Sprintf("%s needs %s of GPU memory", what, units.Format(r.NeedBytes))
+	return fmt.Sprintf("%s needs %s of GPU memory", what, units.Amount(r.NeedBytes))
 }
 
 // expertsInRAM: all layers are on the card, some without their experts.
@@ -75,7 +75,7 @@ func expertsInRAM(r fit.Row) bool { return r.CPUExpertLayers > 0 && r.GPULayers 
 
 func cardName(c *fit.PlanCard) string {
 	if c.Name == "" {
-		return "in " + units.Format(c.TotalBytes)
+		return "in " + units.Amount(c.TotalBytes)
 	}
 	name := strings.Replace(c.Name, "NVIDIA ", "", 1)
 	if c.Count > 1 {
@@ -92,21 +92,21 @@ func onCard(c *fit.PlanCard) string {
 }
 
 func planSentence(p fit.Plan, r fit.Row) string {
-	told := fmt.Sprintf("With %s tokens of context it needs %s", thousands(float64(r.Context)), units.Format(r.NeedBytes))
+	told := fmt.Sprintf("With %s tokens of context it needs %s", thousands(float64(r.Context)), units.Amount(r.NeedBytes))
 	if p.Engine == "diffusers" {
-		told = "It needs " + units.Format(r.NeedBytes)
+		told = "It needs " + units.Amount(r.NeedBytes)
 	}
 	switch {
 	case r.HaveBytes == nil:
 		return told + ", with everything on the card. Say which card with `--gpu \"RTX 3060\"` or `--vram 12GiB`."
 	case expertsInRAM(r):
-		return fmt.Sprintf("%s of the %s there. All layers are on the card but for the experts of %d of them, %s, which stay in RAM: a token meets few of those, so that it is slower, but less than with whole layers in RAM.", told, units.Format(*r.HaveBytes), r.CPUExpertLayers, units.Format(r.CPUWeightsBytes))
+		return fmt.Sprintf("%s of the %s there. All layers are on the card but for the experts of %d of them, %s, which stay in RAM: a token meets few of those, so that it is slower, but less than with whole layers in RAM.", told, units.Amount(*r.HaveBytes), r.CPUExpertLayers, units.Amount(r.CPUWeightsBytes))
 	case r.Verdict == "offload":
-		return fmt.Sprintf("%s of the %s there; the rest of the weights, %s, stays in RAM, and that is slower.", told, units.Format(*r.HaveBytes), units.Format(r.CPUWeightsBytes))
+		return fmt.Sprintf("%s of the %s there; the rest of the weights, %s, stays in RAM, and that is slower.", told, units.Amount(*r.HaveBytes), units.Amount(r.CPUWeightsBytes))
 	case r.Verdict == "no":
-		return fmt.Sprintf("%s, and %s is what there is.", told, units.Format(*r.HaveBytes))
+		return fmt.Sprintf("%s, and %s is what there is.", told, units.Amount(*r.HaveBytes))
 	}
-	return fmt.Sprintf("%s of the %s there.", told, units.Format(*r.HaveBytes))
+	return fmt.Sprintf("%s of the %s there.", told, units.Amount(*r.HaveBytes))
 }
 
 // planPicture draws what fills the card.
@@ -126,7 +126,7 @@ func planPicture(r fit.Row, width int) string {
 	case r.SpareBytes != nil && *r.SpareBytes >= 0:
 		parts = append(parts, part{mark: markFree, label: "free", bytes: *r.SpareBytes})
 	case r.SpareBytes != nil:
-		return legend(parts, total) + fmt.Sprintf("  %s needed, %s there\n", units.Format(r.NeedBytes), units.Format(*r.HaveBytes))
+		return legend(parts, total) + fmt.Sprintf("  %s needed, %s there\n", units.Amount(r.NeedBytes), units.Amount(*r.HaveBytes))
 	}
 	if total <= 0 {
 		return ""

@@ -78,7 +78,7 @@ func filled(in *diagnose.Incident, width int) string {
 
 // memoryTotal says how much memory the bar shows, and which.
 func memoryTotal(m *diagnose.Memory) string {
-	told := amount(m.TotalBytes, m.TotalBytes)
+	told := units.Amount(m.TotalBytes)
 	if m.Basis == "estimate" {
 		told = "about " + told
 	}
@@ -150,27 +150,18 @@ func columnsWide(text string) int {
 // it was not there, beside it or in a narrow page below.
 func lacking(in *diagnose.Incident, roomy bool) []part {
 	f := in.Figures
-	want, have := f.Requested, int64(-1)
-	label := "wanted"
-	switch last := in.Memory.Parts[len(in.Memory.Parts)-1]; {
-	case want == nil && f.KVNeeded != nil && f.KVAvailable != nil:
-		label, want, have = "one request", f.KVNeeded, max(0, f.KVAvailable.Bytes)
-	case want == nil:
+	label, want, short := "wanted", in.Ledger["asked"], in.Ledger["short"]
+	switch {
+	case f.Requested == nil && (f.KVNeeded == nil || f.KVAvailable == nil), !want.Has():
 		return nil
-	case in.Derived["shortfall"].From != nil:
-		have = want.Bytes - in.Derived["shortfall"].Bytes
-	case last.ID == ledger.PartFree:
-		have = last.Bytes
-	}
-	short := ""
-	if have >= 0 && want.Bytes > have {
-		short = amount(want.Bytes-have, in.Memory.TotalBytes)
+	case f.Requested == nil:
+		label = "one request"
 	}
 	switch {
-	case short == "":
+	case !short.Has() || short.Bytes <= 0:
 		return []part{{0, label, want.Bytes, ""}}
 	case roomy:
-		return []part{{0, label, want.Bytes, short + " short"}}
+		return []part{{0, label, want.Bytes, short.String() + " short"}}
 	}
-	return []part{{0, label, want.Bytes, ""}, {0, "short", want.Bytes - have, ""}}
+	return []part{{0, label, want.Bytes, ""}, {0, "short", short.Bytes, ""}}
 }

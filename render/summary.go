@@ -2,12 +2,9 @@ package render
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
-
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules"
+	"strconv"
 )
 
 // event is what kind of failure an incident is, as far as a reader cares.
@@ -92,24 +89,18 @@ func sentence(in *diagnose.Incident) inline {
 // refusedSentence: so much was asked for, and so much there was.
 func refusedSentence(in *diagnose.Incident) inline {
 	f := in.Figures
-	limit := ceiling(f)
-	asked := fmt.Sprintf("%s asked%s for %s", rules.Shown(in.Framework), before(" ", device(in)), size(f.Requested))
-	if limit != nil && f.Requested.Bytes > limit.Bytes {
-		return join(prose(fmt.Sprintf("%s in one piece%s; all there is to have is %s: ", asked, when(in), size(limit))), short(f.Requested.Bytes-limit.Bytes, f.Requested, limit))
+	asked := fmt.Sprintf("%s asked%s for %s", rules.Shown(in.Framework), before(" ", device(in)), f.Requested)
+	if limit := ceiling(f); limit != nil && f.Requested.Bytes > limit.Bytes {
+		return prose(fmt.Sprintf("%s in one piece%s; all there is to have is %s.", asked, when(in), limit))
 	}
 	asked += " more" + when(in)
-	switch {
+	switch room := in.Ledger["room"]; {
 	case f.Free != nil && f.Free.Bytes >= f.Requested.Bytes:
-		return prose(fmt.Sprintf("%s and was refused, though %s was free.", asked, size(f.Free)))
+		return prose(fmt.Sprintf("%s and was refused, though %s was free.", asked, f.Free))
 	case f.Free != nil:
-		return join(prose(fmt.Sprintf("%s; %s was free: ", asked, orNothing(f.Free))), short(f.Requested.Bytes-f.Free.Bytes, f.Requested, f.Free))
-	case limit != nil && f.Allocated != nil && taken(in) <= limit.Bytes:
-		gap := f.Requested.Bytes + taken(in) - limit.Bytes
-		told := fmt.Sprintf("%s. Of its %s, %s was already taken by this program", asked, size(limit), units.Format(taken(in)))
-		if gap <= 0 {
-			return prose(told + ".")
-		}
-		return join(prose(told+": "), short(gap, limit, f.Allocated))
+		return short(in, fmt.Sprintf("%s; %s was free", asked, orNothing(f.Free)))
+	case room.Has() && room.Bytes >= 0 && ceiling(f) != nil:
+		return short(in, fmt.Sprintf("%s; %s of the %s was left beside what this program had taken", asked, room, ceiling(f)))
 	}
 	return prose(asked + " and did not get it.")
 }
@@ -122,41 +113,13 @@ func ceiling(f diagnose.Figures) *diagnose.Size {
 	return f.Total
 }
 
-// taken is what this program held of the ceiling.
-func taken(in *diagnose.Incident) int64 {
-	n := int64(0)
-	if in.Figures.Allocated != nil {
-		n = in.Figures.Allocated.Bytes
+// short ends a sentence with what was lacking, where that is known.
+func short(in *diagnose.Incident, told string) inline {
+	lacking := in.Ledger["short"]
+	if !lacking.Has() || lacking.Bytes <= 0 {
+		return prose(told + ".")
 	}
-	if in.Figures.OtherAllocations != nil {
-		n += in.Figures.OtherAllocations.Bytes
-	}
-	return n
-}
-
-// short is the gap between sizes, no finer than they were printed: two figures
-// in GiB with two decimals do not differ by "389.12 MiB".
-func short(gap int64, between ...*diagnose.Size) inline {
-	text := units.Format(gap)
-	for _, s := range between {
-		if inGiB(s) && gap >= units.GiB/100 {
-			text = units.FormatGiB(gap) + " GiB"
-		}
-	}
-	return join(bold(text+" short"), prose("."))
-}
-
-func inGiB(s *diagnose.Size) bool {
-	return s.Bytes >= units.GiB && strings.ContainsAny(s.Text, "gG")
-}
-
-// size is a figure in the unit that a reader expects; one that cannot be read
-// stays as it was written.
-func size(s *diagnose.Size) string {
-	if s.Bytes == 0 && s.Text != "" {
-		return s.Text
-	}
-	return units.Format(s.Bytes)
+	return join(prose(told+": "), bold(lacking.String()+" short"), prose("."))
 }
 
 func killedSentence(in *diagnose.Incident) inline {
@@ -171,11 +134,11 @@ func killedSentence(in *diagnose.Incident) inline {
 	}
 	switch {
 	case f.KilledRSS != nil && f.Limit != nil:
-		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM); its limit was %s.", who, size(f.KilledRSS), size(f.Limit)))
+		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM); its limit was %s.", who, f.KilledRSS, f.Limit))
 	case f.KilledRSS != nil:
-		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM), and no more was to be had.", who, size(f.KilledRSS)))
+		return prose(fmt.Sprintf("%s: it held %s of system memory (RAM), and no more was to be had.", who, f.KilledRSS))
 	case f.Limit != nil:
-		return prose(fmt.Sprintf("%s: it went over its limit of %s of system memory (RAM).", who, size(f.Limit)))
+		return prose(fmt.Sprintf("%s: it went over its limit of %s of system memory (RAM).", who, f.Limit))
 	}
 	if len(in.Causes) > 0 && in.Causes[0].Confidence < nearlyCertain {
 		return prose("The program was killed, as the system does when memory (RAM) runs out.")
@@ -187,19 +150,15 @@ func cacheSentence(in *diagnose.Incident) inline {
 	f := in.Figures
 	subject := rules.Shown(in.Framework) + " needs memory for the KV cache"
 	if f.KVNeeded != nil {
-		subject = fmt.Sprintf("The KV cache needs %s", size(f.KVNeeded))
+		subject = fmt.Sprintf("The KV cache needs %s", f.KVNeeded)
 		if f.MaxModelLen != nil {
-			subject = fmt.Sprintf("One request of %s tokens needs %s of KV cache", thousands(f.MaxModelLen.Value), size(f.KVNeeded))
+			subject = fmt.Sprintf("One request of %s tokens needs %s of KV cache", thousands(f.MaxModelLen.Value), f.KVNeeded)
 		}
 	}
 	if f.KVAvailable.Bytes <= 0 {
 		return prose(subject + "; after the weights and the working memory nothing is left for it.")
 	}
-	told := fmt.Sprintf("%s; after the weights and the working memory %s is left for it", subject, size(f.KVAvailable))
-	if f.KVNeeded == nil || f.KVNeeded.Bytes <= f.KVAvailable.Bytes {
-		return prose(told + ".")
-	}
-	return join(prose(told+": "), short(f.KVNeeded.Bytes-f.KVAvailable.Bytes, f.KVNeeded, f.KVAvailable))
+	return short(in, fmt.Sprintf("%s; after the weights and the working memory %s is left for it", subject, f.KVAvailable))
 }
 
 func shareSentence(in *diagnose.Incident) inline {
@@ -208,38 +167,34 @@ func shareSentence(in *diagnose.Incident) inline {
 	if f.Utilization != nil {
 		share = fmt.Sprintf(" (a share of %s)", f.Utilization.Text)
 	}
-	told := fmt.Sprintf("%s was told to take %s%s%s", rules.Shown(in.Framework), size(f.Desired), before(" of ", device(in)), share)
-	return against(told, f.Desired, f.Free, "is not free", "was free")
+	told := fmt.Sprintf("%s was told to take %s%s%s", rules.Shown(in.Framework), f.Desired, before(" of ", device(in)), share)
+	return against(in, told, f.Free, "is not free", "was free")
 }
 
 func systemSentence(in *diagnose.Incident) inline {
 	f := in.Figures
-	told := fmt.Sprintf("The model needs %s of system memory (RAM)", size(f.SystemRequired))
-	return against(told, f.SystemRequired, f.SystemAvailable, "is not there", "is available")
+	told := fmt.Sprintf("The model needs %s of system memory (RAM)", f.SystemRequired)
+	return against(in, told, f.SystemAvailable, "is not there", "is available")
 }
 
 // against ends a sentence of what was wanted with what there was, and how much
 // was missing.
-func against(told string, want, have *diagnose.Size, unsaid, said string) inline {
+func against(in *diagnose.Incident, told string, have *diagnose.Size, unsaid, said string) inline {
 	if have == nil {
 		return prose(told + ", and so much " + unsaid + ".")
 	}
-	told += fmt.Sprintf("; %s %s", size(have), said)
-	if have.Bytes >= want.Bytes {
-		return prose(told + ".")
-	}
-	return join(prose(told+": "), short(want.Bytes-have.Bytes, want, have))
+	return short(in, fmt.Sprintf("%s; %s %s", told, have, said))
 }
 
 // overCardSentence is for compilers that know before they start.
 func overCardSentence(in *diagnose.Incident) inline {
 	f := in.Figures
-	told := fmt.Sprintf("%s planned to use %s%s", rules.Shown(in.Framework), size(f.Desired), before(" of ", device(in)))
+	told := fmt.Sprintf("%s planned to use %s%s", rules.Shown(in.Framework), f.Desired, before(" of ", device(in)))
 	limit := ceiling(f)
 	if limit == nil || f.Desired.Bytes <= limit.Bytes {
 		return prose(told + ", and so much is not to be had.")
 	}
-	return join(prose(fmt.Sprintf("%s; %s is all there is: ", told, size(limit))), short(f.Desired.Bytes-limit.Bytes, f.Desired, limit))
+	return short(in, fmt.Sprintf("%s; %s is all there is", told, limit))
 }
 
 // before puts a preposition before a word, if there is one.
@@ -254,7 +209,7 @@ func orNothing(s *diagnose.Size) string {
 	if s.Bytes == 0 {
 		return "nothing"
 	}
-	return size(s)
+	return s.String()
 }
 
 // heldSentence is for messages that do not say how much was wanted.
@@ -269,9 +224,9 @@ func heldSentence(in *diagnose.Incident) inline {
 	}
 	switch {
 	case f.Free != nil && f.Total != nil:
-		return prose(fmt.Sprintf("%s: %s of %s was free.", told, size(f.Free), size(f.Total)))
+		return prose(fmt.Sprintf("%s: %s of %s was free.", told, f.Free, f.Total))
 	case f.Total != nil:
-		return prose(fmt.Sprintf("%s, which has %s.", told, size(f.Total)))
+		return prose(fmt.Sprintf("%s, which has %s.", told, f.Total))
 	case f.Empty():
 		return prose(told + ". The message has no figures.")
 	}

@@ -31,11 +31,11 @@ func sizedSteps(c *ledger.Case, fix string, steps []step.Step) []step.Step {
 	switch fix {
 	case "use_lower_quant":
 		if format, need, ok := z.LowerQuant(); ok && need <= z.Have {
-			text = fmt.Sprintf("Take %s in `%s`: the largest usual format that fits this card with %d tokens of context, %s in all.", z.Name, format, z.Setting.Context, units.Format(need))
+			text = fmt.Sprintf("Take %s in `%s`: the largest usual format that fits this card with %d tokens of context, %s in all.", z.Name, format, z.Setting.Context, units.Amount(need))
 		}
 	case "use_smaller_model":
 		if name, format, need, ok := z.Smaller(); ok {
-			text = fmt.Sprintf("Fits this card: %s in `%s`, %s in all.", name, format, units.Format(need))
+			text = fmt.Sprintf("Fits this card: %s in `%s`, %s in all.", name, format, units.Amount(need))
 		}
 	case "bigger_gpu":
 		if e := effect.EffectBigger(z); e != nil {

@@ -42,7 +42,7 @@ func BeyondCard(c *ledger.Case, causes []odds.Cause) *Beyond {
 		return nil
 	}
 	b.Note = fmt.Sprintf("No usual format of %s fits this card whole: %s with %d tokens of context still needs %s, %s more than there is.",
-		z.Name, b.Format, z.Setting.Context, units.Format(b.NeedBytes), units.Format(b.NeedBytes-z.Have))
+		z.Name, b.Format, z.Setting.Context, units.Amount(b.NeedBytes), units.Amount(b.NeedBytes-z.Have))
 	if card, ok := fit.SmallestCard(b.NeedBytes+b.NeedBytes/20, ""); ok {
 		b.CardGB, b.Card = card.GB, card.Names[0]
 		b.Note += fmt.Sprintf(" The smallest card for that has %d GB (%s).", b.CardGB, b.Card)

@@ -63,7 +63,7 @@ func activationsFillCard(c *ledger.Case) Finding {
 	case ledger.Overfull(c):
 		return Seen(0.42, why, c.Failure.Line)
 	case f.Requested != nil && f.Requested.Bytes > 6*units.GiB/5:
-		return Seen(0.5, why+fmt.Sprintf(" One request of %s is the size of a step's work, not of a weight.", f.Requested.Text), c.Failure.Line)
+		return Seen(0.5, why+fmt.Sprintf(" One request of %s is the size of a step's work, not of a weight.", f.Requested), c.Failure.Line)
 	}
 	return Seen(0.45, why, c.Failure.Line)
 }

@@ -49,7 +49,7 @@ func memoryFraction(c *ledger.Case) Finding {
 	if !c.Root(fact.TorchAlloc) || f.Limit == nil {
 		return Nothing()
 	}
-	return Seen(0.92, fmt.Sprintf("This process may only use %s (a memory fraction was set); the card is not the limit.", f.Limit.Text), c.Failure.Line)
+	return Seen(0.92, fmt.Sprintf("This process may only use %s (a memory fraction was set); the card is not the limit.", f.Limit), c.Failure.Line)
 }
 
 // hiddenFraction: PyTorch 2.1 does not print the fraction, but what is held is
@@ -63,7 +63,7 @@ func HiddenFraction(c *ledger.Case) Finding {
 	for _, percent := range [...]int64{10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90} {
 		limit := f.Total.Bytes / 100 * percent
 		if held <= limit && limit-held < max(f.Requested.Bytes, units.GiB/4) {
-			return Seen(0.7, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free.Text, f.Requested.Text, percent), c.Failure.Line)
+			return Seen(0.7, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free, f.Requested, percent), c.Failure.Line)
 		}
 	}
 	return Nothing()

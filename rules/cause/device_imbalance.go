@@ -43,7 +43,7 @@ func oneCardFull(c *ledger.Case) Finding {
 	if d == nil || !ledger.Allocator(c) || ledger.Roomy(c) {
 		return Nothing()
 	}
-	return Seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, units.Format(d.Used.Bytes), units.Format(d.Total.Bytes), int(c.F().Device.Value)), d.Line, c.Failure.Line)
+	return Seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
 }
 
 // unevenShares: max_memory (accelerate) gives the full card nearly all it has
@@ -59,7 +59,7 @@ func UnevenShares(c *ledger.Case) Finding {
 	if int64(share)*units.GiB*10 < f.Total.Bytes*9 || second*4 > share*3 {
 		return Nothing()
 	}
-	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total.Text, second), first.Line, c.Failure.Line)
+	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
 }
 
 // bareContexts: several small equal shares on one card are CUDA contexts of
@@ -78,7 +78,7 @@ func BareContexts(c *ledger.Case) Finding {
 	}
 	switch {
 	case RanksOnOneCard(c):
-		return Seen(0.8, fmt.Sprintf("%d processes hold about %s each on this card, in a job of several ranks: the other ranks load onto this card, not onto their own.", len(others), others[0].Text), c.Failure.Line)
+		return Seen(0.8, fmt.Sprintf("%d processes hold about %s each on this card, in a job of several ranks: the other ranks load onto this card, not onto their own.", len(others), units.Amount(others[0].Bytes)), c.Failure.Line)
 	case small < 2:
 		return Nothing()
 	}
@@ -89,7 +89,7 @@ func BareContexts(c *ledger.Case) Finding {
 	case c.Shortfall.Has() && sum >= c.Shortfall.Bytes && small > 2:
 		weight = 0.8 // without them it would have fitted
 	}
-	return Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, others[0].Text), c.Failure.Line)
+	return Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, units.Amount(others[0].Bytes)), c.Failure.Line)
 }
 
 // ranksOnOneCard: in a job of several ranks, others hold the same share of one

@@ -41,9 +41,9 @@ func slackCoversRequest(c *ledger.Case) Finding {
 	if f.Free != nil {
 		free = f.Free.Bytes
 	}
-	why := fmt.Sprintf("%s is reserved and not in use, %s was asked for: enough, but not in one piece.", units.Format(slack), f.Requested.Text)
+	why := fmt.Sprintf("%s is reserved and not in use, %s was asked for: enough, but not in one piece.", units.Amount(slack), f.Requested)
 	if lost, ok := c.Fact("non_releasable"); ok && lost.Size.Bytes*4 < req {
-		return Seen(0.3, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Format(slack), lost.Size.Text), c.Failure.Line, lost.Line)
+		return Seen(0.3, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Amount(slack), lost.Size), c.Failure.Line, lost.Line)
 	}
 	switch {
 	case slack >= req && slack >= units.GiB && c.Others.Bytes < 3*units.GiB:
@@ -51,7 +51,7 @@ func slackCoversRequest(c *ledger.Case) Finding {
 	case slack >= req && f.Total != nil && slack*33 > f.Total.Bytes:
 		return Seen(0.62, why, c.Failure.Line)
 	case slack+free >= req && slack*2 >= req:
-		return Seen(0.6, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Format(slack), units.Format(free), f.Requested.Text), c.Failure.Line)
+		return Seen(0.6, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Amount(slack), units.Amount(free), f.Requested), c.Failure.Line)
 	}
 	return Nothing()
 }
@@ -70,10 +70,10 @@ func lostToFragments(c *ledger.Case) Finding {
 		if lost.Size.Bytes < r.Bytes {
 			return Nothing()
 		}
-		return Seen(0.8, fmt.Sprintf("The memory summary counts %s as non-releasable: free, but in pieces between tensors. %s was asked for.", lost.Size.Text, r.Text), lost.Line, c.Failure.Line)
+		return Seen(0.8, fmt.Sprintf("The memory summary counts %s as non-releasable: free, but in pieces between tensors. %s was asked for.", lost.Size, r), lost.Line, c.Failure.Line)
 	}
 	if held, ok := c.Fact("torch_reserved"); ok && lost.Size.Bytes*4 >= held.Size.Bytes {
-		return Seen(0.55, fmt.Sprintf("The memory summary counts %s of the %s that PyTorch holds as non-releasable: free, but in pieces between tensors.", lost.Size.Text, held.Size.Text), lost.Line, c.Failure.Line)
+		return Seen(0.55, fmt.Sprintf("The memory summary counts %s of the %s that PyTorch holds as non-releasable: free, but in pieces between tensors.", lost.Size, held.Size), lost.Line, c.Failure.Line)
 	}
 	return Nothing()
 }
@@ -98,5 +98,5 @@ func heldNotUsed(c *ledger.Case) Finding {
 	if c.Mine.Bytes == held.Size.Bytes {
 		weight = 0.8 // what is neither free nor allocated now is as much as PyTorch held then
 	}
-	return Seen(weight, fmt.Sprintf("Before it failed PyTorch held %s and used %s of it: the rest is cache, and what of it is in pieces between tensors cannot be given back.", held.Size.Text, used.Size.Text), held.Line, c.Failure.Line)
+	return Seen(weight, fmt.Sprintf("Before it failed PyTorch held %s and used %s of it: the rest is cache, and what of it is in pieces between tensors cannot be given back.", held.Size, used.Size), held.Line, c.Failure.Line)
 }

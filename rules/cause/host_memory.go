@@ -156,9 +156,9 @@ func freeButRefused(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	if f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil {
-		return Seen(0.48, fmt.Sprintf("%s of the card was free and %s was refused: not a full card. Windows refuses like this when RAM and page file are used up.", f.Free.Text, f.Requested.Text), c.Failure.Line)
+		return Seen(0.48, fmt.Sprintf("%s of the card was free and %s was refused: not a full card. Windows refuses like this when RAM and page file are used up.", f.Free, f.Requested), c.Failure.Line)
 	}
-	return Seen(0.25, fmt.Sprintf("%s of the card was free and %s was refused.", f.Free.Text, f.Requested.Text), c.Failure.Line)
+	return Seen(0.25, fmt.Sprintf("%s of the card was free and %s was refused.", f.Free, f.Requested), c.Failure.Line)
 }
 
 // pinnedMemory: a data loader pins system memory; where that is refused, CUDA
@@ -179,7 +179,7 @@ func cpuAllocation(c *ledger.Case) Finding {
 	}
 	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
 	if r := c.F().Requested; r != nil {
-		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", units.Format(r.Bytes))
+		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", units.Amount(r.Bytes))
 		if r.Bytes >= hugeTensor || squareOnHost(c) {
 			return Seen(0.38, why, c.Failure.Line)
 		}

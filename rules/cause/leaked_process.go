@@ -58,7 +58,7 @@ func listedOthers(c *ledger.Case) Finding {
 	case sum*6 > f.Total.Bytes:
 		weight = 0.75
 	}
-	return Seen(weight, fmt.Sprintf("Process %d holds %s of the %s, beside this program.", pid, units.Format(most), f.Total.Text), c.Failure.Line)
+	return Seen(weight, fmt.Sprintf("Process %d holds %s of the %s, beside this program.", pid, units.Amount(most), f.Total), c.Failure.Line)
 }
 
 func restOfCard(c *ledger.Case) Finding {
@@ -79,7 +79,7 @@ func unlistedOthers(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	share := float64(rest) / float64(f.Total.Bytes)
-	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.6 GiB is this program's own context.", units.Format(c.Others.Bytes), f.Total.Text, f.Free.Text, units.Format(c.Mine.Bytes))
+	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.6 GiB is this program's own context.", c.Others, f.Total, f.Free, c.Mine)
 	switch {
 	case c.Root(fact.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
 		return Seen(0.35, why, c.Failure.Line)

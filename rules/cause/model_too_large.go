@@ -41,7 +41,7 @@ func spilledOver(c *ledger.Case) Finding {
 	if c.Training() {
 		return Seen(0.3, "The driver already spilled into system memory, and that filled up too.", c.Failure.Line)
 	}
-	return Seen(0.7, fmt.Sprintf("%s is allocated on a card of %s: the driver already spilled into system memory, and that filled up too.", f.Allocated.Text, f.Total.Text), c.Failure.Line)
+	return Seen(0.7, fmt.Sprintf("%s is allocated on a card of %s: the driver already spilled into system memory, and that filled up too.", f.Allocated, f.Total), c.Failure.Line)
 }
 
 // weightsFillCard: the same, where the weights are the likelier reason.
@@ -67,7 +67,7 @@ func weightsFillCard(c *ledger.Case) Finding {
 	}
 	alone := "This program alone fills the card; no other is needed to explain it."
 	if f.Total != nil && c.Mine.Has() {
-		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", units.Format(c.Mine.Bytes), f.Total.Text)
+		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, f.Total)
 	}
 	switch {
 	case c.Root(fact.MPSAlloc):
@@ -89,7 +89,7 @@ func weightsFillCard(c *ledger.Case) Finding {
 func weightsOnMac(c *ledger.Case) Finding {
 	limit := c.F().Limit
 	if limit != nil && limit.Bytes < 10*units.GiB {
-		return Seen(0.55, fmt.Sprintf("%s is the limit of a Mac with 8 GB or less: most models do not fit beside macOS.", limit.Text), c.Failure.Line)
+		return Seen(0.55, fmt.Sprintf("%s is the limit of a Mac with 8 GB or less: most models do not fit beside macOS.", limit), c.Failure.Line)
 	}
 	return Seen(0.35, "The model may be most of what this program holds.", c.Failure.Line)
 }

@@ -42,12 +42,12 @@ func largerThanCard(c *ledger.Case) Finding {
 	}
 	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Requested == nil || f.Total == nil {
 		if c.Root(fact.TorchAlloc) && f.Requested != nil && f.Requested.Bytes > 100*units.GiB {
-			return Seen(0.85, fmt.Sprintf("One tensor of %s: more than any card has.", f.Requested.Text), c.Failure.Line)
+			return Seen(0.85, fmt.Sprintf("One tensor of %s: more than any card has.", f.Requested), c.Failure.Line)
 		}
 		return Nothing()
 	}
 	share := float64(f.Requested.Bytes) / float64(f.Total.Bytes)
-	why := fmt.Sprintf("One tensor of %s on a card of %s.", f.Requested.Text, f.Total.Text)
+	why := fmt.Sprintf("One tensor of %s on a card of %s.", f.Requested, f.Total)
 	switch {
 	case share > 1:
 		return Seen(0.97, why+" It can never fit.", c.Failure.Line)
@@ -63,7 +63,7 @@ func metalBufferTooLarge(c *ledger.Case) Finding {
 	if !c.Root(fact.MPSBuffer) {
 		return Nothing()
 	}
-	return Seen(0.92, fmt.Sprintf("One Metal buffer of %s is above what Metal gives in one piece; how much memory is free does not matter.", c.F().Requested.Text), c.Failure.Line)
+	return Seen(0.92, fmt.Sprintf("One Metal buffer of %s is above what Metal gives in one piece; how much memory is free does not matter.", c.F().Requested), c.Failure.Line)
 }
 
 // hugeTensor is what no computer of a person hands out for one tensor.
@@ -72,12 +72,12 @@ const hugeTensor = 32 * units.GiB
 func hugeHostTensor(c *ledger.Case) Finding {
 	r := c.F().Requested
 	if squareOnHost(c) {
-		return Seen(0.58, fmt.Sprintf("%s for one matrix of attention: it grows with the square of the length.", units.Format(r.Bytes)), c.Failure.Line)
+		return Seen(0.58, fmt.Sprintf("%s for one matrix of attention: it grows with the square of the length.", units.Amount(r.Bytes)), c.Failure.Line)
 	}
 	if !c.Root(fact.CPUAlloc) || r == nil || r.Bytes < hugeTensor {
 		return Nothing()
 	}
-	return Seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r.Text), c.Failure.Line)
+	return Seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r), c.Failure.Line)
 }
 
 // squareOnHost: a matrix of attention of several GiB, in the computer's memory.

@@ -34,7 +34,7 @@ func blockLimit(c *ledger.Case) Finding {
 	case c.Root(fact.XPURuntime):
 		return Seen(0.5, "The Level Zero runtime gave up; this code is not always about memory.", c.Failure.Line)
 	case c.Root(fact.TorchAlloc) && c.Backend == "xpu" && f.Requested != nil && f.Requested.Bytes >= 4*units.GiB && (f.Total == nil || c.Mine.Bytes+f.Requested.Bytes < f.Total.Bytes):
-		return Seen(0.8, fmt.Sprintf("%s was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.", f.Requested.Text), c.Failure.Line)
+		return Seen(0.8, fmt.Sprintf("%s was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.", f.Requested), c.Failure.Line)
 	}
 	return Nothing()
 }
@@ -47,9 +47,9 @@ func refusedWithRoom(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	if c.Backend == "rocm" || c.Backend == "xpu" {
-		return Seen(0.7, fmt.Sprintf("%s was free and %s was refused: the runtime refuses, the card is not full.", c.F().Free.Text, c.F().Requested.Text), c.Failure.Line)
+		return Seen(0.7, fmt.Sprintf("%s was free and %s was refused: the runtime refuses, the card is not full.", c.F().Free, c.F().Requested), c.Failure.Line)
 	}
-	return Seen(0.2, fmt.Sprintf("%s was free and %s was refused.", c.F().Free.Text, c.F().Requested.Text), c.Failure.Line)
+	return Seen(0.2, fmt.Sprintf("%s was free and %s was refused.", c.F().Free, c.F().Requested), c.Failure.Line)
 }
 
 // metalOutsideHeap: "other allocations" are MPSGraph temporaries of this very
@@ -60,7 +60,7 @@ func metalOutsideHeap(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	if f.OtherAllocations.Bytes > 2*f.Allocated.Bytes {
-		return Seen(0.65, fmt.Sprintf("%s are Metal's own temporaries of this process, against %s of tensors: several versions leak there.", f.OtherAllocations.Text, f.Allocated.Text), c.Failure.Line)
+		return Seen(0.65, fmt.Sprintf("%s are Metal's own temporaries of this process, against %s of tensors: several versions leak there.", f.OtherAllocations, f.Allocated), c.Failure.Line)
 	}
 	return Nothing()
 }

@@ -49,5 +49,5 @@ func contradictory(c *ledger.Case) Finding {
 	if !c.Root(fact.TorchAlloc) || !ledger.Roomy(c) || c.F().Limit != nil {
 		return Nothing()
 	}
-	return Seen(0.45, fmt.Sprintf("The figures contradict each other: %s was free and %s was refused.", c.F().Free.Text, c.F().Requested.Text), c.Failure.Line)
+	return Seen(0.45, fmt.Sprintf("The figures contradict each other: %s was free and %s was refused.", c.F().Free, c.F().Requested), c.Failure.Line)
 }

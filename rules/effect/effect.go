@@ -57,7 +57,7 @@ func Scaled(c *ledger.Case, divisor int, how string) *Effect {
 		return nil
 	}
 	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log", Certainty: Bound,
-		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Format(need), told)}
+		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Amount(need), told)}
 }
 
 // TokensDivisor is by how much to divide the tokens of a step so that the piece

@@ -20,8 +20,8 @@ func EffectHostLimit(c *ledger.Case) *Effect {
 	f := c.F()
 	held := ""
 	if rss := f.KilledRSS; rss != nil && rss.Bytes <= f.Limit.Bytes {
-		held = fmt.Sprintf(" The process that was killed held %s of it.", units.Format(rss.Bytes))
+		held = fmt.Sprintf(" The process that was killed held %s of it.", units.Amount(rss.Bytes))
 	}
 	return &Effect{NeedBytes: max(f.Limit.Bytes, ledger.SizeOf(f.KilledRSS)) + 1, HaveBytes: gib * units.GiB, Fits: true, Basis: "log", Certainty: Bound,
-		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %d GiB is twice the limit, to see what it comes to.%s", units.Format(f.Limit.Bytes), gib, held)}
+		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %d GiB is twice the limit, to see what it comes to.%s", f.Limit, gib, held)}
 }

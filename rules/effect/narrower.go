@@ -55,19 +55,19 @@ func EffectNarrower(c *ledger.Case, n narrower) *Effect {
 	case least > held && e.NeedBytes <= have:
 		return nil // somebody else fills the card
 	case e.NeedBytes > have:
-		e.Note = fmt.Sprintf("Even if all of the %s that it holds and the %s that it wanted are %s weights, %s is too much.%s", units.Format(held), f.Requested.Text, n.from, n.label, cardFor(c, e.NeedBytes))
+		e.Note = fmt.Sprintf("Even if all of the %s that it holds and the %s that it wanted are %s weights, %s is too much.%s", units.Amount(held), f.Requested, n.from, n.label, cardFor(c, e.NeedBytes))
 	case c.Phase == "load" && c.F().Allocated != nil:
 		e.Fits, e.Certainty = true, Bound
 		e.Note = fmt.Sprintf("The %s loaded so far and the %s that failed, if they are %s weights, at %s. A lower bound: what was still to come is not in the log; weights of up to %s in all fit that way.",
-			units.Format(held), f.Requested.Text, n.from, n.label, units.Format(int64(float64(have-units.GiB)/n.share)))
+			units.Amount(held), f.Requested, n.from, n.label, units.Amount(int64(float64(have-units.GiB)/n.share)))
 	default:
 		e.Fits, e.Certainty = true, Condition
 		e.NeedBytes = n.of(held) + f.Requested.Bytes
-		enough := fmt.Sprintf("Enough for this request if at least %s of them are weights.", units.Format(least))
+		enough := fmt.Sprintf("Enough for this request if at least %s of them are weights.", units.Amount(least))
 		if least*20 < held {
 			enough = "Hardly any of them need be weights for this request; what comes after it needs room too."
 		}
-		e.Note = fmt.Sprintf("If the %s that it holds are %s weights, they become %s, beside the %s that it wanted. %s", units.Format(held), n.from, units.Format(n.of(held)), f.Requested.Text, enough)
+		e.Note = fmt.Sprintf("If the %s that it holds are %s weights, they become %s, beside the %s that it wanted. %s", units.Amount(held), n.from, units.Amount(n.of(held)), f.Requested, enough)
 	}
 	return e
 }
@@ -79,7 +79,7 @@ func cardFor(c *ledger.Case, need int64) string {
 	if !ok || c.Backend != "cuda" && vendor == "" || c.F().Limit != nil {
 		return ""
 	}
-	return fmt.Sprintf(" The smallest card for %s at least has %d GB (such as %s).", units.Format(need), card.GB, card.Names[0])
+	return fmt.Sprintf(" The smallest card for %s at least has %d GB (such as %s).", units.Amount(need), card.GB, card.Names[0])
 }
 
 // least is how much of what is held must be weights for the change to free what

@@ -10,13 +10,13 @@ import (
 // effectKill: what is free when the others are gone, against the request.
 func EffectKill(c *ledger.Case) *Effect {
 	f := c.F()
-	bytes, ok := ledger.Held(c)
-	if !ok || !c.Others.Has() || !ledger.TorchFigures(c) || f.Free == nil || bytes <= 0 {
+	bytes := c.OthersAtMost.Bytes
+	if !c.Others.Has() || !ledger.TorchFigures(c) || f.Free == nil || bytes <= 0 {
 		return nil
 	}
 	have := f.Free.Bytes + bytes
 	return &Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: Bound,
-		Note: fmt.Sprintf("%s free + %s that others hold. Exact for this request; what comes after it needs room too.%s", f.Free.Text, units.Format(bytes), alsoSmaller(c, have))}
+		Note: fmt.Sprintf("%s free + %s that others hold. Exact for this request; what comes after it needs room too.%s", f.Free, c.OthersAtMost, alsoSmaller(c, have))}
 }
 
 // alsoSmaller says what part of the batch fits where giving back memory is not
@@ -28,7 +28,7 @@ func alsoSmaller(c *ledger.Case, have int64) string {
 	}
 	for by := int64(2); by <= 16; by *= 2 {
 		if wanted/by <= have {
-			return fmt.Sprintf(" Two changes together: with 1/%d of the batch as well the piece that failed is at most %s.", by, units.Format(wanted/by))
+			return fmt.Sprintf(" Two changes together: with 1/%d of the batch as well the piece that failed is at most %s.", by, units.Amount(wanted/by))
 		}
 	}
 	return ""

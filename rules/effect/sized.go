@@ -68,7 +68,7 @@ func effectOffload(z ledger.Sizing) *Effect {
 	if !ok || share <= 0 || weights <= share {
 		return nil
 	}
-	return sized(z, share, z.Have, "%s of the weights stay on the card and %s go to system memory: so much must be free there.", units.Format(share), units.Format(weights-share))
+	return sized(z, share, z.Have, "%s of the weights stay on the card and %s go to system memory: so much must be free there.", units.Amount(share), units.Amount(weights-share))
 }
 
 // WeightsOf is the size of the weights alone.
@@ -84,7 +84,7 @@ func effectCards(z ledger.Sizing) *Effect {
 		return nil
 	}
 	n := ledger.CeilDiv(weights, each)
-	return sized(z, weights/n+ledger.BesideWeights, z.Have, "%d cards like this one hold it at %s, each an equal part and %s beside.", n, z.Format, units.Format(ledger.BesideWeights))
+	return sized(z, weights/n+ledger.BesideWeights, z.Have, "%d cards like this one hold it at %s, each an equal part and %s beside.", n, z.Format, units.Amount(ledger.BesideWeights))
 }
 
 func effectSmaller(z ledger.Sizing) *Effect {

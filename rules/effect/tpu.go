@@ -22,5 +22,5 @@ func TpuProgramAt(c *ledger.Case, by int) *Effect {
 		return nil
 	}
 	return &Effect{NeedBytes: need, HaveBytes: f.Limit.Bytes, Fits: true, Basis: "log", Certainty: Condition,
-		Note: fmt.Sprintf("The program takes %s of the %s, weights and inputs the rest; with 1/%d of the batch, if the program shrinks with it, %s.", units.Format(program.Size.Bytes), units.Format(f.Desired.Bytes), by, units.Format(need))}
+		Note: fmt.Sprintf("The program takes %s of the %s, weights and inputs the rest; with 1/%d of the batch, if the program shrinks with it, %s.", program.Size, f.Desired, by, units.Amount(need))}
 }

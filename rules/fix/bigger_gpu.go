@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/fit"
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -28,7 +27,7 @@ var biggerGpu = Fix{
 func stepsBiggerGPU(c *ledger.Case) []step.Step {
 	f := c.F()
 	if f.Requested != nil && f.Total != nil && ledger.OnCard(c) {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are 12, 16, 24, 32, 48 and 80 GB.", f.Total.Text)}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are 12, 16, 24, 32, 48 and 80 GB.", f.Total)}}
 	}
 	return []step.Step{{Kind: "text", Text: "Take the next size of card: 12, 16, 24, 32, 48 or 80 GB; rent one for an hour first."}}
 }
@@ -46,5 +45,5 @@ func effectLargerCard(c *ledger.Case) *effect.Effect {
 		return nil
 	}
 	return &effect.Effect{NeedBytes: need, HaveBytes: card.Bytes, Fits: true, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s held + %s wanted: the next size is %d GB (such as %s). A lower bound: what comes after this request needs room too.", units.Format(c.Mine.Bytes), f.Requested.Text, card.GB, card.Names[0])}
+		Note: fmt.Sprintf("%s held + %s wanted: the next size is %d GB (such as %s). A lower bound: what comes after this request needs room too.", c.Mine, f.Requested, card.GB, card.Names[0])}
 }

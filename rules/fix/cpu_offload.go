@@ -70,5 +70,5 @@ func effectMaxMemory(c *ledger.Case) *effect.Effect {
 	share := cardShare(c)
 	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
-		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Format(have), f.Total.Text, units.Format(max(c.Others.Bytes, ledger.DriverContext)))}
+		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
 }

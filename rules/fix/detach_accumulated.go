@@ -27,7 +27,7 @@ results.append(output.detach().cpu())       # not: results.append(output)`),
 // whyDetach says what shows that something is kept.
 func whyDetach(c *ledger.Case) string {
 	if s := c.Signal("many_steps"); s != nil && cause.ClimbingHost(c) && c.Signal("climbing") == nil {
-		return fmt.Sprintf("Steps like this one had fitted before (line %d), and the refused piece is only %s: something of every step is kept.", s.Line, units.Format(ledger.Requested(c)))
+		return fmt.Sprintf("Steps like this one had fitted before (line %d), and the refused piece is only %s: something of every step is kept.", s.Line, units.Amount(ledger.Requested(c)))
 	}
 	return ""
 }

@@ -38,5 +38,5 @@ func uselessEmptyCache(c *ledger.Case) string {
 	if c.Phase != "load" || !c.Root(fact.TorchAlloc) || !c.Slack.Has() || c.Slack.Bytes >= 300*units.MiB || c.Signal("notebook") != nil {
 		return ""
 	}
-	return fmt.Sprintf("PyTorch gives back what it can before it raises this error: %s was reserved and not in use.", units.Format(c.Slack.Bytes))
+	return fmt.Sprintf("PyTorch gives back what it can before it raises this error: %s was reserved and not in use.", c.Slack)
 }

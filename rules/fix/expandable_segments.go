@@ -36,7 +36,7 @@ func whySlack(c *ledger.Case) string {
 	if !ledger.TorchFigures(c) || !c.Slack.Has() || c.Slack.Bytes < c.F().Requested.Bytes {
 		return ""
 	}
-	return fmt.Sprintf("%s is reserved and not in use; %s was asked for.", units.Format(c.Slack.Bytes), c.F().Requested.Text)
+	return fmt.Sprintf("%s is reserved and not in use; %s was asked for.", c.Slack, c.F().Requested)
 }
 
 func effectSlack(c *ledger.Case) *effect.Effect {
@@ -46,7 +46,7 @@ func effectSlack(c *ledger.Case) *effect.Effect {
 	}
 	have := c.Slack.Bytes + f.Free.Bytes
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s reserved and not in use + %s free: at most this much can become one piece.", units.Format(c.Slack.Bytes), f.Free.Text)}
+		Note: fmt.Sprintf("%s reserved and not in use + %s free: at most this much can become one piece.", c.Slack, f.Free)}
 }
 
 func uselessExpandable(c *ledger.Case) string {
@@ -100,12 +100,12 @@ func uselessSlack(c *ledger.Case) string {
 	if !c.Slack.Has() {
 		return uselessSlackBound(c)
 	}
-	slack := units.Format(c.Slack.Bytes)
+	slack := c.Slack
 	switch {
 	case ledger.Roomy(c):
-		return fmt.Sprintf("%s was free and %s was refused: fragments are not what was in the way.", f.Free.Text, f.Requested.Text)
+		return fmt.Sprintf("%s was free and %s was refused: fragments are not what was in the way.", f.Free, f.Requested)
 	case f.Free != nil && c.Slack.Bytes+f.Free.Bytes < f.Requested.Bytes:
-		return fmt.Sprintf("It can win back the %s that is reserved and not in use; with the %s free that is less than the %s asked for.", slack, f.Free.Text, f.Requested.Text)
+		return fmt.Sprintf("It can win back the %s that is reserved and not in use; with the %s free that is less than the %s asked for.", slack, f.Free, f.Requested)
 	case c.Slack.Bytes < 300*units.MiB:
 		return fmt.Sprintf("Only %s is reserved and not in use: that is all it could win back.", slack)
 	}
@@ -119,7 +119,7 @@ func uselessSlackBound(c *ledger.Case) string {
 		return ""
 	}
 	if rest := f.Total.Bytes - f.Allocated.Bytes; rest < f.Requested.Bytes {
-		return fmt.Sprintf("At most %s of the card could be fragments, and %s was asked for.", units.Format(max(rest, 0)), f.Requested.Text)
+		return fmt.Sprintf("At most %s of the card could be fragments, and %s was asked for.", units.Amount(max(rest, 0)), f.Requested)
 	}
 	return ""
 }

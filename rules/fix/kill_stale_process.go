@@ -76,14 +76,13 @@ func firstOr(list []string, otherwise string) string {
 }
 
 func whyKill(c *ledger.Case) string {
-	bytes, ok := ledger.Held(c)
-	if !ok || !c.Others.Has() || bytes < units.GiB/2 {
+	if !c.Others.Has() || c.OthersAtMost.Bytes < units.GiB/2 {
 		return ""
 	}
 	if names := largestOthers(c); names != "" {
-		return fmt.Sprintf("Others hold %s of the card: %s.", units.Format(bytes), names)
+		return fmt.Sprintf("Others hold %s of the card: %s.", c.OthersAtMost, names)
 	}
-	return fmt.Sprintf("About %s of the card is neither free nor this program's.", units.Format(bytes))
+	return fmt.Sprintf("About %s of the card is neither free nor this program's.", c.OthersAtMost)
 }
 
 // largestOthers names up to three processes of the message's list.
@@ -91,7 +90,7 @@ func largestOthers(c *ledger.Case) string {
 	var names []string
 	for _, p := range c.F().OtherProcesses {
 		if p.PID != c.OurPID && p.Bytes > 0 && len(names) < 3 {
-			names = append(names, fmt.Sprintf("process %d %s", p.PID, p.Text))
+			names = append(names, fmt.Sprintf("process %d %s", p.PID, units.Amount(p.Bytes)))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -115,16 +114,16 @@ func uselessKill(c *ledger.Case) string {
 	if onlyOurselves(c) {
 		return fmt.Sprintf("Process %s of the message is the one that failed, under its number outside the container: its memory is this program's own.", quote.PID(c.OurPID))
 	}
-	bytes, ok := ledger.Held(c)
+	bytes := c.OthersAtMost.Bytes
 	switch {
-	case !ok || f.Total == nil:
+	case !c.OthersAtMost.Has() || f.Total == nil:
 		return ""
 	case bytes < 64*units.MiB:
 		return "Nothing else holds memory of this card."
 	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
-		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to win.", units.Format(bytes), f.Total.Text)
+		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to win.", c.OthersAtMost, f.Total)
 	case c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
-		return fmt.Sprintf("Others hold at most %s, and %s is missing.", units.Format(bytes), c.Shortfall)
+		return fmt.Sprintf("Others hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
 	}
 	return ""
 }

@@ -39,7 +39,7 @@ func whyQuarter(c *ledger.Case) string {
 	if c.Phase == "load" || c.Training() || whyWeights(c) == "" {
 		return whyWeights(c)
 	}
-	return fmt.Sprintf("If the weights are most of the %s that it holds, they come to about %s.", f.Allocated.Text, units.Format(f.Allocated.Bytes*3/10))
+	return fmt.Sprintf("If the weights are most of the %s that it holds, they come to about %s.", f.Allocated, units.Amount(f.Allocated.Bytes*3/10))
 }
 
 func useless4bit(c *ledger.Case) string {

@@ -11,7 +11,7 @@ func whyWeights(c *ledger.Case) string {
 	if !ledger.Allocator(c) || f.Allocated == nil || f.Total == nil || f.Allocated.Bytes*2 < f.Total.Bytes || f.Allocated.Bytes > f.Total.Bytes {
 		return ""
 	}
-	return fmt.Sprintf("This program alone holds %s of the %s.", f.Allocated.Text, f.Total.Text)
+	return fmt.Sprintf("This program alone holds %s of the %s.", f.Allocated, f.Total)
 }
 
 func noBitsAndBytes(c *ledger.Case) string {

@@ -54,10 +54,10 @@ func effectMemoryLimit(c *ledger.Case) *effect.Effect {
 		return nil
 	case cause.HiddenFraction(c).Weight > 0:
 		return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
-			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free.Text, f.Requested.Text)}
+			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free, f.Requested)}
 	case ledger.Limited(c) == "":
 		return nil
 	}
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",
-		Note: fmt.Sprintf("%s of the card was free when the limit of %s refused %s. Exact for this request.", f.Free.Text, f.Limit.Text, f.Requested.Text)}
+		Note: fmt.Sprintf("%s of the card was free when the limit of %s refused %s. Exact for this request.", f.Free, f.Limit, f.Requested)}
 }

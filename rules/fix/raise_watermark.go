@@ -42,7 +42,7 @@ func uselessWatermark(c *ledger.Case) string {
 			recommended = ram * 2 / 3
 		}
 		if ledger.Near(limit.Bytes, recommended*17/10, units.GiB/20) {
-			return fmt.Sprintf("The limit of %s already exceeds the %d GB that this Mac has: beyond it there is only swapping.", limit.Text, gb)
+			return fmt.Sprintf("The limit of %s already exceeds the %d GB that this Mac has: beyond it there is only swapping.", limit, gb)
 		}
 	}
 	return ""

@@ -24,7 +24,7 @@ func effectOwnCards(c *ledger.Case) *effect.Effect {
 	}
 	have := f.Free.Bytes + given
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s free + %s that the other ranks hold on this card. Exact for this request; what comes after it needs room too.", f.Free.Text, units.Format(given))}
+		Note: fmt.Sprintf("%s free + %s that the other ranks hold on this card. Exact for this request; what comes after it needs room too.", f.Free, units.Amount(given))}
 }
 
 // effectFreerCard: another card of the log's table, against what this process
@@ -37,7 +37,7 @@ func effectFreerCard(c *ledger.Case) *effect.Effect {
 	}
 	need := c.Mine.Bytes + f.Requested.Bytes
 	return &effect.Effect{NeedBytes: need, HaveBytes: free, Fits: need <= free, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s held + %s wanted, against what the table shows free on GPU %d. A lower bound: what comes after this request needs room too.", units.Format(c.Mine.Bytes), f.Requested.Text, index)}
+		Note: fmt.Sprintf("%s held + %s wanted, against what the table shows free on GPU %d. A lower bound: what comes after this request needs room too.", c.Mine, f.Requested, index)}
 }
 
 var selectGpu = Fix{

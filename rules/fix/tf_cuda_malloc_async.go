@@ -36,5 +36,5 @@ func effectRemapped(c *ledger.Case) *effect.Effect {
 	}
 	have := f.Limit.Bytes - f.Allocated.Bytes
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: f.Requested.Bytes <= have, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s of the limit of %s was not in use: at most this much can become one piece.", units.Format(have), units.Format(f.Limit.Bytes))}
+		Note: fmt.Sprintf("%s of the limit of %s was not in use: at most this much can become one piece.", units.Amount(have), f.Limit)}
 }

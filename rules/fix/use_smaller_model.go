@@ -25,7 +25,7 @@ var useSmallerModel = Fix{
 
 func stepsSmallerModel(c *ledger.Case) []step.Step {
 	if t := c.F().Total; t != nil && ledger.OnCard(c) {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; what is left is for context and overhead.", t.Text, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; what is left is for context and overhead.", t, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
 	}
 	return []step.Step{{Kind: "text", Text: "Take the next smaller size of the family: count 0.6 GB for each billion parameters at 4 bit, 2 GB at 16 bit, and 1 to 2 GB for context and overhead."}}
 }

@@ -31,8 +31,8 @@ func cardBytes(c *Case) (int64, bool) {
 	case f.Limit != nil && (c.Backend == "mps" || c.Backend == "metal"):
 		return f.Limit.Bytes, true
 	case f.Total != nil && f.Total.Bytes > units.GiB:
-		if bytes, ok := Held(c); ok && c.Others.Has() && bytes > units.GiB {
-			return f.Total.Bytes - bytes, true
+		if c.Others.Has() && c.OthersAtMost.Bytes > units.GiB {
+			return f.Total.Bytes - c.OthersAtMost.Bytes, true
 		}
 		return f.Total.Bytes, true
 	}
@@ -99,7 +99,7 @@ func NeverFits(c *Case) string {
 	if f.Requested == nil || f.Total == nil || f.Requested.Bytes <= f.Total.Bytes {
 		return ""
 	}
-	return fmt.Sprintf("One piece of %s was asked for, and the whole card has %s: it would not fit if the card were empty.", f.Requested.Text, f.Total.Text)
+	return fmt.Sprintf("One piece of %s was asked for, and the whole card has %s: it would not fit if the card were empty.", f.Requested, f.Total)
 }
 
 // Limited says that a limit set for this process was hit, below what the card
@@ -109,22 +109,7 @@ func Limited(c *Case) string {
 	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
 		return ""
 	}
-	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit.Text, f.Total.Text)
-}
-
-// Held is how much others have of the card at most, context of this process
-// taken off where it is in it; ok is false where the figures do not say.
-func Held(c *Case) (bytes int64, ok bool) {
-	f := c.F()
-	switch {
-	case c.Others.Has() && (f.ProcessUsed != nil || c.OurPID != 0):
-		return max(c.Others.Bytes, 0), true
-	case c.Others.Has():
-		return max(c.Others.Bytes-DriverContext, 0), true
-	case f.Total != nil && f.Allocated != nil && c.Root(fact.TorchAlloc, fact.TorchAsync):
-		return max(f.Total.Bytes-f.Allocated.Bytes, 0), true
-	}
-	return 0, false
+	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit, f.Total)
 }
 
 // integrated are names of graphics that share the system's memory.
@@ -148,7 +133,7 @@ func TinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*
 // was doing when it struck.
 func Crowded(c *Case) bool {
 	rest := c.Others.Bytes - DriverContext
-	return c.Others.Has() && rest > 6*units.GiB/5 && rest*4 > c.F().Total.Bytes
+	return c.Others.Has() && rest > 6*units.GiB/5 && rest*4 > c.Total.Bytes
 }
 
 // roomy: free covers the request by far, so nobody filled the card. A few MiB
@@ -175,7 +160,7 @@ func Unaccounted(c *Case) bool {
 
 // RestUnknown says it with its figures.
 func RestUnknown(c *Case) string {
-	return fmt.Sprintf("This program holds %s of %s; the message does not say what is free, so that others may hold the rest or the runtime refused.", units.Format(c.Mine.Bytes), c.F().Total.Text)
+	return fmt.Sprintf("This program holds %s of %s; the message does not say what is free, so that others may hold the rest or the runtime refused.", c.Mine, c.F().Total)
 }
 
 // overfull: more is allocated or reserved than the card has, so Windows

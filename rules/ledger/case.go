@@ -27,7 +27,8 @@ type Case struct {
 	Stack []string
 	// Model is what the log calls the model, nil if it names none.
 	Model *Model
-	Derived
+	// Ledger is what [Derive] computes.
+	Ledger
 }
 
 // Model is the model that was being loaded or run.

@@ -49,9 +49,9 @@ const (
 	PartFree    = "free"
 )
 
-// Fills is what filled the memory of a case, nil where the log does not say
+// fills is what filled the memory of a case, nil where the log does not say
 // more than who held it, and where its figures contradict each other.
-func Fills(c *Case) *Memory {
+func fills(c *Case) *Memory {
 	if c.Backend == "cpu" || InHost(c) {
 		return nil
 	}

@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/ggml"
 )
@@ -34,29 +33,16 @@ var otherAllocators = []fact.Kind{fact.TFAlloc, fact.CuPyAlloc, fact.DeviceAlloc
 func RoomFor(c *Case) (bytes int64, told string) {
 	f := c.F()
 	switch {
-	case f.Free != nil && !Allocator(c):
-		return f.Free.Bytes, units.Format(f.Free.Bytes) + " was free"
-	case f.Free != nil:
-		return f.Free.Bytes, f.Free.Text + " was free"
+	case c.Free.Has():
+		return c.Free.Bytes, c.Free.String() + " was free"
 	case f.Limit != nil && c.Root(fact.MLXBuffer, fact.BufferLimit):
-		return f.Limit.Bytes, units.Format(f.Limit.Bytes) + " is the most in one piece"
+		return f.Limit.Bytes, f.Limit.String() + " is the most in one piece"
 	case f.Limit == nil || f.Allocated == nil:
 		return 0, ""
-	}
-	bytes = f.Limit.Bytes - f.Allocated.Bytes - SizeOf(f.OtherAllocations)
-	if bytes < 0 || f.Requested != nil && bytes > f.Requested.Bytes && !Allocator(c) {
+	case c.Room.Bytes < 0 || f.Requested != nil && c.Room.Bytes > f.Requested.Bytes && !Allocator(c):
 		return 0, "" // fragments, not the sum, were in the way
 	}
-	return bytes, fmt.Sprintf("%s of the limit of %s was left", units.Format(bytes), limitText(c))
-}
-
-// limitText is the limit as written, with a unit where a program prints bare
-// bytes.
-func limitText(c *Case) string {
-	if Allocator(c) {
-		return c.F().Limit.Text
-	}
-	return units.Format(c.F().Limit.Bytes)
+	return c.Room.Bytes, fmt.Sprintf("%s of the limit of %s was left", c.Room, f.Limit)
 }
 
 // HostKinds are kinds that only system memory explains.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
@@ -17,12 +16,8 @@ func FailingTensor(c *Case) (fit.Part, bool) {
 	if m == nil || f.Requested == nil || !c.Root(fact.TorchAlloc, fact.TorchAsync) {
 		return fit.Part{}, false
 	}
-	slack := int64(0)
-	if strings.Contains(f.Requested.Text, "G") {
-		slack = 5 * units.MiB // two decimals of a GiB
-	}
 	var found []fit.Part
-	for _, p := range m.Explain(f.Requested.Bytes, slack) {
+	for _, p := range m.Explain(f.Requested.Bytes, f.Requested.Within()) {
 		if isWeight(p) == (c.Phase == "load") && c.Phase != "unknown" && precise(c, p) {
 			found = append(found, p)
 		}

@@ -17,7 +17,7 @@ func whyTensor(c *ledger.Case) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf(" %s is the size of its %s in %s (%s bytes).", c.F().Requested.Text, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
+	return fmt.Sprintf(" %s is the size of its %s in %s (%s bytes).", c.F().Requested, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
 }
 
 // Cause is a cause with its probability for one incident.

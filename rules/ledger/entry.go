@@ -1,0 +1,45 @@
+package ledger
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
+
+// Entry is one number of an incident. Its zero value is a number that the log
+// does not give, which is not the same as no bytes.
+type Entry struct {
+	Bytes int64 `json:"bytes"` // may be negative
+	// Line states it, 0 where it was reckoned.
+	Line int `json:"line,omitempty"`
+	// From are the figures that it is or was reckoned from.
+	From []string `json:"from"`
+	// Within is how far the roundings of what was printed can put it off.
+	Within int64 `json:"within,omitempty"`
+}
+
+// Has reports that the number is known.
+func (e Entry) Has() bool { return e.From != nil }
+
+// String writes the number with its unit, no finer than it is known.
+func (e Entry) String() string { return units.AmountWithin(e.Bytes, e.Within) }
+
+// stated is a figure of the log.
+func stated(key string, s *fact.Size) Entry {
+	if s == nil {
+		return Entry{}
+	}
+	return Entry{Bytes: s.Bytes, Line: s.Line, From: []string{key}, Within: s.Within()}
+}
+
+func (e Entry) plus(other Entry) Entry { return e.reckoned(other, e.Bytes+other.Bytes) }
+
+func (e Entry) minus(other Entry) Entry { return e.reckoned(other, e.Bytes-other.Bytes) }
+
+func (e Entry) reckoned(other Entry, bytes int64) Entry {
+	return Entry{Bytes: bytes, From: slices.Concat(e.From, other.From), Within: e.Within + other.Within}
+}
+
+// Near reports that two amounts differ by no more than within.
+func Near(a, b, within int64) bool { return a-b <= within && b-a <= within }
