@@ -54,7 +54,7 @@ func ExampleReport_figures() {
 func ExampleReport_derived() {
 	shortfall := diagnose.Bytes([]byte(crash)).Incidents[0].Derived["shortfall"]
 	fmt.Printf("%.2f GiB short, from %s\n", float64(shortfall.Bytes)/(1<<30), strings.Join(shortfall.From, ", "))
-	// Output: 1.21 GiB short, from requested, allocated, total
+	// Output: 1.21 GiB short, from requested, total, allocated
 }
 
 // Fixes are ranked, and made out for the log at hand. Usual advice that cannot
@@ -107,5 +107,5 @@ func Example_markdown() {
 	}
 	page := render.Markdown(report, render.Options{Layout: render.Layout{Width: 80}, Brief: true})
 	fmt.Println(strings.SplitN(page, "\n", 6)[2])
-	// Output: PyTorch asked GPU 0 for 2.00 GiB more. Of its 8.00 GiB, 7.21 GiB was already
+	// Output: PyTorch asked GPU 0 for 2.00 GiB more; 0.79 GiB of the 8.00 GiB was left beside
 }
