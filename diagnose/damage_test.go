@@ -19,7 +19,10 @@ import (
 	"github.com/oomdoc/oomdoc/diagnose"
 )
 
-var logs = flag.String("logs", "../testdata/logs/*/*.log", "the logs that the acceptance kit damages")
+var (
+	logs  = flag.String("logs", "../testdata/logs/*/*.log", "the logs that the acceptance kit damages")
+	every = flag.Int("every", 4, "TestDamage does every so many damages to a log, in turn; 1 does all")
+)
 
 // damage is what happens to a log between a terminal and us.
 type damage struct {
@@ -130,14 +133,14 @@ func damages() []damage {
 
 // TestDamage: whatever happened to the paste, figures and cause stay.
 func TestDamage(t *testing.T) {
-	for _, path := range glob(t, *logs) {
+	for n, path := range glob(t, *logs) {
 		raw, err := os.ReadFile(path)
 		require.NoError(t, err)
 		want := diagnose.Bytes(raw)
 		several := len(want.Incidents) > 1 || len(want.Incidents) == 1 && len(want.Incidents[0].Ranks) > 1
 		name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
-		for _, d := range damages() {
-			if several && d.mixes() {
+		for i, d := range damages() {
+			if (n+i)%*every != 0 || several && d.mixes() {
 				continue
 			}
 			t.Run(name+"/"+d.name, func(t *testing.T) {
