@@ -1,0 +1,79 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// sample is what one program prints.
+type sample struct {
+	text string
+	also []string // programs that it may prove besides
+}
+
+// samples are read once for the kit: testdata/samples.txtar, a section a
+// program.
+func samples(t *testing.T) map[string]sample {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/samples.txtar")
+	require.NoError(t, err)
+	out := map[string]sample{}
+	for _, f := range archive.Files {
+		s := sample{text: string(f.Data)}
+		if rest, ok := strings.CutPrefix(s.text, "like: "); ok {
+			names, body, _ := strings.Cut(rest, "\n")
+			s = sample{text: body, also: strings.Fields(names)}
+		}
+		out[f.Name] = s
+	}
+	return out
+}
+
+// proved are the programs that a text proves, and those that it hints at.
+func proved(set *parsers.Set, sample string) (sure, hinted []string) {
+	facts := set.Parse(text.NewLog(clean.Lines(sample, 1)))
+	for _, x := range facts.Failures {
+		sure = append(sure, x.Framework)
+	}
+	for _, p := range facts.Programs {
+		if p.Weight >= 2 {
+			sure = append(sure, p.Name)
+		}
+		hinted = append(hinted, p.Name)
+	}
+	return sure, hinted
+}
+
+// TestKitProofs: each program is proved by what it prints, and by nothing that
+// another one prints.
+func TestKitProofs(t *testing.T) {
+	set, all := parsers.New(Proofs()), samples(t)
+	for _, p := range Programs() {
+		if p.Name == "" {
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			own, ok := all[p.Name]
+			require.True(t, ok, "no sample of %s in testdata/samples.txtar", p.Name)
+			sure, hinted := proved(set, own.text)
+			if len(p.Proofs) == 0 && len(p.Hints) > 0 {
+				sure = hinted
+			}
+			assert.Contains(t, sure, p.Name)
+			for _, other := range sure {
+				known := other == p.Name || other == "" || other == "other" || slices.Contains(own.also, other) || other == "pytorch"
+				assert.True(t, known, "what %s prints proves %s", p.Name, other)
+			}
+		})
+	}
+	assert.Len(t, all, len(byName())-1, "a sample of a program that does not exist")
+}
