@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/internal/cputime"
+	"github.com/oomdoc/oomdoc/internal/workshop/cputime"
 )
 
 // patience is far more processor time than anything here takes, and far less

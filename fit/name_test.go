@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oomdoc/oomdoc/internal/cputime"
+	"github.com/oomdoc/oomdoc/internal/workshop/cputime"
 )
 
 // Published names with the parameters and bits that they hold.

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oomdoc/oomdoc/internal/cputime"
+	"github.com/oomdoc/oomdoc/internal/workshop/cputime"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 

@@ -2,9 +2,10 @@ package render
 
 import (
 	"fmt"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/rules"
-	"strconv"
 )
 
 // event is what kind of failure an incident is, as far as a reader cares.

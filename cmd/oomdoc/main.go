@@ -8,8 +8,8 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/oomdoc/oomdoc/internal/ballast"
 	"github.com/oomdoc/oomdoc/internal/cli"
+	"github.com/oomdoc/oomdoc/internal/cli/ballast"
 )
 
 func main() {

@@ -22,7 +22,7 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/internal/paste"
+	"github.com/oomdoc/oomdoc/internal/workshop/paste"
 )
 
 // attacks stand where a log has the name of a model, a path, a PID or the value

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/oomdoc/oomdoc/diagnose"
-	"github.com/oomdoc/oomdoc/internal/clip"
+	"github.com/oomdoc/oomdoc/internal/cli/clip"
 )
 
 // input is one thing to read.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/oomdoc/oomdoc/internal/cputime"
+	"github.com/oomdoc/oomdoc/internal/workshop/cputime"
 	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/rules"
 )

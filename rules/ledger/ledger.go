@@ -1,8 +1,6 @@
 package ledger
 
-import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
-)
+import "github.com/oomdoc/oomdoc/parsers/fact"
 
 // Ledger are the numbers of one incident, each computed once, by [Derive].
 type Ledger struct {

@@ -72,7 +72,7 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue) []Cause {
 
 // agreement is how much surer the first cause is than its share of the weights:
 // clues are weighed one by one, and those of one log mostly agree. Measured on
-// labelled logs (internal/reliability prints the table).
+// labelled logs (internal/workshop/reliability prints the table).
 const agreement = 2.3
 
 // surest is the most that a log alone can say.

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/oomdoc/oomdoc/internal/clip"
+	"github.com/oomdoc/oomdoc/internal/cli/clip"
 )
 
 func TestRead(t *testing.T) {

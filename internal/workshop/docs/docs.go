@@ -31,7 +31,7 @@ func Pages() map[string]string {
 
 func fixIDs() []string { return slices.Sorted(maps.Keys(fix.Fixes())) }
 
-const generated = "<!-- Made from the literals in rules/ by go test ./internal/docs -update: edit those. -->\n\n"
+const generated = "<!-- Made from the literals in rules/ by go test ./internal/workshop/docs -update: edit those. -->\n\n"
 
 func index() string {
 	var b strings.Builder

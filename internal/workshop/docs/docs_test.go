@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated pages under docs/")
 
-const root = "../../docs"
+const root = "../../../docs"
 
 func TestPagesAreCurrent(t *testing.T) {
 	for path, want := range Pages() {
@@ -26,7 +26,7 @@ func TestPagesAreCurrent(t *testing.T) {
 		}
 		got, err := os.ReadFile(file)
 		require.NoError(t, err)
-		assert.Equal(t, want, string(got), "docs/%s is stale: run go test ./internal/docs -update", path)
+		assert.Equal(t, want, string(got), "docs/%s is stale: run go test ./internal/workshop/docs -update", path)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Command reliability prints how often causes given a confidence are right:
 // the labelled cause, and beside it how often the cause can be defended.
 //
-//	go run ./internal/reliability DIR
+//	go run ./internal/workshop/reliability DIR
 //
 // DIR holds labelled logs at any depth: NAME.log beside NAME.json with the
 // fields oom, cause, accept_causes and arguable.

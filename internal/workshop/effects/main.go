@@ -1,7 +1,7 @@
 // Command effects counts incidents whose fixes are computed from the log's own
 // figures.
 //
-//	go run ./internal/effects [-list] DIR
+//	go run ./internal/workshop/effects [-list] DIR
 //
 // DIR holds logs at any depth, NAME.log. An incident is computed when one of
 // its fixes carries an effect with basis "log". A log has the lines for that
