@@ -1,6 +1,7 @@
 package rules
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"testing"
@@ -20,12 +21,12 @@ type sample struct {
 	also []string // programs that it may prove besides
 }
 
-// samples are read once for the kit: testdata/samples.txtar, a section a
-// program.
-func samples(t *testing.T) map[string]sample {
-	t.Helper()
-	archive, err := txtar.ParseFile("testdata/samples.txtar")
-	require.NoError(t, err)
+//go:embed testdata/samples.txtar
+var sampleFile []byte
+
+// samples are those of testdata/samples.txtar, a section a program.
+func samples() map[string]sample {
+	archive := txtar.Parse(sampleFile)
 	out := map[string]sample{}
 	for _, f := range archive.Files {
 		s := sample{text: string(f.Data)}
@@ -56,7 +57,7 @@ func proved(set *parsers.Set, sample string) (sure, hinted []string) {
 // TestKitProofs: each program is proved by what it prints, and by nothing that
 // another one prints.
 func TestKitProofs(t *testing.T) {
-	set, all := parsers.New(Proofs()), samples(t)
+	set, all := parsers.New(Proofs()), samples()
 	for _, p := range Programs() {
 		if p.Name == "" {
 			continue

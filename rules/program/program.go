@@ -45,7 +45,13 @@ type Program struct {
 	Checks  map[string]string
 	Useless map[string]func(c *ledger.Case) string
 	Whys    map[string]func(c *ledger.Case) string
+	// Sources are the upstream files that define the options which its steps
+	// name.
+	Sources Sources
 }
+
+// Sources are options, parted by blanks, by the upstream file that defines them.
+type Sources map[string]string
 
 // Of returns those of all programs that are in a stack, each followed by those
 // that it is like.
