@@ -1,8 +1,6 @@
 package render
 
 import (
-	"strings"
-
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 )
@@ -50,10 +48,8 @@ func Fix(f fix.Fix) Document {
 	return p.blocks
 }
 
-func (p *page) paragraphs(doc string) {
-	for _, par := range strings.Split(strings.TrimSpace(doc), "\n\n") {
-		if par != "" {
-			p.say(prose(par))
-		}
+func (p *page) paragraphs(doc []string) {
+	for _, par := range doc {
+		p.say(prose(par))
 	}
 }

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	_ "embed"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +13,12 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/internal/workshop/paste"
 	"github.com/oomdoc/oomdoc/parsers"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
 )
 
 // sample is what one program prints.
@@ -77,4 +83,47 @@ func TestKitProofs(t *testing.T) {
 		})
 	}
 	assert.Len(t, all, len(byName())-1, "a sample of a program that does not exist")
+}
+
+// optionNames are options of a command line and variables of an environment.
+var optionNames = regexp.MustCompile(`--[a-zA-Z][\w-]+|\b[A-Z]{3}[A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+
+// TestKitSources: each option that a program's steps name is defined by an
+// upstream file that its literal names.
+func TestKitSources(t *testing.T) {
+	for _, p := range Programs() {
+		known := map[string]bool{}
+		for _, q := range append([]*program.Program{p}, p.Like...) {
+			for _, options := range q.Sources {
+				for _, o := range strings.Fields(options) {
+					known[o] = true
+				}
+			}
+		}
+		c := &ledger.Case{Facts: &fact.Facts{}, Framework: p.Name, Stack: []string{p.Name}, Phase: "unknown"}
+		for id, steps := range p.Steps {
+			for _, s := range steps(c) {
+				for _, o := range optionNames.FindAllString(s.Text, -1) {
+					assert.True(t, known[o], "%s: %s names %s, and no source does", cmp.Or(p.Name, "a family"), id, o)
+				}
+			}
+		}
+	}
+}
+
+// TestKitSteps: every step of a program parses in its language.
+func TestKitSteps(t *testing.T) {
+	for _, p := range Programs() {
+		c := &ledger.Case{Facts: &fact.Facts{}, Framework: p.Name, Stack: []string{p.Name}, Phase: "unknown"}
+		for id, steps := range p.Steps {
+			for _, s := range steps(c) {
+				switch s.Kind {
+				case "shell", "env":
+					assert.NoError(t, paste.Shell(s.Text, "\x00"), "%s: %s", p.Name, id)
+				case "python":
+					assert.NoError(t, paste.Python(s.Text, "\x00"), "%s: %s", p.Name, id)
+				}
+			}
+		}
+	}
 }

@@ -4,8 +4,6 @@
 package cause
 
 import (
-	"strings"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -27,17 +25,14 @@ const (
 	Unknown               = "unknown"
 )
 
-// Paragraphs joins the paragraphs of a fix's or a cause's Doc.
-func Paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
-
 // Rule is one cause: everything oomdoc knows about it.
 type Rule struct {
 	ID    string
 	Title string // a headline for the report: "The model is too big for this card"
 	// Headline is a narrower Title for this case, "" for none; nil: never.
 	Headline func(c *ledger.Case) string
-	// Doc explains the cause to a beginner, in Markdown paragraphs.
-	Doc string
+	// Doc explains the cause to a beginner, a Markdown paragraph each.
+	Doc []string
 	// Settles is what to run or paste to be sure, when the log alone is not.
 	Settles string
 	// Clues point to the cause. The strongest one that applies counts.

@@ -11,10 +11,10 @@ import (
 var deviceImbalance = Rule{
 	ID:    DeviceImbalance,
 	Title: "One card is full while others have room",
-	Doc: Paragraphs(
+	Doc: []string{
 		"Work is spread unevenly over several cards: the failing one is full, others are not. The first card is the usual victim: it also holds the desktop, the output layer, and often a CUDA context of every other process (several small equal entries in the list).",
 		"In DataParallel the first card gathers the outputs of all; DistributedDataParallel does not.",
-	),
+	},
 	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
 	Clues: []Clue{
 		BareContexts, weakestCard, oneCardFull, UnevenShares,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/fit"
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -13,9 +12,9 @@ import (
 var biggerGpu = Fix{
 	ID:    "bigger_gpu",
 	Title: "Use a card with more memory",
-	Doc: cause.Paragraphs(
+	Doc: []string{
 		"When the model has to be that model at that precision, the card has to be larger. Renting one by the hour tells for the price of a coffee whether it is enough, before anything is bought. Plan weights + KV cache + 1 to 2 GB.",
-	),
+	},
 	Tradeoff: "Money.",
 	Cost:     0.95,
 	Check:    checkLoaded,

@@ -17,8 +17,8 @@ import (
 type Fix struct {
 	ID    string
 	Title string // imperative: "Load it in 4 bit"
-	// Doc explains it to a beginner, in Markdown paragraphs.
-	Doc string
+	// Doc explains it to a beginner, a Markdown paragraph each.
+	Doc []string
 	// Tradeoff is what it costs: quality, speed, money, effort.
 	Tradeoff string
 	// Cost orders fixes that help alike: 0 free, 1 very dear.

@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -9,9 +8,9 @@ import (
 var freeDisk = Fix{
 	ID:    "free_disk",
 	Title: "Free disk space",
-	Doc: cause.Paragraphs(
+	Doc: []string{
 		"Checkpoints, caches of models (`~/.cache/huggingface`), container images and page files fill disks. `No space left on device` is about the disk, not about memory, unless the path is `/dev/shm`.",
-	),
+	},
 	Tradeoff: "What you delete has to be downloaded again.",
 	Cost:     0.2,
 	Check:    "`df -h` shows room on the drive of the path in the message.",

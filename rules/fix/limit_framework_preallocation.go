@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -9,10 +8,10 @@ import (
 var limitFrameworkPreallocation = Fix{
 	ID:    "limit_framework_preallocation",
 	Title: "Keep the framework from taking the whole card at its start",
-	Doc: cause.Paragraphs(
+	Doc: []string{
 		"JAX takes 75 % of the card at its first operation and TensorFlow nearly all of it, used or not. A second program on the card then finds nothing. These variables make them take memory as they need it.",
 		"It helps when two programs share a card, or two frameworks one process. It does not make the work itself smaller.",
-	),
+	},
 	Tradeoff: "A little speed, and more fragmentation.",
 	Cost:     0.05,
 	Check:    "`nvidia-smi` right after the start shows a few hundred MiB instead of most of the card.",

@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -9,9 +8,9 @@ import (
 var lowerBuildJobs = Fix{
 	ID:    "lower_build_jobs",
 	Title: "Compile with fewer jobs",
-	Doc: cause.Paragraphs(
+	Doc: []string{
 		"A CUDA source file takes 2 to 10 GB of RAM to compile, and the build starts one job for each processor core. The kernel then kills a compiler in the middle (`Killed signal terminated program cc1plus`). Two jobs are slow and get there. The card plays no part.",
-	),
+	},
 	Tradeoff: "The build takes longer.",
 	Cost:     0.1,
 	Check:    CheckRAM,

@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -10,9 +9,9 @@ import (
 var lowerMemFraction = Fix{
 	ID:    "lower_mem_fraction",
 	Title: "Lower the static memory fraction",
-	Doc: cause.Paragraphs(
+	Doc: []string{
 		"SGLang's `--mem-fraction-static` is the share for weights and KV cache. When it fails while serving or while capturing CUDA graphs, too little was left for what is computed: lower it in steps of 0.05.",
-	),
+	},
 	Tradeoff: "A smaller KV cache: fewer requests at a time.",
 	Cost:     0.05,
 	Check:    "It survives the longest prompt you expect, with 1 to 2 GiB free in `nvidia-smi`.",

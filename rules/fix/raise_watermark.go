@@ -5,7 +5,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -13,10 +12,10 @@ import (
 var raiseWatermark = Fix{
 	ID:    "raise_watermark",
 	Title: "Raise the limit of PyTorch on a Mac (MPS watermark)",
-	Doc: cause.Paragraphs(
+	Doc: []string{
 		"PyTorch lets one process use 1.7 times what macOS recommends for the GPU. `PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` takes the limit away. It must be set before the program starts; setting it after `import torch` does nothing.",
 		"The standard limit is already more than the Mac's memory (9.07 GB on a Mac with 8, 18.13 on one with 16), so beyond it lies swapping: very slow, and it can freeze the machine. It can help for a short peak, or where a lower ratio was set.",
-	),
+	},
 	Tradeoff: "The Mac may swap heavily, freeze, or end programs.",
 	Cost:     0.3,
 	Check:    "The message no longer says `max allowed`; Activity Monitor's memory pressure stays green or yellow.",

@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -9,10 +8,10 @@ import (
 var shardTraining = Fix{
 	ID:    "shard_training",
 	Title: "Shard model and optimizer over the cards",
-	Doc: cause.Paragraphs(
+	Doc: []string{
 		"Plain data parallel training (DDP) keeps a whole copy of weights, gradients and optimizer on every card: more cards do not make it fit. ZeRO divides them: stage 1 the optimizer, stage 2 the gradients too, stage 3 (or FSDP) also the weights. With four cards stage 3 leaves a quarter on each.",
 		"Activations are not divided: batch and length of one card stay as they are.",
-	),
+	},
 	Tradeoff: "Communication between the cards; a configuration to learn.",
 	Cost:     0.45,
 	Check:    "`nvidia-smi` after the first step: every card holds its share only.",
