@@ -1,6 +1,10 @@
 package text
 
-import "github.com/oomdoc/oomdoc/parsers/fact"
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
 
 // Card keeps a card that a program names at its start.
 func Card(f *fact.Facts, d fact.Device, text string) {
@@ -10,12 +14,7 @@ func Card(f *fact.Facts, d fact.Device, text string) {
 
 // HasFact reports a named figure.
 func HasFact(f *fact.Facts, name string) bool {
-	for _, x := range f.Facts {
-		if x.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Facts, func(x fact.Fact) bool { return x.Name == name })
 }
 
 // Requested is what a failure asked for, 0 where it does not say.

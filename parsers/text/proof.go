@@ -1,15 +1,18 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Proof is text that only one program prints, or a path that only its files
 // have.
 type Proof struct {
 	Word    string
 	Program string
-	// weight is that of [Program]: 2 proves, 1 hints.
+	// Weight is that of [fact.Program]: 2 proves, 1 hints.
 	Weight int
-	// beside lists what must follow closely for the word to count; nil: nothing.
+	// Beside lists what must follow closely for the word to count; nil: nothing.
 	Beside []string
 }
 
@@ -22,12 +25,7 @@ func (p Proof) Holds(s string) bool {
 		return true
 	}
 	s = s[:min(len(p.Word)+besideWithin, len(s))]
-	for _, word := range p.Beside {
-		if strings.Contains(s, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Beside, func(word string) bool { return strings.Contains(s, word) })
 }
 
 // ProofsOf makes proofs of words that need nothing beside them.
