@@ -25,6 +25,21 @@ func Requested(x fact.Failure) int64 {
 	return x.Figures.Requested.Bytes
 }
 
+// Fold makes one failure out of all of a kind: the one that is chosen.
+func Fold(f *fact.Facts, kind fact.Kind, choose func(all []fact.Failure) fact.Failure) {
+	var all, others []fact.Failure
+	for _, x := range f.Failures {
+		if x.Kind == kind {
+			all = append(all, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	if len(all) > 0 {
+		f.Failures = append(others, choose(all))
+	}
+}
+
 // Fail adds a failure that begins at one squeezed offset and ends at another,
 // with its line numbers, message and source filled in.
 func Fail(f *fact.Facts, l *Log, from, to int, x fact.Failure) {

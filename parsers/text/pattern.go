@@ -170,7 +170,7 @@ func (m Match) States(f *fact.Facts, g *fact.Figures) {
 func (m Match) figure(group string) (name string, size *fact.Size, count *fact.Count) {
 	for _, unit := range [...]string{"gib", "mib", "kib", "bytes"} {
 		if name, ok := strings.CutSuffix(group, "_"+unit); ok {
-			return name, m.SizeIn(group, unit), nil
+			return name, First(m.SizeIn(group, unit), RawBytes(m, group)), nil
 		}
 	}
 	if text := m.Lower(group); text != "" && Letter(text[len(text)-1]) {
