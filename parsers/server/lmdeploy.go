@@ -43,4 +43,7 @@ var (
 	turboMindShare = text.States(0, 600, text.NewPattern(`cache_max_entry_count=(?<utilization>NUM)`))
 )
 
-func turboMindConfig(m text.Message) int { return max(turboMindMemory(m), turboMindShare(m)) }
+func turboMindConfig(m text.Message) int {
+	turboMindMemory(m)
+	return turboMindShare(m)
+}

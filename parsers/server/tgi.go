@@ -41,7 +41,7 @@ var tgiEvidence = text.Evidence{
 }
 
 var tgiWarmup = text.FailsIf(fact.Failure{Kind: fact.TGIWarmup, Framework: "tgi", Phase: "warmup"}, 0, 110, text.NewPattern(
-	`handle(?:(?<set_max_batch_total_tokens>(?<tgi_total_tokens>INT))totaltokenswith)?(?<set_max_batch_prefill_tokens>INT)prefilltokens`))
+	`handle(?:(?<is_max_batch_total_tokens>(?<tgi_total_tokens>INT))totaltokenswith)?(?<is_max_batch_prefill_tokens>INT)prefilltokens`))
 
 // tgiEcho makes the reader of a report that a part failed, if a word names it.
 func tgiEcho(part string, within int) func(text.Message) int {
@@ -54,15 +54,12 @@ func tgiEcho(part string, within int) func(text.Message) int {
 }
 
 // tgiRouter reads the router's last line, which repeats what the warm-up said.
-func tgiRouter(m text.Message) int {
-	text.Fail(m.Facts, m.Log, m.At, m.End, fact.Failure{Kind: fact.Wrapped, Framework: "tgi", Phase: "warmup", Wrapper: true, Echo: true})
-	return m.End
-}
+var tgiRouter = text.Quotes(fact.Failure{Kind: fact.Wrapped, Framework: "tgi", Phase: "warmup", Wrapper: true, Echo: true})
 
 // tgiSpan reads the settings in the name of the router's tracing span.
-var tgiSpan = text.States(0, 320, text.NewPattern(`max_input_length=(?<set_max_input_length>INT)`+
-	`(?:max_prefill_tokens=(?<set_max_batch_prefill_tokens>INT))?(?:max_total_tokens=(?<set_max_total_tokens>INT))?`+
-	`(?:max_batch_size=(?<set_max_batch_size>INT))?`))
+var tgiSpan = text.States(0, 320, text.NewPattern(`max_input_length=(?<is_max_input_length>INT)`+
+	`(?:max_prefill_tokens=(?<is_max_batch_prefill_tokens>INT))?(?:max_total_tokens=(?<is_max_total_tokens>INT))?`+
+	`(?:max_batch_size=(?<is_max_batch_size>INT))?`))
 
 // tgiMemory are the launcher's arguments that bear on memory.
 var tgiMemory = []string{

@@ -51,7 +51,7 @@ var vllmFailures = slices.Concat(
 		text.On("Failed to load model - not enough GPU memory", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),
 		text.On("Failed to create unquantized linear weights", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),
 		text.On("available Mamba cache blocks", vllmFails(fact.VLLMMamba, "graph_capture", 60, 60, text.NewPattern(
-			`max_num_seqs\((?<set_max_num_seqs>INT)\)exceedsavailablemambacacheblocks\((?<mamba_blocks>INT)\)`))),
+			`max_num_seqs\((?<is_max_num_seqs>INT)\)exceedsavailablemambacacheblocks\((?<mamba_blocks>INT)\)`))),
 		text.On("assert num_cache_lines >= batch", text.Fails(fact.Failure{Kind: fact.VLLMMamba, Framework: "vllm", Phase: "graph_capture"})),
 		text.On("Too large swap space", vllmSwap),
 		text.On("lack of CPU swap space", text.Fails(fact.Failure{Kind: fact.VLLMSwapFull, Framework: "vllm", Phase: "inference"})),
@@ -87,7 +87,7 @@ func quoted(m text.Message) bool {
 
 // vllmWarmup reads the number of dummy requests, which is max_num_seqs exactly.
 // The wording says CUDA on every platform.
-var vllmWarmup = vllmFails(fact.VLLMWarmup, "warmup", 0, 90, text.NewPattern(`with(?<set_max_num_seqs>INT)dummyrequests`))
+var vllmWarmup = vllmFails(fact.VLLMWarmup, "warmup", 0, 90, text.NewPattern(`with(?<is_max_num_seqs>INT)dummyrequests`))
 
 // vllmEngineFailed reads "Failed core proc(s): {'EngineCore_DP0': -9}": signal
 // 9 is what the kernel's out-of-memory killer sends, 1 an exception above.

@@ -52,10 +52,3 @@ func Fail(f *fact.Facts, l *Log, from, to int, x fact.Failure) {
 	}
 	f.Failures = append(f.Failures, x)
 }
-
-// Setting adds an option that a program printed with its value in group n.
-func Setting(f *fact.Facts, m Match, name string) {
-	if m.Ok() {
-		f.Settings = append(f.Settings, fact.Setting{Name: name, Value: m.Lower("n"), Line: m.Line()})
-	}
-}

@@ -146,16 +146,19 @@ func (m Match) Through(first, last string) string {
 // States reads all groups of a match: one that is named like a figure is that
 // figure of g, where g is given, and any other a fact of that name. A number
 // without a unit is a count, unless the name ends in the unit that it lacks:
-// "free_gib". "set_NAME" is a setting that a message gives away.
+// "free_gib". "set_NAME" is a setting, "is_NAME" one that a message gives away
+// without anybody having set it.
 func (m Match) States(f *fact.Facts, g *fact.Figures) {
 	if !m.Ok() {
 		return
 	}
 	for _, group := range m.m.Groups()[1:] {
 		from, _, ok := m.Group(group.Name)
-		if setting, is := strings.CutPrefix(group.Name, "set_"); is && ok {
-			value := strings.ReplaceAll(m.Lower(group.Name), ",", "")
-			f.Settings = append(f.Settings, fact.Setting{Name: setting, Value: value, Line: m.Log.Line(from), Default: true})
+		if setting, given := cutSetting(group.Name); setting != "" {
+			if ok {
+				value := strings.ReplaceAll(m.Lower(group.Name), ",", "")
+				f.Settings = append(f.Settings, fact.Setting{Name: setting, Value: value, Line: m.Log.Line(from), Default: given})
+			}
 			continue
 		}
 		name, size, count := m.figure(group.Name)
@@ -164,6 +167,17 @@ func (m Match) States(f *fact.Facts, g *fact.Figures) {
 		}
 		f.Facts = append(f.Facts, fact.Fact{Name: name, Size: size, Count: count, Text: m.Log.LineText(from), Line: m.Log.Line(from)})
 	}
+}
+
+func cutSetting(group string) (name string, given bool) {
+	if name, ok := strings.CutPrefix(group, "set_"); ok {
+		return name, false
+	}
+	name, given = strings.CutPrefix(group, "is_")
+	if !given {
+		return "", false
+	}
+	return name, true
 }
 
 // figure returns what a group captured, under its name without the unit.

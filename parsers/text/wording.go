@@ -116,13 +116,20 @@ func Fails(x fact.Failure) func(Message) int {
 	}
 }
 
+// Quotes is [Fails] where the literal itself is the message.
+func Quotes(x fact.Failure) func(Message) int {
+	return func(m Message) int {
+		Fail(m.Facts, m.Log, m.At, m.End, x)
+		return m.End
+	}
+}
+
 // States makes the reader of a line that only states figures: see
 // [Match.States].
 func States(before, after int, p *Pattern) func(Message) int {
 	return func(m Message) int {
-		x := m.Around(p, before, after)
-		x.States(m.Facts, nil)
-		return m.Took(x)
+		m.Around(p, before, after).States(m.Facts, nil)
+		return m.End
 	}
 }
 
@@ -170,6 +177,14 @@ func (m Message) Say(name, text string) {
 func Notices(id, title string) func(Message) int {
 	return func(m Message) int {
 		m.Notice(fact.Notice{ID: id, Title: title})
+		return m.End
+	}
+}
+
+// Signals makes the reader of words that show an activity.
+func Signals(id string) func(Message) int {
+	return func(m Message) int {
+		m.Log.Signal(m.Facts, id, m.At)
 		return m.End
 	}
 }
