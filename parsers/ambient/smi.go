@@ -47,8 +47,8 @@ func row(expr string) func() *regexp.Regexp {
 var (
 	// "0  NVIDIA GeForce GTX 1070        Off | 00000000:01:00.0  On |"
 	cardRow = row(`^\s*(\d{1,3})\s+([^|]*\S)\s+(?:On|Off)\s*\|.*:`)
-	// "531MiB /  8192MiB" between bars.
-	usageCell = row(`(?:^|\|)\s*(\d{1,9})\s*MiB\s*/\s*(\d{1,9})\s*MiB\s*(?:\||$)`)
+	// "531MiB /  8192MiB |".
+	usageCell = row(`(\d{1,9})\s*MiB\s*/\s*(\d{1,9})\s*MiB\s*(?:\||$)`)
 	// "0 N/A N/A 7541 C+G ...python3 54MiB |" and the row before driver 450, which
 	// has no GI and CI columns.
 	processRow = row(`^\s*(\d{1,3})\s+(?:\S+\s+\S+\s+)?(\d{1,9})\s+(?:C|G|C\+G|M\+C)\s+(?:(.*\S)\s+)?((\d{1,9})MiB)[| ]*$`)
@@ -116,8 +116,8 @@ func whole(digits string) int {
 func (t *tableReader) nvidia() {
 	if m := cardRow().FindStringSubmatch(t.text); m != nil {
 		t.device, t.name = whole(m[1]), strings.Join(strings.Fields(m[2]), " ")
-	} else if m := usageCell().FindStringSubmatch(t.text); m != nil {
-		if t.device >= 0 {
+	} else if strings.Contains(t.text, "MiB /") {
+		if m := usageCell().FindStringSubmatch(t.text); m != nil && t.device >= 0 {
 			t.f.Devices = append(t.f.Devices, fact.Device{
 				Index: t.device, Name: t.name, Backend: "cuda", Line: t.line, Total: t.size(m[2], "MiB"), Used: t.size(m[1], "MiB"),
 			})

@@ -5,6 +5,7 @@ package server
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -20,9 +21,10 @@ var VLLM = text.Parser{
 	},
 }.Reading(vllmFailures, slices.Concat(vllmLines, vllmArguments), func(l *text.Log, others []text.Hit, f *fact.Facts) {
 	vllmEvidence.Look(l, others, f)
+	backend := sync.OnceValue(func() string { return vllmBackend(l) })
 	for i := range f.Failures {
 		if x := &f.Failures[i]; x.Framework == "vllm" && x.Backend == "" {
-			x.Backend = vllmBackend(l)
+			x.Backend = backend()
 		}
 	}
 })

@@ -154,40 +154,32 @@ func (m Match) States(f *fact.Facts, g *fact.Figures) {
 	}
 	for _, group := range m.m.Groups()[1:] {
 		from, _, ok := m.Group(group.Name)
-		if setting, given := cutSetting(group.Name); setting != "" {
-			if ok {
-				value := strings.ReplaceAll(m.Lower(group.Name), ",", "")
-				f.Settings = append(f.Settings, fact.Setting{Name: setting, Value: value, Line: m.Log.Line(from), Default: given})
-			}
+		if !ok {
+			continue
+		}
+		line := m.Log.Line(from)
+		if kind, setting, _ := strings.Cut(group.Name, "_"); kind == "set" || kind == "is" {
+			value := strings.ReplaceAll(m.Lower(group.Name), ",", "")
+			f.Settings = append(f.Settings, fact.Setting{Name: setting, Value: value, Line: line, Default: kind == "is"})
 			continue
 		}
 		name, size, count := m.figure(group.Name)
 		if size == nil && count == nil || g != nil && g.Set(name, size, count) {
 			continue
 		}
-		f.Facts = append(f.Facts, fact.Fact{Name: name, Size: size, Count: count, Text: m.Log.LineText(from), Line: m.Log.Line(from)})
+		f.Facts = append(f.Facts, fact.Fact{Name: name, Size: size, Count: count, Text: m.Log.LineText(from), Line: line})
 	}
 }
 
-func cutSetting(group string) (name string, given bool) {
-	if name, ok := strings.CutPrefix(group, "set_"); ok {
-		return name, false
-	}
-	name, given = strings.CutPrefix(group, "is_")
-	if !given {
-		return "", false
-	}
-	return name, true
-}
-
-// figure returns what a group captured, under its name without the unit.
+// figure returns the figure that a group captured, under its name without the
+// unit.
 func (m Match) figure(group string) (name string, size *fact.Size, count *fact.Count) {
 	for _, unit := range [...]string{"gib", "mib", "kib", "bytes"} {
 		if name, ok := strings.CutSuffix(group, "_"+unit); ok {
 			return name, First(m.SizeIn(group, unit), RawBytes(m, group)), nil
 		}
 	}
-	if text := m.Lower(group); text != "" && Letter(text[len(text)-1]) {
+	if text := m.Lower(group); Letter(text[len(text)-1]) {
 		return group, m.Size(group), nil
 	}
 	return group, nil, m.Count(group)
