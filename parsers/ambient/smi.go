@@ -1,8 +1,9 @@
 package ambient
 
 import (
-	"strconv"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -19,8 +20,9 @@ var SMI = text.Parser{
 	},
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		t := tableReader{f: f, device: -1}
-		for i := range l.Lines {
-			t.line(l.Lines[i].Text, l.Lines[i].Number)
+		for _, line := range l.Lines {
+			t.text, t.line = line.Text, line.Number
+			t.read()
 		}
 		fillFromTables(f)
 	},
@@ -30,204 +32,156 @@ var SMI = text.Parser{
 // cleaned text and not the squeezed one.
 type tableReader struct {
 	f      *fact.Facts
+	text   string // of the line
+	line   int
 	device int    // the card whose rows are being read, -1 none
 	name   string // its name
 	avail  bool   // free has an "available" column
 }
 
-func (t *tableReader) line(s string, number int) {
+// row is the expression of a table's row, compiled at its first use.
+func row(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+var (
+	// "0  NVIDIA GeForce GTX 1070        Off | 00000000:01:00.0  On |"
+	cardRow = row(`^\s*(\d{1,3})\s+([^|]*\S)\s+(?:On|Off)\s*\|.*:`)
+	// "531MiB /  8192MiB |".
+	usageCell = row(`(\d{1,9})\s*MiB\s*/\s*(\d{1,9})\s*MiB\s*(?:\||$)`)
+	// "0 N/A N/A 7541 C+G ...python3 54MiB |" and the row before driver 450, which
+	// has no GI and CI columns.
+	processRow = row(`^\s*(\d{1,3})\s+(?:\S+\s+\S+\s+)?(\d{1,9})\s+(?:C|G|C\+G|M\+C)\s+(?:(.*\S)\s+)?((\d{1,9})MiB)[| ]*$`)
+	// "[0] Tesla P100 | 27'C,   0 % |   103 / 16384 MB | user(645M)"; its MB are
+	// MiB.
+	gpustatRow = row(`^\s*\[(\d{1,3})\]\s*([^|]*\S)\s*\|[^|]*\|\s*(\d{1,9})\s*/\s*(\d{1,9})\s*MB\s*(?:\||$)(.*)`)
+	// What -c and -p add: "anna:python/4242(9871M)". Without a process number there
+	// is nobody to end.
+	gpustatOwner = row(`(\S+)/(\d{1,9})\((\d{1,9})M\)`)
+	// "GPU[0] : VRAM Total Memory (B): 17163091968" and the used one.
+	rocmRow = row(`\[(\d{1,3})\].*VRAM Total (Used )?.*:\s*(\d{1,15})\s*$`)
+	// "4.898GiB / 5GiB     97.95%" of docker stats.
+	dockerRow = row(`(\S+) / (\S+)\s+\S+%`)
+	// What a batch job asked for: Snakemake's "mem_mb=14000" (powers of 1000;
+	// mem_mib beside it is the other) and "#SBATCH --mem=32G", by default in M.
+	snakemakeMemory = row(`mem_mb=(\d{1,12})`)
+	slurmMemory     = row(`--mem=(\d{1,12})([KMGTkmgt]?)`)
+)
+
+func (t *tableReader) read() {
+	s := t.text
 	switch {
 	case strings.Contains(s, "MiB"), strings.Contains(s, "Bus-Id"), strings.Contains(s, "00:") && strings.Contains(s, "|"):
-		t.nvidia(s, number)
+		t.nvidia()
 	case strings.Contains(s, "'C") && strings.Contains(s, " MB"):
-		t.gpustat(s, number)
+		t.gpustat()
 	case strings.Contains(s, "VRAM Total"):
-		t.rocm(s, number)
-	case strings.HasPrefix(s, "total ") && strings.Contains(s, "free"), strings.HasPrefix(s, "Mem:"), strings.HasPrefix(s, "-/+ buffers/cache:"):
-		t.free(s, number)
+		t.rocm()
+	case strings.HasPrefix(s, "total ") && strings.Contains(s, "free"):
+		t.avail = strings.HasSuffix(strings.TrimSpace(s), "available")
+	case strings.HasPrefix(s, "Mem:"), strings.HasPrefix(s, "-/+ buffers/cache:"):
+		t.free()
 	}
-	if strings.Contains(s, "GiB / ") || strings.Contains(s, "MiB / ") {
-		t.dockerStats(s, number)
+	if strings.Contains(s, "iB / ") {
+		t.dockerStats()
 	}
-	t.requestedMemory(s, number)
+	if strings.Contains(s, "mem") {
+		t.requestedMemory()
+	}
+}
+
+// size is a figure of the line with the unit that its column has.
+func (t *tableReader) size(number, unit string) *fact.Size {
+	bytes, ok := units.Parse(strings.TrimSpace(number + unit))
+	if !ok {
+		return nil
+	}
+	return &fact.Size{Bytes: bytes, Text: number + unit, Line: t.line}
+}
+
+func (t *tableReader) fact(name string, size *fact.Size) {
+	if size != nil {
+		t.f.Facts = append(t.f.Facts, fact.Fact{Name: name, Size: size, Text: t.text, Line: t.line})
+	}
+}
+
+func whole(digits string) int {
+	n, _ := text.WholeNumber(digits)
+	return int(n)
 }
 
 // nvidia reads the two rows of a card and the rows of processes. The name is
 // cut to the column ("GeForce GTX 106..."); memory can be "N/A" (Windows) or
 // "Not Supported" (unified memory), and then there is no figure.
-func (t *tableReader) nvidia(s string, number int) {
-	if index, name, ok := cardRow(s); ok {
-		t.device, t.name = index, name
-		return
-	}
-	if used, total, ok := usageCell(s); ok {
-		if t.device < 0 {
-			return
+func (t *tableReader) nvidia() {
+	if m := cardRow().FindStringSubmatch(t.text); m != nil {
+		t.device, t.name = whole(m[1]), strings.Join(strings.Fields(m[2]), " ")
+	} else if strings.Contains(t.text, "MiB /") {
+		if m := usageCell().FindStringSubmatch(t.text); m != nil && t.device >= 0 {
+			t.f.Devices = append(t.f.Devices, fact.Device{
+				Index: t.device, Name: t.name, Backend: "cuda", Line: t.line, Total: t.size(m[2], "MiB"), Used: t.size(m[1], "MiB"),
+			})
 		}
-		t.f.Devices = append(t.f.Devices, fact.Device{
-			Index: t.device, Name: t.name, Backend: "cuda", Line: number,
-			Total: &fact.Size{Bytes: total * units.MiB, Text: strconv.FormatInt(total, 10) + "MiB", Line: number},
-			Used:  &fact.Size{Bytes: used * units.MiB, Text: strconv.FormatInt(used, 10) + "MiB", Line: number},
-		})
 		t.device = -1
-		return
-	}
-	if p, ok := ProcessRow(s); ok {
-		p.Line = number
+	} else if p, ok := ProcessRow(t.text); ok {
+		p.Line = t.line
 		t.f.Processes = append(t.f.Processes, p)
 	}
 }
 
-// cardRow reads "   0  NVIDIA GeForce GTX 1070        Off | 00000000:01:00.0  On |".
-func cardRow(s string) (index int, name string, ok bool) {
-	head, rest, found := strings.Cut(s, "|")
-	if !found || !strings.Contains(rest, ":") {
-		return 0, "", false
-	}
-	fields := strings.Fields(head)
-	if len(fields) < 3 || fields[len(fields)-1] != "On" && fields[len(fields)-1] != "Off" {
-		return 0, "", false
-	}
-	index, err := strconv.Atoi(fields[0])
-	return index, strings.Join(fields[1:len(fields)-1], " "), err == nil && index >= 0
-}
-
-// usageCell finds "531MiB /  8192MiB" between bars.
-func usageCell(s string) (used, total int64, ok bool) {
-	for _, cell := range strings.Split(s, "|") {
-		left, right, found := strings.Cut(cell, "/")
-		if !found {
-			continue
-		}
-		used, ok := mebibytes(left)
-		total, ok2 := mebibytes(right)
-		if ok && ok2 {
-			return used, total, true
-		}
-	}
-	return 0, 0, false
-}
-
-func mebibytes(s string) (int64, bool) {
-	s, ok := strings.CutSuffix(strings.TrimSpace(s), "MiB")
-	if !ok {
-		return 0, false
-	}
-	return text.WholeNumber(strings.TrimSpace(s))
-}
-
-// ProcessRow reads "0 N/A N/A 7541 C+G ...python3 54MiB |" and the row before
-// driver 450, which has no GI and CI columns.
+// ProcessRow reads a row of nvidia-smi's table of processes.
 func ProcessRow(s string) (fact.Process, bool) {
-	fields := strings.Fields(strings.TrimRight(s, "| "))
-	for _, at := range [...]int{4, 2} {
-		if len(fields) < at+2 || !processType(fields[at]) {
-			continue
-		}
-		device, err := strconv.Atoi(fields[0])
-		pid, err2 := strconv.Atoi(fields[at-1])
-		last := fields[len(fields)-1]
-		size, ok := mebibytes(last)
-		if err != nil || err2 != nil || !ok {
-			return fact.Process{}, false
-		}
-		return fact.Process{PID: pid, Bytes: size * units.MiB, Name: strings.Join(fields[at+1:len(fields)-1], " "), Text: last, Device: device}, true
+	m := processRow().FindStringSubmatch(s)
+	if m == nil {
+		return fact.Process{}, false
 	}
-	return fact.Process{}, false
+	return fact.Process{
+		PID: whole(m[2]), Bytes: int64(whole(m[5])) * units.MiB, Name: strings.Join(strings.Fields(m[3]), " "), Text: m[4], Device: whole(m[1]),
+	}, true
 }
 
-func processType(s string) bool { return s == "C" || s == "G" || s == "C+G" || s == "M+C" }
-
-// gpustat reads "[0] Tesla P100 | 27'C,   0 % |   103 / 16384 MB | user(645M)";
-// its MB are MiB.
-func (t *tableReader) gpustat(s string, number int) {
-	cells := strings.Split(s, "|")
-	if len(cells) < 3 {
-		return
-	}
-	label, name, found := strings.Cut(strings.TrimSpace(cells[0]), "]")
-	index, err := strconv.Atoi(strings.TrimPrefix(label, "["))
-	left, right, found2 := strings.Cut(strings.TrimSuffix(strings.TrimSpace(cells[2]), "MB"), "/")
-	if !found || !found2 || err != nil {
-		return
-	}
-	used, err := strconv.ParseInt(strings.TrimSpace(left), 10, 40)
-	total, err2 := strconv.ParseInt(strings.TrimSpace(right), 10, 40)
-	if err != nil || err2 != nil {
+func (t *tableReader) gpustat() {
+	m := gpustatRow().FindStringSubmatch(t.text)
+	if m == nil {
 		return
 	}
 	t.f.Devices = append(t.f.Devices, fact.Device{
-		Index: index, Name: strings.TrimSpace(name), Backend: "cuda", Line: number,
-		Total: &fact.Size{Bytes: total * units.MiB, Text: strings.TrimSpace(right) + " MB", Line: number},
-		Used:  &fact.Size{Bytes: used * units.MiB, Text: strings.TrimSpace(left) + " MB", Line: number},
+		Index: whole(m[1]), Name: m[2], Backend: "cuda", Line: t.line, Total: t.size(m[4], " MB"), Used: t.size(m[3], " MB"),
 	})
-	if len(cells) > 3 {
-		t.gpustatOwners(cells[3], index, number)
+	for _, owner := range gpustatOwner().FindAllStringSubmatch(m[5], -1) {
+		t.f.Processes = append(t.f.Processes, fact.Process{
+			PID: whole(owner[2]), Bytes: int64(whole(owner[3])) * units.MiB, Name: owner[1], Text: owner[3] + "M", Line: t.line, Device: whole(m[1]),
+		})
 	}
 }
 
-// gpustatOwners reads what -c and -p add: "anna:python/4242(9871M)". Without a
-// process number there is nobody to end.
-func (t *tableReader) gpustatOwners(s string, device, number int) {
-	for _, owner := range strings.Fields(s) {
-		name, held, ok := strings.Cut(strings.TrimSuffix(owner, "M)"), "(")
-		slash := strings.LastIndexByte(name, '/')
-		pid, ok2 := text.WholeNumber(name[slash+1:])
-		mib, ok3 := text.WholeNumber(held)
-		if slash < 0 || !ok || !ok2 || !ok3 {
-			continue
-		}
-		t.f.Processes = append(t.f.Processes, fact.Process{PID: int(pid), Bytes: mib * units.MiB, Name: name[:slash], Text: held + "M", Line: number, Device: device})
+func (t *tableReader) rocm() {
+	m := rocmRow().FindStringSubmatch(t.text)
+	if m == nil {
+		return
+	}
+	index, size, last := whole(m[1]), t.size(m[3], ""), len(t.f.Devices)-1
+	if m[2] == "" {
+		t.f.Devices = append(t.f.Devices, fact.Device{Index: index, Backend: "rocm", Total: size, Line: t.line})
+	} else if last >= 0 && t.f.Devices[last].Index == index {
+		t.f.Devices[last].Used = size
 	}
 }
-
-// rocm reads "GPU[0] : VRAM Total Memory (B): 17163091968" and the used one.
-func (t *tableReader) rocm(s string, number int) {
-	label, rest, found := strings.Cut(s, "]")
-	index, err := strconv.Atoi(label[strings.LastIndexByte(label, '[')+1:])
-	i := strings.LastIndexByte(rest, ':')
-	if !found || err != nil || i < 0 {
-		return
-	}
-	n, ok := number64(rest[i+1:])
-	if !ok {
-		return
-	}
-	size := &fact.Size{Bytes: n, Text: strings.TrimSpace(rest[i+1:]), Line: number}
-	if strings.Contains(rest, "Used") {
-		if last := len(t.f.Devices) - 1; last >= 0 && t.f.Devices[last].Index == index {
-			t.f.Devices[last].Used = size
-		}
-		return
-	}
-	t.f.Devices = append(t.f.Devices, fact.Device{Index: index, Backend: "rocm", Total: size, Line: number})
-}
-
-func number64(s string) (int64, bool) { return text.WholeNumber(strings.TrimSpace(s)) }
 
 // free reads the Mem: row: "available" is what a program can have, "free" is
 // not. Columns are KiB unless a unit or the command's -m says otherwise.
-func (t *tableReader) free(s string, line int) {
-	if strings.HasPrefix(s, "total") {
-		t.avail = strings.HasSuffix(strings.TrimSpace(s), "available")
-		return
+func (t *tableReader) free() {
+	switch fields := strings.Fields(t.text); {
+	case fields[0] == "-/+" && len(fields) == 4: // procps before 3.3.10 has no such column
+		t.fact("mem_available", t.column(fields[3]))
+	case t.avail && len(fields) >= 7:
+		t.fact("mem_available", t.column(fields[6]))
 	}
-	fields := strings.Fields(s)
-	if strings.HasPrefix(s, "-/+") && len(fields) == 4 { // procps before 3.3.10 has no such column
-		t.f.Facts = append(t.f.Facts, fact.Fact{Name: "mem_available", Size: t.column(fields[3], line), Text: s, Line: line})
-		return
-	}
-	if !t.avail || len(fields) < 7 {
-		return
-	}
-	t.f.Facts = append(t.f.Facts,
-		fact.Fact{Name: "mem_total", Size: t.column(fields[1], line), Text: s, Line: line},
-		fact.Fact{Name: "mem_available", Size: t.column(fields[6], line), Text: s, Line: line})
 }
 
 // column reads one cell. Without a unit the size of the number tells KiB from
 // MiB: nobody has 64 MiB or 64 TiB of RAM.
-func (t *tableReader) column(cell string, line int) *fact.Size {
+func (t *tableReader) column(cell string) *fact.Size {
 	unit := ""
 	if n, ok := text.WholeNumber(cell); ok {
 		unit = "kb"
@@ -235,62 +189,34 @@ func (t *tableReader) column(cell string, line int) *fact.Size {
 			unit = "mb"
 		}
 	}
-	bytes, ok := units.Parse(cell + unit)
-	if !ok {
-		return nil
+	size := t.size(cell, unit)
+	if size != nil {
+		size.Text = cell
 	}
-	return &fact.Size{Bytes: bytes, Text: cell, Line: line}
+	return size
 }
 
-// dockerStats reads "4.898GiB / 5GiB     97.95%": the container nearest to its
-// limit is the one that matters.
-func (t *tableReader) dockerStats(s string, number int) {
-	fields := strings.Fields(s)
-	for i := 1; i+2 < len(fields); i++ {
-		if fields[i] != "/" || !strings.HasSuffix(fields[i+2], "%") {
-			continue
+// dockerStats notes the container nearest to its limit, the one that matters.
+func (t *tableReader) dockerStats() {
+	for _, m := range dockerRow().FindAllStringSubmatch(t.text, -1) {
+		if used, limit := t.size(m[1], ""), t.size(m[2], ""); used != nil && limit != nil && used.Bytes*10 >= limit.Bytes*9 {
+			t.fact("docker_limit", limit)
 		}
-		used, ok := units.Parse(fields[i-1])
-		limit, ok2 := units.Parse(fields[i+1])
-		if !ok || !ok2 || limit == 0 || used*10 < limit*9 {
-			continue
-		}
-		t.f.Facts = append(t.f.Facts, fact.Fact{Name: "docker_limit", Size: &fact.Size{Bytes: limit, Text: fields[i+1], Line: number}, Text: s, Line: number})
 	}
 }
 
-// requestedMemory reads what a batch job asked for: Snakemake's "mem_mb=14000"
-// (powers of 1000; mem_mib beside it is the other) and "#SBATCH --mem=32G".
-func (t *tableReader) requestedMemory(s string, line int) {
-	if _, rest, ok := strings.Cut(s, "mem_mb="); ok {
-		if n, ok := text.WholeNumber(leadingDigits(rest)); ok {
-			t.f.Facts = append(t.f.Facts, fact.Fact{Name: "job_limit", Size: &fact.Size{Bytes: n * 1000 * 1000, Text: "mem_mb=" + leadingDigits(rest), Line: line}, Text: s, Line: line})
+func (t *tableReader) requestedMemory() {
+	if m := snakemakeMemory().FindStringSubmatch(t.text); m != nil {
+		if bytes, ok := units.ParseDecimal(m[1] + "mb"); ok {
+			t.fact("job_limit", &fact.Size{Bytes: bytes, Text: m[0], Line: t.line})
 		}
-		return
+	} else if m := slurmMemory().FindStringSubmatch(t.text); m != nil {
+		unit := strings.ToUpper(m[2])
+		if unit == "" {
+			unit = "M"
+		}
+		t.fact("job_limit", t.size(m[1], unit))
 	}
-	_, rest, ok := strings.Cut(s, "--mem=")
-	digits := leadingDigits(rest)
-	n, ok2 := text.WholeNumber(digits)
-	if !ok || !ok2 {
-		return
-	}
-	unit := "m" // Slurm's default
-	if after := rest[len(digits):]; after != "" && strings.ContainsRune("KMGTkmgt", rune(after[0])) {
-		unit = strings.ToLower(after[:1])
-	}
-	bytes, ok := units.Parse(strconv.FormatInt(n, 10) + unit)
-	if ok {
-		t.f.Facts = append(t.f.Facts, fact.Fact{Name: "job_limit", Size: &fact.Size{Bytes: bytes, Text: digits + strings.ToUpper(unit), Line: line}, Text: s, Line: line})
-		t.f.Settings = append(t.f.Settings, fact.Setting{Name: "slurm_mem", Value: digits + strings.ToUpper(unit), Line: line, Flag: "--mem"})
-	}
-}
-
-func leadingDigits(s string) string {
-	i := 0
-	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-		i++
-	}
-	return s[:i]
 }
 
 // fillFromTables completes failures of system memory with what tables beside
@@ -301,22 +227,22 @@ func fillFromTables(f *fact.Facts) {
 		switch x.Kind {
 		case fact.KernelKill:
 			fill(f, &x.Figures.Limit, "docker_limit")
-			fill(f, &x.Figures.SystemAvailable, "mem_available")
 		case fact.SlurmKill:
 			fill(f, &x.Figures.Limit, "job_limit")
-			fill(f, &x.Figures.SystemAvailable, "mem_available")
 		case fact.OOMD, fact.CPUAlloc, fact.NumpyAlloc, fact.BadAlloc, fact.ShellKilled:
-			fill(f, &x.Figures.SystemAvailable, "mem_available")
+		default:
+			continue
 		}
+		fill(f, &x.Figures.SystemAvailable, "mem_available")
 	}
 }
 
-func fill(f *fact.Facts, figure **fact.Size, fact string) {
+func fill(f *fact.Facts, figure **fact.Size, name string) {
 	if *figure != nil {
 		return
 	}
 	for _, x := range f.Facts {
-		if x.Name == fact {
+		if x.Name == name {
 			*figure = x.Size
 		}
 	}

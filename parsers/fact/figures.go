@@ -71,34 +71,32 @@ type Figures struct {
 // Sizes calls yield for each size that is stated, in the order of the fields,
 // with its key in the report.
 func (f *Figures) Sizes(yield func(key string, s *Size)) {
-	for _, p := range f.sizes() {
-		if *p.at != nil {
-			yield(p.key, *p.at)
+	for _, p := range f.fields() {
+		if p.size != nil && *p.size != nil {
+			yield(p.key, *p.size)
 		}
 	}
 }
 
 // Counts is [Figures.Sizes] for the figures that are no sizes.
 func (f *Figures) Counts(yield func(key string, c *Count)) {
-	for _, p := range f.counts() {
-		if *p.at != nil {
-			yield(p.key, *p.at)
+	for _, p := range f.fields() {
+		if p.count != nil && *p.count != nil {
+			yield(p.key, *p.count)
 		}
 	}
 }
 
 // Fill takes over the figures of from that f lacks.
 func (f *Figures) Fill(from Figures) {
-	theirs := from.sizes()
-	for i, p := range f.sizes() {
-		if *p.at == nil {
-			*p.at = *theirs[i].at
-		}
-	}
-	counts := from.counts()
-	for i, p := range f.counts() {
-		if *p.at == nil {
-			*p.at = *counts[i].at
+	theirs := from.fields()
+	for i, p := range f.fields() {
+		switch {
+		case p.stated():
+		case p.size != nil:
+			*p.size = *theirs[i].size
+		default:
+			*p.count = *theirs[i].count
 		}
 	}
 	if f.OtherProcesses == nil {
@@ -106,18 +104,21 @@ func (f *Figures) Fill(from Figures) {
 	}
 }
 
-// Set sets the figure that has a key of the report; other keys do nothing.
-func (f *Figures) Set(key string, size *Size, count *Count) {
-	for _, p := range f.sizes() {
-		if p.key == key && size != nil {
-			*p.at = size
+// Set sets the figure that has a key of the report and reports that there is
+// one; a nil figure sets nothing.
+func (f *Figures) Set(key string, size *Size, count *Count) bool {
+	for _, p := range f.fields() {
+		switch {
+		case p.key != key:
+			continue
+		case p.size != nil && size != nil:
+			*p.size = size
+		case p.count != nil && count != nil:
+			*p.count = count
 		}
+		return true
 	}
-	for _, p := range f.counts() {
-		if p.key == key && count != nil {
-			*p.at = count
-		}
-	}
+	return false
 }
 
 // mayBeNegative are figures that programs compute and print with their sign:
@@ -127,9 +128,9 @@ var mayBeNegative = []string{"kv_available", "non_torch"}
 // DropNegative takes out what is below zero and cannot be: no program has less
 // than nothing, so a sign stands there that belongs to something else.
 func (f *Figures) DropNegative() {
-	for _, p := range f.sizes() {
-		if *p.at != nil && (*p.at).Bytes < 0 && !slices.Contains(mayBeNegative, p.key) {
-			*p.at = nil
+	for _, p := range f.fields() {
+		if p.size != nil && *p.size != nil && (*p.size).Bytes < 0 && !slices.Contains(mayBeNegative, p.key) {
+			*p.size = nil
 		}
 	}
 	f.OtherProcesses = slices.DeleteFunc(f.OtherProcesses, func(p Process) bool { return p.Bytes < 0 })
@@ -139,68 +140,59 @@ func (f *Figures) DropNegative() {
 // are equal.
 func (f *Figures) Agrees(other *Figures) bool {
 	common := false
-	theirs := other.sizes()
-	for i, p := range f.sizes() {
-		if a, b := *p.at, *theirs[i].at; a != nil && b != nil {
-			if a.Bytes != b.Bytes {
-				return false
-			}
-			common = true
+	theirs := other.fields()
+	for i, p := range f.fields() {
+		if !p.stated() || !theirs[i].stated() {
+			continue
 		}
-	}
-	counts := other.counts()
-	for i, p := range f.counts() {
-		if a, b := *p.at, *counts[i].at; a != nil && b != nil {
-			if a.Value != b.Value {
-				return false
-			}
-			common = true
+		if p.value() != theirs[i].value() {
+			return false
 		}
+		common = true
 	}
 	return common
 }
 
 // Empty reports that no figure is stated.
 func (f *Figures) Empty() bool {
-	for _, p := range f.sizes() {
-		if *p.at != nil {
-			return false
-		}
-	}
-	for _, p := range f.counts() {
-		if *p.at != nil {
+	for _, p := range f.fields() {
+		if p.stated() {
 			return false
 		}
 	}
 	return len(f.OtherProcesses) == 0
 }
 
-type sizeField struct {
-	key string
-	at  **Size
+// field is one figure under its key of the report: a size or a count.
+type field struct {
+	key   string
+	size  **Size
+	count **Count
 }
 
-func (f *Figures) sizes() [20]sizeField {
-	return [...]sizeField{
-		{"requested", &f.Requested}, {"total", &f.Total}, {"free", &f.Free}, {"allocated", &f.Allocated},
-		{"reserved", &f.Reserved}, {"reserved_unallocated", &f.ReservedUnallocated}, {"process_used", &f.ProcessUsed},
-		{"other_allocations", &f.OtherAllocations}, {"limit", &f.Limit}, {"weights", &f.Weights},
-		{"kv_needed", &f.KVNeeded}, {"kv_available", &f.KVAvailable}, {"kv_buffer", &f.KVBuffer},
-		{"compute_buffer", &f.ComputeBuffer}, {"activation_peak", &f.ActivationPeak}, {"non_torch", &f.NonTorch},
-		{"desired", &f.Desired}, {"system_required", &f.SystemRequired}, {"system_available", &f.SystemAvailable},
-		{"killed_rss", &f.KilledRSS},
+func (p field) stated() bool {
+	return p.size != nil && *p.size != nil || p.count != nil && *p.count != nil
+}
+
+// value is a stated figure; sizes of machines are exact in a float64.
+func (p field) value() float64 {
+	if p.size != nil {
+		return float64((*p.size).Bytes)
 	}
+	return (*p.count).Value
 }
 
-type countField struct {
-	key string
-	at  **Count
-}
-
-func (f *Figures) counts() [8]countField {
-	return [...]countField{
-		{"device", &f.Device}, {"utilization", &f.Utilization}, {"max_model_len", &f.MaxModelLen},
-		{"est_max_model_len", &f.EstMaxModelLen}, {"kv_tokens", &f.KVTokens}, {"context", &f.Context},
-		{"gpu_layers", &f.GPULayers}, {"total_layers", &f.TotalLayers},
+func (f *Figures) fields() [28]field {
+	return [...]field{
+		{"requested", &f.Requested, nil}, {"total", &f.Total, nil}, {"free", &f.Free, nil}, {"allocated", &f.Allocated, nil},
+		{"reserved", &f.Reserved, nil}, {"reserved_unallocated", &f.ReservedUnallocated, nil}, {"process_used", &f.ProcessUsed, nil},
+		{"other_allocations", &f.OtherAllocations, nil}, {"limit", &f.Limit, nil}, {"weights", &f.Weights, nil},
+		{"kv_needed", &f.KVNeeded, nil}, {"kv_available", &f.KVAvailable, nil}, {"kv_buffer", &f.KVBuffer, nil},
+		{"compute_buffer", &f.ComputeBuffer, nil}, {"activation_peak", &f.ActivationPeak, nil}, {"non_torch", &f.NonTorch, nil},
+		{"desired", &f.Desired, nil}, {"system_required", &f.SystemRequired, nil}, {"system_available", &f.SystemAvailable, nil},
+		{"killed_rss", &f.KilledRSS, nil},
+		{"device", nil, &f.Device}, {"utilization", nil, &f.Utilization}, {"max_model_len", nil, &f.MaxModelLen},
+		{"est_max_model_len", nil, &f.EstMaxModelLen}, {"kv_tokens", nil, &f.KVTokens}, {"context", nil, &f.Context},
+		{"gpu_layers", nil, &f.GPULayers}, {"total_layers", nil, &f.TotalLayers},
 	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -8,56 +9,39 @@ import (
 )
 
 // Native reads other programs without a card: Java, Arrow, OpenCV, Dask.
-var Native = text.Parser{
-	Name: "native", Keywords: text.Literals(nativeWordings),
-	Explains: map[fact.Kind]int{fact.WorkerBudget: 4},
-	Parse:    func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(nativeWordings, l, hits, f) },
-}
+var Native = text.Parser{Name: "native", Explains: map[fact.Kind]int{fact.WorkerBudget: 4}}.Reading(nativeWordings, nil, nil)
 
-var nativeWordings = []text.Wording{
-	text.On("C error: out of memory", text.Fails(nativeFailure)), // pandas' CSV reader
-	text.On("ArrowMemoryError", readArrow),
-	text.On("Insufficient memory) Failed to allocate", readOpenCV), text.On("(-4) Failed to allocate", readOpenCV), text.On("Insufficient memory (Failed to allocate", readOpenCV),
-	text.On("insufficient memory for the Java Runtime Environment", readJava),
-	text.On("cannot allocate vector of size", readVector),                                                          // R
-	text.On(": bad allocation", text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"})), // std::bad_alloc of Visual C++
-	text.On("] bad allocation", text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"})), // the same behind LightGBM's "[Warning]"
-	text.On("memory budget. Restarting", readDask),
-	text.On("excessive memory usage causing the Operating System to kill", readJoblib),
-	text.On("was sent SIGKILL", readGunicorn), text.On("was terminated due to signal 9", readGunicorn),
-	text.On("CUDA failed with error out of memory", text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "other", Backend: "cuda"})), // CTranslate2 (faster-whisper, whisperX)
-	text.On("mkl_malloc: failed to allocate memory", text.Fails(nativeFailure)),                                                            // Intel MKL under CTranslate2 (faster-whisper)
-}
+var nativeWordings = slices.Concat(
+	[]text.Wording{
+		text.On("C error: out of memory", text.Fails(nativeFailure)), // pandas' CSV reader
+		// "ArrowMemoryError: malloc of size 1073741824 failed".
+		text.On("ArrowMemoryError", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`(?:malloc|realloc)ofsize(?<requested_bytes>\d{1,20})failed`))),
+		// hs_err's head: the system refused memory to the virtual machine, which is
+		// not its heap being full.
+		text.On("insufficient memory for the Java Runtime Environment", text.FailsWith(nativeFailure, 0, 260, text.NewPattern(
+			`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
+		// R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
+		text.On("cannot allocate vector of size", text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`ofsize(?<requested>[\d.]{1,12}[kmg]b)`))),
+		text.On("memory budget. Restarting", readDask),
+		text.On("excessive memory usage causing the Operating System to kill", readJoblib),
+		text.On("was sent SIGKILL", readGunicorn),
+		text.On("was terminated due to signal 9", readGunicorn),
+		text.On("CUDA failed with error out of memory", // CTranslate2 (faster-whisper, whisperX)
+			text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "other", Backend: "cuda"})),
+		text.On("mkl_malloc: failed to allocate memory", text.Fails(nativeFailure)), // Intel MKL under CTranslate2 (faster-whisper)
+	},
+	// OpenCV's "(-4:Insufficient memory) Failed to allocate 99532800 bytes"
+	// (alloc.cpp, 3.4 and later), "(-4) Failed to allocate ..." and "OpenCV Error:
+	// Insufficient memory (Failed to allocate ..." (before).
+	text.OnAny(text.FailsWith(nativeFailure, 0, 90, text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,20})bytes`)),
+		"Insufficient memory) Failed to allocate", "(-4) Failed to allocate", "Insufficient memory (Failed to allocate"),
+	// std::bad_alloc of Visual C++, the same behind LightGBM's "[Warning]".
+	text.OnAny(text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"}), ": bad allocation", "] bad allocation"),
+)
 
 var nativeFailure = fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}
 
-var (
-	arrowPattern  = text.NewPattern(`(?:malloc|realloc)ofsize(?<want>\d{1,20})failed`)
-	openCVPattern = text.NewPattern(`failedtoallocate(?<want>\d{1,20})bytes`)
-	javaPattern   = text.NewPattern(`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<want>\d{1,20})bytes`)
-	daskPattern   = text.NewPattern(`workermemorylimit:(?<limit>SIZE)`)
-	vectorPattern = text.NewPattern(`ofsize(?<want>[\d.]{1,12}[kmg]b)`)
-)
-
-// readArrow reads "ArrowMemoryError: malloc of size 1073741824 failed".
-func readArrow(m text.Message) int {
-	k := m.Find(arrowPattern, 80)
-	if !k.Ok() {
-		return m.End
-	}
-	return refused(m, k)
-}
-
-// readOpenCV reads "(-4:Insufficient memory) Failed to allocate 99532800 bytes"
-// (alloc.cpp, 3.4 and later), "(-4) Failed to allocate ..." and "OpenCV Error:
-// Insufficient memory (Failed to allocate ..." (before).
-func readOpenCV(m text.Message) int { return refused(m, m.Find(openCVPattern, 90)) }
-
-// readJava reads hs_err's head: the system refused memory to the virtual
-// machine, which is not its heap being full.
-func readJava(m text.Message) int {
-	return refused(m, m.Find(javaPattern, 260))
-}
+var daskPattern = text.NewPattern(`workermemorylimit:(?<limit>SIZE)`)
 
 // readDask reads "distributed.nanny - WARNING - Worker exceeded 95% memory
 // budget. Restarting" and, of 2022 and later, "Worker tcp://10.0.0.4:34937
@@ -65,9 +49,7 @@ func readJava(m text.Message) int {
 // the limit; GB there are powers of 1000, GiB (2021 and later) of 1024.
 func readDask(m text.Message) int {
 	x := fact.Failure{Kind: fact.WorkerBudget, Framework: "other", Backend: "cpu"}
-	if k := m.Log.Find(daskPattern, m.At-3000, m.At); k.Ok() {
-		x.Figures.Limit = m.Log.Decimal(k, "limit")
-	}
+	x.Figures.Limit = m.Log.Decimal(m.Around(daskPattern, 3000, 0), "limit")
 	return m.Fail(x, m.End)
 }
 
@@ -98,17 +80,4 @@ var gunicornPattern = text.NewPattern(`worker(?:\(pid:|withpid)(?<pid>\d{1,9})\)
 var workerTimeout = fact.Lookalike{
 	ID: "worker_timeout", Title: "Gunicorn ended a worker that did not answer in time; its question about memory is a guess.",
 	Advice: "Raise `--timeout` (a model takes long to load), or load the model before the workers start: `--preload`.",
-}
-
-// readVector reads R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
-func readVector(m text.Message) int { return refused(m, m.Find(vectorPattern, 60)) }
-
-// refused adds a refusal of system memory with what was wanted.
-func refused(m text.Message, k text.Match) int {
-	x := nativeFailure
-	x.Figures.Requested = k.Size("want")
-	if _, isNumber := text.WholeNumber(k.Lower("want")); isNumber {
-		x.Figures.Requested = text.RawBytes(k, "want")
-	}
-	return m.Fail(x, m.Took(k))
 }

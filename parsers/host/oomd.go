@@ -5,7 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-var earlyOOMPattern = text.NewPattern(`toprocess(?<pid>\d{1,10})(?:uid\d{1,10})?"?(?<name>[^"]{1,32}?)"?:(?:badness|oom_score)\d{1,5},vmrss(?<rss>\d{1,9})mib`)
+var earlyOOMPattern = text.NewPattern(`toprocess(?<pid>\d{1,10})(?:uid\d{1,10})?"?(?<name>[^"]{1,32}?)"?:(?:badness|oom_score)\d{1,5},vmrss(?<rss>\d{1,9}mib)`)
 
 // readEarlyOOM reads earlyoom 1.3 and later: 'sending SIGTERM to process 31415
 // uid 1000 "python": badness 912, VmRSS 14230 MiB'.
@@ -14,15 +14,13 @@ func readEarlyOOM(m text.Message) int {
 	if !k.Ok() {
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.KernelKill, Framework: "linux-oom-killer", Backend: "cpu"}
-	if x.Figures.KilledRSS = k.SizeIn("rss", "mib"); x.Figures.KilledRSS != nil {
-		x.Figures.KilledRSS.Text += " MiB"
-	}
-	m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "victim", Text: k.Text("name"), Count: k.Count("pid"), Line: k.Line()})
+	x := kernelKill
+	x.Figures.KilledRSS = k.Size("rss")
+	victim(m, k)
 	return m.Fail(x, m.Took(k))
 }
 
-var pressurePattern = text.NewPattern(`being(?<now>NUM)%>(?<limit>NUM)%`)
+var pressurePattern = text.NewPattern(`beingNUM%>NUM%`)
 
 // readOOMD reads "systemd-oomd[840]: Killed /user.slice/... due to memory
 // pressure for ... being 51.07% > 50.00% for > 20s with reclaim activity".
@@ -30,18 +28,14 @@ func readOOMD(m text.Message) int {
 	if m.Precedes("marked", 600) && !m.Precedes("killed", 600) {
 		return m.End // "Marked ... for killing": the kill comes on its own line
 	}
-	x := fact.Failure{Kind: fact.OOMD, Framework: "linux-oom-killer", Backend: "cpu"}
 	k := m.Find(pressurePattern, 500)
 	if !k.Ok() && !m.Follows("swapused", 120) {
 		return m.End
 	}
-	if k.Ok() {
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "pressure", Count: k.Count("now"), Text: m.Log.LineText(m.At), Line: k.Line()})
-	}
-	return m.Fail(x, m.Took(k))
+	return m.Fail(oomdKill, m.Took(k))
 }
 
-var jetsamPattern = text.NewPattern(`limit=?(?:<)?(?<limit>\d{1,9})mb`)
+var jetsamPattern = text.NewPattern(`limit=?<?(?<limit>\d{1,9}mb)`)
 
 // readJetsam reads iOS's per-process limit.
 func readJetsam(m text.Message) int {
@@ -49,13 +43,5 @@ func readJetsam(m text.Message) int {
 	if m.Mentions("mlx", "metal") {
 		x.Framework, x.Backend = "mlx", "metal"
 	}
-	k := m.Find(jetsamPattern, 160)
-	if !k.Ok() {
-		return m.End
-	}
-	x.Figures.Limit = k.SizeIn("limit", "mb")
-	if x.Figures.Limit != nil {
-		x.Figures.Limit.Text += " MB"
-	}
-	return m.Fail(x, m.Took(k))
+	return text.FailsIf(x, 0, 160, jetsamPattern)(m)
 }

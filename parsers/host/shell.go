@@ -10,21 +10,12 @@ import (
 // A bare kill can also be kill -9, an orchestrator or a time limit.
 var shellKilled = fact.Failure{Kind: fact.ShellKilled, Framework: "linux-oom-killer", Backend: "cpu", Weak: true}
 
-// Colab and Kaggle say that it was memory.
-var notebookKilled = fact.Failure{Kind: fact.ShellKilled, Framework: "other", Backend: "cpu"}
-
 // readGoKilled reads what Go's os/exec says of a child that died of signal 9.
 func readGoKilled(m text.Message) int {
 	if m.Precedes("runner", 80) || m.Precedes("by", 2) {
 		return m.End // Ollama and PyTorch's loader read it themselves
 	}
 	return text.Fails(shellKilled)(m)
-}
-
-// readCompiler reads gcc ("c++: fatal error: Killed signal terminated program
-// cc1plus") and nvcc ("'cicc' died due to signal 9 (Kill signal)").
-func readCompiler(m text.Message) int {
-	return m.Fail(fact.Failure{Kind: fact.BuildKilled, Framework: "linux-oom-killer", Backend: "cpu", Phase: "unknown"}, m.End)
 }
 
 // readSignal9 reads Celery's and others' line; torchrun's is its own.
@@ -35,6 +26,9 @@ func readSignal9(m text.Message) int {
 	return text.Fails(shellKilled)(m)
 }
 
+// explainedCode is an explanation, not a report.
+var explainedCode = text.NewPattern(`137\)?(?:means|indicates|isusually|typically)`)
+
 // readExitCode reads exit code 137 (128 + SIGKILL), which a container whose
 // OOMKilled is false got from a person.
 func readExitCode(m text.Message) int {
@@ -42,12 +36,7 @@ func readExitCode(m text.Message) int {
 	if m.End < len(s) && s[m.End] >= '0' && s[m.End] <= '9' || m.Mentions(`oomkilled":false`, `oomkilled:false`) {
 		return m.End
 	}
-	for _, word := range [...]string{"means", "indicates", "isusually", "typically"} {
-		if strings.HasPrefix(s[m.End:], word) {
-			return m.End // an explanation, not a report
-		}
-	}
-	if m.At > 0 && m.Precedes("c", 1) && strings.HasPrefix(s[m.At:], "rc=") {
+	if m.Find(explainedCode, 60).Ok() || m.Precedes("c", 1) && strings.HasPrefix(s[m.At:], "rc=") {
 		return m.End
 	}
 	x := shellKilled

@@ -9,17 +9,13 @@ import (
 
 // SGLang reads SGLang.
 var SGLang = text.Parser{
-	Name:     "sglang",
-	Keywords: text.Literals(sglangFailures),
-	Context:  slices.Concat(text.Literals(sglangLines), text.StageTexts(sglangEvidence.Words)),
-	Explains: map[fact.Kind]int{fact.SGLangStatic: 4, fact.SGLangState: 4, fact.SGLangTokens: 4, fact.SGLangSlots: 4, fact.FlashInferWorkspace: 3, fact.SGLangUnbalanced: 4, fact.SGLangLeak: 3, fact.MemorySaver: 3},
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		list := slices.Concat(sglangFailures, sglangLines)
-		worded, others := text.SplitHits(hits, len(list))
-		text.ParseWordings(list, l, worded, f)
-		sglangEvidence.Look(l, others, f)
+	Name:    "sglang",
+	Context: text.StageTexts(sglangEvidence.Words),
+	Explains: map[fact.Kind]int{
+		fact.SGLangStatic: 4, fact.SGLangState: 4, fact.SGLangTokens: 4, fact.SGLangSlots: 4, fact.FlashInferWorkspace: 3,
+		fact.SGLangUnbalanced: 4, fact.SGLangLeak: 3, fact.MemorySaver: 3,
 	},
-}
+}.Reading(sglangFailures, sglangLines, sglangEvidence.Look)
 
 var sglangFailures = []text.Wording{
 	text.On("try to increase --mem-fraction-static", sglangStatic),
@@ -28,8 +24,11 @@ var sglangFailures = []text.Wording{
 	text.On("Not enough GPU memory for hybrid state cache", text.Fails(fact.Failure{Kind: fact.SGLangState, Framework: "sglang", Phase: "kv_cache"})),
 	text.On("out of memory. Try to lower your batch size", sglangTokensOut),
 	text.On("alloc_req_slots runs out of memory", text.Fails(fact.Failure{Kind: fact.SGLangSlots, Framework: "sglang", Phase: "inference"})),
-	text.On("in AlignedAllocator", flashInferWorkspace),
-	text.On("The memory capacity is unbalanced", sglangUnbalanced),
+	text.On("in AlignedAllocator", text.FailsIf(fact.Failure{Kind: fact.FlashInferWorkspace, Phase: "inference"}, 160, 20,
+		text.NewPattern(`failedtoallocatememoryfor[a-z0-9_]{1,60}withsize(?<requested_bytes>INT)`))),
+	// Raw floats in GiB: the smallest free of all cards.
+	text.On("The memory capacity is unbalanced", text.FailsWith(fact.Failure{Kind: fact.SGLangUnbalanced, Framework: "sglang", Phase: "startup_check"},
+		0, 260, text.NewPattern(`min_per_gpu_memory=(?<free_gib>NUM)`))),
 	text.On("allocator memory leak detected", text.Fails(fact.Failure{Kind: fact.SGLangLeak, Framework: "sglang", Phase: "inference"})),
 	text.On("KV cache pool leak detected", text.Fails(fact.Failure{Kind: fact.SGLangLeak, Framework: "sglang", Phase: "inference"})),
 	text.On("cudaError error: 2 (out of memory)", text.Fails(fact.Failure{Kind: fact.MemorySaver, Framework: "torch_memory_saver", Backend: "cuda"})),
@@ -40,15 +39,15 @@ var sglangFailures = []text.Wording{
 }
 
 var sglangLines = []text.Wording{
-	text.On("server_args=ServerArgs(", sglangArguments),
+	text.On("server_args=ServerArgs(", arguments("", only(sglangMemory...))), // all arguments, defaults resolved
 	text.On("sglang.launch_server", commandLine("sglang_command", sglangShort)),
 	text.On("sglang serve", commandLine("sglang_command", sglangShort)),
-	text.On("Load weight begin.", sglangLoad),
-	text.On("Load weight end.", sglangLoad),
+	text.On("Load weight end.", text.States(0, 140, text.NewPattern(`availmem=(?<free>SIZE)(?:,memusage=(?<weights>SIZE))?`))),
 	text.On("KV Cache is allocated.", sglangPool),
 	text.On("Decode out of memory happened", sglangRetracted),
 	text.On("KV cache pool is full. Retract requests", sglangRetracted),
-	text.On("CUDA_ERROR_OUT_OF_MEMORY (may not be an issue", sglangRetried),
+	text.On("CUDA_ERROR_OUT_OF_MEMORY (may not be an issue", text.Notices("memory_saver_retried",
+		"torch_memory_saver got no memory at once; PyTorch frees its cache and tries again.")),
 }
 
 var sglangEvidence = text.Evidence{
@@ -71,24 +70,23 @@ var sglangEvidence = text.Evidence{
 }
 
 var (
-	sglangFraction = text.NewPattern(`mem[-_]fraction[-_]static=(?<fraction>NUM)`)
-	sglangFloor    = text.NewPattern(`raise--mem-fraction-staticabove(?<floor>NUM)`)
+	sglangFraction = text.NewPattern(`mem[-_]fraction[-_]static=(?<utilization>NUM)`)
+	sglangFloor    = text.NewPattern(`raise--mem-fraction-staticabove(?<fraction_floor>NUM)`)
 )
 
 // sglangStatic reads the refusal at start and, in 2026, the floor it names. A
 // negative profiled value is the same in advance.
 func sglangStatic(m text.Message) int {
-	fraction, floor := m.Around(sglangFraction, 20, 140), m.Find(sglangFloor, 160)
+	x := fact.Failure{Kind: fact.SGLangStatic, Framework: "sglang", Phase: "kv_cache"}
 	if m.Follows("profiledvalue", 40) {
-		fraction = text.Match{}
+		return m.FailWith(x, m.Find(sglangFloor, 160))
 	}
-	factCount(m, "fraction_floor", floor.Count("floor"))
-	return m.Fail(fact.Failure{Kind: fact.SGLangStatic, Framework: "sglang", Phase: "kv_cache", Figures: fact.Figures{Utilization: fraction.Count("fraction")}}, max(m.Took(fraction), m.Took(floor)))
+	return m.FailWith(x, m.Around(sglangFraction, 20, 140), m.Find(sglangFloor, 160))
 }
 
 var (
-	sglangWanted    = text.NewPattern(`trytoallocate(?<wanted>INT)tokens`)
-	sglangAvailable = text.NewPattern(`ava(?:il|li)abletokens:(?<available>INT)`)
+	sglangWanted    = text.NewPattern(`trytoallocate(?<tokens_wanted>INT)tokens`)
+	sglangAvailable = text.NewPattern(`ava(?:il|li)abletokens:(?<kv_tokens>INT)`)
 	sglangReason    = text.NewPattern(`(?:prefill|decode)outofmemory\.`)
 )
 
@@ -98,29 +96,7 @@ func sglangTokensOut(m text.Message) int {
 	if !m.Around(sglangReason, 16, 24).Ok() {
 		return m.End
 	}
-	wanted, available := m.Find(sglangWanted, 120), m.Find(sglangAvailable, 160)
-	factCount(m, "tokens_wanted", wanted.Count("wanted"))
-	return m.Fail(fact.Failure{Kind: fact.SGLangTokens, Framework: "sglang", Phase: "inference", Figures: fact.Figures{KVTokens: available.Count("available")}}, max(m.Took(wanted), m.Took(available)))
-}
-
-var flashInferText = text.NewPattern(`failedtoallocatememoryfor[a-z0-9_]{1,60}withsize(?<size>INT)`)
-
-func flashInferWorkspace(m text.Message) int {
-	x := m.Around(flashInferText, 160, 20)
-	if !x.Ok() {
-		return m.End
-	}
-	return m.Fail(fact.Failure{Kind: fact.FlashInferWorkspace, Phase: "inference", Figures: fact.Figures{Requested: x.SizeIn("size", "bytes")}}, m.End)
-}
-
-var sglangBalance = text.NewPattern(`min_per_gpu_memory=(?<least>(?>NUM))[^\]]{0,90}?local_gpu_memory=(?<local>NUM)`)
-
-// sglangUnbalanced reads raw floats in GiB: the smallest free of all cards and
-// that of this one.
-func sglangUnbalanced(m text.Message) int {
-	x := m.Find(sglangBalance, 260)
-	m.Fact("local_free", x.SizeIn("local", "gib"))
-	return m.Fail(fact.Failure{Kind: fact.SGLangUnbalanced, Framework: "sglang", Phase: "startup_check", Figures: fact.Figures{Free: x.SizeIn("least", "gib")}}, m.Took(x))
+	return m.FailWith(fact.Failure{Kind: fact.SGLangTokens, Framework: "sglang", Phase: "inference"}, m.Find(sglangWanted, 120), m.Find(sglangAvailable, 160))
 }
 
 // sglangCapture is appended to any error of the graph capture; what failed
@@ -142,36 +118,6 @@ var sglangMemory = []string{
 	"cpu_offload_gb", "tp_size", "dp_size", "dtype", "kv_cache_dtype", "quantization", "cuda_graph_max_bs", "disable_cuda_graph", "page_size", "speculative_algorithm",
 }
 
-// sglangArguments reads the one line with all arguments, defaults resolved.
-func sglangArguments(m text.Message) int {
-	for _, a := range text.PythonArguments(rest(m)) {
-		switch {
-		case a.Name == "model_path" && a.Simple():
-			model(m, a.Value)
-		case slices.Contains(sglangMemory, a.Name) && a.Simple():
-			set(m, a, true)
-		}
-	}
-	return m.End
-}
-
-var (
-	sglangFreeText  = text.NewPattern(`availmem=(?<free>SIZE)`)
-	sglangUsageText = text.NewPattern(`memusage=(?<weights>SIZE)`)
-)
-
-// sglangLoad reads what is free before and after the weights.
-func sglangLoad(m text.Message) int {
-	free, weights := m.Find(sglangFreeText, 120), m.Find(sglangUsageText, 140)
-	if m.Follows("loadweightbegin", 20) {
-		m.Fact("initial_free", free.Size("free"))
-		return m.Took(free)
-	}
-	m.Fact("free", free.Size("free"))
-	m.Fact("weights", weights.Size("weights"))
-	return max(m.Took(free), m.Took(weights))
-}
-
 var sglangPoolText = text.NewPattern(`(?:,ksize:(?<k>SIZE),vsize:(?<v>SIZE)|,kvsize:(?<kv>SIZE))`)
 
 // sglangPool reads the size of the KV pool: keys and values, or both in one
@@ -186,12 +132,4 @@ func sglangPool(m text.Message) int {
 	return m.Took(x)
 }
 
-func sglangRetracted(m text.Message) int {
-	notice(m.Facts, m.Log, m.At, "sglang_retracted", "The KV pool was full and SGLang put requests back into the queue: slower, no failure.")
-	return m.End
-}
-
-func sglangRetried(m text.Message) int {
-	notice(m.Facts, m.Log, m.At, "memory_saver_retried", "torch_memory_saver got no memory at once; PyTorch frees its cache and tries again.")
-	return m.End
-}
+var sglangRetracted = text.Notices("sglang_retracted", "The KV pool was full and SGLang put requests back into the queue: slower, no failure.")

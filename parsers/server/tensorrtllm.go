@@ -11,50 +11,29 @@ import (
 // TensorRTLLM reads TensorRT-LLM, and TensorRT below it.
 var TensorRTLLM = text.Parser{
 	Name:     "tensorrtllm",
-	Keywords: text.Literals(trtFailures),
-	Context:  slices.Concat(text.Literals(trtLines), text.StageTexts(trtEvidence.Words)),
+	Context:  text.StageTexts(trtEvidence.Words),
 	Explains: map[fact.Kind]int{fact.TRTRuntime: 3, fact.TRTExecutor: 5, fact.TRTCacheTooSmall: 4, fact.TRTEngine: 3},
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		list := slices.Concat(trtFailures, trtLines)
-		worded, others := text.SplitHits(hits, len(list))
-		text.ParseWordings(list, l, worded, f)
-		trtEvidence.Look(l, others, f)
-	},
-}
+}.Reading(trtFailures, trtLines, trtEvidence.Look)
 
 var trtFailures = []text.Wording{
 	text.On("CUDA runtime error in", trtRuntime),
 	text.On("Executor creation failed due to insufficient GPU memory", trtExecutor),
 	text.On("which might indicate insufficient GPU memory", trtExecutor),
-	text.On("must be large enough to process at least 1 sequence", trtCacheTooSmall),
+	// The line before says how much cache there is.
+	text.On("must be large enough to process at least 1 sequence", text.FailsWith(
+		fact.Failure{Kind: fact.TRTCacheTooSmall, Framework: "tensorrt-llm", Phase: "kv_cache"},
+		600, 0, text.NewPattern(`using(?<kv_tokens>INT)tokensinpagedkvcache`))),
 	text.On("Error Code 2: OutOfMemory", trtEngine),
 	text.On("Requested amount of GPU memory (", trtEngine),
 }
 
 var trtLines = []text.Wording{
-	text.On("Loaded engine size:", trtSize("weights", text.NewPattern(`size:(?<size>SIZE)`))),
-	text.On("for execution context memory", trtSize("compute_buffer", text.NewPattern(`allocated(?<size>SIZE)forexecutioncontext`))),
-	text.On("for max tokens in paged KV cache", trtSize("kv_buffer", text.NewPattern(`allocated(?<size>SIZE)formaxtokensinpagedkvcache`))),
-	text.On("for k/v cache", trtSize("kv_buffer", text.NewPattern(`allocate(?<size>SIZE)fork/vcache`))),
-	text.On("[RANK ", trtRank),
-	text.On("when calculating max tokens in paged kv cache:", trtSize("free", text.NewPattern(`available:(?<size>SIZE)`))),
-}
-
-var trtCacheTokens = text.NewPattern(`using(?<tokens>INT)tokensinpagedkvcache`)
-
-// trtCacheTooSmall also takes what the line before says of the cache.
-func trtCacheTooSmall(m text.Message) int {
-	x := fact.Failure{Kind: fact.TRTCacheTooSmall, Framework: "tensorrt-llm", Phase: "kv_cache"}
-	x.Figures.KVTokens = m.Log.Find(trtCacheTokens, m.At-600, m.At).Count("tokens")
-	return m.Fail(x, m.End)
-}
-
-var trtRankText = text.NewPattern(`\[rank(?<rank>INT)\]`)
-
-// trtRank notes which rank spoke in a line that begins with a progress bar.
-func trtRank(m text.Message) int {
-	factCount(m, "trt_rank", m.Find(trtRankText, 12).Count("rank"))
-	return m.End
+	text.On("Loaded engine size:", text.States(50, 110, text.NewPattern(`size:(?<weights>SIZE)`))),
+	text.On("for execution context memory", text.States(50, 110, text.NewPattern(`allocated(?<compute_buffer>SIZE)forexecutioncontext`))),
+	text.On("for max tokens in paged KV cache", text.States(50, 110, text.NewPattern(`allocated(?<kv_buffer>SIZE)formaxtokensinpagedkvcache`))),
+	text.On("for k/v cache", text.States(50, 110, text.NewPattern(`allocate(?<kv_buffer>SIZE)fork/vcache`))),
+	text.On("[RANK ", text.States(0, 12, text.NewPattern(`\[rank(?<trt_rank>INT)\]`))), // also behind a progress bar
+	text.On("when calculating max tokens in paged kv cache:", text.States(50, 110, text.NewPattern(`available:(?<free>SIZE)`))),
 }
 
 var trtEvidence = text.Evidence{
@@ -91,9 +70,8 @@ func trtRuntime(m text.Message) int {
 
 var (
 	trtComponent = text.NewPattern(`couldnotbecreated:(?<component>[a-z() ]{2,60}?)totalgpumemory`)
-	trtTotal     = text.NewPattern(`totalgpumemory\(gib\):(?<total>NUM)`)
-	trtFree      = text.NewPattern(`beforecomponentcreationattempt\(gib\):(?<free>NUM)`)
-	trtModel     = text.NewPattern(`model:(?<before>NUM)/(?<after>NUM)`)
+	trtTotal     = text.NewPattern(`totalgpumemory\(gib\):(?<total_gib>NUM)`)
+	trtFree      = text.NewPattern(`beforecomponentcreationattempt\(gib\):(?<free_gib>NUM)`)
 )
 
 // trtPhases say when each component is made.
@@ -101,22 +79,15 @@ var trtPhases = map[string]string{"model": "load", "kvcache": "kv_cache", "sampl
 
 // trtExecutor reads the report of the component. Units stand in the labels.
 func trtExecutor(m text.Message) int {
-	component, total, free := m.Find(trtComponent, 200), m.Find(trtTotal, 260), m.Find(trtFree, 340)
-	made := m.Find(trtModel, 500)
-	m.Fact("model_before", made.SizeIn("before", "gib"))
-	m.Fact("model_after", made.SizeIn("after", "gib"))
-	name := component.Lower("component")
+	name := m.Find(trtComponent, 200).Lower("component")
 	phase, ok := trtPhases[name]
 	if !ok {
 		phase = "warmup"
 	}
-	return m.Fail(fact.Failure{
-		Kind: fact.TRTExecutor, Framework: "tensorrt-llm", Phase: phase, Stage: name,
-		Figures: fact.Figures{Total: total.SizeIn("total", "gib"), Free: free.SizeIn("free", "gib")},
-	}, max(m.Took(component), m.Took(total), m.Took(free)))
+	return m.FailWith(fact.Failure{Kind: fact.TRTExecutor, Framework: "tensorrt-llm", Phase: phase, Stage: name}, m.Find(trtTotal, 260), m.Find(trtFree, 340))
 }
 
-var trtRequested = text.NewPattern(`(?:requestedsizewas|requestedamountofgpumemory\()(?<size>INT)bytes`)
+var trtRequested = text.NewPattern(`(?:requestedsizewas|requestedamountofgpumemory\()(?<requested_bytes>INT)bytes`)
 
 // trtEngine reads TensorRT's own loader, which others use too.
 func trtEngine(m text.Message) int {
@@ -127,15 +98,5 @@ func trtEngine(m text.Message) int {
 	if m.Mentions("tensorrt-llm", "tensorrt_llm", "trt-llm", "trtllm") {
 		framework = "tensorrt-llm"
 	}
-	x := m.Find(trtRequested, 120)
-	return m.Fail(fact.Failure{Kind: fact.TRTEngine, Framework: framework, Backend: "cuda", Phase: "load", Figures: fact.Figures{Requested: x.SizeIn("size", "bytes")}}, m.Took(x))
-}
-
-// trtSize makes the reader of an informative line.
-func trtSize(name string, p *text.Pattern) func(text.Message) int {
-	return func(m text.Message) int {
-		x := m.Around(p, 50, 110)
-		m.Fact(name, x.Size("size"))
-		return m.Took(x)
-	}
+	return m.FailWith(fact.Failure{Kind: fact.TRTEngine, Framework: framework, Backend: "cuda", Phase: "load"}, m.Find(trtRequested, 120))
 }

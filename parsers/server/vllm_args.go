@@ -3,7 +3,6 @@ package server
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -11,20 +10,20 @@ import (
 
 // vllmArguments lead to lines that show how vLLM was started.
 var vllmArguments = []text.Wording{
-	text.On("args: Namespace(", vllmNamespace),     // all arguments, defaults included, to 0.8
-	text.On("non-default args: {", vllmNonDefault), // what the user set, 0.9 and later
-	text.On("LLM engine with config:", vllmConfig), // to 0.4
-	text.On("with config: model=", vllmConfig),     // "(v0.5.4) with config:", V0 and V1
-	text.On("vLLM API server version", vllmStart),  // and "(v0.9.2)" in the engine's line
+	text.On("args: Namespace(", arguments("", vllmNamespace)),     // all arguments, defaults included, to 0.8
+	text.On("non-default args: {", arguments("", vllmNonDefault)), // what the user set, 0.9 and later
+	text.On("LLM engine with config:", arguments("", vllmConfig)), // to 0.4
+	text.On("with config: model=", arguments("model=", vllmConfig)),
+	text.On("vLLM API server version", vllmStart),
 	text.On("vllm serve", commandLine("vllm_command", vllmShort)),
 	text.On("vllm.entrypoints.openai.api_server", commandLine("vllm_command", vllmShort)),
 	text.On("vllm.entrypoints.api_server", commandLine("vllm_command", vllmShort)),
-	text.On("Using max model len", vllmEffectiveLength),
+	text.On("Using max model len", text.States(0, 40, text.NewPattern(`modellen(?<is_max_model_len>INT)`))),
 	text.On("Starting to load model", vllmLoads),
-	text.On("vllm/entrypoints/llm.py", mark("vllm_offline")), // a Python program called LLM(): there is no server to start
-	text.On("logits_sort, logits_idx", mark("vllm_sampler")), // V0 and V1 sort the logits of all sequences
-	text.On("layers/sampler.py", mark("vllm_sampler")),
-	text.On("sample/sampler.py", mark("vllm_sampler")),
+	text.On("vllm/entrypoints/llm.py", text.Says("vllm_offline")), // a Python program called LLM(): there is no server to start
+	text.On("logits_sort, logits_idx", text.Says("vllm_sampler")), // V0 and V1 sort the logits of all sequences
+	text.On("layers/sampler.py", text.Says("vllm_sampler")),
+	text.On("sample/sampler.py", text.Says("vllm_sampler")),
 }
 
 // vllmMemory are the arguments that bear on memory, with the values that mean
@@ -37,51 +36,49 @@ var vllmMemory = map[string]string{
 	"limit_mm_per_prompt": "None", "num_gpu_blocks_override": "None", "max_seq_len": "", "device_config": "",
 }
 
-// vllmNamespace reads argparse's Namespace: a value that differs from the
-// default was set by the user.
-func vllmNamespace(m text.Message) int {
-	for _, a := range text.PythonArguments(rest(m)) {
-		unset, known := vllmMemory[a.Name]
-		switch {
-		case a.Name == "model" && a.Simple():
-			model(m, a.Value)
-		case known && a.Simple():
-			set(m, a, unset == "" || slices.Contains(strings.Fields(unset), a.Value))
-		}
-	}
-	return m.End
+// vllmNamespace: of argparse's Namespace, a value that differs from the default
+// was set by the user.
+func vllmNamespace(a text.Argument) (keep, byDefault bool) {
+	unset, known := vllmMemory[a.Name]
+	return known, unset == "" || slices.Contains(strings.Fields(unset), a.Value)
 }
 
-// vllmNonDefault reads the dict of what the user set, all of it.
-func vllmNonDefault(m text.Message) int {
-	for _, a := range text.PythonArguments(rest(m)) {
-		if a.Name == "model" || a.Name == "model_tag" {
-			model(m, a.Value)
-		}
-		if a.Simple() && !credential(a.Name) {
-			set(m, a, false)
-		}
-	}
-	return m.End
+// vllmNonDefault: the dict has what the user set, all of it.
+func vllmNonDefault(text.Argument) (keep, byDefault bool) { return true, false }
+
+// vllmConfig: the engine's own view has effective values. The share of the card
+// is not in it; max_seq_len is the effective max_model_len.
+func vllmConfig(a text.Argument) (keep, byDefault bool) {
+	_, known := vllmMemory[a.Name]
+	return known, true
 }
 
-// vllmConfig reads the engine's own view: effective values. The share of the
-// card is not in it; max_seq_len is the effective max_model_len.
-func vllmConfig(m text.Message) int {
-	s := rest(m)
-	if strings.HasPrefix(m.Log.Squeezed()[m.At:], "withconfig:model=") {
-		s = "model=" + s
-	}
-	for _, a := range text.PythonArguments(s) {
-		if _, known := vllmMemory[a.Name]; known && a.Simple() {
-			set(m, a, true)
+// arguments makes the reader of a printed list of arguments, which begins with
+// what the literal has of it. Those that keep chooses become settings.
+func arguments(begins string, keep func(a text.Argument) (keep, byDefault bool)) func(text.Message) int {
+	return func(m text.Message) int {
+		for _, a := range text.PythonArguments(begins + rest(m)) {
+			if !a.Simple() || text.Secret(a.Name) {
+				continue
+			}
+			if slices.Contains(modelArguments, a.Name) {
+				model(m, a.Value)
+			}
+			if ok, byDefault := keep(a); ok {
+				set(m, a, byDefault)
+			}
 		}
-		if a.Name == "model" && a.Simple() {
-			model(m, a.Value)
-		}
+		return m.End
 	}
-	return m.End
 }
+
+// only keeps some arguments; the line shows defaults too.
+func only(names ...string) func(text.Argument) (keep, byDefault bool) {
+	return func(a text.Argument) (keep, byDefault bool) { return slices.Contains(names, a.Name), true }
+}
+
+// modelArguments name the model.
+var modelArguments = []string{"model", "model_tag", "model_path", "model_id"}
 
 func set(m text.Message, a text.Argument, byDefault bool) {
 	m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: strings.ReplaceAll(a.Name, "-", "_"), Value: a.Value, Line: m.Log.Line(m.At), Default: byDefault})
@@ -108,46 +105,21 @@ var vllmVersionText = text.NewPattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d
 // vllmStart is the first line of a server: what failed before it belongs to an
 // earlier start.
 func vllmStart(m text.Message) int {
-	mark(fact.Start)(m)
-	return vllmVersion(m)
-}
-
-func vllmVersion(m text.Message) int {
-	x := m.Find(vllmVersionText, 60)
-	if x.Ok() {
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "vllm_version", Text: x.Text("version"), Line: m.Log.Line(m.At)})
-	}
-	return m.Took(x)
-}
-
-// vllmLoads reads "Starting to load model Qwen/Qwen3-32B..." (V1, 0.8 on).
-func vllmLoads(m text.Message) int {
-	rest := rest(m)
-	name, _, ok := strings.Cut(rest[:min(len(rest), 160)], "...")
-	if ok && name != "" && strings.IndexFunc(name, notInModelName) < 0 {
-		model(m, name)
+	text.Says(fact.Start)(m)
+	if x := m.Find(vllmVersionText, 60); x.Ok() {
+		m.Say("vllm_version", x.Text("version"))
 	}
 	return m.End
 }
 
-func notInModelName(r rune) bool {
-	return r > unicode.MaxASCII || !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._/-", r))
-}
+var vllmModelText = text.NewPattern(`loadmodel(?<name>[a-z0-9._/-]{1,160}?)\.\.\.`)
 
-var vllmLengthText = text.NewPattern(`modellen(?<length>INT)`)
-
-func vllmEffectiveLength(m text.Message) int {
-	x := m.Find(vllmLengthText, 40)
-	exactly(m, "max_model_len", x.Lower("length"))
-	return m.Took(x)
-}
-
-// mark makes a reader that only notes that something was said.
-func mark(name string) func(text.Message) int {
-	return func(m text.Message) int {
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: name, Text: m.Log.LineText(m.At), Line: m.Log.Line(m.At)})
-		return m.End
+// vllmLoads reads "Starting to load model Qwen/Qwen3-32B..." (V1, 0.8 on).
+func vllmLoads(m text.Message) int {
+	if from, to, ok := m.Find(vllmModelText, 200).Group("name"); ok {
+		model(m, m.Log.InItsCase(from, to))
 	}
+	return m.End
 }
 
 // vllmShort are the short options, by the argument they set.
@@ -163,7 +135,7 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 		if len(words) == 0 {
 			return m.End
 		}
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: name, Text: strings.Join(withoutCredentials(words), "\x00"), Line: m.Log.Line(m.At)})
+		m.Say(name, strings.Join(text.Masked(words, "SECRET"), "\x00"))
 		for i := 0; i < len(words); i++ {
 			flag, value, joined := strings.Cut(words[i], "=")
 			name, ok := optionName(flag, aliases)
@@ -179,10 +151,10 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 					value = words[i]
 				}
 			}
-			if credential(name) {
+			if text.Secret(name) {
 				continue
 			}
-			if name == "model" || name == "model_path" || name == "model_id" {
+			if slices.Contains(modelArguments, name) {
 				model(m, value)
 			}
 			m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: name, Value: value, Line: m.Log.Line(m.At), Flag: flag})
@@ -191,35 +163,13 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 	}
 }
 
-// credential reports an argument whose value must not be repeated.
-func credential(name string) bool {
-	return strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "_token") || strings.Contains(name, "password")
-}
-
-// withoutCredentials replaces values that must not be repeated.
-func withoutCredentials(words []string) []string {
-	out := slices.Clone(words)
-	for i, w := range out {
-		flag, _, joined := strings.Cut(w, "=")
-		if name, ok := optionName(flag, nil); !ok || !credential(name) {
-			continue
-		}
-		if joined {
-			out[i] = flag + "=SECRET"
-		} else if i+1 < len(out) {
-			out[i+1] = "SECRET"
-		}
-	}
-	return out
-}
-
 // optionName returns the argument that an option sets.
 func optionName(flag string, aliases map[string]string) (string, bool) {
 	if name, ok := aliases[flag]; ok {
 		return name, true
 	}
 	long, ok := strings.CutPrefix(flag, "--")
-	return strings.ReplaceAll(strings.ToLower(long), "-", "_"), ok && long != ""
+	return text.SettingName(long), ok && long != ""
 }
 
 // servers are the first words of commands that are read: what runs when they
@@ -231,23 +181,21 @@ var servers = []string{"vllm", "sglang", "vllm.entrypoints.openai.api_server", "
 func commandWords(m text.Message) []string {
 	_, to := m.Log.LineSpan(m.At)
 	text := m.Log.Text(m.At, to)
-	var from int
 	for range 30 {
-		if !strings.HasSuffix(strings.TrimRight(text, " "), `\`) || to >= len(m.Log.Squeezed()) {
+		before, goesOn := strings.CutSuffix(strings.TrimRight(text, " "), `\`)
+		if !goesOn || to >= len(m.Log.Squeezed()) {
 			break
 		}
-		from, to = m.Log.LineSpan(to)
-		text = strings.TrimRight(strings.TrimRight(text, " "), `\`) + " " + m.Log.Text(from, to)
+		from, end := m.Log.LineSpan(to)
+		text, to = before+" "+m.Log.Text(from, end), end
 	}
 	if i := strings.IndexAny(text, "|;&><`$#"); i >= 0 {
 		text = text[:i]
 	}
 	words := shellWords(text)
-	if len(words) == 0 || !slices.Contains(servers, words[0]) {
+	ofCommand := func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "/") }
+	if len(words) == 0 || !slices.Contains(servers, words[0]) || !slices.ContainsFunc(words, ofCommand) {
 		return nil // its blanks are lost, or it is prose
-	}
-	if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "/") }) {
-		return nil // prose
 	}
 	return words
 }

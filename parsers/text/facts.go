@@ -1,6 +1,10 @@
 package text
 
-import "github.com/oomdoc/oomdoc/parsers/fact"
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
 
 // Card keeps a card that a program names at its start.
 func Card(f *fact.Facts, d fact.Device, text string) {
@@ -10,12 +14,7 @@ func Card(f *fact.Facts, d fact.Device, text string) {
 
 // HasFact reports a named figure.
 func HasFact(f *fact.Facts, name string) bool {
-	for _, x := range f.Facts {
-		if x.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Facts, func(x fact.Fact) bool { return x.Name == name })
 }
 
 // Requested is what a failure asked for, 0 where it does not say.
@@ -24,6 +23,21 @@ func Requested(x fact.Failure) int64 {
 		return 0
 	}
 	return x.Figures.Requested.Bytes
+}
+
+// Fold makes one failure out of all of a kind: the one that is chosen.
+func Fold(f *fact.Facts, kind fact.Kind, choose func(all []fact.Failure) fact.Failure) {
+	var all, others []fact.Failure
+	for _, x := range f.Failures {
+		if x.Kind == kind {
+			all = append(all, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	if len(all) > 0 {
+		f.Failures = append(others, choose(all))
+	}
 }
 
 // Fail adds a failure that begins at one squeezed offset and ends at another,
@@ -37,11 +51,4 @@ func Fail(f *fact.Facts, l *Log, from, to int, x fact.Failure) {
 		x.Message = l.Text(from, to)
 	}
 	f.Failures = append(f.Failures, x)
-}
-
-// Setting adds an option that a program printed with its value in group n.
-func Setting(f *fact.Facts, m Match, name string) {
-	if m.Ok() {
-		f.Settings = append(f.Settings, fact.Setting{Name: name, Value: m.Lower("n"), Line: m.Line()})
-	}
 }

@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // IsFlag reports a word of a command line that is an option.
 func IsFlag(word string) bool {
@@ -16,31 +19,29 @@ func SettingName(flag string) string {
 
 // WithoutSecrets is a command line to quote, its keys and passwords left out.
 func WithoutSecrets(text string) string {
-	words := strings.Fields(text)
-	hide := false
-	for i, word := range words {
-		name, _, given := strings.Cut(word, "=")
-		switch {
-		case IsFlag(word) && Secret(SettingName(name)):
-			if hide = !given; given {
-				words[i] = name + "=..."
-			}
-		case IsFlag(word):
-			hide = false
-		case hide:
-			words[i] = "..."
-			hide = false
-		}
-	}
-	return strings.Join(words, " ")
+	return strings.Join(Masked(strings.Fields(text), "..."), " ")
 }
 
-// Secret reports options whose value must not be repeated.
-func Secret(name string) bool {
-	for _, word := range [...]string{"key", "token", "password", "auth", "secret"} {
-		if strings.Contains(name, word) {
-			return true
+// Masked are the words of a command with a mask for every key and password.
+func Masked(words []string, mask string) []string {
+	out := slices.Clone(words)
+	for i, word := range out {
+		flag, _, joined := strings.Cut(word, "=")
+		switch {
+		case !IsFlag(flag) || !Secret(SettingName(flag)):
+		case joined:
+			out[i] = flag + "=" + mask
+		case i+1 < len(out) && !IsFlag(out[i+1]):
+			out[i+1] = mask
 		}
 	}
-	return false
+	return out
+}
+
+// Secret reports options whose value must not be repeated. Those that count
+// tokens are none.
+func Secret(name string) bool {
+	last := name[strings.LastIndexByte(name, '_')+1:]
+	return strings.Contains(name, "password") || slices.ContainsFunc([]string{"key", "keys", "token", "auth", "secret"},
+		func(word string) bool { return strings.HasSuffix(last, word) })
 }

@@ -73,53 +73,34 @@ func (l *Log) Squeezed() string { return l.squeezed.Lower }
 
 // LineIndex returns the index in Lines of a squeezed offset.
 func (l *Log) LineIndex(at int) int {
-	if len(l.squeezed.At) == 0 {
-		return 0
-	}
 	at = min(max(at, 0), len(l.squeezed.At)-1)
 	offset := l.squeezed.At[at]
 	return sort.Search(len(l.starts), func(i int) bool { return l.starts[i] > offset }) - 1
 }
 
+func (l *Log) line(at int) clean.Line { return l.Lines[l.LineIndex(at)] }
+
 // Line returns the line number of a squeezed offset.
-func (l *Log) Line(at int) int {
-	if len(l.Lines) == 0 {
-		return 0
-	}
-	return l.Lines[l.LineIndex(at)].Number
-}
+func (l *Log) Line(at int) int { return l.line(at).Number }
+
+// LineText returns the cleaned line at a squeezed offset.
+func (l *Log) LineText(at int) string { return l.line(at).Text }
 
 // Source returns the rank or process whose prefix the line at an offset bears.
-func (l *Log) Source(at int) string {
-	if len(l.Lines) == 0 {
-		return ""
-	}
-	return l.Lines[l.LineIndex(at)].Source
-}
+func (l *Log) Source(at int) string { return l.line(at).Source }
 
 // Program returns the unit or container whose prefix the line at an offset
 // bears.
-func (l *Log) Program(at int) string {
-	if len(l.Lines) == 0 {
-		return ""
-	}
-	return l.Lines[l.LineIndex(at)].Program
-}
+func (l *Log) Program(at int) string { return l.line(at).Program }
 
 // ValueEnd returns the squeezed offset up to which a value on the line at an
 // offset may reach: the end of the line, or of what it was wrapped into.
 func (l *Log) ValueEnd(at int) int {
-	if len(l.Lines) == 0 {
-		return 0
-	}
 	i := l.LineIndex(at)
 	for i+1 < len(l.Lines) && l.Lines[i].Width >= wrapWidth && !progressBar(l.Lines[i+1].Text) {
 		i++
 	}
-	if i+1 == len(l.Lines) {
-		return len(l.squeezed.At)
-	}
-	return sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i+1] })
+	return l.offset(i + 1)
 }
 
 // wrapWidth is the shortest line that a console can have broken.
@@ -131,16 +112,12 @@ func progressBar(s string) bool {
 	return i > 0 && i <= 4
 }
 
-// LineText returns the cleaned line at a squeezed offset.
-func (l *Log) LineText(at int) string {
-	if len(l.Lines) == 0 {
-		return ""
-	}
-	return l.Lines[l.LineIndex(at)].Text
-}
-
-// offset returns the squeezed offset at which a line of Lines begins.
+// offset returns the squeezed offset at which a line of Lines begins; behind
+// the last line that of the end.
 func (l *Log) offset(i int) int {
+	if i == len(l.starts) {
+		return len(l.squeezed.At)
+	}
 	return sort.Search(len(l.squeezed.At), func(k int) bool { return l.squeezed.At[k] >= l.starts[i] })
 }
 
@@ -148,11 +125,7 @@ func (l *Log) offset(i int) int {
 // and ends.
 func (l *Log) LineSpan(at int) (from, to int) {
 	i := l.LineIndex(at)
-	from, to = l.offset(i), len(l.squeezed.At)
-	if i+1 < len(l.starts) {
-		to = l.offset(i + 1)
-	}
-	return from, to
+	return l.offset(i), l.offset(i + 1)
 }
 
 // InItsCase returns the text between two squeezed offsets in its own case, but
@@ -235,18 +208,14 @@ func (l *Log) lineJoin(offset int) string {
 // figureText is [Log.Text] for a number with its unit: breaks inside vanish.
 func (l *Log) figureText(from, to int) string {
 	a, b := l.span(from, to)
-	s := l.text[a:b]
-	if strings.ContainsRune(s, '\n') {
-		s = strings.ReplaceAll(s, "\n", "")
-	}
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(l.text[a:b], "\n", "")), " ")
 }
 
 // numberEnd cuts a number off where the next line's digits were run into it: a
 // progress bar, a date. What a console wrapped goes on like the number.
 func (l *Log) numberEnd(from, to int) int {
 	s := l.squeezed.Lower
-	if l.squeezed.At[to-1]-l.squeezed.At[from] == int32(to-1-from) {
+	if to-from < 2 || l.squeezed.At[to-1]-l.squeezed.At[from] == int32(to-1-from) {
 		return to // no line break inside
 	}
 	for i := from + 1; i < to; i++ {
@@ -267,29 +236,19 @@ func (l *Log) numberEnd(from, to int) int {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-func (l *Log) Size(from, to int) *fact.Size {
-	to = l.numberEnd(from, to)
-	text := l.figureText(from, to)
-	bytes, ok := units.Parse(strings.ReplaceAll(l.squeezed.Lower[from:to], "_", ""))
-	if !ok {
-		return nil
-	}
-	return &fact.Size{Bytes: bytes, Text: text, Line: l.Line(from)}
-}
+// Size reads the size between two squeezed offsets, nil if it is no amount.
+func (l *Log) Size(from, to int) *fact.Size { return l.size(from, to, "", units.Parse) }
 
-// Decimal returns a captured size of a program whose GB are powers of 1000.
-func (l *Log) Decimal(m Match, group string) *fact.Size {
-	from, to, ok := m.Group(group)
-	if !ok {
-		return nil
-	}
-	bytes, ok := units.ParseDecimal(l.squeezed.Lower[from:to])
+func (l *Log) size(from, to int, unit string, parse func(string) (int64, bool)) *fact.Size {
+	to = l.numberEnd(from, to)
+	bytes, ok := parse(strings.ReplaceAll(l.squeezed.Lower[from:to], "_", "") + unit)
 	if !ok {
 		return nil
 	}
 	return &fact.Size{Bytes: bytes, Text: l.figureText(from, to), Line: l.Line(from)}
 }
 
+// Count reads the number between two squeezed offsets, nil if it is none.
 func (l *Log) Count(from, to int) *fact.Count {
 	to = l.numberEnd(from, to)
 	v, ok := units.Number(l.squeezed.Lower[from:to], false)
@@ -299,11 +258,5 @@ func (l *Log) Count(from, to int) *fact.Count {
 	return &fact.Count{Value: v, Text: l.figureText(from, to), Line: l.Line(from)}
 }
 
-func (l *Log) sizeIn(from, to int, unit string) *fact.Size {
-	to = l.numberEnd(from, to)
-	bytes, ok := units.Parse(l.squeezed.Lower[from:to] + unit)
-	if !ok {
-		return nil
-	}
-	return &fact.Size{Bytes: bytes, Text: l.figureText(from, to), Line: l.Line(from)}
-}
+// Decimal returns a captured size of a program whose GB are powers of 1000.
+func (l *Log) Decimal(m Match, group string) *fact.Size { return m.size(group, "", units.ParseDecimal) }

@@ -21,12 +21,13 @@ func WholeNumber(s string) (int64, bool) {
 // Letter reports a lower-case letter.
 func Letter(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// noSize is above what rawBytes keeps, so that two of them can be added.
+// noSize is above what [RawBytes] keeps, so that two of them can be added.
 const noSize = 1 << 62
 
 // RawBytes keeps sizes that no machine has.
 func RawBytes(k Match, group string) *fact.Size {
-	digits := k.digits(group)
+	from, to, _ := k.Group(group)
+	digits := k.Log.squeezed.Lower[from:k.Log.numberEnd(from, to)] // without what the next line ran into it
 	n, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || n >= noSize {
 		return nil

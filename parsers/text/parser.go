@@ -24,6 +24,22 @@ type Parser struct {
 	Parse func(l *Log, hits []Hit, f *fact.Facts)
 }
 
+// Reading is the parser with wordings to read before its own keywords: those
+// of failures and informative ones. What is left goes to then.
+func (p Parser) Reading(failures, lines []Wording, then func(l *Log, others []Hit, f *fact.Facts)) Parser {
+	list := slices.Concat(failures, lines)
+	p.Keywords = Literals(failures)
+	p.Context = slices.Concat(Literals(lines), p.Context)
+	p.Parse = func(l *Log, hits []Hit, f *fact.Facts) {
+		worded, others := SplitHits(hits, len(list))
+		ParseWordings(list, l, worded, f)
+		if then != nil {
+			then(l, others, f)
+		}
+	}
+	return p
+}
+
 // Words returns every keyword under the number that [Hit.Word] has.
 func (p Parser) Words() []string { return slices.Concat(p.Keywords, p.Context) }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
@@ -53,7 +54,7 @@ func (p *Pattern) compiled() *regexp2.Regexp {
 	return p.re
 }
 
-// Match is what a pattern found; the zero Match is none.
+// Match is what a pattern found, which may be nothing.
 type Match struct {
 	Log  *Log
 	base int
@@ -64,15 +65,12 @@ type Match struct {
 func (l *Log) Find(p *Pattern, from, to int) Match {
 	from, to = max(from, 0), min(to, len(l.squeezed.Lower))
 	if from >= to {
-		return Match{}
+		return Match{Log: l}
 	}
 	to = min(to, from+MaxWindow)
 	m, err := p.compiled().FindStringMatch(l.squeezed.Lower[from:to])
 	if err != nil {
 		l.Timeouts++ // never print err: it contains the input
-	}
-	if m == nil {
-		return Match{}
 	}
 	return Match{Log: l, base: from, m: m}
 }
@@ -92,8 +90,9 @@ func (m Match) Line() int {
 	return m.Log.Line(from)
 }
 
+// Group returns the squeezed offsets of a captured group.
 func (m Match) Group(name string) (from, to int, ok bool) {
-	if m.m == nil {
+	if !m.Ok() {
 		return 0, 0, false
 	}
 	g := m.m.GroupByName(name)
@@ -105,58 +104,32 @@ func (m Match) Group(name string) (from, to int, ok bool) {
 }
 
 // Size returns a captured size, or nil if it is missing or no amount.
-func (m Match) Size(name string) *fact.Size {
-	from, to, ok := m.Group(name)
-	if !ok {
-		return nil
-	}
-	return m.Log.Size(from, to)
-}
+func (m Match) Size(name string) *fact.Size { return m.size(name, "", units.Parse) }
 
 // SizeIn is [Match.Size] for a figure printed without its unit.
-func (m Match) SizeIn(name, unit string) *fact.Size {
-	from, to, ok := m.Group(name)
-	if !ok {
-		return nil
-	}
-	return m.Log.sizeIn(from, to, unit)
+func (m Match) SizeIn(name, unit string) *fact.Size { return m.size(name, unit, units.Parse) }
+
+func (m Match) size(name, unit string, parse func(string) (int64, bool)) *fact.Size {
+	from, to, _ := m.Group(name)
+	return m.Log.size(from, to, unit, parse)
 }
 
 // Count returns a captured number, or nil.
 func (m Match) Count(name string) *fact.Count {
-	from, to, ok := m.Group(name)
-	if !ok {
-		return nil
-	}
+	from, to, _ := m.Group(name)
 	return m.Log.Count(from, to)
 }
 
 // Lower returns a captured group squeezed: lower case, no white space.
 func (m Match) Lower(name string) string {
-	from, to, ok := m.Group(name)
-	if !ok {
-		return ""
-	}
+	from, to, _ := m.Group(name)
 	return m.Log.squeezed.Lower[from:to]
 }
 
 // Text returns a captured group as written.
 func (m Match) Text(name string) string {
-	from, to, ok := m.Group(name)
-	if !ok {
-		return ""
-	}
+	from, to, _ := m.Group(name)
 	return m.Log.Text(from, to)
-}
-
-// digits returns a captured number as it stands, without what the next line
-// ran into it.
-func (m Match) digits(name string) string {
-	from, to, ok := m.Group(name)
-	if !ok {
-		return ""
-	}
-	return m.Log.squeezed.Lower[from:m.Log.numberEnd(from, to)]
 }
 
 // Through returns the text as written from one captured group to the end of
@@ -168,4 +141,46 @@ func (m Match) Through(first, last string) string {
 		return m.Text(first)
 	}
 	return m.Log.figureText(from, to)
+}
+
+// States reads all groups of a match: one that is named like a figure is that
+// figure of g, where g is given, and any other a fact of that name. A number
+// without a unit is a count, unless the name ends in the unit that it lacks:
+// "free_gib". "set_NAME" is a setting, "is_NAME" one that a message gives away
+// without anybody having set it.
+func (m Match) States(f *fact.Facts, g *fact.Figures) {
+	if !m.Ok() {
+		return
+	}
+	for _, group := range m.m.Groups()[1:] {
+		from, _, ok := m.Group(group.Name)
+		if !ok {
+			continue
+		}
+		line := m.Log.Line(from)
+		if kind, setting, _ := strings.Cut(group.Name, "_"); kind == "set" || kind == "is" {
+			value := strings.ReplaceAll(m.Lower(group.Name), ",", "")
+			f.Settings = append(f.Settings, fact.Setting{Name: setting, Value: value, Line: line, Default: kind == "is"})
+			continue
+		}
+		name, size, count := m.figure(group.Name)
+		if size == nil && count == nil || g != nil && g.Set(name, size, count) {
+			continue
+		}
+		f.Facts = append(f.Facts, fact.Fact{Name: name, Size: size, Count: count, Text: m.Log.LineText(from), Line: line})
+	}
+}
+
+// figure returns the figure that a group captured, under its name without the
+// unit.
+func (m Match) figure(group string) (name string, size *fact.Size, count *fact.Count) {
+	for _, unit := range [...]string{"gib", "mib", "kib", "bytes"} {
+		if name, ok := strings.CutSuffix(group, "_"+unit); ok {
+			return name, First(m.SizeIn(group, unit), RawBytes(m, group)), nil
+		}
+	}
+	if text := m.Lower(group); Letter(text[len(text)-1]) {
+		return group, m.Size(group), nil
+	}
+	return group, nil, m.Count(group)
 }

@@ -86,7 +86,7 @@ func unquoted(name, value string) Argument {
 	}
 	// Rust prints Some(4), Python <LoadFormat.AUTO: 'auto'>.
 	if inner, ok := strings.CutPrefix(value, "Some("); ok {
-		return unquoted(name, strings.TrimSuffix(inner, ")"))
+		return unquoted(name, strings.TrimRight(strings.TrimSuffix(inner, ")"), ", "))
 	}
 	return Argument{name, value, false}
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -10,12 +11,21 @@ import (
 // natural spelling, and what reads the rest.
 type Wording struct {
 	Literal string
-	// read adds what the message says and returns the squeezed offset behind it.
+	// Read adds what the message says and returns the squeezed offset behind it.
 	Read func(m Message) int
 }
 
 // On makes a wording out of its literal and what reads the rest.
 func On(literal string, read func(m Message) int) Wording { return Wording{literal, read} }
+
+// OnAny makes wordings that are read alike.
+func OnAny(read func(m Message) int, literals ...string) []Wording {
+	out := make([]Wording, len(literals))
+	for i, literal := range literals {
+		out[i] = Wording{literal, read}
+	}
+	return out
+}
 
 // Message is a wording found in a log: its literal stands from at to end.
 type Message struct {
@@ -75,12 +85,7 @@ func (m Message) Precedes(text string, within int) bool {
 
 // Mentions reports that a squeezed text stands anywhere in the log.
 func (m Message) Mentions(texts ...string) bool {
-	for _, t := range texts {
-		if strings.Contains(m.Log.Squeezed(), t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(m.Log.Squeezed(), t) })
 }
 
 // MaxQuote bounds how much of a line becomes a failure's message.
@@ -111,6 +116,84 @@ func Fails(x fact.Failure) func(Message) int {
 	}
 }
 
+// Quotes is [Fails] where the literal itself is the message.
+func Quotes(x fact.Failure) func(Message) int {
+	return func(m Message) int {
+		Fail(m.Facts, m.Log, m.At, m.End, x)
+		return m.End
+	}
+}
+
+// States makes the reader of a line that only states figures: see
+// [Match.States].
+func States(before, after int, p *Pattern) func(Message) int {
+	return func(m Message) int {
+		m.Around(p, before, after).States(m.Facts, nil)
+		return m.End
+	}
+}
+
+// FailsWith makes the reader of a failure that may state figures: see
+// [Match.States].
+func FailsWith(x fact.Failure, before, after int, p *Pattern) func(Message) int {
+	return func(m Message) int { return m.FailWith(x, m.Around(p, before, after)) }
+}
+
+// FailsIf is [FailsWith] where the pattern alone tells that it is a failure.
+func FailsIf(x fact.Failure, before, after int, p *Pattern) func(Message) int {
+	return func(m Message) int {
+		k := m.Around(p, before, after)
+		if !k.Ok() {
+			return m.End
+		}
+		return m.FailWith(x, k)
+	}
+}
+
+// FailWith adds a failure with what matches state.
+func (m Message) FailWith(x fact.Failure, matches ...Match) int {
+	end := m.End
+	for _, k := range matches {
+		k.States(m.Facts, &x.Figures)
+		end = max(end, m.Took(k))
+	}
+	return m.Fail(x, end)
+}
+
+// Says makes the reader of words that are a fact by themselves.
+func Says(name string) func(Message) int {
+	return func(m Message) int {
+		m.Say(name, m.Log.LineText(m.At))
+		return m.End
+	}
+}
+
+// Say adds a fact that is a text.
+func (m Message) Say(name, text string) {
+	m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: name, Text: text, Line: m.Log.Line(m.At)})
+}
+
+// Notices makes the reader of words after which the program goes on.
+func Notices(id, title string) func(Message) int {
+	return func(m Message) int {
+		m.Notice(fact.Notice{ID: id, Title: title})
+		return m.End
+	}
+}
+
+// Signals makes the reader of words that show an activity.
+func Signals(id string) func(Message) int {
+	return func(m Message) int {
+		m.Log.Signal(m.Facts, id, m.At)
+		return m.End
+	}
+}
+
+// Signal adds evidence of an activity.
+func (l *Log) Signal(f *fact.Facts, id string, at int) {
+	f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(at), Text: l.LineText(at)})
+}
+
 // Fact adds a named figure with its line as text.
 func (m Message) Fact(name string, size *fact.Size) {
 	if size != nil {
@@ -136,22 +219,16 @@ func (m Message) Took(x Match) int {
 
 // Lookalike adds a look-alike once.
 func (m Message) Lookalike(x fact.Lookalike) {
-	for _, have := range m.Facts.Lookalikes {
-		if have.ID == x.ID {
-			return
-		}
+	if !slices.ContainsFunc(m.Facts.Lookalikes, func(have fact.Lookalike) bool { return have.ID == x.ID }) {
+		x.Line = m.Log.Line(m.At)
+		m.Facts.Lookalikes = append(m.Facts.Lookalikes, x)
 	}
-	x.Line = m.Log.Line(m.At)
-	m.Facts.Lookalikes = append(m.Facts.Lookalikes, x)
 }
 
 // Notice adds something the program recovered from, once.
 func (m Message) Notice(x fact.Notice) {
-	for _, have := range m.Facts.Notices {
-		if have.ID == x.ID {
-			return
-		}
+	if !slices.ContainsFunc(m.Facts.Notices, func(have fact.Notice) bool { return have.ID == x.ID }) {
+		x.Line, x.Text = m.Log.Line(m.At), strings.TrimSpace(m.Log.LineText(m.At))
+		m.Facts.Notices = append(m.Facts.Notices, x)
 	}
-	x.Line, x.Text = m.Log.Line(m.At), strings.TrimSpace(m.Log.LineText(m.At))
-	m.Facts.Notices = append(m.Facts.Notices, x)
 }

@@ -19,10 +19,7 @@ func processClause(f *fact.Facts, l *text.Log, r *reader, g *fact.Figures) {
 			return
 		}
 		at += i + len("process")
-		end := at
-		for end < len(s) && s[end] >= '0' && s[end] <= '9' {
-			end++
-		}
+		end := numberEnd(s, at, "")
 		if end == at || !strings.HasPrefix(s[end:], "has") {
 			continue
 		}
@@ -47,13 +44,18 @@ type reader struct {
 	end  int // where the last clause found ends
 }
 
-// after returns the size that follows a literal.
-func (r *reader) after(literal string) *fact.Size {
+// behind returns where a literal ends, the end of the message without it.
+func (r *reader) behind(literal string) int {
 	i := strings.Index(r.s[r.from:], literal)
 	if i < 0 {
-		return nil
+		return len(r.s)
 	}
-	from, to := sizeAt(r.s, r.from+i+len(literal))
+	return r.from + i + len(literal)
+}
+
+// after returns the size that follows a literal.
+func (r *reader) after(literal string) *fact.Size {
+	from, to := sizeAt(r.s, r.behind(literal))
 	if from == to {
 		return nil
 	}
@@ -62,20 +64,10 @@ func (r *reader) after(literal string) *fact.Size {
 
 // countAfter returns the integer that follows a literal.
 func (r *reader) countAfter(literal string) *fact.Count {
-	i := strings.Index(r.s[r.from:], literal)
-	if i < 0 {
-		return nil
-	}
-	from := r.from + i + len(literal)
-	to := from
-	for to < len(r.s) && r.s[to] >= '0' && r.s[to] <= '9' && to-from < 9 {
-		to++
-	}
-	if from == to {
-		return nil
-	}
-	if to < len(r.s) && r.s[to] == '%' {
-		return nil // a progress bar behind a message that was cut
+	from := r.behind(literal)
+	to := numberEnd(r.s, from, "")
+	if from == to || to < len(r.s) && r.s[to] == '%' {
+		return nil // or a progress bar behind a message that was cut
 	}
 	r.end = max(r.end, to)
 	return r.l.Count(from, to)
@@ -101,45 +93,34 @@ func (r *reader) took(s *fact.Size, end int) *fact.Size {
 	return s
 }
 
+var cardPart = text.NewPattern(`[gn]pu:{0,3}(?<device>\d{1,5})(?:;|has)`)
+
 // device reads "(GPU 0;", ". GPU 0 has", "(NPU 0;": the index inside
 // CUDA_VISIBLE_DEVICES.
 func (r *reader) device() *fact.Count {
-	for _, literal := range [...]string{"gpu", "npu"} {
-		for at := r.from; ; {
-			i := strings.Index(r.s[at:], literal)
-			if i < 0 {
-				break
-			}
-			at += i + len(literal)
-			from := at
-			for from < len(r.s) && r.s[from] == ':' {
-				from++
-			}
-			to := from
-			for to < len(r.s) && r.s[to] >= '0' && r.s[to] <= '9' && to-from < 5 {
-				to++
-			}
-			if to > from && to < len(r.s) && (r.s[to] == ';' || strings.HasPrefix(r.s[to:], "has")) {
-				r.end = max(r.end, to)
-				return r.l.Count(from, to)
-			}
-		}
+	k := r.l.Find(cardPart, r.from, len(r.s))
+	if _, to, ok := k.Group("device"); ok {
+		r.end = max(r.end, to)
 	}
-	return nil
+	return k.Count("device")
+}
+
+// numberEnd returns where the digits at an offset end, with what else may stand
+// among them.
+func numberEnd(s string, at int, also string) int {
+	to := at
+	for to < len(s) && to-at < 32 && (s[to] >= '0' && s[to] <= '9' || strings.IndexByte(also, s[to]) >= 0) {
+		to++
+	}
+	return to
 }
 
 // sizeAt returns the span of a size with its unit at an offset; from == to if
 // there is none.
 func sizeAt(s string, at int) (from, to int) {
-	to = at
-	for to < len(s) && to-at < 32 && (s[to] >= '0' && s[to] <= '9' || s[to] == '.' || s[to] == ',') {
-		to++
-	}
-	if to == at {
-		return at, at
-	}
+	to = numberEnd(s, at, ".,")
 	for _, unit := range sizeUnits {
-		if strings.HasPrefix(s[to:], unit) {
+		if to > at && strings.HasPrefix(s[to:], unit) {
 			return at, to + len(unit)
 		}
 	}

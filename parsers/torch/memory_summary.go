@@ -27,7 +27,7 @@ var MemorySummary = text.Parser{
 
 var (
 	summaryDevice   = text.NewPattern(`memorysummary,deviceid(?<device>\d{1,3})`)
-	summaryCounts   = text.NewPattern(`^cudaooms:(?<ooms>\d{1,9})\|?(?:cudamallocretries:(?<retries>\d{1,9}))?`)
+	summaryCounts   = text.NewPattern(`^cudaooms:(?<ooms>\d{1,9})`)
 	summaryUsed     = text.NewPattern(`allocatedmemory\|(?<now>CELL)\|(?<peak>CELL)(?:\|(?<all>CELL))?`)
 	summaryReserved = text.NewPattern(`gpureservedmemory\|(?<now>CELL)\|(?<peak>CELL)`)
 	summaryLost     = text.NewPattern(`non-releasablememory\|(?<now>CELL)\|(?<peak>CELL)`)
@@ -48,8 +48,6 @@ func memorySummary(f *fact.Facts, l *text.Log, at int) {
 		return
 	}
 	box := text.Message{Log: l, Facts: f, At: at, End: at}
-	box.Count("cuda_ooms", counts.Count("ooms"))
-	box.Count("cuda_malloc_retries", counts.Count("retries"))
 	g := fact.Figures{Device: device}
 	used, reserved := box.Find(summaryUsed, boxAfter), box.Find(summaryReserved, boxAfter)
 	g.Allocated = cell(box, "torch_allocated", used)
@@ -59,11 +57,10 @@ func memorySummary(f *fact.Facts, l *text.Log, at int) {
 	if all := used.Size("all"); all != nil && all.Bytes > 0 {
 		cell(box, "non_releasable", box.Find(summaryLost, boxAfter))
 	}
-	if n := counts.Count("ooms"); n == nil || n.Value == 0 {
+	if counts.Lower("ooms") == "0" {
 		return
 	}
-	_, end := counts.Span()
-	text.Fail(f, l, at, end, fact.Failure{Kind: fact.TorchSummary, Framework: "pytorch", Backend: "cuda", Wrapper: true, Figures: g, Message: l.LineText(at)})
+	text.Fail(f, l, at, box.Took(counts), fact.Failure{Kind: fact.TorchSummary, Framework: "pytorch", Backend: "cuda", Wrapper: true, Figures: g, Message: l.LineText(at)})
 }
 
 // cell adds a row's present and highest value as facts and returns the present

@@ -1,29 +1,33 @@
 package torch
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 // NCCL reads NCCL.
-var NCCL = text.Parser{
-	Name: "nccl", Keywords: text.Literals(ncclWordings),
-	Explains: map[fact.Kind]int{fact.NCCLShm: 4, fact.NCCLAlloc: 1},
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		text.ParseWordings(ncclWordings, l, hits, f)
-		foldKind(f, fact.NCCLShm)
-	},
-}
+var NCCL = text.Parser{Name: "nccl", Explains: map[fact.Kind]int{fact.NCCLShm: 4, fact.NCCLAlloc: 1}}.Reading(ncclWordings, nil,
+	func(_ *text.Log, _ []text.Hit, f *fact.Facts) {
+		text.Fold(f, fact.NCCLShm, func(all []fact.Failure) fact.Failure {
+			return slices.MaxFunc(all, func(a, b fact.Failure) int { return cmp.Compare(text.Requested(a), text.Requested(b)) })
+		})
+	})
 
 var ncclWordings = []text.Wording{
-	text.On("Cuda failure 2 'out of memory'", readNCCLAlloc), text.On("Cuda failure 'out of memory'", readNCCLAlloc), text.On("Failed to CUDA calloc", readNCCLAlloc),
-	text.On("creating shared memory segment /dev/shm/nccl", readNCCLShm), text.On("failed to extend /dev/shm/nccl", readNCCLShm),
+	text.On("Cuda failure 2 'out of memory'", readNCCLAlloc),
+	text.On("Cuda failure 'out of memory'", readNCCLAlloc),
+	text.On("Failed to CUDA calloc", readNCCLAlloc),
+	text.On("creating shared memory segment /dev/shm/nccl", readNCCLShm),
+	text.On("failed to extend /dev/shm/nccl", readNCCLShm),
 }
 
 var (
 	ncclDevicePattern = text.NewPattern(`\d{1,8}:\d{1,8}\[(?<device>\d{1,2})\]`)
-	ncclCallocPattern = text.NewPattern(`failedtocudacalloc(?:async)?(?<bytes>\d{1,16})bytes`)
-	ncclShmPattern    = text.NewPattern(`(?:to(?<bytes>\d{1,14})bytes|\(size(?<bytes>\d{1,14})\))`)
+	ncclCallocPattern = text.NewPattern(`failedtocudacalloc(?:async)?(?<requested_bytes>\d{1,16})bytes`)
+	ncclShmPattern    = text.NewPattern(`(?:to|\(size)(?<requested_bytes>\d{1,14})(?:bytes|\))`)
 )
 
 // readNCCLAlloc reads "host:392:494 [2] enqueue.cc:43 NCCL WARN Cuda failure 2
@@ -31,18 +35,14 @@ var (
 func readNCCLAlloc(m text.Message) int {
 	x := fact.Failure{Kind: fact.NCCLAlloc, Framework: ncclUser(m), Backend: "cuda"}
 	from, _ := m.Log.LineSpan(m.At)
-	if k := m.Log.Find(ncclDevicePattern, max(from, m.At-60), m.At); k.Ok() { // lines may have lost their ends
-		x.Figures.Device = k.Count("device")
-	}
+	x.Figures.Device = m.Log.Find(ncclDevicePattern, max(from, m.At-60), m.At).Count("device") // lines may have lost their ends
 	switch {
 	case m.Mentions("ncclinfo"): // the connections are being made
-		m.Facts.Signals = append(m.Facts.Signals, fact.Signal{ID: "nccl_setup", Line: m.Log.Line(m.At), Text: m.Log.LineText(m.At)})
+		m.Log.Signal(m.Facts, "nccl_setup", m.At)
 	case x.Framework == "other" && m.Mentions("enqueue.cc"):
 		x.Phase = "inference" // a collective in a server's step
 	}
-	k := m.Find(ncclCallocPattern, 160)
-	x.Figures.Requested = k.Size("bytes")
-	return m.Fail(x, m.Took(k))
+	return m.FailWith(x, m.Find(ncclCallocPattern, 160))
 }
 
 // ncclUser is PyTorch where the log shows it: other programs use NCCL too.
@@ -57,24 +57,5 @@ func ncclUser(m text.Message) string {
 // "internal error" or "unhandled system error".
 func readNCCLShm(m text.Message) int {
 	x := fact.Failure{Kind: fact.NCCLShm, Framework: ncclUser(m), Backend: "cpu", Phase: "startup_check"}
-	k := m.Find(ncclShmPattern, 110)
-	x.Figures.Requested = k.Size("bytes")
-	return m.Fail(x, m.Took(k))
-}
-
-// foldKind makes one failure out of all of a kind: the one that asked for most.
-func foldKind(f *fact.Facts, kind fact.Kind) {
-	best := -1
-	for i, x := range f.Failures {
-		if x.Kind == kind && (best < 0 || text.Requested(x) > text.Requested(f.Failures[best])) {
-			best = i
-		}
-	}
-	kept := f.Failures[:0]
-	for i, x := range f.Failures {
-		if x.Kind != kind || i == best {
-			kept = append(kept, x)
-		}
-	}
-	f.Failures = kept
+	return m.FailWith(x, m.Find(ncclShmPattern, 110))
 }

@@ -217,7 +217,7 @@ var (
 	}
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
-		Proofs: []string{"site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/"},
+		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/"},
 		Like:   []*program.Program{&Transformers},
 	}
 	Accelerate = program.Program{
