@@ -99,7 +99,7 @@ func TestLoweredFraction(t *testing.T) {
 		total := units.GiB * (12 + r.Int64N(180))
 		c := made.Refused("sglang", "inference", total, r.Int64N(units.GiB), 1+r.Int64N(6*units.GiB))
 		c.F().Utilization = made.Count(float64(60+r.IntN(36)) / 100)
-		e := effectLowerFraction(c)
+		e := sglangShare.smaller(c)
 		if e == nil || sglangShare.lowered(c) <= 0.3 {
 			return
 		}

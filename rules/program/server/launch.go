@@ -20,9 +20,11 @@ func (o option) flag() string { return "--" + strings.ReplaceAll(o.name, "_", "-
 // launch is how a serving program is started.
 type launch struct {
 	command string // fact that holds the words of the command in the log
-	start   func(c *ledger.Case) string
-	// repeats are the settings of a log that a new command repeats.
+	start   string // what starts it, up to the model
+	// repeats are the settings of a log that a new command repeats: where the
+	// server dumps all of them, those that differ from 1 too.
 	repeats []string
+	dumps   bool
 	// aliases are options with another spelling of the same argument.
 	aliases map[string]string
 	// offline is a fact: the server runs inside a Python program, as LLM().
@@ -154,10 +156,10 @@ func (s launch) logged(c *ledger.Case) []string {
 // fromSettings starts the log's model with the options that the log shows as
 // set by the user.
 func (s launch) fromSettings(c *ledger.Case) []string {
-	words := append(strings.Fields(s.start(c)), c.ModelName())
+	words := append(strings.Fields(s.start), c.ModelName())
 	for _, name := range s.repeats {
 		set, ok := c.Setting(name)
-		if ok && !set.Default && set.Value != "False" && set.Value != "None" {
+		if ok && (!set.Default || s.dumps && set.Value != "1") && set.Value != "False" && set.Value != "None" {
 			words = s.edit(words, option{name, set.Value})
 		}
 	}

@@ -1,11 +1,8 @@
 package server
 
 import (
-	"math"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -18,11 +15,14 @@ var LMDeploy = program.Program{
 	Name: "lmdeploy",
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {
-			cause.Said(0.4, "The cache takes its share (cache_max_entry_count, 0.8 by default) of what the weights leave free.", fact.TurboMind),
+			firstOf(
+				says{0.38, "The cache takes 0.8 of what is free by default.", turboMindWeights},
+				says{0.5, "The cache's share (cache_max_entry_count, 0.8 of what is free by default) left no room for the buffers of requests.", when.All(turboMind, when.Not(shareBelow(0.31)))}),
 			cause.Said(0.7, "The cache's share of the card leaves it no room.", fact.LMDeployCache)},
 		cause.ModelTooLarge: {firstOf(
-			says{0.7, "The cache's share is {utilization} already and creating the engine fails: weights fill the card.", when.All(when.Root(fact.TurboMind), shareBelow(0.31))},
-			says{0.38, "The message has no figures; the weights may fill the card.", when.Root(fact.TurboMind)},
+			says{0.7, "The cache's share is {utilization} already and creating the engine fails: weights fill the card.", when.All(turboMind, shareBelow(0.31))},
+			says{0.42, "The place that asked allocates weights and fixed buffers.", turboMindWeights},
+			says{0.3, "The message has no figures; the weights may fill the card.", turboMind},
 		)},
 		cause.BatchTooLarge: {cause.Said(0.2, "The buffers of a batch may be what found no room.", fact.TurboMind)},
 	},
@@ -39,6 +39,10 @@ var LMDeploy = program.Program{
 		"use_lower_quant":    shell("lmdeploy lite auto_awq MODEL --work-dir model-4bit && lmdeploy serve api_server model-4bit --model-format awq"),
 	},
 }
+
+var turboMind = when.Root(fact.TurboMind)
+
+func turboMindWeights(c *ledger.Case) bool { return turboMind(c) && c.Failure.Stage == "weights" }
 
 // MLC is what is peculiar to MLC LLM. Its share of the card,
 // gpu_memory_utilization, is 0.85 unless set.
@@ -58,38 +62,16 @@ var MLC = program.Program{
 		cause.BatchTooLarge:       {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "lower_context", Fit: 0.6}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
-		"raise_gpu_memory_utilization": func(c *ledger.Case) []step.Step {
-			u, _ := mlcNeeded(c)
-			return shell(`mlc_llm serve MODEL --overrides "gpu_memory_utilization=` + percent(min(mostUtilization, u)) + `"`)(c)
-		},
-		"lower_max_batched_tokens": shell(`mlc_llm serve MODEL --overrides "prefill_chunk_size=512"`),
-		"lower_context":            shell(`mlc_llm serve MODEL --overrides "context_window_size=2048;prefill_chunk_size=512"`),
-		"multi_gpu":                shell(`mlc_llm serve MODEL --overrides "tensor_parallel_shards=2"`),
-		"use_lower_quant":          step.Paste("shell", "mlc_llm serve HF://mlc-ai/MODEL-q4f16_1-MLC   # or q3f16_1, the smallest"),
-	},
-	Effects: map[string]func(c *ledger.Case) *effect.Effect{
-		"raise_gpu_memory_utilization": func(c *ledger.Case) *effect.Effect {
-			f := c.F()
-			u, ok := mlcNeeded(c)
-			if !ok {
-				return nil
-			}
-			card := float64(f.Limit.Bytes) / mlcDefault
-			return fits(f.Weights.Bytes+f.ComputeBuffer.Bytes, int64(card*min(mostUtilization, u)), "Counted from the default share of 0.85. The KV cache comes on top.")
-		},
+		"raise_gpu_memory_utilization": shell(`mlc_llm serve MODEL --overrides "gpu_memory_utilization=0.95"`),
+		"lower_max_batched_tokens":     shell(`mlc_llm serve MODEL --overrides "prefill_chunk_size=512"`),
+		"lower_context":                shell(`mlc_llm serve MODEL --overrides "context_window_size=2048;prefill_chunk_size=512"`),
+		"multi_gpu":                    shell(`mlc_llm serve MODEL --overrides "tensor_parallel_shards=2"`),
+		"use_lower_quant":              step.Paste("shell", "mlc_llm serve HF://mlc-ai/MODEL-q4f16_1-MLC   # or q3f16_1, the smallest"),
 	},
 }
 
-const mlcDefault = 0.85
-
-// mlcNeeded is the share at which weights and buffer fit.
-func mlcNeeded(c *ledger.Case) (float64, bool) {
+// mlcRoom: weights and buffer fit 0.95 of the card; the limit is 0.85 of it.
+func mlcRoom(c *ledger.Case) bool {
 	f := c.F()
-	if !c.Root(fact.MLCBudget) || f.Weights == nil || f.ComputeBuffer == nil || ledger.SizeOf(f.Limit) <= 0 {
-		return 0, false
-	}
-	return math.Ceil(mlcDefault*float64(f.Weights.Bytes+f.ComputeBuffer.Bytes)/float64(f.Limit.Bytes)*100+1) / 100, true
+	return c.Root(fact.MLCBudget) && float64(ledger.SizeOf(f.Weights)+ledger.SizeOf(f.ComputeBuffer)) <= float64(ledger.SizeOf(f.Limit))*0.95/0.85
 }
-
-// mlcRoom: the card has room for a share at which both fit.
-func mlcRoom(c *ledger.Case) bool { u, ok := mlcNeeded(c); return ok && u <= 0.95 }

@@ -96,38 +96,29 @@ func stated(c *ledger.Case, name string) (text string, line int) {
 }
 
 var computed = map[string]func(c *ledger.Case) string{
-	"share": func(c *ledger.Case) string {
-		if u, ok := shareSet(c); ok {
-			return fmt.Sprintf("%g", u)
+	"share":        number("%g", shareSet),
+	"needed_share": number("%.2f", neededUtilization),
+	"floor":        number("%.3f", fractionFloor),
+	"taken":        amount(takenAtStart),
+	"room":         amount(func(c *ledger.Case) int64 { return ledger.SizeOf(c.F().Free) }),
+	"lacking":      amount(func(c *ledger.Case) int64 { return ledger.SizeOf(c.F().Desired) - ledger.SizeOf(c.F().Free) }),
+	"gap":          amount(func(c *ledger.Case) int64 { gap, _ := cacheGap(c); return gap }),
+	"reserve": amount(func(c *ledger.Case) int64 {
+		return max(ledger.SizeOf(c.F().Requested)-ledger.SizeOf(c.F().Free), 0) + units.GiB/2
+	}),
+}
+
+func amount(of func(c *ledger.Case) int64) func(c *ledger.Case) string {
+	return func(c *ledger.Case) string { return units.Format(of(c)) }
+}
+
+func number(format string, of func(c *ledger.Case) (float64, bool)) func(c *ledger.Case) string {
+	return func(c *ledger.Case) string {
+		if v, ok := of(c); ok {
+			return fmt.Sprintf(format, v)
 		}
 		return ""
-	},
-	"taken": func(c *ledger.Case) string { return units.Format(takenAtStart(c)) },
-	"lacking": func(c *ledger.Case) string {
-		return units.Format(ledger.SizeOf(c.F().Desired) - ledger.SizeOf(c.F().Free))
-	},
-	"gap": func(c *ledger.Case) string { gap, _ := cacheGap(c); return units.Format(gap) },
-	"needed_share": func(c *ledger.Case) string {
-		u, ok := neededUtilization(c)
-		if !ok {
-			return ""
-		}
-		return percent(u)
-	},
-	"floor": func(c *ledger.Case) string {
-		floor, ok := fractionFloor(c)
-		if !ok {
-			return ""
-		}
-		return fmt.Sprintf("%.3f", floor)
-	},
-	"reserve": func(c *ledger.Case) string {
-		f := c.F()
-		if f.Requested == nil || f.Free == nil {
-			return ""
-		}
-		return units.Format(max(f.Requested.Bytes-f.Free.Bytes, 0) + units.GiB/2)
-	},
+	}
 }
 
 // in holds for failures of some kind in a phase.

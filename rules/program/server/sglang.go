@@ -96,7 +96,7 @@ var SGLang = program.Program{
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		"raise_mem_fraction":       effectFraction,
-		"lower_mem_fraction":       effectLowerFraction,
+		"lower_mem_fraction":       sglangShare.smaller,
 		"lower_max_batched_tokens": tokensUnless(func(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "graph_capture" }),
 		"lower_context":            func(*ledger.Case) *effect.Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
@@ -110,12 +110,13 @@ var sglangServer = launch{
 	command: "sglang_command",
 	aliases: map[string]string{"--tp": "tp_size", "--tensor-parallel-size": "tp_size", "--dp": "dp_size"},
 	repeats: []string{"tp_size"},
-	start:   func(*ledger.Case) string { return "python -m sglang.launch_server --model-path" },
+	dumps:   true,
+	start:   "python -m sglang.launch_server --model-path",
 }
 
 // sglangShare is mem_fraction_static. It counts from what was free before the
 // weights (model_runner.py): at least the card less the driver's context.
-var sglangShare = share{usual: 0.88, least: 0.3, off: 0.08, of: staticPool}
+var sglangShare = share{usual: 0.88, least: 0.3, off: 0.08, of: staticPool, tooLarge: sglangOnCard}
 
 func staticPool(c *ledger.Case) int64 { return cardTotal(c) - ledger.DriverContext }
 
@@ -169,13 +170,6 @@ func effectFraction(c *ledger.Case) *effect.Effect {
 	before := f.Weights.Bytes + f.Free.Bytes
 	return fits(f.Weights.Bytes, int64(raisedFraction(c)*float64(before)),
 		fmt.Sprintf("weights %s of the %s that was free: above %.4f something is left for the pool", f.Weights.Text, units.Format(before), floor))
-}
-
-func effectLowerFraction(c *ledger.Case) *effect.Effect {
-	if !sglangOnCard(c) {
-		return nil
-	}
-	return sglangShare.smaller(c)
 }
 
 var sglangShareTooSmall = firstOf(

@@ -21,6 +21,8 @@ type share struct {
 	least float64                    // below it nothing runs
 	off   float64                    // what a smaller share takes off at least
 	of    func(c *ledger.Case) int64 // what it is a part of
+	// tooLarge: what failed found no room beside it.
+	tooLarge func(c *ledger.Case) bool
 }
 
 // shareSet is the share that a server was given, by its message or an option.
@@ -69,17 +71,14 @@ func (s share) lowered(c *ledger.Case) float64 {
 // taken off, whatever it was.
 func (s share) smaller(c *ledger.Case) *effect.Effect {
 	f := c.F()
-	if f.Requested == nil || f.Free == nil || s.of(c) <= 0 {
+	if !s.tooLarge(c) || f.Requested == nil || f.Free == nil || s.of(c) <= 0 {
 		return nil
 	}
-	now, stated := s.now(c)
-	to := s.lowered(c)
-	given := int64(math.Max(0, now-to) * float64(s.of(c)))
+	now, _ := s.now(c)
+	less := math.Max(0, now-s.lowered(c))
+	given := int64(less * float64(s.of(c)))
 	note := fmt.Sprintf("%.2f of %s less gives back %s beside the %s that was free, about half a GiB or more of it as reserve: what comes after this request may be larger.",
-		now-to, units.Format(s.of(c)), units.Format(given), f.Free.Text)
-	if !stated {
-		note += fmt.Sprintf(" Take %.2f off the share that is set now: %.2f if that is the default of %g.", now-to, to, now)
-	}
+		less, units.Format(s.of(c)), units.Format(given), f.Free.Text)
 	return bound(f.Requested.Bytes, f.Free.Bytes+given, note)
 }
 

@@ -68,7 +68,8 @@ var TGI = program.Program{
 var tgiServer = launch{
 	command: "tgi_command",
 	repeats: []string{"quantize", "num_shard"},
-	start:   func(*ledger.Case) string { return "text-generation-launcher --model-id" },
+	dumps:   true,
+	start:   "text-generation-launcher --model-id",
 }
 
 var tgiWarmup = when.Root(fact.TGIWarmup)

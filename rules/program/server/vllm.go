@@ -3,8 +3,6 @@
 package server
 
 import (
-	"regexp"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -25,13 +23,13 @@ var VLLM = program.Program{
 			cause.Said(0.62, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", fact.VLLMSwapFull)},
 		cause.ContextTooLong: {vllmContextOverCache},
 		cause.BatchTooLarge: {vllmManySequences,
-			cause.Said(0.75, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.", fact.VLLMMamba)},
+			firstOf(says{0.75, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.| {mamba_blocks} exist.", when.Root(fact.VLLMMamba)})},
 		cause.ModelTooLarge: {vllmWeightsFill},
 		cause.LeakedProcess: {vllmCardTaken,
 			cause.Said(0.1, "Versions before 0.9.1 count what other programs hold as their own.", fact.VLLMNoCache),
 			cause.Said(0.6, "Free memory grew while vLLM measured itself: another process on this card let go of memory at that moment.", fact.VLLMProfileMoved)},
 		cause.SoftwareBug: {
-			firstOf(says{0.85, "vLLM estimated {graphs_estimate} for CUDA graphs (0.2 to 3 GiB is usual) and took that off the cache.", absurdGraphs}),
+			firstOf(says{0.85, "vLLM estimated {graphs_estimate} for CUDA graphs (0.2 to 3 GiB is usual) and took that off the cache, which VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0 turns off.", absurdGraphs}),
 			cause.Said(0.25, "Free memory moved while vLLM measured itself; versions before 2026 also fail when it did not.", fact.VLLMProfileMoved)},
 		cause.HostMemory: {
 			cause.Said(0.95, "swap_space is system memory, for each card, and more than 70 % of what the computer or container has.", fact.VLLMSwapTooLarge),
@@ -68,7 +66,7 @@ var vllmShareTooLarge = firstOf(
 	says{0.2, "The share asks for more than is free at start.", startRefused},
 )
 
-const checked = "{desired} of the card is wanted ({utilization}), {free} is free: {lacking} too little."
+const checked = "{desired} of the card is wanted ({utilization}), {room} is free: {lacking} too little."
 
 var vllmCardTaken = firstOf(
 	says{0.8, "{taken} of {total} was in use before vLLM started.", when.All(startRefused, takenByJob)},
@@ -94,7 +92,7 @@ var vllmContextOverCache = firstOf(
 var vllmManySequences = firstOf(
 	says{0.72, "The warm-up runs {max_num_seqs} sequences at once, each with a row of the whole vocabulary in 32 bit.", when.All(warmUp, manySequences)},
 	says{0.36, "The sampler's warm-up needs a row of the vocabulary for each sequence.", warmUp},
-	says{0.62, "One temporary of {requested} in the sampler, which has a row of the vocabulary for each sequence.", when.All(serving, sampling)},
+	says{0.62, "One temporary of {requested} after the graphs were made is the size of sequences x vocabulary.", when.All(serving, largeTemporary)},
 	says{0.2, "Graphs are captured for up to max_num_seqs sequences.", capturing},
 	says{0.62, "It failed in vLLM's dummy run, before any cache was taken: too many tokens or sequences are computed at once beside the weights.", ledger.Profiling},
 )
@@ -129,6 +127,11 @@ func serving(c *ledger.Case) bool {
 		return ledger.CacheTaken(c)
 	}
 	return c.Phase == "unknown" && !ledger.LooksLikeLoad(c)
+}
+
+// largeTemporary: over 1 GiB, where graphs exist and no request runs yet.
+func largeTemporary(c *ledger.Case) bool {
+	return ledger.SizeOf(c.F().Requested) > units.GiB && c.Phase != "inference" && c.Contains("private pools")
 }
 
 // sampling: the sampler's frames stand in the log. It sorts a row of the
@@ -170,14 +173,6 @@ func absurdGraphs(c *ledger.Case) bool {
 	return ok && ledger.SizeOf(x.Size) >= 8*units.GiB && ledger.ShareTooSmall(c)
 }
 
-var beforeServe = regexp.MustCompile(`^0\.[0-5]\.`)
-
-// vllmOld reports a version before "vllm serve" (0.5.5).
-func vllmOld(c *ledger.Case) bool {
-	v, _ := c.Fact("vllm_version")
-	return beforeServe.MatchString(v.Text)
-}
-
 // vllmRemedies order cures by when it failed; the share of the card only ever
 // moves in the direction that helps there.
 var vllmRemedies = map[string][]cause.Remedy{
@@ -213,7 +208,7 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_max_num_seqs", Fit: 1, If: when.Any(when.Not(ledger.Profiling), sampling)},
 		{Fix: "lower_max_num_seqs", Fit: 0.8, If: when.All(ledger.Profiling, when.Not(sampling))},
 		{Fix: "lower_max_batched_tokens", Fit: 0.95, If: ledger.Profiling},
-		{Fix: "lower_max_batched_tokens", Fit: 0.7, If: when.Any(serving, capturing)},
+		{Fix: "lower_max_batched_tokens", Fit: 0.7, If: when.Not(when.Any(ledger.Profiling, warmUp, when.Root(fact.VLLMMamba)))},
 		{Fix: "raise_gpu_memory_utilization", Fit: 0.85, If: when.Root(fact.VLLMMamba)},
 		{Fix: "lower_context", Fit: 0.7, If: when.Root(fact.VLLMMamba)},
 		{Fix: "lower_gpu_memory_utilization", Fit: 0.85, If: shareTooLarge},

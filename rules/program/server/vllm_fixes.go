@@ -3,8 +3,6 @@ package server
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -24,12 +22,7 @@ var vllmServer = launch{
 		"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "enable_chunked_prefill", "enforce_eager", "cpu_offload_gb",
 		"swap_space", "block_size", "enable_prefix_caching", "reasoning_parser", "tool_call_parser", "enable_auto_tool_choice",
 	},
-	start: func(c *ledger.Case) string {
-		if vllmOld(c) {
-			return "python -m vllm.entrypoints.openai.api_server --model"
-		}
-		return "vllm serve"
-	},
+	start: "vllm serve",
 }
 
 var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
@@ -39,7 +32,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), shareBesideHalfCache),
 	"enforce_eager":                vllmServer.sets(to("enforce_eager", "True")),
 	"lower_max_num_seqs":           vllmServer.sets(whole("max_num_seqs", fewerSequences)),
-	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor), chunked),
+	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor)),
 	"multi_gpu":                    vllmServer.sets(doubled("tensor_parallel_size")),
 	"cpu_offload":                  vllmServer.sets(to("cpu_offload_gb", "8")),
 	"use_lower_quant": after("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
@@ -48,21 +41,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"lower_resolution":       vllmServer.sets(to("limit_mm_per_prompt", `{"image": 1}`), to("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
 	"enable_flash_attention": step.Paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
 	"restart_session":        after("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.sets()),
-	"upgrade_version": func(c *ledger.Case) []step.Step {
-		upgrade := step.Step{Kind: "shell", Text: "pip install -U vllm"}
-		if absurdGraphs(c) {
-			return []step.Step{{Kind: "shell", Text: "export VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0   # then start vLLM again"}, upgrade}
-		}
-		return []step.Step{upgrade}
-	},
-}
-
-// chunked: versions before "vllm serve" compute the whole prompt in one step.
-func chunked(c *ledger.Case) option {
-	if vllmOld(c) {
-		return option{"enable_chunked_prefill", "True"}
-	}
-	return option{}
+	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
 }
 
 var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
@@ -99,7 +78,7 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 
 // vllmShare is gpu_memory_utilization. Every start check lets 0.97 of a card
 // pass at most.
-var vllmShare = share{usual: 0.9, least: 0.05, of: cardTotal}
+var vllmShare = share{usual: 0.9, least: 0.05, of: cardTotal, tooLarge: shareTooLarge}
 
 const mostUtilization = 0.97
 
@@ -122,7 +101,7 @@ func cacheTokens(c *ledger.Case) (tokens float64, ok bool) {
 }
 
 // blocks are the tokens that fit whole blocks of the cache.
-func blocks(tokens float64) float64 { return max(16, math.Floor(tokens/16)*16) }
+func blocks(tokens float64) float64 { return math.Floor(tokens/16) * 16 }
 
 // fittingLength is the longest context that the log's figures allow, else half
 // of what was asked for.
@@ -134,16 +113,17 @@ func fittingLength(c *ledger.Case) int {
 	if tokens, ok := cacheTokens(c); ok {
 		return int(tokens)
 	}
-	if f.MaxModelLen == nil {
-		if n := ledger.IntSetting(c, "max_model_len", "max_seq_len"); n > 512 {
-			return n / 2
-		}
+	n := float64(ledger.IntSetting(c, "max_model_len", "max_seq_len"))
+	if f.MaxModelLen != nil {
+		n = f.MaxModelLen.Value
+	}
+	if ledger.SizeOf(f.KVNeeded) > 0 && ledger.SizeOf(f.KVAvailable) > 0 && n > 0 {
+		return int(max(16, blocks(0.98*n*float64(f.KVAvailable.Bytes)/float64(f.KVNeeded.Bytes))))
+	}
+	if n <= 512 {
 		return 8192
 	}
-	if ledger.SizeOf(f.KVNeeded) > 0 && ledger.SizeOf(f.KVAvailable) > 0 {
-		return int(blocks(0.98 * f.MaxModelLen.Value * float64(f.KVAvailable.Bytes) / float64(f.KVNeeded.Bytes)))
-	}
-	return max(256, int(f.MaxModelLen.Value)/2)
+	return int(n) / 2
 }
 
 // effectShorter: the length is vLLM's own, or by proportion.
@@ -151,7 +131,7 @@ func effectShorter(c *ledger.Case) *effect.Effect {
 	f := c.F()
 	n := fittingLength(c)
 	if tokens, ok := cacheTokens(c); ok {
-		return inTokens(c, float64(n), tokens, fmt.Sprintf("The cache holds %.0f tokens, and one request may have as many. Exact for these flags.", tokens))
+		return counted("tokens", int64(n), int64(tokens), fmt.Sprintf("The cache holds %.0f tokens, and one request may have as many. Exact for these flags.", tokens))
 	}
 	if f.KVNeeded == nil || ledger.SizeOf(f.KVAvailable) <= 0 || f.MaxModelLen == nil || f.MaxModelLen.Value < 1 {
 		return nil
@@ -161,17 +141,6 @@ func effectShorter(c *ledger.Case) *effect.Effect {
 		note = fmt.Sprintf("vLLM computed %d tokens for this card and these flags: exact.", n)
 	}
 	return fits(min(f.KVAvailable.Bytes, int64(float64(f.KVNeeded.Bytes)*float64(n)/f.MaxModelLen.Value)), f.KVAvailable.Bytes, note)
-}
-
-// inTokens is an effect of counts; in bytes where the log says how large the
-// cache is that holds so many.
-func inTokens(c *ledger.Case, need, have float64, note string) *effect.Effect {
-	tokens, _ := cacheTokens(c)
-	if kv := ledger.SizeOf(c.F().KVAvailable); kv > 0 && tokens >= 1 {
-		each := float64(kv) / tokens
-		return fits(int64(math.Ceil(each*need)), int64(math.Ceil(each*have)), note)
-	}
-	return counted("tokens", int64(need), int64(have), note)
 }
 
 func counted(what string, need, have int64, note string) *effect.Effect {
@@ -213,9 +182,6 @@ func raisedUtilization(c *ledger.Case) float64 {
 	if u, ok := neededUtilization(c); ok && u <= mostUtilization {
 		return u
 	}
-	if shareBelow(0.9)(c) {
-		return 0.92
-	}
 	return 0.95
 }
 
@@ -244,10 +210,7 @@ func effectLowerShare(c *ledger.Case) *effect.Effect {
 			fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", units.Format(f.Free.Bytes), f.Total.Text, u))
 	}
 	e := vllmShare.smaller(c)
-	if e == nil || !shareTooLarge(c) {
-		return nil
-	}
-	if n, short := lengthAfter(c, vllmShare.lowered(c)); short {
+	if n, short := lengthAfter(c, vllmShare.lowered(c)); short && e != nil {
 		e.Note += fmt.Sprintf(" Two changes together: the smaller cache holds one request of %d tokens at most.", n)
 	}
 	return e
@@ -268,7 +231,7 @@ func lengthAfter(c *ledger.Case, u float64) (tokens int, short bool) {
 	if after >= 1 || after <= 0 {
 		return 0, false
 	}
-	return int(blocks((after - 0.005) * length.Count.Value)), true
+	return int(max(16, blocks((after-0.005)*length.Count.Value))), true
 }
 
 // lengthForShare goes with a smaller share.
@@ -296,13 +259,6 @@ func fewerSequences(c *ledger.Case) int {
 // samplesRows: what failed has a row of the vocabulary for each sequence.
 var samplesRows = when.Any(warmUp, when.All(ledger.VllmOnCard, sampling))
 
-// sorted: the sort of the logits failed, the largest piece of the sampler.
-func sorted(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
-		return x.Name == "vllm_sampler" && strings.Contains(x.Text, "logits_sort")
-	})
-}
-
 // sequencesDivisor is by how much to divide the sequences so that the sampler
 // finds room, 4 to 64; 4 where the figures do not say.
 func sequencesDivisor(c *ledger.Case) (by int, ok bool) {
@@ -320,14 +276,10 @@ func sequencesDivisor(c *ledger.Case) (by int, ok bool) {
 // samplerAt is what the sampler needs and finds with 1/by of the sequences.
 // Beside the piece that failed there is the one it is made of, which shrinks
 // too: the logits are at least a third of it (4 bytes against the 12 of a
-// sort). Where it was not the sort, a sort of three times the piece may follow.
+// sort). A sort of three times the piece may follow.
 func samplerAt(c *ledger.Case, by int64) (need, have int64) {
 	r := c.F().Requested.Bytes
-	need = ledger.CeilDiv(r, by)
-	if !sorted(c) {
-		need = ledger.CeilDiv(3*r, by)
-	}
-	return need, c.F().Free.Bytes + r/3 - ledger.CeilDiv(r/3, by)
+	return ledger.CeilDiv(3*r, by), c.F().Free.Bytes + r/3 - ledger.CeilDiv(r/3, by)
 }
 
 // effectFewerSequences: the number of state blocks where vLLM names it, else
@@ -341,12 +293,8 @@ func effectFewerSequences(c *ledger.Case) *effect.Effect {
 		return nil
 	}
 	need, have := samplerAt(c, int64(by))
-	follows := "the sort of three times the piece that failed, which may follow it,"
-	if sorted(c) {
-		follows = "the sort that failed"
-	}
-	e := bound(need, have, fmt.Sprintf("Each sequence has its row of the vocabulary: with 1/%d of them %s takes %s, and the logits, a third of it at least, shrink beside the %s that was free. A bound.",
-		by, follows, units.Format(need), c.F().Free.Text))
+	e := bound(need, have, fmt.Sprintf("Each sequence has its row of the vocabulary: with 1/%d of them a sort of three times the piece that failed, which may follow it, takes %s, and the logits, a third of it at least, shrink beside the %s that was free. A bound.",
+		by, units.Format(need), c.F().Free.Text))
 	if ledger.IntSetting(c, "max_num_seqs") == 0 {
 		e.Basis = "estimate"
 		e.Note += " Counted from the default of 256 sequences; large cards have 1024."
@@ -378,9 +326,7 @@ func effectHalfCache(c *ledger.Case) *effect.Effect {
 	f := c.F()
 	note := "8 bit instead of 16 halves the cache of a request; some attention backends refuse it."
 	if tokens, ok := cacheTokens(c); ok && f.MaxModelLen != nil {
-		e := inTokens(c, f.MaxModelLen.Value, 2*tokens, note)
-		e.NeedBytes, e.HaveBytes = e.NeedBytes/2, e.HaveBytes/2 // of 8-bit tokens
-		return e
+		return counted("tokens", int64(f.MaxModelLen.Value), int64(2*tokens), note)
 	}
 	if f.KVNeeded == nil || f.KVAvailable == nil {
 		return nil
@@ -400,7 +346,7 @@ func shareForHalfCache(c *ledger.Case) (float64, bool) {
 	f := c.F()
 	_, stated := shareSet(c)
 	lacks := ledger.SizeOf(f.KVNeeded)/2 - ledger.SizeOf(f.KVAvailable)
-	if cardTotal(c) <= 0 || !stated || lacks <= 0 || isSet("kv_cache_memory_bytes", "")(c) {
+	if cardTotal(c) <= 0 || !stated || lacks <= 0 || f.KVNeeded == nil || isSet("kv_cache_memory_bytes", "")(c) {
 		return 0, false
 	}
 	u := shareWith(c, lacks)
