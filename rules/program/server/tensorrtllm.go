@@ -28,7 +28,7 @@ var TensorRTLLM = program.Program{
 			cause.Said(0.35, "The engine's buffers follow the batch size and length of the build.", fact.TRTEngine)},
 		cause.ContextTooLong:  {cause.Said(0.6, "What is left for the cache holds less than one sequence of the length that the engine was built for.", fact.TRTCacheTooSmall), cause.Said(0.22, "The buffers also follow the longest input of the build.", fact.TRTRuntime)},
 		cause.ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), cause.Said(0.25, "Weights and buffers leave next to nothing for the cache.", fact.TRTCacheTooSmall), cause.Said(0.2, "The engine may fill the card alone.", fact.TRTRuntime), cause.Said(0.4, "The engine may be larger than what is free.", fact.TRTEngine)},
-		cause.DeviceImbalance: {firstOf(says{0.95, "Rank {trt_rank} allocates on GPU 0, where another rank of the same job is already.", trtRankElsewhere})},
+		cause.DeviceImbalance: {firstOf(says{0.95, "A rank loads its part on GPU {device}, where other ranks of the same job are already.", trtRanksTogether})},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: 1, If: when.Root(fact.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: 1, If: when.Not(when.Root(fact.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
@@ -65,10 +65,8 @@ func trtPart(weight float64, why string, parts ...string) cause.Clue {
 	}})
 }
 
-// trtRankElsewhere: a rank other than the first allocates on the first card,
-// which another rank of the same job fills.
-func trtRankElsewhere(c *ledger.Case) bool {
-	x, _ := c.Fact("trt_rank")
-	d := c.F().Device
-	return x.Count != nil && x.Count.Value >= 1 && d != nil && d.Value == 0 && len(c.F().OtherProcesses) >= 2
+// trtRanksTogether: while a rank loads, several other processes are on its card:
+// ranks of the same job, each of which should have a card of its own.
+func trtRanksTogether(c *ledger.Case) bool {
+	return c.In("tensorrt-llm") && c.Phase == "load" && c.F().Device != nil && len(c.F().OtherProcesses) >= 2
 }
