@@ -49,7 +49,7 @@ func TestLengthAfterFitsTheSmallerCache(t *testing.T) {
 		u := vllmShare.lowered(c)
 		left := float64(kv) - (0.95-u)*float64(total)
 		tokens := times * float64(length) * left / float64(kv)
-		n, short := lengthAfter(c, u)
+		n, short := lengthAfter(c)
 		if left <= 0 {
 			return
 		}
@@ -58,9 +58,9 @@ func TestLengthAfterFitsTheSmallerCache(t *testing.T) {
 			return
 		}
 		shortened++
-		assert.LessOrEqual(t, float64(n), max(tokens, 16))
-		assert.Contains(t, vllmSteps["lower_gpu_memory_utilization"](c)[0].Text, fmt.Sprintf("--max-model-len %d", n))
-		assert.Contains(t, effectLowerShare(c).Note, fmt.Sprintf("Two changes together: the smaller cache holds one request of %d tokens", n))
+		assert.LessOrEqual(t, n, max(tokens, 16))
+		assert.Contains(t, vllmSteps["lower_gpu_memory_utilization"](c)[0].Text, fmt.Sprintf("--max-model-len %.0f", n))
+		assert.Contains(t, effectLowerShare(c).Note, fmt.Sprintf("Two changes together: the smaller cache holds one request of %.0f tokens", n))
 	})
 	assert.Greater(t, shortened, 50)
 }

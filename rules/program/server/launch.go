@@ -38,12 +38,16 @@ func to(name, value string) choice {
 	return func(*ledger.Case) option { return option{name, value} }
 }
 
+func from(name string, value func(c *ledger.Case) string) choice {
+	return func(c *ledger.Case) option { return option{name, value(c)} }
+}
+
 func whole(name string, n func(c *ledger.Case) int) choice {
-	return func(c *ledger.Case) option { return option{name, strconv.Itoa(n(c))} }
+	return from(name, func(c *ledger.Case) string { return strconv.Itoa(n(c)) })
 }
 
 func hundredths(name string, u func(c *ledger.Case) float64) choice {
-	return func(c *ledger.Case) option { return option{name, percent(u(c))} }
+	return from(name, func(c *ledger.Case) string { return percent(u(c)) })
 }
 
 func percent(u float64) string { return strconv.FormatFloat(u, 'f', 2, 64) }
@@ -119,25 +123,15 @@ func (s launch) with(c *ledger.Case, set ...option) string {
 		words = s.edit(words, o)
 	}
 	for i, w := range words {
-		if strings.HasPrefix(w, "-") {
-			words[i] = quoteFlag(w)
-		} else {
+		flag, value, joined := strings.Cut(w, "=")
+		switch {
+		case !strings.HasPrefix(w, "-") || strings.IndexFunc(flag, quote.UnsafeInShell) >= 0:
 			words[i] = quote.Shell(w)
+		case joined:
+			words[i] = flag + "=" + quote.Shell(value)
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// quoteFlag quotes an option that came from a log, with what is joined to it.
-func quoteFlag(w string) string {
-	flag, value, joined := strings.Cut(w, "=")
-	if strings.IndexFunc(flag, quote.UnsafeInShell) >= 0 {
-		return quote.Shell(w)
-	}
-	if !joined {
-		return flag
-	}
-	return flag + "=" + quote.Shell(value)
 }
 
 // logged returns the words of the last command before the failure.

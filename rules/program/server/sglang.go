@@ -67,18 +67,10 @@ var SGLang = program.Program{
 			{Fix: "lower_max_batched_tokens", Fit: 0.75},
 			{Fix: "lower_mem_fraction", Fit: 0.7, If: sglangOnCard},
 		},
-		cause.SoftwareBug: {
-			{Fix: "upgrade_version", Fit: 1},
-			{Fix: "lower_max_num_seqs", Fit: 0.8},
-			{Fix: "lower_max_batched_tokens", Fit: 0.5, If: when.Root(fact.FlashInferWorkspace)},
-		},
+		cause.SoftwareBug:    serverBug,
+		cause.Fragmentation:  inPieces,
 		cause.RetainedMemory: {{Fix: "empty_cache", Fit: 1}, {Fix: "lower_mem_fraction", Fit: 0.8}},
 		cause.Unknown:        {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "empty_cache", Fit: 0.8}, {Fix: "lower_gpu_memory_utilization", Fit: 0.7}},
-		cause.Fragmentation: {
-			{Fix: "lower_mem_fraction", Fit: 1, If: sglangOnCard},
-			{Fix: "expandable_segments", Fit: 0.9},
-			{Fix: "lower_max_batched_tokens", Fit: 0.5},
-		},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"raise_mem_fraction":       sglangServer.sets(hundredths("mem_fraction_static", raisedFraction)),

@@ -114,6 +114,22 @@ var smallerWeights = []cause.Remedy{
 	{Fix: "bigger_gpu", Fit: 0.5},
 }
 
+// serverBug lists what gets round a fault of vLLM or SGLang.
+var serverBug = []cause.Remedy{
+	{Fix: "upgrade_version", Fit: 1},
+	{Fix: "lower_max_num_seqs", Fit: 0.7, If: when.Not(when.Root(fact.VLLMProfileMoved))},
+	{Fix: "enforce_eager", Fit: 0.7, If: noCache},
+	{Fix: "restart_session", Fit: 0.5, If: when.Root(fact.VLLMProfileMoved)},
+	{Fix: "lower_max_batched_tokens", Fit: 0.5, If: when.Root(fact.FlashInferWorkspace)},
+}
+
+var inPieces = []cause.Remedy{
+	{Fix: "expandable_segments", Fit: 1},
+	{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: shareTooLarge},
+	{Fix: "lower_mem_fraction", Fit: 1, If: sglangOnCard},
+	{Fix: "lower_max_batched_tokens", Fit: 0.6},
+}
+
 // fits is the arithmetic of a fix on figures of the log.
 func fits(need, have int64, note string) *effect.Effect {
 	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Note: note}

@@ -63,7 +63,6 @@ var vllmShareTooSmall = firstOf(
 var vllmShareTooLarge = firstOf(
 	says{0.78, checked + " What is taken already, {taken}, is what a desktop or the contexts of drivers take.", when.All(startRefused, when.Not(takenByJob))},
 	says{0.2, checked, startRefused},
-	says{0.2, "The share asks for more than is free at start.", startRefused},
 )
 
 const checked = "{desired} of the card is wanted ({utilization}), {room} is free: {lacking} too little."
@@ -230,12 +229,8 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "upgrade_version", Fit: 0.7},
 		{Fix: "lower_max_batched_tokens", Fit: 0.5},
 	},
-	cause.SoftwareBug: {
-		{Fix: "upgrade_version", Fit: 1},
-		{Fix: "enforce_eager", Fit: 0.7, If: noCache},
-		{Fix: "lower_max_num_seqs", Fit: 0.6, If: noCache},
-		{Fix: "restart_session", Fit: 0.5, If: when.Root(fact.VLLMProfileMoved)},
-	},
+	cause.SoftwareBug:   serverBug,
+	cause.Fragmentation: inPieces,
 	cause.HostMemory: {
 		{Fix: "lower_swap_space", Fit: 1.02, If: when.Root(fact.VLLMSwapTooLarge)},
 		{Fix: "raise_memory_limit", Fit: 1},
@@ -243,10 +238,5 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_num_workers", Fit: 0.6},
 		{Fix: "add_swap", Fit: 0.5},
 		{Fix: "bigger_gpu", Fit: 0.4},
-	},
-	cause.Fragmentation: {
-		{Fix: "expandable_segments", Fit: 1},
-		{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: shareTooLarge},
-		{Fix: "lower_max_batched_tokens", Fit: 0.6},
 	},
 }

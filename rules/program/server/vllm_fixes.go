@@ -28,8 +28,8 @@ var vllmServer = launch{
 var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"lower_context":                vllmServer.sets(whole("max_model_len", fittingLength)),
 	"raise_gpu_memory_utilization": vllmServer.sets(hundredths("gpu_memory_utilization", raisedUtilization)),
-	"lower_gpu_memory_utilization": vllmShare.relative(vllmServer.sets(hundredths("gpu_memory_utilization", vllmShare.lowered), lengthForShare)),
-	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), shareBesideHalfCache),
+	"lower_gpu_memory_utilization": vllmShare.relative(vllmServer.sets(hundredths("gpu_memory_utilization", vllmShare.lowered), from("max_model_len", number("%.0f", lengthAfter)))),
+	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), from("gpu_memory_utilization", number("%.2f", shareForHalfCache))),
 	"enforce_eager":                vllmServer.sets(to("enforce_eager", "True")),
 	"lower_max_num_seqs":           vllmServer.sets(whole("max_num_seqs", fewerSequences)),
 	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor)),
@@ -210,8 +210,8 @@ func effectLowerShare(c *ledger.Case) *effect.Effect {
 			fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", units.Format(f.Free.Bytes), f.Total.Text, u))
 	}
 	e := vllmShare.smaller(c)
-	if n, short := lengthAfter(c, vllmShare.lowered(c)); short && e != nil {
-		e.Note += fmt.Sprintf(" Two changes together: the smaller cache holds one request of %d tokens at most.", n)
+	if n, short := lengthAfter(c); short && e != nil {
+		e.Note += fmt.Sprintf(" Two changes together: the smaller cache holds one request of %.0f tokens at most.", n)
 	}
 	return e
 }
@@ -219,7 +219,7 @@ func effectLowerShare(c *ledger.Case) *effect.Effect {
 // lengthAfter is the longest request that the cache holds at a smaller share,
 // where that is below the length that is set now: by the cache's size and how
 // many requests of full length vLLM says it holds.
-func lengthAfter(c *ledger.Case, u float64) (tokens int, short bool) {
+func lengthAfter(c *ledger.Case) (tokens float64, short bool) {
 	times, ok := c.Fact("concurrency")
 	length, stated := c.Fact("concurrency_length")
 	kv := ledger.SizeOf(c.F().KVAvailable)
@@ -227,19 +227,11 @@ func lengthAfter(c *ledger.Case, u float64) (tokens int, short bool) {
 		return 0, false
 	}
 	now, _ := vllmShare.now(c)
-	after := times.Count.Value * (1 - (now-u)*float64(cardTotal(c))/float64(kv))
+	after := times.Count.Value * (1 - (now-vllmShare.lowered(c))*float64(cardTotal(c))/float64(kv))
 	if after >= 1 || after <= 0 {
 		return 0, false
 	}
-	return int(max(16, blocks((after-0.005)*length.Count.Value))), true
-}
-
-// lengthForShare goes with a smaller share.
-func lengthForShare(c *ledger.Case) option {
-	if n, short := lengthAfter(c, vllmShare.lowered(c)); short {
-		return option{"max_model_len", fmt.Sprint(n)}
-	}
-	return option{}
+	return max(16, blocks((after-0.005)*length.Count.Value)), true
 }
 
 // fewerSequences is the exact number where the log gives it, else a quarter or
@@ -351,13 +343,6 @@ func shareForHalfCache(c *ledger.Case) (float64, bool) {
 	}
 	u := shareWith(c, lacks)
 	return u, u <= mostUtilization
-}
-
-func shareBesideHalfCache(c *ledger.Case) option {
-	if u, ok := shareForHalfCache(c); ok {
-		return option{"gpu_memory_utilization", percent(u)}
-	}
-	return option{}
 }
 
 // effectTwiceCards: each of twice the cards holds half of the cache and half of
