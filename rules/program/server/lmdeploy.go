@@ -49,12 +49,9 @@ func turboMindWeights(c *ledger.Case) bool { return turboMind(c) && c.Failure.St
 var MLC = program.Program{
 	Name: "mlc-llm",
 	Clues: map[string][]cause.Clue{
-		cause.BudgetMisconfigured: {firstOf(says{0.65, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set.", mlcRoom})},
-		cause.ModelTooLarge: {firstOf(
-			says{0.35, "The weights take {weights} of the {limit} that may be used.", mlcRoom},
-			says{0.75, "The weights take {weights}; {limit} may be used.", when.Root(fact.MLCBudget)},
-		)},
-		cause.BatchTooLarge: {cause.Said(0.3, "The temporary buffer follows prefill_chunk_size.", fact.MLCBudget)},
+		cause.BudgetMisconfigured: {firstOf(says{0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set.", when.Root(fact.MLCBudget)})},
+		cause.ModelTooLarge:       {firstOf(says{0.35, "The weights take {weights} of the {limit} that may be used.", when.Root(fact.MLCBudget)})},
+		cause.BatchTooLarge:       {cause.Said(0.3, "The temporary buffer follows prefill_chunk_size.", fact.MLCBudget)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.5}, {Fix: "use_lower_quant", Fit: 0.5}},
@@ -68,10 +65,4 @@ var MLC = program.Program{
 		"multi_gpu":                    shell(`mlc_llm serve MODEL --overrides "tensor_parallel_shards=2"`),
 		"use_lower_quant":              step.Paste("shell", "mlc_llm serve HF://mlc-ai/MODEL-q4f16_1-MLC   # or q3f16_1, the smallest"),
 	},
-}
-
-// mlcRoom: weights and buffer fit 0.95 of the card; the limit is 0.85 of it.
-func mlcRoom(c *ledger.Case) bool {
-	f := c.F()
-	return c.Root(fact.MLCBudget) && float64(ledger.SizeOf(f.Weights)+ledger.SizeOf(f.ComputeBuffer)) <= float64(ledger.SizeOf(f.Limit))*0.95/0.85
 }

@@ -30,8 +30,7 @@ var SGLang = program.Program{
 		cause.BatchTooLarge: {
 			firstOf(
 				says{0.4, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free.", pagesDiffer},
-				says{0.72, "The token pool has no room for the next step of all running requests.", when.Root(fact.SGLangTokens)},
-				says{0.55, floorBelow, floorPassed}),
+				says{0.72, "The token pool has no room for the next step of all running requests.", when.Root(fact.SGLangTokens)}),
 			cause.Said(0.4, "More requests run at once than there are slots.", fact.SGLangSlots),
 			cause.Said(0.3, "The batch was larger than the workspace allows.", fact.FlashInferWorkspace),
 			cause.Said(0.4, "Each running request keeps a state.", fact.SGLangState)},
@@ -93,8 +92,7 @@ var SGLang = program.Program{
 		"lower_context":            func(*ledger.Case) *effect.Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
 	Useless: map[string]func(c *ledger.Case) string{
-		"raise_mem_fraction": refutes(says{1, floorBelow, floorPassed}),
-		"lower_context":      refutes(says{1, "SGLang sizes its KV pool by the static share of the card, not by the longest context.", in("kv_cache", sglangOnCard)}),
+		"lower_context": refutes(says{1, "SGLang sizes its KV pool by the static share of the card, not by the longest context.", in("kv_cache", sglangOnCard)}),
 	},
 }
 
@@ -133,16 +131,6 @@ func fractionFloor(c *ledger.Case) (float64, bool) {
 }
 
 func mostlyWeights(c *ledger.Case) bool { floor, ok := fractionFloor(c); return ok && floor > 0.87 }
-
-// floorPassed: on hybrid models the printed floor can lie below the value that
-// was refused: then other reserves took the rest.
-func floorPassed(c *ledger.Case) bool {
-	x, ok := c.Fact("fraction_floor")
-	u := c.F().Utilization
-	return ok && x.Count != nil && u != nil && x.Count.Value < u.Value && staticRefused(c)
-}
-
-const floorBelow = "SGLang names {fraction_floor} as the floor and refused {utilization}, which is above it: states of the hybrid model or graphs took the rest. Lower --max-running-requests."
 
 // raisedFraction leaves 4 % of the card for the pool above the floor.
 func raisedFraction(c *ledger.Case) float64 {

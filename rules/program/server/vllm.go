@@ -54,7 +54,6 @@ var vllmShareTooSmall = firstOf(
 	says{0.5, "After weights and working memory {kv_available} of vLLM's share of the card is left for the KV cache.", noCache},
 	says{0.5, "After weights and working memory nothing of vLLM's share of the card is left for the KV cache.", noCache},
 	says{0.9, "The size of the cache was fixed by hand (kv_cache_memory_bytes, {kv_cache_memory_bytes}), and the share of the card is ignored then.", noRequest},
-	says{0.62, "The share of the card was set to {share}; at {needed_share} one request fits.", when.All(noRequest, shareBelow(0.8), enoughAt(0.92))},
 	says{0.12, "A larger share of the card would leave more for the cache.", noRequest},
 )
 
@@ -116,16 +115,7 @@ func capturing(c *ledger.Case) bool { return ledger.VllmOnCard(c) && c.Phase == 
 // counts when the allocator has done work already: loading leaves nothing
 // cached.
 func serving(c *ledger.Case) bool {
-	if !ledger.VllmOnCard(c) {
-		return false
-	}
-	switch c.Phase {
-	case "inference":
-		return true
-	case "warmup":
-		return ledger.CacheTaken(c)
-	}
-	return c.Phase == "unknown" && !ledger.LooksLikeLoad(c)
+	return ledger.VllmOnCard(c) && (c.Phase == "inference" || c.Phase == "warmup" && ledger.CacheTaken(c) || c.Phase == "unknown" && !ledger.LooksLikeLoad(c))
 }
 
 // largeTemporary: over 1 GiB, where graphs exist and no request runs yet.
@@ -180,16 +170,14 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_context", Fit: 0.95, If: noRequest},
 		{Fix: "quantize_kv_cache", Fit: 0.85, If: noRequest},
 		{Fix: "lower_max_batched_tokens", Fit: 0.72, If: noCache},
-		{Fix: "lower_max_num_seqs", Fit: 0.71, If: when.Root(fact.VLLMNoCache, fact.VLLMSwapFull, fact.VLLMMamba)},
 		{Fix: "multi_gpu", Fit: 0.35, If: noCache},
 		{Fix: "use_lower_quant", Fit: 0.35, If: noCache},
 		{Fix: "upgrade_version", Fit: 0.65, If: when.Root(fact.VLLMSwapFull)},
 		{Fix: "lower_gpu_memory_utilization", Fit: 1, If: shareTooLarge},
-		{Fix: "close_other_apps", Fit: 0.8, If: startRefused},
+		{Fix: "close_other_apps", Fit: 0.8, If: when.Any(startRefused, ledger.TakingCache)},
 		{Fix: "kill_stale_process", Fit: 0.65, If: when.All(startRefused, takenByJob)},
 		{Fix: "select_gpu", Fit: 0.4, If: startRefused},
-		{Fix: "close_other_apps", Fit: 0.6, If: ledger.TakingCache},
-		{Fix: "lower_max_num_seqs", Fit: 0.88, If: when.Any(capturing, warmUp)},
+		{Fix: "lower_max_num_seqs", Fit: 0.88, If: when.Any(capturing, warmUp, when.Root(fact.VLLMNoCache, fact.VLLMSwapFull, fact.VLLMMamba))},
 		{Fix: "enforce_eager", Fit: 0.8, If: capturing},
 		{Fix: "lower_max_batched_tokens", Fit: 0.85, If: serving},
 		{Fix: "lower_max_num_seqs", Fit: 0.6, If: serving},
@@ -234,7 +222,6 @@ var vllmRemedies = map[string][]cause.Remedy{
 	cause.HostMemory: {
 		{Fix: "lower_swap_space", Fit: 1.02, If: when.Root(fact.VLLMSwapTooLarge)},
 		{Fix: "raise_memory_limit", Fit: 1},
-		{Fix: "lower_swap_space", Fit: 0.9, If: when.Not(when.Root(fact.VLLMSwapTooLarge))},
 		{Fix: "lower_num_workers", Fit: 0.6},
 		{Fix: "add_swap", Fit: 0.5},
 		{Fix: "bigger_gpu", Fit: 0.4},
