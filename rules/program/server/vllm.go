@@ -141,9 +141,7 @@ func takenAtStart(c *ledger.Case) int64 {
 // takenByJob: more than a desktop and the contexts of drivers take.
 func takenByJob(c *ledger.Case) bool { return takenAtStart(c) >= 3*units.GiB }
 
-func enoughAt(most float64) func(c *ledger.Case) bool {
-	return func(c *ledger.Case) bool { u, ok := neededUtilization(c); return ok && u <= most }
-}
+func beyondCard(c *ledger.Case) bool { u, ok := neededUtilization(c); return ok && u > mostUtilization }
 
 // hardlyAnyTokens: a cache that no request of any use fits.
 func hardlyAnyTokens(c *ledger.Case) bool {
@@ -170,8 +168,6 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_context", Fit: 0.95, If: noRequest},
 		{Fix: "quantize_kv_cache", Fit: 0.85, If: noRequest},
 		{Fix: "lower_max_batched_tokens", Fit: 0.72, If: noCache},
-		{Fix: "multi_gpu", Fit: 0.35, If: noCache},
-		{Fix: "use_lower_quant", Fit: 0.35, If: noCache},
 		{Fix: "upgrade_version", Fit: 0.65, If: when.Root(fact.VLLMSwapFull)},
 		{Fix: "lower_gpu_memory_utilization", Fit: 1, If: shareTooLarge},
 		{Fix: "close_other_apps", Fit: 0.8, If: when.Any(startRefused, ledger.TakingCache)},
@@ -186,9 +182,7 @@ var vllmRemedies = map[string][]cause.Remedy{
 	cause.ContextTooLong: {
 		{Fix: "lower_context", Fit: 1},
 		{Fix: "raise_gpu_memory_utilization", Fit: 0.85},
-		{Fix: "quantize_kv_cache", Fit: 0.95, If: halfCacheFits},
-		{Fix: "quantize_kv_cache", Fit: 0.8, If: when.Not(halfCacheFits)},
-		{Fix: "lower_max_num_seqs", Fit: 0.55},
+		{Fix: "quantize_kv_cache", Fit: 0.95},
 		{Fix: "multi_gpu", Fit: 0.6},
 	},
 	cause.BatchTooLarge: {
@@ -224,6 +218,5 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "raise_memory_limit", Fit: 1},
 		{Fix: "lower_num_workers", Fit: 0.6},
 		{Fix: "add_swap", Fit: 0.5},
-		{Fix: "bigger_gpu", Fit: 0.4},
 	},
 }

@@ -63,7 +63,7 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 		says{1, "The share is applied after loading and the dummy run; neither gets more room by it.", when.Any(ledger.LoadingWeights, ledger.Profiling)},
 		says{1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length.", ledger.ShareTooSmall},
 		says{1, "vLLM's own tip: for the {gap} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most.",
-			when.All(ledger.ShareTooSmall, when.Not(enoughAt(mostUtilization)))},
+			when.All(ledger.ShareTooSmall, beyondCard)},
 		says{1, "It is at {share} already.", when.All(ledger.ShareTooSmall, when.Not(shareBelow(mostUtilization)))},
 	),
 	"lower_gpu_memory_utilization": refutes(
@@ -307,11 +307,6 @@ func effectQuantForCache(c *ledger.Case) *effect.Effect {
 	e := fits(f.KVNeeded.Bytes, f.KVAvailable.Bytes+more, fmt.Sprintf("If the weights of %s are at 16 bit, 4 bit leaves %s more for the cache.", f.Weights.Text, units.Format(more)))
 	e.Certainty = effect.Condition
 	return e
-}
-
-func halfCacheFits(c *ledger.Case) bool {
-	e := effectHalfCache(c)
-	return e != nil && e.Fits
 }
 
 func effectHalfCache(c *ledger.Case) *effect.Effect {
