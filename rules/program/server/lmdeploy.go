@@ -51,17 +51,14 @@ var MLC = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {firstOf(says{0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set.", when.Root(fact.MLCBudget)})},
 		cause.ModelTooLarge:       {firstOf(says{0.35, "The weights take {weights} of the {limit} that may be used.", when.Root(fact.MLCBudget)})},
-		cause.BatchTooLarge:       {cause.Said(0.3, "The temporary buffer follows prefill_chunk_size.", fact.MLCBudget)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.5}, {Fix: "use_lower_quant", Fit: 0.5}},
 		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.8}, {Fix: "multi_gpu", Fit: 0.75}, {Fix: "use_smaller_model", Fit: 0.7}},
-		cause.BatchTooLarge:       {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "lower_context", Fit: 0.6}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"raise_gpu_memory_utilization": shell(`mlc_llm serve MODEL --overrides "gpu_memory_utilization=0.95"`),
 		"lower_max_batched_tokens":     shell(`mlc_llm serve MODEL --overrides "prefill_chunk_size=512"`),
-		"lower_context":                shell(`mlc_llm serve MODEL --overrides "context_window_size=2048;prefill_chunk_size=512"`),
 		"multi_gpu":                    shell(`mlc_llm serve MODEL --overrides "tensor_parallel_shards=2"`),
 		"use_lower_quant":              step.Paste("shell", "mlc_llm serve HF://mlc-ai/MODEL-q4f16_1-MLC   # or q3f16_1, the smallest"),
 	},

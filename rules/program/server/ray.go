@@ -29,7 +29,6 @@ var Ray = program.Program{
 			{Fix: "lower_num_workers", Fit: 1},
 			{Fix: "raise_memory_limit", Fit: 0.95},
 			{Fix: "close_other_apps", Fit: 0.6},
-			{Fix: "add_swap", Fit: 0.5},
 		},
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{"lower_num_workers": rayFewer},

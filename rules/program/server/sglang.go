@@ -46,15 +46,13 @@ var SGLang = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {
-			{Fix: "raise_mem_fraction", Fit: 1, If: staticRefused},
+			{Fix: "raise_mem_fraction", Fit: 0.99, If: when.Root(fact.SGLangStatic, fact.SGLangState)},
 			{Fix: "lower_max_num_seqs", Fit: 1, If: when.Root(fact.SGLangState)},
-			{Fix: "raise_mem_fraction", Fit: 0.8, If: when.Root(fact.SGLangState)},
 			{Fix: "use_lower_quant", Fit: 0.75, If: when.Any(staticRefused, in("kv_cache", sglangOnCard))},
 			{Fix: "multi_gpu", Fit: 0.7, If: staticRefused},
 			{Fix: "lower_mem_fraction", Fit: 1, If: when.Any(sglangOnCard, when.Root(fact.MemorySaver))},
 			{Fix: "enforce_eager", Fit: 0.7, If: in("graph_capture", sglangOnCard)},
 			{Fix: "lower_max_batched_tokens", Fit: 0.8, If: in("inference", sglangOnCard)},
-			{Fix: "cpu_offload", Fit: 0.6, If: in("load", sglangOnCard)},
 			{Fix: "lower_context", Fit: 0.6, If: sglangOnCard},
 			{Fix: "lower_max_num_seqs", Fit: 0.6, If: sglangOnCard},
 		},
@@ -77,7 +75,7 @@ var SGLang = program.Program{
 		"lower_max_num_seqs":       sglangServer.sets(divided("max_running_requests", 64, half)),
 		"lower_max_batched_tokens": sglangServer.sets(divided("chunked_prefill_size", 4096, effect.TokensDivisor)),
 		"lower_context":            sglangServer.sets(divided("context_length", 16384, half)),
-		"enforce_eager":            sglangServer.sets(to("cuda_graph_max_bs", "16")), // graphs for small batches only
+		"enforce_eager":            after("text", "Make graphs for small batches only; --disable-cuda-graph makes none:", sglangServer.sets(to("cuda_graph_max_bs", "16"))),
 		"quantize_kv_cache":        sglangServer.sets(to("kv_cache_dtype", "fp8_e5m2")),
 		"cpu_offload":              sglangServer.sets(to("cpu_offload_gb", "8")),
 		"multi_gpu":                sglangServer.sets(doubled("tp_size")),
@@ -170,7 +168,4 @@ func pagesDiffer(c *ledger.Case) bool {
 }
 
 // TorchMemorySaver is SGLang's allocator of what can be released while it runs.
-var TorchMemorySaver = program.Program{
-	Name: "torch_memory_saver",
-	Like: []*program.Program{&SGLang},
-}
+var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Like: []*program.Program{&SGLang}}

@@ -88,7 +88,7 @@ func (s share) relative(steps func(c *ledger.Case) []step.Step) func(c *ledger.C
 	return func(c *ledger.Case) []step.Step {
 		list := steps(c)
 		if now, stated := s.now(c); !stated && !c.Root(fact.VLLMFreeTooLow) {
-			list[0].Text += fmt.Sprintf("   # %.2f less than %g, the default: take as much off a share of your own", now-s.lowered(c), now)
+			list[0].Text += fmt.Sprintf("   # %.2f less than %g, the usual: take as much off a share of your own", now-s.lowered(c), now)
 		}
 		return list
 	}
@@ -120,7 +120,6 @@ var serverBug = []cause.Remedy{
 	{Fix: "lower_max_num_seqs", Fit: 0.7, If: when.Not(when.Root(fact.VLLMProfileMoved))},
 	{Fix: "enforce_eager", Fit: 0.7, If: noCache},
 	{Fix: "restart_session", Fit: 0.5, If: when.Root(fact.VLLMProfileMoved)},
-	{Fix: "lower_max_batched_tokens", Fit: 0.5, If: when.Root(fact.FlashInferWorkspace)},
 }
 
 var inPieces = []cause.Remedy{

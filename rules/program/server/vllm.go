@@ -209,7 +209,6 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "enable_flash_attention", Fit: 1},
 		{Fix: "lower_resolution", Fit: 0.95},
 		{Fix: "upgrade_version", Fit: 0.7},
-		{Fix: "lower_max_batched_tokens", Fit: 0.5},
 	},
 	cause.SoftwareBug:   serverBug,
 	cause.Fragmentation: inPieces,

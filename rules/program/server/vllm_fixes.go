@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -64,7 +65,6 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 		says{1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length.", ledger.ShareTooSmall},
 		says{1, "vLLM's own tip: for the {gap} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most.",
 			when.All(ledger.ShareTooSmall, beyondCard)},
-		says{1, "It is at {share} already.", when.All(ledger.ShareTooSmall, when.Not(shareBelow(mostUtilization)))},
 	),
 	"lower_gpu_memory_utilization": refutes(
 		says{1, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them.", ledger.LoadingWeights},
@@ -268,10 +268,19 @@ func sequencesDivisor(c *ledger.Case) (by int, ok bool) {
 // samplerAt is what the sampler needs and finds with 1/by of the sequences.
 // Beside the piece that failed there is the one it is made of, which shrinks
 // too: the logits are at least a third of it (4 bytes against the 12 of a
-// sort). A sort of three times the piece may follow.
+// sort). Unless it was the sort, one of three times the piece may follow.
 func samplerAt(c *ledger.Case, by int64) (need, have int64) {
 	r := c.F().Requested.Bytes
-	return ledger.CeilDiv(3*r, by), c.F().Free.Bytes + r/3 - ledger.CeilDiv(r/3, by)
+	return ledger.CeilDiv(sortOf(c)*r, by), c.F().Free.Bytes + r/3 - ledger.CeilDiv(r/3, by)
+}
+
+func sortOf(c *ledger.Case) int64 {
+	for _, x := range c.Facts.Facts {
+		if x.Name == "vllm_sampler" && strings.Contains(x.Text, "logits_sort") {
+			return 1
+		}
+	}
+	return 3
 }
 
 // effectFewerSequences: the number of state blocks where vLLM names it, else
@@ -285,8 +294,8 @@ func effectFewerSequences(c *ledger.Case) *effect.Effect {
 		return nil
 	}
 	need, have := samplerAt(c, int64(by))
-	e := bound(need, have, fmt.Sprintf("Each sequence has its row of the vocabulary: with 1/%d of them a sort of three times the piece that failed, which may follow it, takes %s, and the logits, a third of it at least, shrink beside the %s that was free. A bound.",
-		by, units.Format(need), c.F().Free.Text))
+	e := bound(need, have, fmt.Sprintf("Each sequence has its row of the vocabulary: with 1/%d of them its sort, %d times the piece that failed, takes %s, and the logits, a third of it at least, shrink beside the %s that was free. A bound.",
+		by, sortOf(c), units.Format(need), c.F().Free.Text))
 	if ledger.IntSetting(c, "max_num_seqs") == 0 {
 		e.Basis = "estimate"
 		e.Note += " Counted from the default of 256 sequences; large cards have 1024."
