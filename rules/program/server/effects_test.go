@@ -20,14 +20,14 @@ func TestLoweredUtilizationIsTheLargest(t *testing.T) {
 		c := made.Refused("vllm", "graph_capture", total, r.Int64N(units.GiB), 1+r.Int64N(4*units.GiB))
 		c.F().Utilization = made.Count(float64(70+r.IntN(29)) / 100)
 		require.True(t, shareTooLarge(c))
-		u := loweredUtilization(c)
+		u := vllmShare.lowered(c)
 		e := effectLowerShare(c)
 		require.NotNil(t, e)
 		if u <= 0.05 {
 			return // nothing helps
 		}
 		assert.True(t, e.Fits)
-		assert.Contains(t, vllmSmallerShare(c)[0].Text, percent(u))
+		assert.Contains(t, vllmSteps["lower_gpu_memory_utilization"](c)[0].Text, percent(u))
 		wanted := float64(max(c.F().Requested.Bytes, c.F().Free.Bytes) - c.F().Free.Bytes + units.GiB/2)
 		given := (c.F().Utilization.Value - u) * float64(total)
 		require.GreaterOrEqual(t, given+1, wanted, "%+v", e)
@@ -46,10 +46,10 @@ func TestLengthAfterFitsTheSmallerCache(t *testing.T) {
 		kv, times, length := total/8+r.Int64N(total/2), 1+3*r.Float64(), 1024*(1+r.IntN(128))
 		c.F().KVAvailable = made.Size(kv)
 		c.Facts.Facts = []fact.Fact{{Name: "concurrency", Count: made.Count(times), Line: 3}, {Name: "concurrency_length", Count: made.Count(float64(length)), Line: 3}}
-		u := loweredUtilization(c)
+		u := vllmShare.lowered(c)
 		left := float64(kv) - (0.95-u)*float64(total)
 		tokens := times * float64(length) * left / float64(kv)
-		n, short := lengthAfter(c, u)
+		n, short := lengthAfter(c)
 		if left <= 0 {
 			return
 		}
@@ -58,9 +58,9 @@ func TestLengthAfterFitsTheSmallerCache(t *testing.T) {
 			return
 		}
 		shortened++
-		assert.LessOrEqual(t, float64(n), max(tokens, 16))
-		assert.Contains(t, vllmSmallerShare(c)[0].Text, fmt.Sprintf("--max-model-len %d", n))
-		assert.Contains(t, effectSmallerShare(c, u).Note, fmt.Sprintf("Two changes together: the smaller cache holds one request of %d tokens", n))
+		assert.LessOrEqual(t, n, max(tokens, 16))
+		assert.Contains(t, vllmSteps["lower_gpu_memory_utilization"](c)[0].Text, fmt.Sprintf("--max-model-len %.0f", n))
+		assert.Contains(t, effectLowerShare(c).Note, fmt.Sprintf("Two changes together: the smaller cache holds one request of %.0f tokens", n))
 	})
 	assert.Greater(t, shortened, 50)
 }
@@ -99,13 +99,13 @@ func TestLoweredFraction(t *testing.T) {
 		total := units.GiB * (12 + r.Int64N(180))
 		c := made.Refused("sglang", "inference", total, r.Int64N(units.GiB), 1+r.Int64N(6*units.GiB))
 		c.F().Utilization = made.Count(float64(60+r.IntN(36)) / 100)
-		e := effectLowerFraction(c)
-		if e == nil || loweredFraction(c) <= 0.3 {
+		e := sglangShare.smaller(c)
+		if e == nil || sglangShare.lowered(c) <= 0.3 {
 			return
 		}
 		assert.True(t, e.Fits, "%+v", e)
-		assert.LessOrEqual(t, loweredFraction(c), c.F().Utilization.Value-0.08+1e-9)
-		less := c.F().Utilization.Value - loweredFraction(c)
+		assert.LessOrEqual(t, sglangShare.lowered(c), c.F().Utilization.Value-0.08+1e-9)
+		less := c.F().Utilization.Value - sglangShare.lowered(c)
 		wanted := float64(c.F().Requested.Bytes - c.F().Free.Bytes + units.GiB/2)
 		assert.True(t, less < 0.09+1e-9 || (less-0.01)*float64(staticPool(c)) < wanted, "a hundredth more would do")
 	})
@@ -142,7 +142,7 @@ func TestHalfCacheWithLargerShare(t *testing.T) {
 // A cache of a fixed size is not made smaller by the share.
 func TestShareOfAFixedCache(t *testing.T) {
 	c := made.Refused("vllm", "graph_capture", 24*units.GiB, 100*units.MiB, 600*units.MiB)
-	assert.Empty(t, uselessLower(c))
+	assert.Empty(t, vllmUseless["lower_gpu_memory_utilization"](c))
 	c.Facts.Settings = []fact.Setting{{Name: "kv_cache_memory_bytes", Value: "12884901888", Line: 1}}
-	assert.Contains(t, uselessLower(c), "Lower that value by 1012.00 MiB")
+	assert.Contains(t, vllmUseless["lower_gpu_memory_utilization"](c), "Lower that value by 1012.00 MiB")
 }

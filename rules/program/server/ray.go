@@ -16,7 +16,12 @@ import (
 var Ray = program.Program{
 	Name: "ray", Shown: "Ray", Rank: 35,
 	Clues: map[string][]cause.Clue{
-		cause.HostMemory: {rayNode, cause.Said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
+		cause.HostMemory: {
+			firstOf(
+				says{0.96, "Ray killed a worker of {killed_rss} because the node's {limit} of RAM ran low; the graphics card plays no part.", rayKilled},
+				says{0.96, "{allocated} of the node's {total} of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory.", rayKilled},
+				says{0.96, "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's.", rayKilled}),
+			cause.Said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
@@ -24,7 +29,6 @@ var Ray = program.Program{
 			{Fix: "lower_num_workers", Fit: 1},
 			{Fix: "raise_memory_limit", Fit: 0.95},
 			{Fix: "close_other_apps", Fit: 0.6},
-			{Fix: "add_swap", Fit: 0.5},
 		},
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{"lower_num_workers": rayFewer},
@@ -33,28 +37,15 @@ var Ray = program.Program{
 	},
 }
 
+var rayKilled = when.Root(fact.RayKilled)
+
 // rayFewer: without the worker that Ray killed the node is below the threshold
 // again, which is 0.95 unless it was changed.
 func rayFewer(c *ledger.Case) *effect.Effect {
 	f := c.F()
-	if !c.Root(fact.RayKilled) || f.KilledRSS == nil || f.Allocated == nil || f.Total == nil {
+	if !rayKilled(c) || f.KilledRSS == nil || f.Allocated == nil || f.Total == nil {
 		return nil
 	}
-	need, have := f.Allocated.Bytes-f.KilledRSS.Bytes, f.Total.Bytes*95/100
-	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s in use less the %s of the worker that was killed, against 0.95 of %s, where Ray begins to kill. Exact for that moment, if the tasks that are left do not grow.", f.Allocated.Text, f.KilledRSS.Text, f.Total.Text)}
-}
-
-func rayNode(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.RayKilled) {
-		return cause.Nothing()
-	}
-	why := "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's."
-	if f := c.F(); f.KilledRSS != nil && f.Limit != nil {
-		why = fmt.Sprintf("Ray killed a worker of %s because the node's %s of RAM ran low; the graphics card plays no part.", f.KilledRSS.Text, f.Limit.Text)
-	}
-	if f := c.F(); f.KilledRSS == nil && f.Allocated != nil && f.Total != nil {
-		why = fmt.Sprintf("%s of the node's %s of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory.", f.Allocated.Text, f.Total.Text)
-	}
-	return cause.Seen(0.96, why, c.Failure.Line)
+	return bound(f.Allocated.Bytes-f.KilledRSS.Bytes, f.Total.Bytes*95/100,
+		fmt.Sprintf("%s in use less the %s of the worker that was killed, against 0.95 of %s, where Ray begins to kill. Exact for that moment, if the tasks that are left do not grow.", f.Allocated.Text, f.KilledRSS.Text, f.Total.Text))
 }

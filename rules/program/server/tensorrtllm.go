@@ -1,14 +1,13 @@
 package server
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -29,8 +28,7 @@ var TensorRTLLM = program.Program{
 			cause.Said(0.35, "The engine's buffers follow the batch size and length of the build.", fact.TRTEngine)},
 		cause.ContextTooLong:  {cause.Said(0.6, "What is left for the cache holds less than one sequence of the length that the engine was built for.", fact.TRTCacheTooSmall), cause.Said(0.22, "The buffers also follow the longest input of the build.", fact.TRTRuntime)},
 		cause.ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), cause.Said(0.25, "Weights and buffers leave next to nothing for the cache.", fact.TRTCacheTooSmall), cause.Said(0.2, "The engine may fill the card alone.", fact.TRTRuntime), cause.Said(0.4, "The engine may be larger than what is free.", fact.TRTEngine)},
-		cause.DeviceImbalance: {trtRankElsewhere},
-		cause.HostMemory:      {trtPinned},
+		cause.DeviceImbalance: {firstOf(says{0.95, "A rank loads its part on GPU {device}, where other ranks of the same job are already.", trtRanksTogether})},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: 1, If: when.Root(fact.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: 1, If: when.Not(when.Root(fact.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
@@ -45,69 +43,30 @@ var TensorRTLLM = program.Program{
 		cause.DeviceImbalance: {{Fix: "upgrade_version", Fit: 0.95}, {Fix: "select_gpu", Fit: 1}, {Fix: "multi_gpu", Fit: 0.75}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
-		"raise_mem_fraction": func(*ledger.Case) []step.Step {
-			return []step.Step{
-				{Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.95\" } }   # Triton, config.pbtxt"},
-				{Kind: "config", Text: "kv_cache_config:\n  free_gpu_memory_fraction: 0.95"},
-			}
-		},
-		"lower_mem_fraction": func(*ledger.Case) []step.Step {
-			return []step.Step{
-				{Kind: "config", Text: "kv_cache_config:\n  free_gpu_memory_fraction: 0.7   # of what is free after the engine; 0.9 is the default"},
-				{Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.7\" } }   # Triton, config.pbtxt; several instances share: about 0.9 / instances"},
-			}
-		},
-		"lower_max_batched_tokens": func(c *ledger.Case) []step.Step {
-			return []step.Step{{Kind: "shell", Text: "trtllm-serve " + quote.Shell(c.ModelName()) + " --max_num_tokens 2048 --max_batch_size 16"}}
-		},
-		"lower_batch_size": func(c *ledger.Case) []step.Step {
-			return []step.Step{
-				{Kind: "shell", Text: "trtllm-serve " + quote.Shell(c.ModelName()) + " --max_batch_size 16"},
-				{Kind: "shell", Text: "trtllm-build --checkpoint_dir CHECKPOINT --output_dir ENGINE --max_batch_size 16 --max_input_len 2048 --max_seq_len 4096   # an engine has its sizes from the build"},
-			}
-		},
-		"lower_context": step.Paste("shell", "trtllm-build --checkpoint_dir CHECKPOINT --output_dir ENGINE --max_input_len 2048 --max_seq_len 4096"),
-		"multi_gpu": func(c *ledger.Case) []step.Step {
-			return []step.Step{{Kind: "shell", Text: "trtllm-serve " + quote.Shell(c.ModelName()) + " --tp_size 2"}}
-		},
-		"upgrade_version": step.Paste("shell", "pip install -U tensorrt-llm"),
+		"raise_mem_fraction": after("config", "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.95\" } }   # Triton, config.pbtxt",
+			step.Paste("config", "kv_cache_config:\n  free_gpu_memory_fraction: 0.95")),
+		"lower_mem_fraction": after("config", "kv_cache_config:\n  free_gpu_memory_fraction: 0.7   # of what is free after the engine; 0.9 is the default",
+			step.Paste("config", "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.7\" } }   # Triton, config.pbtxt; several instances share: about 0.9 / instances")),
+		"lower_max_batched_tokens": shell("trtllm-serve MODEL --max_num_tokens 2048 --max_batch_size 16"),
+		"lower_batch_size":         shell("trtllm-serve MODEL --max_batch_size 16   # a built engine has its sizes from trtllm-build --max_batch_size"),
+		"lower_context":            shell("trtllm-build --checkpoint_dir CHECKPOINT --output_dir ENGINE --max_input_len 2048 --max_seq_len 4096"),
+		"multi_gpu":                shell("trtllm-serve MODEL --tp_size 2"),
+		"upgrade_version":          step.Paste("shell", "pip install -U tensorrt-llm"),
 	},
 }
 
 // trtPart is a clue for the components that the report names. Newer versions
 // add words in brackets.
 func trtPart(weight float64, why string, parts ...string) cause.Clue {
-	return func(c *ledger.Case) cause.Finding {
-		if !c.Root(fact.TRTExecutor) {
-			return cause.Nothing()
-		}
-		for _, p := range parts {
-			if c.Failure.Stage == p || p != "model" && strings.HasPrefix(c.Failure.Stage, p) {
-				figures := ""
-				if f := c.F(); f.Free != nil && f.Total != nil {
-					figures = fmt.Sprintf(" %s of %s GiB was free.", f.Free.Text, f.Total.Text)
-				}
-				return cause.Seen(weight, why+figures, c.Failure.Line)
-			}
-		}
-		return cause.Nothing()
-	}
+	return firstOf(says{weight, why + "| {free} of {total} GiB was free.", func(c *ledger.Case) bool {
+		return c.Root(fact.TRTExecutor) && slices.ContainsFunc(parts, func(p string) bool {
+			return c.Failure.Stage == p || p != "model" && strings.HasPrefix(c.Failure.Stage, p)
+		})
+	}})
 }
 
-// trtRankElsewhere: a rank other than the first allocates on the first card,
-// which another rank of the same job fills.
-func trtRankElsewhere(c *ledger.Case) cause.Finding {
-	x, ok := c.Fact("trt_rank")
-	d := c.F().Device
-	if !ok || x.Count == nil || d == nil || x.Count.Value < 1 || d.Value != 0 || len(c.F().OtherProcesses) < 2 {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.95, fmt.Sprintf("Rank %s allocates on GPU 0, where another rank of the same job is already.", x.Count.Text), x.Line, c.Failure.Line)
-}
-
-func trtPinned(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.TRTRuntime) || c.Failure.Stage != "pinned" {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.75, "The call asks for pinned memory of the computer, not of the card.", c.Failure.Line)
+// trtRanksTogether: while a rank loads, several other processes are on its card:
+// ranks of the same job, each of which should have a card of its own.
+func trtRanksTogether(c *ledger.Case) bool {
+	return c.In("tensorrt-llm") && c.Phase == "load" && c.F().Device != nil && len(c.F().OtherProcesses) >= 2
 }

@@ -3,162 +3,148 @@ package server
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// vllmServer: "vllm serve" exists since 0.5.5.
 var vllmServer = launch{
 	command: "vllm_command",
+	offline: "vllm_offline",
 	aliases: map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"},
-	start: func(c *ledger.Case) []string {
-		words := []string{"vllm", "serve", c.ModelName()}
-		if vllmOld(c) {
-			words = []string{"python", "-m", "vllm.entrypoints.openai.api_server", "--model", c.ModelName()}
-		}
-		return fromSettings(c, words, vllmOptions)
+	repeats: []string{
+		"host", "port", "served_model_name", "tokenizer", "trust_remote_code", "dtype", "quantization", "load_format", "kv_cache_dtype",
+		"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel", "max_model_len",
+		"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "enable_chunked_prefill", "enforce_eager", "cpu_offload_gb",
+		"swap_space", "block_size", "enable_prefix_caching", "reasoning_parser", "tool_call_parser", "enable_auto_tool_choice",
 	},
-}
-
-// vllmOptions are the arguments of the log that a new command repeats.
-var vllmOptions = []string{
-	"host", "port", "served_model_name", "tokenizer", "trust_remote_code", "dtype", "quantization", "load_format", "kv_cache_dtype",
-	"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel", "max_model_len",
-	"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "enable_chunked_prefill", "enforce_eager", "cpu_offload_gb",
-	"swap_space", "block_size", "enable_prefix_caching", "reasoning_parser", "tool_call_parser", "enable_auto_tool_choice",
-}
-
-// vllmWith makes steps that start vLLM with options set: a command, or the
-// call of a program that uses LLM().
-func vllmWith(c *ledger.Case, set ...option) []step.Step {
-	if !offline(c) {
-		return []step.Step{{Kind: "shell", Text: vllmServer.with(c, set...)}}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "llm = LLM(model=%s", quote.Python(c.ModelName()))
-	for _, o := range set {
-		value := o.value
-		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "True" && !strings.HasPrefix(value, "{") {
-			value = quote.Python(value)
-		}
-		fmt.Fprintf(&b, ", %s=%s", o.name, value)
-	}
-	b.WriteString(")")
-	return []step.Step{{Kind: "python", Text: b.String()}}
-}
-
-func vllmSet(name, value string) func(c *ledger.Case) []step.Step {
-	return func(c *ledger.Case) []step.Step { return vllmWith(c, option{name, value}) }
+	start: "vllm serve",
 }
 
 var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
-	"lower_context": func(c *ledger.Case) []step.Step {
-		return vllmWith(c, option{"max_model_len", strconv.Itoa(fittingLength(c))})
-	},
-	"raise_gpu_memory_utilization": func(c *ledger.Case) []step.Step {
-		return vllmWith(c, option{"gpu_memory_utilization", percent(raisedUtilization(c))})
-	},
-	"lower_gpu_memory_utilization": vllmSmallerShare,
-	"quantize_kv_cache": func(c *ledger.Case) []step.Step {
-		set := []option{{"kv_cache_dtype", "fp8"}}
-		if u, ok := shareForHalfCache(c); ok {
-			set = append(set, option{"gpu_memory_utilization", percent(u)})
-		}
-		return vllmWith(c, set...)
-	},
-	"enforce_eager": vllmSet("enforce_eager", "True"),
-	"lower_max_num_seqs": func(c *ledger.Case) []step.Step {
-		return vllmWith(c, option{"max_num_seqs", strconv.Itoa(fewerSequences(c))})
-	},
-	"lower_max_batched_tokens": vllmFewerTokens,
-	"multi_gpu": func(c *ledger.Case) []step.Step {
-		return vllmWith(c, option{"tensor_parallel_size", strconv.Itoa(2 * max(1, ledger.IntSetting(c, "tensor_parallel_size")))})
-	},
-	"cpu_offload": vllmSet("cpu_offload_gb", "8"),
-	"use_lower_quant": func(c *ledger.Case) []step.Step {
-		return append([]step.Step{{Kind: "text", Text: "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):"}},
-			vllmWith(c, option{"quantization", "bitsandbytes"})...)
-	},
-	"lower_swap_space": func(c *ledger.Case) []step.Step {
-		return vllmWith(c, option{"swap_space", strconv.Itoa(smallerSwap(c))})
-	},
-	"lower_resolution": func(c *ledger.Case) []step.Step {
-		return vllmWith(c, option{"limit_mm_per_prompt", `{"image": 1}`}, option{"mm_processor_kwargs", `{"max_pixels": 1003520}`})
-	},
+	"lower_context":                vllmServer.sets(whole("max_model_len", fittingLength)),
+	"raise_gpu_memory_utilization": vllmServer.sets(hundredths("gpu_memory_utilization", raisedUtilization)),
+	"lower_gpu_memory_utilization": vllmShare.relative(vllmServer.sets(hundredths("gpu_memory_utilization", vllmShare.lowered), from("max_model_len", number("%.0f", lengthAfter)))),
+	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), from("gpu_memory_utilization", number("%.2f", shareForHalfCache))),
+	"enforce_eager":                vllmServer.sets(to("enforce_eager", "True")),
+	"lower_max_num_seqs":           vllmServer.sets(whole("max_num_seqs", fewerSequences)),
+	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor)),
+	"multi_gpu":                    vllmServer.sets(doubled("tensor_parallel_size")),
+	"cpu_offload":                  vllmServer.sets(to("cpu_offload_gb", "8")),
+	"use_lower_quant": after("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
+		vllmServer.sets(to("quantization", "bitsandbytes"))),
+	"lower_swap_space":       vllmServer.sets(to("swap_space", "0")),
+	"lower_resolution":       vllmServer.sets(to("limit_mm_per_prompt", `{"image": 1}`), to("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
 	"enable_flash_attention": step.Paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
-	"restart_session": func(c *ledger.Case) []step.Step {
-		return append([]step.Step{{Kind: "shell", Text: "nvidia-smi -l 1   # wait until the used memory no longer moves"}}, vllmWith(c)...)
-	},
-	"upgrade_version": func(c *ledger.Case) []step.Step {
-		steps := []step.Step{{Kind: "shell", Text: "pip install -U vllm"}}
-		if vllmAbsurdGraphs(c).Weight > 0 && !offline(c) {
-			steps = append([]step.Step{{Kind: "shell", Text: "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0 " + vllmServer.with(c)}}, steps...)
-		}
-		return steps
-	},
+	"restart_session":        after("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.sets()),
+	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
 }
 
-// vllmSmallerShare lowers the share, and the length with it where one request
-// would not fit the smaller cache.
-func vllmSmallerShare(c *ledger.Case) []step.Step {
-	u := loweredUtilization(c)
-	set := []option{{"gpu_memory_utilization", percent(u)}}
-	if n, short := lengthAfter(c, u); short {
-		set = append(set, option{"max_model_len", strconv.Itoa(n)})
-	}
-	steps := vllmWith(c, set...)
-	if now, stated := utilization(c); !stated && !c.Root(fact.VLLMFreeTooLow) {
-		steps[0].Text += fmt.Sprintf("   # %.2f less than %g, the default: take as much off a share of your own", now-u, now)
-	}
-	return steps
+var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
+	"lower_context":                effectShorter,
+	"raise_gpu_memory_utilization": effectRaiseShare,
+	"lower_gpu_memory_utilization": effectLowerShare,
+	"quantize_kv_cache":            effectHalfCache,
+	"multi_gpu":                    effectTwiceCards,
+	"lower_max_num_seqs":           effectFewerSequences,
+	"lower_max_batched_tokens":     tokensUnless(when.Any(samplesRows, capturing)), // rows of the sampler are not linear in them
+	"use_lower_quant":              effectQuantForCache,
+	"kill_stale_process":           effectFreeCard,
+	"close_other_apps":             effectFreeCard,
 }
 
-func vllmFewerTokens(c *ledger.Case) []step.Step {
-	n := 2048
-	if now := ledger.IntSetting(c, "max_num_batched_tokens"); now > 0 {
-		n = max(256, now/effect.TokensDivisor(c))
-	}
-	set := []option{{"max_num_batched_tokens", strconv.Itoa(n)}}
-	if vllmOld(c) || longPrefill(c) {
-		set = append(set, option{"enable_chunked_prefill", "True"})
-	}
-	return vllmWith(c, set...)
+var vllmUseless = map[string]func(c *ledger.Case) string{
+	"raise_gpu_memory_utilization": refutes(
+		says{1, "It takes even more of the card before what failed here gets its part.", shareTooLarge},
+		says{1, "The share is applied after loading and the dummy run; neither gets more room by it.", when.Any(ledger.LoadingWeights, ledger.Profiling)},
+		says{1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length.", ledger.ShareTooSmall},
+		says{1, "vLLM's own tip: for the {gap} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most.",
+			when.All(ledger.ShareTooSmall, beyondCard)},
+	),
+	"lower_gpu_memory_utilization": refutes(
+		says{1, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them.", ledger.LoadingWeights},
+		says{1, "The dummy run comes before the cache is taken: a smaller share leaves it no more room.", ledger.Profiling},
+		says{1, "It makes the cache even smaller.", ledger.ShareTooSmall},
+		says{1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB.", when.Not(startRefused)},
+	),
+	"quantize_kv_cache": refutes(says{1, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).", when.All(ledger.ShareTooSmall, isSet("kv_cache_dtype", "fp8"))}),
+	"enforce_eager":     refutes(says{1, "It runs without CUDA graphs already.", isSet("enforce_eager", "True")}),
 }
 
-func percent(u float64) string { return strconv.FormatFloat(u, 'f', 2, 64) }
+// vllmShare is gpu_memory_utilization. Every start check lets 0.97 of a card
+// pass at most.
+var vllmShare = share{usual: 0.9, least: 0.05, of: cardTotal, tooLarge: shareTooLarge}
+
+const mostUtilization = 0.97
+
+// cardTotal is the card's memory by the failure's figures, 0 if unknown.
+func cardTotal(c *ledger.Case) int64 { return ledger.SizeOf(c.F().Total) }
+
+// cacheTokens is what the cache holds where the refusal counts in tokens: by
+// itself, or by how many requests of full length it says fit.
+func cacheTokens(c *ledger.Case) (tokens float64, ok bool) {
+	f := c.F()
+	switch times, said := c.Fact("concurrency"); {
+	case !c.Root(fact.VLLMTokens):
+		return 0, false
+	case f.KVTokens != nil:
+		tokens = f.KVTokens.Value
+	case said && f.MaxModelLen != nil:
+		tokens = blocks((times.Count.Value - 0.005) * f.MaxModelLen.Value)
+	}
+	return tokens, tokens >= 1
+}
+
+// blocks are the tokens that fit whole blocks of the cache.
+func blocks(tokens float64) float64 { return math.Floor(tokens/16) * 16 }
 
 // fittingLength is the longest context that the log's figures allow, else half
 // of what was asked for.
 func fittingLength(c *ledger.Case) int {
 	f := c.F()
-	switch {
-	case f.EstMaxModelLen != nil:
+	if f.EstMaxModelLen != nil {
 		return int(f.EstMaxModelLen.Value)
-	case c.Root(fact.VLLMTokens) && f.KVTokens != nil:
-		return int(f.KVTokens.Value)
-	case f.KVNeeded != nil && f.KVAvailable != nil && f.MaxModelLen != nil && f.KVNeeded.Bytes > 0 && f.KVAvailable.Bytes > 0:
-		n := f.MaxModelLen.Value * float64(f.KVAvailable.Bytes) / float64(f.KVNeeded.Bytes)
-		return max(16, int(n*0.98)/16*16)
 	}
-	if times, ok := c.Fact("concurrency"); ok && f.MaxModelLen != nil && times.Count.Value < 1 {
-		return max(16, int((times.Count.Value-0.005)*f.MaxModelLen.Value)/16*16)
+	if tokens, ok := cacheTokens(c); ok {
+		return int(tokens)
 	}
+	n := float64(ledger.IntSetting(c, "max_model_len", "max_seq_len"))
 	if f.MaxModelLen != nil {
-		return max(256, int(f.MaxModelLen.Value)/2)
+		n = f.MaxModelLen.Value
 	}
-	if n := ledger.IntSetting(c, "max_model_len", "max_seq_len"); n > 512 {
-		return n / 2
+	if ledger.SizeOf(f.KVNeeded) > 0 && ledger.SizeOf(f.KVAvailable) > 0 && n > 0 {
+		return int(max(16, blocks(0.98*n*float64(f.KVAvailable.Bytes)/float64(f.KVNeeded.Bytes))))
 	}
-	return 8192
+	if n <= 512 {
+		return 8192
+	}
+	return int(n) / 2
+}
+
+// effectShorter: the length is vLLM's own, or by proportion.
+func effectShorter(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	n := fittingLength(c)
+	if tokens, ok := cacheTokens(c); ok {
+		return counted("tokens", int64(n), int64(tokens), fmt.Sprintf("The cache holds %.0f tokens, and one request may have as many. Exact for these flags.", tokens))
+	}
+	if f.KVNeeded == nil || ledger.SizeOf(f.KVAvailable) <= 0 || f.MaxModelLen == nil || f.MaxModelLen.Value < 1 {
+		return nil
+	}
+	note := fmt.Sprintf("%d tokens by proportion: exact where every layer sees the whole context, safe where some see a window only.", n)
+	if f.EstMaxModelLen != nil {
+		note = fmt.Sprintf("vLLM computed %d tokens for this card and these flags: exact.", n)
+	}
+	return fits(min(f.KVAvailable.Bytes, int64(float64(f.KVNeeded.Bytes)*float64(n)/f.MaxModelLen.Value)), f.KVAvailable.Bytes, note)
+}
+
+func counted(what string, need, have int64, note string) *effect.Effect {
+	return &effect.Effect{NeedCount: need, HaveCount: have, Counted: what, Fits: need <= have, Basis: "log", Note: note}
 }
 
 // cacheGap is what the cache lacks for one request, if the log says so.
@@ -183,232 +169,208 @@ func cacheGap(c *ledger.Case) (int64, bool) {
 // is too small for it.
 func neededUtilization(c *ledger.Case) (float64, bool) {
 	gap, ok := cacheGap(c)
-	total := cardTotal(c)
-	if !ok || total <= 0 {
-		return 0, false
-	}
-	u, _ := utilization(c)
-	return math.Ceil((u+float64(gap)/float64(total))*100-1e-9) / 100, true
+	return shareWith(c, gap), ok && cardTotal(c) > 0
 }
 
-// cardTotal is the card's memory by the failure's figures or by a table of
-// devices, 0 if the log has none.
-func cardTotal(c *ledger.Case) int64 {
-	if t := c.F().Total; t != nil {
-		return t.Bytes
-	}
-	for _, d := range c.Facts.Devices {
-		if d.Total != nil && d.Total.Bytes > 0 {
-			return d.Total.Bytes
-		}
-	}
-	return 0
+// shareWith is the share that leaves the cache so much more.
+func shareWith(c *ledger.Case, more int64) float64 {
+	u, _ := vllmShare.now(c)
+	return math.Ceil((u+float64(more)/float64(cardTotal(c)))*100-1e-9) / 100
 }
-
-// mostUtilization is the largest share that a start can pass.
-const mostUtilization = 0.97
 
 func raisedUtilization(c *ledger.Case) float64 {
 	if u, ok := neededUtilization(c); ok && u <= mostUtilization {
 		return u
 	}
-	if u, known := utilization(c); known && u < 0.9 {
-		return 0.92
-	}
 	return 0.95
 }
 
-// loweredUtilization is the largest share that passes the start check, else
-// one that leaves the request and half a GiB of reserve.
-func loweredUtilization(c *ledger.Case) float64 {
-	f := c.F()
-	if c.Root(fact.VLLMFreeTooLow) && f.Free != nil && f.Total != nil && f.Total.Bytes > 0 {
-		return max(0.01, math.Floor(100*float64(f.Free.Bytes)/float64(f.Total.Bytes)+1e-9)/100)
+// effectRaiseShare: the cache grows by the card's memory times what is added.
+func effectRaiseShare(c *ledger.Case) *effect.Effect {
+	gap, _ := cacheGap(c)
+	needed, ok := neededUtilization(c)
+	if !ok {
+		return nil
 	}
-	u, _ := utilization(c)
-	if total := cardTotal(c); total > 0 && f.Requested != nil {
-		free := int64(0)
-		if f.Free != nil {
-			free = f.Free.Bytes
-		}
-		less := float64(max(0, f.Requested.Bytes-free)+units.GiB/2) / float64(total)
-		if less < u {
-			return max(0.05, math.Floor((u-less)*100)/100)
-		}
+	u, stated := vllmShare.now(c)
+	have := int64(math.Max(0, raisedUtilization(c)-u) * float64(cardTotal(c)))
+	e := fits(gap, have, fmt.Sprintf("the cache lacks %s; %.2f + %s / %s = %.2f", units.Format(gap), u, units.FormatGiB(gap), units.Format(cardTotal(c)), needed))
+	if !stated {
+		e.Basis = "estimate"
+		e.Note += ", if the share was the default of 0.9"
 	}
-	return max(0.05, u-0.05)
+	return e
 }
 
-// fewerSequences is the exact number where the log gives it, else a quarter.
+func effectLowerShare(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if c.Root(fact.VLLMFreeTooLow) && f.Free != nil && cardTotal(c) > 0 {
+		u := vllmShare.lowered(c)
+		return fits(int64(u*float64(cardTotal(c))), f.Free.Bytes,
+			fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", units.Format(f.Free.Bytes), f.Total.Text, u))
+	}
+	e := vllmShare.smaller(c)
+	if n, short := lengthAfter(c); short && e != nil {
+		e.Note += fmt.Sprintf(" Two changes together: the smaller cache holds one request of %.0f tokens at most.", n)
+	}
+	return e
+}
+
+// lengthAfter is the longest request that the cache holds at a smaller share,
+// where that is below the length that is set now: by the cache's size and how
+// many requests of full length vLLM says it holds.
+func lengthAfter(c *ledger.Case) (tokens float64, short bool) {
+	times, ok := c.Fact("concurrency")
+	length, stated := c.Fact("concurrency_length")
+	kv := ledger.SizeOf(c.F().KVAvailable)
+	if !ok || !stated || kv <= 0 || c.Root(fact.VLLMFreeTooLow) {
+		return 0, false
+	}
+	now, _ := vllmShare.now(c)
+	after := times.Count.Value * (1 - (now-vllmShare.lowered(c))*float64(cardTotal(c))/float64(kv))
+	if after >= 1 || after <= 0 {
+		return 0, false
+	}
+	return max(16, blocks((after-0.005)*length.Count.Value)), true
+}
+
+// fewerSequences is the exact number where the log gives it, else a quarter or
+// less.
 func fewerSequences(c *ledger.Case) int {
 	if x, ok := c.Fact("mamba_blocks"); ok && x.Count != nil && x.Count.Value >= 1 {
 		return int(x.Count.Value)
 	}
-	by, computed := sequencesDivisor(c)
-	n, known := sequences(c)
-	switch {
-	case computed:
-		return max(1, n/by)
-	case n > 64:
-		return n / 4
-	case known && n > 1:
-		return max(1, n/2)
+	n := ledger.IntSetting(c, "max_num_seqs")
+	if n == 0 {
+		n = 256 // the usual default
 	}
-	return 64
-}
-
-// sequences is max_num_seqs as set, or as the sampler's rows of a known
-// vocabulary show it, else the usual default.
-func sequences(c *ledger.Case) (n int, known bool) {
-	if n := ledger.IntSetting(c, "max_num_seqs"); n > 0 {
-		return n, true
-	}
-	m, r := ledger.Named(c).Model, c.F().Requested
-	if m == nil || r == nil || !samplesRows(c) {
-		return 256, false
-	}
-	found := 0
-	for n := 64; n <= 2048; n *= 2 {
-		for _, bytes := range [...]int64{4, 12} { // a row in 32 bit, and its sort
-			if ledger.Near(fit.PyTorchAllocation(int64(n)*m.Vocab*bytes), r.Bytes, 5*units.MiB) {
-				found = n
-			}
-		}
-	}
-	if found == 0 {
-		return 256, false
-	}
-	return found, true
+	by, _ := sequencesDivisor(c)
+	return max(1, n/by)
 }
 
 // samplesRows: what failed has a row of the vocabulary for each sequence.
-func samplesRows(c *ledger.Case) bool {
-	return c.Root(fact.VLLMWarmup) || ledger.VllmOnCard(c) && sampling(c)
-}
-
-// sorted: the sort of the logits failed, the largest piece of the sampler.
-func sorted(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
-		return x.Name == "vllm_sampler" && strings.Contains(x.Text, "logits_sort")
-	})
-}
+var samplesRows = when.Any(warmUp, when.All(ledger.VllmOnCard, sampling))
 
 // sequencesDivisor is by how much to divide the sequences so that the sampler
-// finds room. Beside the piece that failed there is the one it is made of,
-// which shrinks too: the logits are at least a third of it (4 bytes against the
-// 12 of a sort). Where it was not the sort, a sort of three times the piece may
-// follow.
+// finds room, 4 to 64; 4 where the figures do not say.
 func sequencesDivisor(c *ledger.Case) (by int, ok bool) {
-	f := c.F()
-	if !samplesRows(c) || f.Requested == nil || f.Free == nil {
-		return 0, false
+	if f := c.F(); !samplesRows(c) || f.Requested == nil || f.Free == nil {
+		return 4, false
 	}
 	for by := int64(4); by <= 64; by *= 2 {
 		if need, have := samplerAt(c, by); need <= have {
 			return int(by), true
 		}
 	}
-	return 0, false
+	return 4, false
 }
 
 // samplerAt is what the sampler needs and finds with 1/by of the sequences.
+// Beside the piece that failed there is the one it is made of, which shrinks
+// too: the logits are at least a third of it (4 bytes against the 12 of a
+// sort). Unless it was the sort, one of three times the piece may follow.
 func samplerAt(c *ledger.Case, by int64) (need, have int64) {
 	r := c.F().Requested.Bytes
-	need = ledger.CeilDiv(r, by)
-	if !sorted(c) {
-		need = ledger.CeilDiv(3*r, by)
-	}
-	return need, c.F().Free.Bytes + r/3 - ledger.CeilDiv(r/3, by)
+	return ledger.CeilDiv(sortOf(c)*r, by), c.F().Free.Bytes + r/3 - ledger.CeilDiv(r/3, by)
 }
 
-// smallerSwap keeps swap_space, which counts for each card, under the 40 % of
-// RAM where vLLM begins to warn.
-func smallerSwap(c *ledger.Case) int {
-	ram := c.F().SystemAvailable
-	if ram == nil {
-		return 0
+func sortOf(c *ledger.Case) int64 {
+	for _, x := range c.Facts.Facts {
+		if x.Name == "vllm_sampler" && strings.Contains(x.Text, "logits_sort") {
+			return 1
+		}
 	}
-	cards := int64(max(1, ledger.IntSetting(c, "tensor_parallel_size")))
-	return int(ram.Bytes * 4 / 10 / units.GiB / cards)
+	return 3
 }
 
-var vllmUseless = map[string]func(c *ledger.Case) string{
-	"raise_gpu_memory_utilization": uselessRaise,
-	"lower_gpu_memory_utilization": uselessLower,
-	"quantize_kv_cache": func(c *ledger.Case) string {
-		if s, ok := c.Setting("kv_cache_dtype"); ok && strings.HasPrefix(s.Value, "fp8") && ledger.ShareTooSmall(c) {
-			return "The cache is at 8 bit already (kv_cache_dtype=" + s.Value + ")."
-		}
-		return ""
-	},
-	"enforce_eager": func(c *ledger.Case) string {
-		if s, ok := c.Setting("enforce_eager"); ok && s.Value == "True" && c.In("vllm") {
-			return "It runs without CUDA graphs already."
-		}
-		return ""
-	},
+// effectFewerSequences: the number of state blocks where vLLM names it, else
+// the rows of the sampler.
+func effectFewerSequences(c *ledger.Case) *effect.Effect {
+	if x, ok := c.Fact("mamba_blocks"); ok && x.Count != nil {
+		return counted("sequences", int64(fewerSequences(c)), int64(x.Count.Value), "One state block for each sequence. Exact.")
+	}
+	by, ok := sequencesDivisor(c)
+	if !ok {
+		return nil
+	}
+	need, have := samplerAt(c, int64(by))
+	e := bound(need, have, fmt.Sprintf("Each sequence has its row of the vocabulary: with 1/%d of them its sort, %d times the piece that failed, takes %s, and the logits, a third of it at least, shrink beside the %s that was free. A bound.",
+		by, sortOf(c), units.Format(need), c.F().Free.Text))
+	if ledger.IntSetting(c, "max_num_seqs") == 0 {
+		e.Basis = "estimate"
+		e.Note += " Counted from the default of 256 sequences; large cards have 1024."
+	}
+	return e
 }
 
-// uselessRaise corrects vLLM's own tip where it can't help.
-func uselessRaise(c *ledger.Case) string {
-	switch {
-	case shareTooLarge(c):
-		return "It takes even more of the card before what failed here gets its part."
-	case ledger.LoadingWeights(c), ledger.Profiling(c):
-		return "The share is applied after loading and the dummy run; neither gets more room by it."
-	case !ledger.ShareTooSmall(c):
-		return ""
+// effectQuantForCache: what 4-bit weights leave for the cache.
+func effectQuantForCache(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if effect.Estimated(c, "use_lower_quant") != nil {
+		return nil
 	}
-	if s, ok := c.Setting("kv_cache_memory_bytes"); ok {
-		return fmt.Sprintf("The cache was fixed at %s by hand, and then vLLM ignores the share. Change that value or the length.", s.Value)
+	if f.KVNeeded == nil || f.KVAvailable == nil || f.Weights == nil || ledger.Quantised(c) != "" {
+		return effect.EffectNarrower(c, effect.InFourBit)
 	}
-	gap, known := cacheGap(c)
-	needed, ok := neededUtilization(c)
-	u, stated := utilization(c)
-	switch {
-	case ok && known && needed > 1:
-		return fmt.Sprintf("vLLM's own tip: %s more would be %.2f + %s / %s = %.2f, more than the card.", units.Format(gap), u, units.FormatGiB(gap), units.Format(cardTotal(c)), needed)
-	case ok && needed > mostUtilization:
-		return fmt.Sprintf("It would have to be %.2f; the driver and the graphs need more than that leaves.", needed)
-	case stated && u >= 0.97:
-		return fmt.Sprintf("It is at %g already.", u)
-	}
-	return ""
+	more := effect.Shrinks(f.Weights.Bytes, effect.InFourBit)
+	e := fits(f.KVNeeded.Bytes, f.KVAvailable.Bytes+more, fmt.Sprintf("If the weights of %s are at 16 bit, 4 bit leaves %s more for the cache.", f.Weights.Text, units.Format(more)))
+	e.Certainty = effect.Condition
+	return e
 }
 
-func uselessLower(c *ledger.Case) string {
-	switch {
-	case c.Root(fact.VLLMLoad), ledger.LoadingWeights(c):
-		return "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."
-	case ledger.Profiling(c):
-		return "The dummy run comes before the cache is taken: a smaller share leaves it no more room."
-	case ledger.ShareTooSmall(c):
-		return "It makes the cache even smaller."
-	case c.Root(fact.VLLMFreeTooLow):
-		return ""
+func effectHalfCache(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	note := "8 bit instead of 16 halves the cache of a request; some attention backends refuse it."
+	if tokens, ok := cacheTokens(c); ok && f.MaxModelLen != nil {
+		return counted("tokens", int64(f.MaxModelLen.Value), int64(2*tokens), note)
 	}
-	s, fixed := c.Setting("kv_cache_memory_bytes")
-	if f := c.F(); fixed && f.Requested != nil && f.Free != nil {
-		return fmt.Sprintf("The cache was fixed at %s by hand, and then vLLM ignores the share. Lower that value by %s, which is what was lacking and half a GiB.", s.Value, units.Format(max(f.Requested.Bytes-f.Free.Bytes, 0)+units.GiB/2))
+	if f.KVNeeded == nil || f.KVAvailable == nil {
+		return nil
 	}
-	return ""
+	have := f.KVAvailable.Bytes
+	if u, ok := shareForHalfCache(c); ok {
+		now, _ := vllmShare.now(c)
+		have += int64((u - now) * float64(cardTotal(c)))
+		note = fmt.Sprintf("Two changes together: 8 bit halves the cache of a request, and %.2f instead of %g of the card leaves %s for it.", u, now, units.Format(have))
+	}
+	return fits(f.KVNeeded.Bytes/2, have, note)
 }
 
-var vllmWhys = map[string]func(c *ledger.Case) string{
-	"quantize_kv_cache": func(c *ledger.Case) string {
-		f := c.F()
-		if !c.Root(fact.VLLMTokens) || f.KVTokens == nil || f.MaxModelLen == nil {
-			return ""
-		}
-		if 2*f.KVTokens.Value >= f.MaxModelLen.Value {
-			return fmt.Sprintf("At 8 bit the same memory holds about %.0f tokens: enough for %s.", 2*f.KVTokens.Value, f.MaxModelLen.Text)
-		}
-		return fmt.Sprintf("At 8 bit the same memory holds about %.0f tokens: not enough alone for %s.", 2*f.KVTokens.Value, f.MaxModelLen.Text)
-	},
-	"lower_max_num_seqs": func(c *ledger.Case) string {
-		if x, ok := c.Fact("mamba_blocks"); ok {
-			return fmt.Sprintf("%s state blocks exist, one for each sequence: that number starts. Exact.", x.Count.Text)
-		}
-		return ""
-	},
+// shareForHalfCache is the share of the card at which an 8-bit cache holds one
+// request, where it does not at the present one and no other change is enough.
+func shareForHalfCache(c *ledger.Case) (float64, bool) {
+	f := c.F()
+	_, stated := shareSet(c)
+	lacks := ledger.SizeOf(f.KVNeeded)/2 - ledger.SizeOf(f.KVAvailable)
+	if cardTotal(c) <= 0 || !stated || lacks <= 0 || f.KVNeeded == nil || isSet("kv_cache_memory_bytes", "")(c) {
+		return 0, false
+	}
+	u := shareWith(c, lacks)
+	return u, u <= mostUtilization
+}
+
+// effectTwiceCards: each of twice the cards holds half of the cache and half of
+// the weights. How many were still to come, a log of loading does not say.
+func effectTwiceCards(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if f.KVNeeded != nil && f.KVAvailable != nil {
+		e := fits(f.KVNeeded.Bytes/2, f.KVAvailable.Bytes+ledger.SizeOf(f.Weights)/2, "Each of twice the cards holds half of the cache, if the model has heads enough, and half of the weights.")
+		e.Basis = "estimate"
+		return e
+	}
+	held, have, ok := effect.WeightsAndRoom(c)
+	if !ok || !ledger.LoadingWeights(c) || effect.Estimated(c, "multi_gpu") != nil {
+		return nil
+	}
+	return bound((held+f.Requested.Bytes)/2, have,
+		fmt.Sprintf("Half of the %s loaded so far and of the %s that failed on each of twice the cards. A lower bound: what was still to come is not in the log; %s in all fit that way, beside 1 GiB on each for the rest.",
+			units.Format(held), f.Requested.Text, units.Format(2*(have-units.GiB))))
+}
+
+func effectFreeCard(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !c.Root(fact.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
+		return effect.EffectKill(c)
+	}
+	return fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Format(f.Desired.Bytes-f.Free.Bytes), units.Format(takenAtStart(c))))
 }

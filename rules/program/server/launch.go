@@ -1,0 +1,186 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// option is an argument of a server in the spelling of its Python API. The
+// value "True" stands for a bare flag, "" for no change.
+type option struct{ name, value string }
+
+func (o option) flag() string { return "--" + strings.ReplaceAll(o.name, "_", "-") }
+
+// launch is how a serving program is started.
+type launch struct {
+	command string // fact that holds the words of the command in the log
+	start   string // what starts it, up to the model
+	// repeats are the settings of a log that a new command repeats: where the
+	// server dumps all of them, those that differ from 1 too.
+	repeats []string
+	dumps   bool
+	// aliases are options with another spelling of the same argument.
+	aliases map[string]string
+	// offline is a fact: the server runs inside a Python program, as LLM().
+	offline string
+}
+
+// choice is what a fix sets an option to in a case.
+type choice func(c *ledger.Case) option
+
+func to(name, value string) choice {
+	return func(*ledger.Case) option { return option{name, value} }
+}
+
+func from(name string, value func(c *ledger.Case) string) choice {
+	return func(c *ledger.Case) option { return option{name, value(c)} }
+}
+
+func whole(name string, n func(c *ledger.Case) int) choice {
+	return from(name, func(c *ledger.Case) string { return strconv.Itoa(n(c)) })
+}
+
+func hundredths(name string, u func(c *ledger.Case) float64) choice {
+	return from(name, func(c *ledger.Case) string { return percent(u(c)) })
+}
+
+func percent(u float64) string { return strconv.FormatFloat(u, 'f', 2, 64) }
+
+func doubled(name string) choice {
+	return whole(name, func(c *ledger.Case) int { return 2 * max(1, ledger.IntSetting(c, name)) })
+}
+
+// divided is a number that the log shows, else what is usual, divided.
+func divided(name string, usual int, by func(c *ledger.Case) int) choice {
+	return whole(name, func(c *ledger.Case) int {
+		now := ledger.IntSetting(c, name)
+		if now <= 1 {
+			now = usual
+		}
+		return max(1, now/by(c))
+	})
+}
+
+func half(*ledger.Case) int { return 2 }
+
+// sets are the steps of a fix that sets options.
+func (s launch) sets(choices ...choice) func(c *ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		set := make([]option, len(choices))
+		for i, choose := range choices {
+			set[i] = choose(c)
+		}
+		if _, ok := c.Fact(s.offline); ok {
+			return []step.Step{{Kind: "python", Text: construct(c, set)}}
+		}
+		return []step.Step{{Kind: "shell", Text: s.with(c, set...)}}
+	}
+}
+
+// after puts a step before others.
+func after(kind, text string, steps func(c *ledger.Case) []step.Step) func(c *ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return append([]step.Step{{Kind: kind, Text: text}}, steps(c)...)
+	}
+}
+
+// shell is a command for the log's model, which stands in it as MODEL.
+func shell(text string) func(c *ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "shell", Text: strings.ReplaceAll(text, "MODEL", quote.Shell(c.ModelName()))}}
+	}
+}
+
+// construct is the call of a Python program that loads the log's model.
+func construct(c *ledger.Case, set []option) string {
+	call := "llm = LLM(model=" + quote.Python(c.ModelName())
+	for _, o := range set {
+		value := o.value
+		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "True" && !strings.HasPrefix(value, "{") {
+			value = quote.Python(value)
+		}
+		if o.value != "" {
+			call += fmt.Sprintf(", %s=%s", o.name, value)
+		}
+	}
+	return call + ")"
+}
+
+// with returns the command that starts the server with options set: the log's
+// own command edited, or a new one from the settings in the log.
+func (s launch) with(c *ledger.Case, set ...option) string {
+	words := s.logged(c)
+	if words == nil {
+		words = s.fromSettings(c)
+	}
+	for _, o := range set {
+		words = s.edit(words, o)
+	}
+	for i, w := range words {
+		flag, value, joined := strings.Cut(w, "=")
+		switch {
+		case !strings.HasPrefix(w, "-") || strings.IndexFunc(flag, quote.UnsafeInShell) >= 0:
+			words[i] = quote.Shell(w)
+		case joined:
+			words[i] = flag + "=" + quote.Shell(value)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// logged returns the words of the last command before the failure.
+func (s launch) logged(c *ledger.Case) []string {
+	x, ok := c.Fact(s.command)
+	if !ok {
+		return nil
+	}
+	words := strings.Split(x.Text, "\x00")
+	if strings.HasPrefix(words[0], "vllm.") || strings.HasPrefix(words[0], "sglang.") {
+		words = append([]string{"python", "-m"}, words...)
+	}
+	return words
+}
+
+// fromSettings starts the log's model with the options that the log shows as
+// set by the user.
+func (s launch) fromSettings(c *ledger.Case) []string {
+	words := append(strings.Fields(s.start), c.ModelName())
+	for _, name := range s.repeats {
+		set, ok := c.Setting(name)
+		if ok && (!set.Default || s.dumps && set.Value != "1") && set.Value != "False" && set.Value != "None" {
+			words = s.edit(words, option{name, set.Value})
+		}
+	}
+	return words
+}
+
+// edit replaces an option in a command, or adds it.
+func (s launch) edit(words []string, o option) []string {
+	if o.value == "" {
+		return words
+	}
+	at := slices.IndexFunc(words, func(w string) bool {
+		head, _, _ := strings.Cut(w, "=")
+		return head == o.flag() || s.aliases[head] == o.name
+	})
+	now, end := []string{o.flag()}, len(words)
+	if at < 0 {
+		at = end
+	} else {
+		head, _, joined := strings.Cut(words[at], "=")
+		now, end = []string{head}, at+1
+		if !joined && end < len(words) && !strings.HasPrefix(words[end], "-") {
+			end++
+		}
+	}
+	if o.value != "True" {
+		now = append(now, o.value)
+	}
+	return slices.Concat(words[:at], now, words[end:])
+}

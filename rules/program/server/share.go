@@ -1,0 +1,152 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// share is the part of a card that a server takes for weights and cache, before
+// graphs and requests find what is left.
+type share struct {
+	usual float64                    // where nobody sets it
+	least float64                    // below it nothing runs
+	off   float64                    // what a smaller share takes off at least
+	of    func(c *ledger.Case) int64 // what it is a part of
+	// tooLarge: what failed found no room beside it.
+	tooLarge func(c *ledger.Case) bool
+}
+
+// shareSet is the share that a server was given, by its message or an option.
+func shareSet(c *ledger.Case) (u float64, ok bool) {
+	if u := c.F().Utilization; u != nil && u.Value > 0 && u.Value <= 1 {
+		return u.Value, true
+	}
+	s, _ := c.Setting("gpu_memory_utilization", "mem_fraction_static")
+	u, err := strconv.ParseFloat(s.Value, 64)
+	return u, err == nil && u > 0 && u <= 1
+}
+
+// shareBelow holds where a smaller share than that was set.
+func shareBelow(most float64) func(c *ledger.Case) bool {
+	return func(c *ledger.Case) bool { u, ok := shareSet(c); return ok && u < most }
+}
+
+// now is the share as set, else, with false, the usual one.
+func (s share) now(c *ledger.Case) (u float64, stated bool) {
+	if u, ok := shareSet(c); ok {
+		return u, true
+	}
+	return s.usual, false
+}
+
+// lowered is the largest share that passes the start check, else one that leaves
+// what was lacking and half a GiB: the graphs of other sizes and the next
+// requests need room too.
+func (s share) lowered(c *ledger.Case) float64 {
+	f := c.F()
+	if c.Root(fact.VLLMFreeTooLow) && f.Free != nil && cardTotal(c) > 0 {
+		return max(0.01, math.Floor(100*float64(f.Free.Bytes)/float64(cardTotal(c))+1e-9)/100)
+	}
+	now, _ := s.now(c)
+	less := max(s.off, 0.05)
+	if f.Requested != nil && s.of(c) > 0 {
+		lacking := max(0, f.Requested.Bytes-ledger.SizeOf(f.Free)) + units.GiB/2
+		if part := float64(lacking) / float64(s.of(c)); part < now {
+			less = max(s.off, part)
+		}
+	}
+	return max(s.least, math.Floor((now-less)*100+1e-9)/100)
+}
+
+// smaller is the effect of that: weights and cache give back the share that is
+// taken off, whatever it was.
+func (s share) smaller(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !s.tooLarge(c) || f.Requested == nil || f.Free == nil || s.of(c) <= 0 {
+		return nil
+	}
+	now, _ := s.now(c)
+	less := math.Max(0, now-s.lowered(c))
+	given := int64(less * float64(s.of(c)))
+	note := fmt.Sprintf("%.2f of %s less gives back %s beside the %s that was free, about half a GiB or more of it as reserve: what comes after this request may be larger.",
+		less, units.Format(s.of(c)), units.Format(given), f.Free.Text)
+	return bound(f.Requested.Bytes, f.Free.Bytes+given, note)
+}
+
+// relative says what to make of a command that lowers a share which the log
+// does not state.
+func (s share) relative(steps func(c *ledger.Case) []step.Step) func(c *ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		list := steps(c)
+		if now, stated := s.now(c); !stated && !c.Root(fact.VLLMFreeTooLow) {
+			list[0].Text += fmt.Sprintf("   # %.2f less than %g, the usual: take as much off a share of your own", now-s.lowered(c), now)
+		}
+		return list
+	}
+}
+
+// outsideShare are the sentences for a server that took its share of the card.
+func outsideShare(onCard func(c *ledger.Case) bool) []says {
+	const set = "| The share is {share} of the card."
+	return []says{
+		{0.88, "Weights and cache took their share of the card, and the CUDA graphs found no room beside it." + set, in("graph_capture", onCard)},
+		{0.8, "The server sized the cache by its share of the card, and the card did not have that much." + set, in("kv_cache", onCard)},
+		{0.75, "Weights and cache took their share of the card, and the computation of a request found no room beside it." + set, in("inference", onCard)},
+	}
+}
+
+// smallerWeights cure a model that is too large for a server.
+var smallerWeights = []cause.Remedy{
+	{Fix: "use_lower_quant", Fit: 1},
+	{Fix: "raise_mem_fraction", Fit: 0.95, If: when.Root(fact.SGLangStatic)},
+	{Fix: "multi_gpu", Fit: 0.95},
+	{Fix: "use_smaller_model", Fit: 0.8},
+	{Fix: "cpu_offload", Fit: 0.8},
+	{Fix: "bigger_gpu", Fit: 0.5},
+}
+
+// serverBug lists what gets round a fault of vLLM or SGLang.
+var serverBug = []cause.Remedy{
+	{Fix: "upgrade_version", Fit: 1},
+	{Fix: "lower_max_num_seqs", Fit: 0.7, If: when.Not(when.Root(fact.VLLMProfileMoved))},
+	{Fix: "enforce_eager", Fit: 0.7, If: noCache},
+	{Fix: "restart_session", Fit: 0.5, If: when.Root(fact.VLLMProfileMoved)},
+}
+
+var inPieces = []cause.Remedy{
+	{Fix: "expandable_segments", Fit: 1},
+	{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: shareTooLarge},
+	{Fix: "lower_mem_fraction", Fit: 1, If: sglangOnCard},
+	{Fix: "lower_max_batched_tokens", Fit: 0.6},
+}
+
+// fits is the arithmetic of a fix on figures of the log.
+func fits(need, have int64, note string) *effect.Effect {
+	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Note: note}
+}
+
+func bound(need, have int64, note string) *effect.Effect {
+	e := fits(need, have, note)
+	e.Certainty = effect.Bound
+	return e
+}
+
+// tokensUnless is the effect of fewer tokens for a step, where the piece that
+// failed is linear in them.
+func tokensUnless(other func(c *ledger.Case) bool) func(c *ledger.Case) *effect.Effect {
+	return func(c *ledger.Case) *effect.Effect {
+		if other(c) {
+			return nil
+		}
+		return effect.EffectTokens(c)
+	}
+}
