@@ -60,8 +60,11 @@ func Derive(c *Case) {
 	deriveOthers(c)
 	deriveAsked(c)
 	c.fill()
-	if c.Asked.Has() && c.Room.Has() {
+	switch {
+	case c.Asked.Has() && c.Room.Has():
 		c.Shortfall = c.Asked.minus(c.Room)
+	case f.Requested == nil && f.KVAvailable != nil && f.KVAvailable.Bytes <= 0: // nothing is left for a cache, and less than that
+		c.Shortfall = Entry{}.minus(c.Room)
 	}
 }
 

@@ -21,6 +21,9 @@ func (o option) flag() string { return "--" + strings.ReplaceAll(o.name, "_", "-
 type launch struct {
 	command string // fact that holds the words of the command in the log
 	start   string // what starts it, up to the model
+	// old started versions before another, which it tells.
+	old    string
+	before func(c *ledger.Case) bool
 	// repeats are the settings of a log that a new command repeats: where the
 	// server dumps all of them, those that differ from 1 too.
 	repeats []string
@@ -150,7 +153,11 @@ func (s launch) logged(c *ledger.Case) []string {
 // fromSettings starts the log's model with the options that the log shows as
 // set by the user.
 func (s launch) fromSettings(c *ledger.Case) []string {
-	words := append(strings.Fields(s.start), c.ModelName())
+	start := s.start
+	if s.before != nil && s.before(c) {
+		start = s.old
+	}
+	words := append(strings.Fields(start), c.ModelName())
 	for _, name := range s.repeats {
 		set, ok := c.Setting(name)
 		if ok && (!set.Default || s.dumps && set.Value != "1") && set.Value != "False" && set.Value != "None" {

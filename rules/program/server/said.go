@@ -84,7 +84,7 @@ func stated(c *ledger.Case, name string) (text string, line int) {
 	if x, ok := c.Fact(name); ok && x.Count != nil {
 		return x.Count.Text, x.Line
 	} else if ok && x.Size != nil {
-		return x.Size.Text, x.Line
+		return x.Size.String(), x.Line
 	}
 	if s, ok := c.Setting(name); ok {
 		return s.Value, s.Line
@@ -101,15 +101,15 @@ var computed = map[string]func(c *ledger.Case) string{
 	"floor":        number("%.3f", fractionFloor),
 	"taken":        amount(takenAtStart),
 	"room":         amount(func(c *ledger.Case) int64 { return ledger.SizeOf(c.F().Free) }),
-	"lacking":      amount(func(c *ledger.Case) int64 { return ledger.SizeOf(c.F().Desired) - ledger.SizeOf(c.F().Free) }),
-	"gap":          amount(func(c *ledger.Case) int64 { gap, _ := cacheGap(c); return gap }),
+	"lacking":      func(c *ledger.Case) string { return c.Shortfall.String() },
+	"gap":          func(c *ledger.Case) string { return c.Shortfall.String() },
 	"reserve": amount(func(c *ledger.Case) int64 {
 		return max(ledger.SizeOf(c.F().Requested)-ledger.SizeOf(c.F().Free), 0) + units.GiB/2
 	}),
 }
 
 func amount(of func(c *ledger.Case) int64) func(c *ledger.Case) string {
-	return func(c *ledger.Case) string { return units.Format(of(c)) }
+	return func(c *ledger.Case) string { return units.Amount(of(c)) }
 }
 
 func number(format string, of func(c *ledger.Case) (float64, bool)) func(c *ledger.Case) string {

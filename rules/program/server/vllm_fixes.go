@@ -23,7 +23,15 @@ var vllmServer = launch{
 		"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "enable_chunked_prefill", "enforce_eager", "cpu_offload_gb",
 		"swap_space", "block_size", "enable_prefix_caching", "reasoning_parser", "tool_call_parser", "enable_auto_tool_choice",
 	},
-	start: "vllm serve",
+	start:  "vllm serve",
+	old:    "python -m vllm.entrypoints.openai.api_server --model",
+	before: before060,
+}
+
+// before060: "vllm serve" came with 0.6 as far as anybody uses it (0.5.5).
+func before060(c *ledger.Case) bool {
+	version, ok := c.Fact("vllm_version")
+	return ok && (strings.HasPrefix(version.Text, "0.") && len(version.Text) > 3 && version.Text[2] < '6' && version.Text[3] == '.')
 }
 
 var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
@@ -65,6 +73,7 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 		says{1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length.", ledger.ShareTooSmall},
 		says{1, "vLLM's own tip: for the {gap} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most.",
 			when.All(ledger.ShareTooSmall, beyondCard)},
+		says{1, "It is at {share} already.", when.All(ledger.ShareTooSmall, nearlyAll)},
 	),
 	"lower_gpu_memory_utilization": refutes(
 		says{1, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them.", ledger.LoadingWeights},
@@ -81,6 +90,12 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 var vllmShare = share{usual: 0.9, least: 0.05, of: cardTotal, tooLarge: shareTooLarge}
 
 const mostUtilization = 0.97
+
+// nearlyAll: no more of the card can be asked for.
+func nearlyAll(c *ledger.Case) bool {
+	u, set := shareSet(c)
+	return set && u >= mostUtilization
+}
 
 // cardTotal is the card's memory by the failure's figures, 0 if unknown.
 func cardTotal(c *ledger.Case) int64 { return ledger.SizeOf(c.F().Total) }
@@ -149,20 +164,8 @@ func counted(what string, need, have int64, note string) *effect.Effect {
 
 // cacheGap is what the cache lacks for one request, if the log says so.
 func cacheGap(c *ledger.Case) (int64, bool) {
-	f := c.F()
-	if f.KVAvailable == nil {
-		return 0, false
-	}
-	gap := -1.0
-	switch {
-	case f.KVNeeded != nil:
-		gap = float64(f.KVNeeded.Bytes - f.KVAvailable.Bytes)
-	case c.Root(fact.VLLMTokens) && f.KVTokens != nil && f.MaxModelLen != nil && f.KVTokens.Value > 0:
-		gap = float64(f.KVAvailable.Bytes) * (f.MaxModelLen.Value/f.KVTokens.Value - 1)
-	case c.Root(fact.VLLMNoCache) && f.KVAvailable.Bytes <= 0:
-		gap = float64(-f.KVAvailable.Bytes)
-	}
-	return int64(gap), gap >= 0 && gap < 1<<60 // damaged figures can say anything
+	gap := c.Shortfall.Bytes
+	return gap, c.F().KVAvailable != nil && c.Shortfall.Has() && gap >= 0 && gap < 1<<60 // damaged figures can say anything
 }
 
 // neededUtilization is the share at which one request fits; above 1 the card
