@@ -5,56 +5,15 @@ package array
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Frameworks is what is peculiar to frameworks beside PyTorch, and to
 // programs that have no name of their own in a report ("other").
 var Frameworks = program.Program{
-	Clues: map[string][]cause.Clue{
-		cause.HostMemory:          {hostArray, hostAllocator, arenaHost, tensorInRAM, plainHost},
-		cause.OversizedAllocation: {arrayTooLarge, arenaTooLarge, xlaTooLarge, mostOfPool, wholeDataset, mlxBufferTooLarge, bufferLimit, cause.Said(0.3, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc)},
-		cause.BatchTooLarge: {
-			poolFull, arenaBatch, xlaProgram, tpuTraining, rustForward, plainWork,
-			cause.Said(0.42, "The pool of this process was asked for one more piece by a step's work.", fact.NumbaAlloc, fact.WGPUBuffer),
-		},
-		cause.ContextTooLong: {tpuAttention, cause.Said(0.35, "The prompt decides how much is computed at once.", fact.MetalMemory, fact.MLXBuffer)},
-		cause.ModelTooLarge: {
-			tpuInference,
-			cause.SaidIn("load", 0.75, "It failed while weights were copied to the card.", fact.RustDriver),
-			cause.SaidIn("unknown", 0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", fact.RustDriver),
-			cause.SaidIn("load", 0.6, "The card was full while the model was being loaded.", fact.DeviceAlloc, fact.ORTAlloc),
-			plainLoad,
-			cause.Said(0.4, "The Mac's memory is used up by the model and what it computes.", fact.MetalMemory, fact.MLXAlloc),
-			cause.Said(0.65, "It died right after the weights were loaded: they fill the card.", fact.TinygradAlloc),
-		},
-		cause.TrainingStateTooLarge: {optimizerSlots},
-		cause.LeakedProcess: {
-			cardTakenAtStart, xlaTinyRequest,
-			cause.Said(0.45, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", fact.RMMAlloc),
-			cause.Said(0.4, "The copy to the card failed: it is full, often with another process or an earlier session.", fact.TFCopy),
-			cause.Said(0.45, "Not even a handle could be made: the card is full, often with another process.", fact.TFHandle),
-		},
-		cause.RetainedMemory: {cause.Said(0.28, "In notebooks earlier frames stay on the card.", fact.RMMAlloc, fact.CuPyAlloc, fact.TFCopy)},
-		cause.BudgetMisconfigured: {
-			poolLimit,
-			cause.Said(0.25, "The framework takes nearly the whole card at its start, more than is free.", fact.TFStart),
-			ncclOutsidePool,
-		},
-		cause.Fragmentation: {bfcFragmented},
-		cause.SoftwareBug: {
-			arenaAbsurd,
-			cause.Said(0.55, "This is a limit of the library's own memory pools; the card may be free.", fact.BurnPool),
-			cause.Said(0.2, "Versions of this library leak.", fact.NumbaAlloc),
-		},
-		cause.Unknown: {thrustAlone, plainUnknown,
-			cause.SaidIn("unknown", 0.5, "This is the driver's bare answer: neither how much was wanted nor what holds the card.", fact.RustDriver),
-			cause.Said(0.15, "The message has no figures.", fact.BadAlloc, fact.PythonMemory, fact.TFHandle, fact.RustDriver)},
-	},
+	Clues: clues,
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.LeakedProcess: {
@@ -129,8 +88,6 @@ var Frameworks = program.Program{
 		},
 		cause.Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
 	},
-	Steps:   map[string]func(*ledger.Case) []step.Step{"lower_gpu_memory_utilization": stepsRoomForNCCL, "raise_memory_limit": stepsPoolLimit},
-	Effects: map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effectPoolLimit},
 	Useless: map[string]func(*ledger.Case) string{"expandable_segments": notPyTorch},
 }
 
@@ -148,3 +105,6 @@ var Candle = program.Program{
 	Name: "candle", Shown: "Candle", Rank: 56,
 	Like: []*program.Program{&Frameworks},
 }
+
+// imageLike: an array of pixels, or a network that as a rule gets one.
+func imageLike(c *ledger.Case) bool { return c.Root(fact.ORTAlloc) || c.Signal("pictures") != nil }
