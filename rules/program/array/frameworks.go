@@ -28,57 +28,49 @@ var Frameworks = program.Program{
 			{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: when.Root(fact.NCCLAlloc)},
 			{Fix: "lower_batch_size", Fit: 0.6, If: when.Not(when.Root(fact.NCCLAlloc))},
 			{Fix: "use_lower_quant", Fit: 0.6, If: when.Root(fact.NCCLAlloc)},
-			{Fix: "raise_memory_limit", Fit: 0.7, If: func(c *ledger.Case) bool { return c.F().Limit != nil }},
+			{Fix: "raise_memory_limit", Fit: 0.7, If: hasLimit},
 		},
 		cause.OversizedAllocation: {
 			{Fix: "lower_resolution", Fit: 1, If: imageLike},
-			{Fix: "stream_dataset", Fit: 0.95, If: func(c *ledger.Case) bool { return c.Root(fact.NumpyAlloc) && !imageLike(c) }},
-			{Fix: "stream_dataset", Fit: 1.1, If: func(c *ledger.Case) bool { return c.Signal("eager_constant") != nil }},
-			{Fix: "fix_shape", Fit: 1.1, If: func(c *ledger.Case) bool { return c.Root(fact.ORTAlloc) && ledger.Requested(c) >= cause.Unusual }},
-			{Fix: "fix_shape", Fit: 0.9, If: func(c *ledger.Case) bool { return !c.Root(fact.ORTAlloc) || ledger.Requested(c) < cause.Unusual }},
-			{Fix: "lower_batch_size", Fit: 0.8, If: func(c *ledger.Case) bool { return !c.Root(fact.NumpyAlloc) && c.Signal("eager_constant") == nil }},
+			{Fix: "stream_dataset", Fit: 0.95, If: allTheData},
+			{Fix: "fix_shape", Fit: 0.9},
+			{Fix: "lower_batch_size", Fit: 0.8, If: when.Not(allTheData)},
 			{Fix: "lower_context", Fit: 0.75, If: when.Root(fact.MLXBuffer, fact.XLAAlloc)},
 			{Fix: "half_precision", Fit: 0.4, If: when.Not(when.Root(fact.NumpyAlloc))},
 		},
 		cause.SoftwareBug: {
 			{Fix: "upgrade_version", Fit: 1},
-			{Fix: "fix_shape", Fit: 0.7, If: when.Root(fact.ORTAlloc)},
 			{Fix: "lower_batch_size", Fit: 0.6, If: when.Not(when.Root(fact.ORTAlloc))},
 		},
 		cause.ModelTooLarge: {
 			{Fix: "multi_gpu", Fit: 1.2, If: onTPU},
 			{Fix: "shard_training", Fit: 1, If: onTPU},
 			{Fix: "lower_batch_size", Fit: 1, If: when.Root(fact.TRTEngine)}, // the profile that the engine is built for
-			{Fix: "kill_stale_process", Fit: 0.95, If: when.Root(fact.TRTEngine)},
-			{Fix: "use_lower_quant", Fit: 0.97, If: when.Not(when.Any(onTPU, when.Root(fact.TRTEngine)))},
+			{Fix: "use_lower_quant", Fit: 0.97},
 			{Fix: "use_smaller_model", Fit: 0.9},
-			{Fix: "half_precision", Fit: 0.88, If: when.Not(onTPU)},
-			{Fix: "lower_context", Fit: 0.7, If: when.Not(when.Root(fact.TRTEngine))},
-			{Fix: "multi_gpu", Fit: 0.5, If: when.Not(onTPU)},
+			{Fix: "half_precision", Fit: 0.88},
+			{Fix: "lower_context", Fit: 0.7},
+			{Fix: "multi_gpu", Fit: 0.5},
 		},
 		cause.BatchTooLarge: {
 			{Fix: "lower_resolution", Fit: 1.05, If: when.Root(fact.ORTAlloc)},
 			{Fix: "lower_batch_size", Fit: 1},
-			{Fix: "lower_resolution", Fit: 0.7, If: func(c *ledger.Case) bool { return !onTPU(c) && !c.Root(fact.ORTAlloc) }},
+			{Fix: "lower_resolution", Fit: 0.7, If: when.Not(onTPU)},
 			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
 			{Fix: "mixed_precision", Fit: 0.55, If: (*ledger.Case).Training},
-			{Fix: "shard_training", Fit: 0.4, If: (*ledger.Case).Training},
 			{Fix: "lower_context", Fit: 0.5, If: func(c *ledger.Case) bool {
-				return !c.Training() && !c.Root(fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc, fact.TRTEngine)
+				return !c.Training() && !c.Root(fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc)
 			}},
 		},
 		cause.TrainingStateTooLarge: {
 			{Fix: "use_smaller_model", Fit: 1},
 			{Fix: "kill_stale_process", Fit: 0.85},
-			{Fix: "restart_session", Fit: 0.8},
 			{Fix: "mixed_precision", Fit: 0.6},
 			{Fix: "multi_gpu", Fit: 0.5},
 		},
 		cause.ContextTooLong: {
 			{Fix: "lower_context", Fit: 1},
 			{Fix: "efficient_attention", Fit: 0.9},
-			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
-			{Fix: "shard_training", Fit: 0.5, If: (*ledger.Case).Training},
 			{Fix: "lower_batch_size", Fit: 0.5},
 		},
 		cause.RetainedMemory: {
@@ -107,4 +99,11 @@ var Candle = program.Program{
 }
 
 // imageLike: an array of pixels, or a network that as a rule gets one.
-func imageLike(c *ledger.Case) bool { return c.Root(fact.ORTAlloc) || c.Signal("pictures") != nil }
+func imageLike(c *ledger.Case) bool {
+	return c.Root(fact.ORTAlloc) && ledger.Requested(c) < cause.Unusual || c.Signal("pictures") != nil
+}
+
+// allTheData: what was too large is a whole data set.
+func allTheData(c *ledger.Case) bool {
+	return c.Root(fact.NumpyAlloc) && !imageLike(c) || c.Signal("eager_constant") != nil
+}
