@@ -16,23 +16,17 @@ import (
 var pytorchRemedies = map[string][]cause.Remedy{
 	cause.HostMemory: {
 		{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-		{Fix: "close_other_apps", Fit: 0.85, If: reader.OnWindows},
 		{Fix: "raise_shm_size", Fit: 1, If: ledger.SharedMemory},
-		{Fix: "lower_num_workers", Fit: 0.95, If: when.Root(fact.SharedMemory, fact.WorkerKilled)},
-		{Fix: "lower_num_workers", Fit: 1, If: func(c *ledger.Case) bool { return c.Signal("pinning") != nil }},
+		{Fix: "lower_num_workers", Fit: 0.97, If: when.Any(when.Root(fact.SharedMemory, fact.WorkerKilled), pinning)},
 		{Fix: "lower_num_workers", Fit: 0.75, If: when.Root(fact.CommitLimit)},
 		{Fix: "detach_accumulated", Fit: 1, If: cause.ClimbingHost},
 		{Fix: "stream_dataset", Fit: 1, If: ledger.GrowsList},
+		{Fix: "lower_batch_size", Fit: 0.9, If: stepOnCPU},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
-		{Fix: "add_swap", Fit: 0.8, If: ownMemory},
-		{Fix: "add_swap", Fit: 0.92, If: func(c *ledger.Case) bool { return c.Root(fact.RankKilled) && cause.LoadsModel(c) }},
-		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *ledger.Case) bool { return c.Root(fact.RankKilled) && cause.LoadsModel(c) }},
-		{Fix: "lower_batch_size", Fit: 0.5, If: when.All(when.Root(fact.CPUAlloc), when.Not(stepOnCPU))},
-		{Fix: "lower_batch_size", Fit: 0.82, If: when.All(stepOnCPU, func(c *ledger.Case) bool { return ledger.Requested(c) < 4*units.GiB })},
-		{Fix: "lower_batch_size", Fit: 0.9, If: when.All(stepOnCPU, func(c *ledger.Case) bool { return ledger.Requested(c) >= 4*units.GiB })},
-		{Fix: "use_mmap", Fit: 0.9, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil })},
-		{Fix: "close_other_apps", Fit: 0.6, If: func(c *ledger.Case) bool { return !reader.OnWindows(c) && !ledger.SharedMemory(c) }},
-		{Fix: "use_smaller_model", Fit: 0.55, If: reader.OnWindows},
+		{Fix: "add_swap", Fit: 0.92, If: when.All(ownMemory, cause.LoadsModel)},
+		{Fix: "add_swap", Fit: 0.82, If: ownMemory},
+		{Fix: "close_other_apps", Fit: 0.7, If: when.Not(ledger.SharedMemory)},
+		{Fix: "use_smaller_model", Fit: 0.55, If: when.Not(ledger.SharedMemory)},
 		{Fix: "stream_dataset", Fit: 0.45},
 	},
 	cause.ModelTooLarge: {
@@ -134,6 +128,8 @@ func onMac(c *ledger.Case) bool { return c.Backend == "mps" || c.Backend == "met
 
 // blasHandle: cuBLAS found the card full when it started, convolutions or not.
 func blasHandle(c *ledger.Case) bool { return c.Root(fact.CUDAHandle) && !c.Contains("convolution") }
+
+func pinning(c *ledger.Case) bool { return c.Signal("pinning") != nil }
 
 // ownMemory: RAM on Linux, not its shared part.
 func ownMemory(c *ledger.Case) bool { return !reader.OnWindows(c) && !ledger.SharedMemory(c) }

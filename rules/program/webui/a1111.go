@@ -7,7 +7,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -31,39 +30,7 @@ var A1111 = program.Program{
 		cause.HostMemory:    {cause.Said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
 		cause.BatchTooLarge: {imageWork},
 	},
-	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge: {
-			{Fix: "use_lower_quant", Fit: 1.02, If: inForge},
-			{Fix: "lowvram_mode", Fit: 1},
-			{Fix: "efficient_attention", Fit: 0.85, If: when.Not(inForge)},
-			{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
-			{Fix: "half_precision", Fit: 0.8, If: func(c *ledger.Case) bool { return !inForge(c) && !fullPrecision(c) }},
-			{Fix: "close_other_apps", Fit: 0.75},
-			{Fix: "lower_resolution", Fit: 0.6, If: when.Not(inForge)},
-			{Fix: "use_smaller_model", Fit: 0.6},
-		},
-		cause.BatchTooLarge: {
-			{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
-			{Fix: "lower_resolution", Fit: 1},
-			{Fix: "vae_tiling", Fit: 0.95, If: inVAE},
-			{Fix: "lowvram_mode", Fit: 0.95},
-			{Fix: "efficient_attention", Fit: 0.85, If: when.Not(inForge)},
-			{Fix: "lower_batch_size", Fit: 0.7},
-		},
-		cause.OversizedAllocation: {
-			{Fix: "efficient_attention", Fit: 1, If: when.Not(inForge)},
-			{Fix: "lower_resolution", Fit: 0.95},
-			{Fix: "vae_tiling", Fit: 0.75},
-			{Fix: "lowvram_mode", Fit: 0.5},
-		},
-		cause.HostMemory: imageHostMemory,
-		cause.Unknown: {
-			{Fix: "lowvram_mode", Fit: 1},
-			{Fix: "raise_pagefile", Fit: 0.9, If: func(c *ledger.Case) bool { return reader.OnWindows(c) || ledger.Roomy(c) }},
-			{Fix: "restart_session", Fit: 0.8},
-			{Fix: "lower_resolution", Fit: 0.75},
-		},
-	},
+	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode": a1111Lowvram,
 		"efficient_attention": func(c *ledger.Case) []step.Step {
@@ -91,14 +58,14 @@ var A1111 = program.Program{
 	},
 }
 
-// imageHostMemory: loading a checkpoint needs its size in RAM, twice for .ckpt.
-var imageHostMemory = []cause.Remedy{
-	{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-	{Fix: "close_other_apps", Fit: 0.85, If: reader.OnWindows},
-	{Fix: "raise_memory_limit", Fit: 1, If: when.Not(reader.OnWindows)},
-	{Fix: "add_swap", Fit: 0.95, If: when.Not(reader.OnWindows)},
+// hostRemedies: loading a checkpoint needs its size in RAM, twice for .ckpt.
+var hostRemedies = []cause.Remedy{
+	{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
+	{Fix: "add_swap", Fit: 0.95, If: when.Not(mostlyWindows)},
+	{Fix: "raise_memory_limit", Fit: 0.9, If: when.Not(mostlyWindows)},
+	{Fix: "close_other_apps", Fit: 0.8},
+	{Fix: "use_lower_quant", Fit: 0.75},
 	{Fix: "use_smaller_model", Fit: 0.7},
-	{Fix: "restart_session", Fit: 0.6},
 }
 
 // fullPrecision: weights are kept at 32 bit, which doubles them.

@@ -10,7 +10,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -37,7 +36,7 @@ var ComfyUI = program.Program{
 		cause.HostMemory:     {cause.Said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", fact.HostBuffer)},
 		cause.Unknown:        {cause.Said(0.5, "ComfyUI says that it ran out of memory, without figures.", fact.ComfyUnload, fact.ComfyTips)},
 	},
-	Remedies: comfyRemedies,
+	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":     comfyLowvram,
 		"vae_tiling":       comfyTiling,
@@ -67,52 +66,34 @@ var ComfyUI = program.Program{
 	},
 }
 
-// comfyRemedies hold for what has ComfyUI's memory manager inside, too.
-var comfyRemedies = map[string][]cause.Remedy{
+// imageRemedies hold for all that make images.
+var imageRemedies = map[string][]cause.Remedy{
 	cause.BatchTooLarge: {
+		{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
 		{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
 		{Fix: "lower_resolution", Fit: 1},
-		{Fix: "lowvram_mode", Fit: 0.85},
+		{Fix: "lowvram_mode", Fit: 0.87},
+		{Fix: "efficient_attention", Fit: 0.7, If: when.Not(inForge)},
+		{Fix: "lower_batch_size", Fit: 0.65},
 		{Fix: "close_other_apps", Fit: 0.6},
 		{Fix: "cpu_offload", Fit: 0.55},
-		{Fix: "vae_tiling", Fit: 0.5, If: when.Not(inVAE)},
 	},
 	cause.ModelTooLarge: {
-		{Fix: "lowvram_mode", Fit: 1, If: when.Not(carvedOut)},
-		{Fix: "lowvram_mode", Fit: 0.8, If: carvedOut},
-		{Fix: "use_lower_quant", Fit: 0.93, If: when.Not(carvedOut)},
+		{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
 		{Fix: "bigger_gpu", Fit: 1.3, If: carvedOut},
-		{Fix: "lower_resolution", Fit: 0.88, If: when.Not(carvedOut)},
-		{Fix: "lower_resolution", Fit: 0.6, If: carvedOut},
+		{Fix: "lowvram_mode", Fit: 1},
+		{Fix: "use_lower_quant", Fit: 0.95},
+		{Fix: "lower_resolution", Fit: 0.75},
 		{Fix: "use_smaller_model", Fit: 0.7},
-		{Fix: "close_other_apps", Fit: 0.6},
+		{Fix: "close_other_apps", Fit: 0.75},
 	},
 	cause.OversizedAllocation: {
 		{Fix: "lower_resolution", Fit: 1},
-		{Fix: "efficient_attention", Fit: 0.9},
+		{Fix: "efficient_attention", Fit: 0.95, If: when.Not(inForge)},
 		{Fix: "vae_tiling", Fit: 0.8},
 		{Fix: "lowvram_mode", Fit: 0.5},
 	},
-	cause.LeakedProcess: {
-		{Fix: "close_other_apps", Fit: 1},
-		{Fix: "kill_stale_process", Fit: 0.95},
-		{Fix: "lowvram_mode", Fit: 0.7},
-		{Fix: "lower_resolution", Fit: 0.65},
-	},
-	cause.RetainedMemory: {
-		{Fix: "restart_session", Fit: 1},
-		{Fix: "lowvram_mode", Fit: 0.8},
-		{Fix: "upgrade_version", Fit: 0.7},
-		{Fix: "lower_resolution", Fit: 0.6},
-	},
-	cause.HostMemory: {
-		{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-		{Fix: "close_other_apps", Fit: 0.85},
-		{Fix: "raise_memory_limit", Fit: 1, If: when.Not(reader.OnWindows)},
-		{Fix: "add_swap", Fit: 0.95, If: when.Not(reader.OnWindows)},
-		{Fix: "use_lower_quant", Fit: 0.75},
-		{Fix: "upgrade_version", Fit: 0.5, If: when.Root(fact.HostBuffer)},
-	},
+	cause.HostMemory: hostRemedies,
 	cause.Unknown: {
 		{Fix: "lowvram_mode", Fit: 1},
 		{Fix: "lower_resolution", Fit: 0.95},
@@ -128,7 +109,7 @@ var Fooocus = program.Program{
 	Name:     "fooocus",
 	Proofs:   []string{"[Fooocus"},
 	Hints:    []string{"ldm_patched"},
-	Remedies: comfyRemedies,
+	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        step.Paste("shell", "python entry_with_update.py --always-low-vram"),
 		"efficient_attention": step.Paste("shell", "python entry_with_update.py --attention-pytorch"),

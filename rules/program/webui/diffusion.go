@@ -42,7 +42,7 @@ var Diffusers = program.Program{
 			{Fix: "vae_tiling", Fit: 0.75},
 			{Fix: "upgrade_version", Fit: 0.5},
 		},
-		cause.HostMemory: imageHostMemory,
+		cause.HostMemory: hostRemedies,
 	},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload":  diffusersOffload,
@@ -89,7 +89,7 @@ var Kohya = program.Program{
 		},
 		cause.BatchTooLarge:         kohyaTraining,
 		cause.TrainingStateTooLarge: kohyaTraining,
-		cause.HostMemory:            imageHostMemory,
+		cause.HostMemory:            hostRemedies,
 	},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"mixed_precision":        kohya("--mixed_precision fp16 --full_fp16"),

@@ -97,14 +97,7 @@ var textgenRemedies = map[string][]cause.Remedy{
 		{Fix: "use_lower_quant", Fit: 0.75},
 		{Fix: "cpu_offload", Fit: 0.6},
 	},
-	cause.HostMemory: {
-		{Fix: "raise_pagefile", Fit: 1, If: textgenWindows},
-		{Fix: "close_other_apps", Fit: 0.85, If: textgenWindows},
-		{Fix: "add_swap", Fit: 0.95, If: when.Not(textgenWindows)},
-		{Fix: "raise_memory_limit", Fit: 0.8, If: when.Not(textgenWindows)},
-		{Fix: "use_lower_quant", Fit: 0.75},
-		{Fix: "use_smaller_model", Fit: 0.8},
-	},
+	cause.HostMemory: hostRemedies,
 	cause.Fragmentation: {
 		{Fix: "max_split_size", Fit: 1, If: func(c *ledger.Case) bool { return c.Windows() || !reader.HasExpandableSegments(c) }},
 		{Fix: "expandable_segments", Fit: 1},
@@ -129,16 +122,16 @@ var textgenRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_context", Fit: 0.6},
 	},
 	cause.Unknown: {
-		{Fix: "raise_pagefile", Fit: 1, If: textgenWindows},
+		{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
 		{Fix: "lower_context", Fit: 0.8},
 		{Fix: "use_lower_quant", Fit: 0.75},
 		{Fix: "close_other_apps", Fit: 0.6},
 	},
 }
 
-// textgenWindows: most users of the one-click installer; its closing words come
+// mostlyWindows: most users of the one-click installer; its closing words come
 // from a batch file.
-func textgenWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
+func mostlyWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
 
 // textgenSince is the month before which this log cannot have been made, 0 if
 // nothing dates it.
