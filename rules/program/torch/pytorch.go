@@ -22,6 +22,7 @@ var pytorchRemedies = map[string][]cause.Remedy{
 		{Fix: "detach_accumulated", Fit: 1, If: cause.ClimbingHost},
 		{Fix: "stream_dataset", Fit: 1, If: ledger.GrowsList},
 		{Fix: "lower_batch_size", Fit: 0.9, If: stepOnCPU},
+		{Fix: "use_mmap", Fit: 1, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
 		{Fix: "add_swap", Fit: 0.92, If: when.All(ownMemory, cause.LoadsModel)},
 		{Fix: "add_swap", Fit: 0.82, If: ownMemory},

@@ -32,30 +32,21 @@ var A1111 = program.Program{
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode": a1111Lowvram,
+		"lowvram_mode": func(c *ledger.Case) []step.Step {
+			return a1111Flags(c, "--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.", step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true})
+		},
 		"efficient_attention": func(c *ledger.Case) []step.Step {
 			return a1111Flags(c, "With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"})
 		},
-		"half_precision": a1111Half,
-		"vae_tiling":     a1111Tiling,
-		"lower_resolution": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"}}
+		"half_precision": func(c *ledger.Case) []step.Step {
+			return a1111Flags(c, "Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.", step.Change{Flag: "--no-half", Drop: true})
 		},
-		"lower_batch_size": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "Batch size 1; raise Batch count instead"}}
-		},
-		"use_lower_quant": a1111Quant,
+		"vae_tiling":       step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
+		"lower_resolution": step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
+		"lower_batch_size": step.Paste("ui", "Batch size 1; raise Batch count instead"),
+		"use_lower_quant":  step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"load_in_4bit": imageNo4bit,
-		"load_in_8bit": imageNo4bit,
-		"efficient_attention": func(c *ledger.Case) string {
-			if s, ok := c.Setting("xformers", "opt_sdp_attention", "opt_sub_quad_attention"); ok {
-				return "It is on already (" + step.SafeFlag(s.Flag) + ")."
-			}
-			return ""
-		},
-	},
+	Useless: imageUseless,
 }
 
 // hostRemedies: loading a checkpoint needs its size in RAM, twice for .ckpt.
@@ -99,41 +90,18 @@ func a1111Flags(c *ledger.Case, note string, changes ...step.Change) []step.Step
 	}
 }
 
-// a1111Lowvram: Forge ignores --medvram and --lowvram; its slider does it.
-func a1111Lowvram(c *ledger.Case) []step.Step {
-	if inForge(c) {
-		return []step.Step{{Kind: "ui", Text: "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"}}
-	}
-	return a1111Flags(c, "--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.", step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true})
-}
-
-func a1111Half(c *ledger.Case) []step.Step {
-	if s, ok := c.Setting("no_half"); ok {
-		return a1111Flags(c, "Without "+step.SafeFlag(step.FlagOf(s, "--no-half"))+", which doubles the memory of the model.", step.Change{Flag: "--no-half", Drop: true})
-	}
-	return []step.Step{{Kind: "text", Text: "Leave out --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone."}}
-}
-
-func a1111Tiling(c *ledger.Case) []step.Step {
-	if inForge(c) {
-		return []step.Step{{Kind: "ui", Text: "Never OOM Integrated: Enabled for VAE (always tiled)"}}
-	}
-	return []step.Step{{Kind: "ui", Text: "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"}}
-}
-
-func a1111Quant(c *ledger.Case) []step.Step {
-	if inForge(c) {
-		return []step.Step{{Kind: "ui", Text: "Use a GGUF or NF4 build of the model (flux1-dev-Q4_K_S.gguf, flux1-dev-bnb-nf4-v2), and Diffusion in Low Bits: Automatic"}}
-	}
-	return []step.Step{{Kind: "ui", Text: "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"}}
-}
-
 // Forge is the fork that keeps its own plan of the card.
 var Forge = program.Program{
 	Name:   "forge",
 	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
+	// Forge ignores --medvram and --lowvram; its slider does it.
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lowvram_mode":    step.Paste("ui", "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"),
+		"vae_tiling":      step.Paste("ui", "Never OOM Integrated: Enabled for VAE (always tiled)"),
+		"use_lower_quant": step.Paste("ui", "Use a GGUF or NF4 build of the model (flux1-dev-Q4_K_S.gguf, flux1-dev-bnb-nf4-v2), and Diffusion in Low Bits: Automatic"),
+	},
 }
 
 // SDNext is the fork by vladmandic.

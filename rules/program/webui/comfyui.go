@@ -4,6 +4,7 @@ package webui
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -39,31 +40,19 @@ var ComfyUI = program.Program{
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":     comfyLowvram,
-		"vae_tiling":       comfyTiling,
-		"lower_resolution": comfySmaller,
-		"lower_batch_size": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "Empty Latent Image: batch_size 1"}}
-		},
-		"cpu_offload":     func(c *ledger.Case) []step.Step { return comfyStart(c, step.Change{Flag: "--cpu-vae"}) },
-		"use_lower_quant": comfyQuant,
-		"efficient_attention": func(c *ledger.Case) []step.Step {
-			return comfyStart(c, step.Change{Flag: "--use-pytorch-cross-attention"})
-		},
-		"upgrade_version": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "shell", Text: "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"}}
-		},
-		"half_precision": func(c *ledger.Case) []step.Step {
-			return comfyStart(c, step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"})
-		},
-		"restart_session": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "Manager: Unload Models and Free Node Cache; or restart ComfyUI"}}
-		},
-		"bigger_gpu": comfyBigger,
+		"vae_tiling":       step.Paste("ui", "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"),
+		"lower_resolution": step.Paste("ui", "Empty Latent node: halve width and height (a quarter of the work) or, for video, the number of frames; batch_size 1; upscale afterwards in tiles"),
+		"lower_batch_size": step.Paste("ui", "Empty Latent Image: batch_size 1"),
+		"cpu_offload":      comfyStart("", step.Change{Flag: "--cpu-vae"}),
+		"use_lower_quant":  step.Paste("ui", "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"),
+
+		"efficient_attention": comfyStart("", step.Change{Flag: "--use-pytorch-cross-attention"}),
+		"upgrade_version":     step.Paste("shell", "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"),
+		"half_precision":      comfyStart("", step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"}),
+		"restart_session":     step.Paste("ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"),
+		"bigger_gpu":          comfyBigger,
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"load_in_4bit": imageNo4bit,
-		"load_in_8bit": imageNo4bit,
-	},
+	Useless: imageUseless,
 }
 
 // imageRemedies hold for all that make images.
@@ -88,6 +77,7 @@ var imageRemedies = map[string][]cause.Remedy{
 		{Fix: "close_other_apps", Fit: 0.75},
 	},
 	cause.OversizedAllocation: {
+		{Fix: "efficient_attention", Fit: 1.02, If: slowAttention},
 		{Fix: "lower_resolution", Fit: 1},
 		{Fix: "efficient_attention", Fit: 0.95, If: when.Not(inForge)},
 		{Fix: "vae_tiling", Fit: 0.8},
@@ -116,9 +106,17 @@ var Fooocus = program.Program{
 		"lower_resolution":    step.Paste("ui", "Advanced: Aspect Ratios: 704x1344 or smaller, Image Number: 1, Performance: Speed; no upscale"),
 		"lower_batch_size":    step.Paste("ui", "Advanced: Image Number: 1"),
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"load_in_4bit": imageNo4bit,
-		"load_in_8bit": imageNo4bit,
+	Useless: imageUseless,
+}
+
+var imageUseless = map[string]func(*ledger.Case) string{
+	"load_in_4bit": imageNo4bit,
+	"load_in_8bit": imageNo4bit,
+	"efficient_attention": func(c *ledger.Case) string {
+		if s, ok := c.Setting("xformers", "opt_sdp_attention", "opt_sub_quad_attention"); ok {
+			return "It is on already (" + step.SafeFlag(s.Flag) + ")."
+		}
+		return ""
 	},
 }
 
@@ -142,17 +140,11 @@ func comfyWork(c *ledger.Case) cause.Finding {
 	if !c.In("comfyui") || !ledger.Allocator(c) || carvedOut(c) || c.Phase == "load" || ledger.Roomy(c) {
 		return cause.Nothing()
 	}
-	f := c.F()
-	if f.Requested == nil {
-		if s := c.Signal("vae"); s != nil && c.Phase == "inference" {
-			return cause.Seen(0.55, "It failed in the VAE, which turns the latent into all pixels or frames at once.", s.Line, c.Failure.Line)
-		}
-		if c.Phase == "inference" && c.Signal("attention") != nil {
-			return cause.Seen(0.52, "It failed in attention; ComfyUI fits the weights to the card by itself, the work on the image comes on top.", c.Failure.Line)
-		}
-		return cause.Seen(0.3, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
+	weight := 0.3
+	if c.F().Requested != nil || c.Phase == "inference" && c.Signal("vae", "attention") != nil {
+		weight = 0.55
 	}
-	return cause.Seen(0.56, fmt.Sprintf("ComfyUI fits the weights to the card by itself; the %s that it lacked are work on the image.", f.Requested.Text), c.Failure.Line)
+	return cause.Seen(weight, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
 }
 
 func comfyNothingElse(c *ledger.Case) cause.Finding {
@@ -174,33 +166,24 @@ func comfyLeak(c *ledger.Case) cause.Finding {
 func inVAE(c *ledger.Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil }
 
 // comfyStart is the command of the log, or a plain one, with options added.
-func comfyStart(c *ledger.Case, changes ...step.Change) []step.Step {
-	flags := step.Edited(nil, changes...)
-	return []step.Step{
-		{Kind: "shell", Text: "python main.py " + step.Edited(step.Typed(c, "main.py"), changes...)},
-		{Kind: "text", Text: "Portable build: add " + flags + " to the line in run_nvidia_gpu.bat."},
+func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return []step.Step{
+			{Kind: "shell", Text: "python main.py " + step.Edited(step.Typed(c, "main.py"), changes...)},
+			{Kind: "text", Text: strings.TrimSpace("Portable build: add " + step.Edited(nil, changes...) + " to the line in run_nvidia_gpu.bat. " + note)},
+		}
 	}
 }
 
 // comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
 // more of the card free is what helps; before, --lowvram.
 func comfyLowvram(c *ledger.Case) []step.Step {
+	note, keep := "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead.", step.Change{Flag: "--lowvram"}
 	if c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary) {
-		return append(comfyStart(c, step.Change{Flag: "--reserve-vram", Value: "1.5"}), step.Step{Kind: "text", Text: "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."})
+		note = "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."
+		keep = step.Change{Flag: "--reserve-vram", Value: "1.5"}
 	}
-	return append(comfyStart(c, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true}), step.Step{Kind: "text", Text: "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead."})
-}
-
-func comfyTiling(*ledger.Case) []step.Step {
-	return []step.Step{{Kind: "ui", Text: "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"}}
-}
-
-func comfySmaller(*ledger.Case) []step.Step {
-	return []step.Step{{Kind: "ui", Text: "Empty Latent node: halve width and height (a quarter of the work) or, for video, the number of frames; batch_size 1; upscale afterwards in tiles"}}
-}
-
-func comfyQuant(*ledger.Case) []step.Step {
-	return []step.Step{{Kind: "ui", Text: "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"}}
+	return comfyStart(note, keep, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true})(c)
 }
 
 func comfyBigger(c *ledger.Case) []step.Step {
