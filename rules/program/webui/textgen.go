@@ -95,6 +95,7 @@ var textgenRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_context", Fit: 0.9, If: when.Not((*ledger.Case).Training)},
 		{Fix: "use_lower_quant", Fit: 0.7, If: when.Not((*ledger.Case).Training)},
 	},
+	cause.DeviceImbalance:     {{Fix: "balance_split", Fit: 1.1}, {Fix: "lower_context", Fit: 0.7}},
 	cause.BudgetMisconfigured: {{Fix: "cpu_offload", Fit: 1}, {Fix: "lower_context", Fit: 0.7}},
 	cause.Unknown: {
 		{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
