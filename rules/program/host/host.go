@@ -20,8 +20,7 @@ import (
 var Host = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
-			kernelKilled,
-			cause.Said(0.85, "The program was ended by signal 9 without an error of its own: as a rule the kernel's out-of-memory killer. It can also have been ended by hand or by a time limit.", fact.RankKilled, fact.ShellKilled),
+			kernelKilled, endedBySignal9,
 			cause.Said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
 			cause.Said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
 			cause.Said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", fact.SlurmKill),
@@ -96,6 +95,19 @@ func stepsCloseBiggest(c *ledger.Case) []step.Step {
 		{Kind: "shell", Text: fmt.Sprintf("ps -o pid,user,rss,etime,args -p %d   # held %s when memory ran out", p.PID, units.Format(p.Bytes))},
 		{Kind: "shell", Text: fmt.Sprintf("kill %d   # if it is yours and not needed", p.PID)},
 	}
+}
+
+// endedBySignal9: without a word from the kernel. Among programs that load
+// models it is the out-of-memory killer by far most often. Colab and Kaggle say
+// that it was memory.
+func endedBySignal9(c *ledger.Case) cause.Finding {
+	switch {
+	case !c.Root(fact.ShellKilled, fact.RankKilled):
+		return cause.Nothing()
+	case !c.Failure.Weak:
+		return cause.Seen(0.95, "The notebook service says that the session used up the computer's memory.", c.Failure.Line)
+	}
+	return cause.Seen(0.84, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", c.Failure.Line)
 }
 
 func killedWithoutWord(c *ledger.Case) cause.Finding {

@@ -32,15 +32,11 @@ var A1111 = program.Program{
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode": func(c *ledger.Case) []step.Step {
-			return a1111Flags(c, "--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.", step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true})
-		},
-		"efficient_attention": func(c *ledger.Case) []step.Step {
-			return a1111Flags(c, "With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"})
-		},
-		"half_precision": func(c *ledger.Case) []step.Step {
-			return a1111Flags(c, "Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.", step.Change{Flag: "--no-half", Drop: true})
-		},
+		"lowvram_mode": a1111Flags("--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.",
+			step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true}),
+		"efficient_attention": a1111Flags("With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"}),
+		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
+			step.Change{Flag: "--no-half", Drop: true}),
 		"vae_tiling":       step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
 		"lower_resolution": step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
 		"lower_batch_size": step.Paste("ui", "Batch size 1; raise Batch count instead"),
@@ -82,11 +78,13 @@ func imageWork(c *ledger.Case) cause.Finding {
 }
 
 // a1111Flags is the line of webui-user.bat, with the options that the log shows.
-func a1111Flags(c *ledger.Case, note string, changes ...step.Change) []step.Step {
-	flags := step.Edited(step.Typed(c, "Launching Web UI with arguments"), changes...)
-	return []step.Step{
-		{Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags},
-		{Kind: "text", Text: "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". " + note},
+func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		flags := step.Edited(step.Typed(c, "Launching Web UI with arguments"), changes...)
+		return []step.Step{
+			{Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags},
+			{Kind: "text", Text: "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". " + note},
+		}
 	}
 }
 

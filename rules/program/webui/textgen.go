@@ -213,10 +213,10 @@ func textgenCache(c *ledger.Case) []step.Step {
 
 func textgenOffload(c *ledger.Case) []step.Step {
 	if loader(c) == "gptq-for-llama" || loader(c) == "gptq" || fixedQuant(c) && textgenSince(c) < 202306 {
-		return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: layersAtFirst})
+		return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: fewerLayers(c)})
 	}
 	if textgenSince(c) >= 202504 {
-		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--gpu-layers " + layersAtFirst}}
+		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--gpu-layers " + fewerLayers(c)}}
 	}
 	return textgenFlags(c, step.Change{Flag: "--auto-devices"}, step.Change{Flag: "--gpu-memory", Value: gpuMemory(c)}, step.Change{Flag: "--cpu-memory", Value: "32GiB"})
 }
@@ -232,15 +232,22 @@ func gpuMemory(c *ledger.Case) string {
 	return strconv.FormatInt(limit, 10) + "MiB"
 }
 
-// layersAtFirst is how many layers of a model to put on the card to begin with.
-const layersAtFirst = "20"
+// fewerLayers is half of the layers that the log shows on the card, or a number
+// to start from.
+func fewerLayers(c *ledger.Case) string {
+	s, _ := c.Setting("n_gpu_layers", "gpu_layers", "ngl")
+	if n := step.Divided(s.Value, 2); n > 0 && n < 100 {
+		return strconv.Itoa(n)
+	}
+	return "20"
+}
 
 func textgenLayers(c *ledger.Case) []step.Step {
 	flag := "--n-gpu-layers"
 	if textgenSince(c) >= 202504 {
 		flag = "--gpu-layers"
 	}
-	return textgenFlags(c, step.Change{Flag: flag, Value: layersAtFirst})
+	return textgenFlags(c, step.Change{Flag: flag, Value: fewerLayers(c)})
 }
 
 func textgenQuant(c *ledger.Case) []step.Step {
