@@ -5,8 +5,10 @@ package array
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -58,15 +60,12 @@ var Frameworks = program.Program{
 			{Fix: "lower_resolution", Fit: 0.7, If: when.Not(onTPU)},
 			{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
 			{Fix: "mixed_precision", Fit: 0.55, If: (*ledger.Case).Training},
-			{Fix: "lower_context", Fit: 0.5, If: func(c *ledger.Case) bool {
-				return !c.Training() && !c.Root(fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc)
-			}},
+			{Fix: "lower_context", Fit: 0.5, If: when.Not(when.Any((*ledger.Case).Training, when.Root(fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc)))},
 		},
 		cause.TrainingStateTooLarge: {
 			{Fix: "use_smaller_model", Fit: 1},
 			{Fix: "kill_stale_process", Fit: 0.85},
 			{Fix: "mixed_precision", Fit: 0.6},
-			{Fix: "multi_gpu", Fit: 0.5},
 		},
 		cause.ContextTooLong: {
 			{Fix: "lower_context", Fit: 1},
@@ -80,6 +79,8 @@ var Frameworks = program.Program{
 		},
 		cause.Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
 	},
+	Steps:   map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.StepsHostLimit},
+	Effects: map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.EffectHostLimit},
 	Useless: map[string]func(*ledger.Case) string{"expandable_segments": notPyTorch},
 }
 

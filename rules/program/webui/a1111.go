@@ -81,6 +81,9 @@ func imageWork(c *ledger.Case) cause.Finding {
 func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		flags := step.Edited(step.Typed(c, "Launching Web UI with arguments"), changes...)
+		if flags == "" {
+			return []step.Step{{Kind: "text", Text: note}}
+		}
 		return []step.Step{
 			{Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags},
 			{Kind: "text", Text: "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". " + note},

@@ -242,12 +242,11 @@ func fewerLayers(c *ledger.Case) string {
 	return "20"
 }
 
+// textgenLayers: later releases say --gpu-layers, and take the old spelling as
+// well (modules/shared.py).
 func textgenLayers(c *ledger.Case) []step.Step {
-	flag := "--n-gpu-layers"
-	if textgenSince(c) >= 202504 {
-		flag = "--gpu-layers"
-	}
-	return textgenFlags(c, step.Change{Flag: flag, Value: fewerLayers(c)})
+	s, _ := c.Setting("n_gpu_layers", "gpu_layers")
+	return textgenFlags(c, step.Change{Flag: step.SafeFlag(step.FlagOf(s, "--n-gpu-layers")), Value: fewerLayers(c)})
 }
 
 func textgenQuant(c *ledger.Case) []step.Step {
