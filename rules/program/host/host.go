@@ -32,6 +32,7 @@ var Host = program.Program{
 			cause.Said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", fact.NCCLShm),
 		},
 		cause.ModelTooLarge: {cause.Said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
+		cause.LeakedProcess: {tableShowsAnother},
 		cause.Unknown:       {killedWithoutWord},
 	},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
@@ -115,6 +116,23 @@ func killedWithoutWord(c *ledger.Case) cause.Finding {
 		return cause.Nothing()
 	}
 	return cause.Seen(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
+}
+
+// tableShowsAnother: a table in the log lists a compute process with a real
+// share of the card that failed.
+func tableShowsAnother(c *ledger.Case) cause.Finding {
+	if !ledger.OnCard(c) || c.F().Limit != nil || ledger.Roomy(c) {
+		return cause.Nothing()
+	}
+	for _, p := range c.Facts.Processes {
+		d := c.F().Device
+		ours := p.PID == c.OurPID || c.Mine.Has() && ledger.Near(p.Bytes, c.Mine.Bytes, units.GiB)
+		elsewhere := d != nil && p.Device >= 0 && int(d.Value) != p.Device && len(c.Facts.Devices) > 1
+		if p.Bytes >= units.GiB && !ours && !elsewhere {
+			return cause.Seen(0.6, fmt.Sprintf("The table lists process %d (%s) with %s on the card.", p.PID, p.Name, p.Text), p.Line, c.Failure.Line)
+		}
+	}
+	return cause.Nothing()
 }
 
 // Those who end programs or refuse them memory.

@@ -1,8 +1,6 @@
 package webui
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -26,7 +24,7 @@ var A1111 = program.Program{
 		"webui.py --":            {"--medvram", "--lowvram", "--xformers", "--opt-", "--no-half", "--ckpt"},
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge: {forgeOverloaded},
+		cause.ModelTooLarge: {cause.Said(0.72, "Forge was loading a model onto the card: the error stands right behind its plan.", fact.ForgeLoad)},
 		cause.HostMemory:    {cause.Said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
 		cause.BatchTooLarge: {imageWork},
 	},
@@ -59,15 +57,6 @@ var hostRemedies = []cause.Remedy{
 func fullPrecision(c *ledger.Case) bool { _, ok := c.Setting("no_half"); return ok }
 
 func inForge(c *ledger.Case) bool { return c.In("forge") }
-
-// forgeOverloaded: Forge's plan, with the error right behind it.
-func forgeOverloaded(c *ledger.Case) cause.Finding {
-	f := c.F()
-	if !c.Kind(fact.ForgeLoad) || f.Free == nil || f.Weights == nil {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.72, fmt.Sprintf("Forge was loading a model of %s with %s free on the card.", f.Weights.Text, f.Free.Text), c.Failure.Line)
-}
 
 // imageWork: with the model loaded, what grows is the image.
 func imageWork(c *ledger.Case) cause.Finding {

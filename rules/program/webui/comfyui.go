@@ -33,7 +33,7 @@ var ComfyUI = program.Program{
 			comfyWork,
 		},
 		cause.ModelTooLarge:  {carveOut, comfyNothingElse},
-		cause.RetainedMemory: {comfyLeak},
+		cause.RetainedMemory: {shown("comfy_leak", 0.6, "ComfyUI itself warns that a model it dropped is still held.")},
 		cause.HostMemory:     {cause.Said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", fact.HostBuffer)},
 		cause.Unknown:        {cause.Said(0.5, "ComfyUI says that it ran out of memory, without figures.", fact.ComfyUnload, fact.ComfyTips)},
 	},
@@ -153,12 +153,15 @@ func comfyNothingElse(c *ledger.Case) cause.Finding {
 	return cause.Seen(0.28, "The model may be too large for this card.", c.Failure.Line)
 }
 
-func comfyLeak(c *ledger.Case) cause.Finding {
-	s := c.Signal("comfy_leak")
-	if s == nil {
-		return cause.Nothing()
+// shown is a clue for allocations that failed in an activity which the log shows.
+func shown(activity string, weight float64, why string) cause.Clue {
+	return func(c *ledger.Case) cause.Finding {
+		s := c.Signal(activity)
+		if s == nil || !ledger.Allocator(c) {
+			return cause.Nothing()
+		}
+		return cause.Seen(weight, why, s.Line, c.Failure.Line)
 	}
-	return cause.Seen(0.6, "ComfyUI itself warns that a model it dropped is still held.", s.Line, c.Failure.Line)
 }
 
 // inVAE: the failure is in decoding or encoding.

@@ -69,7 +69,8 @@ var Kohya = program.Program{
 		"flux_train": {".py"},
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge: {preparedTooMuch},
+		// accelerator.prepare puts model and optimizer on the card.
+		cause.ModelTooLarge: {shown("preparing", 0.75, "It failed when the model was put on the card, before the first training step.")},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
@@ -110,16 +111,6 @@ var kohyaTraining = []cause.Remedy{
 func kohyaBatch(c *ledger.Case) bool {
 	s, ok := c.Setting("per_device_train_batch_size", "train_batch_size")
 	return !ok || s.Value != "1"
-}
-
-// preparedTooMuch: accelerator.prepare puts model and optimizer on the card,
-// before the first step.
-func preparedTooMuch(c *ledger.Case) cause.Finding {
-	s := c.Signal("preparing")
-	if s == nil || !ledger.Allocator(c) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.75, "It failed when the model was put on the card, before the first training step.", s.Line, c.Failure.Line)
 }
 
 func kohya(flags string) func(*ledger.Case) []step.Step {

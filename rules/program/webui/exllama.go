@@ -23,7 +23,10 @@ var ExLlama = program.Program{
 		"Loading with a manual GPU split",
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ContextTooLong:  {cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit), cacheBeingMade},
+		cause.ContextTooLong: {
+			cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit),
+			shown("cache_creation", 0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them."),
+		},
 		cause.ModelTooLarge:   {cause.Said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
 		cause.DeviceImbalance: {splitLeavesNoRoom},
 	},
@@ -78,15 +81,6 @@ func fewBitsAlready(c *ledger.Case) string {
 
 func exllamaNo4bit(*ledger.Case) string {
 	return "ExLlama loads GPTQ, EXL2 and EXL3 files, which are quantised already."
-}
-
-// cacheBeingMade: the tensors of the cache are made after the weights.
-func cacheBeingMade(c *ledger.Case) cause.Finding {
-	s := c.Signal("cache_creation")
-	if s == nil || !c.Root(fact.TorchAlloc, fact.CUDAError) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.", s.Line, c.Failure.Line)
 }
 
 func severalCards(c *ledger.Case) bool {
