@@ -47,7 +47,7 @@ var A1111 = program.Program{
 var hostRemedies = []cause.Remedy{
 	{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
 	{Fix: "add_swap", Fit: 0.95, If: when.Not(mostlyWindows)},
-	{Fix: "raise_memory_limit", Fit: 0.9, If: when.Not(mostlyWindows)},
+	{Fix: "raise_memory_limit", Fit: 0.92, If: when.Not(mostlyWindows)},
 	{Fix: "close_other_apps", Fit: 0.8},
 	{Fix: "use_lower_quant", Fit: 0.75},
 	{Fix: "use_smaller_model", Fit: 0.7},

@@ -69,7 +69,7 @@ var imageRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
 		{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
 		{Fix: "bigger_gpu", Fit: 1.3, If: carvedOut},
-		{Fix: "lowvram_mode", Fit: 1},
+		{Fix: "lowvram_mode", Fit: 1, If: when.Not(carvedOut)},
 		{Fix: "use_lower_quant", Fit: 0.95},
 		{Fix: "lower_resolution", Fit: 0.75},
 		{Fix: "use_smaller_model", Fit: 0.7},

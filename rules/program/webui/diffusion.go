@@ -119,7 +119,10 @@ func kohya(flags string) func(*ledger.Case) []step.Step {
 	}
 }
 
-func slowAttention(c *ledger.Case) bool { return c.Signal("no_fast_attention") != nil }
+// slowAttention: no fast one is installed, or it is a flag as in A1111.
+func slowAttention(c *ledger.Case) bool {
+	return c.Signal("no_fast_attention") != nil || c.In("a1111") && !inForge(c)
+}
 
 // plainAttention: no fast attention is installed and one request is as large
 // as a whole matrix of attention.
