@@ -4,7 +4,6 @@ package host
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -21,7 +20,7 @@ import (
 var Host = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
-			kernelKilled, shellSawKill,
+			kernelKilled, endedBySignal9,
 			cause.Said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
 			cause.Said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
 			cause.Said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", fact.SlurmKill),
@@ -76,24 +75,14 @@ func kernelKilled(c *ledger.Case) cause.Finding {
 	if rss := c.F().KilledRSS; rss != nil {
 		why += fmt.Sprintf(", which held %s", units.Format(rss.Bytes))
 	}
-	lines := []int{c.Failure.Line}
-	also := ""
-	if p, ok := ledger.BiggestOther(c); ok {
-		also = fmt.Sprintf(" Beside it process %d (%s) held %s.", p.PID, p.Name, units.Format(p.Bytes))
-		lines = append(lines, p.Line)
-	}
 	if !ledger.Capped(c) {
-		return cause.Seen(0.96, why+": the machine's memory was used up."+also, lines...)
+		return cause.Seen(0.96, why+": the machine's memory was used up.", c.Failure.Line)
 	}
-	why += ": its memory cgroup (" + cgroupOwner(c) + ") reached its limit"
+	why += ": the memory cgroup of a container, job or service reached its limit"
 	if limit := c.F().Limit; limit != nil {
 		why += fmt.Sprintf(" of %s", units.Format(limit.Bytes))
 	}
-	why += ", whatever the machine had left."
-	if kills, ok := c.Fact("kills"); ok && c.F().KilledRSS != nil && kills.Count.Value >= 3 && c.F().KilledRSS.Bytes < 64*units.MiB {
-		why += fmt.Sprintf(" %.0f small processes died: their sum was over, not one of them.", kills.Count.Value)
-	}
-	return cause.Seen(0.97, why+also, lines...)
+	return cause.Seen(0.97, why+", whatever the machine had left.", c.Failure.Line)
 }
 
 // stepsCloseBiggest ends the process that the kernel's table shows, where it is
@@ -109,38 +98,17 @@ func stepsCloseBiggest(c *ledger.Case) []step.Step {
 	}
 }
 
-// cgroupOwner says in a word whose limit it was.
-func cgroupOwner(c *ledger.Case) string {
-	switch path := ledger.CgroupPath(c); {
-	case strings.Contains(path, "kubepods"):
-		return "a Kubernetes pod"
-	case strings.Contains(path, "/slurm"):
-		return "a Slurm job"
-	case strings.Contains(path, "docker"):
-		return "a Docker container"
-	case strings.Contains(path, "libpod"):
-		return "a Podman container"
-	case strings.Contains(path, ".service"):
-		return "a systemd service"
-	}
-	return "a container, job or service"
-}
-
-// shellSawKill: signal 9 without a word from the kernel. Among programs that
-// load models it is the out-of-memory killer by far most often.
-func shellSawKill(c *ledger.Case) cause.Finding {
-	used, full := hostNearlyFull(c)
+// endedBySignal9: without a word from the kernel. Among programs that load
+// models it is the out-of-memory killer by far most often. Colab and Kaggle say
+// that it was memory.
+func endedBySignal9(c *ledger.Case) cause.Finding {
 	switch {
-	case full && c.Root(fact.RankKilled, fact.ShellKilled):
-		return cause.Seen(0.96, fmt.Sprintf("A process was ended by signal 9, and %s of the computer's memory (%s) was in use just before.", used.Count.Text, used.Size.Text), used.Line, c.Failure.Line)
-	case c.Root(fact.RankKilled):
-		return cause.Seen(0.85, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory.", c.Failure.Line)
-	case !c.Root(fact.ShellKilled):
+	case !c.Root(fact.ShellKilled, fact.RankKilled):
 		return cause.Nothing()
-	case c.Framework == "other" && !c.Failure.Weak:
+	case !c.Failure.Weak:
 		return cause.Seen(0.95, "The notebook service says that the session used up the computer's memory.", c.Failure.Line)
 	}
-	return cause.Seen(0.82, "The program was ended by signal 9 without an error of its own: as a rule the kernel's out-of-memory killer. It can also have been ended by hand or by a time limit.", c.Failure.Line)
+	return cause.Seen(0.84, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", c.Failure.Line)
 }
 
 func killedWithoutWord(c *ledger.Case) cause.Finding {
@@ -157,22 +125,14 @@ func tableShowsAnother(c *ledger.Case) cause.Finding {
 		return cause.Nothing()
 	}
 	for _, p := range c.Facts.Processes {
-		if p.Bytes < units.GiB || p.PID == c.OurPID || c.Mine.Has() && ledger.Near(p.Bytes, c.Mine.Bytes, units.GiB) {
-			continue
+		d := c.F().Device
+		ours := p.PID == c.OurPID || c.Mine.Has() && ledger.Near(p.Bytes, c.Mine.Bytes, units.GiB)
+		elsewhere := d != nil && p.Device >= 0 && int(d.Value) != p.Device && len(c.Facts.Devices) > 1
+		if p.Bytes >= units.GiB && !ours && !elsewhere {
+			return cause.Seen(0.6, fmt.Sprintf("The table lists process %d (%s) with %s on the card.", p.PID, p.Name, p.Text), p.Line, c.Failure.Line)
 		}
-		if d := c.F().Device; d != nil && p.Device >= 0 && int(d.Value) != p.Device && len(c.Facts.Devices) > 1 {
-			continue
-		}
-		return cause.Seen(0.6, fmt.Sprintf("The table lists process %d (%s) with %s on the card.", p.PID, p.Name, p.Text), p.Line, c.Failure.Line)
 	}
 	return cause.Nothing()
-}
-
-// hostNearlyFull is the last share of the computer's memory that DeepSpeed
-// printed, where that was nearly all.
-func hostNearlyFull(c *ledger.Case) (fact.Fact, bool) {
-	used, ok := c.Fact("host_used")
-	return used, ok && used.Count.Value >= 90
 }
 
 // Those who end programs or refuse them memory.

@@ -16,31 +16,25 @@ import (
 var pytorchRemedies = map[string][]cause.Remedy{
 	cause.HostMemory: {
 		{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-		{Fix: "close_other_apps", Fit: 0.85, If: reader.OnWindows},
 		{Fix: "raise_shm_size", Fit: 1, If: ledger.SharedMemory},
-		{Fix: "lower_num_workers", Fit: 0.95, If: when.Root(fact.SharedMemory, fact.WorkerKilled)},
-		{Fix: "lower_num_workers", Fit: 1, If: func(c *ledger.Case) bool { return c.Signal("pinning") != nil }},
+		{Fix: "lower_num_workers", Fit: 0.97, If: when.Any(when.Root(fact.SharedMemory, fact.WorkerKilled), pinning)},
 		{Fix: "lower_num_workers", Fit: 0.75, If: when.Root(fact.CommitLimit)},
 		{Fix: "detach_accumulated", Fit: 1, If: cause.ClimbingHost},
 		{Fix: "stream_dataset", Fit: 1, If: ledger.GrowsList},
+		{Fix: "lower_batch_size", Fit: 0.9, If: stepOnCPU},
+		{Fix: "use_mmap", Fit: 1.1, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},
 		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
-		{Fix: "add_swap", Fit: 0.8, If: ownMemory},
-		{Fix: "add_swap", Fit: 0.92, If: func(c *ledger.Case) bool { return c.Root(fact.RankKilled) && cause.LoadsModel(c) }},
-		{Fix: "use_smaller_model", Fit: 0.8, If: func(c *ledger.Case) bool { return c.Root(fact.RankKilled) && cause.LoadsModel(c) }},
-		{Fix: "lower_batch_size", Fit: 0.5, If: when.All(when.Root(fact.CPUAlloc), when.Not(stepOnCPU))},
-		{Fix: "lower_batch_size", Fit: 0.82, If: when.All(stepOnCPU, func(c *ledger.Case) bool { return ledger.Requested(c) < 4*units.GiB })},
-		{Fix: "lower_batch_size", Fit: 0.9, If: when.All(stepOnCPU, func(c *ledger.Case) bool { return ledger.Requested(c) >= 4*units.GiB })},
-		{Fix: "use_mmap", Fit: 0.9, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil })},
-		{Fix: "close_other_apps", Fit: 0.6, If: func(c *ledger.Case) bool { return !reader.OnWindows(c) && !ledger.SharedMemory(c) }},
-		{Fix: "use_smaller_model", Fit: 0.55, If: reader.OnWindows},
+		{Fix: "add_swap", Fit: 0.92, If: when.All(when.Root(fact.RankKilled), cause.LoadsModel)},
+		{Fix: "add_swap", Fit: 0.82, If: ownMemory},
+		{Fix: "close_other_apps", Fit: 0.7, If: when.Not(ledger.SharedMemory)},
+		{Fix: "use_smaller_model", Fit: 0.55, If: when.Not(ledger.SharedMemory)},
 		{Fix: "stream_dataset", Fit: 0.45},
 	},
 	cause.ModelTooLarge: {
-		{Fix: "use_lower_quant", Fit: 0.97, If: func(c *ledger.Case) bool { return !ledger.TinyCard(c) && !onMac(c) && !ledger.Before2020(c) }},
+		{Fix: "use_lower_quant", Fit: 0.97, If: when.Not(when.Any(ledger.TinyCard, onMac, ledger.Before2020))},
 		{Fix: "use_smaller_model", Fit: 0.92},
-		{Fix: "close_other_apps", Fit: 0.75, If: othersCouldYield},
+		{Fix: "close_other_apps", Fit: 0.77, If: when.Any(onMac, othersCouldYield)},
 		{Fix: "half_precision", Fit: 0.85, If: onMac},
-		{Fix: "close_other_apps", Fit: 0.8, If: onMac},
 		{Fix: "cpu_offload", Fit: 0.85, If: when.Not(onMac)},
 		{Fix: "load_in_4bit", Fit: 0.8, If: when.Not(onMac)},
 		{Fix: "half_precision", Fit: 0.65, If: when.Not(onMac)},
@@ -49,10 +43,10 @@ var pytorchRemedies = map[string][]cause.Remedy{
 		{Fix: "multi_gpu", Fit: 0.5, If: when.Not(onMac)},
 	},
 	cause.TrainingStateTooLarge: {
-		{Fix: "shard_training", Fit: 1.02, If: reader.ManyGPUs},
+		{Fix: "shard_training", Fit: 1.02, If: distributed},
 		{Fix: "optimizer_8bit", Fit: 1},
 		{Fix: "offload_optimizer", Fit: 0.95},
-		{Fix: "use_lora", Fit: 0.85},
+		{Fix: "use_lora", Fit: 0.9},
 		{Fix: "gradient_checkpointing", Fit: 0.4},
 	},
 	cause.BatchTooLarge: {
@@ -91,7 +85,12 @@ var pytorchRemedies = map[string][]cause.Remedy{
 		{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
 		{Fix: "enable_flash_attention", Fit: 0.5},
 	},
-	cause.DeviceImbalance: {{Fix: "balance_split", Fit: 1.05, If: func(c *ledger.Case) bool { return spreadOver(c) }}, {Fix: "select_gpu", Fit: 1, If: func(c *ledger.Case) bool { return !spreadOver(c) }}, {Fix: "lower_context", Fit: 0.5}, {Fix: "gradient_checkpointing", Fit: 0.45}},
+	cause.DeviceImbalance: {
+		{Fix: "balance_split", Fit: 1.05, If: spreadOver},
+		{Fix: "select_gpu", Fit: 1, If: when.Not(spreadOver)},
+		{Fix: "lower_context", Fit: 0.5},
+		{Fix: "gradient_checkpointing", Fit: 0.45},
+	},
 	cause.Fragmentation: {
 		{Fix: "expandable_segments", Fit: 1, If: reader.HasExpandableSegments},
 		{Fix: "max_split_size", Fit: 1, If: when.Not(reader.HasExpandableSegments)},
@@ -100,19 +99,23 @@ var pytorchRemedies = map[string][]cause.Remedy{
 		{Fix: "gradient_checkpointing", Fit: 0.4, If: (*ledger.Case).Training},
 		{Fix: "lower_resolution", Fit: 0.35, If: when.Not((*ledger.Case).Training)},
 	},
-	cause.SoftwareBug: {{Fix: "upgrade_version", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.6, If: onXPU}, {Fix: "raise_pagefile", Fit: 0.5, If: func(c *ledger.Case) bool { return reader.OnWindows(c) || reader.LooksLikeWindows(c) }}, {Fix: "lower_resolution", Fit: 0.4}},
+	cause.SoftwareBug: {
+		{Fix: "upgrade_version", Fit: 1},
+		{Fix: "raise_pagefile", Fit: 0.5, If: when.Any(reader.OnWindows, reader.LooksLikeWindows)},
+		{Fix: "lower_batch_size", Fit: 0.6, If: func(c *ledger.Case) bool { return c.Backend == "xpu" }},
+		{Fix: "lower_resolution", Fit: 0.4},
+	},
 	cause.Unknown: {
 		{Fix: "raise_pagefile", Fit: 1, If: pagefileSuspect},
 		{Fix: "close_other_apps", Fit: 0.85, If: pagefileSuspect},
-		{Fix: "use_smaller_model", Fit: 0.95, If: when.Root(fact.BitsAndBytes)},
+		{Fix: "use_smaller_model", Fit: 0.93, If: when.Any(when.Root(fact.BitsAndBytes), ledger.PlainRefused)},
 		{Fix: "lower_context", Fit: 0.9, If: when.Root(fact.BitsAndBytes)},
-		{Fix: "use_lower_quant", Fit: 0.95, If: when.Root(fact.RustDriver)},
-		{Fix: "use_smaller_model", Fit: 0.92, If: ledger.PlainRefused},
 		{Fix: "close_other_apps", Fit: 0.8, If: when.Root(fact.BitsAndBytes)},
+		{Fix: "use_lower_quant", Fit: 0.95, If: when.Root(fact.RustDriver)},
 		{Fix: "restart_session", Fit: 0.85},
 		{Fix: "upgrade_version", Fit: 0.5, If: ledger.Roomy},
-		{Fix: "lower_batch_size", Fit: 0.9, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && !pagefileSuspect(c) }},
-		{Fix: "kill_stale_process", Fit: 0.85, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && !c.Root(fact.NVMLAssert) }},
+		{Fix: "lower_batch_size", Fit: 0.9, If: when.Not(when.Any(ledger.Roomy, pagefileSuspect))},
+		{Fix: "kill_stale_process", Fit: 0.85, If: when.Not(when.Any(ledger.Roomy, when.Root(fact.NVMLAssert)))},
 		{Fix: "inference_mode", Fit: 0.87, If: func(c *ledger.Case) bool { return c.Root(fact.TorchAlloc) && !ledger.Roomy(c) && !c.Training() }},
 		{Fix: "lower_resolution", Fit: 0.6, If: when.Not(ledger.Roomy)},
 	},
@@ -127,13 +130,16 @@ func stepOnCPU(c *ledger.Case) bool {
 // othersCouldYield: what others hold beside this program, less the context of
 // this very process, is several times what was lacking.
 func othersCouldYield(c *ledger.Case) bool {
-	return c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > 0 && c.Others.Bytes > units.GiB+ledger.DriverContext && c.Others.Bytes-ledger.DriverContext > 4*c.Shortfall.Bytes && !onMac(c)
+	return c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > 0 &&
+		c.Others.Bytes-ledger.DriverContext > max(units.GiB, 4*c.Shortfall.Bytes)
 }
 
 func onMac(c *ledger.Case) bool { return c.Backend == "mps" || c.Backend == "metal" }
 
 // blasHandle: cuBLAS found the card full when it started, convolutions or not.
 func blasHandle(c *ledger.Case) bool { return c.Root(fact.CUDAHandle) && !c.Contains("convolution") }
+
+func pinning(c *ledger.Case) bool { return c.Signal("pinning") != nil }
 
 // ownMemory: RAM on Linux, not its shared part.
 func ownMemory(c *ledger.Case) bool { return !reader.OnWindows(c) && !ledger.SharedMemory(c) }
@@ -149,8 +155,6 @@ func lastStraw(c *ledger.Case) bool {
 	r := c.F().Requested
 	return c.Phase == "unknown" && r != nil && r.Bytes <= 160*units.MiB
 }
-
-func onXPU(c *ledger.Case) bool { return c.Backend == "xpu" }
 
 // PyTorch judges PyTorch's own messages: the core of the arithmetic, for
 // everything that runs on it.

@@ -21,15 +21,16 @@ var Transformers = program.Program{
 	Name: "transformers", Shown: "Transformers", Rank: 60,
 	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge: {dispatchRefused,
+		cause.ModelTooLarge: {
+			cause.Said(0.72, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards.", fact.DispatchRefused),
 			cause.Said(0.78, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
-			everyRankLoads},
-		cause.HostMemory:     {cause.Said(0.15, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
-		cause.LeakedProcess:  {dispatchShortOfFree},
-		cause.RetainedMemory: {dispatchInNotebook},
-		cause.SoftwareBug:    {warmupAllocation},
-		cause.Unknown:        {cutMessage},
-		cause.BatchTooLarge:  {cause.Said(0.5, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
+			everyRankLoads,
+		},
+		cause.HostMemory:    {cause.Said(0.15, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
+		cause.LeakedProcess: {cause.Said(0.18, "Only free memory counts there: another program on the card would do it.", fact.DispatchRefused)},
+		cause.SoftwareBug:   {warmupAllocation},
+		cause.Unknown:       {cutMessage},
+		cause.BatchTooLarge: {cause.Said(0.5, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
 	},
 	Remedies: transformersRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -48,23 +49,11 @@ var transformersRemedies = map[string][]cause.Remedy{
 		{Fix: "half_precision", Fit: 1.04, If: when.Root(fact.OffloadNeeded)},
 		{Fix: "load_in_4bit", Fit: 1, If: when.Not(ledger.TinyCard)},
 		{Fix: "use_smaller_model", Fit: 0.96},
-		{Fix: "close_other_apps", Fit: 0.85, If: when.Root(fact.OffloadNeeded)},
 		{Fix: "bigger_gpu", Fit: 0.95, If: ledger.TinyCard},
-		{Fix: "bigger_gpu", Fit: 0.6, If: when.Not(ledger.TinyCard)},
 		{Fix: "cpu_offload", Fit: 0.85},
-		{Fix: "use_lower_quant", Fit: 0.8, If: when.Not((*ledger.Case).Training)},
-		{Fix: "kill_stale_process", Fit: 0.6, If: func(c *ledger.Case) bool { return c.Root(fact.DispatchRefused) && c.F().Total == nil }},
-		{Fix: "half_precision", Fit: 0.6, If: func(c *ledger.Case) bool { return !c.Root(fact.OffloadNeeded) }},
+		{Fix: "use_lower_quant", Fit: 0.8},
+		{Fix: "half_precision", Fit: 0.6},
 		{Fix: "multi_gpu", Fit: 0.5},
-	},
-	cause.ContextTooLong: {
-		{Fix: "lower_context", Fit: 1.05},
-		{Fix: "lower_batch_size", Fit: 0.8},
-		{Fix: "upgrade_version", Fit: 0.7, If: unslothLogits},
-		{Fix: "gradient_checkpointing", Fit: 0.5, If: (*ledger.Case).Training},
-		{Fix: "gradient_accumulation", Fit: 0.45, If: (*ledger.Case).Training},
-		{Fix: "efficient_attention", Fit: 0.5},
-		{Fix: "load_in_4bit", Fit: 0.4, If: when.Not((*ledger.Case).Training)},
 	},
 	cause.BatchTooLarge: {
 		{Fix: "lower_batch_size", Fit: 1},
@@ -72,64 +61,11 @@ var transformersRemedies = map[string][]cause.Remedy{
 		{Fix: "gradient_checkpointing", Fit: 0.75, If: (*ledger.Case).Training},
 		{Fix: "inference_mode", Fit: 0.6, If: when.Not((*ledger.Case).Training)},
 		{Fix: "use_lora", Fit: 0.5, If: (*ledger.Case).Training},
-		{Fix: "shard_training", Fit: 0.55, If: distributed},
-		{Fix: "mixed_precision", Fit: 0.5, If: (*ledger.Case).Training},
-	},
-	cause.TrainingStateTooLarge: {
-		{Fix: "shard_training", Fit: 1.02, If: distributed},
-		{Fix: "optimizer_8bit", Fit: 1},
-		{Fix: "use_lora", Fit: 0.97},
-		{Fix: "offload_optimizer", Fit: 0.95},
-		{Fix: "gradient_checkpointing", Fit: 0.5},
-	},
-	cause.SoftwareBug: {
-		{Fix: "upgrade_version", Fit: 1},
-		{Fix: "lower_context", Fit: 0.6, If: (*ledger.Case).Training},
-		{Fix: "cpu_offload", Fit: 0.6, If: when.Not((*ledger.Case).Training)},
-		{Fix: "load_in_4bit", Fit: 0.5},
-	},
-	cause.Unknown: {
-		{Fix: "upgrade_version", Fit: 1.1, If: func(c *ledger.Case) bool { return c.In("unsloth") }},
-		{Fix: "kill_stale_process", Fit: 0.9},
-		{Fix: "lower_context", Fit: 0.8},
-		{Fix: "lower_batch_size", Fit: 0.6},
 	},
 }
 
 // distributed: torchrun, a rank in a prefix, or a card other than the first.
 func distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }
-
-func unslothLogits(c *ledger.Case) bool { return c.Signal("logits_fp32") != nil || c.In("unsloth") }
-
-// dispatchRefused: the quantised model is larger than the free part of the
-// cards; with the card's size in the log it is surely too large.
-func dispatchRefused(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.DispatchRefused) {
-		return cause.Nothing()
-	}
-	why := "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards."
-	if t := c.F().Total; t != nil && t.Bytes <= 8*units.GiB {
-		return cause.Seen(0.86, why+fmt.Sprintf(" The card has %s in all.", t.Text), c.Failure.Line)
-	}
-	return cause.Seen(0.68, why, c.Failure.Line)
-}
-
-// dispatchShortOfFree: only free memory was counted, so somebody on the card
-// explains it as well.
-func dispatchShortOfFree(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.DispatchRefused) || c.F().Total != nil && c.F().Total.Bytes <= 8*units.GiB {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.18, "Only free memory counts there: another program on the card would do it.", c.Failure.Line)
-}
-
-func dispatchInNotebook(c *ledger.Case) cause.Finding {
-	s := c.Signal("notebook")
-	if s == nil || !c.Root(fact.DispatchRefused) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.35, "In a notebook the model of an earlier cell is often still on the card.", s.Line, c.Failure.Line)
-}
 
 // everyRankLoads: the ranks of a launcher each load the whole model.
 func everyRankLoads(c *ledger.Case) cause.Finding {
@@ -148,11 +84,11 @@ func warmupAllocation(c *ledger.Case) cause.Finding {
 	if s == nil || f.Requested == nil {
 		return cause.Nothing()
 	}
-	why := fmt.Sprintf("transformers asked for %s at once to warm the allocator up, before the first weight.", f.Requested.Text)
+	why := fmt.Sprintf("transformers asked for %s at once to warm the allocator up, before the first weight: versions 4.49 to 4.51 ask for too much with some models.", f.Requested.Text)
 	if need, ok := ledger.WeightsIn(c, ""); ok && f.Requested.Bytes > need*3/2 {
-		return cause.Seen(0.98, why+fmt.Sprintf(" The model needs %s: versions 4.49 to 4.51 ask for too much.", units.Format(need)), s.Line, c.Failure.Line)
+		return cause.Seen(0.98, why+fmt.Sprintf(" This one needs %s.", units.Format(need)), s.Line, c.Failure.Line)
 	}
-	return cause.Seen(0.4, why+" Versions 4.49 to 4.51 ask for too much with some models.", s.Line, c.Failure.Line)
+	return cause.Seen(0.4, why, s.Line, c.Failure.Line)
 }
 
 // cutMessage: PyTorch 2.2 and 2.3 in some builds end the message after

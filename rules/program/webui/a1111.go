@@ -1,13 +1,10 @@
 package webui
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -27,93 +24,39 @@ var A1111 = program.Program{
 		"webui.py --":            {"--medvram", "--lowvram", "--xformers", "--opt-", "--no-half", "--ckpt"},
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge: {forgeOverloaded},
+		cause.ModelTooLarge: {cause.Said(0.72, "Forge was loading a model onto the card: the error stands right behind its plan.", fact.ForgeLoad)},
 		cause.HostMemory:    {cause.Said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
 		cause.BatchTooLarge: {imageWork},
 	},
-	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge: {
-			{Fix: "use_lower_quant", Fit: 1.02, If: inForge},
-			{Fix: "lowvram_mode", Fit: 1},
-			{Fix: "efficient_attention", Fit: 0.85, If: when.Not(inForge)},
-			{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
-			{Fix: "half_precision", Fit: 0.8, If: func(c *ledger.Case) bool { return !inForge(c) && !fullPrecision(c) }},
-			{Fix: "close_other_apps", Fit: 0.75},
-			{Fix: "lower_resolution", Fit: 0.6, If: when.Not(inForge)},
-			{Fix: "use_smaller_model", Fit: 0.6},
-		},
-		cause.BatchTooLarge: {
-			{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
-			{Fix: "lower_resolution", Fit: 1},
-			{Fix: "vae_tiling", Fit: 0.95, If: inVAE},
-			{Fix: "lowvram_mode", Fit: 0.95},
-			{Fix: "efficient_attention", Fit: 0.85, If: when.Not(inForge)},
-			{Fix: "lower_batch_size", Fit: 0.7},
-		},
-		cause.OversizedAllocation: {
-			{Fix: "efficient_attention", Fit: 1, If: when.Not(inForge)},
-			{Fix: "lower_resolution", Fit: 0.95},
-			{Fix: "vae_tiling", Fit: 0.75},
-			{Fix: "lowvram_mode", Fit: 0.5},
-		},
-		cause.HostMemory: imageHostMemory,
-		cause.Unknown: {
-			{Fix: "lowvram_mode", Fit: 1},
-			{Fix: "raise_pagefile", Fit: 0.9, If: func(c *ledger.Case) bool { return reader.OnWindows(c) || ledger.Roomy(c) }},
-			{Fix: "restart_session", Fit: 0.8},
-			{Fix: "lower_resolution", Fit: 0.75},
-		},
-	},
+	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode": a1111Lowvram,
-		"efficient_attention": func(c *ledger.Case) []step.Step {
-			return a1111Flags(c, "With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"})
-		},
-		"half_precision": a1111Half,
-		"vae_tiling":     a1111Tiling,
-		"lower_resolution": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"}}
-		},
-		"lower_batch_size": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "Batch size 1; raise Batch count instead"}}
-		},
-		"use_lower_quant": a1111Quant,
+		"lowvram_mode": a1111Flags("--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.",
+			step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true}),
+		"efficient_attention": a1111Flags("With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"}),
+		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
+			step.Change{Flag: "--no-half", Drop: true}),
+		"vae_tiling":       step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
+		"lower_resolution": step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
+		"lower_batch_size": step.Paste("ui", "Batch size 1; raise Batch count instead"),
+		"use_lower_quant":  step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"load_in_4bit": imageNo4bit,
-		"load_in_8bit": imageNo4bit,
-		"efficient_attention": func(c *ledger.Case) string {
-			if s, ok := c.Setting("xformers", "opt_sdp_attention", "opt_sub_quad_attention"); ok {
-				return "It is on already (" + step.SafeFlag(s.Flag) + ")."
-			}
-			return ""
-		},
-	},
+	Useless: imageUseless,
 }
 
-// imageHostMemory: loading a checkpoint needs its size in RAM, twice for .ckpt.
-var imageHostMemory = []cause.Remedy{
-	{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-	{Fix: "close_other_apps", Fit: 0.85, If: reader.OnWindows},
-	{Fix: "raise_memory_limit", Fit: 1, If: when.Not(reader.OnWindows)},
-	{Fix: "add_swap", Fit: 0.95, If: when.Not(reader.OnWindows)},
+// hostRemedies: loading a checkpoint needs its size in RAM, twice for .ckpt.
+var hostRemedies = []cause.Remedy{
+	{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
+	{Fix: "add_swap", Fit: 0.95, If: when.Not(mostlyWindows)},
+	{Fix: "raise_memory_limit", Fit: 0.92, If: when.Not(mostlyWindows)},
+	{Fix: "close_other_apps", Fit: 0.8},
+	{Fix: "use_lower_quant", Fit: 0.75},
 	{Fix: "use_smaller_model", Fit: 0.7},
-	{Fix: "restart_session", Fit: 0.6},
 }
 
 // fullPrecision: weights are kept at 32 bit, which doubles them.
 func fullPrecision(c *ledger.Case) bool { _, ok := c.Setting("no_half"); return ok }
 
 func inForge(c *ledger.Case) bool { return c.In("forge") }
-
-// forgeOverloaded: Forge's plan, with the error right behind it.
-func forgeOverloaded(c *ledger.Case) cause.Finding {
-	f := c.F()
-	if !c.Kind(fact.ForgeLoad) || f.Free == nil || f.Weights == nil {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.72, fmt.Sprintf("Forge was loading a model of %s with %s free on the card.", f.Weights.Text, f.Free.Text), c.Failure.Line)
-}
 
 // imageWork: with the model loaded, what grows is the image.
 func imageWork(c *ledger.Case) cause.Finding {
@@ -124,41 +67,17 @@ func imageWork(c *ledger.Case) cause.Finding {
 }
 
 // a1111Flags is the line of webui-user.bat, with the options that the log shows.
-func a1111Flags(c *ledger.Case, note string, changes ...step.Change) []step.Step {
-	flags := step.Edited(step.Typed(c, "Launching Web UI with arguments"), changes...)
-	return []step.Step{
-		{Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags},
-		{Kind: "text", Text: "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". " + note},
+func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		flags := step.Edited(step.Typed(c, "Launching Web UI with arguments"), changes...)
+		if flags == "" {
+			return []step.Step{{Kind: "text", Text: note}}
+		}
+		return []step.Step{
+			{Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags},
+			{Kind: "text", Text: "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". " + note},
+		}
 	}
-}
-
-// a1111Lowvram: Forge ignores --medvram and --lowvram; its slider does it.
-func a1111Lowvram(c *ledger.Case) []step.Step {
-	if inForge(c) {
-		return []step.Step{{Kind: "ui", Text: "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"}}
-	}
-	return a1111Flags(c, "--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.", step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true})
-}
-
-func a1111Half(c *ledger.Case) []step.Step {
-	if s, ok := c.Setting("no_half"); ok {
-		return a1111Flags(c, "Without "+step.SafeFlag(step.FlagOf(s, "--no-half"))+", which doubles the memory of the model.", step.Change{Flag: "--no-half", Drop: true})
-	}
-	return []step.Step{{Kind: "text", Text: "Leave out --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone."}}
-}
-
-func a1111Tiling(c *ledger.Case) []step.Step {
-	if inForge(c) {
-		return []step.Step{{Kind: "ui", Text: "Never OOM Integrated: Enabled for VAE (always tiled)"}}
-	}
-	return []step.Step{{Kind: "ui", Text: "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"}}
-}
-
-func a1111Quant(c *ledger.Case) []step.Step {
-	if inForge(c) {
-		return []step.Step{{Kind: "ui", Text: "Use a GGUF or NF4 build of the model (flux1-dev-Q4_K_S.gguf, flux1-dev-bnb-nf4-v2), and Diffusion in Low Bits: Automatic"}}
-	}
-	return []step.Step{{Kind: "ui", Text: "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"}}
 }
 
 // Forge is the fork that keeps its own plan of the card.
@@ -167,6 +86,12 @@ var Forge = program.Program{
 	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
+	// Forge ignores --medvram and --lowvram; its slider does it.
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lowvram_mode":    step.Paste("ui", "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"),
+		"vae_tiling":      step.Paste("ui", "Never OOM Integrated: Enabled for VAE (always tiled)"),
+		"use_lower_quant": step.Paste("ui", "Use a GGUF or NF4 build of the model (flux1-dev-Q4_K_S.gguf, flux1-dev-bnb-nf4-v2), and Diffusion in Low Bits: Automatic"),
+	},
 }
 
 // SDNext is the fork by vladmandic.

@@ -4,13 +4,13 @@ package webui
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -33,86 +33,56 @@ var ComfyUI = program.Program{
 			comfyWork,
 		},
 		cause.ModelTooLarge:  {carveOut, comfyNothingElse},
-		cause.RetainedMemory: {comfyLeak},
+		cause.RetainedMemory: {shown("comfy_leak", 0.6, "ComfyUI itself warns that a model it dropped is still held.")},
 		cause.HostMemory:     {cause.Said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", fact.HostBuffer)},
 		cause.Unknown:        {cause.Said(0.5, "ComfyUI says that it ran out of memory, without figures.", fact.ComfyUnload, fact.ComfyTips)},
 	},
-	Remedies: comfyRemedies,
+	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode":     comfyLowvram,
-		"vae_tiling":       comfyTiling,
-		"lower_resolution": comfySmaller,
-		"lower_batch_size": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "Empty Latent Image: batch_size 1"}}
-		},
-		"cpu_offload":     func(c *ledger.Case) []step.Step { return comfyStart(c, step.Change{Flag: "--cpu-vae"}) },
-		"use_lower_quant": comfyQuant,
-		"efficient_attention": func(c *ledger.Case) []step.Step {
-			return comfyStart(c, step.Change{Flag: "--use-pytorch-cross-attention"})
-		},
-		"upgrade_version": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "shell", Text: "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"}}
-		},
-		"half_precision": func(c *ledger.Case) []step.Step {
-			return comfyStart(c, step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"})
-		},
-		"restart_session": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "ui", Text: "Manager: Unload Models and Free Node Cache; or restart ComfyUI"}}
-		},
-		"bigger_gpu": comfyBigger,
+		"lowvram_mode":        comfyLowvram,
+		"vae_tiling":          step.Paste("ui", "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"),
+		"lower_resolution":    step.Paste("ui", "Empty Latent node: halve width and height (a quarter of the work) or, for video, the number of frames; batch_size 1; upscale afterwards in tiles"),
+		"lower_batch_size":    step.Paste("ui", "Empty Latent Image: batch_size 1"),
+		"cpu_offload":         comfyStart("", step.Change{Flag: "--cpu-vae"}),
+		"use_lower_quant":     step.Paste("ui", "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"),
+		"efficient_attention": comfyStart("", step.Change{Flag: "--use-pytorch-cross-attention"}),
+		"upgrade_version":     step.Paste("shell", "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"),
+		"half_precision":      comfyStart("", step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"}),
+		"restart_session":     step.Paste("ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"),
+		"bigger_gpu":          comfyBigger,
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"load_in_4bit": imageNo4bit,
-		"load_in_8bit": imageNo4bit,
-	},
+	Useless: imageUseless,
 }
 
-// comfyRemedies hold for what has ComfyUI's memory manager inside, too.
-var comfyRemedies = map[string][]cause.Remedy{
+// imageRemedies hold for all that make images.
+var imageRemedies = map[string][]cause.Remedy{
 	cause.BatchTooLarge: {
+		{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
 		{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
 		{Fix: "lower_resolution", Fit: 1},
-		{Fix: "lowvram_mode", Fit: 0.85},
+		{Fix: "lowvram_mode", Fit: 0.87},
+		{Fix: "efficient_attention", Fit: 0.7, If: when.Not(inForge)},
+		{Fix: "lower_batch_size", Fit: 0.65},
 		{Fix: "close_other_apps", Fit: 0.6},
 		{Fix: "cpu_offload", Fit: 0.55},
-		{Fix: "vae_tiling", Fit: 0.5, If: when.Not(inVAE)},
 	},
 	cause.ModelTooLarge: {
-		{Fix: "lowvram_mode", Fit: 1, If: when.Not(carvedOut)},
-		{Fix: "lowvram_mode", Fit: 0.8, If: carvedOut},
-		{Fix: "use_lower_quant", Fit: 0.93, If: when.Not(carvedOut)},
+		{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
 		{Fix: "bigger_gpu", Fit: 1.3, If: carvedOut},
-		{Fix: "lower_resolution", Fit: 0.88, If: when.Not(carvedOut)},
-		{Fix: "lower_resolution", Fit: 0.6, If: carvedOut},
+		{Fix: "lowvram_mode", Fit: 1, If: when.Not(carvedOut)},
+		{Fix: "use_lower_quant", Fit: 0.95},
+		{Fix: "lower_resolution", Fit: 0.75},
 		{Fix: "use_smaller_model", Fit: 0.7},
-		{Fix: "close_other_apps", Fit: 0.6},
+		{Fix: "close_other_apps", Fit: 0.75},
 	},
 	cause.OversizedAllocation: {
+		{Fix: "efficient_attention", Fit: 1.02, If: slowAttention},
 		{Fix: "lower_resolution", Fit: 1},
-		{Fix: "efficient_attention", Fit: 0.9},
+		{Fix: "efficient_attention", Fit: 0.95, If: when.Not(inForge)},
 		{Fix: "vae_tiling", Fit: 0.8},
 		{Fix: "lowvram_mode", Fit: 0.5},
 	},
-	cause.LeakedProcess: {
-		{Fix: "close_other_apps", Fit: 1},
-		{Fix: "kill_stale_process", Fit: 0.95},
-		{Fix: "lowvram_mode", Fit: 0.7},
-		{Fix: "lower_resolution", Fit: 0.65},
-	},
-	cause.RetainedMemory: {
-		{Fix: "restart_session", Fit: 1},
-		{Fix: "lowvram_mode", Fit: 0.8},
-		{Fix: "upgrade_version", Fit: 0.7},
-		{Fix: "lower_resolution", Fit: 0.6},
-	},
-	cause.HostMemory: {
-		{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-		{Fix: "close_other_apps", Fit: 0.85},
-		{Fix: "raise_memory_limit", Fit: 1, If: when.Not(reader.OnWindows)},
-		{Fix: "add_swap", Fit: 0.95, If: when.Not(reader.OnWindows)},
-		{Fix: "use_lower_quant", Fit: 0.75},
-		{Fix: "upgrade_version", Fit: 0.5, If: when.Root(fact.HostBuffer)},
-	},
+	cause.HostMemory: hostRemedies,
 	cause.Unknown: {
 		{Fix: "lowvram_mode", Fit: 1},
 		{Fix: "lower_resolution", Fit: 0.95},
@@ -128,16 +98,24 @@ var Fooocus = program.Program{
 	Name:     "fooocus",
 	Proofs:   []string{"[Fooocus"},
 	Hints:    []string{"ldm_patched"},
-	Remedies: comfyRemedies,
+	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        step.Paste("shell", "python entry_with_update.py --always-low-vram"),
 		"efficient_attention": step.Paste("shell", "python entry_with_update.py --attention-pytorch"),
 		"lower_resolution":    step.Paste("ui", "Advanced: Aspect Ratios: 704x1344 or smaller, Image Number: 1, Performance: Speed; no upscale"),
 		"lower_batch_size":    step.Paste("ui", "Advanced: Image Number: 1"),
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"load_in_4bit": imageNo4bit,
-		"load_in_8bit": imageNo4bit,
+	Useless: imageUseless,
+}
+
+var imageUseless = map[string]func(*ledger.Case) string{
+	"load_in_4bit": imageNo4bit,
+	"load_in_8bit": imageNo4bit,
+	"efficient_attention": func(c *ledger.Case) string {
+		if s, ok := c.Setting("xformers", "opt_sdp_attention", "opt_sub_quad_attention"); ok {
+			return "It is on already (" + step.SafeFlag(s.Flag) + ")."
+		}
+		return ""
 	},
 }
 
@@ -161,17 +139,11 @@ func comfyWork(c *ledger.Case) cause.Finding {
 	if !c.In("comfyui") || !ledger.Allocator(c) || carvedOut(c) || c.Phase == "load" || ledger.Roomy(c) {
 		return cause.Nothing()
 	}
-	f := c.F()
-	if f.Requested == nil {
-		if s := c.Signal("vae"); s != nil && c.Phase == "inference" {
-			return cause.Seen(0.55, "It failed in the VAE, which turns the latent into all pixels or frames at once.", s.Line, c.Failure.Line)
-		}
-		if c.Phase == "inference" && c.Signal("attention") != nil {
-			return cause.Seen(0.52, "It failed in attention; ComfyUI fits the weights to the card by itself, the work on the image comes on top.", c.Failure.Line)
-		}
-		return cause.Seen(0.3, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
+	weight := 0.3
+	if c.F().Requested != nil || c.Phase == "inference" && c.Signal("vae", "attention") != nil {
+		weight = 0.55
 	}
-	return cause.Seen(0.56, fmt.Sprintf("ComfyUI fits the weights to the card by itself; the %s that it lacked are work on the image.", f.Requested.Text), c.Failure.Line)
+	return cause.Seen(weight, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
 }
 
 func comfyNothingElse(c *ledger.Case) cause.Finding {
@@ -181,45 +153,39 @@ func comfyNothingElse(c *ledger.Case) cause.Finding {
 	return cause.Seen(0.28, "The model may be too large for this card.", c.Failure.Line)
 }
 
-func comfyLeak(c *ledger.Case) cause.Finding {
-	s := c.Signal("comfy_leak")
-	if s == nil {
-		return cause.Nothing()
+// shown is a clue for allocations that failed in an activity which the log shows.
+func shown(activity string, weight float64, why string) cause.Clue {
+	return func(c *ledger.Case) cause.Finding {
+		s := c.Signal(activity)
+		if s == nil || !ledger.Allocator(c) {
+			return cause.Nothing()
+		}
+		return cause.Seen(weight, why, s.Line, c.Failure.Line)
 	}
-	return cause.Seen(0.6, "ComfyUI itself warns that a model it dropped is still held.", s.Line, c.Failure.Line)
 }
 
 // inVAE: the failure is in decoding or encoding.
 func inVAE(c *ledger.Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil }
 
 // comfyStart is the command of the log, or a plain one, with options added.
-func comfyStart(c *ledger.Case, changes ...step.Change) []step.Step {
-	flags := step.Edited(nil, changes...)
-	return []step.Step{
-		{Kind: "shell", Text: "python main.py " + step.Edited(step.Typed(c, "main.py"), changes...)},
-		{Kind: "text", Text: "Portable build: add " + flags + " to the line in run_nvidia_gpu.bat."},
+func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return []step.Step{
+			{Kind: "shell", Text: "python main.py " + step.Edited(step.Typed(c, "main.py"), changes...)},
+			{Kind: "text", Text: strings.TrimSpace("Portable build: add " + step.Edited(nil, changes...) + " to the line in run_nvidia_gpu.bat. " + note)},
+		}
 	}
 }
 
 // comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
 // more of the card free is what helps; before, --lowvram.
 func comfyLowvram(c *ledger.Case) []step.Step {
+	note, keep := "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead.", step.Change{Flag: "--lowvram"}
 	if c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary) {
-		return append(comfyStart(c, step.Change{Flag: "--reserve-vram", Value: "1.5"}), step.Step{Kind: "text", Text: "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."})
+		note = "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."
+		keep = step.Change{Flag: "--reserve-vram", Value: "1.5"}
 	}
-	return append(comfyStart(c, step.Change{Flag: "--lowvram"}, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true}), step.Step{Kind: "text", Text: "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead."})
-}
-
-func comfyTiling(*ledger.Case) []step.Step {
-	return []step.Step{{Kind: "ui", Text: "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"}}
-}
-
-func comfySmaller(*ledger.Case) []step.Step {
-	return []step.Step{{Kind: "ui", Text: "Empty Latent node: halve width and height (a quarter of the work) or, for video, the number of frames; batch_size 1; upscale afterwards in tiles"}}
-}
-
-func comfyQuant(*ledger.Case) []step.Step {
-	return []step.Step{{Kind: "ui", Text: "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"}}
+	return comfyStart(note, keep, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true})(c)
 }
 
 func comfyBigger(c *ledger.Case) []step.Step {

@@ -26,7 +26,6 @@ var Diffusers = program.Program{
 			{Fix: "use_lower_quant", Fit: 0.85},
 			{Fix: "lowvram_mode", Fit: 0.8},
 			{Fix: "lower_resolution", Fit: 0.6},
-			{Fix: "bigger_gpu", Fit: 0.4},
 		},
 		cause.BatchTooLarge: {
 			{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
@@ -35,34 +34,28 @@ var Diffusers = program.Program{
 			{Fix: "efficient_attention", Fit: 0.7},
 			{Fix: "lower_batch_size", Fit: 0.65},
 		},
-		cause.OversizedAllocation: {
-			{Fix: "efficient_attention", Fit: 1.02, If: func(c *ledger.Case) bool { return c.Signal("no_fast_attention") != nil }},
-			{Fix: "lower_resolution", Fit: 1},
-			{Fix: "efficient_attention", Fit: 0.9},
-			{Fix: "vae_tiling", Fit: 0.75},
-			{Fix: "upgrade_version", Fit: 0.5},
-		},
-		cause.HostMemory: imageHostMemory,
+		cause.OversizedAllocation: imageRemedies[cause.OversizedAllocation],
+		cause.HostMemory:          hostRemedies,
 	},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"cpu_offload":  diffusersOffload,
-		"lowvram_mode": diffusersLowvram,
-		"vae_tiling": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "python", Text: "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()"}}
+		"cpu_offload": func(*ledger.Case) []step.Step {
+			return []step.Step{
+				{Kind: "python", Text: "pipe.enable_model_cpu_offload()  # and no pipe.to(\"cuda\")"},
+				{Kind: "text", Text: "If one component alone is too large: pipe.enable_sequential_cpu_offload() (slow), or enable_group_offload() from diffusers 0.33 on."},
+			}
 		},
-		"efficient_attention": diffusersAttention,
+		"lowvram_mode":        step.Paste("python", "pipe.enable_sequential_cpu_offload()"),
+		"vae_tiling":          step.Paste("python", "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()"),
+		"efficient_attention": step.Paste("python", "pipe.enable_xformers_memory_efficient_attention()  # PyTorch 2 has sdpa by itself"),
 		"half_precision": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "pipe = DiffusionPipeline.from_pretrained(" + quote.Python(c.ModelName()) + ", torch_dtype=torch.bfloat16)  # float16 on cards before RTX 30; variant=\"fp16\" alone only picks files"}}
 		},
-		"use_lower_quant": diffusersQuant,
-		"lower_resolution": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "python", Text: "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # video: fewer num_frames"}}
+		"use_lower_quant": func(c *ledger.Case) []step.Step {
+			return []step.Step{{Kind: "python", Text: "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + quote.Python(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.31 and later"}}
 		},
+		"lower_resolution": step.Paste("python", "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # video: fewer num_frames"),
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"load_in_8bit": imageNo4bit,
-		"load_in_4bit": imageNo4bit,
-	},
+	Useless: imageUseless,
 }
 
 // Kohya is what is peculiar to kohya's sd-scripts.
@@ -76,7 +69,8 @@ var Kohya = program.Program{
 		"flux_train": {".py"},
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge: {preparedTooMuch},
+		// accelerator.prepare puts model and optimizer on the card.
+		cause.ModelTooLarge: {shown("preparing", 0.75, "It failed when the model was put on the card, before the first training step.")},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
@@ -89,7 +83,7 @@ var Kohya = program.Program{
 		},
 		cause.BatchTooLarge:         kohyaTraining,
 		cause.TrainingStateTooLarge: kohyaTraining,
-		cause.HostMemory:            imageHostMemory,
+		cause.HostMemory:            hostRemedies,
 	},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"mixed_precision":        kohya("--mixed_precision fp16 --full_fp16"),
@@ -98,10 +92,8 @@ var Kohya = program.Program{
 		"lower_batch_size":       kohya("--train_batch_size 1 --gradient_accumulation_steps 4"),
 		"lower_resolution":       kohya("--resolution 512,512 --max_bucket_reso 768"),
 		"cpu_offload":            kohya("--cache_latents --cache_latents_to_disk --network_train_unet_only  # Flux and SD3 also: --blocks_to_swap 18 --fp8_base"),
-		"use_lora": func(*ledger.Case) []step.Step {
-			return []step.Step{{Kind: "text", Text: "Train a LoRA (train_network.py, sdxl_train_network.py) instead of all weights (fine_tune.py, sdxl_train.py)."}}
-		},
-		"lower_num_workers": kohya("--max_data_loader_n_workers 0"),
+		"use_lora":               step.Paste("text", "Train a LoRA (train_network.py, sdxl_train_network.py) instead of all weights (fine_tune.py, sdxl_train.py)."),
+		"lower_num_workers":      kohya("--max_data_loader_n_workers 0"),
 	},
 }
 
@@ -121,20 +113,15 @@ func kohyaBatch(c *ledger.Case) bool {
 	return !ok || s.Value != "1"
 }
 
-// preparedTooMuch: accelerator.prepare puts model and optimizer on the card,
-// before the first step.
-func preparedTooMuch(c *ledger.Case) cause.Finding {
-	s := c.Signal("preparing")
-	if s == nil || !ledger.Allocator(c) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.75, "It failed when the model was put on the card, before the first training step.", s.Line, c.Failure.Line)
-}
-
 func kohya(flags string) func(*ledger.Case) []step.Step {
 	return func(*ledger.Case) []step.Step {
 		return []step.Step{{Kind: "text", Text: "Add to the command (in the GUI: Additional parameters):"}, {Kind: "config", Text: flags}}
 	}
+}
+
+// slowAttention: no fast one is installed, or it is a flag as in A1111.
+func slowAttention(c *ledger.Case) bool {
+	return c.Signal("no_fast_attention") != nil || c.In("a1111") && !inForge(c)
 }
 
 // plainAttention: no fast attention is installed and one request is as large
@@ -148,43 +135,15 @@ func plainAttention(c *ledger.Case) cause.Finding {
 	return cause.Seen(0.9, fmt.Sprintf("One request of %s, and no fast attention is installed: plain attention builds the whole matrix at once.", f.Requested.Text), s.Line, c.Failure.Line)
 }
 
-func diffusersOffload(c *ledger.Case) []step.Step {
-	if c.In("invokeai") {
-		return []step.Step{{Kind: "config", Text: "# invokeai.yaml (5.6 and later)\nenable_partial_loading: true\ndevice_working_mem_gb: 4"}}
-	}
-	return []step.Step{
-		{Kind: "python", Text: "pipe.enable_model_cpu_offload()  # and no pipe.to(\"cuda\")"},
-		{Kind: "text", Text: "If one component alone is too large: pipe.enable_sequential_cpu_offload() (slow), or enable_group_offload() from diffusers 0.33 on."},
-	}
-}
-
-func diffusersLowvram(c *ledger.Case) []step.Step {
-	switch {
-	case c.In("framepack"):
-		return []step.Step{{Kind: "ui", Text: "GPU Inference Preserved Memory (GB): raise it by 2"}}
-	case c.In("invokeai"):
-		return diffusersOffload(c)
-	}
-	return []step.Step{{Kind: "python", Text: "pipe.enable_sequential_cpu_offload()"}}
-}
-
-func diffusersAttention(c *ledger.Case) []step.Step {
-	if c.In("framepack") {
-		return []step.Step{{Kind: "shell", Text: "pip install sageattention  # or: pip install xformers"}}
-	}
-	return []step.Step{{Kind: "python", Text: "pipe.enable_xformers_memory_efficient_attention()  # PyTorch 2 has sdpa by itself"}}
-}
-
-func diffusersQuant(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "python", Text: "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + quote.Python(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.31 and later"}}
-}
-
 // InvokeAI is what is peculiar to InvokeAI.
 var InvokeAI = program.Program{
 	Name: "invokeai", Shown: "InvokeAI",
 	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app"},
 	Like:   []*program.Program{&Diffusers},
+	Steps:  map[string]func(*ledger.Case) []step.Step{"cpu_offload": invokePartial, "lowvram_mode": invokePartial},
 }
+
+var invokePartial = step.Paste("config", "# invokeai.yaml (5.6 and later)\nenable_partial_loading: true\ndevice_working_mem_gb: 4")
 
 // FramePack is what is peculiar to FramePack.
 var FramePack = program.Program{
@@ -192,4 +151,8 @@ var FramePack = program.Program{
 	Proofs: []string{"High-VRAM Mode:"},
 	Hints:  []string{"FramePack"},
 	Like:   []*program.Program{&Diffusers},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lowvram_mode":        step.Paste("ui", "GPU Inference Preserved Memory (GB): raise it by 2"),
+		"efficient_attention": step.Paste("shell", "pip install sageattention  # or: pip install xformers"),
+	},
 }

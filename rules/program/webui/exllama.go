@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -24,7 +23,10 @@ var ExLlama = program.Program{
 		"Loading with a manual GPU split",
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ContextTooLong:  {cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit), cacheBeingMade},
+		cause.ContextTooLong: {
+			cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit),
+			shown("cache_creation", 0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them."),
+		},
 		cause.ModelTooLarge:   {cause.Said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
 		cause.DeviceImbalance: {splitLeavesNoRoom},
 	},
@@ -81,15 +83,6 @@ func exllamaNo4bit(*ledger.Case) string {
 	return "ExLlama loads GPTQ, EXL2 and EXL3 files, which are quantised already."
 }
 
-// cacheBeingMade: the tensors of the cache are made after the weights.
-func cacheBeingMade(c *ledger.Case) cause.Finding {
-	s := c.Signal("cache_creation")
-	if s == nil || !c.Root(fact.TorchAlloc, fact.CUDAError) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.", s.Line, c.Failure.Line)
-}
-
 func severalCards(c *ledger.Case) bool {
 	split, ok := c.Setting("gpu_split", "gs")
 	return ok && strings.Contains(split.Value, ",") || reader.ManyGPUs(c)
@@ -99,26 +92,10 @@ func severalCards(c *ledger.Case) bool {
 // on top, most of them on the first card.
 func splitLeavesNoRoom(c *ledger.Case) cause.Finding {
 	split, ok := c.Setting("gpu_split", "gs")
-	if !ok || !ledger.Allocator(c) || c.Phase == "inference" {
+	if !ok || !ledger.Allocator(c) || c.Phase == "inference" || len(splitSizes(split.Value)) < 2 {
 		return cause.Nothing()
 	}
-	sizes := splitSizes(split.Value)
-	if len(sizes) < 2 {
-		return cause.Nothing()
-	}
-	why := fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", step.FlagOf(split, "--gpu-split"), split.Value)
-	sum := 0.0
-	for _, s := range sizes {
-		sum += s
-	}
-	need, known := ledger.WeightsIn(c, "")
-	if !known {
-		return cause.Seen(0.5, why, split.Line, c.Failure.Line)
-	}
-	if float64(need) > sum*float64(units.GiB) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.85, why+fmt.Sprintf(" The weights of %s need about %s of the %g GiB, so they are not what is too large.", c.Model.Name, units.Format(need), sum), split.Line, c.Failure.Line)
+	return cause.Seen(0.85, fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", step.FlagOf(split, "--gpu-split"), split.Value), split.Line, c.Failure.Line)
 }
 
 // splitSizes reads "17.2,24" in GiB.
@@ -156,48 +133,37 @@ func lessOnFirst(c *ledger.Case) string {
 	return strings.Join(out, ",")
 }
 
-// shorterContext is half of the context that the log shows, or a start.
-func shorterContext(c *ledger.Case, fallback int) string {
+// shorterContext is half of the context that the log shows, or 4096.
+func shorterContext(c *ledger.Case) string {
 	s, ok := c.Setting("max_seq_len", "ctx_size", "n_ctx", "l", "c")
 	n, err := strconv.Atoi(s.Value)
 	if !ok || err != nil || n < 1024 || n > 1<<24 {
-		return strconv.Itoa(fallback)
+		return "4096"
 	}
 	return strconv.Itoa(n / 2 / 256 * 256)
 }
 
-func exllamaContext(c *ledger.Case) []step.Step {
-	n := shorterContext(c, 4096)
-	switch {
-	case c.In("tabbyapi"):
-		return []step.Step{{Kind: "config", Text: "# config.yml, section model\nmax_seq_len: " + n + "\ncache_size: " + n}}
-	case c.Signal("notebook") != nil:
-		return []step.Step{{Kind: "python", Text: "config.max_seq_len = " + n + "  # before ExLlamaV2(config)\ncache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)\nmodel.load_autosplit(cache)"}}
+// exllamaStep is an option of TabbyAPI's file, or of the loader's own script.
+func exllamaStep(c *ledger.Case, config, option string) []step.Step {
+	if c.In("tabbyapi") {
+		return []step.Step{{Kind: "config", Text: "# config.yml, section model\n" + config}}
 	}
-	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " -l " + n}}
+	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " " + option}}
 }
 
-func exllamaCache(c *ledger.Case) []step.Step {
-	switch {
-	case c.In("tabbyapi"):
-		return []step.Step{{Kind: "config", Text: "# config.yml, section model\ncache_mode: Q4"}}
-	case c.Signal("notebook") != nil:
-		return []step.Step{{Kind: "python", Text: "from exllamav2 import ExLlamaV2Cache_Q4\ncache = ExLlamaV2Cache_Q4(model, lazy=True)\nmodel.load_autosplit(cache)"}}
-	}
-	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " -cq4"}}
+func exllamaContext(c *ledger.Case) []step.Step {
+	n := shorterContext(c)
+	return exllamaStep(c, "max_seq_len: "+n+"\ncache_size: "+n, "-l "+n)
 }
+
+func exllamaCache(c *ledger.Case) []step.Step { return exllamaStep(c, "cache_mode: Q4", "-cq4") }
 
 func exllamaSplit(c *ledger.Case) []step.Step {
 	split := lessOnFirst(c)
-	if c.In("tabbyapi") {
-		return []step.Step{{Kind: "config", Text: "# config.yml, section model\ngpu_split_auto: false\ngpu_split: [" + strings.ReplaceAll(split, ",", ", ") + "]"}}
-	}
-	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " -gs " + split}}
+	return exllamaStep(c, "gpu_split_auto: false\ngpu_split: ["+strings.ReplaceAll(split, ",", ", ")+"]", "-gs "+split)
 }
 
-func exllamaQuant(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "Load a build of the same model with fewer bits per weight: EXL2 and EXL3 come at 2.4 to 8 bits (bpw). Per billion parameters, one bit less frees about 0.12 GB."}}
-}
+var exllamaQuant = step.Paste("text", "Load a build of the same model with fewer bits per weight: EXL2 and EXL3 come at 2.4 to 8 bits (bpw). Per billion parameters, one bit less frees about 0.12 GB.")
 
 // cacheQuantisedAlready: the log asks for a 4-bit cache.
 func cacheQuantisedAlready(c *ledger.Case) string {

@@ -43,7 +43,6 @@ var Textgen = program.Program{
 		},
 		cause.Unknown:             {cause.Said(0.15, "The server ended without a message.", fact.SilentDeath)},
 		cause.ContextTooLong:      {longPrompt},
-		cause.RetainedMemory:      {earlierModel},
 		cause.BudgetMisconfigured: {gpuMemoryWithoutUnit},
 	},
 	Remedies: textgenRemedies,
@@ -58,7 +57,7 @@ var Textgen = program.Program{
 			return textgenFlags(c, step.Change{Flag: "--gpu-split", Value: lessOnFirst(c)})
 		},
 		"use_lower_quant":  textgenQuant,
-		"lower_batch_size": textgenBatch,
+		"lower_batch_size": step.Paste("ui", "Training tab: Micro Batch Size: 1, Cutoff Length: 256, LoRA Rank: 8; load the base model with load-in-8bit"),
 	},
 	Useless: map[string]func(*ledger.Case) string{
 		"load_in_4bit":      textgenNo4bit,
@@ -88,23 +87,7 @@ var textgenRemedies = map[string][]cause.Remedy{
 		{Fix: "balance_split", Fit: 0.6, If: severalCards},
 		{Fix: "use_smaller_model", Fit: 0.5},
 	},
-	cause.BatchTooLarge: {
-		{Fix: "lower_batch_size", Fit: 1, If: (*ledger.Case).Training},
-		{Fix: "lower_context", Fit: 0.95, If: when.Not((*ledger.Case).Training)},
-		{Fix: "lower_context", Fit: 0.75, If: (*ledger.Case).Training},
-		{Fix: "gradient_checkpointing", Fit: 0.7, If: (*ledger.Case).Training},
-		{Fix: "load_in_4bit", Fit: 0.8},
-		{Fix: "use_lower_quant", Fit: 0.75},
-		{Fix: "cpu_offload", Fit: 0.6},
-	},
-	cause.HostMemory: {
-		{Fix: "raise_pagefile", Fit: 1, If: textgenWindows},
-		{Fix: "close_other_apps", Fit: 0.85, If: textgenWindows},
-		{Fix: "add_swap", Fit: 0.95, If: when.Not(textgenWindows)},
-		{Fix: "raise_memory_limit", Fit: 0.8, If: when.Not(textgenWindows)},
-		{Fix: "use_lower_quant", Fit: 0.75},
-		{Fix: "use_smaller_model", Fit: 0.8},
-	},
+	cause.HostMemory: hostRemedies,
 	cause.Fragmentation: {
 		{Fix: "max_split_size", Fit: 1, If: func(c *ledger.Case) bool { return c.Windows() || !reader.HasExpandableSegments(c) }},
 		{Fix: "expandable_segments", Fit: 1},
@@ -112,33 +95,18 @@ var textgenRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_context", Fit: 0.9, If: when.Not((*ledger.Case).Training)},
 		{Fix: "use_lower_quant", Fit: 0.7, If: when.Not((*ledger.Case).Training)},
 	},
-	cause.DeviceImbalance: {
-		{Fix: "balance_split", Fit: 1.1},
-		{Fix: "lower_context", Fit: 0.7},
-		{Fix: "use_lower_quant", Fit: 0.5},
-	},
-	cause.BudgetMisconfigured: {
-		{Fix: "cpu_offload", Fit: 1},
-		{Fix: "lower_context", Fit: 0.7},
-		{Fix: "use_smaller_model", Fit: 0.6},
-	},
-	cause.RetainedMemory: {
-		{Fix: "restart_session", Fit: 1},
-		{Fix: "use_lower_quant", Fit: 0.6},
-		{Fix: "use_smaller_model", Fit: 0.6},
-		{Fix: "lower_context", Fit: 0.6},
-	},
+	cause.DeviceImbalance:     {{Fix: "balance_split", Fit: 1.1}, {Fix: "lower_context", Fit: 0.7}},
+	cause.BudgetMisconfigured: {{Fix: "cpu_offload", Fit: 1}, {Fix: "lower_context", Fit: 0.7}},
 	cause.Unknown: {
-		{Fix: "raise_pagefile", Fit: 1, If: textgenWindows},
+		{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
 		{Fix: "lower_context", Fit: 0.8},
 		{Fix: "use_lower_quant", Fit: 0.75},
-		{Fix: "close_other_apps", Fit: 0.6},
 	},
 }
 
-// textgenWindows: most users of the one-click installer; its closing words come
+// mostlyWindows: most users of the one-click installer; its closing words come
 // from a batch file.
-func textgenWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
+func mostlyWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
 
 // textgenSince is the month before which this log cannot have been made, 0 if
 // nothing dates it.
@@ -179,31 +147,15 @@ func longPrompt(c *ledger.Case) cause.Finding {
 	if !c.In("text-generation-webui") || !ledger.Allocator(c) || ledger.Roomy(c) || c.Phase != "inference" {
 		return cause.Nothing()
 	}
-	if n := c.F().Context; n != nil && n.Value >= 1024 {
-		return cause.Seen(0.66, fmt.Sprintf("It loaded, and died while it answered a prompt of %s tokens: the cache grows with every one.", n.Text), n.Line, c.Failure.Line)
-	}
-	return cause.Seen(0.56, "It loaded, and died while it answered: the cache grows with every token of the conversation.", c.Failure.Line)
-}
-
-// earlierModel: a second model is loaded from the page into a process that had
-// one already.
-func earlierModel(c *ledger.Case) cause.Finding {
-	s := c.Signal("model_loaded")
-	if s == nil || s.Line > c.Failure.Line || !c.In("text-generation-webui") || c.Phase != "load" || !ledger.Allocator(c) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.45, "Another model was loaded in this process before, and may still hold its memory.", s.Line, c.Failure.Line)
+	return cause.Seen(0.58, "It loaded, and died while it answered: the cache grows with every token of the conversation.", c.Failure.Line)
 }
 
 // gpuMemoryWithoutUnit: --gpu-memory counts GiB; 6500 without a unit is no
 // limit at all (modules/models.py).
 func gpuMemoryWithoutUnit(c *ledger.Case) cause.Finding {
 	s, ok := c.Setting("gpu_memory")
-	if !ok || !ledger.Allocator(c) {
-		return cause.Nothing()
-	}
 	n, err := strconv.Atoi(s.Value)
-	if err != nil || n < 128 {
+	if !ok || err != nil || n < 128 || !ledger.Allocator(c) {
 		return cause.Nothing()
 	}
 	return cause.Seen(0.95, fmt.Sprintf("--gpu-memory %d means %d GiB, which limits nothing: %dMiB was meant.", n, n, n), s.Line, c.Failure.Line)
@@ -234,16 +186,14 @@ func textgenFlags(c *ledger.Case, changes ...step.Change) []step.Step {
 }
 
 func textgenContextSteps(c *ledger.Case) []step.Step {
-	since, n := textgenSince(c), shorterContext(c, 4096)
+	n := shorterContext(c)
 	switch {
-	case since >= 202504:
+	case textgenSince(c) >= 202504:
 		return textgenFlags(c, step.Change{Flag: "--ctx-size", Value: n})
 	case loader(c) == "llama.cpp":
 		return textgenFlags(c, step.Change{Flag: "--n_ctx", Value: n})
 	case strings.HasPrefix(loader(c), "exllama") || loader(c) == "autoawq" || c.In("exllama"):
 		return textgenFlags(c, step.Change{Flag: "--max_seq_len", Value: n})
-	case since != 0 && since < 202306:
-		return []step.Step{{Kind: "ui", Text: "Parameters tab: Maximum prompt size in tokens: 1024"}}
 	}
 	return []step.Step{
 		{Kind: "ui", Text: "Parameters tab: Truncate the prompt up to this length: 1024, and max_new_tokens: 200"},
@@ -252,26 +202,21 @@ func textgenContextSteps(c *ledger.Case) []step.Step {
 }
 
 func textgenCache(c *ledger.Case) []step.Step {
-	since := textgenSince(c)
 	switch {
 	case loader(c) == "llama.cpp":
 		return textgenFlags(c, step.Change{Flag: "--cache-type", Value: "q8_0"})
-	case since >= 202504:
+	case textgenSince(c) >= 202504:
 		return textgenFlags(c, step.Change{Flag: "--cache-type", Value: "q4"})
-	case since >= 202412:
-		return textgenFlags(c, step.Change{Flag: "--cache_type", Value: "q4"})
-	case since >= 202403:
-		return textgenFlags(c, step.Change{Flag: "--cache_4bit"})
 	}
 	return append(textgenFlags(c, step.Change{Flag: "--cache_4bit"}), step.Step{Kind: "text", Text: "Releases from December 2024 on spell it --cache_type q4, those before March 2024 have only --cache_8bit."})
 }
 
 func textgenOffload(c *ledger.Case) []step.Step {
 	if loader(c) == "gptq-for-llama" || loader(c) == "gptq" || fixedQuant(c) && textgenSince(c) < 202306 {
-		return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: strconv.Itoa(layersOnCard(c))})
+		return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: fewerLayers(c)})
 	}
 	if textgenSince(c) >= 202504 {
-		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--gpu-layers " + strconv.Itoa(layersOnCard(c))}}
+		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--gpu-layers " + fewerLayers(c)}}
 	}
 	return textgenFlags(c, step.Change{Flag: "--auto-devices"}, step.Change{Flag: "--gpu-memory", Value: gpuMemory(c)}, step.Change{Flag: "--cpu-memory", Value: "32GiB"})
 }
@@ -287,24 +232,21 @@ func gpuMemory(c *ledger.Case) string {
 	return strconv.FormatInt(limit, 10) + "MiB"
 }
 
-// layersOnCard is how many layers of the model fit, or a number to start from.
-func layersOnCard(c *ledger.Case) int {
-	m := ledger.Named(c).Model
-	need, ok := ledger.WeightsIn(c, "")
-	total := c.F().Total
-	if m == nil || m.Layers == 0 || !ok || total == nil || need <= 0 {
-		return 20
+// fewerLayers is half of the layers that the log shows on the card, or a number
+// to start from.
+func fewerLayers(c *ledger.Case) string {
+	s, _ := c.Setting("n_gpu_layers", "gpu_layers", "ngl")
+	if n := step.Divided(s.Value, 2); n > 0 && n < 100 {
+		return strconv.Itoa(n)
 	}
-	room := max(total.Bytes-2*units.GiB, total.Bytes/3)
-	return int(max(1, min(int64(m.Layers), room*int64(m.Layers)/need)))
+	return "20"
 }
 
+// textgenLayers: later releases say --gpu-layers, and take the old spelling as
+// well (modules/shared.py).
 func textgenLayers(c *ledger.Case) []step.Step {
-	flag := "--n-gpu-layers"
-	if textgenSince(c) >= 202504 {
-		flag = "--gpu-layers"
-	}
-	return textgenFlags(c, step.Change{Flag: flag, Value: strconv.Itoa(layersOnCard(c))})
+	s, _ := c.Setting("n_gpu_layers", "gpu_layers")
+	return textgenFlags(c, step.Change{Flag: step.SafeFlag(step.FlagOf(s, "--n-gpu-layers")), Value: fewerLayers(c)})
 }
 
 func textgenQuant(c *ledger.Case) []step.Step {
@@ -316,10 +258,6 @@ func textgenQuant(c *ledger.Case) []step.Step {
 		return steps
 	}
 	return append(steps, step.Step{Kind: "text", Text: "Search huggingface.co for: " + quote.Printable(c.Model.Name) + " GGUF"})
-}
-
-func textgenBatch(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "ui", Text: "Training tab: Micro Batch Size: 1, Cutoff Length: 256, LoRA Rank: 8; load the base model with load-in-8bit"}}
 }
 
 func textgenNo4bit(c *ledger.Case) string {
