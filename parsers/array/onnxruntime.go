@@ -22,13 +22,9 @@ var onnxruntimeWordings = []text.Wording{
 }
 
 func parseONNXRuntime(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	failures := hits[:0:0]
-	for _, h := range hits {
-		if h.Word < len(onnxruntimeWordings) {
-			failures = append(failures, h)
-			continue
-		}
-		if h.Word < len(onnxruntimeWordings)+2 {
+	failures, server := text.SplitHits(hits, len(onnxruntimeWordings))
+	for _, h := range server {
+		if h.Word < 2 {
 			f.Programs = append(f.Programs, fact.Program{Name: "triton-server", Line: l.Line(h.At), Weight: 2})
 		}
 	}
@@ -37,7 +33,7 @@ func parseONNXRuntime(l *text.Log, hits []text.Hit, f *fact.Facts) {
 
 var (
 	arenaPattern      = text.NewPattern(`ofsize(?<bytes>\d{1,20})`)
-	arenaLimitPattern = text.NewPattern(`availablememoryof(?<have>\d{1,20})issmallerthanrequestedbytesof(?<want>\d{1,20})`)
+	arenaLimitPattern = text.NewPattern(`availablememoryof(?<free>\d{1,20})issmallerthanrequestedbytesof(?<requested>\d{1,20})`)
 )
 
 // readArena reads "Failed to allocate memory for requested buffer of size N".
@@ -82,9 +78,7 @@ func readArenaLimit(m text.Message) int {
 	if !k.Ok() {
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
-	x.Figures.Free, x.Figures.Requested = k.Size("have"), k.Size("want")
-	return m.Fail(x, m.Took(k))
+	return stated(m, fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, k)
 }
 
 // readDirectML reads E_OUTOFMEMORY: "8007000E Not enough memory resources are
