@@ -1,7 +1,7 @@
 package webui
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -9,45 +9,26 @@ import (
 
 // Diffusion reads diffusers and what is built on it: InvokeAI, kohya's
 // trainers, FramePack and other demos.
-var Diffusion = text.Parser{
-	Name:     "diffusion",
-	Keywords: diffusionWords,
-	Context:  diffusionContext,
-	Parse:    parseDiffusion,
-}
+var Diffusion = parser("diffusion", nil, []text.Wording{
+	text.On("Insufficient GPU memory to load model", says(fact.Failure{Kind: fact.InvokeRefused, Framework: "invokeai", Backend: "cuda", Phase: "load", Stage: "weights"})),
+	text.On("OOM Detected, reducing batch/grad size", readSmallerBatch),
+}, []text.Wording{
+	text.On("Xformers is not installed!", signals("no_fast_attention")), text.On("Flash Attn is not installed!", signals("no_fast_attention")),
+	text.On("Sage Attn is not installed!", signals("no_fast_attention")),
+	text.On("vae.decode(", signals("vae")), text.On("vae/decode", signals("vae")), text.On("autoencoder_kl.py", signals("vae")),
+	text.On("autoencoder.py", signals("vae")), text.On("VAEDecode", signals("vae")), text.On("decode_first_stage", signals("vae")),
+})
 
-var diffusionWords = []string{"Insufficient GPU memory to load model", "OOM Detected, reducing batch/grad size"}
+// DiffusersProofs prove diffusers and the programs on it.
+var DiffusersProofs = slices.Concat(
+	anySlash(text.ProofsOf("diffusers", "-packages/diffusers/", "src/diffusers/")), text.ProofsOf("diffusers", "Loading pipeline components"),
+	anySlash(text.ProofsOf("invokeai", "invokeai/backend", "invokeai/app")), text.ProofsOf("invokeai", "[InvokeAI]::"),
+	text.ProofsOf("kohya", "train_network.py", "sdxl_train.py", "sdxl_train_network.py", "create LoRA for U-Net:", "sd-scripts", "kohya_ss", "num train images * repeats"),
+	text.ProofsOf("framepack", "High-VRAM Mode:"),
+	[]text.Proof{{Word: "flux_train", Program: "kohya", Weight: 2, Beside: []string{".py"}}, {Word: "FramePack", Program: "framepack", Weight: 1}},
+)
 
-var diffusionContext = []string{
-	"Xformers is not installed!", "Flash Attn is not installed!", "Sage Attn is not installed!",
-	"Free VRAM ", "vae.decode(", "vae/decode", "autoencoder_kl.py", "autoencoder.py", "VAEDecode", "decode_first_stage",
-}
-
-// DiffusersProofs prove diffusers.
-var DiffusersProofs = []text.Proof{
-	{Word: "-packages/diffusers/", Program: "diffusers", Weight: 2}, {Word: `-packages\diffusers\`, Program: "diffusers", Weight: 2},
-	{Word: "src/diffusers/", Program: "diffusers", Weight: 2}, {Word: `src\diffusers\`, Program: "diffusers", Weight: 2},
-	{Word: "Loading pipeline components", Program: "diffusers", Weight: 2},
-	{Word: "[InvokeAI]::", Program: "invokeai", Weight: 2}, {Word: "invokeai/backend", Program: "invokeai", Weight: 2}, {Word: `invokeai\backend`, Program: "invokeai", Weight: 2}, {Word: "invokeai/app", Program: "invokeai", Weight: 2}, {Word: `invokeai\app`, Program: "invokeai", Weight: 2},
-	{Word: "train_network.py", Program: "kohya", Weight: 2}, {Word: "sdxl_train.py", Program: "kohya", Weight: 2}, {Word: "sdxl_train_network.py", Program: "kohya", Weight: 2}, {Word: "flux_train", Program: "kohya", Weight: 2, Beside: []string{".py"}},
-	{Word: "create LoRA for U-Net:", Program: "kohya", Weight: 2}, {Word: "sd-scripts", Program: "kohya", Weight: 2}, {Word: "kohya_ss", Program: "kohya", Weight: 2}, {Word: "num train images * repeats", Program: "kohya", Weight: 2},
-	{Word: "High-VRAM Mode:", Program: "framepack", Weight: 2}, {Word: "FramePack", Program: "framepack", Weight: 1},
-}
-
-func parseDiffusion(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	for _, h := range hits {
-		switch h.Word {
-		case 0:
-			end := h.At + len(strings.ReplaceAll(diffusionWords[0], " ", ""))
-			text.Fail(f, l, h.At, end, fact.Failure{Kind: fact.InvokeRefused, Framework: "invokeai", Backend: "cuda", Phase: "load", Stage: "weights"})
-		case 1:
-			f.Notices = append(f.Notices, fact.Notice{ID: "batch_reduced", Line: l.Line(h.At), Text: l.LineText(h.At), Title: "Training ran out of memory and went on with a smaller batch."})
-		case 2, 3, 4:
-			f.Signals = append(f.Signals, fact.Signal{ID: "no_fast_attention", Line: l.Line(h.At), Text: l.LineText(h.At)})
-		case 5:
-			f.Signals = append(f.Signals, fact.Signal{ID: "vram_planned", Line: l.Line(h.At), Text: l.LineText(h.At)})
-		default:
-			f.Signals = append(f.Signals, fact.Signal{ID: "vae", Line: l.Line(h.At), Text: l.LineText(h.At)})
-		}
-	}
+func readSmallerBatch(m text.Message) int {
+	m.Notice(fact.Notice{ID: "batch_reduced", Title: "Training ran out of memory and went on with a smaller batch."})
+	return m.End
 }

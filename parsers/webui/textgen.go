@@ -1,41 +1,35 @@
 package webui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// textgenProofs: paths of its modules and lines that nothing else prints. The
+// TextgenProofs: paths of its modules and lines that nothing else prints. The
 // folder repositories/exllama inside it can be ExLlama's own scripts at work.
-var TextgenProofs = []text.Proof{
-	{Word: "text-generation-webui", Program: "text-generation-webui", Weight: 2, Beside: []string{
-		"/modules/", `\modules\`, "/server.py", `\server.py`, `[server.py`, "[models.py", "/extensions/", `\extensions\`, "/installer_files", `\installer_files`, "/repositories/gptq", `\repositories\gptq`}},
-	{Word: "oobabooga_windows", Program: "text-generation-webui", Weight: 2}, {Word: "oobabooga-windows", Program: "text-generation-webui", Weight: 2},
-	{Word: "oobabooga_linux", Program: "text-generation-webui", Weight: 2}, {Word: "oobabooga_macos", Program: "text-generation-webui", Weight: 2},
-	{Word: "textgen/modules/", Program: "text-generation-webui", Weight: 2}, {Word: `textgen\modules\`, Program: "text-generation-webui", Weight: 2},
-	{Word: "load_func_map[loader]", Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/ui_model_menu.py", Program: "text-generation-webui", Weight: 2}, {Word: `modules\ui_model_menu.py`, Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/GPTQ_loader.py", Program: "text-generation-webui", Weight: 2}, {Word: "modules/AutoGPTQ_loader.py", Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/text_generation.py", Program: "text-generation-webui", Weight: 2}, {Word: `modules\text_generation.py`, Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/exllama", Program: "text-generation-webui", Weight: 2}, {Word: `modules\exllama`, Program: "text-generation-webui", Weight: 2},
-	{Word: "modules/llama", Program: "text-generation-webui", Weight: 2, Beside: []string{"cpp_model.py", "cpp_hf.py", "cpp_server.py"}},
-	{Word: `modules\llama`, Program: "text-generation-webui", Weight: 2, Beside: []string{"cpp_model.py", "cpp_hf.py", "cpp_server.py"}},
-	{Word: "modules/transformers_loader.py", Program: "text-generation-webui", Weight: 2}, {Word: `modules\transformers_loader.py`, Program: "text-generation-webui", Weight: 2},
-	{Word: "Output generated in", Program: "text-generation-webui", Weight: 2, Beside: []string{"tokens/s"}},
-	{Word: "Which one do you want to load? 1-", Program: "text-generation-webui", Weight: 2},
-	{Word: "Found the following quantized model:", Program: "text-generation-webui", Weight: 2},
-	{Word: "The AutoGPTQ params are:", Program: "text-generation-webui", Weight: 2},
-	{Word: "llama.cpp weights detected:", Program: "text-generation-webui", Weight: 2},
-	{Word: "Using the following 4-bit params", Program: "text-generation-webui", Weight: 2},
-	{Word: "Auto-assiging --gpu-memory", Program: "text-generation-webui", Weight: 2},
-	{Word: "Error loading the model with llama.cpp:", Program: "text-generation-webui", Weight: 2},
-	{Word: "Using gpu_layers=", Program: "text-generation-webui", Weight: 2, Beside: []string{"ctx_size="}},
-	{Word: "TRUNCATION LENGTH:", Program: "text-generation-webui", Weight: 2}, {Word: "INSTRUCTION TEMPLATE:", Program: "text-generation-webui", Weight: 2},
-	{Word: "installer_files/env/", Program: "text-generation-webui", Weight: 1}, {Word: `installer_files\env\`, Program: "text-generation-webui", Weight: 1},
-	{Word: "llama-cpp-python-cuBLAS-wheels", Program: "text-generation-webui", Weight: 1}, {Word: "llama_cpp_binaries", Program: "text-generation-webui", Weight: 1},
-}
+var TextgenProofs = slices.Concat(
+	anySlash(text.ProofsOf("text-generation-webui", "textgen/modules/", "modules/ui_model_menu.py", "modules/GPTQ_loader.py", "modules/AutoGPTQ_loader.py",
+		"modules/text_generation.py", "modules/exllama", "modules/transformers_loader.py")),
+	anySlash([]text.Proof{
+		{Word: "modules/llama", Program: "text-generation-webui", Weight: 2, Beside: []string{"cpp_model.py", "cpp_hf.py", "cpp_server.py"}},
+		{Word: "installer_files/env/", Program: "text-generation-webui", Weight: 1},
+	}),
+	text.ProofsOf("text-generation-webui", "oobabooga_windows", "oobabooga-windows", "oobabooga_linux", "oobabooga_macos", "load_func_map[loader]",
+		"Which one do you want to load? 1-", "Found the following quantized model:", "The AutoGPTQ params are:", "llama.cpp weights detected:",
+		"Using the following 4-bit params", "Auto-assiging --gpu-memory", "Error loading the model with llama.cpp:", "TRUNCATION LENGTH:", "INSTRUCTION TEMPLATE:"),
+	[]text.Proof{
+		{Word: "text-generation-webui", Program: "text-generation-webui", Weight: 2, Beside: []string{
+			"/modules/", `\modules\`, "/server.py", `\server.py`, `[server.py`, "[models.py", "/extensions/", `\extensions\`,
+			"/installer_files", `\installer_files`, "/repositories/gptq", `\repositories\gptq`}},
+		{Word: "Output generated in", Program: "text-generation-webui", Weight: 2, Beside: []string{"tokens/s"}},
+		{Word: "Using gpu_layers=", Program: "text-generation-webui", Weight: 2, Beside: []string{"ctx_size="}},
+		{Word: "llama-cpp-python-cuBLAS-wheels", Program: "text-generation-webui", Weight: 1},
+		{Word: "llama_cpp_binaries", Program: "text-generation-webui", Weight: 1},
+	},
+)
 
 // dated is text that a release of the webui cannot have printed before a
 // month, written as a number (202306), and what it shows besides.
@@ -62,43 +56,16 @@ var textgenDated = []dated{
 }
 
 // Textgen reads text-generation-webui.
-var Textgen = text.Parser{
-	Name:     "textgen",
-	Keywords: textgenWords,
-	Context:  textgenContext(),
-	Explains: map[fact.Kind]int{fact.SilentDeath: 3, fact.ServerKilled: 4},
-	Parse:    parseTextgen,
-}
+var Textgen = parser("textgen", map[fact.Kind]int{fact.SilentDeath: 3, fact.ServerKilled: 4}, []text.Wording{
+	text.On("Press any key to continue", silentDeath), text.On("terminated unexpectedly with exit code:", readServerExit),
+}, textgenLines())
 
-var textgenWords = []string{"Press any key to continue", "terminated unexpectedly with exit code:"}
-
-const outputGenerated = "Output generated in"
-
-func textgenContext() []string {
-	out := []string{outputGenerated}
+func textgenLines() []text.Wording {
+	out := []text.Wording{text.On("Output generated in", generated)}
 	for _, d := range textgenDated {
-		out = append(out, d.word)
+		out = append(out, text.On(d.word, d.keep))
 	}
 	return out
-}
-
-func parseTextgen(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	seen := map[int]bool{}
-	for _, h := range hits {
-		switch h.Word {
-		case 0:
-			silentDeath(f, l, h.At)
-		case 1:
-			readServerExit(f, l, h.At)
-		case 2:
-			generated(f, l, h.At)
-		default:
-			if !seen[h.Word] {
-				seen[h.Word] = true
-				keepDated(f, l, h.At, textgenDated[h.Word-3])
-			}
-		}
-	}
 }
 
 // Named facts of text-generation-webui.
@@ -109,12 +76,17 @@ const (
 	TextgenLoader = "textgen_loader"
 )
 
-func keepDated(f *fact.Facts, l *text.Log, at int, d dated) {
-	line, text := l.Line(at), l.LineText(at)
-	f.Facts = append(f.Facts, fact.Fact{Name: TextgenSince, Count: &fact.Count{Value: d.month, Text: d.word, Line: line}, Text: text, Line: line})
-	if d.loader != "" {
-		f.Facts = append(f.Facts, fact.Fact{Name: TextgenLoader, Text: d.loader, Line: line})
+// keep notes where a word stands first.
+func (d dated) keep(m text.Message) int {
+	if slices.ContainsFunc(m.Facts.Facts, func(x fact.Fact) bool { return x.Name == TextgenSince && x.Count.Text == d.word }) {
+		return m.At
 	}
+	line := m.Log.Line(m.At)
+	m.Count(TextgenSince, &fact.Count{Value: d.month, Text: d.word, Line: line})
+	if d.loader != "" {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: TextgenLoader, Text: d.loader, Line: line})
+	}
+	return m.At // another word may stand in this one
 }
 
 // loadWords begin what is printed while a model is being loaded.
@@ -125,51 +97,45 @@ var afterLoad = [...]string{"traceback", "error", "exception", "loadedthemodel",
 
 // silentDeath finds a load line with nothing after it but the end of the start
 // script.
-func silentDeath(f *fact.Facts, l *text.Log, at int) {
-	if len(f.Failures) > 0 {
-		return
-	}
-	floor := max(at-600, 0)
-	window := l.Squeezed()[floor:at]
-	from := -1
+func silentDeath(m text.Message) int {
+	floor := max(m.At-600, 0)
+	window, from := m.Log.Squeezed()[floor:m.At], -1
 	for _, word := range loadWords {
 		from = max(from, strings.LastIndex(window, word))
 	}
-	if from < 0 {
-		return
+	if from < 0 || len(m.Facts.Failures) > 0 {
+		return m.End
 	}
 	for _, word := range afterLoad {
 		if strings.Contains(window[from:], word) {
-			return
+			return m.End
 		}
 	}
-	text.Fail(f, l, floor+from, at, fact.Failure{Kind: fact.SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: l.LineText(floor + from)})
+	from += floor
+	text.Fail(m.Facts, m.Log, from, m.At, fact.Failure{Kind: fact.SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: m.Log.LineText(from)})
+	return m.End
 }
 
 var serverExit = text.NewPattern(`terminatedunexpectedlywithexitcode:(?<code>-?\d{1,12})`)
 
 // readServerExit reads the exit code of llama-server: negative is a signal. 4 is
 // an illegal instruction, a processor too old for the build.
-func readServerExit(f *fact.Facts, l *text.Log, at int) {
-	m := l.Find(serverExit, at, at+80)
-	if !m.Ok() {
-		return
-	}
-	from, to := m.Span()
-	switch m.Lower("code") {
-	case "-9":
-		text.Fail(f, l, from, to, fact.Failure{Kind: fact.ServerKilled, Framework: "text-generation-webui", Backend: "cpu", Phase: "load"})
-	case "-4", "3221225501":
-		f.Lookalikes = append(f.Lookalikes, fact.Lookalike{
-			ID: "illegal_instruction", Line: m.Line(),
+func readServerExit(m text.Message) int {
+	k := m.Find(serverExit, 80)
+	m.End = m.Took(k)
+	switch code := k.Lower("code"); {
+	case code == "-9":
+		says(fact.Failure{Kind: fact.ServerKilled, Framework: "text-generation-webui", Backend: "cpu", Phase: "load"})(m)
+	case code == "-4" || code == "3221225501":
+		m.Lookalike(fact.Lookalike{
+			ID:     "illegal_instruction",
 			Title:  "Not out of memory: llama-server met an instruction that this processor does not have (signal 4)",
 			Advice: "Install a llama.cpp build for older processors (without AVX2 or AVX-512), or update the webui: its portable builds fixed this for several CPUs.",
 		})
-	default:
-		if len(f.Failures) > 0 {
-			text.Fail(f, l, from, to, fact.Failure{Kind: fact.ServerExit, Framework: "text-generation-webui", Phase: "load", Wrapper: true})
-		}
+	case code != "" && len(m.Facts.Failures) > 0:
+		says(fact.Failure{Kind: fact.ServerExit, Framework: "text-generation-webui", Phase: "load", Wrapper: true})(m)
 	}
+	return m.At // the words date the log, too
 }
 
 var generatedLine = text.NewPattern(`outputgeneratedin[^(]{0,24}\((?:[^,()]{0,24},){2}context(?<context>INT)?`)
@@ -177,17 +143,14 @@ var generatedLine = text.NewPattern(`outputgeneratedin[^(]{0,24}\((?:[^,()]{0,24
 // generated reads the length of the prompt: "Output generated in 6.02 seconds
 // (0.33 tokens/s, 2 tokens, context 1848, seed 1)". Fields may be blank. The
 // line stands below the traceback of a generation that failed.
-func generated(f *fact.Facts, l *text.Log, at int) {
-	m := l.Find(generatedLine, at, at+160)
-	if !m.Ok() {
-		return
-	}
-	n := m.Count("context")
-	for i := len(f.Failures) - 1; i >= 0; i-- {
-		if x := &f.Failures[i]; x.End <= at && at-x.End < 1200 && x.Figures.Context == nil {
-			x.Figures.Context = n
-			f.Signals = append(f.Signals, fact.Signal{ID: "generating", Line: m.Line(), Text: l.LineText(at)})
-			return
+func generated(m text.Message) int {
+	k := m.Find(generatedLine, 160)
+	for i := len(m.Facts.Failures) - 1; i >= 0 && k.Ok(); i-- {
+		if x := &m.Facts.Failures[i]; x.End <= m.At && m.At-x.End < 1200 && x.Figures.Context == nil {
+			x.Figures.Context = k.Count("context")
+			signals("generating")(m)
+			break
 		}
 	}
+	return m.End
 }
