@@ -1,6 +1,8 @@
 package parsers
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -12,10 +14,9 @@ var proofs = text.Parser{
 	Name:    "proofs",
 	Context: proofWords(),
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		all := allProofs()
 		best := map[string]int{}
 		for _, h := range hits {
-			p := all[h.Word]
+			p := allProofs[h.Word]
 			if best[p.Program] >= p.Weight || !p.Holds(l.Squeezed()[h.At:]) {
 				continue
 			}
@@ -25,17 +26,14 @@ var proofs = text.Parser{
 	},
 }
 
-func allProofs() []text.Proof {
-	var all []text.Proof
-	for _, list := range [...][]text.Proof{webui.TextgenProofs, webui.ExllamaProofs, torch.TransformersProofs, webui.ComfyProofs, webui.A1111Proofs, webui.DiffusersProofs, ggml.OllamaProofs, ggml.LlamaProofs, ggml.LmStudioProofs, ggml.BindingProofs} {
-		all = append(all, list...)
-	}
-	return all
-}
+var allProofs = slices.Concat(
+	webui.TextgenProofs, webui.ExllamaProofs, torch.TransformersProofs, webui.ComfyProofs, webui.A1111Proofs, webui.DiffusersProofs,
+	ggml.OllamaProofs, ggml.LlamaProofs, ggml.LmStudioProofs, ggml.BindingProofs,
+)
 
 func proofWords() []string {
 	var out []string
-	for _, p := range allProofs() {
+	for _, p := range allProofs {
 		out = append(out, p.Word)
 	}
 	return out

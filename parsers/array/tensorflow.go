@@ -21,8 +21,8 @@ var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC),
 	text.On("OOM when allocating tensor", readOOMTensor),
 	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
-	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", readContext),
-	text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", readContext), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", readContext),
+	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
+	text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("Dst tensor is not initialized", readCopy),
 	text.On("failed to create cublas handle", readHandle), text.On("Could not create cudnn handle", readHandle),
 	text.On("Sum Total of in-use chunks", readBFCStats),
@@ -39,16 +39,16 @@ var (
 	allocatorPattern = text.NewPattern(`byallocator(?<name>[a-z_0-9]{2,24})`)
 )
 
-const notAFailure = "thisisnotafailure"
+var tfContext = fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}
 
-// recovered: XLA and cuDNN ask for scratch space, and go on with less.
+// tfWentOn: XLA and cuDNN ask for scratch space, and go on with less.
 var tfWentOn = fact.Notice{ID: "tensorflow_not_a_failure", Title: "TensorFlow asked for scratch memory, did not get it and chose a slower way; it says itself that this is no failure."}
 
 // readBFC reads the allocator's own line; a second clause says when the caller
 // went on without.
 func readBFC(m text.Message) int {
 	k := m.Find(bfcPattern, 90)
-	if m.Follows(notAFailure, 260) {
+	if m.Follows("thisisnotafailure", 260) {
 		m.Notice(tfWentOn)
 		return m.Took(k)
 	}
@@ -150,8 +150,7 @@ func readPoolSearch(m text.Message) int {
 	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: poolPhase(m)}
 	t := m.Around(totalPattern, 6000, 0)
 	x.Figures.Requested, x.Figures.Total, x.Figures.Free = k.Size("exact"), t.Size("total"), t.Size("free")
-	m.Fail(x, m.End)
-	return m.End // the next try may stand on the same line
+	return text.Fails(x)(m) // the next try may stand on the same line
 }
 
 // poolPhase: the pool is taken at the start; after a handle could not be made
@@ -189,10 +188,6 @@ func foldPoolSearch(f *fact.Facts) {
 		}
 	}
 	f.Failures = kept
-}
-
-func readContext(m text.Message) int {
-	return m.Fail(fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}, m.End)
 }
 
 // readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED":

@@ -47,17 +47,14 @@ var ollamaFailures = []text.Wording{
 	text.On("requires more system memory", systemMemory),
 	text.On("model is too large for system memory", systemMemory),
 	text.On("model request too large for system", systemMemory),
-	text.On("memory layout cannot be allocated", ollamaFails(fact.Failure{Kind: fact.OllamaLayout, Phase: "load"})),
-	text.On("failed to commit memory for model", ollamaFails(fact.Failure{Kind: fact.OllamaLayout, Phase: "load"})),
-	text.On("insufficient memory - required allocations", ollamaFails(fact.Failure{Kind: fact.OllamaLayout, Phase: "load"})),
-	text.On("llama runner exited, you may not have enough", ollamaFails(fact.Failure{Kind: fact.OllamaGuess, Phase: "load"})),
-	text.On("failed to get device context 2", ollamaFails(fact.Failure{Kind: fact.OllamaDriver, Backend: "cuda"})),
-	text.On("llama runner process has terminated", runnerEnded),
-	text.On("llama runner process no longer running", runnerEnded),
-	text.On("an unknown error was encountered while running the model", runnerEnded),
-	text.On("llama-server process has terminated", runnerEnded),
-	text.On("llama-server reported out-of-memory", runnerEnded),
-	text.On("runtime OOM detected", runnerEnded),
+	text.On("memory layout cannot be allocated", text.Fails(ollamaLayout)),
+	text.On("failed to commit memory for model", text.Fails(ollamaLayout)),
+	text.On("insufficient memory - required allocations", text.Fails(ollamaLayout)),
+	text.On("llama runner exited, you may not have enough", text.Fails(fact.Failure{Kind: fact.OllamaGuess, Framework: "ollama", Phase: "load"})),
+	text.On("failed to get device context 2", text.Fails(fact.Failure{Kind: fact.OllamaDriver, Framework: "ollama", Backend: "cuda"})),
+	text.On("llama runner process has terminated", runnerEnded), text.On("llama runner process no longer running", runnerEnded),
+	text.On("llama-server process has terminated", runnerEnded), text.On("llama-server reported out-of-memory", runnerEnded),
+	text.On("an unknown error was encountered while running the model", runnerEnded), text.On("runtime OOM detected", runnerEnded),
 }
 
 var ollamaLines = []text.Wording{
@@ -91,10 +88,7 @@ var ollamaPlan = [...]*text.Pattern{
 	text.NewPattern(`memory\.weights\.repeating="(?<plan_repeating>SIZE)"`),
 }
 
-func ollamaFails(x fact.Failure) func(text.Message) int {
-	x.Framework = "ollama"
-	return text.Fails(x)
-}
+var ollamaLayout = fact.Failure{Kind: fact.OllamaLayout, Framework: "ollama", Phase: "load"}
 
 // systemMemory: available is free RAM and free swap, or a container's limit.
 // Both figures are rounded, so that they can be equal.
