@@ -3,6 +3,7 @@ package parsers
 import (
 	"slices"
 
+	"github.com/oomdoc/oomdoc/parsers/array"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -28,7 +29,7 @@ var proofs = text.Parser{
 
 var allProofs = slices.Concat(
 	webui.TextgenProofs, webui.ExllamaProofs, torch.TransformersProofs, webui.ComfyProofs, webui.A1111Proofs, webui.DiffusersProofs,
-	ggml.OllamaProofs, ggml.LlamaProofs, ggml.LmStudioProofs, ggml.BindingProofs,
+	ggml.OllamaProofs, ggml.LlamaProofs, ggml.LmStudioProofs, ggml.BindingProofs, array.ONNXRuntimeProofs,
 )
 
 func proofWords() []string {

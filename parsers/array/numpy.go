@@ -77,16 +77,13 @@ var itemSizes = map[string]int64{
 // tensorBytes multiplies a shape such as "(400000,768)" or "[64,2016,9,9]".
 func tensorBytes(shape, dtype string) (int64, bool) {
 	dtype = strings.TrimLeft(dtype, "<>|=")
-	item := itemSizes[dtype]
-	if item == 0 && strings.HasPrefix(dtype, "u") && len(dtype) > 1 {
-		if n, err := strconv.ParseInt(dtype[1:], 10, 32); err == nil {
-			item = 4 * n // a string of n characters
-		}
+	product := itemSizes[dtype]
+	if n, err := strconv.ParseInt(strings.TrimPrefix(dtype, "u"), 10, 32); err == nil {
+		product = 4 * n // a string of n characters
 	}
-	if item == 0 {
+	if product == 0 {
 		return 0, false
 	}
-	product := item
 	for _, dim := range strings.Split(strings.Trim(shape, "()[],"), ",") {
 		n, ok := text.WholeNumber(dim)
 		if !ok || n > 0 && product > math.MaxInt64/4/n {

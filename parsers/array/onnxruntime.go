@@ -6,30 +6,18 @@ import (
 )
 
 // ONNXRuntime reads ONNX Runtime.
-var ONNXRuntime = text.Parser{
-	Name: "onnxruntime", Keywords: text.Literals(onnxruntimeWordings), Context: []string{"tritonserver", "tritonbackend", "CUDAExecutionProvider"},
-	Explains: map[fact.Kind]int{fact.ORTLimit: 4},
-	Parse:    parseONNXRuntime,
-}
-
-var onnxruntimeWordings = []text.Wording{
+var ONNXRuntime = parser("onnxruntime", map[fact.Kind]int{fact.ORTLimit: 4},
 	text.On("WaitNotificationFn) Failed to alloc", readArenaCut), text.On("AllocateRawInternal Failed to alloc", readArenaCut),
 	text.On("for requested buffer of size", readArena),
 	text.On("is smaller than requested bytes of", readArenaLimit),
 	text.On("CUDA failure 2: out of memory", text.Fails(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Backend: "cuda"})),
 	text.On("8007000E", readDirectML),
 	text.On("falling back to pinned system memory", readTritonFallback),
-}
+)
 
-func parseONNXRuntime(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	failures, server := text.SplitHits(hits, len(onnxruntimeWordings))
-	for _, h := range server {
-		if h.Word < 2 {
-			f.Programs = append(f.Programs, fact.Program{Name: "triton-server", Line: l.Line(h.At), Weight: 2})
-		}
-	}
-	text.ParseWordings(onnxruntimeWordings, l, failures, f)
-}
+// ONNXRuntimeProofs prove Triton's server. The provider proves nothing: it is here
+// so that a scan keeps the line from which [ortBackend] knows the card.
+var ONNXRuntimeProofs = append(text.ProofsOf("triton-server", "tritonserver", "tritonbackend"), text.Proof{Word: "CUDAExecutionProvider"})
 
 var (
 	arenaPattern      = text.NewPattern(`ofsize(?<bytes>\d{1,20})`)

@@ -45,13 +45,6 @@ func (g *ggmlReader) usingDevice(m text.Message) {
 	}
 }
 
-func (g *ggmlReader) vulkanDevice(m text.Message) {
-	if k := g.find(vulkanDevice, m.At, 110, 8); k.Ok() {
-		g.backend = "vulkan"
-		g.card(m, k, "")
-	}
-}
-
 func (g *ggmlReader) rpcDevice(m text.Message) {
 	if k := g.find(rpcDevice, m.At, 40, min(40, g.l.ValueEnd(m.At)-m.At)); k.Ok() {
 		keep(m, k)

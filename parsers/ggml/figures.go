@@ -15,11 +15,10 @@ func Figures(f *fact.Facts, x fact.Failure) fact.Figures {
 	g := fact.Figures{
 		KVBuffer:      cmp.Or(factOf(f, x, "kv_total").Size, bufferFor(f, x, "kv")),
 		ComputeBuffer: bufferFor(f, x, "compute"),
-		KVTokens:      factOf(f, x, "kv_tokens").Count,
-		Context:       cmp.Or(factOf(f, x, "n_ctx").Count, factOf(f, x, "n_ctx_per_seq").Count, factOf(f, x, "n_ctx_slot").Count, settingCount(f, x, "ctx_size")),
-		GPULayers:     cmp.Or(factOf(f, x, "gpu_layers").Count, settingCount(f, x, "n_gpu_layers")),
-		TotalLayers:   factOf(f, x, "total_layers").Count,
-		Limit:         cmp.Or(factOf(f, x, "metal_limit").Size, factOf(f, x, "metal_recommended").Size),
+		Context: cmp.Or(factOf(f, x, "n_ctx").Count, factOf(f, x, "n_ctx_per_seq").Count, factOf(f, x, "n_ctx_slot").Count,
+			settingCount(f, x, "ctx_size")),
+		GPULayers: cmp.Or(factOf(f, x, "gpu_layers").Count, settingCount(f, x, "n_gpu_layers")),
+		Limit:     cmp.Or(factOf(f, x, "metal_limit").Size, factOf(f, x, "metal_recommended").Size),
 	}
 	if g.Free = factOf(f, x, "rpc_free").Size; g.Free != nil {
 		g.Total = factOf(f, x, "rpc_total").Size

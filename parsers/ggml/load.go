@@ -25,7 +25,8 @@ var ggmlLines = slices.Concat(
 	on(stageIs("kv"), "constructing llama_context"),
 	on(stageIs(""), "graph nodes", "graph splits"),
 	// Hyper-parameters and settings.
-	numbers("n_ctx", "n_ctx_slot", "n_ubatch", "n_seq_max", "n_layer", "n_embd", "n_head", "n_vocab", "n_ff", "n_embd_k_gqa", "n_embd_v_gqa", "n_expert", "n_ff_exp"),
+	numbers("n_ctx", "n_ctx_slot", "n_ubatch", "n_seq_max", "n_layer", "n_embd", "n_head", "n_vocab", "n_ff",
+		"n_embd_k_gqa", "n_embd_v_gqa", "n_expert", "n_ff_exp"),
 	on(states(contextPerSeq, 0, 30, ""), "n_ctx_per_seq ("),
 	on(states(worstCase, 0, 36, ""), "worst-case: n_tokens ="),
 	on((*ggmlReader).flashAttention, "flash_attn ="),
@@ -35,10 +36,11 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).generalName, "general.name"),
 	on((*ggmlReader).loadedFrom, "key-value pairs", "loading model from"),
 	// Devices.
-	on(backendIs("rocm"), "ROCm devices", "ROCm0", "hipMalloc("), on(backendIs("cuda"), "CUDA devices"), on(backendIs("vulkan"), "Vulkan devices"),
+	on(backendIs("rocm"), "ROCm devices", "ROCm0", "hipMalloc("), on(backendIs("cuda"), "CUDA devices"),
+	on(backendIs("vulkan"), "Vulkan devices", "| uma:"),
 	on((*ggmlReader).usingDevice, "using device"),
 	on(device(cudaDevice, 130, 40), "VMM:", ", compute capability"),
-	on((*ggmlReader).vulkanDevice, "| uma:"),
+	on(device(vulkanDevice, 110, 8), "| uma:"),
 	on(device(listedDevice, 140, 12), "MiB free)"),
 	on((*ggmlReader).rpcDevice, "total_mem="),
 	on((*ggmlReader).memoryTable, "_memory_breakdown_print: | -"),
@@ -49,15 +51,15 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).koboldNamespace, "gpulayers="),
 	on(func(g *ggmlReader, _ text.Message) { g.hinted = "cuda" }, "CUDA_VISIBLE_DEVICES="),
 	// Programs.
-	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", `\koboldcpp\ggml\src\`),
-	on((*ggmlReader).koboldPrompt, "Processing Prompt ["),
+	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", `\koboldcpp\ggml\src\`, "Processing Prompt ["),
+	on(states(koboldTokens, 0, 60, ""), "Processing Prompt ["), // "[BLAS] (512 / 12710 tokens)"
 	on((*ggmlReader).loading, "load_tensors:"),
 	on(func(g *ggmlReader, m text.Message) { g.phase("inference", m.At) }, "prompt_save:"), // the server's cache of prompts
 	on(partOf("stable-diffusion.cpp"), "ggml_extend.hpp", "stable-diffusion.cpp"),
 	on((*ggmlReader).generates, "generating image:", "sampling using"),
 	on((*ggmlReader).decodes, "- decoding "),
-	on((*ggmlReader).whisperLoads, "whisper_model_load"),
-	on(partOf("whisper.cpp"), "whisper_init"),
+	on(partOf("whisper.cpp"), "whisper_init", "whisper_model_load"),
+	on(stageIs("weights"), "whisper_model_load"), // allocates after these lines
 	// The program works: what it retried before is recovered.
 	on((*ggmlReader).working,
 		"server is listening", "initializing, n_slots", "initializing slots, n_slots", "llama runner started",
@@ -148,19 +150,6 @@ func (g *ggmlReader) decodes(m text.Message) {
 	if m.Find(decodesLatents, 24).Ok() {
 		g.note("image_decoding", m)
 	}
-}
-
-// whisperLoads: whisper.cpp allocates its weights after these lines.
-func (g *ggmlReader) whisperLoads(m text.Message) {
-	partOf("whisper.cpp")(g, m)
-	g.at("weights", m.At)
-}
-
-// koboldPrompt reads "Processing Prompt [BLAS] (512 / 12710 tokens)", which
-// only koboldcpp prints.
-func (g *ggmlReader) koboldPrompt(m text.Message) {
-	g.proves("koboldcpp", m.At)
-	keep(m, m.Find(koboldTokens, 60))
 }
 
 // numbers are lines "name = N". A list per layer ("[16, 16, 4]") is left out, and

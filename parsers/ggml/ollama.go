@@ -176,13 +176,11 @@ func notRecovered(o text.Message) int {
 // ollamaRun reads the model of a command line.
 func ollamaRun(o text.Message) int {
 	_, rest, _ := strings.Cut(o.Log.LineText(o.At), "ollama run ")
-	for _, word := range strings.Fields(rest) {
-		if !strings.HasPrefix(word, "-") {
-			name := strings.Trim(word, "\"'`")
-			o.Facts.Models = append(o.Facts.Models, fact.ModelMention{Name: name, Line: o.Log.Line(o.At), Weight: 3})
-			o.Facts.Programs = append(o.Facts.Programs, fact.Program{Name: "ollama", Line: o.Log.Line(o.At), Weight: 2})
-			break
-		}
+	words := strings.Fields(rest)
+	if i := slices.IndexFunc(words, func(word string) bool { return !strings.HasPrefix(word, "-") }); i >= 0 {
+		name := strings.Trim(words[i], "\"'`")
+		o.Facts.Models = append(o.Facts.Models, fact.ModelMention{Name: name, Line: o.Log.Line(o.At), Weight: 3})
+		o.Facts.Programs = append(o.Facts.Programs, fact.Program{Name: "ollama", Line: o.Log.Line(o.At), Weight: 2})
 	}
 	return o.End
 }

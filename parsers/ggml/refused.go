@@ -56,6 +56,8 @@ var (
 	ofCache   = fact.Failure{Stage: "kv"}
 	ofGraph   = fact.Failure{Stage: "compute"}
 	computing = fact.Failure{Stage: "compute", Phase: "inference"}
+	lmStudio  = fact.Failure{Kind: fact.LlamaGuard, Phase: "startup_check", Framework: "lm-studio"}
+	nodeLlama = fact.Failure{Kind: fact.LlamaGuard, Phase: "startup_check", Stage: "kv"}
 )
 
 // ggmlFailures are the wordings of failures, from the allocators of ggml up to
@@ -103,7 +105,8 @@ var ggmlFailures = slices.Concat(
 	on(runtime("rocm", "inference"), "ROCm error: out of memory", "HIP error: out of memory"),
 	on(runtime("", "inference"), "MUSA error: out of memory"),       // the report has no name for it
 	on(runtime("cuda", ""), "CUDA error 2 at", "cuBLAS error 3 at"), // the builds of 2023 print it while loading too
-	on(refusing{is: fact.Failure{Kind: fact.GGMLRuntime, Backend: "cuda"}, level: levelRuntime, figures: bareCUDA, ahead: 40, must: true, look: notInBlock}.read, "ggml-cuda.cu:"),
+	on(refusing{is: fact.Failure{Kind: fact.GGMLRuntime, Backend: "cuda"}, level: levelRuntime, figures: bareCUDA, ahead: 40, must: true, look: notInBlock}.read,
+		"ggml-cuda.cu:"),
 	// Arenas and plans.
 	on(refusing{is: fact.Failure{Kind: fact.GGMLPool}, level: levelRuntime, figures: poolSize, ahead: 150, look: ofArena}.read,
 		"not enough space in the context's memory pool", "not enough space in the scratch memory"),
@@ -123,17 +126,15 @@ var ggmlFailures = slices.Concat(
 	on(refusing{level: levelBuffer, figures: openCLCode, back: 220, ahead: 20, must: true, look: openCL}.read, "ggml-opencl.cpp:"),
 	// Front ends. LM Studio estimates before it loads: 0.3.17 and later with how
 	// much it thinks is needed, "was aborted due to" before, 0.4 the last.
-	on(refusing{is: guard, level: levelRuntime, figures: guardSize, ahead: 260, look: lmStudioGuard}.read,
+	on(refusing{is: lmStudio, level: levelRuntime, figures: guardSize, ahead: 260, look: lmStudioGuard}.read,
 		"due to insufficient system resources", "Not enough resources to load the model"),
-	on(refusing{is: fact.Failure{Kind: fact.LlamaGuard, Phase: "startup_check", Stage: "kv"}, level: levelRuntime, figures: nodeContext, back: 60, ahead: 40, must: true, look: nodeGuard}.read,
+	on(refusing{is: nodeLlama, level: levelRuntime, figures: nodeContext, back: 60, ahead: 40, must: true, look: nodeGuard}.read,
 		"is too large for the available"),
 	on(refusing{is: ofWeights, level: levelStage}.read, "GPU loading failed (out of vram"), // GPT4All
 	on((*ggmlReader).caller,
 		"failed to create context with model", "Failed to create llama_context", "Failed to load model", "unable to load model",
 		"exiting due to model loading error", "Remote RPC server crashed"),
 )
-
-var guard = fact.Failure{Kind: fact.LlamaGuard, Phase: "startup_check", Framework: "lm-studio"}
 
 var (
 	mallocFailed = text.NewPattern(`(?:allocating(?<size>NUMmib)ondevice(?<device>\d{1,3}):)?(?:cuda|hip)mallocfailed(?::outofmemory|(?!:[a-z]{3}))`)

@@ -20,7 +20,8 @@ var A1111 = parser("a1111", map[fact.Kind]int{fact.ForgeLoad: 4},
 // reports know one name for them; what differs between them hangs on "forge"
 // and "sdnext" in the stack.
 var A1111Proofs = slices.Concat(
-	anySlash(text.ProofsOf("a1111", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py", "modules/sd_hijack")),
+	anySlash(text.ProofsOf("a1111",
+		"modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py", "modules/sd_hijack")),
 	text.ProofsOf("a1111", "Error completing request", "Launching Web UI with arguments:", "Torch active/reserved:"),
 	text.ProofsOf("forge", forgeLines...), text.ProofsOf("a1111", forgeLines...), text.ProofsOf("forge", "stable-diffusion-webui-forge"),
 	[]text.Proof{
@@ -53,10 +54,9 @@ func readForgePlan(m text.Message) int {
 	m.Fact("weights", k.Size("weights"))
 	if k.Lower("error") != "" {
 		from, to := k.Span()
-		text.Fail(m.Facts, m.Log, from, to, fact.Failure{
-			Kind: fact.ForgeLoad, Framework: "a1111", Backend: "cuda", Phase: "load", Stage: "weights",
-			Figures: fact.Figures{Free: k.Size("free"), Weights: k.Size("weights")},
-		})
+		x := fact.Failure{Kind: fact.ForgeLoad, Framework: "a1111", Backend: "cuda", Phase: "load", Stage: "weights"}
+		x.Figures.Free = k.Size("free")
+		text.Fail(m.Facts, m.Log, from, to, x)
 	}
 	return m.End
 }

@@ -13,7 +13,8 @@ import (
 // ComfyUI reads ComfyUI.
 var ComfyUI = parser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, []text.Wording{
 	text.On("Got an OOM, unloading all loaded models", says(fact.Failure{Kind: fact.ComfyUnload, Framework: "comfyui", Backend: "cuda", Wrapper: true})),
-	text.On("This error means you ran out of memory on your GPU", says(fact.Failure{Kind: fact.ComfyTips, Framework: "comfyui", Backend: "cuda", Wrapper: true})),
+	text.On("This error means you ran out of memory on your GPU",
+		says(fact.Failure{Kind: fact.ComfyTips, Framework: "comfyui", Backend: "cuda", Wrapper: true})),
 	text.On("Ran out of memory when regular VAE", comfyVAE),
 	text.On("HostBuffer.read_file_slice failed", says(hostBuffer)), text.On("hostbuf_file_reader_read failed", says(hostBuffer)),
 }, []text.Wording{
@@ -30,7 +31,8 @@ var hostBuffer = fact.Failure{Kind: fact.HostBuffer, Framework: "comfyui", Backe
 var ComfyProofs = slices.Concat(
 	text.ProofsOf("comfyui", "got prompt", "!!! Exception during processing", "Prompt executed in", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU"),
-	anySlash(text.ProofsOf("comfyui", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "comfy/model_management.py")),
+	anySlash(text.ProofsOf("comfyui",
+		"ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "comfy/model_management.py")),
 	text.ProofsOf("fooocus", "[Fooocus"),
 	[]text.Proof{
 		{Word: "Error occurred when executing", Program: "comfyui", Weight: 2, Beside: []string{":"}}, // the title of the pop-up: a node's name and a colon
@@ -48,19 +50,8 @@ func comfyVAE(m text.Message) int {
 		return m.End
 	}
 	x := fact.Failure{Kind: fact.ComfyVAE, Framework: "comfyui", Backend: "cuda", Phase: "inference", Stage: "compute", Wrapper: raised >= 0}
-	x.Figures.Weights = lastWeights(m.Facts)
 	text.Fail(m.Facts, m.Log, m.At, min(m.End+len("decoding"), len(s)), x)
 	return m.End
-}
-
-// lastWeights returns the weights that were stated last.
-func lastWeights(f *fact.Facts) *fact.Size {
-	for i := len(f.Facts) - 1; i >= 0; i-- {
-		if f.Facts[i].Name == "weights" {
-			return f.Facts[i].Size
-		}
-	}
-	return nil
 }
 
 // "MB" are MiB there.

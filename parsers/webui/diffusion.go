@@ -10,7 +10,8 @@ import (
 // Diffusion reads diffusers and what is built on it: InvokeAI, kohya's
 // trainers, FramePack and other demos.
 var Diffusion = parser("diffusion", nil, []text.Wording{
-	text.On("Insufficient GPU memory to load model", says(fact.Failure{Kind: fact.InvokeRefused, Framework: "invokeai", Backend: "cuda", Phase: "load", Stage: "weights"})),
+	text.On("Insufficient GPU memory to load model",
+		says(fact.Failure{Kind: fact.InvokeRefused, Framework: "invokeai", Backend: "cuda", Phase: "load", Stage: "weights"})),
 	text.On("OOM Detected, reducing batch/grad size", readSmallerBatch),
 }, []text.Wording{
 	text.On("Xformers is not installed!", signals("no_fast_attention")), text.On("Flash Attn is not installed!", signals("no_fast_attention")),
@@ -23,7 +24,8 @@ var Diffusion = parser("diffusion", nil, []text.Wording{
 var DiffusersProofs = slices.Concat(
 	anySlash(text.ProofsOf("diffusers", "-packages/diffusers/", "src/diffusers/")), text.ProofsOf("diffusers", "Loading pipeline components"),
 	anySlash(text.ProofsOf("invokeai", "invokeai/backend", "invokeai/app")), text.ProofsOf("invokeai", "[InvokeAI]::"),
-	text.ProofsOf("kohya", "train_network.py", "sdxl_train.py", "sdxl_train_network.py", "create LoRA for U-Net:", "sd-scripts", "kohya_ss", "num train images * repeats"),
+	text.ProofsOf("kohya", "train_network.py", "sdxl_train.py", "sdxl_train_network.py", "sd-scripts", "kohya_ss",
+		"create LoRA for U-Net:", "num train images * repeats"),
 	text.ProofsOf("framepack", "High-VRAM Mode:"),
 	[]text.Proof{{Word: "flux_train", Program: "kohya", Weight: 2, Beside: []string{".py"}}, {Word: "FramePack", Program: "framepack", Weight: 1}},
 )

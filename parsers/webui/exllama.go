@@ -14,7 +14,8 @@ var ExLlama = parser("exllama", map[fact.Kind]int{fact.ExLlamaSplit: 4}, []text.
 }, []text.Wording{
 	text.On("-- Options: [", sets("gpu_split", exllamaOption, 240)), // " -- Options: ['gpu_split: 8,8', 'no_flash_attn']"
 	text.On("-- Sequence length:", sets("max_seq_len", sequenceLength, 40)),
-	text.On("test_inference.py -", exllamaArguments), text.On("test_benchmark_inference.py -", exllamaArguments), text.On("examples/chat.py -", exllamaArguments),
+	text.On("test_inference.py -", exllamaArguments), text.On("test_benchmark_inference.py -", exllamaArguments),
+	text.On("examples/chat.py -", exllamaArguments),
 })
 
 var (

@@ -19,7 +19,8 @@ var TextgenProofs = slices.Concat(
 	}),
 	text.ProofsOf("text-generation-webui", "oobabooga_windows", "oobabooga-windows", "oobabooga_linux", "oobabooga_macos", "load_func_map[loader]",
 		"Which one do you want to load? 1-", "Found the following quantized model:", "The AutoGPTQ params are:", "llama.cpp weights detected:",
-		"Using the following 4-bit params", "Auto-assiging --gpu-memory", "Error loading the model with llama.cpp:", "TRUNCATION LENGTH:", "INSTRUCTION TEMPLATE:"),
+		"Using the following 4-bit params", "Auto-assiging --gpu-memory", "Error loading the model with llama.cpp:",
+		"TRUNCATION LENGTH:", "INSTRUCTION TEMPLATE:"),
 	[]text.Proof{
 		{Word: "text-generation-webui", Program: "text-generation-webui", Weight: 2, Beside: []string{
 			"/modules/", `\modules\`, "/server.py", `\server.py`, `[server.py`, "[models.py", "/extensions/", `\extensions\`,
@@ -112,7 +113,8 @@ func silentDeath(m text.Message) int {
 		}
 	}
 	from += floor
-	text.Fail(m.Facts, m.Log, from, m.At, fact.Failure{Kind: fact.SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: m.Log.LineText(from)})
+	x := fact.Failure{Kind: fact.SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: m.Log.LineText(from)}
+	text.Fail(m.Facts, m.Log, from, m.At, x)
 	return m.End
 }
 
