@@ -130,10 +130,11 @@ func figureCount(x fact.Failure) int {
 
 // outside drops what stands in back-ticks: s begins inside.
 func outside(s string) string {
-	parts := strings.Split(s, "`")
 	kept := ""
-	for i := 1; i < len(parts); i += 2 {
-		kept += parts[i]
+	for i, part := range strings.Split(s, "`") {
+		if i%2 == 1 {
+			kept += part
+		}
 	}
 	return kept
 }

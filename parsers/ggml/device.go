@@ -18,31 +18,15 @@ func indexOf(name string) int {
 	return -1
 }
 
-// device makes the reader of a line that describes a card: groups index or device,
-// name, total and free.
-func device(p *text.Pattern, back, ahead int) func(*ggmlReader, text.Message) {
-	return func(g *ggmlReader, m text.Message) { g.card(m, g.find(p, m.At, back, ahead), "") }
-}
-
-// card keeps a card; a figure without a unit is in the one given.
+// card keeps a card with the groups index or device, name, total and free; unit
+// is that of figures without one.
 func (g *ggmlReader) card(m text.Message, k text.Match, unit string) {
-	if !k.Ok() {
-		return
-	}
 	name := k.Text("device")
 	g.backend = cmp.Or(BackendOfBuffer(name), g.backend)
 	g.f.Devices = append(g.f.Devices, fact.Device{
 		Index: indexOf(name + k.Text("index")), Name: k.Text("name"), Backend: g.backend,
 		Total: k.SizeIn("total", unit), Free: k.SizeIn("free", unit), Line: g.l.Line(m.At),
 	})
-}
-
-// usingDevice gives what was free before loading: the best anchor there is.
-func (g *ggmlReader) usingDevice(m text.Message) {
-	if k := g.find(usingDevice, m.At, 0, 200); k.Ok() {
-		g.card(m, k, "")
-		g.at("weights", m.At)
-	}
 }
 
 func (g *ggmlReader) rpcDevice(m text.Message) {

@@ -4,6 +4,7 @@ package ggml
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -25,6 +26,8 @@ type ggmlWording struct {
 	word string
 	read func(g *ggmlReader, m text.Message)
 }
+
+var ggmlWordings = slices.Concat(ggmlFailures, ggmlLines)
 
 // on makes wordings that have one reader.
 func on(read func(*ggmlReader, text.Message), words ...string) []ggmlWording {
@@ -68,13 +71,8 @@ type ggmlReader struct {
 func parseLlamacpp(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	g := &ggmlReader{l: l, s: l.Squeezed(), f: f, commands: map[int]bool{}}
 	for _, h := range hits {
-		w, failure := ggmlWording{}, h.Word < len(ggmlFailures)
-		if failure {
-			w = ggmlFailures[h.Word]
-		} else {
-			w = ggmlLines[h.Word-len(ggmlFailures)]
-		}
-		if !failure || h.At >= g.done {
+		w := ggmlWordings[h.Word]
+		if h.Word >= len(ggmlFailures) || h.At >= g.done {
 			w.read(g, text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+len(text.SqueezedLiteral(w.word)), len(g.s))})
 		}
 	}
@@ -144,7 +142,7 @@ func (g *ggmlReader) finish() {
 			g.callers = append(g.callers, r.Failure)
 			continue
 		}
-		if r.recovered() {
+		if r.retry != nil && r.healed {
 			g.f.Notices = append(g.f.Notices, fact.Notice{ID: r.retry.id, Line: g.l.Line(r.At), Text: g.l.Text(r.At, r.End), Title: r.retry.title})
 			continue
 		}

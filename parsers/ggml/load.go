@@ -38,10 +38,10 @@ var ggmlLines = slices.Concat(
 	// Devices.
 	on(backendIs("rocm"), "ROCm devices", "ROCm0", "hipMalloc("), on(backendIs("cuda"), "CUDA devices"),
 	on(backendIs("vulkan"), "Vulkan devices", "| uma:"),
-	on((*ggmlReader).usingDevice, "using device"),
-	on(device(cudaDevice, 130, 40), "VMM:", ", compute capability"),
-	on(device(vulkanDevice, 110, 8), "| uma:"),
-	on(device(listedDevice, 140, 12), "MiB free)"),
+	on(states(usingDevice, 0, 200, "weights"), "using device"), // what was free before loading: the best anchor there is
+	on(states(cudaDevice, 130, 40, ""), "VMM:", ", compute capability"),
+	on(states(vulkanDevice, 110, 8, ""), "| uma:"),
+	on(states(listedDevice, 140, 12, ""), "MiB free)"),
 	on((*ggmlReader).rpcDevice, "total_mem="),
 	on((*ggmlReader).memoryTable, "_memory_breakdown_print: | -"),
 	on((*ggmlReader).fitFailed, "failed to fit params to free device memory"),
@@ -93,12 +93,15 @@ var (
 	koboldTokens  = text.NewPattern(`processingprompt\[\w{2,12}\]\(\d{1,9}/(?<prompt_tokens>\d{1,9})tokens\)`)
 )
 
-// states makes the reader of a line whose figures are facts; where it has them, a
-// stage may begin.
+// states makes the reader of a line whose figures are facts, or those of a card
+// that it names; where it has them, a stage may begin.
 func states(p *text.Pattern, back, ahead int, stage string) func(*ggmlReader, text.Message) {
 	return func(g *ggmlReader, m text.Message) {
 		k := g.find(p, m.At, back, ahead)
 		keep(m, k)
+		if k.Text("name") != "" {
+			g.card(m, k, "")
+		}
 		if k.Ok() && stage != "" {
 			g.at(stage, m.At)
 		}

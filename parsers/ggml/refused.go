@@ -146,7 +146,7 @@ var (
 	outputSize   = text.NewPattern(`failedtoallocateoutputbufferofsize(?<size>NUMmib)`)
 	graphFailed  = text.NewPattern(`failedtoallocategraph(?!,reserving)`) // that is a debug line of the scheduler: it plans anew
 	pinnedSize   = text.NewPattern(`(?<pinned_refused>(?>NUM)mi?b)ofpinnedmemory`)
-	poolSize     = text.NewPattern(`\(needed(?<bytes>INT),(?:available|largestblockavailable)(?<free>INT)\)`)
+	poolSize     = text.NewPattern(`\(needed(?<bytes>INT),(?:available|largestblockavailable)(?<free>INT)\)|assertionfailed:`)
 	ofTensor     = text.NewPattern(`toallocate[a-z][\w.]{1,60}\.weight\(needed`)
 	// Builds of 2026 say before it what their pool lacked.
 	poolRefused  = text.NewPattern(`pool\[\d{1,3}\]:allocof(?<size>NUMmib)failed`)

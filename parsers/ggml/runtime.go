@@ -57,8 +57,10 @@ func ofArena(_ *ggmlReader, _ text.Message, _ text.Match, x *statement) bool {
 
 // plan: "ggml-alloc.c:99: not enough space in the buffer" and the assertion that
 // follows say again what the line with the figures says.
-func plan(g *ggmlReader, m text.Message, k text.Match, x *statement) bool {
-	if last := g.last(); !k.Ok() && (m.Follows("(needed", 160) || last != nil && (last.Kind == fact.GGMLPlan || g.s[m.End:] != "" && g.s[m.End] == '"')) {
+func plan(g *ggmlReader, m text.Message, _ text.Match, x *statement) bool {
+	last := g.last()
+	again := m.Follows("(needed", 160) || last != nil && (last.Kind == fact.GGMLPlan || strings.HasPrefix(g.s[m.End:], `"`))
+	if again && x.Figures.Requested == nil {
 		return false
 	}
 	if g.find(ofTensor, m.At, 0, 140).Ok() {

@@ -38,8 +38,6 @@ type retry struct {
 	id, title string
 }
 
-func (r *refusal) recovered() bool { return r.retry != nil && r.healed }
-
 // wantsBuffer: a buffer was asked for, and one of the driver's limits or its memory
 // refused it; other kinds have one statement only.
 func (x *statement) wantsBuffer() bool { return x.Kind == fact.GGMLAlloc || x.Kind == fact.GGMLLimit }
