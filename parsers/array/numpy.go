@@ -43,9 +43,8 @@ func readNumpy(m text.Message) int {
 		}
 	}
 	if pictures(k.Lower("shape")) {
-		for _, id := range [...]string{"inferring", "pictures"} {
-			signal(m, id, k.Line(), k.Text("shape"))
-		}
+		signal(m, "inferring", k.Line(), k.Text("shape"))
+		signal(m, "pictures", k.Line(), k.Text("shape"))
 	}
 	return m.Fail(x, m.Took(k))
 }

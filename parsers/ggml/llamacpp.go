@@ -169,12 +169,9 @@ func (g *ggmlReader) repeats(before []*refusal, r *refusal) bool {
 	if r.Figures.Requested != nil || r.Kind != fact.GGMLAlloc {
 		return false
 	}
-	for _, b := range before {
-		if b.Kind == r.Kind && b.Figures.Requested != nil && (b.Stage == r.Stage || r.Stage == "" || b.Stage == "") && g.linesAfter(b, r.At) <= repeated {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(before, func(b *refusal) bool {
+		return b.Kind == r.Kind && b.Figures.Requested != nil && (b.Stage == r.Stage || r.Stage == "" || b.Stage == "") && g.linesAfter(b, r.At) <= repeated
+	})
 }
 
 func (g *ggmlReader) framework() string { return cmp.Or(g.program, "llama.cpp") }

@@ -69,7 +69,7 @@ var ggmlLines = slices.Concat(
 
 var (
 	bufferSize    = text.NewPattern(`[:|](?<memory>rpc\[[^\]]{1,48}\]|[a-z]+?\d{0,3}(?:_host|_mapped|_repack|_aarch64)?)(?<kind>model|kv|compute|output|input|rs)?buffersize=(?<size>NUMmi?b)`)
-	selfSize      = text.NewPattern(`selfsize=(?<kv_total>NUMmi?b)`)
+	selfSize      = text.NewPattern(`selfsize=(?<size>NUMmi?b)`)
 	cellsLine     = text.NewPattern(`size=(?<kv_total>NUMmib)\((?<kv_tokens>INT)cells,\d{1,4}layers,\d{1,4}`)
 	memRequired   = text.NewPattern(`memrequired=(?<weights>NUMmi?b)`)
 	diffusionSize = text.NewPattern(`\wcomputebuffersize:(?<diffusion_part>(?>NUM)mi?b)\(v?ram\)`)
@@ -218,16 +218,14 @@ func (g *ggmlReader) buffer(m text.Message) {
 
 // selfSize is the sum of the KV buffers, until mid 2025.
 func (g *ggmlReader) selfSize(m text.Message) {
-	k := m.Find(selfSize, 40)
-	if !k.Ok() {
-		return
+	if k := m.Find(selfSize, 40); k.Ok() {
+		size := k.Size("size")
+		if g.program == "whisper.cpp" {
+			size = g.l.Decimal(k, "size") // its MB are powers of 1000
+		}
+		m.Fact("kv_total", size)
+		g.at("compute", m.At)
 	}
-	if g.program == "whisper.cpp" {
-		m.Fact("kv_total", g.l.Decimal(k, "kv_total")) // its MB are powers of 1000
-	} else {
-		keep(m, k)
-	}
-	g.at("compute", m.At)
 }
 
 // cells is the sum of the KV buffers since; its cells are those of one stream.
@@ -258,16 +256,14 @@ func (g *ggmlReader) metalAllocated(m text.Message) {
 // metalRecommended: MB of 2023 (ggml_metal_add_buffer) are powers of 1024,
 // those of the builds from January 2024 on powers of 1000.
 func (g *ggmlReader) metalRecommended(m text.Message) {
-	k := m.Find(metalWorking, 60)
-	if !k.Ok() {
-		return
+	if k := m.Find(metalWorking, 60); k.Ok() {
+		g.backend = "metal"
+		size := g.l.Decimal(k, "size")
+		if m.Mentions("ggml_metal_add_buffer") {
+			size = k.Size("size")
+		}
+		m.Fact("metal_recommended", size)
 	}
-	g.backend = "metal"
-	size := g.l.Decimal(k, "size")
-	if m.Mentions("ggml_metal_add_buffer") {
-		size = k.Size("size")
-	}
-	m.Fact("metal_recommended", size)
 }
 
 func (g *ggmlReader) flashAttention(m text.Message) {

@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -25,10 +26,7 @@ type look func(g *ggmlReader, m text.Message, k text.Match, x *statement) bool
 
 func (r refusing) read(g *ggmlReader, m text.Message) {
 	x := statement{Failure: r.is, level: r.level}
-	x.At, x.End = m.At, m.End
-	if x.Kind == "" {
-		x.Kind = fact.GGMLAlloc
-	}
+	x.Kind, x.At, x.End = cmp.Or(x.Kind, fact.GGMLAlloc), m.At, m.End
 	var k text.Match
 	if r.figures != nil {
 		if r.inLine {

@@ -15,11 +15,12 @@ var ExLlama = parser("exllama", map[fact.Kind]int{fact.ExLlamaSplit: 4}, []text.
 	text.On("-- Options: [", sets("gpu_split", exllamaOption, 240)), // " -- Options: ['gpu_split: 8,8', 'no_flash_attn']"
 	text.On("-- Sequence length:", sets("max_seq_len", sequenceLength, 40)),
 	text.On("test_inference.py -", exllamaArguments), text.On("test_benchmark_inference.py -", exllamaArguments),
-	text.On("examples/chat.py -", exllamaArguments),
+	text.On("examples/chat.py -", exllamaArguments), text.On("--gpu-split", readGPUSplit),
 })
 
 var (
 	sequenceLength = text.NewPattern(`sequencelength:(?<n>INT)`)
+	gpuSplit       = text.NewPattern(`^--gpu-split=?(?<n>\d{1,3}(?:\.\d{1,2})?(?:,\d{1,3}(?:\.\d{1,2})?)+)(?=[^\d.,]|$)`)
 	exllamaOption  = text.NewPattern(`options:\[(?:[^\]]{0,200},)?'gpu_split:(?<n>[\d.,]{1,60})'`)
 )
 
@@ -62,6 +63,15 @@ func exllamaArguments(m text.Message) int {
 			value = words[i+1]
 		}
 		m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: name, Value: value, Line: m.Log.Line(m.At), Flag: word})
+	}
+	return m.End
+}
+
+// readGPUSplit reads the option where a console broke the command line.
+func readGPUSplit(m text.Message) int {
+	known := func(s fact.Setting) bool { return s.Name == "gpu_split" && s.Value != "" && s.Line <= m.Log.Line(m.At) }
+	if k := m.Find(gpuSplit, 80); k.Ok() && !slices.ContainsFunc(m.Facts.Settings, known) {
+		m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: "gpu_split", Value: k.Lower("n"), Line: k.Line(), Flag: "--gpu-split"})
 	}
 	return m.End
 }
