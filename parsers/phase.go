@@ -1,6 +1,10 @@
 package parsers
 
-import "github.com/oomdoc/oomdoc/parsers/fact"
+import (
+	"cmp"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
 
 // phaseSignals say which phase a signal proves, the strongest first.
 var phaseSignals = []struct{ signal, phase string }{
@@ -32,10 +36,7 @@ const (
 // PhaseAt returns the phase in which a failure struck, as tracebacks beside it
 // or the last stage before it show, or "" if nothing does.
 func PhaseAt(f *fact.Facts, x fact.Failure) string {
-	if s := frameIn(f, x.Line-framesBefore, x.EndLine); s != nil {
-		return s.Phase
-	}
-	if s := frameIn(f, x.EndLine, x.EndLine+framesAfter); s != nil {
+	if s := cmp.Or(frameIn(f, x.Line-framesBefore, x.EndLine), frameIn(f, x.EndLine, x.EndLine+framesAfter)); s != nil {
 		return s.Phase
 	}
 	var last, next *fact.Stage
@@ -48,11 +49,8 @@ func PhaseAt(f *fact.Facts, x fact.Failure) string {
 			next = s
 		}
 	}
-	switch {
-	case last != nil:
-		return last.Phase
-	case next != nil: // logs that stand newest first
-		return next.Phase
+	if s := cmp.Or(last, next); s != nil { // next: logs that stand newest first
+		return s.Phase
 	}
 	return ""
 }

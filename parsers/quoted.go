@@ -22,20 +22,13 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log) {
 		return
 	}
 	code, trace, report := isCode(l), hasTraceback(l), reportFrom(l)
-	line := 0
+	quote := notALog
+	quote.Line = f.Failures[0].Line
 	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
-		if !code && !s.inCode(l, x, trace) && !s.inProse(l, x) && x.At < report {
-			return false
-		}
-		if line == 0 {
-			line = x.Line
-		}
-		return true
+		return code || s.inCode(l, x, trace) || s.inProse(l, x) || x.At >= report
 	})
 	if len(f.Failures) == 0 {
-		x := notALog
-		x.Line = line
-		f.Lookalikes = append(f.Lookalikes, x)
+		f.Lookalikes = append(f.Lookalikes, quote)
 	}
 }
 
@@ -43,8 +36,11 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log) {
 var codeSigns = []string{
 	"MustCompile(", "re.compile(", "re.search(", "re.match(", "Regex::new(", "regexp.", "Contains(", ".contains(", ".includes(", ".indexOf(", ".match(", ".test(",
 	"startswith(", "endswith(", "HasPrefix(", "pattern(", "grep ", "except ", "catch (", "catch(", "logger.", "logging.", "log.Print", "console.", "print(", "printf(", "println!(",
-	"assert", "expect(", "#define ", "errors.New(", "Errorf(", "TORCH_CHECK", "return \"", "return '", "const ", "static ", "<!--", "- [ ]", "case \"",
+	"expect(", "#define ", "errors.New(", "Errorf(", "TORCH_CHECK", "return \"", "return '", "const ", "static ", "<!--", "- [ ]", "case \"",
 }
+
+// runSigns stand in the source lines that a traceback quotes, too.
+var runSigns = []string{"assert", "raise ", "throw "}
 
 // longestStatement is how long a line of source code is at most: a paste that lost its
 // line ends has the code of cells and frames far before its message.
@@ -58,15 +54,9 @@ func (s *Set) inCode(l *text.Log, x fact.Failure, traceback bool) bool {
 		return false
 	}
 	before = before[max(0, len(before)-longestStatement):]
-	for _, sign := range codeSigns {
-		if strings.Contains(before, sign) && !(traceback && sign == "assert") {
-			return true
-		}
-	}
-	if (strings.Contains(before, "raise ") || strings.Contains(before, "throw ")) && !traceback {
-		return true
-	}
-	return strings.HasPrefix(before, "// ") || strings.HasPrefix(before, "/*")
+	stands := func(sign string) bool { return strings.Contains(before, sign) }
+	return slices.ContainsFunc(codeSigns, stands) || !traceback && slices.ContainsFunc(runSigns, stands) ||
+		strings.HasPrefix(before, "// ") || strings.HasPrefix(before, "/*")
 }
 
 // hasTraceback reports a trace somewhere in the log: a line in it that raises or
@@ -140,10 +130,11 @@ func figureCount(x fact.Failure) int {
 
 // outside drops what stands in back-ticks: s begins inside.
 func outside(s string) string {
-	parts := strings.Split(s, "`")
 	kept := ""
-	for i := 1; i < len(parts); i += 2 {
-		kept += parts[i]
+	for i, part := range strings.Split(s, "`") {
+		if i%2 == 1 {
+			kept += part
+		}
 	}
 	return kept
 }
@@ -249,10 +240,8 @@ func codeLine(t string) bool {
 	if (strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'")) && strings.Contains(t, ":") {
 		return false // a log in JSON
 	}
-	for _, start := range codeStarts {
-		if strings.HasPrefix(t, start) {
-			return true
-		}
+	if slices.ContainsFunc(codeStarts, func(start string) bool { return strings.HasPrefix(t, start) }) {
+		return true
 	}
 	last := t[len(t)-1]
 	return last == '{' || last == ';' || last == '(' || last == '}' && len(t) < 100 || last == ')' && strings.Contains(t, "(") && !strings.Contains(t, ": ")

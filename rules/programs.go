@@ -18,7 +18,7 @@ import (
 
 // Programs of which two families know something.
 var (
-	triton = program.Program{Name: "triton-server", Shown: "Triton Inference Server", Rank: 40, Like: []*program.Program{&server.TensorRTLLM, &array.Frameworks}}
+	triton = program.Program{Name: "triton-server", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend"}, Like: []*program.Program{&server.TensorRTLLM, &array.Frameworks}}
 	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 

@@ -6,20 +6,14 @@ import (
 )
 
 // JAX reads XLA, under JAX and on TPUs.
-var JAX = text.Parser{
-	Name: "jax", Keywords: text.Literals(jaxWordings),
-	Explains: map[fact.Kind]int{fact.TPUCompile: 4, fact.XLAAlloc: 3},
-	Parse:    func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(jaxWordings, l, hits, f) },
-}
-
-var jaxWordings = []text.Wording{
+var JAX = parser("jax", map[fact.Kind]int{fact.TPUCompile: 4, fact.XLAAlloc: 3},
 	text.On("Out of memory while trying to allocate", readXLA),
 	text.On("RESOURCE_EXHAUSTED: Out of memory allocating", readXLA),
 	text.On("RESOURCE_EXHAUSTED: Failed to allocate request for", readXLA),
 	text.On("RESOURCE_EXHAUSTED: CUDA_ERROR_OUT_OF_MEMORY", readXLA),
 	text.On("Ran out of memory in memory space", readTPUCompile),
 	text.On("Attempting to reserve", readTPUReserve), text.On("Attempting to allocate", readTPUReserve),
-}
+)
 
 var (
 	xlaPattern = text.NewPattern(`(?:allocating|toallocate|requestfor)(?<human>SIZE)(?:\((?<exact>\d{1,20})b(?:ytes)?\))?`)
@@ -27,7 +21,6 @@ var (
 	xlaParameters = text.NewPattern(`parameterallocation:(?<size>SIZE|\d+b)`)
 	xlaTemp       = text.NewPattern(`preallocatedtempallocation:(?<size>SIZE)`)
 	xlaTotal      = text.NewPattern(`totalallocation:(?<size>SIZE)`)
-	xlaLost       = text.NewPattern(`totalfragmentation:(?<size>SIZE)`)
 )
 
 // readXLA reads jaxlib's RESOURCE_EXHAUSTED, "allocate 4770354232 bytes." or,
@@ -44,7 +37,6 @@ func readXLA(m text.Message) int {
 	x.Figures.ComputeBuffer = m.Find(xlaTemp, 900).Size("size")
 	x.Figures.Desired = m.Find(xlaTotal, 900).Size("size")
 	square(m)
-	m.Fact("xla_fragmentation", m.Find(xlaLost, 900).Size("size"))
 	return m.Fail(x, m.Took(k))
 }
 

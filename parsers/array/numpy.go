@@ -1,5 +1,3 @@
-// Package array reads the other libraries that compute on arrays: JAX,
-// TensorFlow, CuPy, ONNX Runtime, MLX, Paddle, NumPy and their like.
 package array
 
 import (
@@ -12,20 +10,17 @@ import (
 )
 
 // NumPy reads NumPy and Python's MemoryError.
-var NumPy = text.Parser{
-	Name: "numpy", Keywords: text.Literals(numpyWordings),
-	Explains: map[fact.Kind]int{fact.PythonMemory: 1, fact.BadAlloc: 1},
-	Parse:    func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(numpyWordings, l, hits, f) },
-}
-
-var numpyWordings = []text.Wording{
+var NumPy = parser("numpy", map[fact.Kind]int{fact.PythonMemory: 1, fact.BadAlloc: 1},
 	text.On("Unable to allocate", readNumpy),
 	text.On("std::bad_alloc", readBadAlloc),
-	text.On("memory allocation of", readRustAlloc),
+	text.On("memory allocation of", needs(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, rustPattern, 70)),
 	text.On("MemoryError", readMemoryError),
-	text.On("[Errno 12] Cannot allocate memory", text.Fails(fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"})),
-	text.On("fork: Cannot allocate memory", text.Fails(fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"})),
-}
+	text.On("[Errno 12] Cannot allocate memory", text.Fails(pythonMemory)), text.On("fork: Cannot allocate memory", text.Fails(pythonMemory)),
+)
+
+var pythonMemory = fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"}
+
+var rustPattern = text.NewPattern(`memoryallocationof(?<requested>\d{1,20})bytesfailed`)
 
 // numpy 1.16 and 1.17 print no size; browsers that translate a page change the
 // little words.
@@ -41,15 +36,15 @@ func readNumpy(m text.Message) int {
 	x := fact.Failure{Kind: fact.NumpyAlloc, Framework: "numpy", Backend: "cpu"}
 	x.Figures.Requested = k.Size("size")
 	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: k.Text("shape"), Size: &fact.Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}, Line: k.Line()})
+		size := fact.Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: size.Text, Size: &size, Line: size.Line})
 		if x.Figures.Requested == nil {
-			x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
+			x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: size.Line}
 		}
 	}
 	if pictures(k.Lower("shape")) {
-		for _, id := range [...]string{"inferring", "pictures"} {
-			m.Facts.Signals = append(m.Facts.Signals, fact.Signal{ID: id, Line: k.Line(), Text: k.Text("shape")})
-		}
+		signal(m, "inferring", k.Line(), k.Text("shape"))
+		signal(m, "pictures", k.Line(), k.Text("shape"))
 	}
 	return m.Fail(x, m.Took(k))
 }
@@ -81,16 +76,13 @@ var itemSizes = map[string]int64{
 // tensorBytes multiplies a shape such as "(400000,768)" or "[64,2016,9,9]".
 func tensorBytes(shape, dtype string) (int64, bool) {
 	dtype = strings.TrimLeft(dtype, "<>|=")
-	item := itemSizes[dtype]
-	if item == 0 && strings.HasPrefix(dtype, "u") && len(dtype) > 1 {
-		if n, err := strconv.ParseInt(dtype[1:], 10, 32); err == nil {
-			item = 4 * n // a string of n characters
-		}
+	product := itemSizes[dtype]
+	if n, err := strconv.ParseInt(strings.TrimPrefix(dtype, "u"), 10, 32); err == nil {
+		product = 4 * n // a string of n characters
 	}
-	if item == 0 {
+	if product == 0 {
 		return 0, false
 	}
-	product := item
 	for _, dim := range strings.Split(strings.Trim(shape, "()[],"), ",") {
 		n, ok := text.WholeNumber(dim)
 		if !ok || n > 0 && product > math.MaxInt64/4/n {
@@ -108,21 +100,9 @@ func readBadAlloc(m text.Message) int {
 		return readDeviceBadAlloc(m)
 	}
 	if m.Precedes("throw", 12) || m.Precedes("catch(", 12) || m.Precedes("const", 8) {
-		return m.End
+		return m.End // source code
 	}
 	return text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"})(m)
-}
-
-var rustPattern = text.NewPattern(`memoryallocationof(?<bytes>\d{1,20})bytesfailed`)
-
-func readRustAlloc(m text.Message) int {
-	k := m.Find(rustPattern, 70)
-	if !k.Ok() {
-		return m.End
-	}
-	x := fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}
-	x.Figures.Requested = k.Size("bytes")
-	return m.Fail(x, m.Took(k))
 }
 
 // readMemoryError reads Python's exception where nothing follows it: with a
@@ -134,8 +114,7 @@ func readMemoryError(m text.Message) int {
 	}
 	switch line {
 	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError":
-	default:
-		return m.End
+		return text.Fails(pythonMemory)(m)
 	}
-	return text.Fails(fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"})(m)
+	return m.End
 }

@@ -6,38 +6,20 @@ import (
 )
 
 // ONNXRuntime reads ONNX Runtime.
-var ONNXRuntime = text.Parser{
-	Name: "onnxruntime", Keywords: text.Literals(onnxruntimeWordings), Context: []string{"tritonserver", "tritonbackend", "CUDAExecutionProvider"},
-	Explains: map[fact.Kind]int{fact.ORTLimit: 4},
-	Parse:    parseONNXRuntime,
-}
-
-var onnxruntimeWordings = []text.Wording{
+var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit: 4}, []text.Wording{
 	text.On("WaitNotificationFn) Failed to alloc", readArenaCut), text.On("AllocateRawInternal Failed to alloc", readArenaCut),
 	text.On("for requested buffer of size", readArena),
 	text.On("is smaller than requested bytes of", readArenaLimit),
 	text.On("CUDA failure 2: out of memory", text.Fails(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Backend: "cuda"})),
 	text.On("8007000E", readDirectML),
 	text.On("falling back to pinned system memory", readTritonFallback),
-}
-
-func parseONNXRuntime(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	failures := hits[:0:0]
-	for _, h := range hits {
-		if h.Word < len(onnxruntimeWordings) {
-			failures = append(failures, h)
-			continue
-		}
-		if h.Word < len(onnxruntimeWordings)+2 {
-			f.Programs = append(f.Programs, fact.Program{Name: "triton-server", Line: l.Line(h.At), Weight: 2})
-		}
-	}
-	text.ParseWordings(onnxruntimeWordings, l, failures, f)
-}
+}, []text.Wording{
+	text.On("CUDAExecutionProvider", func(m text.Message) int { return m.End }), // a scan keeps the line, by which [ortBackend] knows the card
+})
 
 var (
 	arenaPattern      = text.NewPattern(`ofsize(?<bytes>\d{1,20})`)
-	arenaLimitPattern = text.NewPattern(`availablememoryof(?<have>\d{1,20})issmallerthanrequestedbytesof(?<want>\d{1,20})`)
+	arenaLimitPattern = text.NewPattern(`availablememoryof(?<free>\d{1,20})issmallerthanrequestedbytesof(?<requested>\d{1,20})`)
 )
 
 // readArena reads "Failed to allocate memory for requested buffer of size N".
@@ -82,9 +64,7 @@ func readArenaLimit(m text.Message) int {
 	if !k.Ok() {
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
-	x.Figures.Free, x.Figures.Requested = k.Size("have"), k.Size("want")
-	return m.Fail(x, m.Took(k))
+	return stated(m, fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, k)
 }
 
 // readDirectML reads E_OUTOFMEMORY: "8007000E Not enough memory resources are

@@ -8,32 +8,38 @@ import (
 )
 
 // Paddle reads PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl and OpenVINO.
-var Paddle = text.Parser{
-	Name: "paddle", Keywords: text.Literals(paddleWordings),
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(paddleWordings, l, hits, f) },
-}
-
-var paddleWordings = []text.Wording{
-	text.On("Out of memory error on GPU", readPaddle),
-	text.On("EnforceNotMet: enforce allocating", readPaddleChunk),
+var Paddle = parser("paddle", nil,
+	text.On("Out of memory error on GPU", states(deviceFailure, paddlePattern, 300)),
+	text.On("EnforceNotMet: enforce allocating", needs(deviceFailure, paddleChunk, 140)),
 	text.On("pooled_storage_manager.h", readMXNet),
 	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)),                                                                        // Caffe, syncedmem.cpp
 	text.On("Cuda Runtime (out of memory)", readTensorRT),                                                                              // 8.2 and later
 	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
-	text.On("Out of GPU memory trying to allocate", readCUDAJulia),                                                                     // CUDA.jl
+	text.On("Out of GPU memory trying to allocate", states(deviceFailure, juliaPattern, 320)),                                          // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
 	text.On("CUDA failed with error out of memory", readCTranslate2),
 	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),
 	text.On("Exceeded max size of memory object allocation", readOpenVINO),
-}
+)
 
 var deviceFailure = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda"}
 
 var (
-	paddlePattern   = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<want>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocatedand)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
-	tensorRTPattern = text.NewPattern(`requestedamountofgpumemory\((?<want>\d{1,20}bytes)\)`)
-	juliaPattern    = text.NewPattern(`tryingtoallocate(?<want>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?memorypoolusage:(?<used>SIZE)\((?<reserved>SIZE)reserved\))?`)
+	// "ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate
+	// 512.000000MB memory on GPU 0, 15.5GB memory has been allocated and available
+	// memory is only 280.000000MB." 1.x and 2.0 do not say what was allocated; 1.5
+	// has "Cannot allocate 512.0MB GPU memory, available memory is 280.0MB". A sum
+	// of all in the process, of which the pool is part.
+	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocatedand)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
+	// Fluid of 2018 takes its whole share of the card in one piece: "enforce
+	// allocating <= available failed, 10513462067 > 1369702144".
+	paddleChunk     = text.NewPattern(`availablefailed,(?<requested>\d{1,18})(?:>|\\u003e)(?<free>\d{1,18})`)
+	tensorRTPattern = text.NewPattern(`requestedamountofgpumemory\((?<requested>\d{1,20}bytes)\)`)
+	// OutOfGPUMemoryError (src/pool.jl): "Effective GPU memory usage: 99.54% (7.760
+	// GiB/7.796 GiB)" is of the whole card, "Memory pool usage: 5.375 GiB (7.000 GiB
+	// reserved)" of the process.
+	juliaPattern    = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?memorypoolusage:(?<allocated>SIZE)\((?<reserved>SIZE)reserved\))?`)
 	openVINOPattern = text.NewPattern(`requested(?<want>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit>\d{1,20})bytes`)
 )
 
@@ -49,34 +55,6 @@ func readCTranslate2(m text.Message) int {
 		x.Phase = "inference"
 	}
 	return text.Fails(x)(m)
-}
-
-// readPaddle reads "ResourceExhaustedError: Out of memory error on GPU 0.
-// Cannot allocate 512.000000MB memory on GPU 0, 15.5GB memory has been
-// allocated and available memory is only 280.000000MB." 1.x and 2.0 do not say
-// what was allocated; 1.5 has "Cannot allocate 512.0MB GPU memory, available
-// memory is 280.0MB". A sum of all in the process, of which the pool is part.
-func readPaddle(m text.Message) int {
-	k := m.Find(paddlePattern, 300)
-	x := deviceFailure
-	x.Figures.Device, x.Figures.Requested = k.Count("device"), k.Size("want")
-	x.Figures.Allocated, x.Figures.Free = k.Size("allocated"), k.Size("free")
-	return m.Fail(x, m.Took(k))
-}
-
-var paddleChunk = text.NewPattern(`availablefailed,(?<want>\d{1,18})(?:>|\\u003e)(?<free>\d{1,18})`)
-
-// readPaddleChunk reads Fluid of 2018, which takes its whole share of the card
-// in one piece: "enforce allocating <= available failed, 10513462067 >
-// 1369702144".
-func readPaddleChunk(m text.Message) int {
-	k := m.Find(paddleChunk, 140)
-	if !k.Ok() {
-		return m.End
-	}
-	x := deviceFailure
-	x.Figures.Requested, x.Figures.Free = k.Size("want"), k.Size("free")
-	return m.Fail(x, m.Took(k))
 }
 
 // readMXNet reads "src/storage/./pooled_storage_manager.h:157: cudaMalloc
@@ -96,10 +74,7 @@ func readTensorRT(m text.Message) int {
 	if TacticSkipped(m) {
 		return m.End
 	}
-	k := m.Find(tensorRTPattern, 200)
-	x := deviceFailure
-	x.Figures.Requested = k.Size("want")
-	return m.Fail(x, m.Took(k))
+	return states(deviceFailure, tensorRTPattern, 200)(m)
 }
 
 // TacticSkipped notes that the builder went on and got its engine.
@@ -112,23 +87,12 @@ func TacticSkipped(m text.Message) bool {
 	return true
 }
 
-// readCUDAJulia reads CUDA.jl's OutOfGPUMemoryError (src/pool.jl): "Effective
-// GPU memory usage: 99.54% (7.760 GiB/7.796 GiB)" is of the whole card, "Memory
-// pool usage: 5.375 GiB (7.000 GiB reserved)" of the process.
-func readCUDAJulia(m text.Message) int {
-	k := m.Find(juliaPattern, 320)
-	x := deviceFailure
-	x.Figures.Requested, x.Figures.Total = k.Size("want"), k.Size("total")
-	x.Figures.Allocated, x.Figures.Reserved = k.Size("used"), k.Size("reserved")
-	return m.Fail(x, m.Took(k))
-}
-
 // readOpenVINO reads "[GPU] Exceeded max size of memory object allocation:
 // requested 7516192768 bytes, but max alloc size supported by device is
 // 4294959104 bytes" (intel_gpu plug-in, 2024 and later).
 func readOpenVINO(m text.Message) int {
 	k := m.Find(openVINOPattern, 160)
 	x := fact.Failure{Kind: fact.BufferLimit, Framework: "other"}
-	x.Figures.Requested, x.Figures.Limit = text.RawBytes(k, "want"), k.Size("limit")
-	return m.Fail(x, m.Took(k))
+	x.Figures.Requested = text.RawBytes(k, "want")
+	return stated(m, x, k)
 }

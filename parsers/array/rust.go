@@ -1,24 +1,18 @@
 package array
 
 import (
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 // Rust reads candle and Burn.
-var Rust = text.Parser{
-	Name: "rust", Keywords: text.Literals(rustWordings),
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(rustWordings, l, hits, f) },
-}
-
-var rustWordings = []text.Wording{
-	text.On("DriverError(CUDA_ERROR_OUT_OF_MEMORY", readCudarc),
-	text.On("CublasError(CUBLAS_STATUS_ALLOC_FAILED", readCudarc),
-	text.On("No pool handles allocation of size", readBurnPool), text.On("No memory pool big enough to reserve", readBurnPool), text.On("bytes of device memory: can't allocate buffer", readBurnPool),
+var Rust = parser("rust", nil,
+	text.On("DriverError(CUDA_ERROR_OUT_OF_MEMORY", readCudarc), text.On("CublasError(CUBLAS_STATUS_ALLOC_FAILED", readCudarc),
+	text.On("No pool handles allocation of size", readBurnPool), text.On("No memory pool big enough to reserve", readBurnPool),
+	text.On("bytes of device memory: can't allocate buffer", readBurnPool),
 	text.On("Not enough memory left", readWGPU),
 	text.On("CUDA Error 2, out of memory", readTinygrad),
-}
+)
 
 // readCudarc tells candle and what is built on it from burn (cubecl).
 func readCudarc(m text.Message) int {
@@ -35,17 +29,11 @@ func readCudarc(m text.Message) int {
 	return m.Fail(x, m.End)
 }
 
-var burnPattern = text.NewPattern(`(?:sizeof?|size|reserve)(?<bytes>\d{1,20})`)
+var burnPattern = text.NewPattern(`(?:sizeof?|size|reserve)(?<requested>\d{1,20})`)
 
 // readBurnPool reads the three wordings of cubecl-runtime, 0.4 to 2026.
 func readBurnPool(m text.Message) int {
-	k := m.Find(burnPattern, 120)
-	if !k.Ok() {
-		k = m.Around(burnPattern, 60, 60)
-	}
-	x := fact.Failure{Kind: fact.BurnPool, Framework: "other"}
-	x.Figures.Requested = k.Size("bytes")
-	return m.Fail(x, m.Took(k))
+	return stated(m, fact.Failure{Kind: fact.BurnPool, Framework: "other"}, m.Around(burnPattern, 28, 120))
 }
 
 // readWGPU reads wgpu's validation error "In Device::create_buffer: Not enough
@@ -57,23 +45,15 @@ func readWGPU(m text.Message) int {
 	return m.Fail(fact.Failure{Kind: fact.WGPUBuffer, Framework: "other"}, m.End)
 }
 
-var tinygradPattern = text.NewPattern(`loadedweightsin[\d.]{1,12}ms,(?<weights>[\d.]{1,9})gbloaded`)
+var tinygradPattern = text.NewPattern(`loadedweightsin[\d.]{1,12}ms,(?<weights>[\d.]{1,9}gb)loaded`)
 
 // readTinygrad also takes the size of the weights from its load line; GB there
 // is 10^9.
 func readTinygrad(m text.Message) int {
 	x := fact.Failure{Kind: fact.TinygradAlloc, Framework: "other", Backend: "cuda"}
 	if k := m.Around(tinygradPattern, 8000, 0); k.Ok() {
-		x.Figures.Weights = decimalGB(k, "weights")
+		x.Figures.Weights = m.Log.Decimal(k, "weights")
 		x.Phase = "load"
 	}
 	return m.Fail(x, m.End)
-}
-
-func decimalGB(k text.Match, group string) *fact.Size {
-	bytes, ok := units.ParseDecimal(k.Lower(group) + "gb")
-	if !ok {
-		return nil
-	}
-	return &fact.Size{Bytes: bytes, Text: k.Text(group) + " GB", Line: k.Line()}
 }

@@ -21,7 +21,8 @@ var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC),
 	text.On("OOM when allocating tensor", readOOMTensor),
 	text.On("from device: CUDA_ERROR_OUT_OF_MEMORY", readPoolSearch), text.On("from device: RESOURCE_EXHAUSTED", readPoolSearch),
-	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", readContext), text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", readContext), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", readContext),
+	text.On("cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
+	text.On("cuInit: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)), text.On("cuCtxCreate: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(tfContext)),
 	text.On("Dst tensor is not initialized", readCopy),
 	text.On("failed to create cublas handle", readHandle), text.On("Could not create cudnn handle", readHandle),
 	text.On("Sum Total of in-use chunks", readBFCStats),
@@ -38,16 +39,16 @@ var (
 	allocatorPattern = text.NewPattern(`byallocator(?<name>[a-z_0-9]{2,24})`)
 )
 
-const notAFailure = "thisisnotafailure"
+var tfContext = fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}
 
-// recovered: XLA and cuDNN ask for scratch space, and go on with less.
+// tfWentOn: XLA and cuDNN ask for scratch space, and go on with less.
 var tfWentOn = fact.Notice{ID: "tensorflow_not_a_failure", Title: "TensorFlow asked for scratch memory, did not get it and chose a slower way; it says itself that this is no failure."}
 
 // readBFC reads the allocator's own line; a second clause says when the caller
 // went on without.
 func readBFC(m text.Message) int {
 	k := m.Find(bfcPattern, 90)
-	if m.Follows(notAFailure, 260) {
+	if m.Follows("thisisnotafailure", 260) {
 		m.Notice(tfWentOn)
 		return m.Took(k)
 	}
@@ -57,9 +58,7 @@ func readBFC(m text.Message) int {
 		return m.End
 	}
 	from, _ := m.Log.LineSpan(m.At)
-	if d := m.Log.Find(devicePattern, max(from, m.At-40), m.At); d.Ok() {
-		x.Figures.Device = d.Count("device")
-	}
+	x.Figures.Device = m.Log.Find(devicePattern, max(from, m.At-40), m.At).Count("device")
 	if m.Precedes("itex/", 120) {
 		x.Backend = "xpu" // Intel's extension has a copy of the allocator
 	}
@@ -75,7 +74,7 @@ func readCopy(m text.Message) int {
 		x.Backend = "xpu"
 	}
 	if m.Precedes("_eagerconst", 60) || m.Precedes("convert_to_eager_tensor", 600) {
-		m.Facts.Signals = append(m.Facts.Signals, fact.Signal{ID: "eager_constant", Line: m.Log.Line(m.At), Text: m.Log.LineText(m.At)})
+		signal(m, "eager_constant", m.Log.Line(m.At), m.Log.LineText(m.At))
 	}
 	return text.Fails(x)(m)
 }
@@ -105,20 +104,16 @@ func readOOMTensor(m text.Message) int {
 		x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
 	}
 	a := m.Find(allocatorPattern, 420)
-	switch name := a.Lower("name"); name {
-	case "cpu", "mklcpu":
+	switch name := a.Lower("name"); {
+	case name == "cpu" || name == "mklcpu":
 		x.Backend = "cpu"
-	default:
-		if d := m.Find(devicePattern, 420); d.Ok() && a.Ok() {
-			x.Figures.Device = d.Count("device")
-		}
-	}
-	if !k.Ok() && !a.Ok() {
+	case a.Ok():
+		x.Figures.Device = m.Find(devicePattern, 420).Count("device")
+	case !k.Ok():
 		return m.End
 	}
-	if s := m.Around(bfcLimit, 1200, 0); s.Ok() { // the end of the dump, above the op's own line
-		x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
-	}
+	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
+	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	optimizerNode(m)
 	return m.Fail(x, m.Took(k))
 }
@@ -135,7 +130,7 @@ func optimizerNode(m text.Message) {
 	k := m.Find(nodePattern, 420)
 	from, to, ok := k.Group("name")
 	if ok && m.Log.Find(optimizerSlot, from, to).Ok() {
-		m.Facts.Signals = append(m.Facts.Signals, fact.Signal{ID: "optimizer_node", Line: k.Line(), Text: m.Log.LineText(from)})
+		signal(m, "optimizer_node", k.Line(), m.Log.LineText(from))
 	}
 }
 
@@ -153,12 +148,9 @@ func readPoolSearch(m text.Message) int {
 		return m.End
 	}
 	x := fact.Failure{Kind: fact.TFStart, Framework: "tensorflow", Backend: "cuda", Phase: poolPhase(m)}
-	x.Figures.Requested = k.Size("exact")
-	if t := m.Around(totalPattern, 6000, 0); t.Ok() {
-		x.Figures.Total, x.Figures.Free = t.Size("total"), t.Size("free")
-	}
-	m.Fail(x, m.End)
-	return m.End // the next try may stand on the same line
+	t := m.Around(totalPattern, 6000, 0)
+	x.Figures.Requested, x.Figures.Total, x.Figures.Free = k.Size("exact"), t.Size("total"), t.Size("free")
+	return text.Fails(x)(m) // the next try may stand on the same line
 }
 
 // poolPhase: the pool is taken at the start; after a handle could not be made
@@ -198,10 +190,6 @@ func foldPoolSearch(f *fact.Facts) {
 	f.Failures = kept
 }
 
-func readContext(m text.Message) int {
-	return m.Fail(fact.Failure{Kind: fact.TFContext, Framework: "tensorflow", Backend: "cuda", Phase: "startup_check"}, m.End)
-}
-
 // readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED":
 // as a rule memory, else a broken set-up.
 func readHandle(m text.Message) int {
@@ -211,10 +199,7 @@ func readHandle(m text.Message) int {
 	return text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true})(m)
 }
 
-var (
-	bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
-	bfcFree  = text.NewPattern(`largestfreeblock:(?<free>\d{1,16})`)
-)
+var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
 
 // readBFCStats is reached when the paste begins in the middle of the dump.
 func readBFCStats(m text.Message) int {
@@ -231,15 +216,10 @@ func readBFCStats(m text.Message) int {
 
 // bfcStats reads the summary at the end of the dump, which may be long.
 func bfcStats(m text.Message, x *fact.Failure) {
-	s := m.Log.Squeezed()
-	at := strings.Index(s[m.At:], "sumtotalofin-usechunks")
-	if at < 0 {
-		return
+	if at := strings.Index(m.Log.Squeezed()[m.At:], "sumtotalofin-usechunks"); at >= 0 {
+		k := m.Log.Find(bfcLimit, m.At+at, m.At+at+600)
+		x.Figures.Limit, x.Figures.Allocated = k.Size("limit"), k.Size("used")
 	}
-	at += m.At
-	k := m.Log.Find(bfcLimit, at, at+600)
-	x.Figures.Limit, x.Figures.Allocated = k.Size("limit"), k.Size("used")
-	m.Fact("largest_free_block", m.Log.Find(bfcFree, at, at+800).Size("free"))
 }
 
 // readTenPercent reads "Allocation of N exceeds 10% of free system memory".

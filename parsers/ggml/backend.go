@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -34,14 +35,12 @@ func HostMemory(name string) bool {
 // backendOf corrects what the words say: HIP and MUSA builds print CUDA's.
 func (g *ggmlReader) backendOf(r *refusal) string {
 	switch {
-	case r.backend == "cuda" && g.backend == "rocm" && !strings.HasPrefix(strings.ToLower(r.memory), "cuda"):
+	case r.Backend == "cuda" && g.backend == "rocm" && !strings.HasPrefix(strings.ToLower(r.Memory), "cuda"):
 		return "rocm"
-	case r.backend != "":
-		return r.backend
-	case r.kind == fact.GGMLPool || r.kind == fact.LlamaGuard:
+	case r.Backend != "":
+		return r.Backend
+	case r.Kind == fact.GGMLPool || r.Kind == fact.LlamaGuard:
 		return "" // an arena of the program, an estimate
-	case g.backend != "":
-		return g.backend
 	}
-	return g.hinted
+	return cmp.Or(g.backend, g.hinted)
 }

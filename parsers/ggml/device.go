@@ -1,13 +1,13 @@
 package ggml
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
 )
-
-func (g *ggmlReader) device(d fact.Device) { g.f.Devices = append(g.f.Devices, d) }
 
 // indexOf reads the number at the end of a buffer's name, -1 if there is none.
 func indexOf(name string) int {
@@ -18,52 +18,21 @@ func indexOf(name string) int {
 	return -1
 }
 
-// usingDevice gives what was free before loading: the best anchor there is.
-func (g *ggmlReader) usingDevice(at int) {
-	m := g.find(usingDevice, at, 0, 200)
-	if !m.Ok() {
-		return
-	}
-	name := m.Text("device")
-	g.device(fact.Device{Index: indexOf(name), Name: m.Text("name"), Backend: BackendOfBuffer(name), Free: m.Size("free"), Line: g.l.Line(at)})
-	if backend := BackendOfBuffer(name); backend != "" {
-		g.backend = backend
-	}
-	g.at("weights", at)
+// card keeps a card with the groups index or device, name, total and free; unit
+// is that of figures without one.
+func (g *ggmlReader) card(m text.Message, k text.Match, unit string) {
+	name := k.Text("device")
+	g.backend = cmp.Or(BackendOfBuffer(name), g.backend)
+	g.f.Devices = append(g.f.Devices, fact.Device{
+		Index: indexOf(name + k.Text("index")), Name: k.Text("name"), Backend: g.backend,
+		Total: k.SizeIn("total", unit), Free: k.SizeIn("free", unit), Line: g.l.Line(m.At),
+	})
 }
 
-func (g *ggmlReader) cudaDevice(at int) {
-	if m := g.find(cudaDevice, at, 130, 40); m.Ok() {
-		g.device(fact.Device{Index: indexOf(m.Text("index")), Name: m.Text("name"), Backend: g.backend, Line: g.l.Line(at)})
-	}
-}
-
-// vulkanDevice also says whether the card shares the system's memory.
-func (g *ggmlReader) vulkanDevice(at int) {
-	m := g.find(vulkanDevice, at, 110, 8)
-	if !m.Ok() {
-		return
-	}
-	g.backend = "vulkan"
-	g.device(fact.Device{Index: indexOf(m.Text("index")), Name: m.Text("name"), Backend: "vulkan", Line: g.l.Line(at)})
-	if m.Lower("uma") == "1" {
-		g.fact("unified_memory", nil, m.Count("uma"), at)
-	}
-}
-
-func (g *ggmlReader) listedDevice(at int) {
-	if m := g.find(listedDevice, at, 140, 12); m.Ok() {
-		name := m.Text("device")
-		g.device(fact.Device{Index: indexOf(name), Name: m.Text("name"), Backend: BackendOfBuffer(name), Total: m.Size("total"), Free: m.Size("free"), Line: g.l.Line(at)})
-		g.backend = BackendOfBuffer(name)
-	}
-}
-
-func (g *ggmlReader) rpcDevice(at int) {
-	if m := g.value(rpcDevice, at, 40, 40); m.Ok() {
-		g.device(fact.Device{Index: 0, Backend: g.backend, Total: m.SizeIn("total", "bytes"), Free: m.SizeIn("free", "bytes"), Line: g.l.Line(at)})
-		g.fact("rpc_free", m.SizeIn("free", "bytes"), nil, at)
-		g.fact("rpc_total", m.SizeIn("total", "bytes"), nil, at)
+func (g *ggmlReader) rpcDevice(m text.Message) {
+	if k := g.find(rpcDevice, m.At, 40, min(40, g.l.ValueEnd(m.At)-m.At)); k.Ok() {
+		keep(m, k)
+		g.f.Devices = append(g.f.Devices, fact.Device{Backend: g.backend, Total: k.Size("rpc_total"), Free: k.Size("rpc_free"), Line: g.l.Line(m.At)})
 	}
 }
 
@@ -73,32 +42,21 @@ const wrapped = 1 << 44
 
 // memoryTable reads a row of the memory breakdown, in MiB. While parameters
 // are fitted nothing is allocated, so "unaccounted" is far below zero.
-func (g *ggmlReader) memoryTable(at int) {
-	from, to := g.l.LineSpan(at)
-	m := g.l.Find(memoryRow, from, to)
-	if !m.Ok() {
-		return
-	}
-	rest, err := strconv.ParseInt(m.Lower("rest"), 10, 64)
+func (g *ggmlReader) memoryTable(m text.Message) {
+	from, to := g.l.LineSpan(m.At)
+	k := g.l.Find(memoryRow, from, to)
+	rest, err := strconv.ParseInt(k.Lower("rest"), 10, 64)
 	if err != nil {
 		return
 	}
 	if rest > wrapped/2 {
 		rest -= wrapped
 	}
-	name := m.Text("device")
-	g.backend = BackendOfBuffer(name)
-	g.device(fact.Device{Index: indexOf(name), Name: m.Text("name"), Backend: g.backend, Total: m.SizeIn("total", "mib"), Free: m.SizeIn("free", "mib"), Line: g.l.Line(at)})
-	g.fact("unaccounted", &fact.Size{Bytes: rest << 20, Text: m.Text("rest"), Line: g.l.Line(at)}, nil, at)
-}
-
-func (g *ggmlReader) fitReduce(at int) {
-	if m := g.find(fitReduceBy, at, 0, 60); m.Ok() {
-		g.fact("fit_reduce", m.Size("size"), nil, at)
-	}
+	g.card(m, k, "mib")
+	m.Fact("unaccounted", &fact.Size{Bytes: rest << 20, Text: k.Text("rest"), Line: g.l.Line(m.At)})
 }
 
 // fitFailed is a warning: loading goes on with what the user set.
-func (g *ggmlReader) fitFailed(at int) {
-	g.f.Notices = append(g.f.Notices, fact.Notice{ID: "fit_skipped", Line: g.l.Line(at), Text: g.l.LineText(at), Title: "llama.cpp did not fit the parameters to the free memory, since the command line fixes one of them; it loads what was asked for."})
+func (g *ggmlReader) fitFailed(m text.Message) {
+	g.notice("fit_skipped", "llama.cpp did not fit the parameters to the free memory, since the command line fixes one of them; it loads what was asked for.", m)
 }

@@ -1,79 +1,57 @@
 package ggml
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 // Figures are the figures that a log's load lines state around a failure:
 // the buffers of the failing device, the context, the layers. A failure's own
 // lines rarely have them.
 func Figures(f *fact.Facts, x fact.Failure) fact.Figures {
-	var g fact.Figures
-	g.Weights = bufferFor(f, x, "weights")
-	g.KVBuffer = factSize(f, x, "kv_total")
-	if g.KVBuffer == nil {
-		g.KVBuffer = bufferFor(f, x, "kv")
+	g := fact.Figures{
+		KVBuffer:      cmp.Or(factOf(f, x, "kv_total").Size, bufferFor(f, x, "kv")),
+		ComputeBuffer: bufferFor(f, x, "compute"),
+		Context: cmp.Or(factOf(f, x, "n_ctx").Count, factOf(f, x, "n_ctx_per_seq").Count, factOf(f, x, "n_ctx_slot").Count,
+			settingCount(f, x, "ctx_size")),
+		GPULayers: cmp.Or(factOf(f, x, "gpu_layers").Count, settingCount(f, x, "n_gpu_layers")),
+		Limit:     cmp.Or(factOf(f, x, "metal_limit").Size, factOf(f, x, "metal_recommended").Size),
 	}
-	g.ComputeBuffer = bufferFor(f, x, "compute")
-	g.KVTokens = factCount(f, x, "kv_tokens")
-	g.Context = contextOf(f, x)
-	g.GPULayers = firstCount(factCount(f, x, "gpu_layers"), settingCount(f, x, "n_gpu_layers"))
-	g.TotalLayers = factCount(f, x, "total_layers")
-	g.Allocated = factSize(f, x, "metal_allocated")
-	g.Limit = text.First(factSize(f, x, "metal_limit"), factSize(f, x, "metal_recommended"))
-	if g.Free = factSize(f, x, "rpc_free"); g.Free != nil {
-		g.Total = factSize(f, x, "rpc_total")
+	if g.Free = factOf(f, x, "rpc_free").Size; g.Free != nil {
+		g.Total = factOf(f, x, "rpc_total").Size
 	}
-	if x.Stage == "weights" {
-		g.Weights = nil // what an earlier device took is not this one's
+	if x.Stage != "weights" { // what an earlier device took is not this one's
+		g.Weights = bufferFor(f, x, "weights")
 	}
-	if x.Backend != "metal" {
-		g.Allocated = nil
+	if x.Backend == "metal" {
+		g.Allocated = factOf(f, x, "metal_allocated").Size
 	}
 	return g
 }
 
-func contextOf(f *fact.Facts, x fact.Failure) *fact.Count {
-	for _, name := range [...]string{"n_ctx", "n_ctx_per_seq", "n_ctx_slot"} {
-		if c := factCount(f, x, name); c != nil {
-			return c
-		}
-	}
-	return settingCount(f, x, "ctx_size")
-}
-
 // held picks the last of several values stated before a failure, else the
-// first after it.
-func held[T any](list []T, x fact.Failure, line func(T) int, want func(T) bool) (found T, ok bool) {
+// first after it. is tells the line of a value that is wanted.
+func held[T any](list []T, x fact.Failure, is func(T) (line int, wanted bool)) (found T, ok bool) {
 	for _, v := range list {
-		if want(v) && (!ok || line(v) <= x.EndLine) {
+		if line, wanted := is(v); wanted && (!ok || line <= x.EndLine) {
 			found, ok = v, true
 		}
 	}
 	return found, ok
 }
 
-func factSize(f *fact.Facts, x fact.Failure, name string) *fact.Size {
-	v, _ := held(f.Facts, x, func(v fact.Fact) int { return v.Line }, func(v fact.Fact) bool { return v.Name == name && v.Size != nil })
-	return v.Size
-}
-
-func factCount(f *fact.Facts, x fact.Failure, name string) *fact.Count {
-	v, _ := held(f.Facts, x, func(v fact.Fact) int { return v.Line }, func(v fact.Fact) bool { return v.Name == name && v.Count != nil })
-	return v.Count
+func factOf(f *fact.Facts, x fact.Failure, name string) fact.Fact {
+	v, _ := held(f.Facts, x, func(v fact.Fact) (int, bool) { return v.Line, v.Name == name })
+	return v
 }
 
 func settingCount(f *fact.Facts, x fact.Failure, name string) *fact.Count {
-	s, ok := held(f.Settings, x, func(s fact.Setting) int { return s.Line }, func(s fact.Setting) bool { return s.Name == name && integer(s.Value) })
-	if !ok {
-		return nil
-	}
+	s, ok := held(f.Settings, x, func(s fact.Setting) (int, bool) { return s.Line, s.Name == name && integer(s.Value) })
 	value, err := strconv.ParseFloat(s.Value, 64)
-	if err != nil {
+	if !ok || err != nil {
 		return nil
 	}
 	return &fact.Count{Value: value, Text: s.Value, Line: s.Line}
@@ -82,8 +60,8 @@ func settingCount(f *fact.Facts, x fact.Failure, name string) *fact.Count {
 // bufferFor returns the buffer of a kind on the failing device; where the log
 // does not say which failed, the largest in device memory, else in RAM.
 func bufferFor(f *fact.Facts, x fact.Failure, kind string) *fact.Size {
-	b, ok := held(f.Buffers, x, func(b fact.Buffer) int { return b.Size.Line }, func(b fact.Buffer) bool {
-		return b.Kind == kind && onDevice(b.Device, x)
+	b, ok := held(f.Buffers, x, func(b fact.Buffer) (int, bool) {
+		return b.Size.Line, b.Kind == kind && onDevice(b.Device, x)
 	})
 	if ok {
 		return &b.Size
@@ -113,13 +91,4 @@ func onDevice(name string, x fact.Failure) bool {
 		return float64(indexOf(name)) == x.Figures.Device.Value
 	}
 	return x.Memory != "" && strings.EqualFold(name, x.Memory)
-}
-
-func firstCount(list ...*fact.Count) *fact.Count {
-	for _, c := range list {
-		if c != nil {
-			return c
-		}
-	}
-	return nil
 }

@@ -27,19 +27,20 @@ var llamaSwitches = map[string]string{
 
 // command reads the options of a command line, once for each line. A line that
 // ends in a backslash goes on in the next.
-func (g *ggmlReader) command(at int) {
+func (g *ggmlReader) command(m text.Message) {
+	at := m.At
 	i := g.l.LineIndex(at)
 	if g.commands[i] || len(g.l.Lines) == 0 {
 		return
 	}
 	g.commands[i] = true
 	from, _ := g.l.LineSpan(at)
-	text := g.l.Text(from, g.l.ValueEnd(at))
-	for j := i + 1; strings.HasSuffix(text, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
-		text = strings.TrimSuffix(text, `\`) + " " + g.l.Lines[j].Text
+	line := g.l.Text(from, g.l.ValueEnd(at))
+	for j := i + 1; strings.HasSuffix(line, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
+		line = strings.TrimSuffix(line, `\`) + " " + g.l.Lines[j].Text
 		g.commands[j] = true
 	}
-	words := strings.Fields(strings.NewReplacer(" │", "", `"`, " ", "=", " ", "'", " ").Replace(text))
+	words := strings.Fields(strings.NewReplacer(" │", "", `"`, " ", "=", " ", "'", " ").Replace(line))
 	for k, word := range words {
 		flag := strings.ReplaceAll(word, "_", "-")
 		next := ""
@@ -84,35 +85,36 @@ var (
 	koboldSettings  = text.NewPattern(`(?<name>contextsize|gpulayers|blasbatchsize|batchsize|flashattention|quantkv)=(?<value>\w{1,8})`)
 )
 
+// argumentNames are the normalised names of what these two print.
+var argumentNames = map[string]string{
+	"n_ctx": "ctx_size", "n_gpu_layers": "n_gpu_layers", "n_batch": "batch_size", "n_ubatch": "ubatch_size",
+	"contextsize": "ctx_size", "gpulayers": "n_gpu_layers", "blasbatchsize": "ubatch_size", "batchsize": "ubatch_size",
+	"flashattention": "flash_attn", "quantkv": "quantkv",
+}
+
 // keywordArguments reads llama-cpp-python's "Llama(model_path=..., n_ctx=4096,
 // n_gpu_layers=35)".
-func (g *ggmlReader) keywordArguments(at int) {
-	i := g.l.LineIndex(at)
-	if g.commands[i] || len(g.l.Lines) == 0 || strings.Contains(g.l.Lines[i].Text, "llama_") || strings.Contains(g.l.Lines[i].Text, "print_info") {
+func (g *ggmlReader) keywordArguments(m text.Message) {
+	i := g.l.LineIndex(m.At)
+	if g.commands[i] || len(g.l.Lines) == 0 || containsAny(g.l.Lines[i].Text, "llama_", "print_info") {
 		return
 	}
 	g.commands[i] = true
-	g.assignments(keywordArgument, at, "", map[string]string{"n_ctx": "ctx_size", "n_gpu_layers": "n_gpu_layers", "n_batch": "batch_size", "n_ubatch": "ubatch_size"})
+	g.assignments(keywordArgument, m.At, "")
 }
 
 // koboldNamespace reads the line in which koboldcpp prints all its settings.
-func (g *ggmlReader) koboldNamespace(at int) {
-	g.proves("koboldcpp", at)
-	g.assignments(koboldSettings, at, "--", map[string]string{
-		"contextsize": "ctx_size", "gpulayers": "n_gpu_layers", "blasbatchsize": "ubatch_size", "batchsize": "ubatch_size",
-		"flashattention": "flash_attn", "quantkv": "quantkv",
-	})
+func (g *ggmlReader) koboldNamespace(m text.Message) {
+	g.proves("koboldcpp", m.At)
+	g.assignments(koboldSettings, m.At, "--")
 }
 
 // assignments reads every "name=value" of a line.
-func (g *ggmlReader) assignments(p *text.Pattern, at int, dashes string, names map[string]string) {
+func (g *ggmlReader) assignments(p *text.Pattern, at int, dashes string) {
 	from, to := g.l.LineSpan(at)
-	for from < to {
-		m := g.l.Find(p, from, to)
-		if !m.Ok() {
-			return
-		}
-		g.setting(names[m.Lower("name")], m.Lower("value"), dashes+m.Lower("name"), at)
+	for m := g.l.Find(p, from, to); m.Ok(); m = g.l.Find(p, from, to) {
+		name := m.Lower("name")
+		g.setting(argumentNames[name], m.Lower("value"), dashes+name, at)
 		_, from = m.Span()
 	}
 }

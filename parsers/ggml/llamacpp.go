@@ -3,6 +3,8 @@
 package ggml
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -22,7 +24,18 @@ var LlamaCpp = text.Parser{
 // ggmlWording is a literal and what reads the line in which it stands.
 type ggmlWording struct {
 	word string
-	read func(g *ggmlReader, at int)
+	read func(g *ggmlReader, m text.Message)
+}
+
+var ggmlWordings = slices.Concat(ggmlFailures, ggmlLines)
+
+// on makes wordings that have one reader.
+func on(read func(*ggmlReader, text.Message), words ...string) []ggmlWording {
+	out := make([]ggmlWording, len(words))
+	for i, word := range words {
+		out[i] = ggmlWording{word, read}
+	}
+	return out
 }
 
 func ggmlKeys(list []ggmlWording) []string {
@@ -40,16 +53,16 @@ type ggmlReader struct {
 	s string
 	f *fact.Facts
 
-	done     int         // failures before this squeezed offset are read
-	open     *refusal    // the refusal that following statements may tell more of
-	refusals []*refusal  // all so far
-	callers  []statement // lines that only report a failure
-	stage    string      // what the load lines say is being allocated now
-	loads    bool        // load lines were seen
-	contexts bool        // lines of a context were seen
-	backend  string      // what the load lines say of the backend
-	hinted   string      // the same from a command line
-	program  string      // a program on ggml whose name the report does not know
+	done     int            // failures before this squeezed offset are read
+	open     *refusal       // the refusal that following statements may tell more of
+	refusals []*refusal     // all so far
+	callers  []fact.Failure // lines that only report a failure
+	stage    string         // what the load lines say is being allocated now
+	loads    bool           // load lines were seen
+	contexts bool           // lines of a context were seen
+	backend  string         // what the load lines say of the backend
+	hinted   string         // the same from a command line
+	program  string         // a program on ggml whose name the report does not know
 
 	generating bool // stable-diffusion.cpp is at work on an image
 	commands   map[int]bool
@@ -58,12 +71,9 @@ type ggmlReader struct {
 func parseLlamacpp(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	g := &ggmlReader{l: l, s: l.Squeezed(), f: f, commands: map[int]bool{}}
 	for _, h := range hits {
-		if h.Word >= len(ggmlFailures) {
-			ggmlLines[h.Word-len(ggmlFailures)].read(g, h.At)
-			continue
-		}
-		if h.At >= g.done {
-			ggmlFailures[h.Word].read(g, h.At)
+		w := ggmlWordings[h.Word]
+		if h.Word >= len(ggmlFailures) || h.At >= g.done {
+			w.read(g, text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+len(text.SqueezedLiteral(w.word)), len(g.s))})
 		}
 	}
 	g.finish()
@@ -86,22 +96,38 @@ func (g *ggmlReader) find(p *text.Pattern, at, back, ahead int) text.Match {
 	}
 }
 
-// value is find for a figure that may end its line: the next line may begin
-// with a digit.
-func (g *ggmlReader) value(p *text.Pattern, at, back, ahead int) text.Match {
-	return g.find(p, at, back, min(ahead, g.l.ValueEnd(at)-at))
-}
-
-// around returns the squeezed text of a window.
-func (g *ggmlReader) around(at, back, ahead int) string {
-	return g.s[max(at-back, 0):min(at+ahead, len(g.s))]
-}
-
-func (g *ggmlReader) fact(name string, size *fact.Size, count *fact.Count, at int) {
-	if size == nil && count == nil {
-		return
+// Figures that lines state as facts: a group of a pattern bears the fact's name.
+var (
+	statedSizes = [...]string{
+		"kv_total", "weights", "model_size", "metal_allocated", "metal_limit", "rpc_free", "rpc_total", "pinned_refused", "diffusion_part",
+		"plan_available", "plan_repeating", "plan_partial", "plan_kv", "plan_graph", "plan_graph_partial",
 	}
-	g.f.Facts = append(g.f.Facts, fact.Fact{Name: name, Size: size, Count: count, Text: g.l.LineText(at), Line: g.l.Line(at)})
+	statedCounts = [...]string{
+		"kv_tokens", "gpu_layers", "total_layers", "n_ctx", "n_ctx_per_seq", "n_ubatch", "n_seq_max", "bits_per_weight", "prompt_tokens",
+	}
+)
+
+// keep adds the figures that a pattern found in a line.
+func keep(m text.Message, k text.Match) {
+	for _, name := range statedSizes {
+		m.Fact(name, k.Size(name))
+	}
+	for _, name := range statedCounts {
+		m.Count(name, k.Count(name))
+	}
+}
+
+// note keeps a line for itself.
+func (g *ggmlReader) note(name string, m text.Message) {
+	g.f.Facts = append(g.f.Facts, fact.Fact{Name: name, Text: g.l.LineText(m.At), Line: g.l.Line(m.At)})
+}
+
+func (g *ggmlReader) notice(id, title string, m text.Message) {
+	g.f.Notices = append(g.f.Notices, fact.Notice{ID: id, Line: g.l.Line(m.At), Text: g.l.LineText(m.At), Title: title})
+}
+
+func (g *ggmlReader) phase(phase string, at int) {
+	g.f.Stages = append(g.f.Stages, fact.Stage{Phase: phase, Line: g.l.Line(at)})
 }
 
 func (g *ggmlReader) proves(program string, at int) {
@@ -110,27 +136,27 @@ func (g *ggmlReader) proves(program string, at int) {
 
 // finish turns refusals into failures and notices.
 func (g *ggmlReader) finish() {
-	fatal := 0
+	fatal := false
 	for i, r := range g.refusals {
 		if g.repeats(g.refusals[:i], r) {
-			g.callers = append(g.callers, r.statement)
+			g.callers = append(g.callers, r.Failure)
 			continue
 		}
-		if r.recovered() {
-			g.f.Notices = append(g.f.Notices, fact.Notice{ID: r.retry.id, Line: g.l.Line(r.at), Text: g.l.Text(r.at, r.end), Title: r.retry.title})
+		if r.retry != nil && r.healed {
+			g.f.Notices = append(g.f.Notices, fact.Notice{ID: r.retry.id, Line: g.l.Line(r.At), Text: g.l.Text(r.At, r.End), Title: r.retry.title})
 			continue
 		}
-		fatal++
-		text.Fail(g.f, g.l, r.at, r.end, g.failure(r))
-		if program := g.l.Program(r.at); strings.Contains(program, "ollama") {
-			g.proves("ollama", r.at)
+		fatal = true
+		text.Fail(g.f, g.l, r.At, r.End, g.failure(r))
+		if strings.Contains(g.l.Program(r.At), "ollama") {
+			g.proves("ollama", r.At)
 		}
 	}
-	if fatal == 0 {
+	if !fatal {
 		return
 	}
 	for _, c := range g.callers {
-		text.Fail(g.f, g.l, c.at, c.end, fact.Failure{Kind: fact.LlamaCaller, Framework: g.framework(), Wrapper: true})
+		text.Fail(g.f, g.l, c.At, c.End, fact.Failure{Kind: fact.LlamaCaller, Framework: g.framework(), Wrapper: true})
 	}
 }
 
@@ -140,48 +166,32 @@ const repeated = 60
 // repeats reports a refusal without a size that a front end says again after
 // one with it.
 func (g *ggmlReader) repeats(before []*refusal, r *refusal) bool {
-	if r.requested != nil || r.kind != fact.GGMLAlloc {
+	if r.Figures.Requested != nil || r.Kind != fact.GGMLAlloc {
 		return false
 	}
-	for _, b := range before {
-		if b.kind == r.kind && b.requested != nil && (b.stage == r.stage || r.stage == "" || b.stage == "") && g.l.Line(r.at)-g.l.Line(b.end-1) <= repeated {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(before, func(b *refusal) bool {
+		return b.Kind == r.Kind && b.Figures.Requested != nil && (b.Stage == r.Stage || r.Stage == "" || b.Stage == "") && g.linesAfter(b, r.At) <= repeated
+	})
 }
 
-func (g *ggmlReader) framework() string {
-	if g.program != "" {
-		return g.program
-	}
-	return "llama.cpp"
-}
+func (g *ggmlReader) framework() string { return cmp.Or(g.program, "llama.cpp") }
 
 func (g *ggmlReader) failure(r *refusal) fact.Failure {
-	x := fact.Failure{
-		Kind: r.kind, Framework: g.framework(), Backend: g.backendOf(r), Phase: r.phase, Stage: r.stage,
-		Memory: r.memory, Weak: r.weak, Figures: r.figures,
-	}
-	x.Figures.Requested, x.Figures.Device = r.requested, r.device
+	x := r.Failure
+	x.Framework, x.Backend = cmp.Or(r.Framework, g.framework()), g.backendOf(r)
 	if x.Stage == "" && x.Kind == fact.GGMLAlloc && g.loads && !g.contexts {
 		x.Stage = "weights" // it never came to a context
-	}
-	if r.framework != "" {
-		x.Framework = r.framework
 	}
 	if x.Phase == "" && g.generating {
 		x.Phase = "inference"
 	}
-	if x.Phase == "" {
-		x.Phase = phaseOfStage[x.Stage]
-	}
+	x.Phase = cmp.Or(x.Phase, phaseOfStage[x.Stage])
 	x.Message = g.quote(r)
 	switch x.Stage {
 	case "kv":
-		x.Figures.KVNeeded = r.requested
+		x.Figures.KVNeeded = x.Figures.Requested
 	case "compute":
-		x.Figures.ComputeBuffer = r.requested
+		x.Figures.ComputeBuffer = x.Figures.Requested
 	}
 	return x
 }
@@ -190,11 +200,11 @@ func (g *ggmlReader) failure(r *refusal) fact.Failure {
 const tail = 160
 
 func (g *ggmlReader) quote(r *refusal) string {
-	_, to := g.l.LineSpan(max(r.end-1, r.at))
-	if to-r.end > tail {
-		to = r.end
+	_, to := g.l.LineSpan(max(r.End-1, r.At))
+	if to-r.End > tail {
+		to = r.End
 	}
-	return g.l.Joined(r.at, max(to, r.end))
+	return g.l.Joined(r.At, max(to, r.End))
 }
 
 // phaseOfStage: compute buffers are reserved when the context is made, which

@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -9,80 +10,106 @@ import (
 
 // ggmlLines are the informative lines of a load: what they allocate, where,
 // and how large it came out.
-var ggmlLines = []ggmlWording{
+var ggmlLines = slices.Concat(
 	// Buffers and totals.
-	{"buffer size =", (*ggmlReader).buffer},
-	{"self size =", (*ggmlReader).selfSize},
-	{" cells, ", (*ggmlReader).cells},
-	{"VRAM used:", (*ggmlReader).vramUsed},
-	{"mem required =", (*ggmlReader).memRequired},
-	{"compute buffer size:", (*ggmlReader).diffusionCompute},
-	{"buffer, size =", (*ggmlReader).metalAllocated},
-	{"recommendedMaxWorkingSetSize", (*ggmlReader).metalRecommended},
-	{"offloaded ", (*ggmlReader).offloaded},
+	on((*ggmlReader).buffer, "buffer size ="),
+	on((*ggmlReader).selfSize, "self size ="),
+	on((*ggmlReader).cells, " cells, "),
+	on(states(memRequired, 0, 40, ""), "mem required ="),
+	on((*ggmlReader).diffusionCompute, "compute buffer size:"),
+	on((*ggmlReader).metalAllocated, "buffer, size ="),
+	on((*ggmlReader).metalRecommended, "recommendedMaxWorkingSetSize"),
+	on(states(offloaded, 0, 40, "weights"), "offloaded "),
 	// Which part is being allocated now.
-	{"ggml ctx size =", stageIs("weights")},
-	{"loading model tensors", stageIs("weights")},
-	{"constructing llama_context", stageIs("kv")},
-	{"graph nodes", stageIs("")},
-	{"graph splits", stageIs("")},
+	on(stageIs("weights"), "ggml ctx size =", "loading model tensors"),
+	on(stageIs("kv"), "constructing llama_context"),
+	on(stageIs(""), "graph nodes", "graph splits"),
 	// Hyper-parameters and settings.
-	{"n_ctx =", number("n_ctx")}, {"n_ctx_per_seq (", (*ggmlReader).contextPerSeq}, {"n_ctx_slot =", number("n_ctx_slot")},
-	{"n_ctx_train =", number("n_ctx_train")}, {"n_batch =", number("n_batch")}, {"n_ubatch =", number("n_ubatch")}, {"n_seq_max =", number("n_seq_max")}, {"worst-case: n_tokens =", (*ggmlReader).worstCase},
-	{"n_layer =", number("n_layer")}, {"n_embd =", number("n_embd")}, {"n_head =", number("n_head")}, {"n_vocab =", number("n_vocab")}, {"n_ff =", number("n_ff")},
-	{"n_embd_k_gqa =", number("n_embd_k_gqa")}, {"n_embd_v_gqa =", number("n_embd_v_gqa")},
-	{"n_expert =", number("n_expert")}, {"n_ff_exp =", number("n_ff_exp")},
-	{"(load_mode =", (*ggmlReader).loadMode}, {"flash_attn =", (*ggmlReader).flashAttention}, {"Flash Attention was auto, set to enabled", (*ggmlReader).flashEnabled},
-	{"model size =", (*ggmlReader).modelSize}, {"file size =", (*ggmlReader).modelSize},
-	{"general.name", (*ggmlReader).generalName}, {"key-value pairs", (*ggmlReader).loadedFrom}, {"loading model from", (*ggmlReader).loadedFrom},
+	numbers("n_ctx", "n_ctx_slot", "n_ubatch", "n_seq_max", "n_layer", "n_embd", "n_head", "n_vocab", "n_ff",
+		"n_embd_k_gqa", "n_embd_v_gqa", "n_expert", "n_ff_exp"),
+	on(states(contextPerSeq, 0, 30, ""), "n_ctx_per_seq ("),
+	on(states(worstCase, 0, 36, ""), "worst-case: n_tokens ="),
+	on((*ggmlReader).flashAttention, "flash_attn ="),
+	on(setting("flash_attn"), "Flash Attention was auto, set to enabled"),
+	on(setting("no_mmap"), "(load_mode = none)"), // neither mapped nor locked: builds of 2026
+	on(states(modelSize, 0, 40, "weights"), "model size =", "file size ="),
+	on((*ggmlReader).generalName, "general.name"),
+	on((*ggmlReader).loadedFrom, "key-value pairs", "loading model from"),
 	// Devices.
-	{"ROCm devices", backendIs("rocm")}, {"CUDA devices", backendIs("cuda")}, {"Vulkan devices", backendIs("vulkan")}, {"ROCm0", backendIs("rocm")}, {"hipMalloc(", backendIs("rocm")},
-	{"using device", (*ggmlReader).usingDevice}, {"VMM:", (*ggmlReader).cudaDevice}, {", compute capability", (*ggmlReader).cudaDevice}, {"| uma:", (*ggmlReader).vulkanDevice},
-	{"MiB free)", (*ggmlReader).listedDevice}, {"total_mem=", (*ggmlReader).rpcDevice}, {"_memory_breakdown_print: | -", (*ggmlReader).memoryTable},
-	{"need to reduce device memory by", (*ggmlReader).fitReduce}, {"failed to fit params to free device memory", (*ggmlReader).fitFailed},
+	on(backendIs("rocm"), "ROCm devices", "ROCm0", "hipMalloc("), on(backendIs("cuda"), "CUDA devices"),
+	on(backendIs("vulkan"), "Vulkan devices", "| uma:"),
+	on(states(usingDevice, 0, 200, "weights"), "using device"), // what was free before loading: the best anchor there is
+	on(states(cudaDevice, 130, 40, ""), "VMM:", ", compute capability"),
+	on(states(vulkanDevice, 110, 8, ""), "| uma:"),
+	on(states(listedDevice, 140, 12, ""), "MiB free)"),
+	on((*ggmlReader).rpcDevice, "total_mem="),
+	on((*ggmlReader).memoryTable, "_memory_breakdown_print: | -"),
+	on((*ggmlReader).fitFailed, "failed to fit params to free device memory"),
 	// Command lines.
-	{".gguf", (*ggmlReader).command}, {".ggml", (*ggmlReader).command}, {"-ngl", (*ggmlReader).command}, {"--n-gpu-layers", (*ggmlReader).command}, {"--gpu-layers", (*ggmlReader).command},
-	{"--ctx-size", (*ggmlReader).command}, {"--n_gpu_layers", (*ggmlReader).command}, {"llama-server", (*ggmlReader).command}, {"llama-bench", (*ggmlReader).command},
-	{"n_gpu_layers=", (*ggmlReader).keywordArguments}, {"n_ctx=", (*ggmlReader).keywordArguments}, {"gpulayers=", (*ggmlReader).koboldNamespace},
-	{"CUDA_VISIBLE_DEVICES=", hint("cuda")},
+	on((*ggmlReader).command, ".gguf", ".ggml", "-ngl", "--n-gpu-layers", "--gpu-layers", "--ctx-size", "--n_gpu_layers", "llama-server", "llama-bench"),
+	on((*ggmlReader).keywordArguments, "n_gpu_layers=", "n_ctx="),
+	on((*ggmlReader).koboldNamespace, "gpulayers="),
+	on(func(g *ggmlReader, _ text.Message) { g.hinted = "cuda" }, "CUDA_VISIBLE_DEVICES="),
 	// Programs.
-	{"koboldcpp.py", program("koboldcpp")}, {"Welcome to KoboldCpp", program("koboldcpp")}, {"Processing Prompt [", (*ggmlReader).koboldPrompt}, {`\koboldcpp\ggml\src\`, program("koboldcpp")}, {"load_tensors:", (*ggmlReader).loading}, {"prompt_save:", (*ggmlReader).promptCache},
-	{"ggml_extend.hpp", partOf("stable-diffusion.cpp")}, {"stable-diffusion.cpp", partOf("stable-diffusion.cpp")}, {"generating image:", (*ggmlReader).generates}, {"sampling using", (*ggmlReader).generates}, {"- decoding ", (*ggmlReader).decodes}, {"whisper_model_load", (*ggmlReader).whisperLoads}, {"whisper_init", partOf("whisper.cpp")},
+	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", `\koboldcpp\ggml\src\`, "Processing Prompt ["),
+	on(states(koboldTokens, 0, 60, ""), "Processing Prompt ["), // "[BLAS] (512 / 12710 tokens)"
+	on((*ggmlReader).loading, "load_tensors:"),
+	on(func(g *ggmlReader, m text.Message) { g.phase("inference", m.At) }, "prompt_save:"), // the server's cache of prompts
+	on(partOf("stable-diffusion.cpp"), "ggml_extend.hpp", "stable-diffusion.cpp"),
+	on((*ggmlReader).generates, "generating image:", "sampling using"),
+	on((*ggmlReader).decodes, "- decoding "),
+	on(partOf("whisper.cpp"), "whisper_init", "whisper_model_load"),
+	on(stageIs("weights"), "whisper_model_load"), // allocates after these lines
 	// The program works: what it retried before is recovered.
-	{"server is listening", (*ggmlReader).working}, {"initializing, n_slots", (*ggmlReader).working}, {"initializing slots, n_slots", (*ggmlReader).working}, {"llama runner started", (*ggmlReader).working},
-	{"_perf_context_print:", (*ggmlReader).working}, {"llama_print_timings:", (*ggmlReader).working}, {"all slots are idle", (*ggmlReader).working},
-	{"model layout did not fit, applying backoff", (*ggmlReader).layoutBackoff},
-}
+	on((*ggmlReader).working,
+		"server is listening", "initializing, n_slots", "initializing slots, n_slots", "llama runner started",
+		"_perf_context_print:", "llama_print_timings:", "all slots are idle"),
+	on((*ggmlReader).layoutBackoff, "model layout did not fit, applying backoff"),
+)
 
 var (
 	bufferSize    = text.NewPattern(`[:|](?<memory>rpc\[[^\]]{1,48}\]|[a-z]+?\d{0,3}(?:_host|_mapped|_repack|_aarch64)?)(?<kind>model|kv|compute|output|input|rs)?buffersize=(?<size>NUMmi?b)`)
 	selfSize      = text.NewPattern(`selfsize=(?<size>NUMmi?b)`)
-	cellsLine     = text.NewPattern(`size=(?<size>NUMmib)\((?<cells>INT)cells,(?<layers>\d{1,4})layers,(?<seqs>\d{1,4})`)
-	vramUsed      = text.NewPattern(`vramused:(?<size>NUMmi?b)`)
-	memRequired   = text.NewPattern(`memrequired=(?<size>NUMmi?b)`)
-	diffusionSize = text.NewPattern(`\wcomputebuffersize:(?<size>(?>NUM)mi?b)\((?<where>v?ram)\)`)
+	cellsLine     = text.NewPattern(`size=(?<kv_total>NUMmib)\((?<kv_tokens>INT)cells,\d{1,4}layers,\d{1,4}`)
+	memRequired   = text.NewPattern(`memrequired=(?<weights>NUMmi?b)`)
+	diffusionSize = text.NewPattern(`\wcomputebuffersize:(?<diffusion_part>(?>NUM)mi?b)\(v?ram\)`)
 	metalUse      = text.NewPattern(`buffer,size=NUMmi?b,(?:offs=\d{1,16},)?\((?<used>NUM)/(?<limit>NUM)\)`)
 	metalWorking  = text.NewPattern(`recommendedmaxworkingsetsize=(?<size>NUMmi?b)`)
-	offloadedLine = text.NewPattern(`offloaded(?<layers>\d{1,4})/(?<total>\d{1,4})layers`)
-	valueLine     = text.NewPattern(`=(?<value>\d{1,9})(?![\d.])`)
-	contextPerSeq = text.NewPattern(`n_ctx_per_seq\((?<value>\d{1,9})\)`)
+	offloaded     = text.NewPattern(`offloaded(?<gpu_layers>\d{1,4})/(?<total_layers>\d{1,4})layers`)
+	valueLine     = text.NewPattern(`^=(?<value>\d{1,9})(?![\d.])`)
+	worstCase     = text.NewPattern(`worst-case:n_tokens=(?<n_ubatch>\d{1,9})(?![\d.])`) // as many tokens as the physical batch
+	contextPerSeq = text.NewPattern(`n_ctx_per_seq\((?<n_ctx_per_seq>\d{1,9})\)`)
 	flashLine     = text.NewPattern(`flash_attn=(?<value>0|1|enabled|disabled|auto)`)
-	sizeLine      = text.NewPattern(`(?:model|file)size=(?<size>NUM[kmgt]ib)(?:\((?<bits>NUM)bpw\))?`)
-	nameLine      = text.NewPattern(`general\.name(?:str)?=(?<name>.{1,80})`)
-	fromLine      = text.NewPattern(`(?:tensorsfrom|modelfrom)(?<path>[^()]{3,300})`)
-	quotedModel   = text.NewPattern(`model'(?<path>[^']{3,300})'`)
+	modelSize     = text.NewPattern(`(?:model|file)size=(?<model_size>NUM[kmgt]ib)(?:\((?<bits_per_weight>NUM)bpw\))?`)
+	nameLine      = text.NewPattern(`general\.name(?:str)?=(?<model>.{1,80})`)
+	fromLine      = text.NewPattern(`(?:tensorsfrom|modelfrom)(?<model>[^()]{3,300})`)
+	quotedModel   = text.NewPattern(`model'(?<model>[^']{3,300})'`)
 	usingDevice   = text.NewPattern(`usingdevice(?<device>[a-z_]{1,24}\d{0,3})\((?<name>.{1,90}?)\)(?:\([^()]{1,40}\))?-(?<free>\d{1,9}mib)free`)
 	cudaDevice    = text.NewPattern(`device(?<index>\d{1,3}):(?<name>[^:]{1,90}?),(?:computecapability|gfx[^:]{1,60}vmm:)`)
-	vulkanDevice  = text.NewPattern(`(?<index>\d{1,2})=(?<name>[^|=]{2,100})\|uma:(?<uma>[01])`)
+	vulkanDevice  = text.NewPattern(`(?<index>\d{1,2})=(?<name>[^|=]{2,100})\|uma:[01]`)
 	listedDevice  = text.NewPattern(`(?<device>(?:cuda|rocm|vulkan|sycl|metal|mtl|musa|opencl|cann)\d{0,3}):(?<name>[^:]{2,90}?)\((?<total>\d{1,9}mib),(?<free>\d{1,9}mib)free\)`)
-	rpcDevice     = text.NewPattern(`free_mem=(?<free>\d{1,18}),total_mem=(?<total>\d{1,18})`)
-	memoryRow     = text.NewPattern(`\|-(?<device>[a-z_]+\d{0,3})\((?<name>[^|]{1,60}?)\)\|(?<total>\d{1,9})=(?<free>\d{1,9})\+\(\d{1,9}=(?<model>\d{1,9})\+(?<context>\d{1,9})\+(?<compute>\d{1,9})\)\+(?<rest>-?\d{1,15})\|`)
-	fitReduceBy   = text.NewPattern(`needtoreducedevicememoryby(?<size>\d{1,9}mib)`)
-	promptState   = text.NewPattern(`totalstatesize=(?<size>NUMmib)`)
+	rpcDevice     = text.NewPattern(`free_mem=(?<rpc_free>\d{1,18}),total_mem=(?<rpc_total>\d{1,18})`)
+	memoryRow     = text.NewPattern(`\|-(?<device>[a-z_]+\d{0,3})\((?<name>[^|]{1,60}?)\)\|(?<total>\d{1,9})=(?<free>\d{1,9})\+\(\d{1,9}=\d{1,9}\+\d{1,9}\+\d{1,9}\)\+(?<rest>-?\d{1,15})\|`)
+	koboldTokens  = text.NewPattern(`processingprompt\[\w{2,12}\]\(\d{1,9}/(?<prompt_tokens>\d{1,9})tokens\)`)
 )
 
-func stageIs(stage string) func(*ggmlReader, int) {
-	return func(g *ggmlReader, at int) { g.at(stage, at) }
+// states makes the reader of a line whose figures are facts, or those of a card
+// that it names; where it has them, a stage may begin.
+func states(p *text.Pattern, back, ahead int, stage string) func(*ggmlReader, text.Message) {
+	return func(g *ggmlReader, m text.Message) {
+		k := g.find(p, m.At, back, ahead)
+		keep(m, k)
+		if k.Text("name") != "" {
+			g.card(m, k, "")
+		}
+		if k.Ok() && stage != "" {
+			g.at(stage, m.At)
+		}
+	}
+}
+
+func stageIs(stage string) func(*ggmlReader, text.Message) {
+	return func(g *ggmlReader, m text.Message) { g.at(stage, m.At) }
 }
 
 // at notes which part is being allocated from here on.
@@ -91,112 +118,97 @@ func (g *ggmlReader) at(stage string, offset int) {
 	g.loads = g.loads || stage == "weights"
 	g.contexts = g.contexts || stage == "kv"
 	if phase := phaseOfStage[stage]; phase != "" {
-		g.f.Stages = append(g.f.Stages, fact.Stage{Phase: phase, Line: g.l.Line(offset)})
+		g.phase(phase, offset)
 	}
 }
 
-func backendIs(backend string) func(*ggmlReader, int) {
-	return func(g *ggmlReader, _ int) { g.backend = backend }
+func backendIs(backend string) func(*ggmlReader, text.Message) {
+	return func(g *ggmlReader, _ text.Message) { g.backend = backend }
 }
 
-// hint is a backend that a command line suggests.
-func hint(backend string) func(*ggmlReader, int) {
-	return func(g *ggmlReader, _ int) { g.hinted = backend }
-}
-
-func program(name string) func(*ggmlReader, int) {
-	return func(g *ggmlReader, at int) { g.proves(name, at) }
+func program(name string) func(*ggmlReader, text.Message) {
+	return func(g *ggmlReader, m text.Message) { g.proves(name, m.At) }
 }
 
 // partOf is a program on ggml that the report knows as "other".
-func partOf(name string) func(*ggmlReader, int) {
-	return func(g *ggmlReader, at int) {
+func partOf(name string) func(*ggmlReader, text.Message) {
+	return func(g *ggmlReader, m text.Message) {
 		g.program = name
-		g.proves(name, at)
+		g.proves(name, m.At)
 	}
 }
 
 // generates notes that stable-diffusion.cpp is at work: what is refused from
 // here on is the working memory of a step or of the VAE.
-func (g *ggmlReader) generates(at int) {
+func (g *ggmlReader) generates(m text.Message) {
 	g.stage, g.generating = "compute", true
-	g.f.Stages = append(g.f.Stages, fact.Stage{Phase: "inference", Line: g.l.Line(at)})
-	g.f.Facts = append(g.f.Facts, fact.Fact{Name: "image_sampling", Text: g.l.LineText(at), Line: g.l.Line(at)})
+	g.phase("inference", m.At)
+	g.note("image_sampling", m)
 }
 
 var decodesLatents = text.NewPattern(`-decoding\d{1,5}latents`)
 
 // decodes notes that the VAE is at work.
-func (g *ggmlReader) decodes(at int) {
-	if g.find(decodesLatents, at, 0, 24).Ok() {
-		g.f.Facts = append(g.f.Facts, fact.Fact{Name: "image_decoding", Text: g.l.LineText(at), Line: g.l.Line(at)})
+func (g *ggmlReader) decodes(m text.Message) {
+	if m.Find(decodesLatents, 24).Ok() {
+		g.note("image_decoding", m)
 	}
 }
 
-// whisperLoads: whisper.cpp allocates its weights after these lines.
-func (g *ggmlReader) whisperLoads(at int) {
-	partOf("whisper.cpp")(g, at)
-	g.at("weights", at)
-}
-
-var koboldTokens = text.NewPattern(`processingprompt\[\w{2,12}\]\(\d{1,9}/(?<tokens>\d{1,9})tokens\)`)
-
-// koboldPrompt reads "Processing Prompt [BLAS] (512 / 12710 tokens)", which
-// only koboldcpp prints.
-func (g *ggmlReader) koboldPrompt(at int) {
-	g.proves("koboldcpp", at)
-	g.fact("prompt_tokens", nil, g.find(koboldTokens, at, 0, 60).Count("tokens"), at)
-}
-
-// number reads "name = N". A list per layer ("[16, 16, 4]") is left out.
-func number(name string) func(*ggmlReader, int) {
-	return func(g *ggmlReader, at int) {
-		if at > 0 && g.s[at-1] != ':' && name != "n_ctx_slot" {
-			return // an argument, not "print_info: n_ctx = 4096"
-		}
-		m := g.value(valueLine, at+len(name), 0, 12)
-		if !m.Ok() {
-			return
-		}
-		if from, _ := m.Span(); from != at+len(name) {
-			return
-		}
-		g.fact(name, nil, m.Count("value"), at)
-		if name == "n_ctx" && g.stage != "kv" {
-			g.at("kv", at)
-		}
-		if name == "n_layer" {
-			g.at("weights", at)
-		}
+// numbers are lines "name = N". A list per layer ("[16, 16, 4]") is left out, and
+// so is an argument: the line is "print_info: n_ctx = 4096".
+func numbers(names ...string) []ggmlWording {
+	var out []ggmlWording
+	for _, name := range names {
+		out = append(out, ggmlWording{name + " =", func(g *ggmlReader, m text.Message) {
+			if m.At > 0 && g.s[m.At-1] != ':' && name != "n_ctx_slot" {
+				return
+			}
+			k := g.l.Find(valueLine, m.End-1, min(m.End+11, g.l.ValueEnd(m.At)))
+			if !k.Ok() {
+				return
+			}
+			m.Count(name, k.Count("value"))
+			switch {
+			case name == "n_ctx" && g.stage != "kv":
+				g.at("kv", m.At)
+			case name == "n_layer":
+				g.at("weights", m.At)
+			}
+		}})
 	}
+	return out
 }
 
-// worstCase is the graph that is reserved: as many tokens as the physical batch.
-func (g *ggmlReader) worstCase(at int) {
-	if m := g.value(valueLine, at+len("worst-case:n_tokens"), 0, 12); m.Ok() {
-		g.fact("n_ubatch", nil, m.Count("value"), at)
-	}
+// bufferKinds are the kinds of buffers as ggml and Ollama's engine call them.
+// Before 2025 a weights buffer bears no "model".
+var bufferKinds = map[string]string{
+	"": "weights", "model": "weights", "kv": "kv", "compute": "compute", "output": "output", "input": "output", "rs": "state",
+	"modelweights": "weights", "kvcache": "kv", "computegraph": "compute",
 }
 
-// buffer reads "llama_kv_cache: CUDA0 KV buffer size = 379.23 MiB". Before
-// 2025 a weights buffer bears no "model".
-func (g *ggmlReader) buffer(at int) {
-	m := g.find(bufferSize, at, 64, 40)
-	if !m.Ok() {
-		return
-	}
-	size := m.Size("size")
+// addBuffer keeps a buffer with its groups memory, kind and size.
+func addBuffer(f *fact.Facts, k text.Match) (b fact.Buffer, ok bool) {
+	size := k.Size("size")
 	if size == nil {
+		return b, false
+	}
+	b = fact.Buffer{Device: k.Text("memory"), Kind: bufferKinds[k.Lower("kind")], Size: *size}
+	f.Buffers = append(f.Buffers, b)
+	return b, true
+}
+
+// buffer reads "llama_kv_cache: CUDA0 KV buffer size = 379.23 MiB".
+func (g *ggmlReader) buffer(m text.Message) {
+	b, ok := addBuffer(g.f, g.find(bufferSize, m.At, 64, 40))
+	if !ok {
 		return
 	}
-	kinds := map[string]string{"": "weights", "model": "weights", "kv": "kv", "compute": "compute", "output": "output", "input": "output", "rs": "state"}
-	b := fact.Buffer{Device: m.Text("memory"), Kind: kinds[m.Lower("kind")], Size: *size}
-	g.f.Buffers = append(g.f.Buffers, b)
 	switch b.Kind {
 	case "weights":
-		g.at("weights", at)
+		g.at("weights", m.At)
 	case "kv", "state":
-		g.at("kv", at)
+		g.at("kv", m.At)
 	}
 	if backend := BackendOfBuffer(b.Device); backend != "" && backend != "cpu" {
 		g.backend = backend
@@ -205,172 +217,104 @@ func (g *ggmlReader) buffer(at int) {
 }
 
 // selfSize is the sum of the KV buffers, until mid 2025.
-func (g *ggmlReader) selfSize(at int) {
-	if m := g.find(selfSize, at, 0, 40); m.Ok() {
-		size := m.Size("size")
+func (g *ggmlReader) selfSize(m text.Message) {
+	if k := m.Find(selfSize, 40); k.Ok() {
+		size := k.Size("size")
 		if g.program == "whisper.cpp" {
-			size = g.l.Decimal(m, "size") // its MB are powers of 1000
+			size = g.l.Decimal(k, "size") // its MB are powers of 1000
 		}
-		g.fact("kv_total", size, nil, at)
-		g.at("compute", at)
+		m.Fact("kv_total", size)
+		g.at("compute", m.At)
 	}
 }
 
 // cells is the sum of the KV buffers since; its cells are those of one stream.
-func (g *ggmlReader) cells(at int) {
-	m := g.find(cellsLine, at, 48, 48)
-	if !m.Ok() || strings.Contains(g.around(at, 100, 0), "recurrent") {
-		return
-	}
-	g.fact("kv_total", m.Size("size"), nil, at)
-	g.fact("kv_tokens", nil, m.Count("cells"), at)
-	g.fact("kv_layers", nil, m.Count("layers"), at)
-	g.at("compute", at)
-}
-
-func (g *ggmlReader) vramUsed(at int) {
-	if m := g.find(vramUsed, at, 0, 40); m.Ok() {
-		g.fact("vram_used", m.Size("size"), nil, at)
-	}
-}
-
-func (g *ggmlReader) memRequired(at int) {
-	if m := g.find(memRequired, at, 0, 40); m.Ok() {
-		g.fact("weights", m.Size("size"), nil, at)
+func (g *ggmlReader) cells(m text.Message) {
+	if !m.Precedes("recurrent", 100) {
+		states(cellsLine, 48, 48, "compute")(g, m)
 	}
 }
 
 // diffusionCompute is stable-diffusion.cpp's; its MB are powers of 1024.
-func (g *ggmlReader) diffusionCompute(at int) {
-	if m := g.find(diffusionSize, at, 30, 60); m.Ok() && m.Size("size") != nil {
-		g.f.Buffers = append(g.f.Buffers, fact.Buffer{Device: "", Kind: "compute", Size: *m.Size("size")})
-		g.fact("diffusion_part", m.Size("size"), nil, at)
+func (g *ggmlReader) diffusionCompute(m text.Message) {
+	k := g.find(diffusionSize, m.At, 30, 60)
+	if size := k.Size("diffusion_part"); size != nil {
+		g.f.Buffers = append(g.f.Buffers, fact.Buffer{Kind: "compute", Size: *size})
+		keep(m, k)
 	}
 }
 
 // metalAllocated reads "(A / B)": used and recommended, both in MiB.
-func (g *ggmlReader) metalAllocated(at int) {
-	if m := g.find(metalUse, at, 8, 100); m.Ok() {
-		g.fact("metal_allocated", m.SizeIn("used", "mib"), nil, at)
-		g.fact("metal_limit", m.SizeIn("limit", "mib"), nil, at)
+func (g *ggmlReader) metalAllocated(m text.Message) {
+	if k := g.find(metalUse, m.At, 8, 100); k.Ok() {
+		m.Fact("metal_allocated", k.SizeIn("used", "mib"))
+		m.Fact("metal_limit", k.SizeIn("limit", "mib"))
 		g.backend = "metal"
 	}
 }
 
 // metalRecommended: MB of 2023 (ggml_metal_add_buffer) are powers of 1024,
 // those of the builds from January 2024 on powers of 1000.
-func (g *ggmlReader) metalRecommended(at int) {
-	m := g.find(metalWorking, at, 0, 60)
-	if !m.Ok() {
+func (g *ggmlReader) metalRecommended(m text.Message) {
+	if k := m.Find(metalWorking, 60); k.Ok() {
+		g.backend = "metal"
+		size := g.l.Decimal(k, "size")
+		if m.Mentions("ggml_metal_add_buffer") {
+			size = k.Size("size")
+		}
+		m.Fact("metal_recommended", size)
+	}
+}
+
+func (g *ggmlReader) flashAttention(m text.Message) {
+	k := m.Find(flashLine, 24)
+	if !k.Ok() {
 		return
 	}
-	g.backend = "metal"
-	size := g.l.Decimal(m, "size")
-	if strings.Contains(g.s, "ggml_metal_add_buffer") {
-		size = m.Size("size")
-	}
-	g.fact("metal_recommended", size, nil, at)
-}
-
-func (g *ggmlReader) offloaded(at int) {
-	if m := g.find(offloadedLine, at, 0, 40); m.Ok() {
-		g.fact("gpu_layers", nil, m.Count("layers"), at)
-		g.fact("total_layers", nil, m.Count("total"), at)
-		g.at("weights", at)
+	said := k.Lower("value")
+	g.setting("flash_attn", map[string]string{"0": "off", "1": "on", "enabled": "on", "disabled": "off", "auto": "auto"}[said], "", m.At)
+	if said != "0" && said != "1" {
+		m.Count("words_for_flash_attn", &fact.Count{Value: 1, Text: said, Line: g.l.Line(m.At)}) // builds since 2025-09
 	}
 }
 
-func (g *ggmlReader) contextPerSeq(at int) {
-	if m := g.find(contextPerSeq, at, 0, 30); m.Ok() {
-		g.fact("n_ctx_per_seq", nil, m.Count("value"), at)
-	}
+// setting makes the reader of a line that says that something is on.
+func setting(name string) func(*ggmlReader, text.Message) {
+	return func(g *ggmlReader, m text.Message) { g.setting(name, "on", "", m.At) }
 }
-
-func (g *ggmlReader) flashAttention(at int) {
-	m := g.find(flashLine, at, 0, 24)
-	if !m.Ok() {
-		return
-	}
-	value := map[string]string{"0": "off", "1": "on", "enabled": "on", "disabled": "off", "auto": "auto"}[m.Lower("value")]
-	g.setting("flash_attn", value, "", at)
-	if v := m.Lower("value"); v != "0" && v != "1" {
-		g.fact("words_for_flash_attn", nil, &fact.Count{Value: 1, Text: v, Line: g.l.Line(at)}, at) // builds since 2025-09
-	}
-}
-
-// loadMode reads "loading model tensors, this can take a while... (load_mode =
-// none)", of builds of 2026: neither mapped nor locked.
-func (g *ggmlReader) loadMode(at int) {
-	if strings.HasPrefix(g.s[at:], "(load_mode=none)") {
-		g.setting("no_mmap", "on", "", at)
-	}
-}
-
-func (g *ggmlReader) flashEnabled(at int) { g.setting("flash_attn", "on", "", at) }
 
 func (g *ggmlReader) setting(name, value, flag string, at int) {
 	g.f.Settings = append(g.f.Settings, fact.Setting{Name: name, Value: value, Line: g.l.Line(at), Flag: flag, Default: flag == ""})
 }
 
-func (g *ggmlReader) modelSize(at int) {
-	if m := g.find(sizeLine, at, 0, 40); m.Ok() {
-		g.fact("model_size", m.Size("size"), nil, at)
-		g.fact("bits_per_weight", nil, m.Count("bits"), at)
-		g.at("weights", at)
-	}
-}
-
-func (g *ggmlReader) mention(m text.Match, group string, weight, at int) {
-	name := strings.Trim(strings.TrimSpace(m.Text(group)), `'"`)
+func (g *ggmlReader) mention(k text.Match, weight int, m text.Message) {
+	name := strings.Trim(strings.TrimSpace(k.Text("model")), `'"`)
 	if i := strings.LastIndex(strings.ToLower(name), ".gguf"); i > 0 {
 		name = name[:i+len(".gguf")]
 	}
 	if name != "" && !strings.Contains(name, "sha256-") {
-		g.f.Models = append(g.f.Models, fact.ModelMention{Name: name, Line: g.l.Line(at), Weight: weight})
+		g.f.Models = append(g.f.Models, fact.ModelMention{Name: name, Line: g.l.Line(m.At), Weight: weight})
 	}
 }
 
 // generalName stands at the end of its line.
-func (g *ggmlReader) generalName(at int) {
-	_, to := g.l.LineSpan(at)
-	if m := g.l.Find(nameLine, at, min(to, at+120)); m.Ok() {
-		g.mention(m, "name", 2, at)
-	}
+func (g *ggmlReader) generalName(m text.Message) {
+	_, to := g.l.LineSpan(m.At)
+	g.mention(g.l.Find(nameLine, m.At, min(to, m.At+120)), 2, m)
 }
 
-func (g *ggmlReader) loadedFrom(at int) {
-	_, to := g.l.LineSpan(at)
-	if m := g.l.Find(fromLine, at, to); m.Ok() {
-		g.mention(m, "path", 3, at)
-	}
-	g.at("weights", at)
+func (g *ggmlReader) loadedFrom(m text.Message) {
+	_, to := g.l.LineSpan(m.At)
+	g.mention(g.l.Find(fromLine, m.At, to), 3, m)
+	g.at("weights", m.At)
 }
 
-func (g *ggmlReader) modelInQuotes(at int) {
-	if m := g.find(quotedModel, at, 0, 380); m.Ok() {
-		g.mention(m, "path", 3, at)
-	}
-}
-
-// promptCache is llama-server's cache of prompts in system memory (-cram,
-// 8192 MiB unless set, since 2025-10).
-func (g *ggmlReader) promptCache(at int) {
-	g.f.Stages = append(g.f.Stages, fact.Stage{Phase: "inference", Line: g.l.Line(at)})
-	if m := g.find(promptState, at, 0, 120); m.Ok() {
-		g.fact("prompt_cache", m.Size("size"), nil, at)
-	}
-}
-
-func (g *ggmlReader) loading(at int) {
+func (g *ggmlReader) loading(m text.Message) {
 	if g.stage == "" {
-		g.at("weights", at)
+		g.at("weights", m.At)
 	}
 }
 
-func (g *ggmlReader) layoutBackoff(at int) {
-	g.retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work.", at)
-}
-
-func (g *ggmlReader) lookalike(id string, at int, title, advice string) {
-	g.f.Lookalikes = append(g.f.Lookalikes, fact.Lookalike{ID: id, Line: g.l.Line(at), Title: title, Advice: advice})
+func (g *ggmlReader) layoutBackoff(m text.Message) {
+	g.retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work.", m.At)
 }

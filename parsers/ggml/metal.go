@@ -1,93 +1,61 @@
 package ggml
 
 import (
-	"strings"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
 )
-
-func (g *ggmlReader) metalBuffer(at int) {
-	m := g.find(metalSize, at, 0, 130)
-	if !m.Ok() {
-		return
-	}
-	_, end := m.Span()
-	g.say(statement{kind: fact.GGMLAlloc, level: levelBuffer, at: at, end: end, backend: "metal", requested: m.Size("size"), stage: metalStage(g.s[at:end])})
-}
-
-func (g *ggmlReader) metalMaximum(at int) {
-	m := g.find(metalMax, at, 70, 60)
-	if !m.Ok() {
-		return
-	}
-	from, end := m.Span()
-	x := statement{kind: fact.GGMLLimit, level: levelBuffer, at: from, end: end, backend: "metal", requested: m.Size("size"), exact: true}
-	x.figures.Limit = m.Size("limit")
-	x.stage = metalStage(g.s[from:end])
-	g.say(x)
-}
-
-// metalStage: the builds of 2023 name their buffers, and 'data' is the file.
-func metalStage(message string) string {
-	if strings.Contains(message, "'data'") {
-		return "weights"
-	}
-	return ""
-}
 
 // metalCommand reads a command buffer that failed. Status 5 alone only says
 // that it failed; code 00000008 that it was memory, others that it was not.
-func (g *ggmlReader) metalCommand(at int) {
-	if strings.Contains(g.around(at, 120, 0), "commandbufferexecutionfailed") {
-		return // MLX: see mlx.go
+func metalCommand(g *ggmlReader, m text.Message, _ text.Match, x *statement) bool {
+	if m.Precedes("commandbufferexecutionfailed", 120) {
+		return false // MLX: see mlx.go
 	}
-	after := g.around(at, 0, 260)
-	x := statement{kind: fact.GGMLMetal, level: levelRuntime, at: at, end: min(at+len("failedwithstatus5"), len(g.s)), backend: "metal", phase: "inference"}
-	i := strings.Index(after, "error:")
+	memory := g.find(metalMemory, m.At, 0, 260)
 	switch {
-	case strings.Contains(after, "erroroutofmemory"), strings.Contains(after, "insufficientmemory"):
-		x.end = at + max(strings.Index(after, "erroroutofmemory")+len("erroroutofmemory"), strings.Index(after, "insufficientmemory")+len("insufficientmemory"))
-	case i >= 0 && strings.Contains(after[i:], "kiogpucommandbuffer"):
-		g.lookalike("metal_gpu_error", at, "A Metal command buffer failed for another reason than memory.", "Read the code in brackets: 00000004 only follows an earlier GPU error, 00000001 is a page fault and 00000002 a hang. Update llama.cpp and macOS.")
-		return
+	case memory.Ok():
+		_, x.End = memory.Span()
+	case g.find(metalOther, m.At, 0, 260).Ok():
+		m.Lookalike(fact.Lookalike{
+			ID: "metal_gpu_error", Title: "A Metal command buffer failed for another reason than memory.",
+			Advice: "Read the code in brackets: 00000004 only follows an earlier GPU error, 00000001 is a page fault and 00000002 a hang. Update llama.cpp and macOS.",
+		})
+		return false
 	default:
-		x.weak = true
+		x.Weak = true
 	}
-	g.overruled()
-	g.say(x)
+	// The warnings of what the error shows now.
+	for last := g.last(); last != nil && last.retry != nil && last.retry.id == noticeMetal; last = g.last() {
+		g.refusals = g.refusals[:len(g.refusals)-1]
+	}
+	return true
 }
 
-// overruled drops the warnings about Metal's recommended size where the error
-// they warned of follows.
-func (g *ggmlReader) overruled() {
-	for n := len(g.refusals) - 1; n >= 0 && g.refusals[n].retry != nil && g.refusals[n].retry.id == noticeMetal; n-- {
-		g.refusals = g.refusals[:n]
-	}
-}
+var (
+	metalMemory = text.NewPattern(`(?:insufficientmemory\(\w{8}:kiogpucommandbuffercallback)?erroroutofmemory|insufficientmemory`)
+	metalOther  = text.NewPattern(`error:.{0,200}?kiogpucommandbuffer`)
+)
 
 // metalOver: more is allocated than Metal recommends. It runs as long as the
 // system finds memory, so the last one counts, and only if nothing works after.
-func (g *ggmlReader) metalOver(at int) {
-	end := at + len("greaterthantherecommendedmaxworkingsetsize")
-	if last := len(g.refusals) - 1; last >= 0 && g.refusals[last].kind == fact.GGMLMetal {
-		r := g.refusals[last]
-		r.end, g.done = end, end
+func (g *ggmlReader) metalOver(m text.Message) {
+	if last := g.last(); last != nil && last.Kind == fact.GGMLMetal {
+		last.End, g.done = m.End, m.End
 		return
 	}
-	title := "More was allocated than Metal recommends; it ran all the same."
-	g.say(statement{kind: fact.GGMLMetal, level: levelRuntime, at: at, end: end, backend: "metal", weak: true})
-	g.open.retry = &retry{noticeMetal, title}
+	refusing{is: fact.Failure{Kind: fact.GGMLMetal, Backend: "metal", Weak: true}, level: levelRuntime}.read(g, m)
+	g.open.retry = &retry{noticeMetal, "More was allocated than Metal recommends; it ran all the same."}
 }
 
 // metalStopped: a line of the graph's evaluation is printed when it fails.
-func (g *ggmlReader) metalStopped(at int) {
-	if strings.Contains(g.around(at, 0, 80), "failedwithstatus") {
+func (g *ggmlReader) metalStopped(m text.Message) {
+	if m.Follows("failedwithstatus", 80) {
 		return // read as such
 	}
 	for _, r := range g.refusals {
-		if r.kind == fact.GGMLMetal {
-			r.phase, r.weak, r.retry = "inference", false, nil
-			r.end = max(r.end, at)
+		if r.Kind == fact.GGMLMetal {
+			r.Phase, r.Weak, r.retry = "inference", false, nil
+			r.End = max(r.End, m.At)
 		}
 	}
 }

@@ -1,6 +1,12 @@
 package ggml
 
-import "github.com/oomdoc/oomdoc/parsers/fact"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
 
 // Levels order the statements about one refused buffer: ggml prints up to
 // five, from malloc up to llama.cpp, each with part of the figures.
@@ -15,19 +21,9 @@ const (
 
 // statement is one line about a refused buffer.
 type statement struct {
-	kind      fact.Kind
-	level     int
-	at, end   int
-	stage     string
-	memory    string // CUDA0, CPU, Vulkan_Host
-	backend   string
-	phase     string
-	framework string
-	requested *fact.Size
-	exact     bool // in bytes, not rounded to MiB
-	device    *fact.Count
-	weak      bool
-	figures   fact.Figures
+	fact.Failure
+	level int
+	exact bool // the size is in bytes, not rounded to MiB
 }
 
 // refusal is one buffer that was refused: the statements of it, merged.
@@ -42,7 +38,30 @@ type retry struct {
 	id, title string
 }
 
-func (r *refusal) recovered() bool { return r.retry != nil && r.healed }
+// wantsBuffer: a buffer was asked for, and one of the driver's limits or its memory
+// refused it; other kinds have one statement only.
+func (x *statement) wantsBuffer() bool { return x.Kind == fact.GGMLAlloc || x.Kind == fact.GGMLLimit }
+
+// take fills in what the groups of a pattern say.
+func (x *statement) take(m text.Match) {
+	if !m.Ok() {
+		return
+	}
+	from, end := m.Span()
+	x.At, x.End = min(x.At, from), end
+	bytes := m.Size("bytes")
+	x.Figures.Requested, x.exact = cmp.Or(bytes, m.Size("size")), bytes != nil
+	x.Figures.Device, x.Figures.Limit, x.Figures.Free = m.Count("device"), m.Size("limit"), m.Size("free")
+	if memory := m.Text("memory"); memory != "" {
+		x.Memory, x.Backend = memory, BackendOfBuffer(memory)
+	}
+	if name := m.Lower("backend"); name != "" && !HostMemory(name) {
+		x.Memory, x.Backend = "", BackendOfBuffer(name)
+	}
+	if m.Lower("part") == "data" {
+		x.Stage = "weights" // the builds of 2023 name their buffers, and 'data' is the file
+	}
+}
 
 // together is how many lines may lie between two statements of one refusal.
 const together = 14
@@ -52,51 +71,53 @@ const functionName = 72
 
 // say adds a statement to the refusal before it, or opens a new one.
 func (g *ggmlReader) say(x statement) {
-	if from, _ := g.l.LineSpan(x.at); x.at-from <= functionName && from >= g.done {
-		x.at = from // "function: message"
+	if x.level == levelStage && g.lmStudio(x.At) {
+		x.Framework = "lm-studio"
 	}
-	g.done = max(g.done, x.end)
+	if from, _ := g.l.LineSpan(x.At); x.At-from <= functionName && from >= g.done {
+		x.At = from // "function: message"
+	}
+	g.done = max(g.done, x.End)
 	if g.open != nil && g.continues(g.open, x) {
 		g.open.merge(x)
 		return
 	}
+	if x.Stage == "" && x.wantsBuffer() {
+		x.Stage = g.stage // only where nothing else can come in between
+	}
 	if last := g.last(); last != nil && g.toldLater(last, x) {
-		last.at, last.end, last.stage = x.at, x.end, g.stageHere(x)
+		last.At, last.End, last.Stage = x.At, x.End, x.Stage
 		last.merge(x)
 		g.open = last
 		return
-	}
-	if x.stage == "" {
-		x.stage = g.stageHere(x)
 	}
 	g.open = &refusal{statement: x}
 	g.refusals = append(g.refusals, g.open)
 }
 
-// stageHere trusts the load lines only for refusals whose own lines name no
-// stage, and only where nothing else can come in between.
-func (g *ggmlReader) stageHere(x statement) string {
-	if x.kind != fact.GGMLAlloc && x.kind != fact.GGMLLimit {
-		return ""
-	}
-	return g.stage
+// lmStudio tells LM Studio's own line by its capital: llama.cpp puts the
+// function before it.
+func (g *ggmlReader) lmStudio(at int) bool {
+	before, _, found := strings.Cut(g.l.LineText(at), "Failed to initialize the context")
+	return found && !strings.Contains(before, "llama_")
 }
 
 func (g *ggmlReader) continues(r *refusal, x statement) bool {
-	if g.l.Line(x.at)-g.l.Line(r.end-1) > together || r.retry != nil {
+	if g.linesAfter(r, x.At) > together || r.retry != nil {
 		return false
 	}
 	if x.level < r.level || x.level == r.level && x.level != levelStage && x.level != levelDetail {
 		return false
 	}
-	if r.kind != x.kind && r.kind != fact.GGMLAlloc && r.kind != fact.GGMLLimit {
+	if r.Kind != x.Kind && !r.wantsBuffer() || !x.wantsBuffer() {
 		return false
 	}
-	if x.kind != fact.GGMLAlloc && x.kind != fact.GGMLLimit {
-		return false
-	}
-	return r.requested == nil || x.requested == nil || sameAllocation(r.requested.Bytes, x.requested.Bytes)
+	inner, outer := r.Figures.Requested, x.Figures.Requested
+	return inner == nil || outer == nil || sameAllocation(inner.Bytes, outer.Bytes)
 }
+
+// linesAfter is how many lines an offset lies behind the end of a refusal.
+func (g *ggmlReader) linesAfter(r *refusal, at int) int { return g.l.Line(at) - g.l.Line(r.End-1) }
 
 // later is how many lines may lie between two statements of one refusal where
 // the driver's go straight to standard error and llama.cpp's come through a
@@ -107,8 +128,9 @@ const later = 60
 // toldLater reports that a statement is an outer layer's about exactly the
 // bytes that were refused last.
 func (g *ggmlReader) toldLater(r *refusal, x statement) bool {
-	return r.retry == nil && r.kind == fact.GGMLAlloc && x.kind == fact.GGMLAlloc && x.level > r.level &&
-		r.requested != nil && x.requested != nil && r.exact && x.exact && r.requested.Bytes == x.requested.Bytes && g.l.Line(x.at)-g.l.Line(r.end-1) <= later
+	inner, outer := r.Figures.Requested, x.Figures.Requested
+	return r.retry == nil && r.Kind == fact.GGMLAlloc && x.Kind == fact.GGMLAlloc && x.level > r.level &&
+		inner != nil && outer != nil && r.exact && x.exact && inner.Bytes == outer.Bytes && g.linesAfter(r, x.At) <= later
 }
 
 func (g *ggmlReader) last() *refusal {
@@ -125,41 +147,30 @@ func sameAllocation(inner, outer int64) bool {
 }
 
 func (r *refusal) merge(x statement) {
-	r.end = max(r.end, x.end)
+	r.End = max(r.End, x.End)
 	r.level = max(r.level, x.level)
-	if x.kind == fact.GGMLLimit {
-		r.kind = fact.GGMLLimit
+	if x.Kind == fact.GGMLLimit {
+		r.Kind = fact.GGMLLimit
 	}
-	if x.requested != nil && (r.requested == nil || x.exact) {
-		r.requested, r.exact = x.requested, x.exact
+	if x.Figures.Requested != nil && (r.Figures.Requested == nil || x.exact) {
+		r.Figures.Requested, r.exact = x.Figures.Requested, x.exact
 	}
-	if x.stage != "" {
-		r.stage = x.stage // what llama.cpp says beats what its load lines suggest
+	if r.Backend == "" || x.Memory != "" && x.Backend != "" {
+		r.Backend = x.Backend
 	}
-	if x.memory != "" {
-		r.memory = x.memory
-	}
-	if r.device == nil {
-		r.device = x.device
-	}
-	if r.backend == "" || x.memory != "" && x.backend != "" {
-		r.backend = x.backend
-	}
-	if x.phase != "" {
-		r.phase = x.phase
-	}
-	if r.framework == "" {
-		r.framework = x.framework
-	}
-	r.weak = r.weak && x.weak
-	r.figures.Fill(x.figures)
+	r.Stage = cmp.Or(x.Stage, r.Stage) // what llama.cpp says beats what its load lines suggest
+	r.Memory = cmp.Or(x.Memory, r.Memory)
+	r.Phase = cmp.Or(x.Phase, r.Phase)
+	r.Framework = cmp.Or(r.Framework, x.Framework)
+	r.Weak = r.Weak && x.Weak
+	r.Figures.Fill(x.Figures)
 }
 
 // retrying notes that the program tries again after the refusals just before;
 // of layouts it tries one after the other.
 func (g *ggmlReader) retrying(id, title string, at int) {
 	for _, r := range g.refusals {
-		if r.retry != nil || id != noticeLayout && g.l.Line(at)-g.l.Line(r.end-1) > together {
+		if r.retry != nil || id != noticeLayout && g.linesAfter(r, at) > together {
 			continue
 		}
 		r.retry = &retry{id, title}
@@ -173,26 +184,24 @@ func (g *ggmlReader) retrying(id, title string, at int) {
 // whileLoading: layouts are tried while the model is loaded, and of what a
 // tensor range can be the weights are by far the most.
 func (r *refusal) whileLoading() {
-	if r.stage != "" {
+	if r.Stage != "" {
 		return
 	}
-	r.phase = "load"
+	r.Phase = "load"
 	if r.level == levelRange {
-		r.stage = "weights"
+		r.Stage = "weights"
 	}
 }
 
 // working notes that the program came to work: what it retried is recovered.
-func (g *ggmlReader) working(at int) {
-	g.f.Stages = append(g.f.Stages, fact.Stage{Phase: "inference", Line: g.l.Line(at)})
+func (g *ggmlReader) working(m text.Message) {
+	g.phase("inference", m.At)
 	for _, r := range g.refusals {
 		r.healed = true
 	}
 }
 
 const (
-	noticePipeline = "retried_without_pipeline"
-	noticeLayout   = "layout_backoff"
-	noticeMetal    = "metal_over_recommended"
-	noticePinned   = "pinned_memory"
+	noticeLayout = "layout_backoff"
+	noticeMetal  = "metal_over_recommended"
 )

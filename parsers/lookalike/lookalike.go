@@ -12,7 +12,8 @@ import (
 type disguise struct {
 	// literals lead to it, in their natural spelling.
 	literals []string
-	is       fact.Lookalike
+	// id, title and advice are those of the [fact.Lookalike].
+	id, title, advice string
 	// when, if set, looks closer.
 	when func(m text.Message) bool
 	// explains are the kinds of failure that this one is the reason of: they
@@ -21,46 +22,30 @@ type disguise struct {
 }
 
 // Parser comes last in [All]: what it explains away must be known.
-var Parser = text.Parser{Name: "lookalikes", Keywords: disguiseLiterals(), Parse: parseLookalikes}
-
-// disguises are all look-alikes, by theme: the card, the machine's other
-// limits, other programs' own memory.
-func disguises() []disguise {
-	return slices.Concat(deviceDisguises, systemDisguises, runtimeDisguises, llamaDisguises)
+var Parser = text.Parser{
+	Name: "lookalikes", Keywords: text.Literals(disguised()),
+	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(disguised(), l, hits, f) },
 }
 
-func disguiseLiterals() []string {
-	var out []string
-	for _, d := range disguises() {
-		out = append(out, d.literals...)
+// disguised are the wordings of all look-alikes, by theme: the card, the
+// machine's other limits, other programs' own memory.
+func disguised() []text.Wording {
+	var out []text.Wording
+	for _, d := range slices.Concat(deviceDisguises, systemDisguises, runtimeDisguises, llamaDisguises) {
+		for _, literal := range d.literals {
+			out = append(out, text.On(literal, d.read))
+		}
 	}
 	return out
 }
 
-func parseLookalikes(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	list := disguises()
-	owner := make([]int, 0, 2*len(list))
-	words := make([]string, 0, 2*len(list))
-	for i, d := range list {
-		for _, word := range d.literals {
-			owner, words = append(owner, i), append(words, word)
-		}
+func (d disguise) read(m text.Message) int {
+	if d.when == nil || d.when(m) {
+		m.Lookalike(fact.Lookalike{ID: d.id, Title: d.title, Advice: d.advice})
+		m.Facts.Failures = slices.DeleteFunc(m.Facts.Failures, func(x fact.Failure) bool { return slices.Contains(d.explains, x.Kind) })
 	}
-	for _, h := range hits {
-		d := list[owner[h.Word]]
-		m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+len(text.SqueezedLiteral(words[h.Word])), len(l.Squeezed()))}
-		if d.when != nil && !d.when(m) {
-			continue
-		}
-		m.Lookalike(d.is)
-		explainAway(f, d.explains)
-	}
+	return m.At
 }
 
-// explainAway drops failures that a look-alike is the reason of.
-func explainAway(f *fact.Facts, kinds []fact.Kind) {
-	if len(kinds) == 0 {
-		return
-	}
-	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool { return slices.Contains(kinds, x.Kind) })
-}
+// nothingElseFailed: the log has no failure that would explain it.
+func nothingElseFailed(m text.Message) bool { return len(m.Facts.Failures) == 0 }

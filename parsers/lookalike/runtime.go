@@ -9,71 +9,53 @@ import (
 var runtimeDisguises = []disguise{
 	{
 		literals: []string{"Resource has been exhausted (e.g. check quota)", "insufficient_quota", "exceeded your current quota", "RESOURCE_EXHAUSTED: Quota", "Too Many Requests", "rate_limit_exceeded"},
-		is: fact.Lookalike{
-			ID: "api_quota", Title: "A quota or rate limit of an online service is used up. 'Resource exhausted' is its name for that; no memory is involved.",
-			Advice: "Wait and try again later, slow the requests down, or raise the quota of the account.",
-		},
+		id:       "api_quota", title: "A quota or rate limit of an online service is used up. 'Resource exhausted' is its name for that; no memory is involved.",
+		advice: "Wait and try again later, slow the requests down, or raise the quota of the account.",
 	},
 	{
 		literals: []string{"JavaScript heap out of memory", "Reached heap limit Allocation failed"},
 		explains: []fact.Kind{fact.ShellKilled},
-		is: fact.Lookalike{
-			ID: "javascript_heap", Title: "Node.js reached the limit of its own heap; the machine and the card may have plenty.",
-			Advice: "Start it with NODE_OPTIONS=--max-old-space-size=8192 (MB).",
-		},
+		id:       "javascript_heap", title: "Node.js reached the limit of its own heap; the machine and the card may have plenty.",
+		advice: "Start it with NODE_OPTIONS=--max-old-space-size=8192 (MB).",
 	},
 	{
 		literals: []string{"Java heap space", "GC overhead limit exceeded", "OutOfMemoryError: Direct buffer memory", "OutOfMemoryError: Metaspace", "java.lang.OutOfMemoryError"},
-		is: fact.Lookalike{
-			ID: "java_heap", Title: "A Java program reached the limit of its own heap (-Xmx), not the machine's or the card's.",
-			Advice: "Raise it: -Xmx8g; Spark: --driver-memory 8g --executor-memory 8g; Metaspace: -XX:MaxMetaspaceSize=512m.",
-		},
+		id:       "java_heap", title: "A Java program reached the limit of its own heap (-Xmx), not the machine's or the card's.",
+		advice: "Raise it: -Xmx8g; Spark: --driver-memory 8g --executor-memory 8g; Metaspace: -XX:MaxMetaspaceSize=512m.",
 	},
 	{
 		literals: []string{"Allowed memory size of"},
 		when:     func(m text.Message) bool { return m.Follows("bytesexhausted", 60) },
-		is: fact.Lookalike{
-			ID: "php_memory_limit", Title: "A PHP script reached memory_limit, a setting of PHP.",
-			Advice: "Raise memory_limit in php.ini, or run `php -d memory_limit=1G script.php`.",
-		},
+		id:       "php_memory_limit", title: "A PHP script reached memory_limit, a setting of PHP.",
+		advice: "Raise memory_limit in php.ini, or run `php -d memory_limit=1G script.php`.",
 	},
 	{
 		literals: []string{"runtime: out of memory: cannot allocate", "fatal error: runtime: out of memory", "fatal error: out of memory"},
 		when:     func(m text.Message) bool { return m.Mentions("goroutine", "runtime:outofmemory") },
-		is: fact.Lookalike{
-			ID: "go_heap", Title: "A Go program was refused memory by the system: its own limit (ulimit -v, a cgroup), or a machine that is really short. The card is not involved.",
-			Advice: "Check `ulimit -v` and the container's limit; GOMEMLIMIT keeps the heap of a Go program small. If the machine is short, free memory there.",
-		},
+		id:       "go_heap", title: "A Go program was refused memory by the system: its own limit (ulimit -v, a cgroup), or a machine that is really short. The card is not involved.",
+		advice: "Check `ulimit -v` and the container's limit; GOMEMLIMIT keeps the heap of a Go program small. If the machine is short, free memory there.",
 	},
 	{
 		literals: []string{"stack overflow", "goroutine stack exceeds", "maximum recursion depth exceeded", "StackOverflowError", "has overflowed its stack"},
-		is: fact.Lookalike{
-			ID: "stack_overflow", Title: "A function calls itself without end: the stack is full, memory is not.",
-			Advice: "Look for the recursion in the trace; sys.setrecursionlimit only helps if the depth is really needed.",
-		},
+		id:       "stack_overflow", title: "A function calls itself without end: the stack is full, memory is not.",
+		advice: "Look for the recursion in the trace; sys.setrecursionlimit only helps if the depth is really needed.",
 	},
 	{
 		literals: []string{"OOM command not allowed when used memory", "Cannot map innodb_buffer_pool_size", "Cannot allocate memory for the buffer pool", "Memory overcommit must be enabled", "overcommit_memory is set to 0"},
-		is: fact.Lookalike{
-			ID: "database_memory", Title: "A database speaks of its own memory setting.",
-			Advice: "Redis: raise maxmemory or set maxmemory-policy allkeys-lru; its overcommit warning wants `sysctl vm.overcommit_memory=1`. MySQL: lower innodb_buffer_pool_size.",
-		},
+		id:       "database_memory", title: "A database speaks of its own memory setting.",
+		advice: "Redis: raise maxmemory or set maxmemory-policy allkeys-lru; its overcommit warning wants `sysctl vm.overcommit_memory=1`. MySQL: lower innodb_buffer_pool_size.",
 	},
 	{
 		literals: []string{"Storage size calculation overflowed", "Trying to create tensor with negative dimension", "negative dimensions are not allowed", "seems to have been called with negative number", "array is too big"},
-		is: fact.Lookalike{
-			ID: "absurd_shape", Title: "A tensor was asked for with an impossible shape: a bug in how the shape is computed, not a lack of memory.",
-			Advice: "Print the shapes just before that line.",
-		},
+		id:       "absurd_shape", title: "A tensor was asked for with an impossible shape: a bug in how the shape is computed, not a lack of memory.",
+		advice: "Print the shapes just before that line.",
 	},
 	{
 		literals: []string{
 			"failed to find a memory slot for batch of size", "failed to find free space in the KV cache", "KV cache is full", "NoKvSlot",
 			"exceeds the available context size", "exceed context window of", "tokens. However, you requested", "input is too long to process",
 		},
-		is: fact.Lookalike{
-			ID: "context_full", Title: "The prompt and the answers no longer fit into the context that was reserved at the start; no memory was refused.",
-			Advice: "Start with a larger context (-c, num_ctx: it costs memory), lower the number of parallel slots, or shorten the prompt.",
-		},
+		id: "context_full", title: "The prompt and the answers no longer fit into the context that was reserved at the start; no memory was refused.",
+		advice: "Start with a larger context (-c, num_ctx: it costs memory), lower the number of parallel slots, or shorten the prompt.",
 	},
 }

@@ -3,6 +3,7 @@
 package plain
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -35,12 +36,8 @@ const maxPlain = 200
 // explained reports that the log has a failure of a known wording, a look-alike,
 // or a shortage that the program got over.
 func explained(f *fact.Facts) bool {
-	for _, x := range f.Failures {
-		if !x.Echo {
-			return true
-		}
-	}
-	return len(f.Lookalikes) > 0 || len(f.Notices) > 0
+	said := slices.ContainsFunc(f.Failures, func(x fact.Failure) bool { return !x.Echo })
+	return said || len(f.Lookalikes) > 0 || len(f.Notices) > 0
 }
 
 // plainPhrases: the first plainCodes are names of error codes, which no sentence
@@ -82,23 +79,20 @@ var troubles = []string{"error", "fail", "fatal", "exception", "panic", "termina
 // clauses are characters after which a message begins.
 const clauses = `:;-=>|([{"'!,.]*#`
 
+// goesOnWith are words that a message goes on with.
+var goesOnWith = []string{"error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe"}
+
 // refusal reports that the phrase is what a program said when it ended, and no
 // sentence about memory. A code is enough for itself.
 func refusal(m text.Message, code bool) bool {
 	from, to := m.Line()
 	s := m.Log.Squeezed()
 	line, before, after := s[from:to], s[max(from, m.At-160):m.At], s[m.End:to]
-	if containsAny(line, goesOn) {
-		return false
-	}
-	if code {
-		return true
+	if goes := containsAny(line, goesOn); code || goes {
+		return !goes
 	}
 	text := strings.TrimSpace(m.Log.LineText(m.At))
-	if strings.Contains(text, "`") {
-		return false // documentation
-	}
-	if sourceCode(before, after) {
+	if strings.Contains(text, "`") || sourceCode(before, after) { // back-ticks: documentation
 		return false
 	}
 	phrase := s[m.At:m.End]
@@ -109,7 +103,8 @@ func refusal(m text.Message, code bool) bool {
 		return true
 	}
 	opens := before == "" || strings.IndexByte(clauses, before[len(before)-1]) >= 0
-	closes := containsAny(phrase, asked) || after == "" || strings.IndexByte(clauses+"})", after[0]) >= 0 || startsWithAny(after, "error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe")
+	closes := containsAny(phrase, asked) || after == "" || strings.IndexByte(clauses+"})", after[0]) >= 0 ||
+		slices.ContainsFunc(goesOnWith, func(word string) bool { return strings.HasPrefix(after, word) })
 	return opens && closes && strings.Count(text, " ") < 24
 }
 
@@ -129,25 +124,11 @@ func sourceCode(before, after string) bool {
 }
 
 func containsAny(s string, words []string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func startsWithAny(s string, words ...string) bool {
-	for _, w := range words {
-		if strings.HasPrefix(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 // cardWords and hostWords tell whose memory a message means, the surest first.
-var cardWords = []struct{ word, backend string }{
+var cardWords = [][2]string{
 	{"hip", "rocm"}, {"rocm", "rocm"}, {"vulkan", "vulkan"}, {"vk_", "vulkan"}, {"vk::", "vulkan"}, {"level_zero", "sycl"}, {"sycl", "sycl"},
 	{"cuda", "cuda"}, {"cumem", "cuda"}, {"cusolver", "cuda"}, {"cusparse", "cuda"}, {"cufft", "cuda"}, {"curand", "cuda"}, {"thrust", "cuda"}, {"nvrtc", "cuda"}, {"nvidia", "cuda"},
 	{"metal", "metal"}, {"mtl", "metal"}, {"npu", "npu"}, {"ascend", "npu"}, {"el0004", "npu"}, {"tpu", "tpu"},
@@ -157,10 +138,20 @@ var cardWords = []struct{ word, backend string }{
 var hostWords = []string{"host", "system memory", "system ram", "virtual memory", "malloc", "heap", "errno", "fork", "0xc00000", " ram", "cpu", "page file", "paging file"}
 
 // plainNames are names by which a line tells whose message it is.
-var plainNames = []struct{ word, program string }{
+var plainNames = [][2]string{
 	{"torch", "pytorch"}, {"tensorflow", "tensorflow"}, {"jax", "jax"}, {"onnxruntime", "onnxruntime"}, {"sglang", "sglang"}, {"vllm", "vllm"},
 	{"ollama", "ollama"}, {"lm studio", "lm-studio"}, {"lmstudio", "lm-studio"}, {"koboldcpp", "koboldcpp"}, {"ggml", "llama.cpp"}, {"llama_", "llama.cpp"},
 	{"cupy", "cupy"}, {"mlx", "mlx"}, {"candle", "candle"},
+}
+
+// named is what the first word of a table that stands in a line says.
+func named(line string, table [][2]string) (string, bool) {
+	for _, row := range table {
+		if strings.Contains(line, row[0]) {
+			return row[1], true
+		}
+	}
+	return "", false
 }
 
 // plainFailure adds the failure, with what its line says of whose memory it was
@@ -169,26 +160,17 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	from, to := m.Line()
 	line := strings.ToLower(m.Log.LineText(m.At))
 	x := fact.Failure{Kind: fact.PlainMemory, Framework: "other", Weak: true}
-	for _, c := range cardWords {
-		if strings.Contains(line, c.word) {
-			x.Kind, x.Backend = fact.PlainDevice, c.backend
-			break
-		}
+	if backend, ok := named(line, cardWords); ok {
+		x.Kind, x.Backend = fact.PlainDevice, backend
 	}
 	if x.Kind == fact.PlainMemory && containsAny(line, hostWords) || strings.Contains(line, "out_of_host_memory") || strings.Contains(line, "host memory") {
 		x.Kind, x.Backend = fact.PlainHost, "cpu"
 	}
-	for _, n := range plainNames {
-		if strings.Contains(line, n.word) {
-			x.Framework = n.program
-			break
-		}
+	if program, ok := named(line, plainNames); ok {
+		x.Framework = program
 	}
 	k := m.Log.Find(plainSize, m.At, to)
-	x.Figures.Requested = text.First(k.Size("want"), k.Size("bytes"))
-	if s := m.Log.Find(plainSizeBefore, from, m.At); x.Figures.Requested == nil {
-		x.Figures.Requested = s.Size("want")
-	}
+	x.Figures.Requested = text.First(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"))
 	text.Fail(m.Facts, m.Log, from, to, x)
 }
 

@@ -24,6 +24,11 @@ type Parser struct {
 	Parse func(l *Log, hits []Hit, f *fact.Facts)
 }
 
+// NewParser makes a parser of wordings: of failures, and of lines that inform.
+func NewParser(name string, explains map[fact.Kind]int, failures, lines []Wording) Parser {
+	return Parser{Name: name, Explains: explains}.Reading(failures, lines, nil)
+}
+
 // Reading is the parser with wordings to read before its own keywords: those
 // of failures and informative ones. What is left goes to then.
 func (p Parser) Reading(failures, lines []Wording, then func(l *Log, others []Hit, f *fact.Facts)) Parser {

@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -8,81 +9,49 @@ import (
 )
 
 // ExLlama reads ExLlama and TabbyAPI.
-var ExLlama = text.Parser{
-	Name:     "exllama",
-	Keywords: exllamaWords,
-	Context:  exllamaContext,
-	Explains: map[fact.Kind]int{fact.ExLlamaSplit: 4},
-	Parse:    parseExLlama,
-}
-
-var exllamaWords = []string{"Insufficient VRAM for model and cache", "Insufficient VRAM in split for model and cache"}
-
-var exllamaContext = []string{"-- Options: [", "-- Sequence length:", "--gpu-split", "test_inference.py -", "test_benchmark_inference.py -", "examples/chat.py -"}
-
-func parseExLlama(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	for i, h := range hits {
-		switch {
-		case h.Word < len(exllamaWords):
-			last := i+1 == len(hits) || hits[i+1].Word >= len(exllamaWords)
-			if raised(l.Squeezed(), h.At) && !last {
-				continue
-			}
-			end := h.At + len(strings.ReplaceAll(exllamaWords[h.Word], " ", ""))
-			text.Fail(f, l, h.At, end, fact.Failure{Kind: fact.ExLlamaSplit, Framework: "exllama", Phase: "load", Stage: "kv"})
-		case h.Word == len(exllamaWords):
-			exllamaOptions(f, l, h.At)
-		case h.Word == len(exllamaWords)+1:
-			if m := l.Find(sequenceLength, h.At, h.At+40); m.Ok() {
-				f.Settings = append(f.Settings, fact.Setting{Name: "max_seq_len", Value: m.Lower("n"), Line: m.Line()})
-			}
-		case h.Word == len(exllamaWords)+2:
-			readGPUSplit(f, l, h.At)
-		default:
-			exllamaArguments(f, l, h.At)
-		}
-	}
-}
-
-// raised reports that what stands at an offset is the source line that raises
-// the error, which a traceback shows before the error itself.
-func raised(s string, at int) bool {
-	before := s[max(at-40, 0):at]
-	return (strings.HasSuffix(before, `("`) || strings.HasSuffix(before, `('`)) && strings.Contains(before, "raise")
-}
+var ExLlama = text.NewParser("exllama", map[fact.Kind]int{fact.ExLlamaSplit: 4}, []text.Wording{
+	text.On("Insufficient VRAM for model and cache", readSplit), text.On("Insufficient VRAM in split for model and cache", readSplit),
+}, []text.Wording{
+	text.On("-- Options: [", readOptions), // " -- Options: ['gpu_split: 8,8', 'no_flash_attn']"
+	text.On("-- Sequence length:", text.States(0, 40, sequenceLength)),
+	text.On("test_inference.py -", exllamaArguments), text.On("test_benchmark_inference.py -", exllamaArguments),
+	text.On("examples/chat.py -", exllamaArguments), text.On("--gpu-split", readGPUSplit),
+})
 
 var (
-	sequenceLength = text.NewPattern(`sequencelength:(?<n>INT)`)
-	exllamaOption  = text.NewPattern(`options:\[(?:[^\]]{0,200},)?'gpu_split:(?<split>[\d.,]{1,60})'`)
+	sequenceLength = text.NewPattern(`sequencelength:(?<set_max_seq_len>INT)`)
+	gpuSplit       = text.NewPattern(`^--gpu-split=?(?<n>\d{1,3}(?:\.\d{1,2})?(?:,\d{1,3}(?:\.\d{1,2})?)+)(?=[^\d.,]|$)`)
+	exllamaOption  = text.NewPattern(`options:\[(?:[^\]]{0,200},)?'gpu_split:(?<n>[\d.,]{1,60})'`)
 )
 
-// exllamaOptions reads " -- Options: ['gpu_split: 8,8', 'no_flash_attn']".
-func exllamaOptions(f *fact.Facts, l *text.Log, at int) {
-	if m := l.Find(exllamaOption, at, at+240); m.Ok() {
-		f.Settings = append(f.Settings, fact.Setting{Name: "gpu_split", Value: m.Lower("split"), Line: m.Line()})
+// readOptions reads what ExLlama prints of its options.
+func readOptions(m text.Message) int {
+	if k := m.Find(exllamaOption, 240); k.Ok() {
+		m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: "gpu_split", Value: k.Lower("n"), Line: k.Line()})
 	}
+	return m.End
 }
 
-var gpuSplit = text.NewPattern(`^--gpu-split=?(?<split>\d{1,3}(?:\.\d{1,2})?(?:,\d{1,3}(?:\.\d{1,2})?)+)(?=[^\d.,]|$)`)
-
-// readGPUSplit reads the option where a console broke the command line.
-func readGPUSplit(f *fact.Facts, l *text.Log, at int) {
-	for _, s := range f.Settings {
-		if s.Name == "gpu_split" && len(s.Value) > 0 && s.Line <= l.Line(at) {
-			return
-		}
+// readSplit reads the error, not the source line that raises it, which a
+// traceback shows before.
+func readSplit(m text.Message) int {
+	before, after := m.Log.Squeezed()[max(m.At-40, 0):m.At], m.Log.Squeezed()[m.End:]
+	raised := strings.Contains(before, "raise") && (strings.HasSuffix(before, `("`) || strings.HasSuffix(before, `('`))
+	if raised && strings.Contains(after, "insufficientvram") {
+		return m.End
 	}
-	if m := l.Find(gpuSplit, at, at+80); m.Ok() {
-		f.Settings = append(f.Settings, fact.Setting{Name: "gpu_split", Value: m.Lower("split"), Line: m.Line(), Flag: "--gpu-split"})
-	}
+	return text.Quotes(fact.Failure{Kind: fact.ExLlamaSplit, Framework: "exllama", Phase: "load", Stage: "kv"})(m)
 }
 
 // exllamaShort are the short options of ExLlama's own scripts by what
 // text-generation-webui and TabbyAPI call them.
-var exllamaShort = map[string]string{"-gs": "gpu_split", "-l": "max_seq_len", "-length": "max_seq_len", "-cq4": "cache_q4", "-cq6": "cache_q6", "-cq8": "cache_q8", "-c8": "cache_8bit", "-nfa": "no_flash_attn", "-lm": "low_mem"}
+var exllamaShort = map[string]string{
+	"-gs": "gpu_split", "-l": "max_seq_len", "-length": "max_seq_len", "-cq4": "cache_q4", "-cq6": "cache_q6", "-cq8": "cache_q8",
+	"-c8": "cache_8bit", "-nfa": "no_flash_attn", "-lm": "low_mem",
+}
 
-func exllamaArguments(f *fact.Facts, l *text.Log, at int) {
-	words := strings.Fields(l.LineText(at))
+func exllamaArguments(m text.Message) int {
+	words := strings.Fields(m.Log.LineText(m.At))
 	for i, word := range words {
 		name := exllamaShort[word]
 		if name == "" {
@@ -92,6 +61,16 @@ func exllamaArguments(f *fact.Facts, l *text.Log, at int) {
 		if i+1 < len(words) && !text.IsFlag(words[i+1]) {
 			value = words[i+1]
 		}
-		f.Settings = append(f.Settings, fact.Setting{Name: name, Value: value, Line: l.Line(at), Flag: word})
+		m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: name, Value: value, Line: m.Log.Line(m.At), Flag: word})
 	}
+	return m.End
+}
+
+// readGPUSplit reads the option where a console broke the command line.
+func readGPUSplit(m text.Message) int {
+	known := func(s fact.Setting) bool { return s.Name == "gpu_split" && s.Value != "" && s.Line <= m.Log.Line(m.At) }
+	if k := m.Find(gpuSplit, 80); k.Ok() && !slices.ContainsFunc(m.Facts.Settings, known) {
+		m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: "gpu_split", Value: k.Lower("n"), Line: k.Line(), Flag: "--gpu-split"})
+	}
+	return m.End
 }

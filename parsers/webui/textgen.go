@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -32,43 +33,16 @@ var textgenDated = []dated{
 }
 
 // Textgen reads text-generation-webui.
-var Textgen = text.Parser{
-	Name:     "textgen",
-	Keywords: textgenWords,
-	Context:  textgenContext(),
-	Explains: map[fact.Kind]int{fact.SilentDeath: 3, fact.ServerKilled: 4},
-	Parse:    parseTextgen,
-}
+var Textgen = text.NewParser("textgen", map[fact.Kind]int{fact.SilentDeath: 3, fact.ServerKilled: 4}, []text.Wording{
+	text.On("Press any key to continue", silentDeath), text.On("terminated unexpectedly with exit code:", readServerExit),
+}, textgenLines())
 
-var textgenWords = []string{"Press any key to continue", "terminated unexpectedly with exit code:"}
-
-const outputGenerated = "Output generated in"
-
-func textgenContext() []string {
-	out := []string{outputGenerated}
+func textgenLines() []text.Wording {
+	out := []text.Wording{text.On("Output generated in", generated)}
 	for _, d := range textgenDated {
-		out = append(out, d.word)
+		out = append(out, text.On(d.word, d.keep))
 	}
 	return out
-}
-
-func parseTextgen(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	seen := map[int]bool{}
-	for _, h := range hits {
-		switch h.Word {
-		case 0:
-			silentDeath(f, l, h.At)
-		case 1:
-			readServerExit(f, l, h.At)
-		case 2:
-			generated(f, l, h.At)
-		default:
-			if !seen[h.Word] {
-				seen[h.Word] = true
-				keepDated(f, l, h.At, textgenDated[h.Word-3])
-			}
-		}
-	}
 }
 
 // Named facts of text-generation-webui.
@@ -79,12 +53,17 @@ const (
 	TextgenLoader = "textgen_loader"
 )
 
-func keepDated(f *fact.Facts, l *text.Log, at int, d dated) {
-	line, text := l.Line(at), l.LineText(at)
-	f.Facts = append(f.Facts, fact.Fact{Name: TextgenSince, Count: &fact.Count{Value: d.month, Text: d.word, Line: line}, Text: text, Line: line})
-	if d.loader != "" {
-		f.Facts = append(f.Facts, fact.Fact{Name: TextgenLoader, Text: d.loader, Line: line})
+// keep notes where a word stands first.
+func (d dated) keep(m text.Message) int {
+	if slices.ContainsFunc(m.Facts.Facts, func(x fact.Fact) bool { return x.Name == TextgenSince && x.Count.Text == d.word }) {
+		return m.At
 	}
+	line := m.Log.Line(m.At)
+	m.Count(TextgenSince, &fact.Count{Value: d.month, Text: d.word, Line: line})
+	if d.loader != "" {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: TextgenLoader, Text: d.loader, Line: line})
+	}
+	return m.At // another word may stand in this one
 }
 
 // loadWords begin what is printed while a model is being loaded.
@@ -95,51 +74,46 @@ var afterLoad = [...]string{"traceback", "error", "exception", "loadedthemodel",
 
 // silentDeath finds a load line with nothing after it but the end of the start
 // script.
-func silentDeath(f *fact.Facts, l *text.Log, at int) {
-	if len(f.Failures) > 0 {
-		return
-	}
-	floor := max(at-600, 0)
-	window := l.Squeezed()[floor:at]
-	from := -1
+func silentDeath(m text.Message) int {
+	floor := max(m.At-600, 0)
+	window, from := m.Log.Squeezed()[floor:m.At], -1
 	for _, word := range loadWords {
 		from = max(from, strings.LastIndex(window, word))
 	}
-	if from < 0 {
-		return
+	if from < 0 || len(m.Facts.Failures) > 0 {
+		return m.End
 	}
 	for _, word := range afterLoad {
 		if strings.Contains(window[from:], word) {
-			return
+			return m.End
 		}
 	}
-	text.Fail(f, l, floor+from, at, fact.Failure{Kind: fact.SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: l.LineText(floor + from)})
+	from += floor
+	x := fact.Failure{Kind: fact.SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: m.Log.LineText(from)}
+	text.Fail(m.Facts, m.Log, from, m.At, x)
+	return m.End
 }
 
 var serverExit = text.NewPattern(`terminatedunexpectedlywithexitcode:(?<code>-?\d{1,12})`)
 
 // readServerExit reads the exit code of llama-server: negative is a signal. 4 is
 // an illegal instruction, a processor too old for the build.
-func readServerExit(f *fact.Facts, l *text.Log, at int) {
-	m := l.Find(serverExit, at, at+80)
-	if !m.Ok() {
-		return
-	}
-	from, to := m.Span()
-	switch m.Lower("code") {
-	case "-9":
-		text.Fail(f, l, from, to, fact.Failure{Kind: fact.ServerKilled, Framework: "text-generation-webui", Backend: "cpu", Phase: "load"})
-	case "-4", "3221225501":
-		f.Lookalikes = append(f.Lookalikes, fact.Lookalike{
-			ID: "illegal_instruction", Line: m.Line(),
+func readServerExit(m text.Message) int {
+	k := m.Find(serverExit, 80)
+	m.End = m.Took(k)
+	switch code := k.Lower("code"); {
+	case code == "-9":
+		text.Quotes(fact.Failure{Kind: fact.ServerKilled, Framework: "text-generation-webui", Backend: "cpu", Phase: "load"})(m)
+	case code == "-4" || code == "3221225501":
+		m.Lookalike(fact.Lookalike{
+			ID:     "illegal_instruction",
 			Title:  "Not out of memory: llama-server met an instruction that this processor does not have (signal 4)",
 			Advice: "Install a llama.cpp build for older processors (without AVX2 or AVX-512), or update the webui: its portable builds fixed this for several CPUs.",
 		})
-	default:
-		if len(f.Failures) > 0 {
-			text.Fail(f, l, from, to, fact.Failure{Kind: fact.ServerExit, Framework: "text-generation-webui", Phase: "load", Wrapper: true})
-		}
+	case code != "" && len(m.Facts.Failures) > 0:
+		text.Quotes(fact.Failure{Kind: fact.ServerExit, Framework: "text-generation-webui", Phase: "load", Wrapper: true})(m)
 	}
+	return m.At // the words date the log, too
 }
 
 var generatedLine = text.NewPattern(`outputgeneratedin[^(]{0,24}\((?:[^,()]{0,24},){2}context(?<context>INT)?`)
@@ -147,17 +121,14 @@ var generatedLine = text.NewPattern(`outputgeneratedin[^(]{0,24}\((?:[^,()]{0,24
 // generated reads the length of the prompt: "Output generated in 6.02 seconds
 // (0.33 tokens/s, 2 tokens, context 1848, seed 1)". Fields may be blank. The
 // line stands below the traceback of a generation that failed.
-func generated(f *fact.Facts, l *text.Log, at int) {
-	m := l.Find(generatedLine, at, at+160)
-	if !m.Ok() {
-		return
-	}
-	n := m.Count("context")
-	for i := len(f.Failures) - 1; i >= 0; i-- {
-		if x := &f.Failures[i]; x.End <= at && at-x.End < 1200 && x.Figures.Context == nil {
-			x.Figures.Context = n
-			f.Signals = append(f.Signals, fact.Signal{ID: "generating", Line: m.Line(), Text: l.LineText(at)})
-			return
+func generated(m text.Message) int {
+	k := m.Find(generatedLine, 160)
+	for i := len(m.Facts.Failures) - 1; i >= 0 && k.Ok(); i-- {
+		if x := &m.Facts.Failures[i]; x.End <= m.At && m.At-x.End < 1200 && x.Figures.Context == nil {
+			x.Figures.Context = k.Count("context")
+			text.Signals("generating")(m)
+			break
 		}
 	}
+	return m.End
 }
