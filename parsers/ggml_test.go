@@ -25,7 +25,7 @@ func TestBufferNames(t *testing.T) {
 		"CUDA_Host": {"cuda", true}, "ROCm_Host": {"rocm", true}, "Vulkan_Host": {"vulkan", true}, "Metal_Mapped": {"metal", false},
 	} {
 		assert.Equal(t, want.backend, ggml.BackendOfBuffer(name), name)
-		assert.Equal(t, want.host, ggml.HostMemory(name), name)
+		assert.Equal(t, want.host, fact.HostMemory(name), name)
 	}
 }
 

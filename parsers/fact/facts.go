@@ -7,6 +7,8 @@
 // allows; all else may change with any version.
 package fact
 
+import "strings"
+
 // Kind says which wording a failure had: what was refused, by whom. Rules
 // judge by it; each parser declares its own.
 type Kind string
@@ -104,6 +106,13 @@ type Buffer struct {
 	Size   Size
 }
 
+// HostMemory reports that a buffer of this name lies in system memory, pinned
+// for a device or not.
+func HostMemory(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasPrefix(name, "cpu") || strings.HasPrefix(name, "amx") || strings.HasPrefix(name, "hbm") || strings.HasSuffix(name, "_host")
+}
+
 // Program is evidence that a program took part.
 type Program struct {
 	Name string // as in the report: vllm, comfyui, transformers, deepspeed...
@@ -163,3 +172,11 @@ type Facts struct {
 	Facts      []Fact
 	Notes      []string
 }
+
+// Named facts of text-generation-webui.
+const (
+	// TextgenSince is the month that a log cannot be older than.
+	TextgenSince = "textgen_since"
+	// TextgenLoader is the loader that was at work.
+	TextgenLoader = "textgen_loader"
+)

@@ -25,13 +25,6 @@ func BackendOfBuffer(name string) string {
 	return ""
 }
 
-// HostMemory reports that a buffer of this name lies in system memory, pinned
-// for a device or not.
-func HostMemory(name string) bool {
-	name = strings.ToLower(name)
-	return strings.HasPrefix(name, "cpu") || strings.HasPrefix(name, "amx") || strings.HasPrefix(name, "hbm") || strings.HasSuffix(name, "_host")
-}
-
 // backendOf corrects what the words say: HIP and MUSA builds print CUDA's.
 func (g *ggmlReader) backendOf(r *refusal) string {
 	switch {

@@ -69,11 +69,11 @@ func bufferFor(f *fact.Facts, x fact.Failure, kind string) *fact.Size {
 	var best *fact.Buffer
 	for i := range f.Buffers {
 		b := &f.Buffers[i]
-		if b.Kind == kind && (best == nil || HostMemory(best.Device) && !HostMemory(b.Device) || HostMemory(best.Device) == HostMemory(b.Device) && b.Size.Bytes > best.Size.Bytes) {
+		if b.Kind == kind && (best == nil || fact.HostMemory(best.Device) && !fact.HostMemory(b.Device) || fact.HostMemory(best.Device) == fact.HostMemory(b.Device) && b.Size.Bytes > best.Size.Bytes) {
 			best = b
 		}
 	}
-	if best == nil || x.Memory != "" && HostMemory(best.Device) != HostMemory(x.Memory) && !strings.HasSuffix(x.Memory, "_Host") {
+	if best == nil || x.Memory != "" && fact.HostMemory(best.Device) != fact.HostMemory(x.Memory) && !strings.HasSuffix(x.Memory, "_Host") {
 		return nil
 	}
 	return &best.Size
@@ -81,10 +81,10 @@ func bufferFor(f *fact.Facts, x fact.Failure, kind string) *fact.Size {
 
 // onDevice reports that a buffer lies where the failure struck.
 func onDevice(name string, x fact.Failure) bool {
-	if HostMemory(x.Memory) && !strings.HasSuffix(strings.ToLower(x.Memory), "_host") {
+	if fact.HostMemory(x.Memory) && !strings.HasSuffix(strings.ToLower(x.Memory), "_host") {
 		return strings.HasPrefix(strings.ToLower(name), "cpu")
 	}
-	if HostMemory(name) {
+	if fact.HostMemory(name) {
 		return false
 	}
 	if x.Figures.Device != nil && indexOf(name) >= 0 {

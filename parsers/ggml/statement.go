@@ -55,7 +55,7 @@ func (x *statement) take(m text.Match) {
 	if memory := m.Text("memory"); memory != "" {
 		x.Memory, x.Backend = memory, BackendOfBuffer(memory)
 	}
-	if name := m.Lower("backend"); name != "" && !HostMemory(name) {
+	if name := m.Lower("backend"); name != "" && !fact.HostMemory(name) {
 		x.Memory, x.Backend = "", BackendOfBuffer(name)
 	}
 	if m.Lower("part") == "data" {

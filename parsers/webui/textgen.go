@@ -45,23 +45,15 @@ func textgenLines() []text.Wording {
 	return out
 }
 
-// Named facts of text-generation-webui.
-const (
-	// TextgenSince is the month that a log cannot be older than.
-	TextgenSince = "textgen_since"
-	// TextgenLoader is the loader that was at work.
-	TextgenLoader = "textgen_loader"
-)
-
 // keep notes where a word stands first.
 func (d dated) keep(m text.Message) int {
-	if slices.ContainsFunc(m.Facts.Facts, func(x fact.Fact) bool { return x.Name == TextgenSince && x.Count.Text == d.word }) {
+	if slices.ContainsFunc(m.Facts.Facts, func(x fact.Fact) bool { return x.Name == fact.TextgenSince && x.Count.Text == d.word }) {
 		return m.At
 	}
 	line := m.Log.Line(m.At)
-	m.Count(TextgenSince, &fact.Count{Value: d.month, Text: d.word, Line: line})
+	m.Count(fact.TextgenSince, &fact.Count{Value: d.month, Text: d.word, Line: line})
 	if d.loader != "" {
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: TextgenLoader, Text: d.loader, Line: line})
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: fact.TextgenLoader, Text: d.loader, Line: line})
 	}
 	return m.At // another word may stand in this one
 }

@@ -113,7 +113,7 @@ func inPod(c *ledger.Case) bool { return c.Root(fact.ShellKilled) && c.In("kuber
 // maybeCapped: a kill of which the log does not say whether a limit or the
 // machine was at its end.
 func maybeCapped(c *ledger.Case) bool {
-	return !wholeDataAtOnce(c) && c.Root(fact.ShellKilled, fact.RankKilled, fact.WorkerKilled, fact.RayKilled, fact.BadAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.CPUAlloc, fact.RustAlloc, fact.NativeAlloc, fact.ORTAlloc)
+	return !wholeDataAtOnce(c) && !reader.OnWindows(c) && c.Root(fact.ShellKilled, fact.RankKilled, fact.WorkerKilled, fact.RayKilled, fact.BadAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.CPUAlloc, fact.RustAlloc, fact.NativeAlloc, fact.ORTAlloc)
 }
 
 // wholeDataAtOnce: one piece that no swap and no limit makes room for.

@@ -8,7 +8,6 @@ import (
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/ggml"
 )
 
 // ggmlBooks books the buffers that llama.cpp prints against what its device
@@ -95,7 +94,7 @@ func ggmlBuffers(c *Case) (held []fact.Buffer, device string) {
 	cached := false
 	for _, b := range c.Facts.Buffers {
 		switch {
-		case b.Size.Line > c.Failure.EndLine || b.Device == "" || ggml.HostMemory(b.Device) || b.Kind == "output":
+		case b.Size.Line > c.Failure.EndLine || b.Device == "" || fact.HostMemory(b.Device) || b.Kind == "output":
 			continue
 		case device == "":
 			device = b.Device

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/ggml"
 )
 
 // sharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
@@ -70,7 +69,7 @@ func GgmlRefused(c *Case, stages ...string) bool {
 }
 
 // InHost reports that what was refused is system memory, pinned or not.
-func InHost(c *Case) bool { return ggml.HostMemory(c.Failure.Memory) }
+func InHost(c *Case) bool { return fact.HostMemory(c.Failure.Memory) }
 
 // PlainRefused reports a failure in words of which nothing more is known than
 // that memory was refused.

@@ -130,7 +130,7 @@ func where(holds func(*ledger.Case) bool, clue cause.Clue) cause.Clue {
 func sized(least, below int64, weight float64, why string, kinds ...fact.Kind) cause.Clue {
 	return where(func(c *ledger.Case) bool { return ledger.Requested(c) >= least && ledger.Requested(c) < below },
 		func(c *ledger.Case) cause.Finding {
-			return cause.Said(weight, strings.Replace(why, "%s", units.Format(ledger.Requested(c)), 1), kinds...)(c)
+			return cause.Said(weight, strings.Replace(why, "%s", units.Amount(ledger.Requested(c)), 1), kinds...)(c)
 		})
 }
 
@@ -162,7 +162,7 @@ func poolInPieces(c *ledger.Case) cause.Finding {
 	if !c.Root(fact.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil || f.Limit.Bytes-f.Allocated.Bytes <= f.Requested.Bytes {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.8, fmt.Sprintf("%s of the pool was not in use and %s was refused: free, but not in one piece.", units.Format(f.Limit.Bytes-f.Allocated.Bytes), f.Requested.Text), c.Failure.Line)
+	return cause.Seen(0.8, fmt.Sprintf("%s of the pool was not in use and %s was refused: free, but not in one piece.", units.Amount(f.Limit.Bytes-f.Allocated.Bytes), f.Requested), c.Failure.Line)
 }
 
 // mostOfPool: one tensor as large as half of all that TensorFlow may take.
@@ -171,7 +171,7 @@ func mostOfPool(c *ledger.Case) cause.Finding {
 	if !c.Root(fact.TFAlloc) || f.Requested == nil || f.Limit == nil || f.Requested.Bytes*2 < f.Limit.Bytes {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.78, fmt.Sprintf("One tensor of %s, of %s that the pool has in all.", units.Format(f.Requested.Bytes), units.Format(f.Limit.Bytes)), c.Failure.Line)
+	return cause.Seen(0.78, fmt.Sprintf("One tensor of %s, of %s that the pool has in all.", f.Requested, f.Limit), c.Failure.Line)
 }
 
 // wholeDataset: arrays that are handed to fit become one constant on the card.
@@ -180,7 +180,7 @@ func wholeDataset(c *ledger.Case) cause.Finding {
 	if s == nil || ledger.Requested(c) < units.GiB {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.78, fmt.Sprintf("%s was copied to the card as one constant: all the data, not one batch.", units.Format(ledger.Requested(c))), s.Line, c.Failure.Line)
+	return cause.Seen(0.78, fmt.Sprintf("%s was copied to the card as one constant: all the data, not one batch.", units.Amount(ledger.Requested(c))), s.Line, c.Failure.Line)
 }
 
 // optimizerSlots: the op that failed is the optimizer's own.

@@ -112,7 +112,7 @@ func stepsNumpyStream(c *ledger.Case) []step.Step {
 	}
 	steps := []step.Step{{Kind: "python", Text: fmt.Sprintf("data = np.load(\"data.npy\", mmap_mode=\"r\")   # read from disk as it is used\nfor part in np.array_split(data, %d):\n    work(part.astype(np.float32))   # what made the large array, for a part of the rows", partsOf(ledger.Requested(c)))}}
 	if r := c.F().Requested; r != nil && c.Contains("data type float64") {
-		steps = append(steps, step.Step{Kind: "python", Text: fmt.Sprintf("x = x.astype(np.float32, copy=False)   # in place of float64: %s instead of %s, and no copy where it is float32 already", units.Format(r.Bytes/2), units.Format(r.Bytes))})
+		steps = append(steps, step.Step{Kind: "python", Text: fmt.Sprintf("x = x.astype(np.float32, copy=False)   # in place of float64: %s instead of %s, and no copy where it is float32 already", units.Amount(r.Bytes/2), units.Amount(r.Bytes))})
 	}
 	return steps
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -144,7 +143,7 @@ func unevenBuffers(c *ledger.Case) cause.Finding {
 		return cause.Nothing()
 	}
 	for _, b := range c.Facts.Buffers {
-		if b.Kind != "weights" || ggml.HostMemory(b.Device) || strings.EqualFold(b.Device, c.Failure.Memory) {
+		if b.Kind != "weights" || fact.HostMemory(b.Device) || strings.EqualFold(b.Device, c.Failure.Memory) {
 			continue
 		}
 		if b.Size.Bytes*13 < f.Weights.Bytes*10 {

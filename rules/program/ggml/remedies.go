@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -148,7 +147,7 @@ func severalDevices(c *ledger.Case) bool {
 		}
 	}
 	for _, b := range c.Facts.Buffers {
-		if b.Kind == "weights" && !ggml.HostMemory(b.Device) {
+		if b.Kind == "weights" && !fact.HostMemory(b.Device) {
 			if n := b.Device[len(b.Device)-1]; n >= '0' && n <= '9' {
 				seen[int(n-'0')] = true
 			}

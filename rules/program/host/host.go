@@ -73,14 +73,14 @@ func kernelKilled(c *ledger.Case) cause.Finding {
 		why += "a process"
 	}
 	if rss := c.F().KilledRSS; rss != nil {
-		why += fmt.Sprintf(", which held %s", units.Format(rss.Bytes))
+		why += fmt.Sprintf(", which held %s", units.Amount(rss.Bytes))
 	}
 	if !ledger.Capped(c) {
 		return cause.Seen(0.96, why+": the machine's memory was used up.", c.Failure.Line)
 	}
 	why += ": the memory cgroup of a container, job or service reached its limit"
 	if limit := c.F().Limit; limit != nil {
-		why += fmt.Sprintf(" of %s", units.Format(limit.Bytes))
+		why += fmt.Sprintf(" of %s", units.Amount(limit.Bytes))
 	}
 	return cause.Seen(0.97, why+", whatever the machine had left.", c.Failure.Line)
 }
@@ -93,7 +93,7 @@ func stepsCloseBiggest(c *ledger.Case) []step.Step {
 		return fix.FixesByID()["close_other_apps"].Steps(c)
 	}
 	return []step.Step{
-		{Kind: "shell", Text: fmt.Sprintf("ps -o pid,user,rss,etime,args -p %d   # held %s when memory ran out", p.PID, units.Format(p.Bytes))},
+		{Kind: "shell", Text: fmt.Sprintf("ps -o pid,user,rss,etime,args -p %d   # held %s when memory ran out", p.PID, units.Amount(p.Bytes))},
 		{Kind: "shell", Text: fmt.Sprintf("kill %d   # if it is yours and not needed", p.PID)},
 	}
 }

@@ -47,5 +47,5 @@ func rayFewer(c *ledger.Case) *effect.Effect {
 		return nil
 	}
 	return bound(f.Allocated.Bytes-f.KilledRSS.Bytes, f.Total.Bytes*95/100,
-		fmt.Sprintf("%s in use less the %s of the worker that was killed, against 0.95 of %s, where Ray begins to kill. Exact for that moment, if the tasks that are left do not grow.", f.Allocated.Text, f.KilledRSS.Text, f.Total.Text))
+		fmt.Sprintf("%s in use less the %s of the worker that was killed, against 0.95 of %s, where Ray begins to kill. Exact for that moment, if the tasks that are left do not grow.", f.Allocated, f.KilledRSS, f.Total))
 }

@@ -147,7 +147,7 @@ func effectFraction(c *ledger.Case) *effect.Effect {
 	}
 	before := f.Weights.Bytes + f.Free.Bytes
 	return fits(f.Weights.Bytes, int64(raisedFraction(c)*float64(before)),
-		fmt.Sprintf("weights %s of the %s that was free: above %.4f something is left for the pool", f.Weights.Text, units.Format(before), floor))
+		fmt.Sprintf("weights %s of the %s that was free: above %.4f something is left for the pool", f.Weights, units.Amount(before), floor))
 }
 
 var sglangShareTooSmall = firstOf(

@@ -197,7 +197,7 @@ func effectRaiseShare(c *ledger.Case) *effect.Effect {
 	}
 	u, stated := vllmShare.now(c)
 	have := int64(math.Max(0, raisedUtilization(c)-u) * float64(cardTotal(c)))
-	e := fits(gap, have, fmt.Sprintf("the cache lacks %s; %.2f + %s / %s = %.2f", units.Format(gap), u, units.FormatGiB(gap), units.Format(cardTotal(c)), needed))
+	e := fits(gap, have, fmt.Sprintf("the cache lacks %s; %.2f + %s / %s = %.2f", units.Amount(gap), u, units.FormatGiB(gap), units.Amount(cardTotal(c)), needed))
 	if !stated {
 		e.Basis = "estimate"
 		e.Note += ", if the share was the default of 0.9"
@@ -210,7 +210,7 @@ func effectLowerShare(c *ledger.Case) *effect.Effect {
 	if c.Root(fact.VLLMFreeTooLow) && f.Free != nil && cardTotal(c) > 0 {
 		u := vllmShare.lowered(c)
 		return fits(int64(u*float64(cardTotal(c))), f.Free.Bytes,
-			fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", units.Format(f.Free.Bytes), f.Total.Text, u))
+			fmt.Sprintf("%s of %s is free, so %.2f is the most that passes this check. Exact for it; whether the cache is large enough then is checked next.", f.Free, f.Total, u))
 	}
 	e := vllmShare.smaller(c)
 	if n, short := lengthAfter(c); short && e != nil {
@@ -298,7 +298,7 @@ func effectFewerSequences(c *ledger.Case) *effect.Effect {
 	}
 	need, have := samplerAt(c, int64(by))
 	e := bound(need, have, fmt.Sprintf("Each sequence has its row of the vocabulary: with 1/%d of them its sort, %d times the piece that failed, takes %s, and the logits, a third of it at least, shrink beside the %s that was free. A bound.",
-		by, sortOf(c), units.Format(need), c.F().Free.Text))
+		by, sortOf(c), units.Amount(need), c.F().Free.Text))
 	if ledger.IntSetting(c, "max_num_seqs") == 0 {
 		e.Basis = "estimate"
 		e.Note += " Counted from the default of 256 sequences; large cards have 1024."
@@ -316,7 +316,7 @@ func effectQuantForCache(c *ledger.Case) *effect.Effect {
 		return effect.EffectNarrower(c, effect.InFourBit)
 	}
 	more := effect.Shrinks(f.Weights.Bytes, effect.InFourBit)
-	e := fits(f.KVNeeded.Bytes, f.KVAvailable.Bytes+more, fmt.Sprintf("If the weights of %s are at 16 bit, 4 bit leaves %s more for the cache.", f.Weights.Text, units.Format(more)))
+	e := fits(f.KVNeeded.Bytes, f.KVAvailable.Bytes+more, fmt.Sprintf("If the weights of %s are at 16 bit, 4 bit leaves %s more for the cache.", f.Weights, units.Amount(more)))
 	e.Certainty = effect.Condition
 	return e
 }
@@ -334,7 +334,7 @@ func effectHalfCache(c *ledger.Case) *effect.Effect {
 	if u, ok := shareForHalfCache(c); ok {
 		now, _ := vllmShare.now(c)
 		have += int64((u - now) * float64(cardTotal(c)))
-		note = fmt.Sprintf("Two changes together: 8 bit halves the cache of a request, and %.2f instead of %g of the card leaves %s for it.", u, now, units.Format(have))
+		note = fmt.Sprintf("Two changes together: 8 bit halves the cache of a request, and %.2f instead of %g of the card leaves %s for it.", u, now, units.Amount(have))
 	}
 	return fits(f.KVNeeded.Bytes/2, have, note)
 }
@@ -367,7 +367,7 @@ func effectTwiceCards(c *ledger.Case) *effect.Effect {
 	}
 	return bound((held+f.Requested.Bytes)/2, have,
 		fmt.Sprintf("Half of the %s loaded so far and of the %s that failed on each of twice the cards. A lower bound: what was still to come is not in the log; %s in all fit that way, beside 1 GiB on each for the rest.",
-			units.Format(held), f.Requested.Text, units.Format(2*(have-units.GiB))))
+			units.Amount(held), f.Requested.Text, units.Amount(2*(have-units.GiB))))
 }
 
 func effectFreeCard(c *ledger.Case) *effect.Effect {
@@ -375,5 +375,5 @@ func effectFreeCard(c *ledger.Case) *effect.Effect {
 	if !c.Root(fact.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
 		return effect.EffectKill(c)
 	}
-	return fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Format(f.Desired.Bytes-f.Free.Bytes), units.Format(takenAtStart(c))))
+	return fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Amount(f.Desired.Bytes-f.Free.Bytes), units.Amount(takenAtStart(c))))
 }

@@ -84,9 +84,9 @@ func warmupAllocation(c *ledger.Case) cause.Finding {
 	if s == nil || f.Requested == nil {
 		return cause.Nothing()
 	}
-	why := fmt.Sprintf("transformers asked for %s at once to warm the allocator up, before the first weight: versions 4.49 to 4.51 ask for too much with some models.", f.Requested.Text)
+	why := fmt.Sprintf("transformers asked for %s at once to warm the allocator up, before the first weight: versions 4.49 to 4.51 ask for too much with some models.", f.Requested)
 	if need, ok := ledger.WeightsIn(c, ""); ok && f.Requested.Bytes > need*3/2 {
-		return cause.Seen(0.98, why+fmt.Sprintf(" This one needs %s.", units.Format(need)), s.Line, c.Failure.Line)
+		return cause.Seen(0.98, why+fmt.Sprintf(" This one needs %s.", units.Amount(need)), s.Line, c.Failure.Line)
 	}
 	return cause.Seen(0.4, why, s.Line, c.Failure.Line)
 }

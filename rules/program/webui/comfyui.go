@@ -128,7 +128,7 @@ func carveOut(c *ledger.Case) cause.Finding {
 	if !carvedOut(c) || !c.In("comfyui", "a1111", "diffusers") {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.85, fmt.Sprintf("The card has %s: that is the fixed part of a graphics unit inside the processor, too small for any image model.", c.F().Total.Text), c.Failure.Line)
+	return cause.Seen(0.85, fmt.Sprintf("The card has %s: that is the fixed part of a graphics unit inside the processor, too small for any image model.", c.F().Total), c.Failure.Line)
 }
 
 func carvedOut(c *ledger.Case) bool { t := c.F().Total; return t != nil && t.Bytes < 3*units.GiB/2 }

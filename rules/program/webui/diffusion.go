@@ -132,7 +132,7 @@ func plainAttention(c *ledger.Case) cause.Finding {
 	if s == nil || f.Requested == nil || f.Total == nil || f.Requested.Bytes*2 < f.Total.Bytes {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.9, fmt.Sprintf("One request of %s, and no fast attention is installed: plain attention builds the whole matrix at once.", f.Requested.Text), s.Line, c.Failure.Line)
+	return cause.Seen(0.9, fmt.Sprintf("One request of %s, and no fast attention is installed: plain attention builds the whole matrix at once.", f.Requested), s.Line, c.Failure.Line)
 }
 
 // InvokeAI is what is peculiar to InvokeAI.

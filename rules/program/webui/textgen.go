@@ -7,7 +7,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/webui"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -113,7 +112,7 @@ func mostlyWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(f
 func textgenSince(c *ledger.Case) int {
 	month := 0
 	for _, x := range c.Facts.Facts {
-		if x.Name == webui.TextgenSince && x.Count != nil {
+		if x.Name == fact.TextgenSince && x.Count != nil {
 			month = max(month, int(x.Count.Value))
 		}
 	}
@@ -125,7 +124,7 @@ func loader(c *ledger.Case) string {
 	if s, ok := c.Setting("loader"); ok {
 		return strings.ToLower(strings.TrimSuffix(strings.ToLower(s.Value), "_hf"))
 	}
-	if x, ok := c.Fact(webui.TextgenLoader); ok {
+	if x, ok := c.Fact(fact.TextgenLoader); ok {
 		return x.Text
 	}
 	return ""
