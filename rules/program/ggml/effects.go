@@ -2,12 +2,13 @@ package ggml
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var llamaChecks = map[string]string{
@@ -20,165 +21,206 @@ var llamaChecks = map[string]string{
 }
 
 var llamaEffects = map[string]func(*ledger.Case) *effect.Effect{
+	"fewer_gpu_layers":       effectLayers,
+	"lower_context":          effectContext,
+	"lower_ubatch":           effectBatch,
 	"enable_flash_attention": effectFlash,
-	"lower_batch_size":       effectPoolBatch,
+	"quantize_kv_cache":      effectCache,
+	"moe_cpu_offload":        effectExperts,
+	"use_lower_quant":        effectFile,
 	"raise_memory_limit":     effectWiredLimit,
-	"fewer_gpu_layers": func(c *ledger.Case) *effect.Effect {
-		if ledger.InHost(c) || c.Root(fact.GGMLLimit) {
-			return nil
-		}
-		b := budget(c)
-		n, need, ok := b.keepAny(c.Failure.Stage)
-		if !ok {
-			return effect.FirstEffect(effectLayersUnder(c), effectNoLayer(c, b))
-		}
-		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s%s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
-			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), b.withCache(c.Failure.Stage), units.Format(b.reserve(c.Failure.Stage))))
-	},
-	"use_lower_quant": func(c *ledger.Case) *effect.Effect {
-		format, need, have, ok := quantThatFits(c)
-		if !ok || c.Root(fact.GGMLLimit) {
-			return effectFileThatFits(c)
-		}
-		return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: true, Basis: "estimate",
-			Note: fmt.Sprintf("Weights of %s at %s, from its name; %s of the card are kept for context, cache and a short prompt.", quote.Printable(c.ModelName()), format, units.Format(ledger.BesideWeights))}
-	},
-	"moe_cpu_offload": func(c *ledger.Case) *effect.Effect {
-		b := budget(c)
-		layers, expert, ok := expertLayers(c)
-		if !ok {
-			return nil
-		}
-		need := b.Refused - layers*expert + b.KV + b.Compute + loadReserve
-		return b.effect(need, b.Free, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Format(expert), layers))
-	},
-	"lower_context": func(c *ledger.Case) *effect.Effect {
-		b := budget(c)
-		n, need, ok := b.contextThatFits()
-		if c.Failure.Stage != "kv" || ledger.InHost(c) {
-			return effect.FirstEffect(effectContextUnder(c), effectContextBeside(c))
-		}
-		if least := int64(1024); !ok && b.Free > 0 && b.Context > least && b.Refused > 0 && b.room() < ledger.Proportion(b.Refused, least, b.Context) {
-			return b.effect(ledger.Proportion(b.Refused, least, b.Context), max(b.room(), 0), fmt.Sprintf("Not even %d tokens find room beside the weights; %s are kept for the driver's context and the compute buffer. Layers have to leave the card.", least, units.Format(contextReserve+b.Compute)))
-		}
-		if !ok {
-			return nil
-		}
-		return b.effect(need, b.room(), fmt.Sprintf("The cache is linear in the context: %s for %d tokens make %s for %d. %s are kept for the driver's context and the compute buffer.", units.Format(b.Refused), b.Context, units.Format(need), n, units.Format(contextReserve+b.Compute)))
-	},
-	"quantize_kv_cache": func(c *ledger.Case) *effect.Effect {
-		b := budget(c)
-		if c.Failure.Stage != "kv" || ledger.InHost(c) || b.room() <= 0 || b.Refused == 0 || quantisedCache(c) {
-			return effect.FirstEffect(effectCacheUnder(c), effectCacheBeside(c))
-		}
-		return b.effect(ledger.Proportion(b.Refused, 17, 32), b.room(), "q8_0 takes 17/32 of 16 bit.")
-	},
-	"lower_ubatch":  effectBatchOfGraph,
-	"balance_split": effectSplit,
+	"balance_split":          effectSplit,
 }
 
-// effectFlash: what is left of a refused compute buffer.
-func effectFlash(c *ledger.Case) *effect.Effect {
-	b := budget(c)
-	limit := b.batchLimit(c)
-	if !scoresFill(c) || limit <= 0 || ledger.InHost(c) {
+// effect holds what a change leaves against what there was, and says what it
+// consists of.
+func (b budget) effect(after budget, how string) *effect.Effect {
+	note := strings.TrimSpace(how + " " + after.parts() + " " + b.Against)
+	return &effect.Effect{NeedBytes: after.sum(), HaveBytes: b.Free, Fits: after.sum() <= b.Free, Basis: b.Basis, Note: note}
+}
+
+// parts lists the sum.
+func (b budget) parts() string {
+	cache := " of KV cache"
+	if b.Context > 0 {
+		cache += fmt.Sprintf(" for %d tokens", b.Context)
+	}
+	var list []string
+	for _, p := range [...]struct {
+		bytes int64
+		what  string
+	}{
+		{b.Weights, " of weights"}, {b.KV, cache}, {b.Graph, " of compute buffer"}, {b.Kept, " for the driver's context and the run-time pool"},
+	} {
+		if p.bytes > 0 {
+			list = append(list, units.Format(p.bytes)+p.what)
+		}
+	}
+	text := "That makes " + strings.Join(list, ", ") + "."
+	if b.Part == "weights" && b.KV == 0 {
+		text += " The KV cache, which the log does not tell, comes on top."
+	}
+	return text
+}
+
+func effectLayers(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	n, ok := b.layersThatFit()
+	switch {
+	case !ok:
+		return nil
+	case n == 0:
+		return b.effect(b.withLayers(1), fmt.Sprintf("Not even one of the %d layers fits: the card cannot help with these settings.", b.Layers))
+	}
+	one := b.withLayers(1)
+	return b.effect(b.withLayers(n), fmt.Sprintf("%d of %d layers, each of about %s. Layers differ somewhat in size.", n, b.Layers, units.Format(one.Weights+one.KV)))
+}
+
+func effectContext(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	n, ok := b.contextThatFits()
+	after := b.withFlash()
+	switch {
+	case !ok:
+		return nil
+	case n < leastContext:
+		return b.effect(after.withContext(leastContext), fmt.Sprintf("Not even %d tokens find room: layers have to leave the card.", leastContext))
+	}
+	n = contextToTry(c)
+	return b.effect(after.withContext(n), fmt.Sprintf("The cache is linear in the context.%s", b.flashToo()))
+}
+
+// flashToo says that flash attention is counted in.
+func (b budget) flashToo() string {
+	if b.Scores == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Two changes together: flash attention takes %s off the compute buffer.", units.Format(b.Scores))
+}
+
+func effectBatch(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	n, ok := b.batchThatFits()
+	if !ok {
 		return nil
 	}
-	matrix := scores(c, b.Context)
-	return b.effect(b.Refused-matrix, limit, fmt.Sprintf("%s less the matrix of attention of %s (heads x context x physical batch x 4 bytes).", units.Format(b.Refused), units.Format(matrix)))
+	return b.effect(b.withBatch(n), fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d tokens.", units.Format(b.Graph), b.Batch))
 }
 
-// reserve is what the arithmetic keeps free: more where weights were refused,
-// for there the compute buffer is still to come.
-func (b ggmlBudget) reserve(stage string) int64 {
-	if stage == "kv" || stage == "compute" {
-		return contextReserve
+func effectFlash(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	if b.Free == 0 || b.Scores == 0 {
+		return nil
 	}
-	return loadReserve
+	return b.effect(b.withFlash(), fmt.Sprintf("The matrix of attention takes %s (heads x context x physical batch x 4 bytes).", units.Format(b.Scores)))
 }
 
-// withCache says whether a layer's size holds its part of the cache, where the
-// weights were refused and the cache was still to come.
-func (b ggmlBudget) withCache(stage string) string {
-	switch {
-	case stage == "kv" || stage == "compute":
+func effectCache(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	if b.Free == 0 || b.KV == 0 || b.Part == "weights" || quantisedCache(c) {
+		return nil
+	}
+	return b.effect(b.withFlash().in8Bit(), fmt.Sprintf("q8_0 takes 17/32 of the cache of %s.%s", units.Format(b.KV), b.flashToo()))
+}
+
+func effectExperts(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	layers, expert, ok := b.expertLayers(c)
+	if !ok {
+		return nil
+	}
+	after := b
+	after.Weights -= layers * expert
+	return b.effect(after, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Format(expert), layers))
+}
+
+// effectFile: the largest file, by what the card had. The name tells more,
+// where it tells the model.
+func effectFile(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	file, ok := b.fileThatFits(c)
+	if !ok || effect.Estimated(c, "use_lower_quant") != nil {
+		return nil
+	}
+	after := b
+	after.Weights = file
+	e := b.effect(after, fmt.Sprintf("A file of %s at most, instead of %s.", units.Format(file), units.Format(b.Weights)))
+	e.Certainty = effect.Bound
+	return e
+}
+
+// wiredLimit is the limit to set in MiB: what was taken and 500 MiB, in steps
+// of 256; 6144 where the log does not say.
+func wiredLimit(c *ledger.Case) int64 {
+	if b := budgetOf(c); b.Part == "" && b.Free > 0 {
+		return ledger.CeilDiv(b.sum()+500*units.MiB, 256*units.MiB) * 256
+	}
+	return 6144
+}
+
+func effectWiredLimit(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	if b.Part != "" || b.Free == 0 {
+		return nil
+	}
+	e := b.effect(b, fmt.Sprintf("%s more than macOS gives the GPU by itself, and 500 MiB to spare. Exact, if the Mac's RAM has it beside what else runs.", units.Format(b.sum()-b.Free)))
+	e.HaveBytes, e.Fits = wiredLimit(c)*units.MiB, true
+	return e
+}
+
+const (
+	planned   = "A buffer inside the program is too small; the card is not involved, nor are weights and cache."
+	stillLoad = "The weights did not load; that is not allocated yet at that point."
+	toTheHost = " system memory: what leaves the card goes there, so that fewer layers on the card make it worse."
+)
+
+// useless gives a reason where a condition holds.
+type useless struct {
+	holds  func(*ledger.Case) bool
+	reason string
+}
+
+// first is the first reason that holds.
+func first(reasons ...useless) func(*ledger.Case) string {
+	return func(c *ledger.Case) string {
+		for _, u := range reasons {
+			if u.holds(c) {
+				return u.reason
+			}
+		}
 		return ""
-	case b.KV == 0:
-		return " without its part of the KV cache, which the log does not tell"
-	case b.Compute == 0:
-		return " with its part of the KV cache"
 	}
-	return fmt.Sprintf(" with its part of the KV cache for %d tokens, beside %s of compute buffer", b.Context, units.Format(b.Compute+b.Output))
-}
-
-func (b ggmlBudget) layerSize(stage string) int64 {
-	if stage == "weights" || b.Weights == 0 {
-		return b.perLayer()
-	}
-	return b.Weights / b.Layers
-}
-
-// effect states the arithmetic; what the log does not state is said.
-func (b ggmlBudget) effect(need, have int64, note string) *effect.Effect {
-	basis := "log"
-	if b.Assumed != "" {
-		basis, note = "estimate", note+" Counted on "+b.Assumed+"."
-	}
-	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: basis, Note: note}
 }
 
 var llamaUseless = map[string]func(*ledger.Case) string{
-	"fewer_gpu_layers": func(c *ledger.Case) string {
-		switch {
-		case c.Root(fact.GGMLPool, fact.GGMLPlan):
-			return "A buffer inside the program is too small; the card is not involved."
-		case ledger.GgmlRefused(c) && ledger.InHost(c):
-			return "System memory was refused: what leaves the card goes there, so that fewer layers on the card make it worse."
-		case c.Root(fact.OllamaSystem):
-			return "The check is about system memory: what leaves the card goes there, so that fewer layers on the card make it worse."
-		case c.Root(fact.GGMLLimit) && c.Failure.Stage == "compute":
-			return "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."
-		}
-		return ""
-	},
-	"quantize_kv_cache": func(c *ledger.Case) string {
-		switch {
-		case quantisedCache(c):
-			return "The KV cache is quantised already."
-		case c.Root(fact.GGMLPool, fact.GGMLPlan):
-			return "A buffer inside the program is too small, not the cache."
-		case ledger.GgmlRefused(c, "state"):
-			return "The recurrent state is kept at 32 bit; only the KV cache can be quantised."
-		}
-		return ""
-	},
-	"enable_flash_attention": func(c *ledger.Case) string {
-		if flashOn(c) {
-			return "Flash attention is on already."
-		}
-		return ""
-	},
-	"use_lower_quant": func(c *ledger.Case) string {
-		if c.Root(fact.GGMLPool, fact.GGMLPlan) {
-			return "A buffer inside the program is too small; how large the weights are does not matter."
-		}
-		return ""
-	},
-	"lower_ubatch": func(c *ledger.Case) string {
-		if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
-			return "The weights did not load; the batch is not allocated yet at that point."
-		}
-		return ""
-	},
-	"lower_context": func(c *ledger.Case) string {
-		if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
-			return "The weights did not load; the context is not allocated yet at that point."
-		}
-		if f := c.F(); f.Context != nil && f.Context.Value <= 2048 && ledger.GgmlRefused(c) {
-			return fmt.Sprintf("The context is %s tokens already; there is next to nothing to win.", f.Context.Text)
-		}
-		return ""
-	},
+	"fewer_gpu_layers": first(
+		useless{arena, planned},
+		useless{hostRefused, "What was refused is" + toTheHost},
+		useless{when.Root(fact.OllamaSystem), "The check is about" + toTheHost},
+		useless{when.All(when.Root(fact.GGMLLimit), stage("compute")), "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."},
+	),
+	"quantize_kv_cache": first(
+		useless{quantisedCache, "The KV cache is quantised already."},
+		useless{arena, planned},
+		useless{stage("state"), "The recurrent state is kept at 32 bit; only the KV cache can be quantised."},
+	),
+	"enable_flash_attention": first(useless{flashOn, "Flash attention is on already."}),
+	"use_lower_quant":        first(useless{arena, planned}),
+	"lower_ubatch":           first(useless{weightsWere, stillLoad}),
+	"lower_context": first(
+		useless{weightsWere, stillLoad},
+		useless{shortContext, "The context is 2048 tokens or less already; there is next to nothing to win."},
+	),
+}
+
+// weightsWere refused, and nothing else came to be asked for.
+func weightsWere(c *ledger.Case) bool {
+	return c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights"
+}
+
+func shortContext(c *ledger.Case) bool {
+	n := contextOf(c)
+	return n > 0 && n <= 2048 && ledger.GgmlRefused(c)
 }
 
 // mmapRefused: the file itself could not be mapped. That takes address space,

@@ -122,19 +122,6 @@ func metalContext(c *ledger.Case) cause.Finding {
 	return cause.Seen(0.25, "The context may be what goes over the limit.", c.Failure.Line)
 }
 
-// physicalBatch is the -ub that held, 512 unless the log says otherwise.
-func physicalBatch(c *ledger.Case) int64 {
-	if s, ok := c.Setting("ubatch_size"); ok {
-		if n, ok := ledger.Whole(s.Value); ok {
-			return n
-		}
-	}
-	if x, ok := c.Fact("n_ubatch"); ok {
-		return int64(x.Count.Value)
-	}
-	return 512
-}
-
 func batchOfCompute(c *ledger.Case) cause.Finding {
 	if !ledger.GgmlRefused(c, "compute") || absurdGraph(c) || c.Says("stable-diffusion.cpp", "whisper.cpp") {
 		return cause.Nothing()

@@ -109,13 +109,9 @@ func unifiedMemory(c *ledger.Case) cause.Finding {
 // computer's own memory, and llama.cpp's own code is faster there. lavapipe
 // states 2 GiB whatever the computer has (Mesa up to 22).
 func softwareDevice(c *ledger.Case) bool {
-	index := -1
-	if d := c.F().Device; d != nil {
-		index = int(d.Value)
-	}
 	for _, d := range c.Facts.Devices {
 		name := strings.ToLower(d.Name)
-		if (index < 0 || d.Index < 0 || d.Index == index) && (strings.Contains(name, "llvmpipe") || strings.Contains(name, "swiftshader")) {
+		if mayFail(c, d) && (strings.Contains(name, "llvmpipe") || strings.Contains(name, "swiftshader")) {
 			return c.Backend == "vulkan"
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -138,21 +137,3 @@ func hostRefused(c *ledger.Case) bool { return ledger.GgmlRefused(c) && ledger.I
 func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
 func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
 func oddCard(c *ledger.Case) bool     { return integratedCard(c).Weight > 0 }
-
-// severalDevices reports that more than one card takes part.
-func severalDevices(c *ledger.Case) bool {
-	seen := map[int]bool{}
-	for _, d := range c.Facts.Devices {
-		if d.Index >= 0 {
-			seen[d.Index] = true
-		}
-	}
-	for _, b := range c.Facts.Buffers {
-		if b.Kind == "weights" && !ggml.HostMemory(b.Device) {
-			if n := b.Device[len(b.Device)-1]; n >= '0' && n <= '9' {
-				seen[int(n-'0')] = true
-			}
-		}
-	}
-	return len(seen) > 1
-}

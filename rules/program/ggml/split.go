@@ -5,35 +5,56 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/ggml"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// splitShares writes the proportions for a command.
-func splitShares(c *ledger.Case) string {
-	list := shareList(c)
-	parts := make([]string, len(list))
-	for i, s := range list {
-		parts[i] = fmt.Sprint(s)
+// card is one of several: what it had before loading and the weights that it
+// took, 0 where the log does not say.
+type card struct{ free, weights int64 }
+
+// cardsOf are the cards in the order of their numbers, nil where one is missing.
+func cardsOf(c *ledger.Case) []card {
+	list := make([]card, 16)
+	n := 0
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && d.Index >= 0 && d.Index < len(list) {
+			list[d.Index].free = d.Free.Bytes
+			n = max(n, d.Index+1)
+		}
 	}
-	return strings.Join(parts, ",")
+	for _, b := range c.Facts.Buffers {
+		if i, ok := deviceIndex(b.Device); ok && b.Kind == "weights" && !ggml.HostMemory(b.Device) && i < len(list) {
+			list[i].weights = b.Size.Bytes
+			n = max(n, i+1)
+		}
+	}
+	return list[:n]
 }
 
 // shareList are proportions in the order of the devices, about GiB: the weights
-// that each took, with what was refused taken off the failing card; free memory
+// that each took, with what was refused moved off the failing card; free memory
 // before loading where the weights did not come that far. It is nil where the
 // log does not name every device.
 func shareList(c *ledger.Case) []int64 {
-	shares := splitOfWeights(c)
-	if len(shares) < 2 {
-		shares = freeByIndex(c)
-	}
-	if len(shares) < 2 || len(shares) > 16 {
+	cards, refused := cardsOf(c), ledger.Requested(c)
+	if len(cards) < 2 {
 		return nil
 	}
-	list := make([]int64, len(shares))
-	for i := range list {
-		bytes, ok := shares[i]
-		if !ok {
+	full, list := -1, make([]int64, len(cards))
+	if d := c.F().Device; d != nil && d.Value >= 0 && int(d.Value) < len(cards) && cards[int(d.Value)].weights > 2*refused {
+		full = int(d.Value)
+	}
+	for i, x := range cards {
+		bytes := x.free
+		switch {
+		case full == i:
+			bytes = x.weights - refused
+		case full >= 0 && x.weights > 0:
+			bytes = x.weights + refused/int64(len(cards)-1)
+		}
+		if bytes == 0 {
 			return nil
 		}
 		list[i] = max((bytes+units.GiB/2)/units.GiB, 1)
@@ -41,42 +62,37 @@ func shareList(c *ledger.Case) []int64 {
 	return list
 }
 
-// freeByIndex is what each device had before loading.
-func freeByIndex(c *ledger.Case) map[int]int64 {
-	free := map[int]int64{}
-	for _, d := range c.Facts.Devices {
-		if d.Free != nil && d.Index >= 0 {
-			free[d.Index] = d.Free.Bytes
-		}
-	}
-	return free
+// splitShares writes the proportions for a command.
+func splitShares(c *ledger.Case) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(shareList(c)), " ", ","), "[]")
 }
 
-// weightsByIndex are the model buffers of the devices, and their sum.
-func weightsByIndex(c *ledger.Case) (weights map[int]int64, sum int64) {
-	weights = map[int]int64{}
-	for _, b := range c.Facts.Buffers {
-		index := strings.TrimLeft(b.Device, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
-		if n, ok := ledger.Whole(index); ok && b.Kind == "weights" {
-			sum += b.Size.Bytes - weights[int(n)]
-			weights[int(n)] = b.Size.Bytes
-		}
-	}
-	return weights, sum
-}
-
-func splitOfWeights(c *ledger.Case) map[int]int64 {
-	shares, _ := weightsByIndex(c)
-	f := c.F()
-	if f.Device == nil || shares[int(f.Device.Value)] <= 2*ledger.Requested(c) {
+// effectSplit: every card takes its share of weights and cache, if the log says
+// what each has. The cache of all cards is the refused one and its like on the
+// others, by their weights, else what the log states.
+func effectSplit(c *ledger.Case) *effect.Effect {
+	b, cards, shares := budgetOf(c), cardsOf(c), shareList(c)
+	device := c.F().Device
+	if shares == nil || device == nil || int(device.Value) >= len(cards) || b.Part != "kv" && b.Part != "compute" || b.Weights == 0 {
 		return nil
 	}
-	moved := ledger.Requested(c)
-	shares[int(f.Device.Value)] -= moved
-	for i := range shares {
-		if i != int(f.Device.Value) {
-			shares[i] += moved / int64(max(len(shares)-1, 1))
+	full, sum, whole := int(device.Value), int64(0), int64(0)
+	for i, s := range shares {
+		sum += s
+		whole += cards[i].weights
+	}
+	cache, reserve := ledger.SizeOf(c.F().KVBuffer), contextReserve+b.Refused
+	if b.Part == "kv" {
+		cache, reserve = ledger.Proportion(b.Refused, whole, b.Weights), loadReserve
+	}
+	e := &effect.Effect{Fits: true, Basis: "log", Certainty: effect.Bound}
+	for i, s := range shares {
+		need := ledger.Proportion(whole+cache, s, sum) + reserve
+		e.Fits = e.Fits && need <= cards[i].free
+		if i == full {
+			e.NeedBytes, e.HaveBytes = need, cards[i].free
 		}
 	}
-	return shares
+	e.Note = fmt.Sprintf("Weights and cache of %s in these proportions, and %s on each card for the rest; counted for GPU %d, and held against what every card had. Whole layers move, so that it comes out a little different.", units.Format(whole+cache), units.Format(reserve), full)
+	return e
 }

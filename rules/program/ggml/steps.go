@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -20,12 +20,9 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 		if d.experts == "" {
 			return []step.Step{{Kind: "text", Text: "Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."}}
 		}
-		layers, _, ok := expertLayers(c)
+		layers, _, ok := budgetOf(c).expertLayers(c)
 		if !ok {
-			layers = 99
-			if x, ok := c.Fact("n_layer"); ok {
-				layers = int64(x.Count.Value)
-			}
+			layers = cmp.Or(count(c, "n_layer", mostLayers), 99)
 		}
 		return []step.Step{d.step(c, fmt.Sprintf(d.experts, layers))}
 	},
@@ -105,7 +102,7 @@ func llamaLayers(c *ledger.Case) []step.Step {
 	if c.Failure.Stage != "kv" {
 		return []step.Step{d.step(c, set)}
 	}
-	return d.withFlash(c, set, budget(c).Context)
+	return d.withFlash(c, set, budgetOf(c).Context)
 }
 
 // llamaContext shortens the context.
@@ -118,8 +115,8 @@ func llamaContext(c *ledger.Case) []step.Step {
 // slotsOfContext is by how many the context of node-llama-cpp, which is that of one
 // sequence, is multiplied; 1 for programs that state all of it.
 func slotsOfContext(c *ledger.Case) int64 {
-	if n, ok := c.Fact("n_seq_max"); ok && c.Says("node-llama-cpp") && n.Count.Value >= 1 && n.Count.Value <= 256 {
-		return int64(n.Count.Value)
+	if n := count(c, "n_seq_max", 256); n > 0 && c.Says("node-llama-cpp") {
+		return n
 	}
 	return 1
 }
@@ -142,7 +139,7 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 // whyShorter says on what the context rests, and what it costs besides its
 // cache.
 func whyShorter(c *ledger.Case) string {
-	b := budget(c)
+	b := budgetOf(c)
 	n := contextToTry(c)
 	var why []string
 	if room, ok := roomUnknown(c, b); ok && c.Failure.Stage == "kv" && b.Refused > 0 && b.Context > n {
@@ -160,7 +157,7 @@ func whyShorter(c *ledger.Case) string {
 
 // roomUnknown reports that a cache or a compute buffer was refused and nothing
 // says how much would be granted, with a sentence for it.
-func roomUnknown(c *ledger.Case, b ggmlBudget) (string, bool) {
+func roomUnknown(c *ledger.Case, b budget) (string, bool) {
 	switch {
 	case c.Failure.Stage != "kv" && c.Failure.Stage != "compute" || c.Root(fact.GGMLLimit) || b.Free > 0:
 		return "", false
@@ -180,7 +177,7 @@ func whyLayers(c *ledger.Case) string {
 
 // whyFlash says what flash attention frees.
 func whyFlash(c *ledger.Case) string {
-	b := budget(c)
+	b := budgetOf(c)
 	matrix := scores(c, b.Context)
 	if matrix == 0 || c.Failure.Stage != "compute" {
 		return ""
@@ -191,11 +188,9 @@ func whyFlash(c *ledger.Case) string {
 var llamaWhys = map[string]func(*ledger.Case) string{"lower_context": whyShorter, "enable_flash_attention": whyFlash, "fewer_gpu_layers": whyLayers}
 
 func llamaQuant(c *ledger.Case) []step.Step {
-	if format, need, _, ok := quantThatFits(c); ok {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download the %s file of %s (about %s) and load that with all layers on the card.", format, quote.Printable(c.ModelName()), units.Format(need))}}
-	}
-	if file, now, ok := fileThatFits(c); ok && effect.Estimated(c, "use_lower_quant") == nil {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Format(file), units.Format(now))}}
+	b := budgetOf(c)
+	if file, ok := b.fileThatFits(c); ok && effect.Estimated(c, "use_lower_quant") == nil {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Format(file), units.Format(b.Weights))}}
 	}
 	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model: Q4_K_M, then IQ4_XS, Q3_K_M. The file should be at least 1.5 GiB smaller than the card's free memory."}}
 }
