@@ -60,7 +60,7 @@ func budgetOf(c *ledger.Case) budget {
 	switch {
 	case c.Root(fact.GGMLMetal) && f.Limit != nil:
 		b.overLimit(c)
-	case ledger.InHost(c), softwareDevice(c), b.Refused == 0:
+	case b.Refused == 0:
 		b.Free = 0
 	case c.Root(fact.GGMLLimit):
 		b.Free, b.Weights, b.KV, b.Graph, b.Kept = pieceLimit, 0, 0, 0, 0
@@ -73,25 +73,29 @@ func budgetOf(c *ledger.Case) budget {
 		b.plannedWeights(c)
 		b.place(c)
 	}
-	if b.sum() <= b.Free || b.Basis == "estimate" && b.sum()-b.Refused > b.Free {
+	another := b.sum() <= b.Free || b.Basis == "estimate" && b.sum()-b.Refused > b.Free
+	if another || ledger.InHost(c) || softwareDevice(c) {
 		b.Free = 0
 	}
 	return b
 }
 
-// place puts what was refused where it belongs; what it is beside must be known.
+// place puts what was refused where it belongs. What it is beside must be
+// known, unless one piece was too large however much is free.
 func (b *budget) place(c *ledger.Case) {
 	alone := c.Root(fact.GGMLLimit)
 	switch {
-	case b.Part == "kv" && (alone || b.Weights > 0):
+	case b.Part == "kv" && alone:
 		b.KV = b.Refused
-		if !alone {
-			b.KV = max(b.KV, b.cachePieces(c))
-			b.Graph = cmp.Or(b.Graph, graphToCome(c))
-		}
-	case b.Part == "compute" && (alone || b.Weights > 0) && !absurdGraph(c):
+	case b.Part == "kv":
+		b.KV = max(b.Refused, b.cachePieces(c))
+		b.Graph = cmp.Or(b.Graph, graphToCome(c))
+	case b.Part == "compute" && !absurdGraph(c):
 		b.Graph, b.Scores = b.Refused, min(scores(c, b.Context), b.Refused)
 	default:
+		b.Free = 0
+	}
+	if b.Weights == 0 && !alone {
 		b.Free = 0
 	}
 }
@@ -199,11 +203,13 @@ func (b budget) batchThatFits() (batch int64, ok bool) {
 }
 
 // fileThatFits is how large a GGUF of the same model may be with all its layers
-// on the card, beside what cache and graph take there.
+// on the card, beside what cache and graph take there; ok is false where no
+// usual format of it is as small.
 func (b budget) fileThatFits(c *ledger.Case) (bytes int64, ok bool) {
 	whole := b.Part == "" || b.Part == "weights" && b.Layers > 1 && b.Layers == layersInAll(c) && !severalDevices(c)
 	bytes = b.Weights - (b.sum() - b.Free)
-	return bytes, whole && b.Free > 0 && bytes > 0
+	least := float64(b.Weights) * leastBits / cmp.Or(bitsPerWeight(c), 16)
+	return bytes, whole && b.Free > 0 && float64(bytes) > least
 }
 
 // layersToKeep is the -ngl to paste: computed, else a few layers fewer, else a

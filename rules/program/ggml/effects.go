@@ -134,12 +134,11 @@ func effectExperts(c *ledger.Case) *effect.Effect {
 	return b.effect(after, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Format(expert), layers))
 }
 
-// effectFile: the largest file, by what the card had. The name tells more,
-// where it tells the model.
+// effectFile: the largest file, by what the card had.
 func effectFile(c *ledger.Case) *effect.Effect {
 	b := budgetOf(c)
 	file, ok := b.fileThatFits(c)
-	if !ok || effect.Estimated(c, "use_lower_quant") != nil {
+	if !ok {
 		return nil
 	}
 	after := b
@@ -169,9 +168,9 @@ func effectWiredLimit(c *ledger.Case) *effect.Effect {
 }
 
 const (
-	planned   = "A buffer inside the program is too small; the card is not involved, nor are weights and cache."
-	stillLoad = "The weights did not load; that is not allocated yet at that point."
-	toTheHost = " system memory: what leaves the card goes there, so that fewer layers on the card make it worse."
+	tooSmall  = "A buffer inside the program is too small"
+	notLoaded = "The weights did not load; the %s is not allocated yet at that point."
+	toTheHost = ": what leaves the card goes there, so that fewer layers on the card make it worse."
 )
 
 // useless gives a reason where a condition holds.
@@ -194,21 +193,21 @@ func first(reasons ...useless) func(*ledger.Case) string {
 
 var llamaUseless = map[string]func(*ledger.Case) string{
 	"fewer_gpu_layers": first(
-		useless{arena, planned},
-		useless{hostRefused, "What was refused is" + toTheHost},
-		useless{when.Root(fact.OllamaSystem), "The check is about" + toTheHost},
+		useless{arena, tooSmall + "; the card is not involved."},
+		useless{hostRefused, "System memory was refused" + toTheHost},
+		useless{when.Root(fact.OllamaSystem), "The check is about system memory" + toTheHost},
 		useless{when.All(when.Root(fact.GGMLLimit), stage("compute")), "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."},
 	),
 	"quantize_kv_cache": first(
 		useless{quantisedCache, "The KV cache is quantised already."},
-		useless{arena, planned},
+		useless{arena, tooSmall + ", not the cache."},
 		useless{stage("state"), "The recurrent state is kept at 32 bit; only the KV cache can be quantised."},
 	),
 	"enable_flash_attention": first(useless{flashOn, "Flash attention is on already."}),
-	"use_lower_quant":        first(useless{arena, planned}),
-	"lower_ubatch":           first(useless{weightsWere, stillLoad}),
+	"use_lower_quant":        first(useless{arena, tooSmall + "; how large the weights are does not matter."}),
+	"lower_ubatch":           first(useless{weightsWere, fmt.Sprintf(notLoaded, "batch")}),
 	"lower_context": first(
-		useless{weightsWere, stillLoad},
+		useless{weightsWere, fmt.Sprintf(notLoaded, "context")},
 		useless{shortContext, "The context is 2048 tokens or less already; there is next to nothing to win."},
 	),
 }

@@ -133,12 +133,23 @@ func deviceKV(c *ledger.Case) *fact.Size {
 // the card it is copied there for every batch; builds of 2026 keep it there
 // first. It is 0 where the load lines do not give it.
 func outputMatrix(c *ledger.Case) int64 {
-	bits, ok := c.Fact("bits_per_weight")
-	if !ok {
+	bits := bitsPerWeight(c)
+	if bits == 0 {
 		return 0
 	}
-	return int64(float64(count(c, "n_vocab", mostVocab)*count(c, "n_embd", 1<<17)) * min(max(bits.Count.Value, 6.5625), 32) / 8)
+	return int64(float64(count(c, "n_vocab", mostVocab)*count(c, "n_embd", 1<<17)) * max(bits, 6.5625) / 8)
 }
+
+// bitsPerWeight of the present file, 0 if the log does not say.
+func bitsPerWeight(c *ledger.Case) float64 {
+	if x, ok := c.Fact("bits_per_weight"); ok && x.Count.Value > 0 {
+		return min(x.Count.Value, 32)
+	}
+	return 0
+}
+
+// leastBits is what Q2_K takes at the least.
+const leastBits = 2.6
 
 // cacheOfShape is the KV cache of so many layers; 0 where the load lines do not
 // give it. Windows and layers without a cache make it smaller, so that this is
@@ -219,14 +230,13 @@ func scoresFill(c *ledger.Case) bool {
 // that refused weights fit, and what those of a layer take: three matrices of
 // n_embd x n_ff_exp for every expert.
 func (b budget) expertLayers(c *ledger.Case) (layers, expert int64, ok bool) {
-	bits, known := c.Fact("bits_per_weight")
 	size := 3 * count(c, "n_embd", 1<<17) * count(c, "n_ff_exp", 1<<17) * count(c, "n_expert", mostExperts)
-	if !known || size == 0 || b.Free == 0 || b.Part != "weights" {
+	if size == 0 || b.Free == 0 || b.Part != "weights" {
 		return 0, 0, false
 	}
-	expert = max(int64(float64(size)*bits.Count.Value/8), 1)
+	expert = max(int64(float64(size)*bitsPerWeight(c)/8), 1)
 	layers = ledger.CeilDiv(b.sum()-b.Free, expert)
-	return layers, expert, layers <= count(c, "n_layer", mostLayers)
+	return layers, expert, expert > 1 && layers <= count(c, "n_layer", mostLayers)
 }
 
 // mixtureOfExperts reports a model whose weights are mostly experts.

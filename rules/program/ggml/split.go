@@ -87,6 +87,9 @@ func effectSplit(c *ledger.Case) *effect.Effect {
 	}
 	e := &effect.Effect{Fits: true, Basis: "log", Certainty: effect.Bound}
 	for i, s := range shares {
+		if cards[i].free == 0 {
+			return nil
+		}
 		need := ledger.Proportion(whole+cache, s, sum) + reserve
 		e.Fits = e.Fits && need <= cards[i].free
 		if i == full {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -142,12 +141,12 @@ func whyShorter(c *ledger.Case) string {
 	b := budgetOf(c)
 	n := contextToTry(c)
 	var why []string
-	if room, ok := roomUnknown(c, b); ok && c.Failure.Stage == "kv" && b.Refused > 0 && b.Context > n {
+	if room, ok := roomUnknown(c, b); ok && b.Part == "kv" && b.KV > 0 && b.Context > n {
 		together := ""
 		if k := slotsOfContext(c); k > 1 {
 			together = fmt.Sprintf(" (of all %d sequences together)", k)
 		}
-		why = append(why, fmt.Sprintf("%s, so start small: the cache for %d tokens%s takes %s instead of %s. If it starts, double it until it does not.", room, n, together, units.Format(ledger.Proportion(b.Refused, n, b.Context)), units.Format(b.Refused)))
+		why = append(why, fmt.Sprintf("%s, so start small: the cache for %d tokens%s takes %s instead of %s. If it starts, double it until it does not.", room, n, together, units.Format(b.withContext(n).KV), units.Format(b.KV)))
 	}
 	if matrix := scores(c, n); matrix > 0 && (c.Failure.Stage == "kv" || c.Failure.Stage == "compute") {
 		why = append(why, fmt.Sprintf("Two changes together: flash attention is off, and without it the matrix of attention takes %s in the compute buffer at %d tokens, beside the cache.", units.Format(matrix), n))
@@ -189,7 +188,7 @@ var llamaWhys = map[string]func(*ledger.Case) string{"lower_context": whyShorter
 
 func llamaQuant(c *ledger.Case) []step.Step {
 	b := budgetOf(c)
-	if file, ok := b.fileThatFits(c); ok && effect.Estimated(c, "use_lower_quant") == nil {
+	if file, ok := b.fileThatFits(c); ok {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Format(file), units.Format(b.Weights))}}
 	}
 	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model: Q4_K_M, then IQ4_XS, Q3_K_M. The file should be at least 1.5 GiB smaller than the card's free memory."}}
