@@ -212,11 +212,6 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 	),
 }
 
-// weightsWere refused, and nothing else came to be asked for.
-func weightsWere(c *ledger.Case) bool {
-	return c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights"
-}
-
 func shortContext(c *ledger.Case) bool {
 	n := contextOf(c)
 	return n > 0 && n <= 2048 && ledger.GgmlRefused(c)

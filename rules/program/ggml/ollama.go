@@ -27,14 +27,7 @@ var Ollama = program.Program{
 		"memory.required.", "KvSize:", "/ollama/llm/", "/ollama/ollama/", "/ollama/ml/", "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
 		"registry.ollama.ai", ".ollama/models/", "blobs/sha256-", "ollama._types.", "Ollama call failed",
 	},
-	Clues: map[string][]cause.Clue{
-		cause.BudgetMisconfigured: {plannedTooMuch},
-		cause.ModelTooLarge:       {ollamaTooLarge},
-		cause.HostMemory:          {systemCheck, runnerKilled, cause.Said(0.3, "System memory may be what was short.", fact.OllamaGuess)},
-		cause.RetainedMemory:      {contextRefused},
-		cause.LeakedProcess:       {cause.Said(0.38, "Something holds the whole card.", fact.OllamaDriver)},
-		cause.Unknown:             {cause.Said(0.25, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
-	},
+	Clues:    ollamaClues,
 	Remedies: ollamaRemedies,
 	Steps:    ollamaSteps,
 	Effects:  map[string]func(*ledger.Case) *effect.Effect{"add_swap": ollamaSwap, "raise_memory_limit": ollamaLimit, "use_lower_quant": ollamaQuant},
@@ -42,111 +35,84 @@ var Ollama = program.Program{
 		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
 		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
 	},
-	Useless: map[string]func(*ledger.Case) string{
-		"lower_ubatch": func(c *ledger.Case) string {
-			if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
-				return "The weights did not load; the batch is not allocated yet at that point."
-			}
-			return ""
-		},
+	Useless: map[string]func(*ledger.Case) string{"lower_ubatch": llamaUseless["lower_ubatch"]},
+}
+
+const (
+	beyondPlan = "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
+	cardFull   = "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
+)
+
+var ollamaClues = map[string][]cause.Clue{
+	// Ollama counted layers by its own estimate, and the runner's real buffers
+	// went over it.
+	cause.BudgetMisconfigured: {
+		cause.Said(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", fact.OllamaLayout),
+		evidence(when.All(when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), buffer("weights")), when.Not(ledger.InHost)),
+			row{when.Root(fact.GGMLRuntime), 0.47, beyondPlan + " The reserve it left was used up while tokens were computed."},
+			row{when.All(weightsWere, above(1)), 0.5, beyondPlan},
+			row{stage("weights"), 0.4, beyondPlan},
+			row{when.All(stage("compute"), when.Not(absurdGraph)), 0.47, beyondPlan},
+			row{when.All(bare, when.Not(onVulkan)), 0.47, beyondPlan}),
 	},
+	cause.ModelTooLarge: {
+		cause.Said(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", fact.OllamaGuess),
+		cause.Said(0.4, "Not even a part of the model fits beside what is on the card.", fact.OllamaLayout),
+		cause.Said(0.25, "The model is larger than the memory that is left.", fact.OllamaKilled),
+		evidence(when.Root(fact.OllamaSystem), row{tooLittle, 0.3, "Far more is needed than there is."}),
+	},
+	cause.HostMemory: {
+		evidence(when.Root(fact.OllamaSystem),
+			row{when.Not(checked), 0.93, "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."},
+			row{barely, 0.93, "{need} of RAM and swap are needed and {available} are free, both rounded: less than 0.1 GiB is missing."},
+			row{nil, 0.93, "{need} of RAM and swap are needed for the part that is not planned for a card, and {available} are free: {short} short."}),
+		evidence(when.Root(fact.OllamaKilled),
+			row{unified, 0.75, runnerKilled + " The graphics ({card}) share the system's memory."},
+			row{nil, 0.75, runnerKilled}),
+		cause.Said(0.3, "System memory may be what was short.", fact.OllamaGuess),
+	},
+	cause.RetainedMemory: {
+		evidence(when.Root(fact.OllamaDriver),
+			row{notRecovered, 0.55, cardFull + " The runner before was still being torn down and its memory had not come back."},
+			row{nil, 0.4, cardFull}),
+	},
+	cause.LeakedProcess: {cause.Said(0.38, "Something holds the whole card.", fact.OllamaDriver)},
+	cause.Unknown:       {cause.Said(0.25, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
 }
 
-// plannedTooMuch: Ollama counted layers by its own estimate, and the runner's
-// real buffers went over it.
-func plannedTooMuch(c *ledger.Case) cause.Finding {
-	if !c.In("ollama") || ledger.InHost(c) {
-		return cause.Nothing()
-	}
-	why := "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
-	switch {
-	case c.Root(fact.OllamaLayout):
-		return cause.Seen(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", c.Failure.Line)
-	case c.Root(fact.GGMLRuntime):
-		return cause.Seen(0.47, why+" The reserve it left was used up while tokens were computed.", c.Failure.Line)
-	case ledger.GgmlRefused(c, "weights") && ledger.Requested(c) > 0 && !c.Root(fact.GGMLLimit):
-		return cause.Seen(0.5, why, c.Failure.Line)
-	case ledger.GgmlRefused(c, "weights") && c.Backend != "":
-		return cause.Seen(0.4, why, c.Failure.Line)
-	case ledger.GgmlRefused(c, "compute") && !c.Root(fact.GGMLLimit) && !absurdGraph(c):
-		return cause.Seen(0.47, why, c.Failure.Line)
-	case ledger.GgmlRefused(c, "") && c.Backend != "vulkan":
-		return cause.Seen(0.47, why, c.Failure.Line)
-	}
-	return cause.Nothing()
-}
+const runnerKilled = "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer."
 
-func ollamaTooLarge(c *ledger.Case) cause.Finding {
-	switch {
-	case c.Root(fact.OllamaGuess):
-		return cause.Seen(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", c.Failure.Line)
-	case c.Root(fact.OllamaLayout):
-		return cause.Seen(0.4, "Not even a part of the model fits beside what is on the card.", c.Failure.Line)
-	case c.Root(fact.OllamaKilled):
-		return cause.Seen(0.25, "The model is larger than the memory that is left.", c.Failure.Line)
-	case c.Root(fact.OllamaSystem) && tooLittle(c):
-		return cause.Seen(0.3, "Far more is needed than there is.", c.Failure.Line)
-	}
-	return cause.Nothing()
-}
+func notRecovered(c *ledger.Case) bool { return c.Signal("vram_not_recovered") != nil }
 
-// tooLittle: more than closing programs can give.
-func tooLittle(c *ledger.Case) bool {
+// checked: Ollama's check of system memory says what it compared.
+func checked(c *ledger.Case) bool {
 	f := c.F()
-	return f.SystemRequired != nil && f.SystemAvailable != nil && f.SystemRequired.Bytes*10 > f.SystemAvailable.Bytes*13
+	return f.SystemRequired != nil && f.SystemAvailable != nil
 }
 
-// hopeless: three times what there is, which no program to close and no page
-// file makes up for.
-func hopeless(c *ledger.Case) bool {
+// missing is what system memory lacks by that check.
+func missing(c *ledger.Case) int64 {
 	f := c.F()
-	return f.SystemRequired != nil && f.SystemAvailable != nil && f.SystemRequired.Bytes > 3*f.SystemAvailable.Bytes
+	return max(ledger.SizeOf(f.SystemRequired)-ledger.SizeOf(f.SystemAvailable), 0)
 }
+
+func barely(c *ledger.Case) bool { return missing(c) < units.GiB/10 }
+
+// short: so many tenths of what there is are needed.
+func short(tenths int64) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		f := c.F()
+		return checked(c) && f.SystemRequired.Bytes*10 > f.SystemAvailable.Bytes*tenths
+	}
+}
+
+var (
+	tooLittle = short(13) // more than closing programs can give
+	hopeless  = short(30) // no program to close and no page file makes up for it
+)
 
 // slightly: so little is missing that the smallest saving is enough.
-func slightly(c *ledger.Case) bool {
-	f := c.F()
-	return f.SystemRequired != nil && f.SystemAvailable != nil && f.SystemRequired.Bytes-f.SystemAvailable.Bytes <= units.GiB*6/10
-}
-
-func systemCheck(c *ledger.Case) cause.Finding {
-	f := c.F()
-	if !c.Root(fact.OllamaSystem) {
-		return cause.Nothing()
-	}
-	why := "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."
-	if f.SystemRequired != nil && f.SystemAvailable != nil {
-		short := max(f.SystemRequired.Bytes-f.SystemAvailable.Bytes, 0)
-		why = fmt.Sprintf("%s of RAM and swap are needed for the part that is not planned for a card, and %s are free: %s short.", f.SystemRequired.Text, f.SystemAvailable.Text, units.Format(short))
-		if short < units.GiB/10 {
-			why = fmt.Sprintf("%s of RAM and swap are needed and %s are free, both rounded: less than 0.1 GiB is missing.", f.SystemRequired.Text, f.SystemAvailable.Text)
-		}
-	}
-	return cause.Seen(0.93, why, c.Failure.Line)
-}
-
-func runnerKilled(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.OllamaKilled) {
-		return cause.Nothing()
-	}
-	why := "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer."
-	if name := sharedMemoryCard(c); name != "" {
-		why += " The graphics (" + name + ") share the system's memory."
-	}
-	return cause.Seen(0.75, why, c.Failure.Line)
-}
-
-// contextRefused: not even a CUDA context could be made.
-func contextRefused(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.OllamaDriver) {
-		return cause.Nothing()
-	}
-	why := "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
-	if s := c.Signal("vram_not_recovered"); s != nil {
-		return cause.Seen(0.55, why+" The runner before was still being torn down and its memory had not come back.", c.Failure.Line, s.Line)
-	}
-	return cause.Seen(0.4, why, c.Failure.Line)
-}
+func slightly(c *ledger.Case) bool { return checked(c) && missing(c) <= units.GiB*6/10 }
 
 var ollamaRemedies = map[string][]cause.Remedy{
 	cause.BudgetMisconfigured: {
@@ -276,40 +242,40 @@ func ollamaGiB(c *ledger.Case) int64 {
 	return 16
 }
 
-// ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
-func ollamaLimit(c *ledger.Case) *effect.Effect {
-	need := c.F().SystemRequired
-	if !c.Root(fact.OllamaSystem) || need == nil {
+// systemEffect holds what Ollama's check of system memory wants against what
+// there would be.
+func systemEffect(c *ledger.Case, need, have int64, note string) *effect.Effect {
+	if !c.Root(fact.OllamaSystem) || !checked(c) {
 		return nil
 	}
-	have := ollamaGiB(c) * units.GiB
-	return &effect.Effect{NeedBytes: need.Bytes, HaveBytes: have, Fits: need.Bytes <= have, Basis: "log", Certainty: effect.Condition,
-		Note: fmt.Sprintf("%s needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.", need.Text)}
+	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Note: fill(c, note)}
+}
+
+// ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
+func ollamaLimit(c *ledger.Case) *effect.Effect {
+	e := systemEffect(c, ledger.SizeOf(c.F().SystemRequired), ollamaGiB(c)*units.GiB, "{need} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
+	if e != nil {
+		e.Certainty = effect.Condition
+	}
+	return e
 }
 
 // ollamaQuant tells where not even the smallest format of 16-bit weights is
 // small enough; otherwise the log does not say what the format is now.
 func ollamaQuant(c *ledger.Case) *effect.Effect {
-	f := c.F()
-	if !c.Root(fact.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil {
+	least, have := ledger.SizeOf(c.F().SystemRequired)/16*26/10, ledger.SizeOf(c.F().SystemAvailable)
+	if least <= have {
 		return nil
 	}
-	least := f.SystemRequired.Bytes / 16 * 26 / 10 // Q2_K, 2.6 bits at the least
-	if least <= f.SystemAvailable.Bytes {
-		return nil
-	}
-	return &effect.Effect{NeedBytes: least, HaveBytes: f.SystemAvailable.Bytes, Basis: "log",
-		Note: fmt.Sprintf("Even from 16 bit down to Q2_K, at 2.6 bits, %s would come to %s.", f.SystemRequired.Text, units.Format(least))}
+	return systemEffect(c, least, have, fmt.Sprintf("Even from 16 bit down to Q2_K, at 2.6 bits, {need} would come to %s.", units.Format(least)))
 }
 
 // ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3
 // and later); the step adds 32 GiB.
 func ollamaSwap(c *ledger.Case) *effect.Effect {
-	f := c.F()
-	if !c.Root(fact.OllamaSystem) || f.SystemRequired == nil || f.SystemAvailable == nil || c.Windows() {
+	if c.Windows() {
 		return nil
 	}
-	have := f.SystemAvailable.Bytes + 32*units.GiB
-	return &effect.Effect{NeedBytes: f.SystemRequired.Bytes, HaveBytes: have, Fits: have >= f.SystemRequired.Bytes, Basis: "log",
-		Note: fmt.Sprintf("%s available + 32 GiB of swap, which Ollama counts on Linux. Exact for this check; what lands in swap is slow.", f.SystemAvailable.Text)}
+	return systemEffect(c, ledger.SizeOf(c.F().SystemRequired), ledger.SizeOf(c.F().SystemAvailable)+32*units.GiB,
+		"{available} available + 32 GiB of swap, which Ollama counts on Linux. Exact for this check; what lands in swap is slow.")
 }

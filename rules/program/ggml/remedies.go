@@ -105,20 +105,12 @@ var llamaRemedies = map[string][]cause.Remedy{
 	},
 }
 
-func stage(name string) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool { return c.Failure.Stage == name }
-}
-
 // unmapped: the file is copied into memory instead of mapped. Builds of 2026
 // print how they load.
 func unmapped(c *ledger.Case) bool {
 	s, ok := c.Setting("no_mmap")
 	return ok && s.Value != "off" && s.Value != "false"
 }
-
-func loading(c *ledger.Case) bool     { return c.Phase == "load" }
-func diffuses(c *ledger.Case) bool    { return c.Says("stable-diffusion.cpp") }
-func transcribes(c *ledger.Case) bool { return c.Says("whisper.cpp") }
 
 // samples: stable-diffusion.cpp was denoising; tiles of the VAE come later.
 func samples(c *ledger.Case) bool {
@@ -131,9 +123,3 @@ func samples(c *ledger.Case) bool {
 func scratchPool(c *ledger.Case) bool {
 	return c.Root(fact.GGMLRuntime) && c.Contains("in function alloc ")
 }
-
-func onMetal(c *ledger.Case) bool     { return c.Backend == "metal" }
-func hostRefused(c *ledger.Case) bool { return ledger.GgmlRefused(c) && ledger.InHost(c) }
-func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
-func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
-func oddCard(c *ledger.Case) bool     { return integratedCard(c).Weight > 0 }

@@ -1,0 +1,194 @@
+package ggml
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// row is what a case is worth as evidence, and what is said of it. Names in
+// braces stand for its figures.
+type row struct {
+	holds  func(*ledger.Case) bool // nil: always
+	weight float64                 // 0: none
+	why    string
+}
+
+// evidence is a clue for cases of one sort: the first row that holds counts.
+func evidence(these func(*ledger.Case) bool, rows ...row) cause.Clue {
+	return func(c *ledger.Case) cause.Finding {
+		if !these(c) {
+			return cause.Nothing()
+		}
+		for _, r := range rows {
+			if r.holds == nil || r.holds(c) {
+				return cause.Seen(r.weight, fill(c, r.why), c.Failure.Line)
+			}
+		}
+		return cause.Nothing()
+	}
+}
+
+// fill puts the figures of a case into a sentence.
+func fill(c *ledger.Case, sentence string) string {
+	f := c.F()
+	where := cmp.Or(c.Failure.Memory, "the card")
+	if ledger.InHost(c) {
+		where = "system memory"
+	}
+	size, sized := units.Format(ledger.Requested(c)), " of "+units.Format(ledger.Requested(c))
+	request := fmt.Sprintf(" (%s) was refused by %s.", size, where)
+	if f.Requested == nil {
+		request, sized = fmt.Sprintf(" was refused by %s.", where), ""
+	}
+	context := ""
+	if f.Context != nil {
+		context = f.Context.Text
+		if c.Failure.Stage == "kv" {
+			request += fmt.Sprintf(" It grows with the context: %s tokens here.", context)
+		}
+	}
+	batch, _ := c.Setting("batch_size")
+	return strings.NewReplacer(
+		"{refused}", request, "{size}", size, "{of size}", sized, "{context}", context, "{ubatch}", fmt.Sprint(physicalBatch(c)), "{batch}", batch.Value,
+		"{need}", text(f.SystemRequired), "{available}", text(f.SystemAvailable), "{limit}", units.Format(ledger.SizeOf(f.Limit)),
+		"{weights}", units.Format(budgetOf(c).Weights), "{short}", units.Format(missing(c)), "{card}", sharedMemoryCard(c),
+	).Replace(sentence)
+}
+
+// text is a figure as the log writes it.
+func text(s *fact.Size) string {
+	if s == nil {
+		return ""
+	}
+	return s.Text
+}
+
+// buffer: ggml was refused one of these parts.
+func buffer(parts ...string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return ledger.GgmlRefused(c, parts...) }
+}
+
+// below: less was asked for than that, and how much is known.
+func below(bytes int64) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < bytes }
+}
+
+func above(bytes int64) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
+}
+
+// contextFrom: the context is that long, or longer.
+func contextFrom(tokens float64) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { f := c.F(); return f.Context != nil && f.Context.Value >= tokens }
+}
+
+func stage(name string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Failure.Stage == name }
+}
+
+func onMetal(c *ledger.Case) bool     { return c.Backend == "metal" }
+func onVulkan(c *ledger.Case) bool    { return c.Backend == "vulkan" }
+func hostRefused(c *ledger.Case) bool { return ledger.GgmlRefused(c) && ledger.InHost(c) }
+func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
+func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
+func loading(c *ledger.Case) bool     { return c.Phase == "load" }
+func diffuses(c *ledger.Case) bool    { return c.Says("stable-diffusion.cpp") }
+func transcribes(c *ledger.Case) bool { return c.Says("whisper.cpp") }
+func byOllama(c *ledger.Case) bool    { return c.In("ollama") }
+
+// bareBuffer: a buffer was refused on the card, and nothing says which.
+var bareBuffer = when.All(when.Root(fact.GGMLAlloc), bare, when.Not(ledger.InHost))
+
+// weightsWere refused, and nothing else came to be asked for.
+var weightsWere = when.All(when.Root(fact.GGMLAlloc), stage("weights"))
+
+// noText: there is no context to shorten and no batch of tokens.
+var noText = when.Any(diffuses, transcribes)
+
+// absurdEstimate is more than any model people load at home: then the context
+// drives the estimate.
+func absurdEstimate(c *ledger.Case) bool {
+	return ledger.SizeOf(c.F().SystemRequired) > 100*units.GiB
+}
+
+// largeBatch: more tokens than the default of -ub.
+func largeBatch(c *ledger.Case) bool { return physicalBatch(c) > 512 }
+
+// beyondArena: arenas of 2023 were planned for 512 tokens.
+func beyondArena(c *ledger.Case) bool { return ledger.IntSetting(c, "batch_size") > 512 }
+
+// fewWeights: they are far from what Metal recommends at most.
+func fewWeights(c *ledger.Case) bool {
+	return budgetOf(c).Weights*10 < ledger.SizeOf(c.F().Limit)*6
+}
+
+// belowMetalLimit: Metal refused one buffer far below the working set.
+func belowMetalLimit(c *ledger.Case) bool {
+	return onMetal(c) && above(1)(c) && ledger.Requested(c)*10 <= ledger.SizeOf(c.F().Limit)*7
+}
+
+// absurdGraph reports a compute buffer beyond 64 GiB, or far beyond what attention
+// scores over this context can need.
+func absurdGraph(c *ledger.Case) bool {
+	return c.F().Context == nil && ledger.Requested(c) > 64*units.GiB || beyondContext(c)
+}
+
+// beyondContext: scores of 128 heads over the whole context and twice the
+// largest vocabulary are an upper bound of a sane graph; a partial offload adds
+// the output matrix and copies of experts, up to a few GiB.
+func beyondContext(c *ledger.Case) bool {
+	f := c.F()
+	ub := physicalBatch(c)
+	return ledger.GgmlRefused(c, "compute") && f.Context != nil && ledger.Requested(c) > int64(f.Context.Value)*ub*4*128+2*262144*ub*4+4*units.GiB
+}
+
+// softwareDevice reports that the failing device is a Vulkan driver that
+// computes on the processor (Mesa's llvmpipe, SwiftShader): what it takes is the
+// computer's own memory, and llama.cpp's own code is faster there. lavapipe
+// states 2 GiB whatever the computer has (Mesa up to 22).
+func softwareDevice(c *ledger.Case) bool {
+	for _, d := range c.Facts.Devices {
+		name := strings.ToLower(d.Name)
+		if mayFail(c, d) && (strings.Contains(name, "llvmpipe") || strings.Contains(name, "swiftshader")) {
+			return onVulkan(c)
+		}
+	}
+	return false
+}
+
+// sharedMemoryCard names the card if the only one shares the system's memory.
+func sharedMemoryCard(c *ledger.Case) string {
+	name := ""
+	for _, d := range c.Facts.Devices {
+		if d.Name != "" && !ledger.SharesMemory(d.Name) {
+			return ""
+		}
+		name = cmp.Or(d.Name, name)
+	}
+	return name
+}
+
+func unified(c *ledger.Case) bool { return sharedMemoryCard(c) != "" && !ledger.InHost(c) }
+
+// oddCard: the failing device is the processor's own graphics, beside a real
+// card.
+func oddCard(c *ledger.Case) bool {
+	f := c.F()
+	if f.Device == nil || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
+		return false
+	}
+	culprit, others := false, false
+	for _, d := range c.Facts.Devices {
+		shares := ledger.SharesMemory(d.Name)
+		culprit = culprit || shares && d.Index == int(f.Device.Value)
+		others = others || d.Name != "" && !shares
+	}
+	return culprit && others
+}
