@@ -29,7 +29,7 @@ var llamaClues = map[string][]cause.Clue{
 			row{nil, 0.78, "The buffer for the weights{refused} It never came to a context: the weights alone do not fit beside what is there."}),
 		evidence(bareBuffer,
 			row{when.All(onVulkan, above(nearLimit)), 0.25, whichIsNot},
-			row{when.All(onVulkan, below(units.MiB)), 0.3, whichIsNot},
+			row{when.All(onVulkan, when.Not(above(units.MiB))), 0.3, whichIsNot},
 			row{nil, 0.5, whichIsNot + " The largest buffer is the weights', as a rule."}),
 		// whisper.cpp's compute buffers have the size that the model gives them.
 		evidence(when.All(transcribes, buffer("compute", "kv"), when.Not(ledger.InHost)), row{nil, 0.6, "A buffer{refused} Its size follows from the size of the Whisper model."}),
@@ -58,6 +58,7 @@ var llamaClues = map[string][]cause.Clue{
 		cause.Said(0.8, "One layer's part of the KV cache is larger than what this Vulkan device can address in a piece.", fact.GGMLCannotRun),
 		evidence(when.Root(fact.GGMLRuntime),
 			row{contextFrom(16384), 0.55, "The context is {context} tokens long, so that the KV cache takes much of the card."},
+			row{longPrompt, 0.5, "The prompt alone is {prompt} tokens long: the KV cache takes much of the card, and its scratch memory the rest."},
 			row{when.Fact("pinned_refused"), 0.5, "Pinned memory was refused before: a round figure like that is a KV cache."},
 			row{nil, 0.33, "The KV cache may be what fills the card."}),
 		evidence(when.Root(fact.GGMLMetal),
@@ -77,7 +78,7 @@ var llamaClues = map[string][]cause.Clue{
 			row{nil, 0.15, "A batch or prompt that this build did not plan for."}),
 		// stable-diffusion.cpp names the part that it computed.
 		evidence(when.All(diffuses, when.Root(fact.GGMLSYCL, fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime)),
-			row{when.Fact("diffusion_part"), 0.7, "The working memory of the last step was refused; it grows with the size of the image."},
+			row{when.Fact("diffusion_part"), 0.7, "The last step asked for {work} of working memory, which grows with the size of the image."},
 			row{stage("compute"), 0.6, "The working memory of one step was refused; it grows with the size of the image or the batch."}),
 	},
 	cause.OversizedAllocation: {

@@ -55,8 +55,9 @@ func fill(c *ledger.Case, sentence string) string {
 		}
 	}
 	batch, _ := c.Setting("batch_size")
+	work, _ := c.Fact("diffusion_part")
 	return strings.NewReplacer(
-		"{refused}", request, "{size}", size, "{of size}", sized, "{context}", context, "{ubatch}", fmt.Sprint(physicalBatch(c)), "{batch}", batch.Value,
+		"{refused}", request, "{size}", size, "{of size}", sized, "{context}", context, "{ubatch}", fmt.Sprint(physicalBatch(c)), "{batch}", batch.Value, "{work}", text(work.Size), "{prompt}", fmt.Sprint(promptTokens(c)),
 		"{need}", text(f.SystemRequired), "{available}", text(f.SystemAvailable), "{limit}", units.Format(ledger.SizeOf(f.Limit)),
 		"{weights}", units.Format(budgetOf(c).Weights), "{short}", units.Format(missing(c)), "{card}", sharedMemoryCard(c),
 	).Replace(sentence)
@@ -111,6 +112,11 @@ var weightsWere = when.All(when.Root(fact.GGMLAlloc), stage("weights"))
 
 // noText: there is no context to shorten and no batch of tokens.
 var noText = when.Any(diffuses, transcribes)
+
+func promptTokens(c *ledger.Case) int64 { return count(c, "prompt_tokens", mostTokens) }
+
+// longPrompt: its cache and scratch memory fill a card, whatever the context.
+func longPrompt(c *ledger.Case) bool { return promptTokens(c) >= 8192 }
 
 // absurdEstimate is more than any model people load at home: then the context
 // drives the estimate.

@@ -48,7 +48,7 @@ var ollamaClues = map[string][]cause.Clue{
 	// went over it.
 	cause.BudgetMisconfigured: {
 		cause.Said(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", fact.OllamaLayout),
-		evidence(when.All(when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), buffer("weights")), when.Not(ledger.InHost)),
+		evidence(when.All(byOllama, when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), buffer("weights")), when.Not(ledger.InHost)),
 			row{when.Root(fact.GGMLRuntime), 0.47, beyondPlan + " The reserve it left was used up while tokens were computed."},
 			row{when.All(weightsWere, above(1)), 0.5, beyondPlan},
 			row{stage("weights"), 0.4, beyondPlan},
