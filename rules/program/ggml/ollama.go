@@ -174,15 +174,9 @@ var ollamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"upgrade_version": func(*ledger.Case) []step.Step {
 		return []step.Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # Linux; elsewhere the installer from ollama.com"}, {Kind: "shell", Text: "ollama --version"}}
 	},
-	"use_smaller_model": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: "Choose a smaller size of the family on ollama.com/library (a tag like `:3b` or `:8b`); `ollama list` shows the sizes of what you have."}}
-	},
-	"use_lower_quant": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: "Choose a 4-bit tag of the model on ollama.com/library (`...-q4_K_M`; the plain tags usually are that), and `ollama run` it."}}
-	},
-	"use_mmap": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."}}
-	},
+	"use_smaller_model": step.Paste("text", "Choose a smaller size of the family on ollama.com/library (a tag like `:3b` or `:8b`); `ollama list` shows the sizes of what you have."),
+	"use_lower_quant":   step.Paste("text", "Choose a 4-bit tag of the model on ollama.com/library (`...-q4_K_M`; the plain tags usually are that), and `ollama run` it."),
+	"use_mmap":          step.Paste("text", "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."),
 	"raise_memory_limit": func(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", ollamaGiB(c))}}
 	},

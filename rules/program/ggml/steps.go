@@ -14,101 +14,76 @@ import (
 
 var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"fewer_gpu_layers": llamaLayers,
-	"moe_cpu_offload": func(c *ledger.Case) []step.Step {
-		d := speaks(c)
-		if d.experts == "" {
-			return []step.Step{{Kind: "text", Text: "Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."}}
-		}
-		layers, _, ok := budgetOf(c).expertLayers(c)
-		if !ok {
-			layers = cmp.Or(count(c, "n_layer", mostLayers), 99)
-		}
-		return []step.Step{d.step(c, fmt.Sprintf(d.experts, layers))}
-	},
-	"lower_context": llamaContext,
-	"lower_ubatch": func(c *ledger.Case) []step.Step {
-		d := speaks(c)
-		return []step.Step{d.step(c, fmt.Sprintf(d.batch, batchToTry(c)))}
-	},
-	"lower_batch_size": func(c *ledger.Case) []step.Step {
-		d := speaks(c)
-		if d.kind == "shell" && d.layers == dialects["llama.cpp"].layers {
-			return []step.Step{d.step(c, "-b 512")}
-		}
-		return []step.Step{d.step(c, fmt.Sprintf(d.batch, min(batchToTry(c), 512)))}
-	},
+	"moe_cpu_offload": spelled("moe_cpu_offload", expertsToMove,
+		"Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."),
+	"lower_context":    llamaContext,
+	"lower_ubatch":     spelled("lower_ubatch", batchToTry, ""),
+	"lower_batch_size": llamaBatch,
 	"enable_flash_attention": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
 			return []step.Step{{Kind: "shell", Text: "sd -m model.gguf --diffusion-fa"}}
 		}
-		d := speaks(c)
-		return []step.Step{d.step(c, era(c, d.flash))}
+		return spelled("enable_flash_attention", nil, "")(c)
 	},
-	"quantize_kv_cache": func(c *ledger.Case) []step.Step {
-		d := speaks(c)
-		if d.cache == "" {
-			return []step.Step{{Kind: "text", Text: "Use an 8-bit KV cache where the program offers one; node-llama-cpp does not, llama-server does: `-fa on -ctk q8_0 -ctv q8_0`."}}
-		}
-		return []step.Step{d.step(c, era(c, d.cache))}
-	},
-	"lower_parallel": func(c *ledger.Case) []step.Step {
-		d := speaks(c)
-		if d.parallel == "" {
-			return []step.Step{{Kind: "text", Text: "Use one sequence at a time."}}
-		}
-		return []step.Step{d.step(c, d.parallel)}
-	},
+	"quantize_kv_cache": spelled("quantize_kv_cache", nil,
+		"Use an 8-bit KV cache where the program offers one; node-llama-cpp does not, llama-server does: `-fa on -ctk q8_0 -ctv q8_0`."),
+	"lower_parallel":  spelled("lower_parallel", nil, "Use one sequence at a time."),
 	"balance_split":   llamaSplit,
 	"use_lower_quant": llamaQuant,
 	"use_mmap": func(c *ledger.Case) []step.Step {
-		d := speaks(c)
-		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + d.mmap}}
+		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + speaks(c).settings["use_mmap"]}}
 	},
 	"raise_memory_limit": llamaLimit,
 	"select_gpu":         llamaSelect,
-	"upgrade_version":    llamaUpgrade,
-	"raise_pagefile": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "ui", Text: "Windows: System > About > Advanced system settings > Performance: Settings > Advanced > Virtual memory: Change. Tick \"Automatically manage\", or set a custom size of 1.5 times the RAM on a disk with room. Restart."}}
-	},
-	"vae_tiling": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "sd -m model.gguf --vae-tiling --diffusion-fa"}}
-	},
+	"upgrade_version":    func(c *ledger.Case) []step.Step { return []step.Step{speaks(c).upgrade} },
+	"raise_pagefile":     step.Paste("ui", "Windows: System > About > Advanced system settings > Performance: Settings > Advanced > Virtual memory: Change. Tick \"Automatically manage\", or set a custom size of 1.5 times the RAM on a disk with room. Restart."),
+	"vae_tiling":         step.Paste("shell", "sd -m model.gguf --vae-tiling --diffusion-fa"),
+	"lower_resolution":   step.Paste("shell", "sd -m model.gguf -W 512 -H 512"),
 	"cpu_offload": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
 			return []step.Step{{Kind: "shell", Text: "sd -m model.gguf --offload-to-cpu --vae-on-cpu --clip-on-cpu"}}
 		}
-		return []step.Step{speaks(c).step(c, fmt.Sprintf(speaks(c).layers, layersToKeep(c)))}
+		return llamaLayers(c)
 	},
-	"lower_resolution": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "sd -m model.gguf -W 512 -H 512"}}
-	},
+}
+
+// expertsToMove is the number of layers whose experts leave the card: computed,
+// else all.
+func expertsToMove(c *ledger.Case) int64 {
+	if n, _, ok := budgetOf(c).expertLayers(c); ok {
+		return n
+	}
+	return cmp.Or(count(c, "n_layer", mostLayers), 99)
+}
+
+// llamaBatch is for arenas of 2023, which were planned for 512 tokens.
+func llamaBatch(c *ledger.Case) []step.Step {
+	fix := "lower_batch_size"
+	if speaks(c).settings[fix] == "" {
+		fix = "lower_ubatch"
+	}
+	return spelled(fix, func(*ledger.Case) int64 { return 512 }, "")(c)
 }
 
 // llamaLayers leaves layers in system memory; all of them where the card is
 // the processor in disguise.
 func llamaLayers(c *ledger.Case) []step.Step {
 	d := speaks(c)
-	if softwareDevice(c) {
-		switch d.layers {
-		case dialects["node-llama-cpp"].layers:
-			return []step.Step{{Kind: d.kind, Text: "getLlama({gpu: false})"}}
-		case dialects["llama.cpp"].layers:
-			return []step.Step{d.step(c, "--device none")}
-		}
-		return []step.Step{d.step(c, fmt.Sprintf(d.layers, 0))}
-	}
-	set := fmt.Sprintf(d.layers, layersToKeep(c))
-	if c.Failure.Stage != "kv" {
+	set := fmt.Sprintf(d.settings["fewer_gpu_layers"], layersToKeep(c))
+	switch {
+	case softwareDevice(c):
+		return []step.Step{d.step(c, cmp.Or(d.settings["no_gpu"], fmt.Sprintf(d.settings["fewer_gpu_layers"], 0)))}
+	case c.Failure.Stage != "kv":
 		return []step.Step{d.step(c, set)}
 	}
-	return d.withFlash(c, set, budgetOf(c).Context)
+	return d.withFlash(c, set, contextOf(c))
 }
 
 // llamaContext shortens the context.
 func llamaContext(c *ledger.Case) []step.Step {
 	d := speaks(c)
 	n := contextToTry(c)
-	return d.withFlash(c, fmt.Sprintf(d.context, max(n/slotsOfContext(c)/256*256, 256)), n)
+	return d.withFlash(c, fmt.Sprintf(d.settings["lower_context"], max(n/slotsOfContext(c)/256*256, 256)), n)
 }
 
 // slotsOfContext is by how many the context of node-llama-cpp, which is that of one
@@ -123,14 +98,16 @@ func slotsOfContext(c *ledger.Case) int64 {
 // withFlash sets flash attention too where it is off: the matrix of attention
 // over a context comes on top of the cache.
 func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Step {
-	switch call, rest, ok := strings.Cut(d.flash, "({"); {
-	case scores(c, context) == 0 || d.flash == "":
+	flash := d.settings["enable_flash_attention"]
+	call, rest, isCall := strings.Cut(flash, "({")
+	switch {
+	case scores(c, context) == 0:
 	case d.kind == "shell":
-		set += " " + era(c, d.flash)
-	case ok && strings.HasPrefix(set, call+"({"):
+		set += " " + flash
+	case isCall && strings.HasPrefix(set, call+"({"):
 		set = strings.TrimSuffix(set, "})") + ", " + rest
 	default:
-		return []step.Step{d.step(c, set), d.step(c, d.flash)}
+		return []step.Step{d.step(c, set), d.step(c, flash)}
 	}
 	return []step.Step{d.step(c, set)}
 }
@@ -196,12 +173,11 @@ func llamaQuant(c *ledger.Case) []step.Step {
 
 // llamaSplit takes weight off the card that is full.
 func llamaSplit(c *ledger.Case) []step.Step {
-	d := speaks(c)
-	shares := splitShares(c)
-	if d.split == "" || shares == "" {
+	d, shares := speaks(c), splitShares(c)
+	if d.settings["balance_split"] == "" || shares == "" {
 		return []step.Step{{Kind: "text", Text: "Give the full card a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the cards; the numbers are proportions)."}}
 	}
-	return []step.Step{d.step(c, fmt.Sprintf(d.split, shares))}
+	return []step.Step{d.step(c, fmt.Sprintf(d.settings["balance_split"], shares))}
 }
 
 // llamaLimit raises what macOS lets the GPU take, or a container's limit.
@@ -230,18 +206,4 @@ func llamaSelect(c *ledger.Case) []step.Step {
 		value = "level_zero:" + value
 	}
 	return []step.Step{{Kind: "env", Text: name + "=" + value}}
-}
-
-func llamaUpgrade(c *ledger.Case) []step.Step {
-	switch {
-	case c.Framework == "lm-studio":
-		return []step.Step{{Kind: "ui", Text: "LM Studio: update the program, then Settings > Runtime: update the llama.cpp engine (or choose an earlier one, if this began with an update)."}}
-	case c.Framework == "koboldcpp":
-		return []step.Step{{Kind: "text", Text: "Take the newest koboldcpp from github.com/LostRuins/koboldcpp/releases."}}
-	case c.Says("llama-cpp-python"):
-		return []step.Step{{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"}}
-	case c.Says("node-llama-cpp"):
-		return []step.Step{{Kind: "shell", Text: "npm install node-llama-cpp@latest"}}
-	}
-	return []step.Step{{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again. Old GGML files (`.bin`) need a GGUF of the same model then."}}
 }
