@@ -70,7 +70,6 @@ func budgetOf(c *ledger.Case) budget {
 		b.Part = "weights"
 		b.weightsToCome(c)
 	default:
-		b.plannedWeights(c)
 		b.place(c)
 	}
 	another := b.sum() <= b.Free || b.Basis == "estimate" && b.sum()-b.Refused > b.Free
@@ -81,15 +80,18 @@ func budgetOf(c *ledger.Case) budget {
 }
 
 // place puts what was refused where it belongs. What it is beside must be
-// known, unless one piece was too large however much is free.
+// known, unless one piece was too large however much is free. A Vulkan device
+// takes the cache in pieces, keys and values of every layer there.
 func (b *budget) place(c *ledger.Case) {
 	alone := c.Root(fact.GGMLLimit)
 	switch {
 	case b.Part == "kv" && alone:
 		b.KV = b.Refused
 	case b.Part == "kv":
-		b.KV = max(b.Refused, b.cachePieces(c))
-		b.Graph = cmp.Or(b.Graph, graphToCome(c))
+		b.KV, b.Graph = b.Refused, cmp.Or(b.Graph, graphToCome(c))
+		if onVulkan(c) {
+			b.KV = max(b.KV, cacheOfShape(c, b.Layers-1))
+		}
 	case b.Part == "compute" && !absurdGraph(c):
 		b.Graph, b.Scores = b.Refused, min(scores(c, b.Context), b.Refused)
 	default:
@@ -101,21 +103,23 @@ func (b *budget) place(c *ledger.Case) {
 }
 
 // weightsToCome books refused weights and what follows them: cache, graph and
-// the output matrix.
+// the output matrix. A Vulkan device takes weights in pieces of 1 GiB or what
+// the driver allows (ggml-vulkan.cpp, suballocation_block_size); of several
+// devices, each has its part of the cache, as of the weights.
 func (b *budget) weightsToCome(c *ledger.Case) {
-	b.Weights, b.Kept = max(b.Refused, b.weightPieces(c)), loadReserve
-	b.KV = cmp.Or(b.KV, b.shareOfModel(c, cacheOfShape(c, b.Layers)))
+	b.Weights, b.Kept = b.Refused, loadReserve
+	size, sized := c.Fact("model_size")
+	if total := layersInAll(c); sized && onVulkan(c) && total > 1 {
+		b.Layers = min(cmp.Or(b.Layers, total), total)
+		b.Weights = max(b.Weights, ledger.Proportion(size.Size.Bytes, b.Layers, total))
+	}
+	cache := cacheOfShape(c, b.Layers)
+	if sized && severalDevices(c) && size.Size.Bytes > b.Refused {
+		cache = ledger.Proportion(cache, b.Refused, size.Size.Bytes)
+	}
+	b.KV = cmp.Or(b.KV, cache)
 	b.Graph = max(b.Graph, graphToCome(c), scores(c, b.Context))
 	b.Output = outputMatrix(c)
-}
-
-// plannedWeights takes Ollama's own estimate of a layer where its runner does
-// not say what it put there.
-func (b *budget) plannedWeights(c *ledger.Case) {
-	plan, ok := c.Fact("plan_repeating")
-	if total := layersInAll(c); ok && b.Weights == 0 && total > 1 {
-		b.Weights = plan.Size.Bytes / (total - 1) * b.Layers
-	}
 }
 
 // overLimit books what Metal took beyond what it recommends at most. Nothing

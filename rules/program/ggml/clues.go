@@ -59,7 +59,7 @@ var llamaClues = map[string][]cause.Clue{
 		evidence(when.Root(fact.GGMLRuntime),
 			row{contextFrom(16384), 0.55, "The context is {context} tokens long, so that the KV cache takes much of the card."},
 			row{longPrompt, 0.5, "The prompt alone is {prompt} tokens long: the KV cache takes much of the card, and its scratch memory the rest."},
-			row{when.Fact("pinned_refused"), 0.5, "Pinned memory was refused before: a round figure like that is a KV cache."},
+			row{when.Fact("pinned_refused"), 0.5, "{pinned} of pinned memory was refused before: a round figure like that is a KV cache."},
 			row{nil, 0.33, "The KV cache may be what fills the card."}),
 		evidence(when.Root(fact.GGMLMetal),
 			row{when.All(contextFrom(16384), fewWeights), 0.65, "The weights take {weights} of {limit}; the cache for {context} tokens is what is left to explain it."},

@@ -173,42 +173,24 @@ const (
 	toTheHost = ": what leaves the card goes there, so that fewer layers on the card make it worse."
 )
 
-// useless gives a reason where a condition holds.
-type useless struct {
-	holds  func(*ledger.Case) bool
-	reason string
-}
-
-// first is the first reason that holds.
-func first(reasons ...useless) func(*ledger.Case) string {
-	return func(c *ledger.Case) string {
-		for _, u := range reasons {
-			if u.holds(c) {
-				return u.reason
-			}
-		}
-		return ""
-	}
-}
-
 var llamaUseless = map[string]func(*ledger.Case) string{
-	"fewer_gpu_layers": first(
-		useless{arena, tooSmall + "; the card is not involved."},
-		useless{hostRefused, "System memory was refused" + toTheHost},
-		useless{when.Root(fact.OllamaSystem), "The check is about system memory" + toTheHost},
-		useless{when.All(when.Root(fact.GGMLLimit), stage("compute")), "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."},
+	"fewer_gpu_layers": reason(
+		row{arena, 0, tooSmall + "; the card is not involved."},
+		row{hostRefused, 0, "System memory was refused" + toTheHost},
+		row{when.Root(fact.OllamaSystem), 0, "The check is about system memory" + toTheHost},
+		row{when.All(when.Root(fact.GGMLLimit), stage("compute")), 0, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."},
 	),
-	"quantize_kv_cache": first(
-		useless{quantisedCache, "The KV cache is quantised already."},
-		useless{arena, tooSmall + ", not the cache."},
-		useless{stage("state"), "The recurrent state is kept at 32 bit; only the KV cache can be quantised."},
+	"quantize_kv_cache": reason(
+		row{quantisedCache, 0, "The KV cache is quantised already."},
+		row{arena, 0, tooSmall + ", not the cache."},
+		row{stage("state"), 0, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."},
 	),
-	"enable_flash_attention": first(useless{flashOn, "Flash attention is on already."}),
-	"use_lower_quant":        first(useless{arena, tooSmall + "; how large the weights are does not matter."}),
-	"lower_ubatch":           first(useless{weightsWere, fmt.Sprintf(notLoaded, "batch")}),
-	"lower_context": first(
-		useless{weightsWere, fmt.Sprintf(notLoaded, "context")},
-		useless{shortContext, "The context is 2048 tokens or less already; there is next to nothing to win."},
+	"enable_flash_attention": reason(row{flashOn, 0, "Flash attention is on already."}),
+	"use_lower_quant":        reason(row{arena, 0, tooSmall + "; how large the weights are does not matter."}),
+	"lower_ubatch":           reason(row{weightsWere, 0, fmt.Sprintf(notLoaded, "batch")}),
+	"lower_context": reason(
+		row{weightsWere, 0, fmt.Sprintf(notLoaded, "context")},
+		row{shortContext, 0, "The context is 2048 tokens or less already; there is next to nothing to win."},
 	),
 }
 

@@ -20,34 +20,51 @@ type row struct {
 	why    string
 }
 
-// evidence is a clue for cases of one sort: the first row that holds counts.
+// pick is the first row that holds.
+func pick(c *ledger.Case, rows []row) (row, bool) {
+	for _, r := range rows {
+		if r.holds == nil || r.holds(c) {
+			return r, true
+		}
+	}
+	return row{}, false
+}
+
+// evidence is a clue for cases of one sort.
 func evidence(these func(*ledger.Case) bool, rows ...row) cause.Clue {
 	return func(c *ledger.Case) cause.Finding {
 		if !these(c) {
 			return cause.Nothing()
 		}
-		for _, r := range rows {
-			if r.holds == nil || r.holds(c) {
-				return cause.Seen(r.weight, fill(c, r.why), c.Failure.Line)
-			}
-		}
-		return cause.Nothing()
+		r, _ := pick(c, rows)
+		why, lines := fill(c, r.why)
+		return cause.Seen(r.weight, why, append(lines, c.Failure.Line)...)
 	}
 }
 
-// fill puts the figures of a case into a sentence.
-func fill(c *ledger.Case, sentence string) string {
+// reason is what the first row that holds says.
+func reason(rows ...row) func(*ledger.Case) string {
+	return func(c *ledger.Case) string {
+		r, _ := pick(c, rows)
+		why, _ := fill(c, r.why)
+		return why
+	}
+}
+
+// fill puts the figures of a case into a sentence, and returns the lines of
+// those that the failure itself does not state.
+func fill(c *ledger.Case, sentence string) (filled string, lines []int) {
 	f := c.F()
+	size := units.Format(ledger.Requested(c))
+	request, context, sized := " ("+size+")", "", " of "+size
+	if f.Requested == nil {
+		request, sized = "", ""
+	}
 	where := cmp.Or(c.Failure.Memory, "the card")
 	if ledger.InHost(c) {
 		where = "system memory"
 	}
-	size, sized := units.Format(ledger.Requested(c)), " of "+units.Format(ledger.Requested(c))
-	request := fmt.Sprintf(" (%s) was refused by %s.", size, where)
-	if f.Requested == nil {
-		request, sized = fmt.Sprintf(" was refused by %s.", where), ""
-	}
-	context := ""
+	request += " was refused by " + where + "."
 	if f.Context != nil {
 		context = f.Context.Text
 		if c.Failure.Stage == "kv" {
@@ -56,11 +73,20 @@ func fill(c *ledger.Case, sentence string) string {
 	}
 	batch, _ := c.Setting("batch_size")
 	work, _ := c.Fact("diffusion_part")
+	pinned, _ := c.Fact("pinned_refused")
+	prompt, _ := c.Fact("prompt_tokens")
+	for mark, line := range map[string]int{"{batch}": batch.Line, "{work}": work.Line, "{pinned}": pinned.Line, "{prompt}": prompt.Line} {
+		if strings.Contains(sentence, mark) {
+			lines = append(lines, line)
+		}
+	}
+	b := budgetOf(c)
 	return strings.NewReplacer(
-		"{refused}", request, "{size}", size, "{of size}", sized, "{context}", context, "{ubatch}", fmt.Sprint(physicalBatch(c)), "{batch}", batch.Value, "{work}", text(work.Size), "{prompt}", fmt.Sprint(promptTokens(c)),
-		"{need}", text(f.SystemRequired), "{available}", text(f.SystemAvailable), "{limit}", units.Format(ledger.SizeOf(f.Limit)),
-		"{weights}", units.Format(budgetOf(c).Weights), "{short}", units.Format(missing(c)), "{card}", sharedMemoryCard(c),
-	).Replace(sentence)
+		"{refused}", request, "{size}", size, "{of size}", sized, "{context}", context, "{ubatch}", fmt.Sprint(b.Batch), "{batch}", batch.Value,
+		"{work}", text(work.Size), "{pinned}", text(pinned.Size), "{prompt}", fmt.Sprint(count(c, "prompt_tokens", mostTokens)),
+		"{scores}", units.Format(min(scores(c, b.Context), b.Refused)), "{weights}", units.Format(b.Weights), "{limit}", units.Format(ledger.SizeOf(f.Limit)),
+		"{need}", text(f.SystemRequired), "{available}", text(f.SystemAvailable), "{short}", units.Format(missing(c)), "{card}", sharedMemoryCard(c),
+	).Replace(sentence), lines
 }
 
 // text is a figure as the log writes it.
@@ -113,10 +139,8 @@ var weightsWere = when.All(when.Root(fact.GGMLAlloc), stage("weights"))
 // noText: there is no context to shorten and no batch of tokens.
 var noText = when.Any(diffuses, transcribes)
 
-func promptTokens(c *ledger.Case) int64 { return count(c, "prompt_tokens", mostTokens) }
-
 // longPrompt: its cache and scratch memory fill a card, whatever the context.
-func longPrompt(c *ledger.Case) bool { return promptTokens(c) >= 8192 }
+func longPrompt(c *ledger.Case) bool { return count(c, "prompt_tokens", mostTokens) >= 8192 }
 
 // absurdEstimate is more than any model people load at home: then the context
 // drives the estimate.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -166,38 +165,6 @@ func cacheOfShape(c *ledger.Case, layers int64) int64 {
 	return bytes
 }
 
-// shareOfModel is the device's part of what goes with the weights.
-func (b *budget) shareOfModel(c *ledger.Case, bytes int64) int64 {
-	if size, ok := c.Fact("model_size"); ok && severalDevices(c) && size.Size.Bytes > b.Refused {
-		return ledger.Proportion(bytes, b.Refused, size.Size.Bytes)
-	}
-	return bytes
-}
-
-// weightPieces are the weights meant for a Vulkan device, of which the one that
-// was refused is a piece: it takes them in pieces of 1 GiB or what the driver
-// allows (ggml-vulkan.cpp, suballocation_block_size).
-func (b *budget) weightPieces(c *ledger.Case) int64 {
-	size, ok := c.Fact("model_size")
-	total := layersInAll(c)
-	if !ok || total < 2 || c.Backend != "vulkan" {
-		return 0
-	}
-	if b.Layers == 0 {
-		b.Layers, b.Against = total, strings.TrimSpace(b.Against+" Counted with all layers meant for the card.")
-	}
-	return ledger.Proportion(size.Size.Bytes, min(b.Layers, total), total)
-}
-
-// cachePieces is the cache that a Vulkan device takes in pieces: keys and
-// values of every layer there.
-func (b *budget) cachePieces(c *ledger.Case) int64 {
-	if c.Backend != "vulkan" {
-		return 0
-	}
-	return cacheOfShape(c, b.Layers-1)
-}
-
 // graphToCome is the compute buffer that follows the KV cache, with flash
 // attention on; 0 where the load lines do not give it.
 func graphToCome(c *ledger.Case) int64 {
@@ -257,20 +224,7 @@ func mixtureOfExperts(c *ledger.Case) bool {
 }
 
 // severalDevices reports that more than one card takes part.
-func severalDevices(c *ledger.Case) bool {
-	seen := map[int]bool{}
-	for _, d := range c.Facts.Devices {
-		if d.Index >= 0 {
-			seen[d.Index] = true
-		}
-	}
-	for _, b := range c.Facts.Buffers {
-		if index, ok := deviceIndex(b.Device); ok && b.Kind == "weights" && !ggml.HostMemory(b.Device) {
-			seen[index] = true
-		}
-	}
-	return len(seen) > 1
-}
+func severalDevices(c *ledger.Case) bool { return len(cardsOf(c)) > 1 }
 
 // deviceIndex is the number at the end of CUDA1.
 func deviceIndex(device string) (index int, ok bool) {

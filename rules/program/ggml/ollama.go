@@ -30,7 +30,7 @@ var Ollama = program.Program{
 	Clues:    ollamaClues,
 	Remedies: ollamaRemedies,
 	Steps:    ollamaSteps,
-	Effects:  map[string]func(*ledger.Case) *effect.Effect{"add_swap": ollamaSwap, "raise_memory_limit": ollamaLimit, "use_lower_quant": ollamaQuant},
+	Effects:  map[string]func(*ledger.Case) *effect.Effect{"add_swap": ollamaSwap, "raise_memory_limit": ollamaLimit},
 	Checks: map[string]string{
 		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
 		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
@@ -169,7 +169,7 @@ var ollamaSteps = map[string]func(*ledger.Case) []step.Step{
 	},
 	"balance_split": func(*ledger.Case) []step.Step { return ollamaServer("OLLAMA_SCHED_SPREAD=1") },
 	"restart_session": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "ollama ps"}, {Kind: "shell", Text: "ollama stop " + quote.Shell(ollamaModel(c))}, {Kind: "shell", Text: "sudo systemctl restart ollama"}}
+		return []step.Step{{Kind: "shell", Text: "ollama ps"}, {Kind: "shell", Text: "ollama stop " + quote.Shell(c.ModelName())}, {Kind: "shell", Text: "sudo systemctl restart ollama"}}
 	},
 	"upgrade_version": func(*ledger.Case) []step.Step {
 		return []step.Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # Linux; elsewhere the installer from ollama.com"}, {Kind: "shell", Text: "ollama --version"}}
@@ -188,7 +188,7 @@ var ollamaSteps = map[string]func(*ledger.Case) []step.Step{
 // ollamaOption spells an option for the three places that take it. A flag of
 // `ollama run` for any of them never existed.
 func ollamaOption(c *ledger.Case, name string, value int64) []step.Step {
-	model := ollamaModel(c)
+	model := c.ModelName()
 	return []step.Step{
 		{Kind: "text", Text: fmt.Sprintf("In `ollama run %s`: `/set parameter %s %d`", quote.Printable(model), name, value)},
 		{Kind: "modelfile", Text: fmt.Sprintf("FROM %s\nPARAMETER %s %d", quote.Printable(model), name, value)},
@@ -196,23 +196,18 @@ func ollamaOption(c *ledger.Case, name string, value int64) []step.Step {
 	}
 }
 
-// slots is how many requests share the context that the log states: the
-// runner's --ctx-size is num_ctx times that.
+// slots is by how many requests the context is divided or multiplied: Ollama's
+// --ctx-size is num_ctx times that, the context of node-llama-cpp that of one
+// sequence. It is 1 for programs that state all of it.
 func slots(c *ledger.Case) int64 {
-	if s, ok := c.Setting("parallel"); ok {
-		if n, ok := ledger.Whole(s.Value); ok && n > 0 {
-			return n
-		}
+	n := int64(0)
+	switch {
+	case byOllama(c):
+		n = int64(ledger.IntSetting(c, "parallel"))
+	case c.Says("node-llama-cpp"):
+		n = count(c, "n_seq_max", 256)
 	}
-	return 1
-}
-
-// ollamaModel is the model's name in Ollama's store.
-func ollamaModel(c *ledger.Case) string {
-	if c.Model == nil || c.Model.Name == "" {
-		return "MODEL"
-	}
-	return c.Model.Name
+	return max(n, 1)
 }
 
 // ollamaServer sets variables where they count: for the server, not for
@@ -242,7 +237,8 @@ func systemEffect(c *ledger.Case, need, have int64, note string) *effect.Effect 
 	if !c.Root(fact.OllamaSystem) || !checked(c) {
 		return nil
 	}
-	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Note: fill(c, note)}
+	note, _ = fill(c, note)
+	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Note: note}
 }
 
 // ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
@@ -252,16 +248,6 @@ func ollamaLimit(c *ledger.Case) *effect.Effect {
 		e.Certainty = effect.Condition
 	}
 	return e
-}
-
-// ollamaQuant tells where not even the smallest format of 16-bit weights is
-// small enough; otherwise the log does not say what the format is now.
-func ollamaQuant(c *ledger.Case) *effect.Effect {
-	least, have := ledger.SizeOf(c.F().SystemRequired)/16*26/10, ledger.SizeOf(c.F().SystemAvailable)
-	if least <= have {
-		return nil
-	}
-	return systemEffect(c, least, have, fmt.Sprintf("Even from 16 bit down to Q2_K, at 2.6 bits, {need} would come to %s.", units.Format(least)))
 }
 
 // ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3

@@ -31,7 +31,7 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_context", Fit: 1},
 		{Fix: "quantize_kv_cache", Fit: 0.9, If: when.Any(stage("kv"), when.Root(fact.LlamaGuard))},
 		{Fix: "lower_parallel", Fit: 0.93, If: when.All(when.Root(fact.LlamaGuard), when.Fact("n_seq_max"))},
-		{Fix: "lower_parallel", Fit: 0.96, If: func(c *ledger.Case) bool { return !c.Root(fact.LlamaGuard) && slotsOfContext(c) > 1 }},
+		{Fix: "lower_parallel", Fit: 0.96, If: func(c *ledger.Case) bool { return !c.Root(fact.LlamaGuard) && slots(c) > 1 }},
 		{Fix: "quantize_kv_cache", Fit: 0.6, If: when.Not(when.Any(stage("kv"), when.Root(fact.LlamaGuard), when.Root(fact.GGMLRuntime)))},
 		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
 		{Fix: "lower_ubatch", Fit: 0.88, If: scratchPool},

@@ -19,8 +19,8 @@ func cardsOf(c *ledger.Case) []card {
 	list := make([]card, 16)
 	n := 0
 	for _, d := range c.Facts.Devices {
-		if d.Free != nil && d.Index >= 0 && d.Index < len(list) {
-			list[d.Index].free = d.Free.Bytes
+		if d.Index >= 0 && d.Index < len(list) {
+			list[d.Index].free = max(ledger.SizeOf(d.Free), list[d.Index].free)
 			n = max(n, d.Index+1)
 		}
 	}

@@ -83,16 +83,7 @@ func llamaLayers(c *ledger.Case) []step.Step {
 func llamaContext(c *ledger.Case) []step.Step {
 	d := speaks(c)
 	n := contextToTry(c)
-	return d.withFlash(c, fmt.Sprintf(d.settings["lower_context"], max(n/slotsOfContext(c)/256*256, 256)), n)
-}
-
-// slotsOfContext is by how many the context of node-llama-cpp, which is that of one
-// sequence, is multiplied; 1 for programs that state all of it.
-func slotsOfContext(c *ledger.Case) int64 {
-	if n := count(c, "n_seq_max", 256); n > 0 && c.Says("node-llama-cpp") {
-		return n
-	}
-	return 1
+	return d.withFlash(c, fmt.Sprintf(d.settings["lower_context"], max(n/slots(c)/256*256, 256)), n)
 }
 
 // withFlash sets flash attention too where it is off: the matrix of attention
@@ -120,7 +111,7 @@ func whyShorter(c *ledger.Case) string {
 	var why []string
 	if room, ok := roomUnknown(c, b); ok && b.Part == "kv" && b.KV > 0 && b.Context > n {
 		together := ""
-		if k := slotsOfContext(c); k > 1 {
+		if k := slots(c); k > 1 {
 			together = fmt.Sprintf(" (of all %d sequences together)", k)
 		}
 		why = append(why, fmt.Sprintf("%s, so start small: the cache for %d tokens%s takes %s instead of %s. If it starts, double it until it does not.", room, n, together, units.Format(b.withContext(n).KV), units.Format(b.KV)))
@@ -143,25 +134,16 @@ func roomUnknown(c *ledger.Case, b budget) (string, bool) {
 	return "The log does not say how much of the device is left", true
 }
 
-// whyLayers says why no layer should go to a device that is the processor.
-func whyLayers(c *ledger.Case) string {
-	if !softwareDevice(c) {
-		return ""
-	}
-	return "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing."
+var llamaWhys = map[string]func(*ledger.Case) string{
+	"lower_context":          whyShorter,
+	"enable_flash_attention": reason(row{scoresRefused, 0, "It is off, and {scores} of the {size} that were refused are the matrix of attention, which flash attention never builds."}),
+	"fewer_gpu_layers": reason(row{softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; " +
+		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing."}),
 }
 
-// whyFlash says what flash attention frees.
-func whyFlash(c *ledger.Case) string {
-	b := budgetOf(c)
-	matrix := scores(c, b.Context)
-	if matrix == 0 || c.Failure.Stage != "compute" {
-		return ""
-	}
-	return fmt.Sprintf("It is off, and %s of the %s that were refused are the matrix of attention, which flash attention never builds.", units.Format(min(matrix, b.Refused)), units.Format(b.Refused))
+func scoresRefused(c *ledger.Case) bool {
+	return c.Failure.Stage == "compute" && scores(c, contextOf(c)) > 0
 }
-
-var llamaWhys = map[string]func(*ledger.Case) string{"lower_context": whyShorter, "enable_flash_attention": whyFlash, "fewer_gpu_layers": whyLayers}
 
 func llamaQuant(c *ledger.Case) []step.Step {
 	b := budgetOf(c)
