@@ -232,6 +232,12 @@ func layersToKeep(c *ledger.Case) int64 {
 	return 20
 }
 
+// unbounded: a cache or a graph was refused, and nothing says how much would be
+// granted.
+func (b budget) unbounded(c *ledger.Case) bool {
+	return b.Free == 0 && (b.Part == "kv" || b.Part == "compute") && !c.Root(fact.GGMLLimit)
+}
+
 // contextToTry is the context to paste: computed, else a modest one where
 // nothing says how much there is, else half, else 4096.
 func contextToTry(c *ledger.Case) int64 {
@@ -244,7 +250,7 @@ func contextToTry(c *ledger.Case) int64 {
 		return 4096
 	}
 	n = b.Context / 2
-	if _, unknown := roomUnknown(c, b); unknown { // half of what was refused may be as much too long
+	if b.unbounded(c) { // half of what was refused may be as much too long
 		n = min(max(n/2, 2048), 8192, n)
 	}
 	// A fifth to spare: part of a compute buffer does not depend on the context.

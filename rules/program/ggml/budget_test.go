@@ -179,5 +179,5 @@ func TestFileThatFits(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, int64(16*units.GiB-loadReserve), file)
 	assert.Contains(t, llamaQuant(c)[0].Text, units.Format(file))
-	assert.Contains(t, effectFile(c).Note, units.Format(file))
+	assert.Contains(t, llamaEffects["use_lower_quant"](c).Note, units.Format(file))
 }

@@ -131,33 +131,28 @@ func unevenSplit(c *ledger.Case) cause.Finding {
 	if f.Device == nil || f.Device.Value < 0 || ledger.InHost(c) || !ledger.GgmlRefused(c, "weights", "kv", "compute") {
 		return cause.Nothing()
 	}
-	full, refused := int(f.Device.Value), ledger.Requested(c)
-	var own card
-	if full < len(cards) {
-		own = cards[full]
-	}
-	free := int64(0)
+	full, free, least, own := int(f.Device.Value), int64(0), int64(0), card{}
 	for i, x := range cards {
 		free += x.free
-		if i == full || x.weights == 0 || x.weights*13 >= own.weights*10 || c.Failure.Stage == "weights" {
-			continue
+		if i == full {
+			own = x
+		} else if x.weights > 0 && (least == 0 || x.weights < least) {
+			least = x.weights
 		}
-		weight := 0.6
-		if x.weights*5 < own.weights*3 || c.Failure.Stage == "compute" {
-			weight = 0.8
-		}
-		return cause.Seen(weight, fmt.Sprintf("%s holds %s of weights, card %d only %s: the split gives the full card too much.", c.Failure.Memory, units.Format(own.weights), i, units.Format(x.weights)), c.Failure.Line)
 	}
 	_, split := c.Setting("tensor_split")
-	switch {
-	case c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" && split && own.free > 0 && len(cards) > 1 && refused*int64(len(cards)) <= free*9/10:
-		return cause.Seen(0.85, fmt.Sprintf("%s was to go to %s with %s free; the cards have %s together: the split does not follow their sizes.", units.Format(refused), c.Failure.Memory, units.Format(own.free), units.Format(free)), c.Failure.Line)
-	case c.Failure.Stage == "weights" || full == 0:
+	weight, why := 0.25, "It is not the first card that is full."
+	switch loads := c.Failure.Stage == "weights"; {
+	case !loads && least > 0 && least*13 < own.weights*10:
+		weight, why = 0.8, fmt.Sprintf("%s holds %s of weights, another card only %s: the split gives the full card too much.", c.Failure.Memory, units.Format(own.weights), units.Format(least))
+	case loads && split && own.free > 0 && ledger.Requested(c)*int64(len(cards)) <= free*9/10:
+		weight, why = 0.85, fmt.Sprintf("The cards have %s free together, and this one %s: the split does not follow their sizes.", units.Format(free), units.Format(own.free))
+	case loads || full == 0:
 		return cause.Nothing()
 	case below(units.GiB)(c):
-		return cause.Seen(0.6, fmt.Sprintf("Only %s is missing, on card %d, while the cards before it took their share.", units.Format(refused), full), c.Failure.Line)
+		weight, why = 0.6, "Only "+units.Format(ledger.Requested(c))+" is missing, while the cards before this one took their share."
 	}
-	return cause.Seen(0.25, "It is not the first card that is full.", c.Failure.Line)
+	return cause.Seen(weight, why, c.Failure.Line)
 }
 
 // arenaTooSmall: arenas and plans of fixed size are the program's own mistake,

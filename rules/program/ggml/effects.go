@@ -21,22 +21,41 @@ var llamaChecks = map[string]string{
 }
 
 var llamaEffects = map[string]func(*ledger.Case) *effect.Effect{
-	"fewer_gpu_layers":       effectLayers,
-	"lower_context":          effectContext,
-	"lower_ubatch":           effectBatch,
-	"enable_flash_attention": effectFlash,
-	"quantize_kv_cache":      effectCache,
-	"moe_cpu_offload":        effectExperts,
-	"use_lower_quant":        effectFile,
+	"fewer_gpu_layers":       held(fewerLayers),
+	"lower_context":          held(shorterContext),
+	"lower_ubatch":           held(smallerBatch),
+	"enable_flash_attention": held(flashAttention),
+	"quantize_kv_cache":      held(cacheIn8Bit),
+	"moe_cpu_offload":        held(expertsInRAM),
+	"use_lower_quant":        held(smallerFile),
 	"raise_memory_limit":     effectWiredLimit,
 	"balance_split":          effectSplit,
+}
+
+// change is what is on the device after a fix, and how that comes about; ok is
+// false where the log does not say.
+type change func(c *ledger.Case, b budget) (after budget, how string, ok bool)
+
+// held is the effect of a change: what it leaves against what there was.
+func held(by change) func(*ledger.Case) *effect.Effect {
+	return func(c *ledger.Case) *effect.Effect {
+		b := budgetOf(c)
+		if after, how, ok := by(c, b); ok && b.Free > 0 {
+			return b.effect(after, how)
+		}
+		return nil
+	}
 }
 
 // effect holds what a change leaves against what there was, and says what it
 // consists of.
 func (b budget) effect(after budget, how string) *effect.Effect {
 	note := strings.TrimSpace(how + " " + after.parts() + " " + b.Against)
-	return &effect.Effect{NeedBytes: after.sum(), HaveBytes: b.Free, Fits: after.sum() <= b.Free, Basis: b.Basis, Note: note}
+	e := &effect.Effect{NeedBytes: after.sum(), HaveBytes: b.Free, Fits: after.sum() <= b.Free, Basis: b.Basis, Note: note}
+	if b.cacheToCome() {
+		e.Certainty = effect.Bound
+	}
+	return e
 }
 
 // parts lists the sum.
@@ -57,37 +76,37 @@ func (b budget) parts() string {
 		}
 	}
 	text := "That makes " + strings.Join(list, ", ") + "."
-	if b.Part == "weights" && b.KV == 0 {
+	if b.cacheToCome() {
 		text += " The KV cache, which the log does not tell, comes on top."
 	}
 	return text
 }
 
-func effectLayers(c *ledger.Case) *effect.Effect {
-	b := budgetOf(c)
+// cacheToCome: the weights were refused, and how large the cache is that
+// follows them is not told.
+func (b budget) cacheToCome() bool { return b.Part == "weights" && b.KV == 0 }
+
+func fewerLayers(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
 	n, ok := b.layersThatFit()
-	switch {
-	case !ok:
-		return nil
-	case n == 0:
-		return b.effect(b.withLayers(1), fmt.Sprintf("Not even one of the %d layers fits: the card cannot help with these settings.", b.Layers))
+	if !ok {
+		return b, "", false
 	}
 	one := b.withLayers(1)
-	return b.effect(b.withLayers(n), fmt.Sprintf("%d of %d layers, each of about %s. Layers differ somewhat in size.", n, b.Layers, units.Format(one.Weights+one.KV)))
+	if n == 0 {
+		return one, fmt.Sprintf("Not even one of the %d layers fits: the card cannot help with these settings.", b.Layers), true
+	}
+	return b.withLayers(n), fmt.Sprintf("%d of %d layers, each of about %s. Layers differ somewhat in size.", n, b.Layers, units.Format(one.Weights+one.KV)), true
 }
 
-func effectContext(c *ledger.Case) *effect.Effect {
-	b := budgetOf(c)
+func shorterContext(c *ledger.Case, b budget) (after budget, how string, ok bool) {
 	n, ok := b.contextThatFits()
-	after := b.withFlash()
 	switch {
 	case !ok:
-		return nil
+		return b, "", false
 	case n < leastContext:
-		return b.effect(after.withContext(leastContext), fmt.Sprintf("Not even %d tokens find room: layers have to leave the card.", leastContext))
+		return b.withFlash().withContext(leastContext), fmt.Sprintf("Not even %d tokens find room: layers have to leave the card.", leastContext), true
 	}
-	n = contextToTry(c)
-	return b.effect(after.withContext(n), fmt.Sprintf("The cache is linear in the context.%s", b.flashToo()))
+	return b.withFlash().withContext(contextToTry(c)), "The cache is linear in the context." + b.flashToo(), true
 }
 
 // flashToo says that flash attention is counted in.
@@ -98,54 +117,32 @@ func (b budget) flashToo() string {
 	return fmt.Sprintf(" Two changes together: flash attention takes %s off the compute buffer.", units.Format(b.Scores))
 }
 
-func effectBatch(c *ledger.Case) *effect.Effect {
-	b := budgetOf(c)
+func smallerBatch(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
 	n, ok := b.batchThatFits()
-	if !ok {
-		return nil
-	}
-	return b.effect(b.withBatch(n), fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d tokens.", units.Format(b.Graph), b.Batch))
+	return b.withBatch(n), fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d tokens.", units.Format(b.Graph), b.Batch), ok
 }
 
-func effectFlash(c *ledger.Case) *effect.Effect {
-	b := budgetOf(c)
-	if b.Free == 0 || b.Scores == 0 {
-		return nil
-	}
-	return b.effect(b.withFlash(), fmt.Sprintf("The matrix of attention takes %s (heads x context x physical batch x 4 bytes).", units.Format(b.Scores)))
+func flashAttention(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
+	return b.withFlash(), fmt.Sprintf("The matrix of attention takes %s (heads x context x physical batch x 4 bytes).", units.Format(b.Scores)), b.Scores > 0
 }
 
-func effectCache(c *ledger.Case) *effect.Effect {
-	b := budgetOf(c)
-	if b.Free == 0 || b.KV == 0 || b.Part == "weights" || quantisedCache(c) {
-		return nil
-	}
-	return b.effect(b.withFlash().in8Bit(), fmt.Sprintf("q8_0 takes 17/32 of the cache of %s.%s", units.Format(b.KV), b.flashToo()))
+func cacheIn8Bit(c *ledger.Case, b budget) (after budget, how string, ok bool) {
+	ok = b.KV > 0 && b.Part != "weights" && !quantisedCache(c)
+	return b.withFlash().in8Bit(), fmt.Sprintf("q8_0 takes 17/32 of the cache of %s.%s", units.Format(b.KV), b.flashToo()), ok
 }
 
-func effectExperts(c *ledger.Case) *effect.Effect {
-	b := budgetOf(c)
+func expertsInRAM(c *ledger.Case, b budget) (after budget, how string, ok bool) {
 	layers, expert, ok := b.expertLayers(c)
-	if !ok {
-		return nil
-	}
-	after := b
+	after = b
 	after.Weights -= layers * expert
-	return b.effect(after, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Format(expert), layers))
+	return after, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Format(expert), layers), ok
 }
 
-// effectFile: the largest file, by what the card had.
-func effectFile(c *ledger.Case) *effect.Effect {
-	b := budgetOf(c)
-	file, ok := b.fileThatFits(c)
-	if !ok {
-		return nil
-	}
-	after := b
-	after.Weights = file
-	e := b.effect(after, fmt.Sprintf("A file of %s at most, instead of %s.", units.Format(file), units.Format(b.Weights)))
-	e.Certainty = effect.Bound
-	return e
+// smallerFile: the largest one, by what the card had.
+func smallerFile(c *ledger.Case, b budget) (after budget, how string, ok bool) {
+	after = b
+	after.Weights, ok = b.fileThatFits(c)
+	return after, fmt.Sprintf("A file of %s at most, instead of %s.", units.Format(after.Weights), units.Format(b.Weights)), ok
 }
 
 // wiredLimit is the limit to set in MiB: what was taken and 500 MiB, in steps

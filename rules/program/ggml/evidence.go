@@ -20,40 +20,42 @@ type row struct {
 	why    string
 }
 
-// pick is the first row that holds.
-func pick(c *ledger.Case, rows []row) (row, bool) {
-	for _, r := range rows {
-		if r.holds == nil || r.holds(c) {
-			return r, true
-		}
-	}
-	return row{}, false
-}
-
-// evidence is a clue for cases of one sort.
+// evidence is a clue for cases of one sort: the first row that holds counts.
 func evidence(these func(*ledger.Case) bool, rows ...row) cause.Clue {
 	return func(c *ledger.Case) cause.Finding {
 		if !these(c) {
 			return cause.Nothing()
 		}
-		r, _ := pick(c, rows)
-		why, lines := fill(c, r.why)
-		return cause.Seen(r.weight, why, append(lines, c.Failure.Line)...)
+		for _, r := range rows {
+			if r.holds == nil || r.holds(c) {
+				why, lines := fill(c, r.why)
+				return cause.Seen(r.weight, why, append(lines, c.Failure.Line)...)
+			}
+		}
+		return cause.Nothing()
 	}
 }
 
-// reason is what the first row that holds says.
+// reason is what all rows say that hold.
 func reason(rows ...row) func(*ledger.Case) string {
 	return func(c *ledger.Case) string {
-		r, _ := pick(c, rows)
-		why, _ := fill(c, r.why)
-		return why
+		var why []string
+		for _, r := range rows {
+			if r.holds(c) {
+				sentence, _ := fill(c, r.why)
+				why = append(why, sentence)
+			}
+		}
+		return strings.Join(why, " ")
 	}
 }
 
 // fill puts the figures of a case into a sentence, and returns the lines of
 // those that the failure itself does not state.
 func fill(c *ledger.Case, sentence string) (filled string, lines []int) {
+	if !strings.Contains(sentence, "{") {
+		return sentence, nil
+	}
 	f := c.F()
 	size := units.Format(ledger.Requested(c))
 	request, context, sized := " ("+size+")", "", " of "+size
@@ -80,8 +82,9 @@ func fill(c *ledger.Case, sentence string) (filled string, lines []int) {
 			lines = append(lines, line)
 		}
 	}
-	b := budgetOf(c)
+	b, try := budgetOf(c), contextToTry(c)
 	return strings.NewReplacer(
+		"{try}", fmt.Sprint(try), "{cache}", units.Format(b.KV), "{then}", units.Format(b.withContext(try).KV), "{matrix}", units.Format(scores(c, try)),
 		"{refused}", request, "{size}", size, "{of size}", sized, "{context}", context, "{ubatch}", fmt.Sprint(b.Batch), "{batch}", batch.Value,
 		"{work}", text(work.Size), "{pinned}", text(pinned.Size), "{prompt}", fmt.Sprint(count(c, "prompt_tokens", mostTokens)),
 		"{scores}", units.Format(min(scores(c, b.Context), b.Refused)), "{weights}", units.Format(b.Weights), "{limit}", units.Format(ledger.SizeOf(f.Limit)),

@@ -2,6 +2,7 @@ package ggml
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -21,13 +22,11 @@ func count(c *ledger.Case, name string, most float64) int64 {
 
 // Bounds of what is believed of a model's shape.
 const (
-	mostTokens  = 1 << 27
-	mostVocab   = 1 << 20
-	widest      = 1 << 24
-	mostLayers  = 1 << 10
-	mostHeads   = 1 << 10
-	mostExperts = 1 << 16
-	mostBatch   = 1 << 16
+	mostTokens = 1 << 27
+	mostBatch  = 1 << 16
+	mostVocab  = 1 << 20
+	mostWidth  = 1 << 17
+	mostParts  = 1 << 10 // layers, heads, experts
 	// widestCache is more than any model keeps of keys for a token and layer, but
 	// for latent attention, whose printed width is not what is kept.
 	widestCache = 16384
@@ -59,7 +58,7 @@ func layersInAll(c *ledger.Case) int64 {
 	if f := c.F(); f.TotalLayers != nil {
 		return int64(f.TotalLayers.Value)
 	}
-	if n := count(c, "n_layer", mostLayers); n > 0 {
+	if n := count(c, "n_layer", mostParts); n > 0 {
 		return n + 1
 	}
 	return 0
@@ -136,7 +135,7 @@ func outputMatrix(c *ledger.Case) int64 {
 	if bits == 0 {
 		return 0
 	}
-	return int64(float64(count(c, "n_vocab", mostVocab)*count(c, "n_embd", 1<<17)) * max(bits, 6.5625) / 8)
+	return int64(float64(count(c, "n_vocab", mostVocab)*count(c, "n_embd", mostWidth)) * max(bits, 6.5625) / 8)
 }
 
 // bitsPerWeight of the present file, 0 if the log does not say.
@@ -158,7 +157,7 @@ func cacheOfShape(c *ledger.Case, layers int64) int64 {
 	if k == 0 || v == 0 || k+v > 2*widestCache {
 		return 0
 	}
-	bytes := (k + v) * 2 * contextOf(c) * min(layers, count(c, "n_layer", mostLayers))
+	bytes := (k + v) * 2 * contextOf(c) * min(layers, count(c, "n_layer", mostParts))
 	if quantisedCache(c) {
 		return ledger.Proportion(bytes, 17, 32)
 	}
@@ -168,7 +167,7 @@ func cacheOfShape(c *ledger.Case, layers int64) int64 {
 // graphToCome is the compute buffer that follows the KV cache, with flash
 // attention on; 0 where the load lines do not give it.
 func graphToCome(c *ledger.Case) int64 {
-	m := fit.Model{Gated: true, Vocab: count(c, "n_vocab", widest), Hidden: count(c, "n_embd", widest), FFN: count(c, "n_ff", widest)}
+	m := fit.Model{Gated: true, Vocab: count(c, "n_vocab", mostVocab), Hidden: count(c, "n_embd", mostWidth), FFN: count(c, "n_ff", mostWidth)}
 	context := contextOf(c)
 	if m.Vocab == 0 || m.Hidden == 0 || m.FFN == 0 || context == 0 {
 		return 0
@@ -180,7 +179,7 @@ func graphToCome(c *ledger.Case) int64 {
 // heads x context x physical batch at 32 bit, and its mask. It is 0 where the
 // log does not say that flash attention is off.
 func scores(c *ledger.Case, context int64) int64 {
-	heads := count(c, "n_head", mostHeads)
+	heads := count(c, "n_head", mostParts)
 	if s, ok := c.Setting("flash_attn"); !ok || s.Value != "off" || heads == 0 {
 		return 0
 	}
@@ -197,30 +196,20 @@ func scoresFill(c *ledger.Case) bool {
 // that refused weights fit, and what those of a layer take: three matrices of
 // n_embd x n_ff_exp for every expert.
 func (b budget) expertLayers(c *ledger.Case) (layers, expert int64, ok bool) {
-	size := 3 * count(c, "n_embd", 1<<17) * count(c, "n_ff_exp", 1<<17) * count(c, "n_expert", mostExperts)
+	size := 3 * count(c, "n_embd", mostWidth) * count(c, "n_ff_exp", mostWidth) * count(c, "n_expert", mostParts)
 	if size == 0 || b.Free == 0 || b.Part != "weights" {
 		return 0, 0, false
 	}
 	expert = max(int64(float64(size)*bitsPerWeight(c)/8), 1)
 	layers = ledger.CeilDiv(b.sum()-b.Free, expert)
-	return layers, expert, expert > 1 && layers <= count(c, "n_layer", mostLayers)
+	return layers, expert, expert > 1 && layers <= count(c, "n_layer", mostParts)
 }
 
 // mixtureOfExperts reports a model whose weights are mostly experts.
 func mixtureOfExperts(c *ledger.Case) bool {
-	if x, ok := c.Fact("n_expert"); ok {
-		return x.Count.Value > 1
-	}
-	if _, ok := c.Fact("n_ff_exp"); ok {
-		return true
-	}
 	name := strings.ToLower(c.ModelName())
-	for _, part := range [...]string{"-a3b", "moe", "mixtral", "gpt-oss"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	named := slices.ContainsFunc([]string{"-a3b", "moe", "mixtral", "gpt-oss"}, func(part string) bool { return strings.Contains(name, part) })
+	return named || count(c, "n_expert", mostParts) > 1 || count(c, "n_ff_exp", mostWidth) > 0
 }
 
 // severalDevices reports that more than one card takes part.

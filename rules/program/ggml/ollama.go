@@ -122,9 +122,8 @@ var ollamaRemedies = map[string][]cause.Remedy{
 		{Fix: "balance_split", Fit: 0.6, If: when.All(severalDevices, stage("weights"))},
 	},
 	cause.ModelTooLarge: {
-		{Fix: "fewer_gpu_layers", Fit: 1, If: when.Not(when.Root(fact.OllamaGuess))},
 		{Fix: "use_smaller_model", Fit: 1},
-		{Fix: "fewer_gpu_layers", Fit: 0.9, If: when.Root(fact.OllamaGuess)},
+		{Fix: "fewer_gpu_layers", Fit: 0.95},
 		{Fix: "use_lower_quant", Fit: 0.9},
 		{Fix: "close_other_apps", Fit: 0.75},
 		{Fix: "upgrade_version", Fit: 0.6},
@@ -154,20 +153,14 @@ var ollamaRemedies = map[string][]cause.Remedy{
 }
 
 var ollamaSteps = map[string]func(*ledger.Case) []step.Step{
-	"fewer_gpu_layers": func(c *ledger.Case) []step.Step { return ollamaOption(c, "num_gpu", layersToKeep(c)) },
-	"lower_context": func(c *ledger.Case) []step.Step {
-		return ollamaOption(c, "num_ctx", max(contextToTry(c)/slots(c)/256*256, 512))
-	},
-	"lower_ubatch":     func(c *ledger.Case) []step.Step { return ollamaOption(c, "num_batch", batchToTry(c)) },
-	"lower_batch_size": func(c *ledger.Case) []step.Step { return ollamaOption(c, "num_batch", batchToTry(c)) },
-	"quantize_kv_cache": func(*ledger.Case) []step.Step {
-		return ollamaServer("OLLAMA_FLASH_ATTENTION=1", "OLLAMA_KV_CACHE_TYPE=q8_0")
-	},
-	"enable_flash_attention": func(*ledger.Case) []step.Step { return ollamaServer("OLLAMA_FLASH_ATTENTION=1") },
-	"lower_parallel": func(*ledger.Case) []step.Step {
-		return ollamaServer("OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1")
-	},
-	"balance_split": func(*ledger.Case) []step.Step { return ollamaServer("OLLAMA_SCHED_SPREAD=1") },
+	"fewer_gpu_layers":       ollamaOption("num_gpu", layersToKeep),
+	"lower_context":          ollamaOption("num_ctx", func(c *ledger.Case) int64 { return max(contextToTry(c)/slots(c)/256*256, 512) }),
+	"lower_ubatch":           ollamaOption("num_batch", batchToTry),
+	"lower_batch_size":       ollamaOption("num_batch", batchToTry),
+	"quantize_kv_cache":      ollamaServer("OLLAMA_FLASH_ATTENTION=1", "OLLAMA_KV_CACHE_TYPE=q8_0"),
+	"enable_flash_attention": ollamaServer("OLLAMA_FLASH_ATTENTION=1"),
+	"lower_parallel":         ollamaServer("OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1"),
+	"balance_split":          ollamaServer("OLLAMA_SCHED_SPREAD=1"),
 	"restart_session": func(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "shell", Text: "ollama ps"}, {Kind: "shell", Text: "ollama stop " + quote.Shell(c.ModelName())}, {Kind: "shell", Text: "sudo systemctl restart ollama"}}
 	},
@@ -187,12 +180,14 @@ var ollamaSteps = map[string]func(*ledger.Case) []step.Step{
 
 // ollamaOption spells an option for the three places that take it. A flag of
 // `ollama run` for any of them never existed.
-func ollamaOption(c *ledger.Case, name string, value int64) []step.Step {
-	model := c.ModelName()
-	return []step.Step{
-		{Kind: "text", Text: fmt.Sprintf("In `ollama run %s`: `/set parameter %s %d`", quote.Printable(model), name, value)},
-		{Kind: "modelfile", Text: fmt.Sprintf("FROM %s\nPARAMETER %s %d", quote.Printable(model), name, value)},
-		{Kind: "shell", Text: fmt.Sprintf(`curl http://localhost:11434/api/generate -d %s`, quote.Shell(fmt.Sprintf(`{"model": %q, "prompt": "hello", "options": {%q: %d}}`, quote.Printable(model), name, value)))},
+func ollamaOption(name string, value func(*ledger.Case) int64) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		model, n := quote.Printable(c.ModelName()), value(c)
+		return []step.Step{
+			{Kind: "text", Text: fmt.Sprintf("In `ollama run %s`: `/set parameter %s %d`", model, name, n)},
+			{Kind: "modelfile", Text: fmt.Sprintf("FROM %s\nPARAMETER %s %d", model, name, n)},
+			{Kind: "shell", Text: "curl http://localhost:11434/api/generate -d " + quote.Shell(fmt.Sprintf(`{"model": %q, "prompt": "hello", "options": {%q: %d}}`, model, name, n))},
+		}
 	}
 }
 
@@ -212,14 +207,16 @@ func slots(c *ledger.Case) int64 {
 
 // ollamaServer sets variables where they count: for the server, not for
 // `ollama run`.
-func ollamaServer(variables ...string) []step.Step {
+func ollamaServer(variables ...string) func(*ledger.Case) []step.Step {
 	unit := "sudo systemctl edit ollama    # add these lines, then: sudo systemctl restart ollama\n[Service]"
 	docker := "docker run"
 	for _, v := range variables {
 		unit += "\nEnvironment=\"" + v + "\""
 		docker += " -e " + v
 	}
-	return []step.Step{{Kind: "config", Text: unit}, {Kind: "shell", Text: docker + " ... ollama/ollama"}}
+	return func(*ledger.Case) []step.Step {
+		return []step.Step{{Kind: "config", Text: unit}, {Kind: "shell", Text: docker + " ... ollama/ollama"}}
+	}
 }
 
 // ollamaGiB is a limit for the container in GiB: what is needed and a GiB for
@@ -233,21 +230,18 @@ func ollamaGiB(c *ledger.Case) int64 {
 
 // systemEffect holds what Ollama's check of system memory wants against what
 // there would be.
-func systemEffect(c *ledger.Case, need, have int64, note string) *effect.Effect {
+func systemEffect(c *ledger.Case, have int64, certainty, note string) *effect.Effect {
 	if !c.Root(fact.OllamaSystem) || !checked(c) {
 		return nil
 	}
+	need := c.F().SystemRequired.Bytes
 	note, _ = fill(c, note)
-	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Note: note}
+	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Certainty: certainty, Note: note}
 }
 
 // ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
 func ollamaLimit(c *ledger.Case) *effect.Effect {
-	e := systemEffect(c, ledger.SizeOf(c.F().SystemRequired), ollamaGiB(c)*units.GiB, "{need} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
-	if e != nil {
-		e.Certainty = effect.Condition
-	}
-	return e
+	return systemEffect(c, ollamaGiB(c)*units.GiB, effect.Condition, "{need} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
 }
 
 // ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3
@@ -256,6 +250,5 @@ func ollamaSwap(c *ledger.Case) *effect.Effect {
 	if c.Windows() {
 		return nil
 	}
-	return systemEffect(c, ledger.SizeOf(c.F().SystemRequired), ledger.SizeOf(c.F().SystemAvailable)+32*units.GiB,
-		"{available} available + 32 GiB of swap, which Ollama counts on Linux. Exact for this check; what lands in swap is slow.")
+	return systemEffect(c, ledger.SizeOf(c.F().SystemAvailable)+32*units.GiB, "", "{available} available + 32 GiB of swap, which Ollama counts on Linux. Exact for this check; what lands in swap is slow.")
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -53,7 +52,7 @@ func expertsToMove(c *ledger.Case) int64 {
 	if n, _, ok := budgetOf(c).expertLayers(c); ok {
 		return n
 	}
-	return cmp.Or(count(c, "n_layer", mostLayers), 99)
+	return cmp.Or(count(c, "n_layer", mostParts), 99)
 }
 
 // llamaBatch is for arenas of 2023, which were planned for 512 tokens.
@@ -103,39 +102,11 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 	return []step.Step{d.step(c, set)}
 }
 
-// whyShorter says on what the context rests, and what it costs besides its
-// cache.
-func whyShorter(c *ledger.Case) string {
-	b := budgetOf(c)
-	n := contextToTry(c)
-	var why []string
-	if room, ok := roomUnknown(c, b); ok && b.Part == "kv" && b.KV > 0 && b.Context > n {
-		together := ""
-		if k := slots(c); k > 1 {
-			together = fmt.Sprintf(" (of all %d sequences together)", k)
-		}
-		why = append(why, fmt.Sprintf("%s, so start small: the cache for %d tokens%s takes %s instead of %s. If it starts, double it until it does not.", room, n, together, units.Format(b.withContext(n).KV), units.Format(b.KV)))
-	}
-	if matrix := scores(c, n); matrix > 0 && (c.Failure.Stage == "kv" || c.Failure.Stage == "compute") {
-		why = append(why, fmt.Sprintf("Two changes together: flash attention is off, and without it the matrix of attention takes %s in the compute buffer at %d tokens, beside the cache.", units.Format(matrix), n))
-	}
-	return strings.Join(why, " ")
-}
-
-// roomUnknown reports that a cache or a compute buffer was refused and nothing
-// says how much would be granted, with a sentence for it.
-func roomUnknown(c *ledger.Case, b budget) (string, bool) {
-	switch {
-	case c.Failure.Stage != "kv" && c.Failure.Stage != "compute" || c.Root(fact.GGMLLimit) || b.Free > 0:
-		return "", false
-	case ledger.InHost(c):
-		return "The log does not say how much memory the computer has left", true
-	}
-	return "The log does not say how much of the device is left", true
-}
-
 var llamaWhys = map[string]func(*ledger.Case) string{
-	"lower_context":          whyShorter,
+	// On what the context rests, and what it costs besides its cache.
+	"lower_context": reason(
+		row{cacheUnbounded, 0, "The log does not say how much is left, so start small: the cache for {try} tokens in all takes {then} instead of {cache}. If it starts, double it until it does not."},
+		row{scoresToo, 0, "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."}),
 	"enable_flash_attention": reason(row{scoresRefused, 0, "It is off, and {scores} of the {size} that were refused are the matrix of attention, which flash attention never builds."}),
 	"fewer_gpu_layers": reason(row{softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; " +
 		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing."}),
@@ -143,6 +114,18 @@ var llamaWhys = map[string]func(*ledger.Case) string{
 
 func scoresRefused(c *ledger.Case) bool {
 	return c.Failure.Stage == "compute" && scores(c, contextOf(c)) > 0
+}
+
+// cacheUnbounded: a cache was refused, and nothing says how much would be
+// granted.
+func cacheUnbounded(c *ledger.Case) bool {
+	b := budgetOf(c)
+	return b.Part == "kv" && b.unbounded(c) && b.KV > 0 && b.Context > contextToTry(c)
+}
+
+// scoresToo: flash attention must come with another context.
+func scoresToo(c *ledger.Case) bool {
+	return (c.Failure.Stage == "kv" || c.Failure.Stage == "compute") && scores(c, contextToTry(c)) > 0
 }
 
 func llamaQuant(c *ledger.Case) []step.Step {
