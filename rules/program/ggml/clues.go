@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	inPlace    = "The compute buffer{refused} Weights and KV cache were in place."
-	inPieces   = "One buffer{of size} is more than this device gives in one piece, however much is free."
-	whichIsNot = "A buffer{refused} The lines that would say which part of the model it was are not in the log."
+	inPlace      = "The compute buffer{refused} Weights and KV cache were in place."
+	inPieces     = "One buffer{of size} is more than this device gives in one piece, however much is free."
+	whichIsNot   = "A buffer{refused} The lines that would say which part of the model it was are not in the log."
+	plannedWrong = "A buffer of fixed size inside the program is too small{by}. It is neither RAM nor VRAM that is short: that version planned it wrong."
 	// nearLimit is close to what most Vulkan drivers give in one piece.
 	nearLimit = pieceLimit * 7 / 8
 )
@@ -38,7 +39,6 @@ var llamaClues = map[string][]cause.Clue{
 			row{fewWeights, 0.15, "The weights are well below Metal's limit."},
 			row{nil, 0.7, "The weights take about {weights} of the {limit} that Metal recommends to use at most."}),
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0)), when.Not(when.Fact("guard_nan"))),
-			row{absurdEstimate, 0, ""},
 			row{needsStated, 0.5, "LM Studio estimates {need} for model and context and stopped before loading."},
 			row{nil, 0.4, "A front end stopped before loading: by its own estimate, whose figure is not in this log, model and context do not fit."}),
 		cause.Said(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", fact.GGMLRuntime),
@@ -66,7 +66,6 @@ var llamaClues = map[string][]cause.Clue{
 			row{nil, 0.25, "The context may be what goes over the limit."}),
 		evidence(when.Root(fact.LlamaGuard),
 			row{contextFrom(0), 0.85, "The program itself computed that a context of {context} tokens does not fit, before it allocated anything."},
-			row{absurdEstimate, 0.55, "{need} is far more than any model's weights: the context length drives the estimate."},
 			row{when.Not(when.Fact("guard_nan")), 0.25, "The estimate counts the context too."}),
 	},
 	cause.BatchTooLarge: {
@@ -107,7 +106,9 @@ var llamaClues = map[string][]cause.Clue{
 		evidence(oddCard, row{nil, 0.75, "The device that failed is the processor's own graphics with little memory: it should not take part."}),
 	},
 	cause.SoftwareBug: {
-		arenaTooSmall,
+		// Arenas and plans of fixed size are the program's own mistake, unless a
+		// setting explains it.
+		evidence(arena, row{beyondArena, 0.35, plannedWrong}, row{nil, 0.78, plannedWrong}),
 		evidence(beyondContext, row{nil, 0.62, "{size} of compute buffer for a context of {context} tokens is out of proportion: a fault of this version, or a vision part that is counted in."}),
 		evidence(buffer(), row{belowMetalLimit, 0.55, "{size} was refused although Metal recommends up to {limit}: one buffer was over the largest that Metal gives (later versions use several), or other programs hold the memory."}),
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0))), row{when.Fact("guard_nan"), 0.85, "The estimate has no number (NaN): the guard's own arithmetic failed, and no memory was asked for."}),
@@ -151,25 +152,6 @@ func unevenSplit(c *ledger.Case) cause.Finding {
 		return cause.Nothing()
 	case below(units.GiB)(c):
 		weight, why = 0.6, "Only "+units.Format(ledger.Requested(c))+" is missing, while the cards before this one took their share."
-	}
-	return cause.Seen(weight, why, c.Failure.Line)
-}
-
-// arenaTooSmall: arenas and plans of fixed size are the program's own mistake,
-// unless a setting explains it.
-func arenaTooSmall(c *ledger.Case) cause.Finding {
-	f := c.F()
-	if !arena(c) {
-		return cause.Nothing()
-	}
-	weight := 0.78
-	if beyondArena(c) {
-		weight = 0.35
-	}
-	why := "A buffer of fixed size inside the program is too small. It is neither RAM nor VRAM that is short: that version planned it wrong."
-	if f.Requested != nil && f.Free != nil {
-		why = fmt.Sprintf("A buffer inside the program has %s and needs %s: %s too little. It is neither RAM nor VRAM that is short; that version planned it wrong.",
-			units.Format(f.Free.Bytes), units.Format(f.Requested.Bytes), units.Format(f.Requested.Bytes-f.Free.Bytes))
 	}
 	return cause.Seen(weight, why, c.Failure.Line)
 }

@@ -32,7 +32,7 @@ var dialects = map[string]dialect{
 	"llama-cpp-python": {
 		kind: "python",
 		settings: map[string]string{
-			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d, n_ubatch=%[1]d", "enable_flash_attention": "flash_attn=True",
+			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d, n_ubatch=%[1]d", "enable_flash_attention": "flash_attn=True", "lower_batch_size": "n_batch=%d",
 			"quantize_kv_cache": "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0", "balance_split": "tensor_split=[%s]", "use_mmap": "use_mmap=True",
 		},
 		upgrade: step.Step{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"},
@@ -40,7 +40,7 @@ var dialects = map[string]dialect{
 	"node-llama-cpp": {
 		kind: "config",
 		settings: map[string]string{
-			"fewer_gpu_layers": "loadModel({gpuLayers: %d})", "lower_context": "createContext({contextSize: %d})", "lower_ubatch": "createContext({batchSize: %d})",
+			"fewer_gpu_layers": "loadModel({gpuLayers: %d})", "lower_context": "createContext({contextSize: %d})", "lower_ubatch": "createContext({batchSize: %d})", "lower_batch_size": "createContext({batchSize: %d})",
 			"enable_flash_attention": "createContext({flashAttention: true})", "lower_parallel": "createContext({sequences: 1})", "use_mmap": "loadModel({useMmap: true})",
 			"no_gpu": "getLlama({gpu: false})",
 		},
@@ -50,7 +50,7 @@ var dialects = map[string]dialect{
 		kind: "shell", start: "koboldcpp --model ",
 		settings: map[string]string{
 			"fewer_gpu_layers": "--gpulayers %d", "lower_context": "--contextsize %d", "lower_ubatch": "--blasbatchsize %d  # --batchsize in newer versions",
-			"enable_flash_attention": "--flashattention", "quantize_kv_cache": "--flashattention --quantkv 1", "moe_cpu_offload": "--moecpu %d",
+			"enable_flash_attention": "--flashattention", "quantize_kv_cache": "--flashattention --quantkv 1", "moe_cpu_offload": "--moecpu %d", "lower_batch_size": "--blasbatchsize %d",
 			"balance_split": "--tensor_split %s", "use_mmap": "--usemmap",
 		},
 		upgrade: step.Step{Kind: "text", Text: "Take the newest koboldcpp from github.com/LostRuins/koboldcpp/releases."},
@@ -60,6 +60,7 @@ var dialects = map[string]dialect{
 		settings: map[string]string{
 			"fewer_gpu_layers": "Load settings of the model: GPU Offload %d", "lower_context": "Load settings of the model: Context Length %d",
 			"lower_ubatch":           "Load settings of the model (advanced): Evaluation Batch Size %d",
+			"lower_batch_size":       "Load settings of the model (advanced): Evaluation Batch Size %d",
 			"enable_flash_attention": "Load settings of the model (advanced): Flash Attention on",
 			"quantize_kv_cache":      "Load settings of the model (advanced): Flash Attention on, K and V Cache Quantization Type Q8_0",
 			"moe_cpu_offload":        "Load settings of the model (advanced): Number of layers for which to force MoE weights onto CPU: %d",

@@ -29,7 +29,6 @@ var llamaEffects = map[string]func(*ledger.Case) *effect.Effect{
 	"moe_cpu_offload":        held(expertsInRAM),
 	"use_lower_quant":        held(smallerFile),
 	"raise_memory_limit":     effectWiredLimit,
-	"balance_split":          effectSplit,
 }
 
 // change is what is on the device after a fix, and how that comes about; ok is

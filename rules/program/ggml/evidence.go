@@ -3,6 +3,7 @@ package ggml
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -73,6 +74,10 @@ func fill(c *ledger.Case, sentence string) (filled string, lines []int) {
 			request += fmt.Sprintf(" It grows with the context: %s tokens here.", context)
 		}
 	}
+	by := ""
+	if f.Requested != nil && f.Free != nil {
+		by = fmt.Sprintf(": it has %s and needs %s, %s more", units.Format(f.Free.Bytes), size, units.Format(f.Requested.Bytes-f.Free.Bytes))
+	}
 	batch, _ := c.Setting("batch_size")
 	work, _ := c.Fact("diffusion_part")
 	pinned, _ := c.Fact("pinned_refused")
@@ -85,7 +90,7 @@ func fill(c *ledger.Case, sentence string) (filled string, lines []int) {
 	b, try := budgetOf(c), contextToTry(c)
 	return strings.NewReplacer(
 		"{try}", fmt.Sprint(try), "{cache}", units.Format(b.KV), "{then}", units.Format(b.withContext(try).KV), "{matrix}", units.Format(scores(c, try)),
-		"{refused}", request, "{size}", size, "{of size}", sized, "{context}", context, "{ubatch}", fmt.Sprint(b.Batch), "{batch}", batch.Value,
+		"{refused}", request, "{size}", size, "{of size}", sized, "{by}", by, "{context}", context, "{ubatch}", fmt.Sprint(b.Batch), "{batch}", batch.Value,
 		"{work}", text(work.Size), "{pinned}", text(pinned.Size), "{prompt}", fmt.Sprint(count(c, "prompt_tokens", mostTokens)),
 		"{scores}", units.Format(min(scores(c, b.Context), b.Refused)), "{weights}", units.Format(b.Weights), "{limit}", units.Format(ledger.SizeOf(f.Limit)),
 		"{need}", text(f.SystemRequired), "{available}", text(f.SystemAvailable), "{short}", units.Format(missing(c)), "{card}", sharedMemoryCard(c),
@@ -145,12 +150,6 @@ var noText = when.Any(diffuses, transcribes)
 // longPrompt: its cache and scratch memory fill a card, whatever the context.
 func longPrompt(c *ledger.Case) bool { return count(c, "prompt_tokens", mostTokens) >= 8192 }
 
-// absurdEstimate is more than any model people load at home: then the context
-// drives the estimate.
-func absurdEstimate(c *ledger.Case) bool {
-	return ledger.SizeOf(c.F().SystemRequired) > 100*units.GiB
-}
-
 // largeBatch: more tokens than the default of -ub.
 func largeBatch(c *ledger.Case) bool { return physicalBatch(c) > 512 }
 
@@ -187,13 +186,10 @@ func beyondContext(c *ledger.Case) bool {
 // computer's own memory, and llama.cpp's own code is faster there. lavapipe
 // states 2 GiB whatever the computer has (Mesa up to 22).
 func softwareDevice(c *ledger.Case) bool {
-	for _, d := range c.Facts.Devices {
+	return onVulkan(c) && slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool {
 		name := strings.ToLower(d.Name)
-		if mayFail(c, d) && (strings.Contains(name, "llvmpipe") || strings.Contains(name, "swiftshader")) {
-			return onVulkan(c)
-		}
-	}
-	return false
+		return mayFail(c, d) && (strings.Contains(name, "llvmpipe") || strings.Contains(name, "swiftshader"))
+	})
 }
 
 // sharedMemoryCard names the card if the only one shares the system's memory.
@@ -213,15 +209,9 @@ func unified(c *ledger.Case) bool { return sharedMemoryCard(c) != "" && !ledger.
 // oddCard: the failing device is the processor's own graphics, beside a real
 // card.
 func oddCard(c *ledger.Case) bool {
-	f := c.F()
-	if f.Device == nil || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
+	device := c.F().Device
+	if device == nil || sharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
 		return false
 	}
-	culprit, others := false, false
-	for _, d := range c.Facts.Devices {
-		shares := ledger.SharesMemory(d.Name)
-		culprit = culprit || shares && d.Index == int(f.Device.Value)
-		others = others || d.Name != "" && !shares
-	}
-	return culprit && others
+	return slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool { return d.Index == int(device.Value) && ledger.SharesMemory(d.Name) })
 }

@@ -52,7 +52,7 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_batch_size", Fit: 1, If: when.Root(fact.GGMLPool)},
 		{Fix: "fewer_gpu_layers", Fit: 0.5, If: when.All(stage("compute"), when.Not(when.Any(hostRefused, diffuses)))},
 		{Fix: "cpu_offload", Fit: 0.6, If: when.All(stage("compute"), diffuses)},
-		{Fix: "upgrade_version", Fit: 0.55},
+		{Fix: "upgrade_version", Fit: 0.5},
 	},
 	cause.OversizedAllocation: {
 		{Fix: "upgrade_version", Fit: 1, If: stage("weights")},

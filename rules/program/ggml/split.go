@@ -6,7 +6,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/ggml"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -48,11 +47,11 @@ func shareList(c *ledger.Case) []int64 {
 	}
 	for i, x := range cards {
 		bytes := x.free
-		switch {
-		case full == i:
-			bytes = x.weights - refused
-		case full >= 0 && x.weights > 0:
+		if full >= 0 && x.weights > 0 {
 			bytes = x.weights + refused/int64(len(cards)-1)
+		}
+		if i == full {
+			bytes = x.weights - refused
 		}
 		if bytes == 0 {
 			return nil
@@ -65,37 +64,4 @@ func shareList(c *ledger.Case) []int64 {
 // splitShares writes the proportions for a command.
 func splitShares(c *ledger.Case) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(shareList(c)), " ", ","), "[]")
-}
-
-// effectSplit: every card takes its share of weights and cache, if the log says
-// what each has. The cache of all cards is the refused one and its like on the
-// others, by their weights, else what the log states.
-func effectSplit(c *ledger.Case) *effect.Effect {
-	b, cards, shares := budgetOf(c), cardsOf(c), shareList(c)
-	device := c.F().Device
-	if shares == nil || device == nil || int(device.Value) >= len(cards) || b.Part != "kv" && b.Part != "compute" || b.Weights == 0 {
-		return nil
-	}
-	full, sum, whole := int(device.Value), int64(0), int64(0)
-	for i, s := range shares {
-		sum += s
-		whole += cards[i].weights
-	}
-	cache, reserve := ledger.SizeOf(c.F().KVBuffer), contextReserve+b.Refused
-	if b.Part == "kv" {
-		cache, reserve = ledger.Proportion(b.Refused, whole, b.Weights), loadReserve
-	}
-	e := &effect.Effect{Fits: true, Basis: "log", Certainty: effect.Bound}
-	for i, s := range shares {
-		if cards[i].free == 0 {
-			return nil
-		}
-		need := ledger.Proportion(whole+cache, s, sum) + reserve
-		e.Fits = e.Fits && need <= cards[i].free
-		if i == full {
-			e.NeedBytes, e.HaveBytes = need, cards[i].free
-		}
-	}
-	e.Note = fmt.Sprintf("Weights and cache of %s in these proportions, and %s on each card for the rest; counted for GPU %d, and held against what every card had. Whole layers move, so that it comes out a little different.", units.Format(whole+cache), units.Format(reserve), full)
-	return e
 }

@@ -15,9 +15,10 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"fewer_gpu_layers": llamaLayers,
 	"moe_cpu_offload": spelled("moe_cpu_offload", expertsToMove,
 		"Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."),
-	"lower_context":    llamaContext,
-	"lower_ubatch":     spelled("lower_ubatch", batchToTry, ""),
-	"lower_batch_size": llamaBatch,
+	"lower_context": llamaContext,
+	"lower_ubatch":  spelled("lower_ubatch", batchToTry, ""),
+	// Arenas of 2023 were planned for 512 tokens.
+	"lower_batch_size": spelled("lower_batch_size", func(*ledger.Case) int64 { return 512 }, ""),
 	"enable_flash_attention": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
 			return []step.Step{{Kind: "shell", Text: "sd -m model.gguf --diffusion-fa"}}
@@ -53,15 +54,6 @@ func expertsToMove(c *ledger.Case) int64 {
 		return n
 	}
 	return cmp.Or(count(c, "n_layer", mostParts), 99)
-}
-
-// llamaBatch is for arenas of 2023, which were planned for 512 tokens.
-func llamaBatch(c *ledger.Case) []step.Step {
-	fix := "lower_batch_size"
-	if speaks(c).settings[fix] == "" {
-		fix = "lower_ubatch"
-	}
-	return spelled(fix, func(*ledger.Case) int64 { return 512 }, "")(c)
 }
 
 // llamaLayers leaves layers in system memory; all of them where the card is
@@ -158,17 +150,13 @@ func llamaLimit(c *ledger.Case) []step.Step {
 
 // llamaSelect keeps a device out.
 func llamaSelect(c *ledger.Case) []step.Step {
-	names := map[string]string{"cuda": "CUDA_VISIBLE_DEVICES", "rocm": "HIP_VISIBLE_DEVICES", "vulkan": "GGML_VK_VISIBLE_DEVICES", "sycl": "ONEAPI_DEVICE_SELECTOR"}
-	name, ok := names[c.Backend]
-	if !ok {
-		return []step.Step{{Kind: "shell", Text: "llama-server --list-devices"}, {Kind: "shell", Text: "llama-server --device CUDA0"}}
-	}
-	value := "0"
+	other := 0
 	if f := c.F(); f.Device != nil && f.Device.Value == 0 {
-		value = "1"
+		other = 1
 	}
-	if c.Backend == "sycl" {
-		value = "level_zero:" + value
+	names := map[string]string{"cuda": "CUDA_VISIBLE_DEVICES=%d", "rocm": "HIP_VISIBLE_DEVICES=%d", "vulkan": "GGML_VK_VISIBLE_DEVICES=%d", "sycl": "ONEAPI_DEVICE_SELECTOR=level_zero:%d"}
+	if set, ok := names[c.Backend]; ok {
+		return []step.Step{{Kind: "env", Text: fmt.Sprintf(set, other)}}
 	}
-	return []step.Step{{Kind: "env", Text: name + "=" + value}}
+	return []step.Step{{Kind: "shell", Text: "llama-server --list-devices"}, {Kind: "shell", Text: "llama-server --device CUDA0"}}
 }
