@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -110,8 +111,11 @@ func (b *budget) weightsToCome(c *ledger.Case) {
 	b.Weights, b.Kept = b.Refused, loadReserve
 	size, sized := c.Fact("model_size")
 	if total := layersInAll(c); sized && onVulkan(c) && total > 1 {
-		b.Layers = min(cmp.Or(b.Layers, total), total)
-		b.Weights = max(b.Weights, ledger.Proportion(size.Size.Bytes, b.Layers, total))
+		if b.Layers == 0 {
+			b.Layers, b.Basis, b.Against = total, "estimate", strings.TrimSpace(b.Against+" Counted with all layers meant for the card.")
+		}
+		b.Weights = max(b.Weights, ledger.Proportion(size.Size.Bytes, min(b.Layers, total), total))
+		b.Refused = b.Weights
 	}
 	cache := cacheOfShape(c, b.Layers)
 	if sized && severalDevices(c) && size.Size.Bytes > b.Refused {

@@ -39,8 +39,7 @@ var llamaClues = map[string][]cause.Clue{
 			row{fewWeights, 0.15, "The weights are well below Metal's limit."},
 			row{nil, 0.7, "The weights take about {weights} of the {limit} that Metal recommends to use at most."}),
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0)), when.Not(when.Fact("guard_nan"))),
-			row{needsStated, 0.5, "LM Studio estimates {need} for model and context and stopped before loading."},
-			row{nil, 0.4, "A front end stopped before loading: by its own estimate, whose figure is not in this log, model and context do not fit."}),
+			row{nil, 0.5, "The program stopped before loading: by its own estimate, {need}, model and context do not fit."}),
 		cause.Said(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", fact.GGMLRuntime),
 	},
 	cause.ContextTooLong: {
@@ -66,6 +65,7 @@ var llamaClues = map[string][]cause.Clue{
 			row{nil, 0.25, "The context may be what goes over the limit."}),
 		evidence(when.Root(fact.LlamaGuard),
 			row{contextFrom(0), 0.85, "The program itself computed that a context of {context} tokens does not fit, before it allocated anything."},
+			row{absurdEstimate, 0.55, "{need} is far more than any model's weights: the context length drives the estimate."},
 			row{when.Not(when.Fact("guard_nan")), 0.25, "The estimate counts the context too."}),
 	},
 	cause.BatchTooLarge: {
@@ -122,8 +122,11 @@ var llamaClues = map[string][]cause.Clue{
 	},
 }
 
-func unlimited(c *ledger.Case) bool   { return c.F().Limit == nil }
-func needsStated(c *ledger.Case) bool { return c.F().SystemRequired != nil }
+func unlimited(c *ledger.Case) bool { return c.F().Limit == nil }
+
+// absurdEstimate is more than any model people load at home: then the context
+// drives the estimate.
+func absurdEstimate(c *ledger.Case) bool { return ledger.SizeOf(c.F().SystemRequired) > 100*units.GiB }
 
 // unevenSplit: the failing card was to take more of the model than its part of
 // all memory, while others had room.

@@ -18,6 +18,8 @@ type dialect struct {
 	upgrade  step.Step
 }
 
+const advanced = "Load settings of the model (advanced): " // of LM Studio
+
 var dialects = map[string]dialect{
 	"llama.cpp": {
 		kind: "shell", start: "llama-server -m ",
@@ -59,12 +61,10 @@ var dialects = map[string]dialect{
 		kind: "ui",
 		settings: map[string]string{
 			"fewer_gpu_layers": "Load settings of the model: GPU Offload %d", "lower_context": "Load settings of the model: Context Length %d",
-			"lower_ubatch":           "Load settings of the model (advanced): Evaluation Batch Size %d",
-			"lower_batch_size":       "Load settings of the model (advanced): Evaluation Batch Size %d",
-			"enable_flash_attention": "Load settings of the model (advanced): Flash Attention on",
-			"quantize_kv_cache":      "Load settings of the model (advanced): Flash Attention on, K and V Cache Quantization Type Q8_0",
-			"moe_cpu_offload":        "Load settings of the model (advanced): Number of layers for which to force MoE weights onto CPU: %d",
-			"use_mmap":               "Load settings of the model (advanced): Try mmap() on", "lower_parallel": "Load settings of the model: Max Concurrent Predictions 1",
+			"lower_ubatch": advanced + "Evaluation Batch Size %d", "lower_batch_size": advanced + "Evaluation Batch Size %d",
+			"enable_flash_attention": advanced + "Flash Attention on", "quantize_kv_cache": advanced + "Flash Attention on, K and V Cache Quantization Type Q8_0",
+			"moe_cpu_offload": advanced + "Number of layers for which to force MoE weights onto CPU: %d",
+			"use_mmap":        advanced + "Try mmap() on", "lower_parallel": "Load settings of the model: Max Concurrent Predictions 1",
 		},
 		upgrade: step.Step{Kind: "ui", Text: "LM Studio: update the program, then Settings > Runtime: update the llama.cpp engine (or choose an earlier one, if this began with an update)."},
 	},
@@ -72,10 +72,7 @@ var dialects = map[string]dialect{
 
 // speaks is the dialect of a case.
 func speaks(c *ledger.Case) dialect {
-	if d, ok := dialects[c.Framework]; ok && c.Framework != "llama.cpp" {
-		return d
-	}
-	for _, name := range [...]string{"node-llama-cpp", "llama-cpp-python"} {
+	for _, name := range [...]string{"lm-studio", "koboldcpp", "node-llama-cpp", "llama-cpp-python"} {
 		if c.Says(name) {
 			return dialects[name]
 		}

@@ -49,6 +49,9 @@ func held(by change) func(*ledger.Case) *effect.Effect {
 // effect holds what a change leaves against what there was, and says what it
 // consists of.
 func (b budget) effect(after budget, how string) *effect.Effect {
+	if b.Scores > after.Scores {
+		how += fmt.Sprintf(" Flash attention takes %s off the compute buffer.", units.Format(b.Scores))
+	}
 	note := strings.TrimSpace(how + " " + after.parts() + " " + b.Against)
 	e := &effect.Effect{NeedBytes: after.sum(), HaveBytes: b.Free, Fits: after.sum() <= b.Free, Basis: b.Basis, Note: note}
 	if b.cacheToCome() {
@@ -63,15 +66,11 @@ func (b budget) parts() string {
 	if b.Context > 0 {
 		cache += fmt.Sprintf(" for %d tokens", b.Context)
 	}
+	what := [...]string{" of weights", cache, " of compute buffer", " for the driver's context and the run-time pool"}
 	var list []string
-	for _, p := range [...]struct {
-		bytes int64
-		what  string
-	}{
-		{b.Weights, " of weights"}, {b.KV, cache}, {b.Graph, " of compute buffer"}, {b.Kept, " for the driver's context and the run-time pool"},
-	} {
-		if p.bytes > 0 {
-			list = append(list, units.Format(p.bytes)+p.what)
+	for i, bytes := range [...]int64{b.Weights, b.KV, b.Graph, b.Kept} {
+		if bytes > 0 {
+			list = append(list, units.Format(bytes)+what[i])
 		}
 	}
 	text := "That makes " + strings.Join(list, ", ") + "."
@@ -105,15 +104,7 @@ func shorterContext(c *ledger.Case, b budget) (after budget, how string, ok bool
 	case n < leastContext:
 		return b.withFlash().withContext(leastContext), fmt.Sprintf("Not even %d tokens find room: layers have to leave the card.", leastContext), true
 	}
-	return b.withFlash().withContext(contextToTry(c)), "The cache is linear in the context." + b.flashToo(), true
-}
-
-// flashToo says that flash attention is counted in.
-func (b budget) flashToo() string {
-	if b.Scores == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" Two changes together: flash attention takes %s off the compute buffer.", units.Format(b.Scores))
+	return b.withFlash().withContext(contextToTry(c)), "The cache is linear in the context.", true
 }
 
 func smallerBatch(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
@@ -122,12 +113,12 @@ func smallerBatch(_ *ledger.Case, b budget) (after budget, how string, ok bool) 
 }
 
 func flashAttention(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
-	return b.withFlash(), fmt.Sprintf("The matrix of attention takes %s (heads x context x physical batch x 4 bytes).", units.Format(b.Scores)), b.Scores > 0
+	return b.withFlash(), "The matrix of attention is heads x context x physical batch x 4 bytes.", b.Scores > 0
 }
 
 func cacheIn8Bit(c *ledger.Case, b budget) (after budget, how string, ok bool) {
 	ok = b.KV > 0 && b.Part != "weights" && !quantisedCache(c)
-	return b.withFlash().in8Bit(), fmt.Sprintf("q8_0 takes 17/32 of the cache of %s.%s", units.Format(b.KV), b.flashToo()), ok
+	return b.withFlash().in8Bit(), fmt.Sprintf("q8_0 takes 17/32 of the cache of %s.", units.Format(b.KV)), ok
 }
 
 func expertsInRAM(c *ledger.Case, b budget) (after budget, how string, ok bool) {

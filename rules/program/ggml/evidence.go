@@ -100,7 +100,7 @@ func fill(c *ledger.Case, sentence string) (filled string, lines []int) {
 // text is a figure as the log writes it.
 func text(s *fact.Size) string {
 	if s == nil {
-		return ""
+		return "whose figure is not in this log"
 	}
 	return s.Text
 }

@@ -117,13 +117,12 @@ func mayFail(c *ledger.Case, d fact.Device) bool {
 // deviceKV is the KV buffer of the failing device; the figure may be the sum
 // over all devices.
 func deviceKV(c *ledger.Case) *fact.Size {
-	size := c.F().KVBuffer
-	for i := range c.Facts.Buffers {
-		if b := &c.Facts.Buffers[i]; b.Kind == "kv" && strings.EqualFold(b.Device, c.Failure.Memory) {
-			size = &b.Size
+	for i, b := range slices.Backward(c.Facts.Buffers) {
+		if b.Kind == "kv" && strings.EqualFold(b.Device, c.Failure.Memory) {
+			return &c.Facts.Buffers[i].Size
 		}
 	}
-	return size
+	return c.F().KVBuffer
 }
 
 // outputMatrix is the size of the output layer, as the usual mixes have it: at

@@ -22,10 +22,7 @@ var LlamaCpp = program.Program{
 }
 
 // KoboldCpp is what is peculiar to KoboldCpp.
-var KoboldCpp = program.Program{
-	Name: "koboldcpp", Shown: "KoboldCpp", Rank: 86,
-	Like: []*program.Program{&LlamaCpp},
-}
+var KoboldCpp = program.Program{Name: "koboldcpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&LlamaCpp}}
 
 // LMStudio is what is peculiar to LM Studio: its log's tags and its program folder. Models
 // under .lmstudio prove nothing, llama.cpp loads them too.
@@ -36,16 +33,10 @@ var LMStudio = program.Program{
 }
 
 // StableDiffusionCpp is stable-diffusion.cpp.
-var StableDiffusionCpp = program.Program{
-	Name: "stable-diffusion.cpp",
-	Like: []*program.Program{&LlamaCpp},
-}
+var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Like: []*program.Program{&LlamaCpp}}
 
 // WhisperCpp is whisper.cpp.
-var WhisperCpp = program.Program{
-	Name: "whisper.cpp",
-	Like: []*program.Program{&LlamaCpp},
-}
+var WhisperCpp = program.Program{Name: "whisper.cpp", Like: []*program.Program{&LlamaCpp}}
 
 // LlamaCppPython is the Python binding, in which settings are written as arguments.
 var LlamaCppPython = program.Program{

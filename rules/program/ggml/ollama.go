@@ -39,8 +39,9 @@ var Ollama = program.Program{
 }
 
 const (
-	beyondPlan = "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
-	cardFull   = "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
+	beyondPlan   = "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
+	runnerKilled = "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer."
+	cardFull     = "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
 )
 
 var ollamaClues = map[string][]cause.Clue{
@@ -50,10 +51,7 @@ var ollamaClues = map[string][]cause.Clue{
 		cause.Said(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", fact.OllamaLayout),
 		evidence(when.All(byOllama, when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), buffer("weights")), when.Not(ledger.InHost)),
 			row{when.Root(fact.GGMLRuntime), 0.47, beyondPlan + " The reserve it left was used up while tokens were computed."},
-			row{when.All(weightsWere, above(1)), 0.5, beyondPlan},
-			row{stage("weights"), 0.4, beyondPlan},
-			row{when.All(stage("compute"), when.Not(absurdGraph)), 0.47, beyondPlan},
-			row{when.All(bare, when.Not(onVulkan)), 0.47, beyondPlan}),
+			row{when.Any(stage("weights"), when.All(stage("compute"), when.Not(absurdGraph)), when.All(bare, when.Not(onVulkan))), 0.48, beyondPlan}),
 	},
 	cause.ModelTooLarge: {
 		cause.Said(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", fact.OllamaGuess),
@@ -80,8 +78,6 @@ var ollamaClues = map[string][]cause.Clue{
 	cause.Unknown:       {cause.Said(0.25, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
 }
 
-const runnerKilled = "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer."
-
 func notRecovered(c *ledger.Case) bool { return c.Signal("vram_not_recovered") != nil }
 
 // checked: Ollama's check of system memory says what it compared.
@@ -98,18 +94,13 @@ func missing(c *ledger.Case) int64 {
 
 func barely(c *ledger.Case) bool { return missing(c) < units.GiB/10 }
 
-// short: so many tenths of what there is are needed.
-func short(tenths int64) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool {
-		f := c.F()
-		return checked(c) && f.SystemRequired.Bytes*10 > f.SystemAvailable.Bytes*tenths
-	}
+// tooLittle: more than closing programs can give.
+func tooLittle(c *ledger.Case) bool {
+	return checked(c) && missing(c)*10 > c.F().SystemAvailable.Bytes*3
 }
 
-var (
-	tooLittle = short(13) // more than closing programs can give
-	hopeless  = short(30) // no program to close and no page file makes up for it
-)
+// hopeless: no program to close and no page file makes up for it.
+func hopeless(c *ledger.Case) bool { return checked(c) && missing(c) > 2*c.F().SystemAvailable.Bytes }
 
 // slightly: so little is missing that the smallest saving is enough.
 func slightly(c *ledger.Case) bool { return checked(c) && missing(c) <= units.GiB*6/10 }

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var llamaSteps = map[string]func(*ledger.Case) []step.Step{
@@ -98,26 +99,20 @@ var llamaWhys = map[string]func(*ledger.Case) string{
 	// On what the context rests, and what it costs besides its cache.
 	"lower_context": reason(
 		row{cacheUnbounded, 0, "The log does not say how much is left, so start small: the cache for {try} tokens in all takes {then} instead of {cache}. If it starts, double it until it does not."},
-		row{scoresToo, 0, "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."}),
-	"enable_flash_attention": reason(row{scoresRefused, 0, "It is off, and {scores} of the {size} that were refused are the matrix of attention, which flash attention never builds."}),
+		row{when.All(when.Any(stage("kv"), stage("compute")), noFlash), 0, "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."}),
+	"enable_flash_attention": reason(row{when.All(stage("compute"), noFlash), 0, "It is off, and {scores} of the {size} that were refused are the matrix of attention, which flash attention never builds."}),
 	"fewer_gpu_layers": reason(row{softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; " +
 		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing."}),
 }
 
-func scoresRefused(c *ledger.Case) bool {
-	return c.Failure.Stage == "compute" && scores(c, contextOf(c)) > 0
-}
+// noFlash: flash attention is off, and its absence costs a matrix.
+func noFlash(c *ledger.Case) bool { return scores(c, contextOf(c)) > 0 }
 
 // cacheUnbounded: a cache was refused, and nothing says how much would be
 // granted.
 func cacheUnbounded(c *ledger.Case) bool {
 	b := budgetOf(c)
 	return b.Part == "kv" && b.unbounded(c) && b.KV > 0 && b.Context > contextToTry(c)
-}
-
-// scoresToo: flash attention must come with another context.
-func scoresToo(c *ledger.Case) bool {
-	return (c.Failure.Stage == "kv" || c.Failure.Stage == "compute") && scores(c, contextToTry(c)) > 0
 }
 
 func llamaQuant(c *ledger.Case) []step.Step {
