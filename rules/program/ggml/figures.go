@@ -44,10 +44,8 @@ func contextOf(c *ledger.Case) int64 {
 
 // physicalBatch is the -ub that held, 512 unless the log says otherwise.
 func physicalBatch(c *ledger.Case) int64 {
-	if s, ok := c.Setting("ubatch_size"); ok {
-		if n, ok := ledger.Whole(s.Value); ok && n > 0 && n <= mostBatch {
-			return n
-		}
+	if n := ledger.IntSetting(c, "ubatch_size"); n > 0 && n <= mostBatch {
+		return int64(n)
 	}
 	return cmp.Or(count(c, "n_ubatch", mostBatch), 512)
 }

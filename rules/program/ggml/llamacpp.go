@@ -4,9 +4,7 @@ package ggml
 
 import "github.com/oomdoc/oomdoc/rules/program"
 
-// LlamaCpp judges llama.cpp's and ggml's messages, for the front ends
-// too. What was refused decides: weights, KV cache or compute buffer, in
-// device or in system memory.
+// LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
 	Name: "llama.cpp", Rank: 58,
 	Proofs: []string{
@@ -45,7 +43,4 @@ var LlamaCppPython = program.Program{
 }
 
 // NodeLlamaCpp is the JavaScript binding.
-var NodeLlamaCpp = program.Program{
-	Name:  "node-llama-cpp",
-	Hints: []string{"node-llama-cpp", "InsufficientMemoryError: A context size"},
-}
+var NodeLlamaCpp = program.Program{Name: "node-llama-cpp", Hints: []string{"node-llama-cpp", "InsufficientMemoryError: A context size"}}

@@ -17,7 +17,7 @@ import (
 
 // Ollama is what is peculiar to Ollama: it decides itself how many
 // layers go on the card, from estimates, and checks system memory before it
-// loads. What its runner prints is judged in llamacpp.go.
+// loads. What its runner prints is judged in clues.go.
 var Ollama = program.Program{
 	Name: "ollama", Shown: "Ollama", Rank: 86,
 	Proofs: []string{
@@ -35,7 +35,6 @@ var Ollama = program.Program{
 		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
 		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
 	},
-	Useless: map[string]func(*ledger.Case) string{"lower_ubatch": llamaUseless["lower_ubatch"]},
 }
 
 const (
