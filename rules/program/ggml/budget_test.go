@@ -114,7 +114,8 @@ func TestNothingIsPrescribedWithoutFigures(t *testing.T) {
 // does not name are kept in the sum.
 func TestOverMetalLimit(t *testing.T) {
 	x := fact.Failure{Kind: fact.GGMLMetal, Line: 9, Figures: fact.Figures{
-		Limit: made.Size(10 * units.GiB), Allocated: made.Size(13 * units.GiB), Weights: made.Size(8 * units.GiB), KVBuffer: made.Size(4 * units.GiB), Context: made.Count(8192),
+		Limit: made.Size(10 * units.GiB), Allocated: made.Size(13 * units.GiB), Weights: made.Size(8 * units.GiB),
+		KVBuffer: made.Size(4 * units.GiB), Context: made.Count(8192),
 	}}
 	c := &ledger.Case{Failure: x, Chain: []fact.Failure{x}, Backend: "metal", Facts: &fact.Facts{}}
 	b := budgetOf(c)
