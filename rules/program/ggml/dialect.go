@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -9,52 +10,69 @@ import (
 )
 
 // dialect is how one program on ggml spells the settings that matter for
-// memory; %d stands for the value. An empty entry means that it has none.
+// memory, by fix; %d stands for the value. What has no entry it does not have.
 type dialect struct {
 	kind     string // of the step
-	layers   string
-	context  string
-	batch    string // physical: what the compute buffer grows with
-	flash    string
-	cache    string // 8-bit KV cache, with the flash attention that it needs
-	experts  string
-	parallel string
-	split    string
-	mmap     string
+	start    string // what stands before the model on a command line
+	settings map[string]string
+	upgrade  step.Step
 }
+
+const advanced = "Load settings of the model (advanced): " // of LM Studio
 
 var dialects = map[string]dialect{
 	"llama.cpp": {
-		kind: "shell", layers: "-ngl %d", context: "-c %d", batch: "-ub %d -b %[1]d", flash: "-fa on", cache: "-fa on -ctk q8_0 -ctv q8_0",
-		experts: "--n-cpu-moe %d", parallel: "--parallel 1", split: "-ts %s", mmap: "remove --no-mmap (2026: --load-mode mmap)",
+		kind: "shell", start: "llama-server -m ",
+		settings: map[string]string{
+			"fewer_gpu_layers": "-ngl %d", "lower_context": "-c %d", "lower_batch_size": "-b %d",
+			"lower_ubatch":           "-ub %d -b %[1]d", // physical: what the compute buffer grows with
+			"enable_flash_attention": "-fa on", "quantize_kv_cache": "-fa on -ctk q8_0 -ctv q8_0", "moe_cpu_offload": "--n-cpu-moe %d",
+			"lower_parallel": "--parallel 1", "balance_split": "-ts %s", "use_mmap": "remove --no-mmap (2026: --load-mode mmap)", "no_gpu": "--device none",
+		},
+		upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again. Old GGML files (`.bin`) need a GGUF of the same model then."},
 	},
 	"llama-cpp-python": {
-		kind: "python", layers: "n_gpu_layers=%d", context: "n_ctx=%d", batch: "n_batch=%d, n_ubatch=%[1]d", flash: "flash_attn=True", cache: "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0",
-		split: "tensor_split=[%s]", mmap: "use_mmap=True",
+		kind: "python",
+		settings: map[string]string{
+			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d, n_ubatch=%[1]d", "enable_flash_attention": "flash_attn=True", "lower_batch_size": "n_batch=%d",
+			"quantize_kv_cache": "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0", "balance_split": "tensor_split=[%s]", "use_mmap": "use_mmap=True",
+		},
+		upgrade: step.Step{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"},
 	},
 	"node-llama-cpp": {
-		kind: "config", layers: "loadModel({gpuLayers: %d})", context: "createContext({contextSize: %d})", batch: "createContext({batchSize: %d})", flash: "createContext({flashAttention: true})",
-		parallel: "createContext({sequences: 1})", mmap: "loadModel({useMmap: true})",
+		kind: "config",
+		settings: map[string]string{
+			"fewer_gpu_layers": "loadModel({gpuLayers: %d})", "lower_context": "createContext({contextSize: %d})", "lower_ubatch": "createContext({batchSize: %d})", "lower_batch_size": "createContext({batchSize: %d})",
+			"enable_flash_attention": "createContext({flashAttention: true})", "lower_parallel": "createContext({sequences: 1})", "use_mmap": "loadModel({useMmap: true})",
+			"no_gpu": "getLlama({gpu: false})",
+		},
+		upgrade: step.Step{Kind: "shell", Text: "npm install node-llama-cpp@latest"},
 	},
 	"koboldcpp": {
-		kind: "shell", layers: "--gpulayers %d", context: "--contextsize %d", batch: "--blasbatchsize %d  # --batchsize in newer versions", flash: "--flashattention", cache: "--flashattention --quantkv 1",
-		experts: "--moecpu %d", split: "--tensor_split %s", mmap: "--usemmap",
+		kind: "shell", start: "koboldcpp --model ",
+		settings: map[string]string{
+			"fewer_gpu_layers": "--gpulayers %d", "lower_context": "--contextsize %d", "lower_ubatch": "--blasbatchsize %d  # --batchsize in newer versions",
+			"enable_flash_attention": "--flashattention", "quantize_kv_cache": "--flashattention --quantkv 1", "moe_cpu_offload": "--moecpu %d", "lower_batch_size": "--blasbatchsize %d",
+			"balance_split": "--tensor_split %s", "use_mmap": "--usemmap",
+		},
+		upgrade: step.Step{Kind: "text", Text: "Take the newest koboldcpp from github.com/LostRuins/koboldcpp/releases."},
 	},
 	"lm-studio": {
-		kind: "ui", layers: "Load settings of the model: GPU Offload %d", context: "Load settings of the model: Context Length %d", batch: "Load settings of the model (advanced): Evaluation Batch Size %d",
-		flash: "Load settings of the model (advanced): Flash Attention on", cache: "Load settings of the model (advanced): Flash Attention on, K and V Cache Quantization Type Q8_0",
-		experts: "Load settings of the model (advanced): Number of layers for which to force MoE weights onto CPU: %d", mmap: "Load settings of the model (advanced): Try mmap() on", parallel: "Load settings of the model: Max Concurrent Predictions 1",
+		kind: "ui",
+		settings: map[string]string{
+			"fewer_gpu_layers": "Load settings of the model: GPU Offload %d", "lower_context": "Load settings of the model: Context Length %d",
+			"lower_ubatch": advanced + "Evaluation Batch Size %d", "lower_batch_size": advanced + "Evaluation Batch Size %d",
+			"enable_flash_attention": advanced + "Flash Attention on", "quantize_kv_cache": advanced + "Flash Attention on, K and V Cache Quantization Type Q8_0",
+			"moe_cpu_offload": advanced + "Number of layers for which to force MoE weights onto CPU: %d",
+			"use_mmap":        advanced + "Try mmap() on", "lower_parallel": "Load settings of the model: Max Concurrent Predictions 1",
+		},
+		upgrade: step.Step{Kind: "ui", Text: "LM Studio: update the program, then Settings > Runtime: update the llama.cpp engine (or choose an earlier one, if this began with an update)."},
 	},
 }
 
 // speaks is the dialect of a case.
 func speaks(c *ledger.Case) dialect {
-	for _, name := range [...]string{"lm-studio", "koboldcpp"} {
-		if c.Framework == name {
-			return dialects[name]
-		}
-	}
-	for _, name := range [...]string{"node-llama-cpp", "llama-cpp-python"} {
+	for _, name := range [...]string{"lm-studio", "koboldcpp", "node-llama-cpp", "llama-cpp-python"} {
 		if c.Says(name) {
 			return dialects[name]
 		}
@@ -62,45 +80,50 @@ func speaks(c *ledger.Case) dialect {
 	return dialects["llama.cpp"]
 }
 
+// spelled makes the steps of a fix in the reader's dialect, for programs that
+// have no such setting the text.
+func spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		d := speaks(c)
+		setting := d.settings[fix]
+		if setting == "" {
+			return []step.Step{{Kind: "text", Text: otherwise}}
+		}
+		if value != nil {
+			setting = fmt.Sprintf(setting, value(c))
+		}
+		return []step.Step{d.step(c, setting)}
+	}
+}
+
 // step makes a step out of one setting. On a command line it edits the
 // reader's own program and model.
 func (d dialect) step(c *ledger.Case, setting string) step.Step {
-	text := setting
-	if d.kind == "shell" && d.layers == dialects["llama.cpp"].layers && strings.HasPrefix(setting, "-") {
-		text = "llama-server -m " + quote.Shell(modelFile(c)) + " " + setting
+	model := "model.gguf"
+	if c.Model != nil && c.Model.Name != "" {
+		model = c.Model.Name
 	}
-	if d.kind == "shell" && strings.HasPrefix(setting, "--") && d.layers != dialects["llama.cpp"].layers {
-		text = "koboldcpp --model " + quote.Shell(modelFile(c)) + " " + setting
-	}
-	if d.kind == "python" {
+	switch d.kind {
+	case "shell":
+		setting = d.start + quote.Shell(model) + " " + era(c, setting)
+	case "python":
 		arguments, comment, found := strings.Cut(setting, "  # ")
-		text = "llm = Llama(model_path=" + quote.Python(modelFile(c)) + ", " + arguments + ")"
+		setting = "llm = Llama(model_path=" + quote.Python(model) + ", " + arguments + ")"
 		if found {
-			text += "   # " + comment
+			setting += "   # " + comment
 		}
 	}
-	return step.Step{Kind: d.kind, Text: text}
-}
-
-func modelFile(c *ledger.Case) string {
-	if c.Model == nil || c.Model.Name == "" {
-		return "model.gguf"
-	}
-	return c.Model.Name
+	return step.Step{Kind: d.kind, Text: setting}
 }
 
 // era adapts flash attention to builds before September 2025, where -fa is a
 // switch without a value.
 func era(c *ledger.Case, setting string) string {
-	if _, ok := c.Setting("flash_attn"); !ok || spelledInWords(c) {
+	_, told := c.Setting("flash_attn")
+	if _, inWords := c.Fact("words_for_flash_attn"); !told || inWords {
 		return setting
 	}
 	return strings.Replace(setting, "-fa on", "-fa", 1)
-}
-
-func spelledInWords(c *ledger.Case) bool {
-	_, ok := c.Fact("words_for_flash_attn")
-	return ok
 }
 
 // flashOn reports that flash attention was on already.

@@ -2,12 +2,13 @@ package ggml
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var llamaChecks = map[string]string{
@@ -20,165 +21,169 @@ var llamaChecks = map[string]string{
 }
 
 var llamaEffects = map[string]func(*ledger.Case) *effect.Effect{
-	"enable_flash_attention": effectFlash,
-	"lower_batch_size":       effectPoolBatch,
+	"fewer_gpu_layers":       held(fewerLayers),
+	"lower_context":          held(shorterContext),
+	"lower_ubatch":           held(smallerBatch),
+	"enable_flash_attention": held(flashAttention),
+	"quantize_kv_cache":      held(cacheIn8Bit),
+	"moe_cpu_offload":        held(expertsInRAM),
+	"use_lower_quant":        held(smallerFile),
 	"raise_memory_limit":     effectWiredLimit,
-	"fewer_gpu_layers": func(c *ledger.Case) *effect.Effect {
-		if ledger.InHost(c) || c.Root(fact.GGMLLimit) {
-			return nil
-		}
-		b := budget(c)
-		n, need, ok := b.keepAny(c.Failure.Stage)
-		if !ok {
-			return effect.FirstEffect(effectLayersUnder(c), effectNoLayer(c, b))
-		}
-		return b.effect(need, b.Free, fmt.Sprintf("%d of %d layers, each of about %s%s; %s are kept for the driver's context and the run-time pool. Layers differ somewhat in size.",
-			n, b.Layers, units.Format(b.layerSize(c.Failure.Stage)), b.withCache(c.Failure.Stage), units.Format(b.reserve(c.Failure.Stage))))
-	},
-	"use_lower_quant": func(c *ledger.Case) *effect.Effect {
-		format, need, have, ok := quantThatFits(c)
-		if !ok || c.Root(fact.GGMLLimit) {
-			return effectFileThatFits(c)
-		}
-		return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: true, Basis: "estimate",
-			Note: fmt.Sprintf("Weights of %s at %s, from its name; %s of the card are kept for context, cache and a short prompt.", quote.Printable(c.ModelName()), format, units.Format(ledger.BesideWeights))}
-	},
-	"moe_cpu_offload": func(c *ledger.Case) *effect.Effect {
-		b := budget(c)
-		layers, expert, ok := expertLayers(c)
-		if !ok {
-			return nil
-		}
-		need := b.Refused - layers*expert + b.KV + b.Compute + loadReserve
-		return b.effect(need, b.Free, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Format(expert), layers))
-	},
-	"lower_context": func(c *ledger.Case) *effect.Effect {
-		b := budget(c)
-		n, need, ok := b.contextThatFits()
-		if c.Failure.Stage != "kv" || ledger.InHost(c) {
-			return effect.FirstEffect(effectContextUnder(c), effectContextBeside(c))
-		}
-		if least := int64(1024); !ok && b.Free > 0 && b.Context > least && b.Refused > 0 && b.room() < ledger.Proportion(b.Refused, least, b.Context) {
-			return b.effect(ledger.Proportion(b.Refused, least, b.Context), max(b.room(), 0), fmt.Sprintf("Not even %d tokens find room beside the weights; %s are kept for the driver's context and the compute buffer. Layers have to leave the card.", least, units.Format(contextReserve+b.Compute)))
-		}
-		if !ok {
-			return nil
-		}
-		return b.effect(need, b.room(), fmt.Sprintf("The cache is linear in the context: %s for %d tokens make %s for %d. %s are kept for the driver's context and the compute buffer.", units.Format(b.Refused), b.Context, units.Format(need), n, units.Format(contextReserve+b.Compute)))
-	},
-	"quantize_kv_cache": func(c *ledger.Case) *effect.Effect {
-		b := budget(c)
-		if c.Failure.Stage != "kv" || ledger.InHost(c) || b.room() <= 0 || b.Refused == 0 || quantisedCache(c) {
-			return effect.FirstEffect(effectCacheUnder(c), effectCacheBeside(c))
-		}
-		return b.effect(ledger.Proportion(b.Refused, 17, 32), b.room(), "q8_0 takes 17/32 of 16 bit.")
-	},
-	"lower_ubatch":  effectBatchOfGraph,
-	"balance_split": effectSplit,
 }
 
-// effectFlash: what is left of a refused compute buffer.
-func effectFlash(c *ledger.Case) *effect.Effect {
-	b := budget(c)
-	limit := b.batchLimit(c)
-	if !scoresFill(c) || limit <= 0 || ledger.InHost(c) {
+// change is what is on the device after a fix, and how that comes about; ok is
+// false where the log does not say.
+type change func(c *ledger.Case, b budget) (after budget, how string, ok bool)
+
+// held is the effect of a change: what it leaves against what there was.
+func held(by change) func(*ledger.Case) *effect.Effect {
+	return func(c *ledger.Case) *effect.Effect {
+		b := budgetOf(c)
+		if after, how, ok := by(c, b); ok && b.Free > 0 {
+			return b.effect(after, how)
+		}
 		return nil
 	}
-	matrix := scores(c, b.Context)
-	return b.effect(b.Refused-matrix, limit, fmt.Sprintf("%s less the matrix of attention of %s (heads x context x physical batch x 4 bytes).", units.Format(b.Refused), units.Format(matrix)))
 }
 
-// reserve is what the arithmetic keeps free: more where weights were refused,
-// for there the compute buffer is still to come.
-func (b ggmlBudget) reserve(stage string) int64 {
-	if stage == "kv" || stage == "compute" {
-		return contextReserve
+// effect holds what a change leaves against what there was, and says what it
+// consists of.
+func (b budget) effect(after budget, how string) *effect.Effect {
+	if b.Scores > after.Scores {
+		how += fmt.Sprintf(" Flash attention takes %s off the compute buffer.", units.Amount(b.Scores))
 	}
-	return loadReserve
+	note := strings.TrimSpace(how + " " + after.parts() + " " + b.Against)
+	e := &effect.Effect{NeedBytes: after.sum(), HaveBytes: b.Free, Fits: after.sum() <= b.Free, Basis: b.Basis, Note: note}
+	if b.cacheToCome() {
+		e.Certainty = effect.Bound
+	}
+	return e
 }
 
-// withCache says whether a layer's size holds its part of the cache, where the
-// weights were refused and the cache was still to come.
-func (b ggmlBudget) withCache(stage string) string {
+// parts lists the sum.
+func (b budget) parts() string {
+	cache := " of KV cache"
+	if b.Context > 0 {
+		cache += fmt.Sprintf(" for %d tokens", b.Context)
+	}
+	what := [...]string{" of weights", cache, " of compute buffer", " for the driver's context and the run-time pool"}
+	var list []string
+	for i, bytes := range [...]int64{b.Weights, b.KV, b.Graph, b.Kept} {
+		if bytes > 0 {
+			list = append(list, units.Amount(bytes)+what[i])
+		}
+	}
+	text := "That makes " + strings.Join(list, ", ") + "."
+	if b.cacheToCome() {
+		text += " The KV cache, which the log does not tell, comes on top."
+	}
+	return text
+}
+
+// cacheToCome: the weights were refused, and how large the cache is that
+// follows them is not told.
+func (b budget) cacheToCome() bool { return b.Part == "weights" && b.KV == 0 }
+
+func fewerLayers(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
+	n, ok := b.layersThatFit()
+	if !ok {
+		return b, "", false
+	}
+	one := b.withLayers(1)
+	if n == 0 {
+		return one, fmt.Sprintf("Not even one of the %d layers fits: the card cannot help with these settings.", b.Layers), true
+	}
+	return b.withLayers(n), fmt.Sprintf("%d of %d layers, each of about %s. Layers differ somewhat in size.", n, b.Layers, units.Amount(one.Weights+one.KV)), true
+}
+
+func shorterContext(c *ledger.Case, b budget) (after budget, how string, ok bool) {
+	n, ok := b.contextThatFits()
 	switch {
-	case stage == "kv" || stage == "compute":
-		return ""
-	case b.KV == 0:
-		return " without its part of the KV cache, which the log does not tell"
-	case b.Compute == 0:
-		return " with its part of the KV cache"
+	case !ok:
+		return b, "", false
+	case n < leastContext:
+		return b.withFlash().withContext(leastContext), fmt.Sprintf("Not even %d tokens find room: layers have to leave the card.", leastContext), true
 	}
-	return fmt.Sprintf(" with its part of the KV cache for %d tokens, beside %s of compute buffer", b.Context, units.Format(b.Compute+b.Output))
+	return b.withFlash().withContext(contextToTry(c)), "The cache is linear in the context.", true
 }
 
-func (b ggmlBudget) layerSize(stage string) int64 {
-	if stage == "weights" || b.Weights == 0 {
-		return b.perLayer()
-	}
-	return b.Weights / b.Layers
+func smallerBatch(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
+	n, ok := b.batchThatFits()
+	return b.withBatch(n), fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d tokens.", units.Amount(b.Graph), b.Batch), ok
 }
 
-// effect states the arithmetic; what the log does not state is said.
-func (b ggmlBudget) effect(need, have int64, note string) *effect.Effect {
-	basis := "log"
-	if b.Assumed != "" {
-		basis, note = "estimate", note+" Counted on "+b.Assumed+"."
-	}
-	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: basis, Note: note}
+func flashAttention(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
+	return b.withFlash(), "The matrix of attention is heads x context x physical batch x 4 bytes.", b.Scores > 0
 }
+
+func cacheIn8Bit(c *ledger.Case, b budget) (after budget, how string, ok bool) {
+	ok = b.KV > 0 && b.Part != "weights" && !quantisedCache(c)
+	return b.withFlash().in8Bit(), fmt.Sprintf("q8_0 takes 17/32 of the cache of %s.", units.Amount(b.KV)), ok
+}
+
+func expertsInRAM(c *ledger.Case, b budget) (after budget, how string, ok bool) {
+	layers, expert, ok := b.expertLayers(c)
+	after = b
+	after.Weights -= layers * expert
+	return after, fmt.Sprintf("The experts of one layer take about %s (3 x n_embd x n_ff_exp x n_expert at the file's bits per weight); %d layers' experts go to system memory.", units.Amount(expert), layers), ok
+}
+
+// smallerFile: the largest one, by what the card had.
+func smallerFile(c *ledger.Case, b budget) (after budget, how string, ok bool) {
+	after = b
+	after.Weights, ok = b.fileThatFits(c)
+	return after, fmt.Sprintf("A file of %s at most, instead of %s.", units.Amount(after.Weights), units.Amount(b.Weights)), ok
+}
+
+// wiredLimit is the limit to set in MiB: what was taken and 500 MiB, in steps
+// of 256; 6144 where the log does not say.
+func wiredLimit(c *ledger.Case) int64 {
+	if b := budgetOf(c); b.Part == "" && b.Free > 0 {
+		return ledger.CeilDiv(b.sum()+500*units.MiB, 256*units.MiB) * 256
+	}
+	return 6144
+}
+
+func effectWiredLimit(c *ledger.Case) *effect.Effect {
+	b := budgetOf(c)
+	if b.Part != "" || b.Free == 0 {
+		return nil
+	}
+	e := b.effect(b, fmt.Sprintf("%s more than macOS gives the GPU by itself, and 500 MiB to spare. Exact, if the Mac's RAM has it beside what else runs.", units.Amount(b.sum()-b.Free)))
+	e.HaveBytes, e.Fits = wiredLimit(c)*units.MiB, true
+	return e
+}
+
+const (
+	tooSmall  = "A buffer inside the program is too small"
+	notLoaded = "The weights did not load; the %s is not allocated yet at that point."
+	toTheHost = ": what leaves the card goes there, so that fewer layers on the card make it worse."
+)
 
 var llamaUseless = map[string]func(*ledger.Case) string{
-	"fewer_gpu_layers": func(c *ledger.Case) string {
-		switch {
-		case c.Root(fact.GGMLPool, fact.GGMLPlan):
-			return "A buffer inside the program is too small; the card is not involved."
-		case ledger.GgmlRefused(c) && ledger.InHost(c):
-			return "System memory was refused: what leaves the card goes there, so that fewer layers on the card make it worse."
-		case c.Root(fact.OllamaSystem):
-			return "The check is about system memory: what leaves the card goes there, so that fewer layers on the card make it worse."
-		case c.Root(fact.GGMLLimit) && c.Failure.Stage == "compute":
-			return "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."
-		}
-		return ""
-	},
-	"quantize_kv_cache": func(c *ledger.Case) string {
-		switch {
-		case quantisedCache(c):
-			return "The KV cache is quantised already."
-		case c.Root(fact.GGMLPool, fact.GGMLPlan):
-			return "A buffer inside the program is too small, not the cache."
-		case ledger.GgmlRefused(c, "state"):
-			return "The recurrent state is kept at 32 bit; only the KV cache can be quantised."
-		}
-		return ""
-	},
-	"enable_flash_attention": func(c *ledger.Case) string {
-		if flashOn(c) {
-			return "Flash attention is on already."
-		}
-		return ""
-	},
-	"use_lower_quant": func(c *ledger.Case) string {
-		if c.Root(fact.GGMLPool, fact.GGMLPlan) {
-			return "A buffer inside the program is too small; how large the weights are does not matter."
-		}
-		return ""
-	},
-	"lower_ubatch": func(c *ledger.Case) string {
-		if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
-			return "The weights did not load; the batch is not allocated yet at that point."
-		}
-		return ""
-	},
-	"lower_context": func(c *ledger.Case) string {
-		if c.Root(fact.GGMLAlloc) && c.Failure.Stage == "weights" {
-			return "The weights did not load; the context is not allocated yet at that point."
-		}
-		if f := c.F(); f.Context != nil && f.Context.Value <= 2048 && ledger.GgmlRefused(c) {
-			return fmt.Sprintf("The context is %s tokens already; there is next to nothing to win.", f.Context.Text)
-		}
-		return ""
-	},
+	"fewer_gpu_layers": reason(
+		row{arena, 0, tooSmall + "; the card is not involved."},
+		row{hostRefused, 0, "System memory was refused" + toTheHost},
+		row{when.Root(fact.OllamaSystem), 0, "The check is about system memory" + toTheHost},
+		row{when.All(when.Root(fact.GGMLLimit), stage("compute")), 0, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."},
+	),
+	"quantize_kv_cache": reason(
+		row{quantisedCache, 0, "The KV cache is quantised already."},
+		row{arena, 0, tooSmall + ", not the cache."},
+		row{stage("state"), 0, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."},
+	),
+	"enable_flash_attention": reason(row{flashOn, 0, "Flash attention is on already."}),
+	"use_lower_quant":        reason(row{arena, 0, tooSmall + "; how large the weights are does not matter."}),
+	"lower_ubatch":           reason(row{weightsWere, 0, fmt.Sprintf(notLoaded, "batch")}),
+	"lower_context": reason(
+		row{weightsWere, 0, fmt.Sprintf(notLoaded, "context")},
+		row{shortContext, 0, "The context is 2048 tokens or less already; there is next to nothing to win."},
+	),
+}
+
+func shortContext(c *ledger.Case) bool {
+	n := contextOf(c)
+	return n > 0 && n <= 2048 && ledger.GgmlRefused(c)
 }
 
 // mmapRefused: the file itself could not be mapped. That takes address space,

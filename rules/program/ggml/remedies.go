@@ -30,8 +30,7 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "enable_flash_attention", Fit: 1.1, If: scoresFill},
 		{Fix: "lower_context", Fit: 1},
 		{Fix: "quantize_kv_cache", Fit: 0.9, If: when.Any(stage("kv"), when.Root(fact.LlamaGuard))},
-		{Fix: "lower_parallel", Fit: 0.93, If: when.All(when.Root(fact.LlamaGuard), when.Fact("n_seq_max"))},
-		{Fix: "lower_parallel", Fit: 0.96, If: func(c *ledger.Case) bool { return !c.Root(fact.LlamaGuard) && slotsOfContext(c) > 1 }},
+		{Fix: "lower_parallel", Fit: 0.95, If: func(c *ledger.Case) bool { return slots(c) > 1 }},
 		{Fix: "quantize_kv_cache", Fit: 0.6, If: when.Not(when.Any(stage("kv"), when.Root(fact.LlamaGuard), when.Root(fact.GGMLRuntime)))},
 		{Fix: "lower_ubatch", Fit: 0.95, If: stage("compute")},
 		{Fix: "lower_ubatch", Fit: 0.88, If: scratchPool},
@@ -51,10 +50,9 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_ubatch", Fit: 1, If: when.All(stage("compute"), when.Not(diffuses))},
 		{Fix: "lower_context", Fit: 0.85, If: when.All(stage("compute"), when.Not(diffuses))},
 		{Fix: "lower_batch_size", Fit: 1, If: when.Root(fact.GGMLPool)},
-		{Fix: "upgrade_version", Fit: 0.6, If: arena},
 		{Fix: "fewer_gpu_layers", Fit: 0.5, If: when.All(stage("compute"), when.Not(when.Any(hostRefused, diffuses)))},
 		{Fix: "cpu_offload", Fit: 0.6, If: when.All(stage("compute"), diffuses)},
-		{Fix: "upgrade_version", Fit: 0.5, If: when.Not(arena)},
+		{Fix: "upgrade_version", Fit: 0.5},
 	},
 	cause.OversizedAllocation: {
 		{Fix: "upgrade_version", Fit: 1, If: stage("weights")},
@@ -83,13 +81,9 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "balance_split", Fit: 1, If: when.Not(oddCard)},
 		{Fix: "fewer_gpu_layers", Fit: 0.85, If: oddCard},
 		{Fix: "lower_context", Fit: 0.6},
-		{Fix: "quantize_kv_cache", Fit: 0.5, If: stage("kv")},
-		{Fix: "select_gpu", Fit: 0.4, If: when.Not(oddCard)},
 	},
 	cause.SoftwareBug: {
 		{Fix: "upgrade_version", Fit: 1},
-		{Fix: "lower_resolution", Fit: 0.8, If: when.All(arena, diffuses)},
-		{Fix: "lower_context", Fit: 0.5, If: when.All(when.Root(fact.GGMLPlan), when.Not(loading))},
 		{Fix: "lower_ubatch", Fit: 0.8, If: when.Any(stage("compute"), when.Root(fact.GGMLSYCL))},
 		{Fix: "enable_flash_attention", Fit: 0.75, If: stage("compute")},
 		{Fix: "close_other_apps", Fit: 0.8, If: when.All(onMetal, when.Root(fact.GGMLAlloc))},
@@ -105,20 +99,12 @@ var llamaRemedies = map[string][]cause.Remedy{
 	},
 }
 
-func stage(name string) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool { return c.Failure.Stage == name }
-}
-
 // unmapped: the file is copied into memory instead of mapped. Builds of 2026
 // print how they load.
 func unmapped(c *ledger.Case) bool {
 	s, ok := c.Setting("no_mmap")
 	return ok && s.Value != "off" && s.Value != "false"
 }
-
-func loading(c *ledger.Case) bool     { return c.Phase == "load" }
-func diffuses(c *ledger.Case) bool    { return c.Says("stable-diffusion.cpp") }
-func transcribes(c *ledger.Case) bool { return c.Says("whisper.cpp") }
 
 // samples: stable-diffusion.cpp was denoising; tiles of the VAE come later.
 func samples(c *ledger.Case) bool {
@@ -130,28 +116,4 @@ func samples(c *ledger.Case) bool {
 // tokens of one physical batch.
 func scratchPool(c *ledger.Case) bool {
 	return c.Root(fact.GGMLRuntime) && c.Contains("in function alloc ")
-}
-
-func onMetal(c *ledger.Case) bool     { return c.Backend == "metal" }
-func hostRefused(c *ledger.Case) bool { return ledger.GgmlRefused(c) && ledger.InHost(c) }
-func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
-func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
-func oddCard(c *ledger.Case) bool     { return integratedCard(c).Weight > 0 }
-
-// severalDevices reports that more than one card takes part.
-func severalDevices(c *ledger.Case) bool {
-	seen := map[int]bool{}
-	for _, d := range c.Facts.Devices {
-		if d.Index >= 0 {
-			seen[d.Index] = true
-		}
-	}
-	for _, b := range c.Facts.Buffers {
-		if b.Kind == "weights" && !fact.HostMemory(b.Device) {
-			if n := b.Device[len(b.Device)-1]; n >= '0' && n <= '9' {
-				seen[int(n-'0')] = true
-			}
-		}
-	}
-	return len(seen) > 1
 }

@@ -78,7 +78,7 @@ func (s share) smaller(c *ledger.Case) *effect.Effect {
 	less := math.Max(0, now-s.lowered(c))
 	given := int64(less * float64(s.of(c)))
 	note := fmt.Sprintf("%.2f of %s less gives back %s beside the %s that was free, about half a GiB or more of it as reserve: what comes after this request may be larger.",
-		less, units.Amount(s.of(c)), units.Amount(given), f.Free.Text)
+		less, units.Amount(s.of(c)), units.Amount(given), f.Free)
 	return bound(f.Requested.Bytes, f.Free.Bytes+given, note)
 }
 

@@ -298,7 +298,7 @@ func effectFewerSequences(c *ledger.Case) *effect.Effect {
 	}
 	need, have := samplerAt(c, int64(by))
 	e := bound(need, have, fmt.Sprintf("Each sequence has its row of the vocabulary: with 1/%d of them its sort, %d times the piece that failed, takes %s, and the logits, a third of it at least, shrink beside the %s that was free. A bound.",
-		by, sortOf(c), units.Amount(need), c.F().Free.Text))
+		by, sortOf(c), units.Amount(need), c.F().Free))
 	if ledger.IntSetting(c, "max_num_seqs") == 0 {
 		e.Basis = "estimate"
 		e.Note += " Counted from the default of 256 sequences; large cards have 1024."
@@ -367,7 +367,7 @@ func effectTwiceCards(c *ledger.Case) *effect.Effect {
 	}
 	return bound((held+f.Requested.Bytes)/2, have,
 		fmt.Sprintf("Half of the %s loaded so far and of the %s that failed on each of twice the cards. A lower bound: what was still to come is not in the log; %s in all fit that way, beside 1 GiB on each for the rest.",
-			units.Amount(held), f.Requested.Text, units.Amount(2*(have-units.GiB))))
+			units.Amount(held), f.Requested, units.Amount(2*(have-units.GiB))))
 }
 
 func effectFreeCard(c *ledger.Case) *effect.Effect {

@@ -1,0 +1,219 @@
+package ggml
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// count is a whole number that the load lines state, 0 where they do not or it
+// is beyond what models have.
+func count(c *ledger.Case, name string, most float64) int64 {
+	x, ok := c.Fact(name)
+	if !ok || x.Count.Value < 1 || x.Count.Value > most {
+		return 0
+	}
+	return int64(x.Count.Value)
+}
+
+// Bounds of what is believed of a model's shape.
+const (
+	mostTokens = 1 << 27
+	mostBatch  = 1 << 16
+	mostVocab  = 1 << 20
+	mostWidth  = 1 << 17
+	mostParts  = 1 << 10 // layers, heads, experts
+	// widestCache is more than any model keeps of keys for a token and layer, but
+	// for latent attention, whose printed width is not what is kept.
+	widestCache = 16384
+)
+
+// contextOf is the context that was asked for, 0 where the log does not say.
+func contextOf(c *ledger.Case) int64 {
+	f := c.F()
+	n := cmp.Or(f.Context, f.KVTokens)
+	if n == nil || n.Value < 0 || n.Value > mostTokens {
+		return 0
+	}
+	return int64(n.Value)
+}
+
+// physicalBatch is the -ub that held, 512 unless the log says otherwise.
+func physicalBatch(c *ledger.Case) int64 {
+	if n := ledger.IntSetting(c, "ubatch_size"); n > 0 && n <= mostBatch {
+		return int64(n)
+	}
+	return cmp.Or(count(c, "n_ubatch", mostBatch), 512)
+}
+
+// layersInAll is how many layers the model has, the output layer counted; 0 if
+// the log does not say.
+func layersInAll(c *ledger.Case) int64 {
+	if f := c.F(); f.TotalLayers != nil {
+		return int64(f.TotalLayers.Value)
+	}
+	if n := count(c, "n_layer", mostParts); n > 0 {
+		return n + 1
+	}
+	return 0
+}
+
+// offloadedLayers is how many layers were meant for the card: what the log says
+// was offloaded, else the flag, bounded by the number of layers there are. -1,
+// 99, 999 and 9999 mean all, 0 here if their number is not known.
+func offloadedLayers(c *ledger.Case) int64 {
+	f, total := c.F(), layersInAll(c)
+	if f.GPULayers == nil {
+		return 0
+	}
+	n := int64(f.GPULayers.Value)
+	switch {
+	case total > 0 && (n > total || n < 0):
+		return total
+	case n < 0, n > 200, total == 0 && n >= 99:
+		return 0
+	}
+	return n
+}
+
+// freeOf is what the failing device had before loading: the log's own figure,
+// else what the card's model has when nothing else is on it.
+func (b *budget) freeOf(c *ledger.Case) {
+	f, name := c.F(), ""
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && mayFail(c, d) {
+			b.Free = d.Free.Bytes
+			return
+		}
+		if mayFail(c, d) {
+			name = cmp.Or(d.Name, name)
+		}
+	}
+	plan, planned := c.Fact("plan_available")
+	card, known := fit.Card(name)
+	switch {
+	case planned && (f.Device == nil || f.Device.Value <= 0):
+		b.Free = plan.Size.Bytes
+	case f.Limit != nil && c.Backend == "metal":
+		b.Free = f.Limit.Bytes
+	case known && !ledger.SharesMemory(name):
+		b.Free, b.Basis, b.Against = card.TotalBytes, "estimate", "Counted on a "+name+" with nothing else on it."
+	}
+}
+
+// mayFail reports that a device is the one that failed, as far as its number
+// tells.
+func mayFail(c *ledger.Case, d fact.Device) bool {
+	f := c.F()
+	return f.Device == nil || f.Device.Value < 0 || d.Index < 0 || d.Index == int(f.Device.Value)
+}
+
+// deviceKV is the KV buffer of the failing device; the figure may be the sum
+// over all devices.
+func deviceKV(c *ledger.Case) *fact.Size {
+	for i, b := range slices.Backward(c.Facts.Buffers) {
+		if b.Kind == "kv" && strings.EqualFold(b.Device, c.Failure.Memory) {
+			return &c.Facts.Buffers[i].Size
+		}
+	}
+	return c.F().KVBuffer
+}
+
+// outputMatrix is the size of the output layer, as the usual mixes have it: at
+// 6.6 bits or the file's own where those are more. With all layers but that on
+// the card it is copied there for every batch; builds of 2026 keep it there
+// first. It is 0 where the load lines do not give it.
+func outputMatrix(c *ledger.Case) int64 {
+	bits := bitsPerWeight(c)
+	if bits == 0 {
+		return 0
+	}
+	return int64(float64(count(c, "n_vocab", mostVocab)*count(c, "n_embd", mostWidth)) * max(bits, 6.5625) / 8)
+}
+
+// bitsPerWeight of the present file, 0 if the log does not say.
+func bitsPerWeight(c *ledger.Case) float64 {
+	if x, ok := c.Fact("bits_per_weight"); ok && x.Count.Value > 0 {
+		return min(x.Count.Value, 32)
+	}
+	return 0
+}
+
+// leastBits is what Q2_K takes at the least.
+const leastBits = 2.6
+
+// cacheOfShape is the KV cache of so many layers; 0 where the load lines do not
+// give it. Windows and layers without a cache make it smaller, so that this is
+// a bound.
+func cacheOfShape(c *ledger.Case, layers int64) int64 {
+	k, v := count(c, "n_embd_k_gqa", 2*widestCache), count(c, "n_embd_v_gqa", 2*widestCache)
+	if k == 0 || v == 0 || k+v > 2*widestCache {
+		return 0
+	}
+	bytes := (k + v) * 2 * contextOf(c) * min(layers, count(c, "n_layer", mostParts))
+	if quantisedCache(c) {
+		return ledger.Proportion(bytes, 17, 32)
+	}
+	return bytes
+}
+
+// graphToCome is the compute buffer that follows the KV cache, with flash
+// attention on; 0 where the load lines do not give it.
+func graphToCome(c *ledger.Case) int64 {
+	m := fit.Model{Gated: true, Vocab: count(c, "n_vocab", mostVocab), Hidden: count(c, "n_embd", mostWidth), FFN: count(c, "n_ff", mostWidth)}
+	context := contextOf(c)
+	if m.Vocab == 0 || m.Hidden == 0 || m.FFN == 0 || context == 0 {
+		return 0
+	}
+	return m.ComputeBuffer(fit.ComputeOptions{Context: int(context), UBatch: int(physicalBatch(c)), FlashAttention: true})
+}
+
+// scores is the part of the compute buffer that holds the matrix of attention:
+// heads x context x physical batch at 32 bit, and its mask. It is 0 where the
+// log does not say that flash attention is off.
+func scores(c *ledger.Case, context int64) int64 {
+	heads := count(c, "n_head", mostParts)
+	if s, ok := c.Setting("flash_attn"); !ok || s.Value != "off" || heads == 0 {
+		return 0
+	}
+	return (heads + 1) * context * physicalBatch(c) * 4
+}
+
+// scoresFill reports a compute buffer that is mostly the matrix of attention.
+func scoresFill(c *ledger.Case) bool {
+	n, refused := scores(c, contextOf(c)), ledger.Requested(c)
+	return c.Failure.Stage == "compute" && n*2 > refused && n <= refused
+}
+
+// expertLayers returns how many layers' experts to keep in system memory so
+// that refused weights fit, and what those of a layer take: three matrices of
+// n_embd x n_ff_exp for every expert.
+func (b budget) expertLayers(c *ledger.Case) (layers, expert int64, ok bool) {
+	size := 3 * count(c, "n_embd", mostWidth) * count(c, "n_ff_exp", mostWidth) * count(c, "n_expert", mostParts)
+	if size == 0 || b.Free == 0 || b.Part != "weights" {
+		return 0, 0, false
+	}
+	expert = max(int64(float64(size)*bitsPerWeight(c)/8), 1)
+	layers = ledger.CeilDiv(b.sum()-b.Free, expert)
+	return layers, expert, expert > 1 && layers <= count(c, "n_layer", mostParts)
+}
+
+// mixtureOfExperts reports a model whose weights are mostly experts.
+func mixtureOfExperts(c *ledger.Case) bool {
+	name := strings.ToLower(c.ModelName())
+	named := slices.ContainsFunc([]string{"-a3b", "moe", "mixtral", "gpt-oss"}, func(part string) bool { return strings.Contains(name, part) })
+	return named || count(c, "n_expert", mostParts) > 1 || count(c, "n_ff_exp", mostWidth) > 0
+}
+
+// severalDevices reports that more than one card takes part.
+func severalDevices(c *ledger.Case) bool { return len(cardsOf(c)) > 1 }
+
+// deviceIndex is the number at the end of CUDA1.
+func deviceIndex(device string) (index int, ok bool) {
+	n, ok := ledger.Whole(device[len(strings.TrimRight(device, "0123456789")):])
+	return int(n), ok
+}
