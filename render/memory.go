@@ -33,6 +33,8 @@ func shareOf(id string) share {
 		return share{markUnused, "unused reserve", "kept for reuse"}
 	case ledger.PartDriver:
 		return share{markOverhead, "driver", "and libraries"}
+	case ledger.PartLibraries:
+		return share{markOverhead, "other libraries", "of this program"}
 	case ledger.PartBuffers:
 		return share{markOverhead, "other buffers", "of this program"}
 	case ledger.PartOthers:

@@ -137,10 +137,10 @@ func (b *candidate) makeOut(c *ledger.Case) {
 		advice.Why = cmp.Or(fix.Why(c), advice.Why)
 	}
 	if fix.Effect != nil {
-		advice.Effect = sound(fix.Effect(c))
+		advice.Effect = sound(c, fix.Effect(c))
 	}
 	if advice.Effect == nil {
-		advice.Effect = sound(effect.Estimated(c, fix.ID))
+		advice.Effect = sound(c, effect.Estimated(c, fix.ID))
 	}
 	if advice.Effect != nil && !advice.Effect.Fits {
 		b.score /= 2
@@ -148,9 +148,10 @@ func (b *candidate) makeOut(c *ledger.Case) {
 }
 
 // sound returns an effect, or nil where its amounts say another thing than it
-// does: they come from figures of a damaged log, of which nothing follows.
-func sound(e *effect.Effect) *effect.Effect {
-	if e == nil || e.NeedBytes < 0 {
+// does: they come from figures of a damaged log, of which nothing follows. Where
+// more was free than was refused, no sum of the log's figures is enough.
+func sound(c *ledger.Case, e *effect.Effect) *effect.Effect {
+	if e == nil || e.NeedBytes < 0 || e.Basis == "log" && e.Fits && ledger.Roomy(c) && !c.Limit.Has() {
 		return nil
 	}
 	enough := e.NeedBytes <= e.HaveBytes

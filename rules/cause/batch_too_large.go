@@ -49,9 +49,9 @@ func activationsFillCard(c *ledger.Case) Finding {
 	case f.Limit != nil && c.Root(fact.TorchAlloc):
 		return Seen(0.25, "The limit is reached by this program's own work.", c.Failure.Line)
 	}
-	why := "This program fills the card by itself."
-	if f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes {
-		why = "What was free did not hold what one step of the work wanted."
+	why := "One step of the work wanted more than was left."
+	if ledger.FillsCard(c) && !(f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes) {
+		why = "This program fills the card by itself."
 	}
 	switch {
 	case ledger.Crowded(c):

@@ -65,9 +65,9 @@ func weightsFillCard(c *ledger.Case) Finding {
 	if c.Root(fact.TorchAsync) && ledger.Figureless(c) {
 		return Seen(0.3, "The model may be too large for this card: the message does not say what was held.", c.Failure.Line)
 	}
-	alone := "This program alone fills the card; no other is needed to explain it."
-	if f.Total != nil && c.Mine.Has() {
-		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, f.Total)
+	alone := "The weights may be most of what this program holds."
+	if ledger.FillsCard(c) {
+		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, c.Ceiling())
 	}
 	switch {
 	case c.Root(fact.MPSAlloc):

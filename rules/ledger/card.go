@@ -129,6 +129,12 @@ func SharesMemory(name string) bool {
 // tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
 func TinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
 
+// FillsCard: this program holds four fifths of what there is to have.
+func FillsCard(c *Case) bool {
+	all := c.Ceiling()
+	return c.Mine.Has() && all.Has() && c.Mine.Bytes*5 >= all.Bytes*4
+}
+
 // crowded: others hold more than a quarter of the card, whatever this program
 // was doing when it struck.
 func Crowded(c *Case) bool {

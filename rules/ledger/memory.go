@@ -36,17 +36,18 @@ type MemoryPart struct {
 
 // What fills a card.
 const (
-	PartWeights = "weights"
-	PartCache   = "kv_cache"
-	PartCompute = "compute"           // activations, buffers of the computation, CUDA graphs
-	PartTensors = "tensors"           // the program's tensors where more is not known of them
-	PartUnused  = "reserved_unused"   // taken by the program's allocator, not in use
-	PartDriver  = "driver"            // contexts and libraries of this program
-	PartBuffers = "other_allocations" // of this program, outside its allocator's heap (MPS)
-	PartOthers  = "other_processes"
-	PartUnknown = "unaccounted" // neither stated as free nor as anybody's
-	PartKept    = "outside_the_share"
-	PartFree    = "free"
+	PartWeights   = "weights"
+	PartCache     = "kv_cache"
+	PartCompute   = "compute"           // activations, buffers of the computation, CUDA graphs
+	PartTensors   = "tensors"           // the program's tensors where more is not known of them
+	PartUnused    = "reserved_unused"   // taken by the program's allocator, not in use
+	PartDriver    = "driver"            // contexts and libraries of this program
+	PartLibraries = "libraries"         // of this program, outside PyTorch and more than a driver takes
+	PartBuffers   = "other_allocations" // of this program, outside its allocator's heap (MPS)
+	PartOthers    = "other_processes"
+	PartUnknown   = "unaccounted" // neither stated as free nor as anybody's
+	PartKept      = "outside_the_share"
+	PartFree      = "free"
 )
 
 // fills is what filled the memory of a case, nil where the log does not say

@@ -30,7 +30,12 @@ func torchBooks(c *Case) *books {
 		l.add(PartUnused, c.Slack.Bytes, "log")
 	}
 	if f.ProcessUsed != nil && f.ProcessUsed.Bytes > 0 {
-		l.add(PartDriver, f.ProcessUsed.Bytes-f.Allocated.Bytes-max(0, c.Slack.Bytes), "log")
+		beside := f.ProcessUsed.Bytes - f.Allocated.Bytes - max(0, c.Slack.Bytes)
+		if beside > mostOfDriver { // another library of the process: cuDNN, a second framework, graphs
+			l.add(PartLibraries, beside-DriverContext, "log")
+			beside = DriverContext
+		}
+		l.add(PartDriver, beside, "log")
 	}
 	if f.Free == nil || total != f.Total {
 		l.rest(PartUnknown)
@@ -141,3 +146,6 @@ func shareBooks(c *Case) *books {
 	l.rest(PartKept)
 	return l
 }
+
+// mostOfDriver is more than contexts and kernels of one process come to.
+const mostOfDriver = 5 * units.GiB / 2

@@ -32,5 +32,5 @@ func OnWindows(c *ledger.Case) bool {
 // looksLikeWindows: the nominal size to the byte, and no list of processes.
 func LooksLikeWindows(c *ledger.Case) bool {
 	f := c.F()
-	return f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
+	return f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil && !c.In("vllm", "sglang", "tgi", "tensorrt-llm") // which run on Linux alone
 }
