@@ -15,7 +15,8 @@ import (
 // Frameworks is what is peculiar to frameworks beside PyTorch, and to
 // programs that have no name of their own in a report ("other").
 var Frameworks = program.Program{
-	Clues: clues,
+	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
+	Clues:   clues,
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.LeakedProcess: {

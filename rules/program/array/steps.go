@@ -16,7 +16,8 @@ import (
 // JAX is what is peculiar to JAX.
 var JAX = program.Program{
 	Name: "jax", Shown: "JAX", Rank: 56,
-	Like: []*program.Program{&Frameworks},
+	Sources: program.Sources{"jax/jaxlib/xla_client.py": "XLA_PYTHON_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_PREALLOCATE"},
+	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":       step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles anew for every shape"),
 		"gradient_checkpointing": step.Paste("python", "block = jax.checkpoint(block)   # values inside are computed again in the backward pass; Flax: nn.remat(Block)"),
@@ -59,7 +60,8 @@ var TensorFlow = program.Program{
 // CuPy is what is peculiar to CuPy.
 var CuPy = program.Program{
 	Name: "cupy", Shown: "CuPy", Rank: 56,
-	Like: []*program.Program{&Frameworks},
+	Sources: program.Sources{"cupy/cuda/memory.pyx": "CUPY_GPU_MEMORY_LIMIT"},
+	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":   step.Paste("python", "for part in np.array_split(x, 8):   # on the card one part at a time\n    out.append(cp.asnumpy(f(cp.asarray(part))))"),
 		"raise_memory_limit": step.Paste("python", "cupy.get_default_memory_pool().set_limit(size=0)   # no limit; CUPY_GPU_MEMORY_LIMIT sets it from outside"),
@@ -71,7 +73,8 @@ var CuPy = program.Program{
 // ONNXRuntime is what is peculiar to ONNX Runtime.
 var ONNXRuntime = program.Program{
 	Name: "onnxruntime", Shown: "ONNX Runtime", Rank: 56,
-	Like: []*program.Program{&Frameworks},
+	Sources: program.Sources{"cli/command/container/opts.go": "--memory --memory-swap"},
+	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":  step.Paste("python", "for i in range(len(x)):   # one sample at a time\n    out.append(session.run(None, {name: x[i:i + 1]})[0])"),
 		"lower_num_workers": step.Paste("python", "options = onnxruntime.SessionOptions()\noptions.intra_op_num_threads = 2\noptions.enable_cpu_mem_arena = False\nsession = onnxruntime.InferenceSession(path, options)   # one session, shared by all threads"),
@@ -88,6 +91,10 @@ var ONNXRuntime = program.Program{
 // MLX is what is peculiar to MLX.
 var MLX = program.Program{
 	Name: "mlx", Shown: "MLX", Rank: 56,
+	Sources: program.Sources{
+		"mlx-lm/mlx_lm/convert.py":  "--hf-path --q-bits",
+		"mlx-lm/mlx_lm/generate.py": "--max-kv-size --prompt",
+	},
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"use_lower_quant": func(c *ledger.Case) []step.Step {

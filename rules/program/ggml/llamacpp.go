@@ -7,6 +7,10 @@ import "github.com/oomdoc/oomdoc/rules/program"
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
 	Name: "llama.cpp", Rank: 58,
+	Sources: program.Sources{
+		"llama.cpp/common/arg.cpp":                        "--device --list-devices --load-mode --n-cpu-moe --no-mmap --parallel",
+		"stable-diffusion.cpp/examples/common/common.hpp": "--diffusion-fa --vae-tiling",
+	},
 	Proofs: []string{
 		"llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
 	},

@@ -20,6 +20,10 @@ import (
 // loads. What its runner prints is judged in clues.go.
 var Ollama = program.Program{
 	Name: "ollama", Shown: "Ollama", Rank: 86,
+	Sources: program.Sources{
+		"ollama/cmd/cmd.go":          "--version",
+		"ollama/envconfig/config.go": "OLLAMA_FLASH_ATTENTION OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_NUM_PARALLEL OLLAMA_SCHED_SPREAD",
+	},
 	Proofs: []string{
 		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
 		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory",

@@ -18,6 +18,7 @@ import (
 // Host is what is peculiar to the operating system and to what hands out
 // its memory: the kernel, containers, batch systems, Windows.
 var Host = program.Program{
+	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			kernelKilled, endedBySignal9,

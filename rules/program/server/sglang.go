@@ -19,6 +19,10 @@ import (
 // or requests fail.
 var SGLang = program.Program{
 	Name: "sglang", Shown: "SGLang", Rank: 80,
+	Sources: program.Sources{
+		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --disable-cuda-graph --kv-cache-dtype" +
+			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size",
+	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {sglangShareTooSmall, sglangOutsideShare,
 			cause.Said(0.5, "The states of a hybrid model found no room beside weights and cache.", fact.SGLangState),

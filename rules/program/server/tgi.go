@@ -15,6 +15,10 @@ import (
 // TGI is what is peculiar to Text Generation Inference.
 var TGI = program.Program{
 	Name: "tgi", Shown: "TGI", Rank: 80,
+	Sources: program.Sources{
+		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
+			" --quantize",
+	},
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {firstOf(
 			says{0.62, "It failed in the warm-up, which runs the largest batch that the settings allow.",

@@ -18,6 +18,13 @@ import (
 // profile runs.
 var VLLM = program.Program{
 	Name: "vllm", Shown: "vLLM", Rank: 80,
+	Sources: program.Sources{
+		"flash-attention/README.md": "--no-build-isolation",
+		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype",
+		"vllm/config/offload.py":    "--cpu-offload-gb",
+		"vllm/engine/arg_utils.py": "--enforce-eager --limit-mm-per-prompt --max-model-len --max-num-batched-tokens --max-num-seqs --mm-processor-kwargs" +
+			" --quantization --swap-space --tensor-parallel-size",
+	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {vllmShareTooSmall, vllmShareTooLarge, vllmOutsideShare,
 			cause.Said(0.62, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", fact.VLLMSwapFull)},

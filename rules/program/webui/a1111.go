@@ -13,6 +13,10 @@ import (
 // Forge, where the old flags for little memory do nothing.
 var A1111 = program.Program{
 	Name: "a1111", Shown: "The Stable Diffusion web UI", Rank: 88,
+	Sources: program.Sources{
+		"stable-diffusion-webui/modules/cmd_args.py": "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --precision --xformers",
+		"stable-diffusion-webui/webui-user.bat":      "COMMANDLINE_ARGS",
+	},
 	Proofs: []string{
 		"stable-diffusion-webui", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py",
 		"modules/sd_hijack", "Error completing request", "Launching Web UI with arguments:", "Torch active/reserved:", "webui.py --",

@@ -19,6 +19,7 @@ import (
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
 	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
+	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention"},
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/",
@@ -96,6 +97,7 @@ var imageRemedies = map[string][]cause.Remedy{
 // Fooocus is what is peculiar to Fooocus, whose flags are its own.
 var Fooocus = program.Program{
 	Name:     "fooocus",
+	Sources:  program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch"},
 	Proofs:   []string{"[Fooocus"},
 	Hints:    []string{"ldm_patched"},
 	Remedies: imageRemedies,

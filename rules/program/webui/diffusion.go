@@ -61,6 +61,12 @@ var Diffusers = program.Program{
 // Kohya is what is peculiar to kohya's sd-scripts.
 var Kohya = program.Program{
 	Name: "kohya", Shown: "Kohya's trainer",
+	Sources: program.Sources{
+		"sd-scripts/library/train_util.py": "--blocks_to_swap --cache_latents --cache_latents_to_disk --fp8_base --full_fp16 --gradient_accumulation_steps" +
+			" --gradient_checkpointing --max_bucket_reso --max_data_loader_n_workers --mixed_precision --optimizer_type --resolution" +
+			" --train_batch_size",
+		"sd-scripts/train_network.py": "--network_train_unet_only",
+	},
 	Proofs: []string{
 		"train_network.py", "sdxl_train.py", "sdxl_train_network.py", "flux_train", "create LoRA for U-Net:", "sd-scripts", "kohya_ss",
 		"num train images * repeats",

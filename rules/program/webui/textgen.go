@@ -21,6 +21,10 @@ import (
 // years.
 var Textgen = program.Program{
 	Name: "text-generation-webui", Rank: 90,
+	Sources: program.Sources{
+		"text-generation-webui/modules/shared.py": "--auto-devices --cache_4bit --cache_8bit --cache_type --cpu-memory --gpu-memory --gpu-split --load-in-4bit --load-in-8bit" +
+			" --n-gpu-layers CMD_FLAGS",
+	},
 	Proofs: []string{
 		"text-generation-webui", "oobabooga_windows", "oobabooga-windows", "oobabooga_linux", "oobabooga_macos", "textgen/modules/",
 		"load_func_map[loader]", "modules/ui_model_menu.py", "modules/GPTQ_loader.py", "modules/AutoGPTQ_loader.py", "modules/text_generation.py",
