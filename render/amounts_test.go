@@ -52,31 +52,37 @@ func TestOneAmountOnce(t *testing.T) {
 	}
 }
 
-// numbersOf are the texts of an incident's numbers by their names.
-func numbersOf(in *diagnose.Incident) map[string]string {
-	out := map[string]string{}
+// number is one of an incident: its bytes, and how it is written.
+type number struct {
+	bytes int64
+	text  string
+}
+
+// numbersOf are an incident's numbers by their names.
+func numbersOf(in *diagnose.Incident) map[string]number {
+	out := map[string]number{}
 	for name, e := range in.Ledger {
-		out[name] = e.String()
+		out[name] = number{e.Bytes, e.String()}
 	}
-	in.Figures.Sizes(func(key string, s *diagnose.Size) { out[key] = s.String() })
+	in.Figures.Sizes(func(key string, s *diagnose.Size) { out[key] = number{s.Bytes, s.String()} })
 	return out
 }
 
 // sameNumber returns the number of which an amount is another spelling, "" where
 // it is spelled like one of them or is none.
-func sameNumber(numbers map[string]string, amount string) (name, text string) {
+func sameNumber(numbers map[string]number, amount string) (name, text string) {
 	got, ok := units.Parse(amount)
 	if !ok {
 		return "", ""
 	}
-	for _, text := range numbers {
-		if text == amount {
+	for _, n := range numbers {
+		if n.text == amount {
 			return "", ""
 		}
 	}
-	for name, text := range numbers {
-		if want, ok := units.Parse(text); ok && math.Abs(float64(want-got)) < 0.999*(roundingOf(amount)+roundingOf(text)) {
-			return name, text
+	for name, n := range numbers {
+		if math.Abs(float64(n.bytes-got)) <= roundingOf(amount) {
+			return name, n.text
 		}
 	}
 	return "", ""

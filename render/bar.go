@@ -3,6 +3,8 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,28 @@ type part struct {
 	label string
 	bytes int64
 	note  string
+	text  string // the amount as the page writes it elsewhere
+}
+
+func (p part) amount() string {
+	if p.text != "" {
+		return p.text
+	}
+	return units.Amount(p.bytes)
+}
+
+// spelled gives parts that are a number of the incident the spelling that all
+// of the page has for it.
+func spelled(in *diagnose.Incident, parts []part) []part {
+	texts := map[int64]string{}
+	for _, name := range slices.Sorted(maps.Keys(in.Ledger)) {
+		texts[in.Ledger[name].Bytes] = in.Ledger[name].String()
+	}
+	in.Figures.Sizes(func(_ string, s *diagnose.Size) { texts[s.Bytes] = s.String() })
+	for i := range parts {
+		parts[i].text = texts[parts[i].bytes]
+	}
+	return parts
 }
 
 // What the marks of a bar stand for.
@@ -41,7 +65,7 @@ func picture(in *diagnose.Incident, width int) string {
 	if in.Memory != nil && len(in.Memory.Parts) > 1 {
 		return filled(in, barWidth(width))
 	}
-	if rows := comparison(in); len(rows) == 2 {
+	if rows := spelled(in, comparison(in)); len(rows) == 2 {
 		return compare(rows, barWidth(width))
 	}
 	return stack(in, barWidth(width))
@@ -78,17 +102,17 @@ func pair(a string, x *diagnose.Size, b string, y *diagnose.Size) []part {
 	if x == nil || y == nil || x.Bytes <= 0 {
 		return nil
 	}
-	return []part{{markMine, a, x.Bytes, ""}, {markFree, b, max(y.Bytes, 0), ""}}
+	return []part{{mark: markMine, label: a, bytes: x.Bytes}, {mark: markFree, label: b, bytes: max(y.Bytes, 0)}}
 }
 
 func compare(rows []part, width int) string {
 	most := max(rows[0].bytes, rows[1].bytes)
-	label, figure := legendWidths(rows, most)
+	label, figure := legendWidths(rows)
 	room := width - label - figure - 4
 	var b strings.Builder
 	for _, r := range rows {
 		bar := strings.Repeat(string(r.mark), cells(r.bytes, most, room))
-		fmt.Fprintf(&b, "%-*s  %*s  %s\n", label, r.label, figure, units.Amount(r.bytes), bar)
+		fmt.Fprintf(&b, "%-*s  %*s  %s\n", label, r.label, figure, r.amount(), bar)
 	}
 	return b.String()
 }
@@ -102,19 +126,19 @@ func stack(in *diagnose.Incident, width int) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s\n%s\n", capital(cmp.Or(device(in), "memory")), limit, bar(parts, limit.Bytes, width))
-	return b.String() + legend(append(parts, wanted(in)...), limit.Bytes)
+	return b.String() + legend(spelled(in, append(parts, wanted(in)...)))
 }
 
 // legend has a line for each part, its figure in the unit of the total.
-func legend(parts []part, total int64) string {
+func legend(parts []part) string {
 	var b strings.Builder
-	label, figure := legendWidths(parts, total)
+	label, figure := legendWidths(parts)
 	for _, p := range parts {
 		mark := p.mark
 		if mark == 0 {
 			mark = ' '
 		}
-		line := fmt.Sprintf("%c %-*s  %*s  %s", mark, label, p.label, figure, units.Amount(p.bytes), p.note)
+		line := fmt.Sprintf("%c %-*s  %*s  %s", mark, label, p.label, figure, p.amount(), p.note)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
@@ -133,13 +157,13 @@ func shares(in *diagnose.Incident) []part {
 	var parts []part
 	add := func(mark rune, label string, bytes int64) {
 		if left -= bytes; bytes*200 >= limit.Bytes {
-			parts = append(parts, part{mark, label, bytes, percent(bytes, limit.Bytes)})
+			parts = append(parts, part{mark: mark, label: label, bytes: bytes, note: percent(bytes, limit.Bytes)})
 		}
 	}
 	if known {
 		add(markMine, "this program", mine.Bytes)
 		if unused := f.ReservedUnallocated; unused != nil && unused.Bytes*100 >= limit.Bytes {
-			parts = append(parts, part{0, "  kept unused", unused.Bytes, ""})
+			parts = append(parts, part{label: "  kept unused", bytes: unused.Bytes})
 		}
 	}
 	if !known && f.Free == nil {
@@ -179,7 +203,7 @@ func remaining(parts []part, label string, bytes, of int64) []part {
 	if bytes < 0 || held > of+of/100 {
 		return nil
 	}
-	return append(parts, part{markFree, label, bytes, percent(bytes, of)})
+	return append(parts, part{mark: markFree, label: label, bytes: bytes, note: percent(bytes, of)})
 }
 
 // others are the processes that the log lists beside this program, a few of
@@ -208,7 +232,7 @@ func wanted(in *diagnose.Incident) []part {
 	if d := in.Ledger["short"]; d.Has() && d.Bytes > 0 {
 		note = d.String() + " short"
 	}
-	return []part{{0, "wanted", f.Requested.Bytes, note}}
+	return []part{{label: "wanted", bytes: f.Requested.Bytes, note: note}}
 }
 
 // bar fills its width in the proportions of its parts. What is there shows
@@ -244,10 +268,10 @@ func cells(bytes, total int64, width int) int {
 	return min(max(n, 0), width)
 }
 
-func legendWidths(parts []part, most int64) (label, figure int) {
+func legendWidths(parts []part) (label, figure int) {
 	for _, p := range parts {
 		label = max(label, columns(p.label))
-		figure = max(figure, len(units.Amount(p.bytes)))
+		figure = max(figure, columns(p.amount()))
 	}
 	return label, figure
 }

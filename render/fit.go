@@ -126,12 +126,12 @@ func planPicture(r fit.Row, width int) string {
 	case r.SpareBytes != nil && *r.SpareBytes >= 0:
 		parts = append(parts, part{mark: markFree, label: "free", bytes: *r.SpareBytes})
 	case r.SpareBytes != nil:
-		return legend(parts, total) + fmt.Sprintf("  %s needed, %s there\n", units.Amount(r.NeedBytes), units.Amount(*r.HaveBytes))
+		return legend(parts) + fmt.Sprintf("  %s needed, %s there\n", units.Amount(r.NeedBytes), units.Amount(*r.HaveBytes))
 	}
 	if total <= 0 {
 		return ""
 	}
-	return bar(parts, total, width) + "\n" + legend(parts, total)
+	return bar(parts, total, width) + "\n" + legend(parts)
 }
 
 // planTable has a line for each format and a column for each context.

@@ -71,9 +71,9 @@ func filled(in *diagnose.Incident, width int) string {
 		return ""
 	}
 	parts := memoryParts(in, true)
-	key := legend(append(parts, lacking(in, true)...), m.TotalBytes)
+	key := legend(spelled(in, append(parts, lacking(in, true)...)))
 	if columnsWide(key) > width {
-		key = legend(append(memoryParts(in, false), lacking(in, false)...), m.TotalBytes)
+		key = legend(spelled(in, append(memoryParts(in, false), lacking(in, false)...)))
 	}
 	return fmt.Sprintf("%s, %s\n%s\n%s", capital(cmp.Or(device(in), "memory")), memoryTotal(m), bar(parts, m.TotalBytes, width), key)
 }
@@ -112,7 +112,7 @@ func memoryParts(in *diagnose.Incident, roomy bool) []part {
 		if roomy && s.told != "" {
 			note += "  " + s.told
 		}
-		parts = append(parts, part{s.mark, s.label, bytes, note})
+		parts = append(parts, part{mark: s.mark, label: s.label, bytes: bytes, note: note})
 	}
 	for _, p := range m.Parts {
 		s := shareOf(p.ID)
@@ -161,9 +161,9 @@ func lacking(in *diagnose.Incident, roomy bool) []part {
 	}
 	switch {
 	case !short.Has() || short.Bytes <= 0:
-		return []part{{0, label, want.Bytes, ""}}
+		return []part{{label: label, bytes: want.Bytes}}
 	case roomy:
-		return []part{{0, label, want.Bytes, short.String() + " short"}}
+		return []part{{label: label, bytes: want.Bytes, note: short.String() + " short"}}
 	}
-	return []part{{0, label, want.Bytes, ""}, {0, "short", short.Bytes, ""}}
+	return []part{{label: label, bytes: want.Bytes}, {label: "short", bytes: short.Bytes}}
 }

@@ -79,7 +79,7 @@ func unlistedOthers(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	share := float64(rest) / float64(f.Total.Bytes)
-	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about 0.6 GiB is this program's own context.", c.Others, f.Total, f.Free, c.Mine)
+	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about %s is this program's own context.", c.Others, f.Total, f.Free, c.Mine, units.Amount(ledger.DriverContext))
 	switch {
 	case c.Root(fact.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
 		return Seen(0.35, why, c.Failure.Line)

@@ -102,7 +102,7 @@ func text(s *fact.Size) string {
 	if s == nil {
 		return "whose figure is not in this log"
 	}
-	return s.Text
+	return s.String()
 }
 
 // buffer: ggml was refused one of these parts.

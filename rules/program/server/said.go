@@ -70,7 +70,7 @@ func filled(c *ledger.Case, sentence string) (said string, lines []int) {
 func stated(c *ledger.Case, name string) (text string, line int) {
 	c.F().Sizes(func(key string, size *fact.Size) {
 		if key == name {
-			text = size.Text
+			text = size.String()
 		}
 	})
 	c.F().Counts(func(key string, count *fact.Count) {
