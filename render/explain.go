@@ -9,7 +9,7 @@ import (
 func Cause(r cause.Rule) Document {
 	p := &page{level: 1}
 	p.heading(1, prose(r.Title))
-	p.paragraphs(r.Doc)
+	p.paragraphs(r.Doc())
 	if r.Settles != "" {
 		p.say(bold("To be sure:"), prose(" "+r.Settles))
 	}
@@ -31,7 +31,7 @@ func Cause(r cause.Rule) Document {
 func Fix(f fix.Fix) Document {
 	p := &page{level: 1}
 	p.heading(1, prose(f.Title))
-	p.paragraphs(f.Doc)
+	p.paragraphs(f.Doc())
 	for _, x := range []inline{labelled("Costs:", f.Tradeoff), labelled("Check:", f.Check), labelled("Otherwise:", f.Next)} {
 		if x != nil {
 			p.say(x)

@@ -41,7 +41,7 @@ func TestEveryCauseIsComplete(t *testing.T) {
 	for _, r := range cause.All() {
 		ids = append(ids, r.ID)
 		assert.NotEmpty(t, r.Title, r.ID)
-		assert.Greater(t, len(strings.Join(r.Doc, " ")), 200, "%s: doc", r.ID)
+		assert.Greater(t, len(strings.Join(r.Doc(), " ")), 200, "%s: doc", r.ID)
 		assert.NotEmpty(t, r.Settles, "%s: settles", r.ID)
 		assert.NotEmpty(t, r.Remedies, "%s: remedies", r.ID)
 		for _, m := range r.Remedies {
@@ -55,10 +55,10 @@ func TestEveryFixIsComplete(t *testing.T) {
 	var ids []string
 	for id, f := range fix.Fixes() {
 		ids = append(ids, id)
-		for part, text := range map[string]string{"title": f.Title, "doc": strings.Join(f.Doc, " "), "tradeoff": f.Tradeoff, "check": f.Check, "next": f.Next} {
+		for part, text := range map[string]string{"title": f.Title, "doc": strings.Join(f.Doc(), " "), "tradeoff": f.Tradeoff, "check": f.Check, "next": f.Next} {
 			assert.NotEmpty(t, text, "%s: %s", id, part)
 		}
-		assert.Greater(t, len(strings.Join(f.Doc, " ")), 150, "%s: doc", id)
+		assert.Greater(t, len(strings.Join(f.Doc(), " ")), 150, "%s: doc", id)
 		assert.True(t, f.Cost > 0 && f.Cost <= 1, "%s: cost", id)
 		steps := f.Steps(&ledger.Case{Facts: &fact.Facts{}})
 		assert.NotEmpty(t, steps, "%s: steps of an empty case", id)

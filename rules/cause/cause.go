@@ -4,6 +4,9 @@
 package cause
 
 import (
+	"embed"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -31,14 +34,27 @@ type Rule struct {
 	Title string // a headline for the report: "The model is too big for this card"
 	// Headline is a narrower Title for this case, "" for none; nil: never.
 	Headline func(c *ledger.Case) string
-	// Doc explains the cause to a beginner, a Markdown paragraph each.
-	Doc []string
 	// Settles is what to run or paste to be sure, when the log alone is not.
 	Settles string
 	// Clues point to the cause. The strongest one that applies counts.
 	Clues []Clue
 	// Remedies cure it, the best first.
 	Remedies []Remedy
+}
+
+//go:embed docs/*.md
+var docs embed.FS
+
+// Doc explains the cause to a beginner, in paragraphs of Markdown: docs/ID.md.
+func (r Rule) Doc() []string { return Paragraphs(docs, r.ID) }
+
+// Paragraphs are those of an ID's page, none where there is no such page.
+func Paragraphs(pages embed.FS, id string) []string {
+	page, err := pages.ReadFile("docs/" + id + ".md")
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(page)), "\n\n")
 }
 
 // Clue looks for one piece of evidence. Its finding's weight is a probability:

@@ -3,13 +3,8 @@ package cause
 import "github.com/oomdoc/oomdoc/rules/ledger"
 
 var contextTooLong = Rule{
-	ID:    ContextTooLong,
-	Title: "The context is too long for the memory that is left",
-	Doc: []string{
-		"Every token of the context keeps keys and values in memory (the KV cache), and without flash attention also a row of the attention matrix. The cache grows in step with the length, the matrix with its square: what is fine at 2,000 tokens can be far too much at 32,000.",
-		"For a Llama 3 with 8 billion parameters a token takes 128 KiB: 8,192 tokens are 1 GiB, 131,072 are 16. Programs that reserve the cache at the start fail while loading; others fail in the middle of a long conversation.",
-		"In training the length multiplies the activations and the logits (tokens x vocabulary x 4 bytes).",
-	},
+	ID:      ContextTooLong,
+	Title:   "The context is too long for the memory that is left",
 	Settles: "Run it once with a short context (2048). If that works, the context is the cause.",
 	Clues: []Clue{
 		logitsUpcast, attentionMatrix,

@@ -9,15 +9,11 @@ import (
 )
 
 var deviceImbalance = Rule{
-	ID:    DeviceImbalance,
-	Title: "One card is full while others have room",
-	Doc: []string{
-		"Work is spread unevenly over several cards: the failing one is full, others are not. The first card is the usual victim: it also holds the desktop, the output layer, and often a CUDA context of every other process (several small equal entries in the list).",
-		"In DataParallel the first card gathers the outputs of all; DistributedDataParallel does not.",
-	},
+	ID:      DeviceImbalance,
+	Title:   "One card is full while others have room",
 	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
 	Clues: []Clue{
-		BareContexts, weakestCard, oneCardFull, UnevenShares,
+		BareContexts, oneCardFull, weakestCard,
 	},
 	Remedies: []Remedy{
 		{Fix: "balance_split", Fit: 0.95},
@@ -34,32 +30,6 @@ func weakestCard(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	return Seen(0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.", s.Line, c.Failure.Line)
-}
-
-// oneCardFull: nvidia-smi shows one process on several cards, and only one of
-// them full.
-func oneCardFull(c *ledger.Case) Finding {
-	d := ledger.Lopsided(c)
-	if d == nil || !ledger.Allocator(c) || ledger.Roomy(c) {
-		return Nothing()
-	}
-	return Seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
-}
-
-// unevenShares: max_memory (accelerate) gives the full card nearly all it has
-// and another card much less, so nothing is left there to compute with.
-func UnevenShares(c *ledger.Case) Finding {
-	f := c.F()
-	first, ok := c.Setting("max_memory_0")
-	second := ledger.IntSetting(c, "max_memory_1")
-	if !ok || !ledger.Allocator(c) || f.Total == nil || f.Device == nil || f.Device.Value != 0 || ledger.Roomy(c) {
-		return Nothing()
-	}
-	share := ledger.IntSetting(c, "max_memory_0")
-	if int64(share)*units.GiB*10 < f.Total.Bytes*9 || second*4 > share*3 {
-		return Nothing()
-	}
-	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
 }
 
 // bareContexts: several small equal shares on one card are CUDA contexts of
@@ -105,4 +75,14 @@ func RanksOnOneCard(c *ledger.Case) bool {
 		}
 	}
 	return true
+}
+
+// oneCardFull: nvidia-smi shows one process on several cards, and only one of
+// them full.
+func oneCardFull(c *ledger.Case) Finding {
+	d := ledger.Lopsided(c)
+	if d == nil || !ledger.Allocator(c) || ledger.Roomy(c) {
+		return Nothing()
+	}
+	return Seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
 }

@@ -4,20 +4,15 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 var fragmentation = Rule{
-	ID:    Fragmentation,
-	Title: "Enough memory is reserved, but not in one piece",
-	Doc: []string{
-		"PyTorch takes memory from the driver in segments and cuts them up. When sizes vary, the free parts can be plenty in sum and still too small one by one. The message shows it: *reserved by PyTorch but unallocated* (older: *reserved* less *already allocated*) is at least what was asked for.",
-		"It is rarer than the tips suggest: PyTorch recommends an option against it in every message. With 40 MiB reserved and not in use, and 1.4 GiB missing, fragments are not the cause.",
-	},
+	ID:      Fragmentation,
+	Title:   "Enough memory is reserved, but not in one piece",
 	Settles: "Print `torch.cuda.memory_summary()` before the failing step: `Non-releasable memory` is what is lost to fragments.",
 	Clues: []Clue{
-		slackCoversRequest, lostToFragments, heldNotUsed,
+		slackCoversRequest, heldNotUsed,
 	},
 	Remedies: []Remedy{
 		{Fix: "expandable_segments", Fit: 1},
@@ -58,25 +53,6 @@ func slackCoversRequest(c *ledger.Case) Finding {
 
 // What tables beside a failure of PyTorch say: torch.cuda.memory_summary() and
 // DeepSpeed's see_memory_usage.
-
-// lostToFragments: "Non-releasable memory" is free memory in segments that also
-// hold tensors, so that it cannot be given back or joined.
-func lostToFragments(c *ledger.Case) Finding {
-	lost, ok := c.Fact("non_releasable")
-	if !ok || !ledger.Allocator(c) && !c.Root(fact.CUDAError, fact.TorchSummary) || ledger.Roomy(c) || lost.Size.Bytes < 400*units.MiB {
-		return Nothing()
-	}
-	if r := c.F().Requested; r != nil {
-		if lost.Size.Bytes < r.Bytes {
-			return Nothing()
-		}
-		return Seen(0.8, fmt.Sprintf("The memory summary counts %s as non-releasable: free, but in pieces between tensors. %s was asked for.", lost.Size, r), lost.Line, c.Failure.Line)
-	}
-	if held, ok := c.Fact("torch_reserved"); ok && lost.Size.Bytes*4 >= held.Size.Bytes {
-		return Seen(0.55, fmt.Sprintf("The memory summary counts %s of the %s that PyTorch holds as non-releasable: free, but in pieces between tensors.", lost.Size, held.Size), lost.Line, c.Failure.Line)
-	}
-	return Nothing()
-}
 
 // sameTable is how many lines two figures of one table may lie apart.
 const sameTable = 12

@@ -14,12 +14,7 @@ var hostMemory = Rule{
 	ID:       HostMemory,
 	Title:    "The computer's own memory (RAM) ran out, not the card's",
 	Headline: hostHeadline,
-	Doc: []string{
-		"The computer's own memory is short: RAM and page file, a container's or job's limit, or shared memory. The graphics card is not the problem, and options for it change nothing.",
-		"Linux ends a program without a word of its own (`Killed`, exit code 137, `exitcode: -9`). Windows refuses (error 1455, `not enough memory`) when RAM and page file together are promised away, even with RAM free. A data loader in a container dies of a full `/dev/shm` (bus error).",
-		"The size in a CPU allocator's message is the *last* piece asked for, often a few MB, and never the whole need.",
-	},
-	Settles: "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
+	Settles:  "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Clues: []Clue{
 		cpuAllocation, freeButRefused, nativePaging, pinnedMemory,
 		Said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),

@@ -17,10 +17,6 @@ var oversizedAllocation = Rule{
 		}
 		return ""
 	},
-	Doc: []string{
-		"One tensor alone is as large as the card or larger. That is a shape that grew with the square of something (an attention matrix without flash attention, a huge image), or a bug in a shape: broadcasting, a wrong length, an overflow.",
-		"No setting of the allocator and no free memory helps: the request would not fit an empty card.",
-	},
 	Settles: "Print the shapes just before the failing line, and run once with a much smaller input: if the request shrinks faster than the input, it is a square.",
 	Clues: []Clue{
 		largerThanCard, metalBufferTooLarge, hugeHostTensor,

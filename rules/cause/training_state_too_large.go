@@ -3,12 +3,8 @@ package cause
 import "github.com/oomdoc/oomdoc/rules/ledger"
 
 var trainingStateTooLarge = Rule{
-	ID:    TrainingStateTooLarge,
-	Title: "Optimizer and gradients do not fit beside the model",
-	Doc: []string{
-		"Training keeps more than the weights: gradients and, with Adam, two more values for every parameter. In mixed precision that is 16 to 20 bytes for each parameter, eight times the 16-bit weights and more: 112 to 140 GB for 7 billion.",
-		"The optimizer makes its states at its *first* step: loading, forward and backward pass, and then it fails. A smaller batch does not help against that.",
-	},
+	ID:      TrainingStateTooLarge,
+	Title:   "Optimizer and gradients do not fit beside the model",
 	Settles: "Print `torch.cuda.memory_allocated()` before and after the first `optimizer.step()`.",
 	Clues: []Clue{
 		optimizerStep,

@@ -9,12 +9,8 @@ import (
 
 // NotSaid is the cause of an incident of which the log says too little.
 var NotSaid = Rule{
-	ID:    Unknown,
-	Title: "Memory ran out; the log does not say why",
-	Doc: []string{
-		"The message has no figures, or they contradict each other, and several causes fit equally. A raw `CUDA error: out of memory` never has figures; an error that appears at some later call can hide where it happened.",
-		"What would settle it costs a minute: the lines above the error, and what held the card at that moment.",
-	},
+	ID:      Unknown,
+	Title:   "Memory ran out; the log does not say why",
 	Settles: "Paste more of the log: everything from the start of the program to the end of the traceback, and the output of `nvidia-smi`.",
 	Clues: []Clue{
 		noFiguresAtAll, contradictory,

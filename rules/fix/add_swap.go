@@ -6,12 +6,8 @@ import (
 )
 
 var addSwap = Fix{
-	ID:    "add_swap",
-	Title: "Add swap",
-	Doc: []string{
-		"Swap is disk space that stands in for RAM. It carries a short peak, as when a checkpoint is read and converted, and saves the machine from the kernel's OOM killer. Memory that is in constant use should not be there: it is a hundred times slower.",
-		"It does not help the card, and not inside a container, job or service with a memory limit of its own: raise that limit instead.",
-	},
+	ID:       "add_swap",
+	Title:    "Add swap",
 	Tradeoff: "Disk space; slow whenever it is used.",
 	Cost:     0.15,
 	Check:    "`swapon --show` lists it, `free -h` shows its size.",

@@ -9,12 +9,8 @@ import (
 )
 
 var balanceSplit = Fix{
-	ID:    "balance_split",
-	Title: "Split the model unevenly over the cards",
-	Doc: []string{
-		"A model spread over several cards fails as soon as one of them is full. The first card often holds more than its share: the desktop, the output layer, caches, and a CUDA context of every other process. Give it less and the others more.",
-		"In distributed training, several small equal entries on card 0 are contexts of the other ranks: each rank must call `torch.cuda.set_device(local_rank)` before it touches the GPU, and load checkpoints with `map_location=\"cpu\"`.",
-	},
+	ID:       "balance_split",
+	Title:    "Split the model unevenly over the cards",
 	Tradeoff: "A few trials to find the split; no quality.",
 	Cost:     0.15,
 	Check:    "`nvidia-smi` after loading: every card has 1 to 2 GiB to spare, the first one included.",

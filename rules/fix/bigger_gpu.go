@@ -10,11 +10,8 @@ import (
 )
 
 var biggerGpu = Fix{
-	ID:    "bigger_gpu",
-	Title: "Use a card with more memory",
-	Doc: []string{
-		"When the model has to be that model at that precision, the card has to be larger. Renting one by the hour tells for the price of a coffee whether it is enough, before anything is bought. Plan weights + KV cache + 1 to 2 GB.",
-	},
+	ID:       "bigger_gpu",
+	Title:    "Use a card with more memory",
 	Tradeoff: "Money.",
 	Cost:     0.95,
 	Check:    checkLoaded,

@@ -17,12 +17,8 @@ func effectOthersYield(c *ledger.Case) *effect.Effect {
 }
 
 var closeOtherApps = Fix{
-	ID:    "close_other_apps",
-	Title: "Close other programs that use memory",
-	Doc: []string{
-		"Browsers, games, video players, and other AI programs hold memory of the card as well as of the computer. A browser with many tabs takes several GiB of RAM and often 0.5 to 1 GiB of the card; the desktop itself 0.3 to 1.5 GiB.",
-		"On Windows, closing programs also lowers the *commit charge*: memory that is promised counts there even if it is not in use.",
-	},
+	ID:       "close_other_apps",
+	Title:    "Close other programs that use memory",
 	Tradeoff: "Free; you can't use them meanwhile.",
 	Cost:     0.05,
 	Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",

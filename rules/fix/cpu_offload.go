@@ -11,12 +11,8 @@ import (
 )
 
 var cpuOffload = Fix{
-	ID:    "cpu_offload",
-	Title: "Put some layers into system memory",
-	Doc: []string{
-		"`device_map=\"auto\"` fills the card up to the limit you give and keeps the rest in system memory. Leave about 1 to 2 GiB of the card for what is computed on the way. Every token then waits for the layers that are not on the card: 5 to 20 times slower.",
-		"It is a fallback for trying something out. If most of the model lands in system memory, a smaller model is the better answer. System memory must hold the rest: 2 GB for each billion parameters at 16 bit.",
-	},
+	ID:       "cpu_offload",
+	Title:    "Put some layers into system memory",
 	Tradeoff: "5 to 20 times slower, and system memory for what is moved.",
 	Cost:     0.45,
 	Check:    "`print(model.hf_device_map)` shows which layers are on `cpu`; `nvidia-smi` shows 1 to 2 GiB free after loading.",

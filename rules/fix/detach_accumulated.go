@@ -10,11 +10,8 @@ import (
 )
 
 var detachAccumulated = Fix{
-	ID:    "detach_accumulated",
-	Title: "Keep numbers, not graphs",
-	Doc: []string{
-		"`total += loss` keeps the whole graph of every step, because `loss` still hangs on it; so does appending outputs to a list. Memory then climbs from step to step until the card is full. `loss.item()` is a plain number; `output.detach().cpu()` is the tensor without its history, off the card.",
-	},
+	ID:       "detach_accumulated",
+	Title:    "Keep numbers, not graphs",
 	Tradeoff: "None.",
 	Cost:     0.05,
 	Check:    "`torch.cuda.memory_allocated()` after each step stays level.",

@@ -7,12 +7,8 @@ import (
 )
 
 var efficientAttention = Fix{
-	ID:    "efficient_attention",
-	Title: "Use a memory-efficient attention",
-	Doc: []string{
-		"Attention written out by hand or set to `eager` keeps a matrix of length x length. PyTorch 2's `scaled_dot_product_attention` (`sdpa`) and xformers never do. For images the length is the number of patches, so plain attention grows with the *fourth* power of the side: half the side, a sixteenth of the memory.",
-		"Where no efficient kernel exists for the card, the type or the mask, PyTorch silently falls back to the plain one: 16-bit types and no exotic mask avoid that. `enable_attention_slicing()` is for programs without sdpa and does nothing beside it.",
-	},
+	ID:       "efficient_attention",
+	Title:    "Use a memory-efficient attention",
 	Tradeoff: "None; usually faster.",
 	Cost:     0.1,
 	Check:    "The request of the next message, if there is one, is far smaller.",

@@ -10,12 +10,8 @@ import (
 )
 
 var emptyCache = Fix{
-	ID:    "empty_cache",
-	Title: "Drop what is no longer needed, then empty the cache",
-	Doc: []string{
-		"Three steps in this order: drop the references (`del model`, outputs, optimizers, lists), collect cycles (`gc.collect()`), hand the unused blocks back (`torch.cuda.empty_cache()`). Without the first two the third does nothing: it can only return what no tensor uses.",
-		"It helps between two models or two runs in one process, and it helps *other* programs on the card. It does not help after the error: PyTorch had already returned what it could before it raised it. In a training loop it only costs time.",
-	},
+	ID:       "empty_cache",
+	Title:    "Drop what is no longer needed, then empty the cache",
 	Tradeoff: "A little time at each call; no quality.",
 	Cost:     0.05,
 	Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",

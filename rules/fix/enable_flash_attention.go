@@ -10,12 +10,8 @@ import (
 )
 
 var enableFlashAttention = Fix{
-	ID:    "enable_flash_attention",
-	Title: "Turn flash attention on",
-	Doc: []string{
-		"Plain attention writes a matrix of length x length for every head: 32 heads and 16,384 tokens are 16 GiB. Flash attention computes the same in small tiles and never writes it. What it saves is that matrix (llama.cpp: heads x context x batch x 4 bytes of the compute buffer), not the KV cache and not the weights.",
-		"It needs a card and a build that support it: NVIDIA from Ampere on for the flash-attn package; llama.cpp has its own for most cards. PyTorch 2's `sdpa` does the same without another package, and is the default in newer transformers.",
-	},
+	ID:       "enable_flash_attention",
+	Title:    "Turn flash attention on",
 	Tradeoff: "None; usually faster.",
 	Cost:     0.05,
 	Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",

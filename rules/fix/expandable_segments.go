@@ -12,13 +12,8 @@ import (
 )
 
 var expandableSegments = Fix{
-	ID:    "expandable_segments",
-	Title: "Let PyTorch grow its segments (expandable_segments)",
-	Doc: []string{
-		"PyTorch takes memory from the driver in segments of fixed size and cuts them up. With varying sizes the rests add up to GiB that are free and too small one by one. With `expandable_segments:True` a segment can grow instead, and such rests hardly appear.",
-		"It can win back at most what the message calls *reserved by PyTorch but unallocated*. If that is small against what was asked for, the option changes nothing, however often it is recommended: PyTorch prints the tip in every message, even when it is set already. If it is set and it still fails, memory is really short.",
-		"It works on Linux with PyTorch 2.1 or newer and must be set before the process starts. On Windows it is ignored, on ROCm before 7.0 it is not supported, and on Jetson boards it fails. PyTorch 2.9 renamed the variable from `PYTORCH_CUDA_ALLOC_CONF` to `PYTORCH_ALLOC_CONF`; the old name still works, the new one is ignored by older versions.",
-	},
+	ID:       "expandable_segments",
+	Title:    "Let PyTorch grow its segments (expandable_segments)",
 	Tradeoff: "None for quality; now and then a little speed. Tensors can't be shared between processes with it.",
 	Cost:     0.02,
 	Check:    "The next message, if there is one, shows a small `reserved by PyTorch but unallocated`.",

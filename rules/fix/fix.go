@@ -3,6 +3,7 @@
 package fix
 
 import (
+	"embed"
 	"maps"
 	"slices"
 	"sync"
@@ -17,8 +18,6 @@ import (
 type Fix struct {
 	ID    string
 	Title string // imperative: "Load it in 4 bit"
-	// Doc explains it to a beginner, a Markdown paragraph each.
-	Doc []string
 	// Tradeoff is what it costs: quality, speed, money, effort.
 	Tradeoff string
 	// Cost orders fixes that help alike: 0 free, 1 very dear.
@@ -36,6 +35,12 @@ type Fix struct {
 	// it can.
 	Useless func(c *ledger.Case) string
 }
+
+//go:embed docs/*.md
+var docs embed.FS
+
+// Doc explains the fix to a beginner, in paragraphs of Markdown: docs/ID.md.
+func (f Fix) Doc() []string { return cause.Paragraphs(docs, f.ID) }
 
 // Fixes returns every fix by its ID, in a map of the caller's own.
 func Fixes() map[string]Fix { return maps.Clone(FixesByID()) }

@@ -6,11 +6,8 @@ import (
 )
 
 var freeDisk = Fix{
-	ID:    "free_disk",
-	Title: "Free disk space",
-	Doc: []string{
-		"Checkpoints, caches of models (`~/.cache/huggingface`), container images and page files fill disks. `No space left on device` is about the disk, not about memory, unless the path is `/dev/shm`.",
-	},
+	ID:       "free_disk",
+	Title:    "Free disk space",
 	Tradeoff: "What you delete has to be downloaded again.",
 	Cost:     0.2,
 	Check:    "`df -h` shows room on the drive of the path in the message.",

@@ -3,12 +3,8 @@ package fix
 import "github.com/oomdoc/oomdoc/rules/step"
 
 var gradientAccumulation = Fix{
-	ID:    "gradient_accumulation",
-	Title: "Accumulate gradients over smaller batches",
-	Doc: []string{
-		"Four steps of batch 2 with one optimizer step after them train like batch 8 and need the memory of batch 2. Divide the loss by the number of steps. Models with batch normalisation see the small batch, all others do not care.",
-		"By itself it saves nothing: it makes a smaller batch harmless.",
-	},
+	ID:       "gradient_accumulation",
+	Title:    "Accumulate gradients over smaller batches",
 	Tradeoff: "Time per step; the result is the same.",
 	Cost:     0.15,
 	Check:    checkStep,

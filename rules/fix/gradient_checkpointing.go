@@ -6,12 +6,8 @@ import (
 )
 
 var gradientCheckpointing = Fix{
-	ID:    "gradient_checkpointing",
-	Title: "Turn gradient checkpointing on",
-	Doc: []string{
-		"Training keeps every layer's intermediate values until the backward pass. Checkpointing keeps one per layer and computes the rest again: measured on a model of 3 billion parameters, 60 GiB became 25. It is the strongest single switch when activations fill the card.",
-		"It does nothing for weights, gradients and optimizer states, and nothing for running a model. The cache for generation has to be off with it (`use_cache=False`).",
-	},
+	ID:       "gradient_checkpointing",
+	Title:    "Turn gradient checkpointing on",
 	Tradeoff: "About 20 to 30 % more time per step; the result is the same.",
 	Cost:     0.2,
 	Check:    checkStep,

@@ -19,12 +19,8 @@ func effectHalf(c *ledger.Case) *effect.Effect {
 }
 
 var halfPrecision = Fix{
-	ID:    "half_precision",
-	Title: "Load the weights at 16 bit",
-	Doc: []string{
-		"Without a word about precision, transformers 4 and diffusers load weights at 32 bit, twice what is needed; transformers 5 takes the checkpoint's own. Say it: `torch_dtype=`, which is called `dtype=` from transformers 4.56 on.",
-		"bfloat16 from NVIDIA's Ampere generation on and on AMD and Intel; float16 on older NVIDIA cards and on Macs. It does not help where the weights are at 16 bit or quantised already.",
-	},
+	ID:       "half_precision",
+	Title:    "Load the weights at 16 bit",
 	Tradeoff: "None that can be seen for running a model. For training use mixed precision instead.",
 	Cost:     0.1,
 	Check:    "`print(model.dtype)` after loading says bfloat16 or float16, and `model.get_memory_footprint() / 2**30` is about 2 GiB for each billion parameters.",

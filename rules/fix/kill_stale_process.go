@@ -13,13 +13,8 @@ import (
 )
 
 var killStaleProcess = Fix{
-	ID:    "kill_stale_process",
-	Title: "Find what holds the card and end it",
-	Doc: []string{
-		"A card's memory is shared by every program on the computer. A training run that did not exit, a notebook whose kernel still lives, a second server or a browser keep theirs until they end. `nvidia-smi` lists who holds how much; anything over about 200 MiB that is not yours, or is an old run of yours, is a suspect.",
-		"It helps when the card's total, less what is free, less what this program holds, leaves more than about half a GiB. \"Already allocated\" being high proves nothing about others: that figure is this program's own.",
-		"Look before you kill. In a container PyTorch prints process numbers of the host, and one of them may be the very process that failed: the one whose memory equals this program's. If nothing is listed although memory is used, the owner is in another container, belongs to another user, or died and left its memory behind; then a restart of the machine frees it.",
-	},
+	ID:       "kill_stale_process",
+	Title:    "Find what holds the card and end it",
 	Tradeoff: "Free, but whatever you end loses its unsaved work.",
 	Cost:     0.05,
 	Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",

@@ -6,12 +6,8 @@ import (
 )
 
 var limitFrameworkPreallocation = Fix{
-	ID:    "limit_framework_preallocation",
-	Title: "Keep the framework from taking the whole card at its start",
-	Doc: []string{
-		"JAX takes 75 % of the card at its first operation and TensorFlow nearly all of it, used or not. A second program on the card then finds nothing. These variables make them take memory as they need it.",
-		"It helps when two programs share a card, or two frameworks one process. It does not make the work itself smaller.",
-	},
+	ID:       "limit_framework_preallocation",
+	Title:    "Keep the framework from taking the whole card at its start",
 	Tradeoff: "A little speed, and more fragmentation.",
 	Cost:     0.05,
 	Check:    "`nvidia-smi` right after the start shows a few hundred MiB instead of most of the card.",

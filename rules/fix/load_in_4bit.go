@@ -11,13 +11,8 @@ import (
 )
 
 var loadIn4Bit = Fix{
-	ID:    "load_in_4bit",
-	Title: "Load it in 4 bit",
-	Doc: []string{
-		"bitsandbytes quantises the ordinary checkpoint while it is loaded: no other file is needed. With NF4 and double quantisation a linear layer takes 4.1 bits a weight, about a quarter of 16 bit; embeddings and the output layer stay at 16 bit, so small models shrink less.",
-		"Pass a `BitsAndBytesConfig`. The bare `load_in_4bit=True` in `from_pretrained` was deprecated and transformers 5 no longer takes it. The compute type should be bfloat16 from NVIDIA's Ampere generation (RTX 30, A100) on, float16 on older cards.",
-		"It does not help when the model is quantised already, when the checkpoint does not fit into system memory while loading, or when context and batch are what fills the card.",
-	},
+	ID:       "load_in_4bit",
+	Title:    "Load it in 4 bit",
 	Tradeoff: "Little quality; somewhat slower than 16 bit. Needs the bitsandbytes package.",
 	Cost:     0.25,
 	Check:    "`model.get_memory_footprint() / 2**30` is about a quarter of 2 GiB for each billion parameters; then a short generation runs.",

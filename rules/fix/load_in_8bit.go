@@ -7,11 +7,8 @@ import (
 )
 
 var loadIn8Bit = Fix{
-	ID:    "load_in_8bit",
-	Title: "Load it in 8 bit",
-	Doc: []string{
-		"The same as loading in 4 bit with half the saving: linear layers take 8 bits a weight, half of 16 bit. Quality is practically that of the original. 4 bit is faster and smaller, so 8 bit is for those who need the last bit of quality and have the room.",
-	},
+	ID:       "load_in_8bit",
+	Title:    "Load it in 8 bit",
 	Tradeoff: "Hardly any quality; slower than 16 bit, and slower than 4 bit.",
 	Cost:     0.2,
 	Check:    "`model.get_memory_footprint() / 2**30` is about half of 2 GiB for each billion parameters.",

@@ -11,12 +11,8 @@ import (
 )
 
 var lowerBatchSize = Fix{
-	ID:    "lower_batch_size",
-	Title: "Lower the batch size",
-	Doc: []string{
-		"What is computed on the way grows in step with the number of samples at a time. Start with 1 to see that it runs at all, then double it until about 1 GiB of the card is left. In training, accumulate gradients to keep the effective batch.",
-		"Do not size it by the last request: \"Tried to allocate 20.00 MiB\" is only the last straw, rounded up. If it fails at batch 1 as well, it is the weights, the length or the image size.",
-	},
+	ID:       "lower_batch_size",
+	Title:    "Lower the batch size",
 	Tradeoff: "Slower per sample; in training the same result when gradients are accumulated.",
 	Cost:     0.15,
 	Check:    checkStep,

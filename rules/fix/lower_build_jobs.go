@@ -6,11 +6,8 @@ import (
 )
 
 var lowerBuildJobs = Fix{
-	ID:    "lower_build_jobs",
-	Title: "Compile with fewer jobs",
-	Doc: []string{
-		"A CUDA source file takes 2 to 10 GB of RAM to compile, and the build starts one job for each processor core. The kernel then kills a compiler in the middle (`Killed signal terminated program cc1plus`). Two jobs are slow and get there. The card plays no part.",
-	},
+	ID:       "lower_build_jobs",
+	Title:    "Compile with fewer jobs",
 	Tradeoff: "The build takes longer.",
 	Cost:     0.1,
 	Check:    CheckRAM,

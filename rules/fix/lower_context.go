@@ -9,13 +9,8 @@ import (
 )
 
 var lowerContext = Fix{
-	ID:    "lower_context",
-	Title: "Shorten the context",
-	Doc: []string{
-		"Every token of the context keeps keys and values in memory (the KV cache), so the cache grows in step with the length: what is fine at 2,000 tokens can be too much at 32,000. Many models announce 128,000 or more, and programs that take that figure reserve for all of it.",
-		"Set what you need, not what the model can do: 4,096 to 8,192 for chat. The setting is called `--ctx-size` or `-c` (llama.cpp), `num_ctx` (Ollama), `--max-model-len` (vLLM), `max_seq_len` (ExLlama), `max_length` or `cutoff_len` (training).",
-		"In training the length also multiplies the activations and the logits (tokens x vocabulary x 4 bytes: 8,192 tokens of Llama 3 are 3.91 GiB, several times over).",
-	},
+	ID:       "lower_context",
+	Title:    "Shorten the context",
 	Tradeoff: "Older parts of a long conversation or document are cut off.",
 	Cost:     0.2,
 	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",

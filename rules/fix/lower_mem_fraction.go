@@ -7,11 +7,8 @@ import (
 )
 
 var lowerMemFraction = Fix{
-	ID:    "lower_mem_fraction",
-	Title: "Lower the static memory fraction",
-	Doc: []string{
-		"SGLang's `--mem-fraction-static` is the share for weights and KV cache. When it fails while serving or while capturing CUDA graphs, too little was left for what is computed: lower it in steps of 0.05.",
-	},
+	ID:       "lower_mem_fraction",
+	Title:    "Lower the static memory fraction",
 	Tradeoff: "A smaller KV cache: fewer requests at a time.",
 	Cost:     0.05,
 	Check:    "It survives the longest prompt you expect, with 1 to 2 GiB free in `nvidia-smi`.",

@@ -6,12 +6,8 @@ import (
 )
 
 var lowerNumWorkers = Fix{
-	ID:    "lower_num_workers",
-	Title: "Use fewer data loader workers, and do not pin memory",
-	Doc: []string{
-		"Every worker of a DataLoader is a process of its own with its own copy of what it touches, and prefetches two batches into shared memory. Eight workers are eight times that. On Windows each also loads all of PyTorch's libraries, which counts against RAM and page file.",
-		"`num_workers=0` loads in the main process: it shows at once whether the workers are the cause. It does not touch the card's memory.",
-	},
+	ID:       "lower_num_workers",
+	Title:    "Use fewer data loader workers, and do not pin memory",
 	Tradeoff: "The card may wait for data.",
 	Cost:     0.1,
 	Check:    CheckRAM,

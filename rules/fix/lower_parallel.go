@@ -3,11 +3,8 @@ package fix
 import "github.com/oomdoc/oomdoc/rules/step"
 
 var lowerParallel = Fix{
-	ID:    "lower_parallel",
-	Title: "Serve fewer requests at a time",
-	Doc: []string{
-		"Every request in work keeps its own KV cache. Ollama multiplies the context by `OLLAMA_NUM_PARALLEL`; newer llama-server starts four slots by itself. One slot is enough for one person.",
-	},
+	ID:       "lower_parallel",
+	Title:    "Serve fewer requests at a time",
 	Tradeoff: "Requests wait for each other.",
 	Cost:     0.2,
 	Check:    "The log's KV cache is smaller by the same factor.",

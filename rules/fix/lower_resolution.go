@@ -9,12 +9,8 @@ import (
 )
 
 var lowerResolution = Fix{
-	ID:    "lower_resolution",
-	Title: "Lower the resolution or the number of frames",
-	Doc: []string{
-		"Half of width and height is a quarter of the pixels, and a quarter of the memory for what is computed on them; with plain attention a sixteenth. For video the number of frames multiplies it. Work small, then scale the result up in tiles.",
-		"Models are made for a size (512 for Stable Diffusion 1.5, 1024 for SDXL and FLUX): above it memory explodes and pictures get worse.",
-	},
+	ID:       "lower_resolution",
+	Title:    "Lower the resolution or the number of frames",
 	Tradeoff: "Detail; scaling up afterwards brings most of it back.",
 	Cost:     0.25,
 	Check:    "The small size runs through; raise it in steps while about 1 GiB of the card stays free.",

@@ -3,12 +3,8 @@ package fix
 import "github.com/oomdoc/oomdoc/rules/step"
 
 var lowvramMode = Fix{
-	ID:    "lowvram_mode",
-	Title: "Start the program in its low-memory mode",
-	Doc: []string{
-		"Image programs can keep only the part on the card that works at the moment: text encoder, then diffusion model, then decoder. AUTOMATIC1111 has `--medvram` and `--lowvram`, ComfyUI `--lowvram` and `--novram`, diffusers `enable_model_cpu_offload()`.",
-		"Newer programs do it by themselves: in ComfyUI since August 2024 `--lowvram` changes little and `--reserve-vram 1` is the better first step; in Forge `--medvram` and `--lowvram` do nothing.",
-	},
+	ID:       "lowvram_mode",
+	Title:    "Start the program in its low-memory mode",
 	Tradeoff: "Speed, and system memory for the parts that wait.",
 	Cost:     0.3,
 	Check:    "The free memory of the card stays above 1 GiB while an image is made.",

@@ -7,12 +7,8 @@ import (
 )
 
 var maxSplitSize = Fix{
-	ID:    "max_split_size",
-	Title: "Keep PyTorch from cutting up large blocks (max_split_size_mb)",
-	Doc: []string{
-		"Blocks larger than this are not cut up any more, so that a large request later finds one whole. It is the older cure for fragmentation, for PyTorch 1.10 to 2.0 and for Windows, where `expandable_segments` does not exist or does nothing.",
-		"It wins back at most what is reserved and not in use. Values are in MiB and at least 21; 128 to 512 are usual. Too small a value makes the allocator slow and can waste more than it saves.",
-	},
+	ID:       "max_split_size",
+	Title:    "Keep PyTorch from cutting up large blocks (max_split_size_mb)",
 	Tradeoff: "Some speed; a wrong value can make it worse.",
 	Cost:     0.1,
 	Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",

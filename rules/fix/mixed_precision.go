@@ -7,11 +7,8 @@ import (
 )
 
 var mixedPrecision = Fix{
-	ID:    "mixed_precision",
-	Title: "Train in mixed precision",
-	Doc: []string{
-		"With autocast the intermediate values are 16 bit, half of what they were; weights and optimizer states stay at 32 bit, so it helps where activations dominate and not where the optimizer does. bfloat16 from NVIDIA's Ampere generation on; float16 with a gradient scaler on older cards.",
-	},
+	ID:       "mixed_precision",
+	Title:    "Train in mixed precision",
 	Tradeoff: "Usually faster; float16 needs a scaler against overflow.",
 	Cost:     0.15,
 	Check:    checkStep,

@@ -3,12 +3,8 @@ package fix
 import "github.com/oomdoc/oomdoc/rules/step"
 
 var moeCpuOffload = Fix{
-	ID:    "moe_cpu_offload",
-	Title: "Keep the experts in system memory",
-	Doc: []string{
-		"A mixture-of-experts model uses few of its experts for each token. Kept in system memory, the experts cost little speed, while attention and the KV cache stay on the card. In llama.cpp `--cpu-moe` moves all of them and `--n-cpu-moe N` those of the first N layers (August 2025 on; before that `-ot \"exps=CPU\"`).",
-		"It does nothing for models without experts.",
-	},
+	ID:       "moe_cpu_offload",
+	Title:    "Keep the experts in system memory",
 	Tradeoff: "Some speed, far less than with whole layers; system memory for the experts.",
 	Cost:     0.3,
 	Check:    "The log's model buffers: a large one on CPU, a small one on the card.",

@@ -3,11 +3,8 @@ package fix
 import "github.com/oomdoc/oomdoc/rules/step"
 
 var offloadOptimizer = Fix{
-	ID:    "offload_optimizer",
-	Title: "Keep the optimizer in system memory",
-	Doc: []string{
-		"DeepSpeed's ZeRO-Offload keeps optimizer states (and with stage 3 the weights) in system memory and computes the optimizer's step there. The card is left with weights, gradients and activations. System memory has to hold about 12 to 16 bytes for each parameter.",
-	},
+	ID:       "offload_optimizer",
+	Title:    "Keep the optimizer in system memory",
 	Tradeoff: "Each step takes longer; much system memory.",
 	Cost:     0.35,
 	Check:    "`nvidia-smi` and `free -h` during the first step: the states are in RAM.",

@@ -7,12 +7,8 @@ import (
 )
 
 var optimizer8Bit = Fix{
-	ID:    "optimizer_8bit",
-	Title: "Use an 8-bit optimizer",
-	Doc: []string{
-		"Adam keeps two values of 32 bit for every parameter it trains, 8 bytes; in 8 bit they take 2. For 7 billion parameters that is 14 GB instead of 56. The states are made at the *first* `optimizer.step()`, so a run can pass forward and backward and fail there.",
-		"A paged optimizer moves its states to system memory in a pinch; it needs that memory, and does not work under WSL. With LoRA there is little to win: the trained part is small.",
-	},
+	ID:       "optimizer_8bit",
+	Title:    "Use an 8-bit optimizer",
 	Tradeoff: "None worth mentioning; needs the bitsandbytes package.",
 	Cost:     0.15,
 	Check:    "`torch.cuda.memory_allocated()` before and after the first `optimizer.step()`: it grows by about 2 bytes for each parameter.",

@@ -6,12 +6,8 @@ import (
 )
 
 var quantizeKvCache = Fix{
-	ID:    "quantize_kv_cache",
-	Title: "Keep the KV cache at 8 bit",
-	Doc: []string{
-		"The KV cache is kept at 16 bit unless told otherwise. 8 bit halves it (q8_0: 0.53 of it), 4 bit takes 0.28. It saves nothing else: with a short context the cache is a few hundred MiB and there is little to win. llama.cpp prints its size as `KV self size` or `KV buffer size`.",
-		"In llama.cpp a quantised V cache needs flash attention. Its name is `-ctk q8_0 -ctv q8_0` there, `OLLAMA_KV_CACHE_TYPE=q8_0` in Ollama, `--kv-cache-dtype fp8` in vLLM.",
-	},
+	ID:       "quantize_kv_cache",
+	Title:    "Keep the KV cache at 8 bit",
 	Tradeoff: "Hardly any quality at 8 bit, some at 4 bit; a little speed.",
 	Cost:     0.15,
 	Check:    "The log shows the smaller cache, and the same prompt runs through.",

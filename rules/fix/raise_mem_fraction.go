@@ -7,11 +7,8 @@ import (
 )
 
 var raiseMemFraction = Fix{
-	ID:    "raise_mem_fraction",
-	Title: "Raise the static memory fraction",
-	Doc: []string{
-		"SGLang's `--mem-fraction-static` is the share of the card for weights and KV cache; the rest is for what is computed. When the start says that no memory is left for the cache, raise it in steps of 0.05.",
-	},
+	ID:       "raise_mem_fraction",
+	Title:    "Raise the static memory fraction",
 	Tradeoff: "Less room for what is computed: long prompts may fail.",
 	Cost:     0.05,
 	Check:    "The start prints `max_total_num_tokens`; it must be above the context length.",

@@ -12,12 +12,8 @@ import (
 )
 
 var raiseMemoryLimit = Fix{
-	ID:    "raise_memory_limit",
-	Title: "Raise the memory limit that was set",
-	Doc: []string{
-		"A limit below what the machine has was reached: of a container (`docker run -m`, `limits.memory` in Kubernetes), of a batch job (`#SBATCH --mem`), of WSL (`.wslconfig`), or of this process on the card (`torch.cuda.set_per_process_memory_fraction`). More memory in the machine, or swap on the host, does not help then; the limit does.",
-		"Raise it to what the program needs plus a quarter. If the machine does not have that much, the program has to need less.",
-	},
+	ID:       "raise_memory_limit",
+	Title:    "Raise the memory limit that was set",
 	Tradeoff: "Less for the other programs of the machine.",
 	Cost:     0.2,
 	Check:    "`docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit; for PyTorch the message no longer says `allowed`.",

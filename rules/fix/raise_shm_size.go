@@ -6,12 +6,8 @@ import (
 )
 
 var raiseShmSize = Fix{
-	ID:    "raise_shm_size",
-	Title: "Enlarge shared memory",
-	Doc: []string{
-		"Data loader workers and NCCL pass data through shared memory (`/dev/shm`). A container gets 64 MB of it unless told otherwise, a small part of one batch; the worker then dies with a bus error. `--shm-size` sets it, `--ipc=host` lends the host's.",
-		"In Kubernetes mount an `emptyDir` with `medium: Memory` at `/dev/shm`; it counts against the container's memory limit. Outside containers `/dev/shm` is half of RAM and seldom the problem.",
-	},
+	ID:       "raise_shm_size",
+	Title:    "Enlarge shared memory",
 	Tradeoff: "None; what is used counts as RAM.",
 	Cost:     0.05,
 	Check:    "`df -h /dev/shm` inside the container shows the new size.",

@@ -10,12 +10,8 @@ import (
 )
 
 var raiseWatermark = Fix{
-	ID:    "raise_watermark",
-	Title: "Raise the limit of PyTorch on a Mac (MPS watermark)",
-	Doc: []string{
-		"PyTorch lets one process use 1.7 times what macOS recommends for the GPU. `PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` takes the limit away. It must be set before the program starts; setting it after `import torch` does nothing.",
-		"The standard limit is already more than the Mac's memory (9.07 GB on a Mac with 8, 18.13 on one with 16), so beyond it lies swapping: very slow, and it can freeze the machine. It can help for a short peak, or where a lower ratio was set.",
-	},
+	ID:       "raise_watermark",
+	Title:    "Raise the limit of PyTorch on a Mac (MPS watermark)",
 	Tradeoff: "The Mac may swap heavily, freeze, or end programs.",
 	Cost:     0.3,
 	Check:    "The message no longer says `max allowed`; Activity Monitor's memory pressure stays green or yellow.",

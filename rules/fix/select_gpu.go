@@ -41,12 +41,8 @@ func effectFreerCard(c *ledger.Case) *effect.Effect {
 }
 
 var selectGpu = Fix{
-	ID:    "select_gpu",
-	Title: "Use another card",
-	Doc: []string{
-		"Programs take the first card unless told otherwise. If the computer has another one with more room, `CUDA_VISIBLE_DEVICES` shows the program only that one. It must be set before the program starts; inside the program that card is then number 0.",
-		"The number in PyTorch's message counts inside `CUDA_VISIBLE_DEVICES`, and `nvidia-smi` orders cards by their slot while CUDA may order them by speed: set `CUDA_DEVICE_ORDER=PCI_BUS_ID` so that both agree.",
-	},
+	ID:       "select_gpu",
+	Title:    "Use another card",
 	Tradeoff: "Free, if there is another card; it may be the slower one.",
 	Cost:     0.05,
 	Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",

@@ -6,12 +6,8 @@ import (
 )
 
 var shardTraining = Fix{
-	ID:    "shard_training",
-	Title: "Shard model and optimizer over the cards",
-	Doc: []string{
-		"Plain data parallel training (DDP) keeps a whole copy of weights, gradients and optimizer on every card: more cards do not make it fit. ZeRO divides them: stage 1 the optimizer, stage 2 the gradients too, stage 3 (or FSDP) also the weights. With four cards stage 3 leaves a quarter on each.",
-		"Activations are not divided: batch and length of one card stay as they are.",
-	},
+	ID:       "shard_training",
+	Title:    "Shard model and optimizer over the cards",
 	Tradeoff: "Communication between the cards; a configuration to learn.",
 	Cost:     0.45,
 	Check:    "`nvidia-smi` after the first step: every card holds its share only.",

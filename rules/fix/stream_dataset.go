@@ -8,11 +8,8 @@ import (
 )
 
 var streamDataset = Fix{
-	ID:    "stream_dataset",
-	Title: "Stream the data instead of loading all of it",
-	Doc: []string{
-		"A data set that is read into a list or an array takes its whole size in system memory, and every data loader worker may get a copy of it. Streaming or memory mapping reads what a batch needs.",
-	},
+	ID:       "stream_dataset",
+	Title:    "Stream the data instead of loading all of it",
 	Tradeoff: "The order is less random with streaming; some rewriting.",
 	Cost:     0.25,
 	Check:    CheckRAM,

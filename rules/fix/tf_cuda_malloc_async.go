@@ -11,11 +11,8 @@ import (
 )
 
 var tfCudaMallocAsync = Fix{
-	ID:    "tf_cuda_malloc_async",
-	Title: "Use CUDA's asynchronous allocator in TensorFlow or JAX",
-	Doc: []string{
-		"TensorFlow's own allocator (BFC) can't move what it handed out; CUDA's asynchronous allocator remaps memory and suffers less from fragments. TensorFlow prints this tip with every failure, so the tip alone proves nothing: look whether *available* in its dump exceeds what was asked for.",
-	},
+	ID:       "tf_cuda_malloc_async",
+	Title:    "Use CUDA's asynchronous allocator in TensorFlow or JAX",
 	Tradeoff: "None for quality; little or no speed.",
 	Cost:     0.05,
 	Check:    "The log at the start says `Using CUDA malloc Async allocator for GPU`.",

@@ -8,12 +8,8 @@ import (
 )
 
 var upgradeVersion = Fix{
-	ID:    "upgrade_version",
-	Title: "Update the program",
-	Doc: []string{
-		"Some failures are faults of one version: a leak, a warm-up that reserves twice what is needed, a limit of a driver. Then no setting helps for long, and another version does. Look into the program's issue list for the exact sentence of your log; where the newest version is at fault, the one before it is the cure.",
-		"The driver counts too: cards of a new generation need new drivers, ROCm or Level Zero releases.",
-	},
+	ID:       "upgrade_version",
+	Title:    "Update the program",
 	Tradeoff: "Half an hour; something else may have changed as well. Note the old version first so that you can go back.",
 	Cost:     0.2,
 	Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",

@@ -6,12 +6,8 @@ import (
 )
 
 var useMmap = Fix{
-	ID:    "use_mmap",
-	Title: "Let the file be mapped instead of copied",
-	Doc: []string{
-		"A mapped file is read page by page as it is needed, and the pages can be dropped again; a copied one needs its whole size in system memory, sometimes twice while it is converted. llama.cpp maps unless `--no-mmap` or `--mlock` is given; safetensors files are mapped, old `.bin` and `.pt` files are copied.",
-		"It lowers the need for system memory, not for the card's.",
-	},
+	ID:       "use_mmap",
+	Title:    "Let the file be mapped instead of copied",
 	Tradeoff: "None as a rule; a first answer can be slower from a slow disk.",
 	Cost:     0.05,
 	Check:    CheckRAM,

@@ -8,12 +8,8 @@ import (
 )
 
 var useSmallerModel = Fix{
-	ID:    "use_smaller_model",
-	Title: "Use a smaller model",
-	Doc: []string{
-		"Most families come in several sizes, and a newer small one is often better than an older large one. Count 2 GB for each billion parameters at 16 bit, 1 at 8 bit and about 0.6 at 4 bit, then add 1 to 2 GB for context and overhead. A mixture-of-experts model needs memory for *all* its parameters, not only for the active ones.",
-		"On 8 GB that means 7 to 8 billion parameters at 4 bit, on 12 GB 13 to 14 billion, on 24 GB about 30 billion.",
-	},
+	ID:       "use_smaller_model",
+	Title:    "Use a smaller model",
 	Tradeoff: "Quality, depending on the task; usually more speed.",
 	Cost:     0.35,
 	Check:    checkLoaded,

@@ -3,12 +3,8 @@ package fix
 import "github.com/oomdoc/oomdoc/rules/step"
 
 var vaeTiling = Fix{
-	ID:    "vae_tiling",
-	Title: "Decode the image in tiles",
-	Doc: []string{
-		"The last step of an image program, the VAE, turns the small latent image into pixels and needs several GiB at once for large ones. In tiles it needs the memory of one tile, whatever the size of the picture. It helps when the sampling runs to the end and the failure comes right after it.",
-		"It does nothing for a failure while sampling.",
-	},
+	ID:       "vae_tiling",
+	Title:    "Decode the image in tiles",
 	Tradeoff: "A little time; faint seams are possible.",
 	Cost:     0.1,
 	Check:    "The picture is finished; the peak after the last sampling step is lower.",

@@ -50,7 +50,7 @@ func index() string {
 
 func causePage(r cause.Rule) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, r.Title, r.ID, strings.Join(r.Doc, "\n\n"))
+	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, r.Title, r.ID, strings.Join(r.Doc(), "\n\n"))
 	fmt.Fprintf(&b, "\n## To be sure\n\n%s\n", r.Settles)
 	b.WriteString("\n## What helps\n\n")
 	for _, m := range r.Remedies {
@@ -63,7 +63,7 @@ func causePage(r cause.Rule) string {
 
 func fixPage(f fix.Fix) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, strings.Join(f.Doc, "\n\n"))
+	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, strings.Join(f.Doc(), "\n\n"))
 	b.WriteString("\n## How\n\nIn general; a report spells it for the program, version and model of the log.\n\n")
 	b.WriteString(steps(f.Steps(&ledger.Case{Facts: &fact.Facts{}})))
 	for _, s := range rules.Spellings(f.ID) {
