@@ -13,7 +13,7 @@ var deviceImbalance = Rule{
 	Title:   "One card is full while others have room",
 	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
 	Clues: []Clue{
-		BareContexts, oneCardFull, weakestCard,
+		BareContexts, weakestCard, oneCardFull, UnevenShares,
 	},
 	Remedies: []Remedy{
 		{Fix: "balance_split", Fit: 0.95},
@@ -86,3 +86,20 @@ func oneCardFull(c *ledger.Case) Finding {
 	}
 	return Seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
 }
+
+// unevenShares: max_memory (accelerate) gives the full card nearly all it has
+// and another card much less, so nothing is left there to compute with.
+func UnevenShares(c *ledger.Case) Finding {
+	f := c.F()
+	first, ok := c.Setting("max_memory_0")
+	second := ledger.IntSetting(c, "max_memory_1")
+	if !ok || !ledger.Allocator(c) || f.Total == nil || f.Device == nil || f.Device.Value != 0 || ledger.Roomy(c) {
+		return Nothing()
+	}
+	share := ledger.IntSetting(c, "max_memory_0")
+	if int64(share)*units.GiB*10 < f.Total.Bytes*9 || second*4 > share*3 {
+		return Nothing()
+	}
+	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
+}
+

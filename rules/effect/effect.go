@@ -9,16 +9,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// FirstEffect is the first that could be computed.
-func FirstEffect(effects ...*Effect) *Effect {
-	for _, e := range effects {
-		if e != nil {
-			return e
-		}
-	}
-	return nil
-}
-
 // Effect is the arithmetic of a fix.
 type Effect struct {
 	NeedBytes int64  `json:"need_bytes"`

@@ -165,7 +165,7 @@ var PyTorch = program.Program{
 
 // spreadOver: one model lies on several cards, so choosing a card is no cure.
 func spreadOver(c *ledger.Case) bool {
-	return ledger.Lopsided(c) != nil
+	return ledger.Lopsided(c) != nil || cause.UnevenShares(c).Weight > 0
 }
 
 // neverFitting: more than the whole card for one tensor, as the matrix of an
