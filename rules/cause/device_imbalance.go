@@ -102,4 +102,3 @@ func UnevenShares(c *ledger.Case) Finding {
 	}
 	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
 }
-
