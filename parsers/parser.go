@@ -2,8 +2,16 @@
 // the lines around them that say which program, model, card and settings were
 // at work. It knows no cause and no fix.
 //
-// One file per program that prints. A parser declares the keywords that lead
-// to it; its function sees the whole [Log] and where its keywords stand.
+// [New] and [Set.Parse] are the door. Behind it:
+//
+//	fact      what can be said of a log: plain data
+//	text      the machinery: squeezed text, patterns, wordings, frames
+//	torch server ggml webui array host ambient lookalike plain
+//	          the wordings of one family each, a file a program
+//
+// For outsiders the types of a report ([fact.Figures], [fact.Size], [fact.Count],
+// [fact.Process], [fact.Lookalike]) are stable as far as its contract is. All
+// else may change with any version.
 //
 // A Log belongs to one goroutine at a time; all else is safe for concurrent use.
 package parsers

@@ -129,6 +129,9 @@ func llamaSplit(c *ledger.Case) []step.Step {
 	if d.settings["balance_split"] == "" || shares == "" {
 		return []step.Step{{Kind: "text", Text: "Give the full card a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the cards; the numbers are proportions)."}}
 	}
+	if strings.HasPrefix(d.start, "koboldcpp") {
+		shares = strings.ReplaceAll(shares, ",", " ") // koboldcpp.py: nargs='+'
+	}
 	return []step.Step{d.step(c, fmt.Sprintf(d.settings["balance_split"], shares))}
 }
 
