@@ -21,7 +21,7 @@ import (
 
 var (
 	logs  = flag.String("logs", "../testdata/logs/*/*.log", "the logs that the acceptance kit damages")
-	every = flag.Int("every", 8, "TestDamage does every so many damages to a log, in turn; 1 does all")
+	every = flag.Int("every", 12, "TestDamage does every so many damages to a log, in turn; 1 does all")
 )
 
 // damage is what happens to a log between a terminal and us.

@@ -68,7 +68,7 @@ func TestSpliced(t *testing.T) {
 }
 
 var (
-	splices    = flag.Int("splices", 400, "how many spliced logs TestSpliced reads")
+	splices    = flag.Int("splices", 250, "how many spliced logs TestSpliced reads")
 	spliceSeed = flag.Uint64("splice-seed", 1, "which ones")
 )
 
