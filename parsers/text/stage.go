@@ -15,7 +15,7 @@ type stageWord struct {
 	Inner       int
 }
 
-// frames, steps and marks make stage words: functions of a traceback that prove
+// Frames, steps and marks make stage words: functions of a traceback that prove
 // a phase, lines after which a phase begins, and what only proves the program.
 func Frames(phase string, inner int, words ...string) []stageWord {
 	return stageWords(stageWord{Phase: phase, frame: true, Inner: inner}, words)

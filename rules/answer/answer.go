@@ -38,7 +38,7 @@ func sizedSteps(c *ledger.Case, fix string, steps []step.Step) []step.Step {
 			text = fmt.Sprintf("Fits this card: %s in `%s`, %s in all.", name, format, units.Amount(need))
 		}
 	case "bigger_gpu":
-		if e := effect.EffectBigger(z); e != nil {
+		if e := effect.Bigger(z); e != nil {
 			text = e.Note
 		}
 	}

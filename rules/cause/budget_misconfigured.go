@@ -48,7 +48,7 @@ func memoryFraction(c *ledger.Case) Finding {
 	return Seen(0.92, fmt.Sprintf("This process may only use %s (a memory fraction was set); the card is not the limit.", f.Limit), c.Failure.Line)
 }
 
-// hiddenFraction: PyTorch 2.1 does not print the fraction, but what is held is
+// HiddenFraction: PyTorch 2.1 does not print the fraction, but what is held is
 // a round share of the card while much more than the request is free.
 func HiddenFraction(c *ledger.Case) Finding {
 	f := c.F()

@@ -32,7 +32,7 @@ func weakestCard(c *ledger.Case) Finding {
 	return Seen(0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.", s.Line, c.Failure.Line)
 }
 
-// bareContexts: several small equal shares on one card are CUDA contexts of
+// BareContexts: several small equal shares on one card are CUDA contexts of
 // other ranks that touched the first GPU.
 func BareContexts(c *ledger.Case) Finding {
 	others := c.F().OtherProcesses
@@ -62,7 +62,7 @@ func BareContexts(c *ledger.Case) Finding {
 	return Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, units.Amount(others[0].Bytes)), c.Failure.Line)
 }
 
-// ranksOnOneCard: in a job of several ranks, others hold the same share of one
+// RanksOnOneCard: in a job of several ranks, others hold the same share of one
 // card: what a checkpoint loaded without map_location does.
 func RanksOnOneCard(c *ledger.Case) bool {
 	others := c.F().OtherProcesses
@@ -87,7 +87,7 @@ func oneCardFull(c *ledger.Case) Finding {
 	return Seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
 }
 
-// unevenShares: max_memory (accelerate) gives the full card nearly all it has
+// UnevenShares: max_memory (accelerate) gives the full card nearly all it has
 // and another card much less, so nothing is left there to compute with.
 func UnevenShares(c *ledger.Case) Finding {
 	f := c.F()

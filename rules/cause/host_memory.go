@@ -92,7 +92,7 @@ var HostRemedies = []Remedy{
 	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *ledger.Case) bool { return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) }},
 }
 
-// climbingHost: what the program printed of its memory rose until the
+// ClimbingHost: what the program printed of its memory rose until the
 // computer's own ran out, or many steps had fitted into it.
 func ClimbingHost(c *ledger.Case) bool {
 	if c.Root(fact.CPUAlloc) && ledger.Requested(c) > 0 && ledger.Requested(c) < 64*units.MiB && c.Signal("many_steps") != nil && c.Signal("many_steps").Line < c.Failure.Line {

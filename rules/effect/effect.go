@@ -61,8 +61,8 @@ func TokensDivisor(c *ledger.Case) int {
 	return 2
 }
 
-// EffectTokens is what that leaves of the piece.
-func EffectTokens(c *ledger.Case) *Effect {
+// Tokens is what that leaves of the piece.
+func Tokens(c *ledger.Case) *Effect {
 	by := TokensDivisor(c)
 	return Scaled(c, by, fmt.Sprintf("With 1/%d of the tokens of a step", by))
 }

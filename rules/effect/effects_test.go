@@ -25,7 +25,7 @@ func TestNarrowerWeights(t *testing.T) {
 			if !ok {
 				return
 			}
-			e := EffectNarrower(c, n)
+			e := Narrower(c, n)
 			least := n.least(c, held, have)
 			short := c.F().Requested.Bytes - c.F().Free.Bytes
 			require.GreaterOrEqual(t, Shrinks(least+2, n), short, "the least frees too little")
@@ -43,11 +43,11 @@ func TestDoubledLimitIsOfTheStep(t *testing.T) {
 	for _, limit := range []int64{512 * units.MiB, 921600 << 10, 5 * units.GiB, 32 * units.GiB} {
 		x := fact.Failure{Kind: fact.KernelKill, Figures: fact.Figures{Limit: made.Size(limit), KilledRSS: made.Size(limit / 2)}}
 		c := &ledger.Case{Failure: x, Chain: []fact.Failure{x}, Facts: &fact.Facts{Facts: []fact.Fact{{Name: "cgroup", Text: "/docker/0a1b"}}}, Framework: "linux-oom-killer", Stack: []string{"linux-oom-killer"}}
-		e := EffectHostLimit(c)
+		e := HostLimit(c)
 		require.NotNil(t, e)
 		assert.Greater(t, e.NeedBytes, limit)
 		assert.GreaterOrEqual(t, e.HaveBytes, 2*limit)
-		assert.Contains(t, step.StepsHostLimit(c)[0].Text, fmt.Sprintf("--memory=%dg", e.HaveBytes/units.GiB))
+		assert.Contains(t, step.HostLimit(c)[0].Text, fmt.Sprintf("--memory=%dg", e.HaveBytes/units.GiB))
 		assert.Equal(t, Bound, e.Certainty)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// effectHostLimit: the limit was reached, so that more than it is needed. How
+// HostLimit: the limit was reached, so that more than it is needed. How
 // much more, no log of a kill says.
-func EffectHostLimit(c *ledger.Case) *Effect {
+func HostLimit(c *ledger.Case) *Effect {
 	gib := step.TwiceLimit(c)
 	if gib == 0 || !ledger.Capped(c) || c.Root(fact.YARNKill) || strings.Contains(ledger.CgroupPath(c), "init.scope") {
 		return nil

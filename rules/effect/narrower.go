@@ -37,13 +37,13 @@ func Narrowed(fix string, n narrower) func(*ledger.Case) *Effect {
 		if Estimated(c, fix) != nil {
 			return nil
 		}
-		return EffectNarrower(c, n)
+		return Narrower(c, n)
 	}
 }
 
-// effectNarrower: what this process holds and what it asked for, narrowed,
+// Narrower: what this process holds and what it asked for, narrowed,
 // against what the card has for it.
-func EffectNarrower(c *ledger.Case, n narrower) *Effect {
+func Narrower(c *ledger.Case, n narrower) *Effect {
 	held, have, ok := WeightsAndRoom(c)
 	if !ok || ledger.Quantised(c) != "" || ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit") != "" {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// effectKill: what is free when the others are gone, against the request.
-func EffectKill(c *ledger.Case) *Effect {
+// Kill: what is free when the others are gone, against the request.
+func Kill(c *ledger.Case) *Effect {
 	f := c.F()
 	bytes := c.OthersAtMost.Bytes
 	if !c.Others.Has() || !ledger.TorchFigures(c) || f.Free == nil || bytes <= 0 {

@@ -32,7 +32,7 @@ func Estimated(c *ledger.Case, fix string) *Effect {
 	case "use_smaller_model":
 		return effectSmaller(z)
 	case "bigger_gpu":
-		return EffectBigger(z)
+		return Bigger(z)
 	}
 	return nil
 }
@@ -97,8 +97,8 @@ func effectSmaller(z ledger.Sizing) *Effect {
 	return e
 }
 
-// EffectBigger is the smallest card that holds the model.
-func EffectBigger(z ledger.Sizing) *Effect {
+// Bigger is the smallest card that holds the model.
+func Bigger(z ledger.Sizing) *Effect {
 	need, ok := z.Need(z.Match, z.Format)
 	if !ok || need <= z.Have {
 		return nil

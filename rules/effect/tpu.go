@@ -8,10 +8,10 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// TpuProgramAt is what XLA's compiler would count on a TPU with 1/by of the
+// TPUProgramAt is what XLA's compiler would count on a TPU with 1/by of the
 // batch, nil if that is not enough or it does not say what of the total is the
 // program's own.
-func TpuProgramAt(c *ledger.Case, by int) *Effect {
+func TPUProgramAt(c *ledger.Case, by int) *Effect {
 	f := c.F()
 	program, ok := c.Fact("tpu_program")
 	if !ok || program.Size == nil || !c.Root(fact.TPUCompile) || f.Desired == nil || f.Limit == nil || program.Size.Bytes > f.Desired.Bytes {

@@ -22,7 +22,7 @@ func stepsBalance(c *ledger.Case) []step.Step {
 	if c.Training() {
 		return []step.Step{{Kind: "python", Text: "import os, torch\n\ntorch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # before anything touches a GPU\ncheckpoint = torch.load(path, map_location=\"cpu\")      # not onto card 0"}}
 	}
-	full, other := ledger.Gpu(c), ledger.OtherGPU(c)
+	full, other := ledger.GPU(c), ledger.OtherGPU(c)
 	share := int64(5)
 	if t := c.F().Total; t != nil {
 		share = max(t.Bytes*3/5/units.GiB, 1)

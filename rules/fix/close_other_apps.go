@@ -13,7 +13,7 @@ func effectOthersYield(c *ledger.Case) *effect.Effect {
 	if uselessKill(c) != "" {
 		return nil
 	}
-	return effect.EffectKill(c)
+	return effect.Kill(c)
 }
 
 var closeOtherApps = Fix{

@@ -33,9 +33,9 @@ func maxMemory(c *ledger.Case) string {
 		}
 	}
 	if t := c.F().Total; t != nil && ledger.OnCard(c) {
-		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.Gpu(c), cardShare(c)/units.GiB, ram)
+		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.GPU(c), cardShare(c)/units.GiB, ram)
 	}
-	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free less 1.5 GiB", ledger.Gpu(c), ledger.Gpu(c), ram)
+	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free less 1.5 GiB", ledger.GPU(c), ledger.GPU(c), ram)
 }
 
 // cardShare is how much of the card weights may take, in whole GiB: all of it

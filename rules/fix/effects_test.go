@@ -21,7 +21,7 @@ func TestTokensBatchAndSidesAreTheMost(t *testing.T) {
 		part    func(int) int
 		effect  func(*ledger.Case) *effect.Effect
 	}{
-		"tokens": {effect.TokensDivisor, []int{2, 4, 8}, func(n int) int { return n }, effect.EffectTokens},
+		"tokens": {effect.TokensDivisor, []int{2, 4, 8}, func(n int) int { return n }, effect.Tokens},
 		"batch":  {batchDivisor, []int{2, 4, 8, 16, 32, 64}, func(n int) int { return n }, effectBatch},
 		"sides":  {sideDivisor, []int{2, 3, 4}, func(n int) int { return n * n }, effectResolution},
 	} {
@@ -77,7 +77,7 @@ func TestFreestCard(t *testing.T) {
 func TestTPUProgramShrinksWithTheBatch(t *testing.T) {
 	x := fact.Failure{Kind: fact.TPUCompile, Figures: fact.Figures{Desired: made.Size(41 * units.GiB), Limit: made.Size(16 * units.GiB), Total: made.Size(16 * units.GiB)}}
 	c := &ledger.Case{Failure: x, Chain: []fact.Failure{x}, Framework: "jax", Stack: []string{"jax"}, Backend: "tpu", Facts: &fact.Facts{Facts: []fact.Fact{{Name: "tpu_program", Size: made.Size(38 * units.GiB)}}}}
-	assert.Nil(t, effect.TpuProgramAt(c, 2), "3 + 19 is over 16")
+	assert.Nil(t, effect.TPUProgramAt(c, 2), "3 + 19 is over 16")
 	e := effectBatch(c)
 	require.NotNil(t, e)
 	assert.Equal(t, int64(3*units.GiB+38*units.GiB/4), e.NeedBytes)

@@ -21,7 +21,7 @@ var killStaleProcess = Fix{
 	Next:     "If nothing is listed although memory is used, look in other containers (`docker ps`), ask the other users of the machine, or restart it.",
 	Steps:    stepsKill,
 	Why:      whyKill,
-	Effect:   effect.EffectKill,
+	Effect:   effect.Kill,
 	Useless:  uselessKill,
 }
 

@@ -42,7 +42,7 @@ func stepsBatch(c *ledger.Case) []step.Step {
 // say.
 func batchDivisor(c *ledger.Case) int {
 	for _, by := range [...]int{2, 4, 8, 16, 32, 64} {
-		if effect.Scaled(c, by, "") != nil || effect.TpuProgramAt(c, by) != nil {
+		if effect.Scaled(c, by, "") != nil || effect.TPUProgramAt(c, by) != nil {
 			return by
 		}
 	}
@@ -51,7 +51,7 @@ func batchDivisor(c *ledger.Case) int {
 
 func effectBatch(c *ledger.Case) *effect.Effect {
 	by := batchDivisor(c)
-	if e := effect.TpuProgramAt(c, by); e != nil {
+	if e := effect.TPUProgramAt(c, by); e != nil {
 		return e
 	}
 	return effect.Scaled(c, by, map[int]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch", 32: "With 1/32 of the batch", 64: "With 1/64 of the batch"}[by])

@@ -24,10 +24,10 @@ var raiseMemoryLimit = Fix{
 
 func stepsMemoryLimit(c *ledger.Case) []step.Step {
 	if ledger.Limited(c) != "" || c.Root(fact.TorchAlloc, fact.TorchAsync) {
-		return []step.Step{{Kind: "python", Text: fmt.Sprintf("torch.cuda.set_per_process_memory_fraction(1.0, %d)   # or remove the line that sets it lower", ledger.Gpu(c))}}
+		return []step.Step{{Kind: "python", Text: fmt.Sprintf("torch.cuda.set_per_process_memory_fraction(1.0, %d)   # or remove the line that sets it lower", ledger.GPU(c))}}
 	}
 	if reader.RefusedByAllocator(c) {
-		return step.StepsAddressSpace(c)
+		return step.AddressSpace(c)
 	}
 	if c.Signal("wsl") != nil {
 		return []step.Step{

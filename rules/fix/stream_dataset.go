@@ -14,7 +14,7 @@ var streamDataset = Fix{
 	Cost:     0.25,
 	Check:    CheckRAM,
 	Next:     "Fewer workers; a smaller prefetch.",
-	Steps:    step.StepsStream,
+	Steps:    step.Stream,
 	Why:      whyStream,
 }
 

@@ -52,7 +52,7 @@ func cardBytes(c *Case) (int64, bool) {
 // failure does not name.
 func FreestCard(c *Case) (index int, free int64, ok bool) {
 	for _, d := range c.Facts.Devices {
-		if c.F().Device == nil || d.Index < 0 || d.Index == Gpu(c) {
+		if c.F().Device == nil || d.Index < 0 || d.Index == GPU(c) {
 			continue
 		}
 		left := SizeOf(d.Free)
@@ -66,9 +66,9 @@ func FreestCard(c *Case) (index int, free int64, ok bool) {
 	return index, free, ok
 }
 
-// Gpu is the index of the card that the message names. It counts inside
+// GPU is the index of the card that the message names. It counts inside
 // CUDA_VISIBLE_DEVICES, as PyTorch's own arguments do.
-func Gpu(c *Case) int {
+func GPU(c *Case) int {
 	if d := c.F().Device; d != nil && d.Value >= 0 {
 		return int(d.Value)
 	}
@@ -81,7 +81,7 @@ func OtherGPU(c *Case) int {
 	if index, _, ok := FreestCard(c); ok {
 		return index
 	}
-	if Gpu(c) == 0 {
+	if GPU(c) == 0 {
 		return 1
 	}
 	return 0
@@ -126,7 +126,7 @@ func SharesMemory(name string) bool {
 	return false
 }
 
-// tinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
+// TinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
 func TinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
 
 // FillsCard: this program holds four fifths of what there is to have.
@@ -135,14 +135,14 @@ func FillsCard(c *Case) bool {
 	return c.Mine.Has() && all.Has() && c.Mine.Bytes*5 >= all.Bytes*4
 }
 
-// crowded: others hold more than a quarter of the card, whatever this program
+// Crowded: others hold more than a quarter of the card, whatever this program
 // was doing when it struck.
 func Crowded(c *Case) bool {
 	rest := c.Others.Bytes - DriverContext
 	return c.Others.Has() && rest > 6*units.GiB/5 && rest*4 > c.Total.Bytes
 }
 
-// roomy: free covers the request by far, so nobody filled the card. A few MiB
+// Roomy: free covers the request by far, so nobody filled the card. A few MiB
 // too many prove nothing: the allocator asks for more than it prints, and what
 // is free was looked up after the refusal.
 func Roomy(c *Case) bool {
@@ -156,7 +156,7 @@ func brimful(c *Case) bool {
 	return f.Free != nil && f.Total != nil && f.Free.Bytes*20 < f.Total.Bytes
 }
 
-// unaccounted: the message does not say what is free, and what this program
+// Unaccounted: the message does not say what is free, and what this program
 // holds leaves most of the card: who has the rest is not known (the old
 // messages of Intel's extension).
 func Unaccounted(c *Case) bool {
@@ -169,14 +169,14 @@ func RestUnknown(c *Case) string {
 	return fmt.Sprintf("This program holds %s of %s; the message does not say what is free, so that others may hold the rest or the runtime refused.", c.Mine, c.F().Total)
 }
 
-// overfull: more is allocated or reserved than the card has, so Windows
+// Overfull: more is allocated or reserved than the card has, so Windows
 // already spilled into system memory and the figures of the pool mean little.
 func Overfull(c *Case) bool {
 	f := c.F()
 	return f.Total != nil && (f.Allocated != nil && f.Allocated.Bytes > f.Total.Bytes || f.Reserved != nil && f.Reserved.Bytes > f.Total.Bytes)
 }
 
-// absurdSize: the allocator would not even print what was asked for.
+// AbsurdSize: the allocator would not even print what was asked for.
 func AbsurdSize(c *Case) bool {
 	s := c.Signal("absurd_size")
 	return s != nil && c.Root(fact.TorchAlloc) && s.Line >= c.Failure.Line && s.Line <= c.Failure.EndLine

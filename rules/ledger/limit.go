@@ -31,7 +31,7 @@ func BiggestOther(c *Case) (fact.Process, bool) {
 	return most, most.Bytes >= 256*units.MiB && most.Bytes*4 >= rss.Bytes
 }
 
-// otherHoldsMore: what the kernel killed is not what took most of the memory.
+// OtherHoldsMore: what the kernel killed is not what took most of the memory.
 func OtherHoldsMore(c *Case) bool {
 	p, ok := BiggestOther(c)
 	victim, _ := c.Fact("victim")

@@ -6,7 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
-// sharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
+// SharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
 func SharedMemory(c *Case) bool { return c.Root(fact.SharedMemory, fact.NCCLShm) }
 
 // NoFigures are kinds whose message never says how much was wanted or held.
@@ -50,13 +50,13 @@ var HostKinds = []fact.Kind{
 	fact.YARNKill, fact.RayKilled, fact.CommitLimit, fact.SharedMemory, fact.WorkerKilled, fact.RankKilled, fact.NCCLShm, fact.WorkerBudget,
 }
 
-// growsList: Python's memory ran out where a list is made longer.
+// GrowsList: Python's memory ran out where a list is made longer.
 func GrowsList(c *Case) bool {
 	return c.Root(fact.PythonMemory, fact.NumpyAlloc, fact.CPUAlloc) && FailedAt(c, "appends") != nil
 }
 
-// GgmlRefused reports a buffer that ggml was refused, with its stage.
-func GgmlRefused(c *Case, stages ...string) bool {
+// GGMLRefused reports a buffer that ggml was refused, with its stage.
+func GGMLRefused(c *Case, stages ...string) bool {
 	if !c.Root(fact.GGMLAlloc, fact.GGMLLimit) {
 		return false
 	}
@@ -77,7 +77,7 @@ func PlainRefused(c *Case) bool {
 	return c.Root(fact.PlainDevice, fact.PlainMemory)
 }
 
-// before2020: THC's messages and those of 1.0 to 1.3, when models were small
+// Before2020: THC's messages and those of 1.0 to 1.3, when models were small
 // beside their work and no format below 16 bit was to be had.
 func Before2020(c *Case) bool {
 	_, cached := c.Fact("torch_until")
@@ -89,13 +89,13 @@ func Allocator(c *Case) bool {
 	return c.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc)
 }
 
-// cutShort: of the message's figures only the request is left.
+// CutShort: of the message's figures only the request is left.
 func CutShort(c *Case) bool {
 	f := c.F()
 	return c.Root(fact.TorchAlloc) && f.Requested != nil && f.Total == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil && !AbsurdSize(c)
 }
 
-// figureless: the message says neither how much was wanted nor how much was
+// Figureless: the message says neither how much was wanted nor how much was
 // held; the size of the card may come from another line.
 func Figureless(c *Case) bool {
 	f := c.F()
@@ -117,10 +117,10 @@ func FailedAt(c *Case, id string) *fact.Signal {
 	return nil
 }
 
-// writesScores: the failing line multiplies queries by keys, or computes on
+// WritesScores: the failing line multiplies queries by keys, or computes on
 // their product.
 func WritesScores(c *Case) bool { return FailedAt(c, "scores") != nil || ReturnsWeights(c) }
 
-// returnsWeights: nn.MultiheadAttention was at the matrix that it returns
+// ReturnsWeights: nn.MultiheadAttention was at the matrix that it returns
 // unless told not to.
 func ReturnsWeights(c *Case) bool { return FailedAt(c, "mha_weights") != nil }

@@ -5,28 +5,28 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
-// shareTooSmall: the cache inside the share came out too small. Raise it.
+// ShareTooSmall: the cache inside the share came out too small. Raise it.
 func ShareTooSmall(c *Case) bool {
 	return c.Root(fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMMamba, fact.VLLMSwapFull)
 }
 
-// vllmOnCard: the failure is an allocation on the card under vLLM.
-func VllmOnCard(c *Case) bool {
+// VLLMOnCard: the failure is an allocation on the card under vLLM.
+func VLLMOnCard(c *Case) bool {
 	return c.Framework == "vllm" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.NCCLAlloc, fact.NVMLAssert)
 }
 
-// takingCache: the tensors of the cache, which vLLM had sized by its share.
-func TakingCache(c *Case) bool { return VllmOnCard(c) && c.Phase == "kv_cache" }
+// TakingCache: the tensors of the cache, which vLLM had sized by its share.
+func TakingCache(c *Case) bool { return VLLMOnCard(c) && c.Phase == "kv_cache" }
 
-// profiling: the dummy run before the cache is taken.
-func Profiling(c *Case) bool { return VllmOnCard(c) && c.Phase == "warmup" && !CacheTaken(c) }
+// Profiling: the dummy run before the cache is taken.
+func Profiling(c *Case) bool { return VLLMOnCard(c) && c.Phase == "warmup" && !CacheTaken(c) }
 
-// loadingWeights: while weights are made or read.
+// LoadingWeights: while weights are made or read.
 func LoadingWeights(c *Case) bool {
-	return c.Root(fact.VLLMLoad) || VllmOnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && LooksLikeLoad(c))
+	return c.Root(fact.VLLMLoad) || VLLMOnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && LooksLikeLoad(c))
 }
 
-// cacheTaken: CUDA graphs exist, or the cache's size was printed before.
+// CacheTaken: CUDA graphs exist, or the cache's size was printed before.
 func CacheTaken(c *Case) bool {
 	if c.Contains("private pools") {
 		return true
@@ -39,7 +39,7 @@ func CacheTaken(c *Case) bool {
 	return false
 }
 
-// looksLikeLoad: this process fills the card and its allocator has next to
+// LooksLikeLoad: this process fills the card and its allocator has next to
 // nothing cached, as no step of work leaves it.
 func LooksLikeLoad(c *Case) bool {
 	f := c.F()

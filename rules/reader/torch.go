@@ -7,13 +7,13 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// manyGPUs: a rank in the prefix, or a card other than the first.
+// ManyGPUs: a rank in the prefix, or a card other than the first.
 func ManyGPUs(c *ledger.Case) bool {
 	d := c.F().Device
 	return c.Failure.Source != "" || d != nil && d.Value > 0
 }
 
-// hasExpandableSegments: PyTorch 2.1 and later, as far as the message tells; a
+// HasExpandableSegments: PyTorch 2.1 and later, as far as the message tells; a
 // message without an era is taken for a recent one, as are torch_npu's, whose
 // wording never changed.
 func HasExpandableSegments(c *ledger.Case) bool {

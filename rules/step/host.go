@@ -12,14 +12,14 @@ import (
 	"github.com/oomdoc/oomdoc/rules/reader"
 )
 
-// StepsHostLimit spells the limit the way of whoever set it, at twice the
+// HostLimit spells the limit the way of whoever set it, at twice the
 // value the log shows.
-func StepsHostLimit(c *ledger.Case) []Step {
+func HostLimit(c *ledger.Case) []Step {
 	path := ledger.CgroupPath(c)
 	container, lxc := lxcContainer(path)
 	switch {
 	case reader.RefusedByAllocator(c):
-		return StepsAddressSpace(c)
+		return AddressSpace(c)
 	case lxc:
 		return []Step{{Kind: "shell", Text: fmt.Sprintf("pct set %s --memory %s   # on the Proxmox host, in MiB; lxc: lxc.cgroup2.memory.max", container, doubledMiB(c))}}
 	case c.In("slurm"):
@@ -60,8 +60,8 @@ func doubledMiB(c *ledger.Case) string {
 	return "16384"
 }
 
-// StepsAddressSpace look for what refused, and lift it.
-func StepsAddressSpace(*ledger.Case) []Step {
+// AddressSpace look for what refused, and lift it.
+func AddressSpace(*ledger.Case) []Step {
 	return []Step{
 		{Kind: "shell", Text: "ulimit -v unlimited   # in the shell that starts the program; `ulimit -v` alone shows the limit, in KiB"},
 		{Kind: "shell", Text: "sysctl vm.overcommit_memory   # 2 refuses too, with memory free: sudo sysctl vm.overcommit_memory=0"},

@@ -2,8 +2,8 @@ package step
 
 import "github.com/oomdoc/oomdoc/rules/ledger"
 
-// StepsStream reads data piece by piece.
-func StepsStream(c *ledger.Case) []Step {
+// Stream reads data piece by piece.
+func Stream(c *ledger.Case) []Step {
 	if ledger.GrowsList(c) {
 		return []Step{{Kind: "python", Text: `for row in read():   # a generator: use each row and let go of it
     use(row)

@@ -80,8 +80,8 @@ var Frameworks = program.Program{
 		},
 		cause.Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
 	},
-	Steps:   map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.StepsHostLimit},
-	Effects: map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.EffectHostLimit},
+	Steps:   map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.HostLimit},
+	Effects: map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.HostLimit},
 	Useless: map[string]func(*ledger.Case) string{"expandable_segments": notPyTorch},
 }
 

@@ -82,7 +82,7 @@ var ONNXRuntime = program.Program{
 			if c.Backend == "cuda" {
 				return []step.Step{{Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]"}}
 			}
-			return step.StepsHostLimit(c)
+			return step.HostLimit(c)
 		},
 	},
 	Checks: frameworkChecks,
@@ -115,7 +115,7 @@ var NumPy = program.Program{
 
 func stepsNumpyStream(c *ledger.Case) []step.Step {
 	if ledger.GrowsList(c) {
-		return step.StepsStream(c)
+		return step.Stream(c)
 	}
 	steps := []step.Step{{Kind: "python", Text: fmt.Sprintf("data = np.load(\"data.npy\", mmap_mode=\"r\")   # read from disk as it is used\nfor part in np.array_split(data, %d):\n    work(part.astype(np.float32))   # what made the large array, for a part of the rows", partsOf(ledger.Requested(c)))}}
 	if r := c.F().Requested; r != nil && c.Contains("data type float64") {

@@ -132,7 +132,7 @@ func absurdEstimate(c *ledger.Case) bool { return ledger.SizeOf(c.F().SystemRequ
 // all memory, while others had room.
 func unevenSplit(c *ledger.Case) cause.Finding {
 	f, cards := c.F(), cardsOf(c)
-	if f.Device == nil || f.Device.Value < 0 || ledger.InHost(c) || !ledger.GgmlRefused(c, "weights", "kv", "compute") {
+	if f.Device == nil || f.Device.Value < 0 || ledger.InHost(c) || !ledger.GGMLRefused(c, "weights", "kv", "compute") {
 		return cause.Nothing()
 	}
 	full, free, least, own := int(f.Device.Value), int64(0), int64(0), card{}

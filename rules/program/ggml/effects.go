@@ -183,7 +183,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 
 func shortContext(c *ledger.Case) bool {
 	n := contextOf(c)
-	return n > 0 && n <= 2048 && ledger.GgmlRefused(c)
+	return n > 0 && n <= 2048 && ledger.GGMLRefused(c)
 }
 
 // mmapRefused: the file itself could not be mapped. That takes address space,

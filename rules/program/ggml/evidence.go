@@ -107,7 +107,7 @@ func text(s *fact.Size) string {
 
 // buffer: ggml was refused one of these parts.
 func buffer(parts ...string) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool { return ledger.GgmlRefused(c, parts...) }
+	return func(c *ledger.Case) bool { return ledger.GGMLRefused(c, parts...) }
 }
 
 // below: less was asked for than that, and how much is known.
@@ -130,7 +130,7 @@ func stage(name string) func(*ledger.Case) bool {
 
 func onMetal(c *ledger.Case) bool     { return c.Backend == "metal" }
 func onVulkan(c *ledger.Case) bool    { return c.Backend == "vulkan" }
-func hostRefused(c *ledger.Case) bool { return ledger.GgmlRefused(c) && ledger.InHost(c) }
+func hostRefused(c *ledger.Case) bool { return ledger.GGMLRefused(c) && ledger.InHost(c) }
 func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
 func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
 func loading(c *ledger.Case) bool     { return c.Phase == "load" }
@@ -178,7 +178,7 @@ func absurdGraph(c *ledger.Case) bool {
 func beyondContext(c *ledger.Case) bool {
 	f := c.F()
 	ub := physicalBatch(c)
-	return ledger.GgmlRefused(c, "compute") && f.Context != nil && ledger.Requested(c) > int64(f.Context.Value)*ub*4*128+2*262144*ub*4+4*units.GiB
+	return ledger.GGMLRefused(c, "compute") && f.Context != nil && ledger.Requested(c) > int64(f.Context.Value)*ub*4*128+2*262144*ub*4+4*units.GiB
 }
 
 // softwareDevice reports that the failing device is a Vulkan driver that

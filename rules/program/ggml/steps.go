@@ -138,7 +138,7 @@ func llamaSplit(c *ledger.Case) []step.Step {
 // llamaLimit raises what macOS lets the GPU take, or a container's limit.
 func llamaLimit(c *ledger.Case) []step.Step {
 	if reader.RefusedByAllocator(c) || ledger.Capped(c) {
-		return step.StepsHostLimit(c)
+		return step.HostLimit(c)
 	}
 	if c.Backend == "metal" {
 		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("sudo sysctl iogpu.wired_limit_mb=%d   # macOS 14 and later, until the next restart; only if the RAM has it to spare", wiredLimit(c))}}

@@ -37,8 +37,8 @@ var Host = program.Program{
 		cause.Unknown:       {killedWithoutWord},
 	},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
-	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.StepsHostLimit, "close_other_apps": stepsCloseBiggest},
-	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.EffectHostLimit},
+	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.HostLimit, "close_other_apps": stepsCloseBiggest},
+	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.HostLimit},
 	Useless: map[string]func(*ledger.Case) string{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*ledger.Case) string { return "" },

@@ -147,6 +147,6 @@ func tokensUnless(other func(c *ledger.Case) bool) func(c *ledger.Case) *effect.
 		if other(c) {
 			return nil
 		}
-		return effect.EffectTokens(c)
+		return effect.Tokens(c)
 	}
 }

@@ -79,7 +79,7 @@ var vllmCardTaken = firstOf(
 )
 
 // vllmOutsideShare: graphs, sampler and requests take memory beside the share.
-var vllmOutsideShare = firstOf(append(outsideShare(ledger.VllmOnCard),
+var vllmOutsideShare = firstOf(append(outsideShare(ledger.VLLMOnCard),
 	says{0.3, "The share leaves no room for the sampler's warm-up.| The share is {share} of the card.", when.All(warmUp, manySequences)},
 	says{0.6, "At a usual number of sequences the sampler's warm-up found no room: weights and cache took nearly all of the card.| The share is {share} of the card.", warmUp},
 	says{0.56, "vLLM fills the card up to its share; what is computed found no room beside it.| The share is {share} of the card.", serving})...)
@@ -115,14 +115,14 @@ var vllmWeightsFill = firstOf(
 // the share itself. Lower it.
 var shareTooLarge = when.Any(startRefused, warmUp, ledger.TakingCache, capturing, serving)
 
-func capturing(c *ledger.Case) bool { return ledger.VllmOnCard(c) && c.Phase == "graph_capture" }
+func capturing(c *ledger.Case) bool { return ledger.VLLMOnCard(c) && c.Phase == "graph_capture" }
 
 // serving: after the cache was taken and the graphs were made: a request, or a
 // warm-up with graphs in place. An allocation without any sign of its phase
 // counts when the allocator has done work already: loading leaves nothing
 // cached.
 func serving(c *ledger.Case) bool {
-	return ledger.VllmOnCard(c) && (c.Phase == "inference" || c.Phase == "warmup" && ledger.CacheTaken(c) || c.Phase == "unknown" && !ledger.LooksLikeLoad(c))
+	return ledger.VLLMOnCard(c) && (c.Phase == "inference" || c.Phase == "warmup" && ledger.CacheTaken(c) || c.Phase == "unknown" && !ledger.LooksLikeLoad(c))
 }
 
 // largeTemporary: over 1 GiB, where graphs exist and no request runs yet.

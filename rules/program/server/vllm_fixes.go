@@ -252,7 +252,7 @@ func fewerSequences(c *ledger.Case) int {
 }
 
 // samplesRows: what failed has a row of the vocabulary for each sequence.
-var samplesRows = when.Any(warmUp, when.All(ledger.VllmOnCard, sampling))
+var samplesRows = when.Any(warmUp, when.All(ledger.VLLMOnCard, sampling))
 
 // sequencesDivisor is by how much to divide the sequences so that the sampler
 // finds room, 4 to 64; 4 where the figures do not say.
@@ -313,7 +313,7 @@ func effectQuantForCache(c *ledger.Case) *effect.Effect {
 		return nil
 	}
 	if f.KVNeeded == nil || f.KVAvailable == nil || f.Weights == nil || ledger.Quantised(c) != "" {
-		return effect.EffectNarrower(c, effect.InFourBit)
+		return effect.Narrower(c, effect.InFourBit)
 	}
 	more := effect.Shrinks(f.Weights.Bytes, effect.InFourBit)
 	e := fits(f.KVNeeded.Bytes, f.KVAvailable.Bytes+more, fmt.Sprintf("If the weights of %s are at 16 bit, 4 bit leaves %s more for the cache.", f.Weights, units.Amount(more)))
@@ -373,7 +373,7 @@ func effectTwiceCards(c *ledger.Case) *effect.Effect {
 func effectFreeCard(c *ledger.Case) *effect.Effect {
 	f := c.F()
 	if !c.Root(fact.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
-		return effect.EffectKill(c)
+		return effect.Kill(c)
 	}
 	return fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Amount(f.Desired.Bytes-f.Free.Bytes), units.Amount(takenAtStart(c))))
 }
