@@ -25,7 +25,7 @@ import (
 )
 
 // reader reads logs with all that is known of programs.
-var reader = sync.OnceValue(func() *parsers.Set { return parsers.New(rules.Proofs()) })
+var reader = sync.OnceValue(func() *parsers.Set { return parsers.New(rules.Proofs(), rules.Words()) })
 
 // Read diagnoses a log. The report is complete when err is nil; a log without
 // any out-of-memory failure gives a report with OOM false. Read is safe for
@@ -93,7 +93,7 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
 		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: c.Memory, Ledger: c.Entries(),
-		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless,
+		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless, Knowledge: rules.Known(c),
 	}
 	for _, x := range g.chain {
 		if x.At != c.Failure.At && x.Wrapper {

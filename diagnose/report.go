@@ -28,6 +28,9 @@ type (
 	Effect    = effect.Effect
 	Useless   = answer.Useless
 	Beyond    = answer.Beyond
+	Knowledge = answer.Knowledge
+	Open      = answer.Open
+	Fill      = step.Fill
 	Memory    = ledger.Memory
 	Entry     = ledger.Entry
 )
@@ -77,7 +80,10 @@ type Incident struct {
 	Count   int      `json:"count"`
 	Ranks   []string `json:"ranks,omitempty"`
 	Message string   `json:"message"`
-	Figures Figures  `json:"figures"`
+	// Headline says what happened in a line, Summary in figures.
+	Headline string  `json:"headline,omitempty"`
+	Summary  string  `json:"summary,omitempty"`
+	Figures  Figures `json:"figures"`
 	// Derived amounts were computed from figures: shortfall, slack, others.
 	Derived map[string]Derived `json:"derived,omitempty"`
 	// Ledger are the incident's numbers, each once: total, limit, free, asked,
@@ -91,7 +97,12 @@ type Incident struct {
 	// BeyondCard: nothing on this card can hold the model whole.
 	BeyondCard *Beyond `json:"beyond_card,omitempty"`
 	Causes     []Cause `json:"causes"`
-	Fixes      []Fix   `json:"fixes"`
+	// Knowledge is what is known of this message of this program, nil where
+	// general knowledge has to do.
+	Knowledge *Knowledge `json:"knowledge,omitempty"`
+	// Open is what the log does not say.
+	Open  []Open `json:"open,omitempty"`
+	Fixes []Fix  `json:"fixes"`
 	// WontHelp is usual advice that cannot help here, with the reason.
 	WontHelp []Useless `json:"wont_help,omitempty"`
 	// Consequences are later failures that follow from this one.

@@ -22,7 +22,7 @@ import (
 var oneParser = flag.String("parser", "", "name of the parser that FuzzParser runs; by default each that a text leads to")
 
 // whole is the set that programs use.
-var whole = New(rules.Proofs())
+var whole = New(rules.Proofs(), rules.Words())
 
 // FuzzParser feeds anything to one parser alone: no panic, and facts that keep
 // within their log. Its seeds are the lines around a parser's own keywords in

@@ -45,9 +45,9 @@ type Set struct {
 	find func() index
 }
 
-// New returns a set that also knows what proves programs.
-func New(proofs []fact.Proof) *Set {
-	s := &Set{all: append([]text.Parser{proofsParser(proofs)}, families()...)}
+// New returns a set that also knows what proves programs, and looks for words.
+func New(proofs []fact.Proof, words []string) *Set {
+	s := &Set{all: append([]text.Parser{proofsParser(proofs), wordsParser(words)}, families()...)}
 	s.scan = sync.OnceValue(s.scanWords)
 	s.find = sync.OnceValue(s.index)
 	return s

@@ -41,3 +41,18 @@ func holds(p fact.Proof, s string) bool {
 	s = s[:min(len(p.Word)+besideWithin, len(s))]
 	return slices.ContainsFunc(p.Beside, func(part string) bool { return strings.Contains(s, part) })
 }
+
+// mostWords bounds how often one word is kept.
+const mostWords = 64
+
+// wordsParser looks for words that rules ask for.
+func wordsParser(words []string) text.Parser {
+	return text.Parser{Name: "words", Context: words, Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
+		seen := map[int]int{}
+		for _, h := range hits {
+			if seen[h.Word]++; seen[h.Word] <= mostWords {
+				f.Words = append(f.Words, fact.Word{Text: words[h.Word], Line: l.Line(h.At)})
+			}
+		}
+	}}
+}

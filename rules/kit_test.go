@@ -63,7 +63,7 @@ func proved(set *parsers.Set, sample string) (sure, hinted []string) {
 // TestKitProofs: each program is proved by what it prints, and by nothing that
 // another one prints.
 func TestKitProofs(t *testing.T) {
-	set, all := parsers.New(Proofs()), samples()
+	set, all := parsers.New(Proofs(), Words()), samples()
 	for _, p := range Programs() {
 		if p.Name == "" {
 			continue

@@ -45,6 +45,18 @@ func Proofs() []fact.Proof {
 	return out
 }
 
+// Words returns what cards look for in a log, for the parsers.
+func Words() []string {
+	var out []string
+	for _, p := range Programs() {
+		for _, k := range p.Cards {
+			out = append(append(out, k.Said...), k.Unsaid...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 var byName = sync.OnceValue(func() map[string]*program.Program {
 	out := map[string]*program.Program{}
 	for _, p := range Programs() {

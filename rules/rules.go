@@ -40,13 +40,19 @@ import (
 // Judge says what the causes of a case are, the likeliest first.
 func Judge(c *ledger.Case) []odds.Cause {
 	ledger.Derive(c)
-	return odds.Judge(c, clues())
+	return odds.Judge(c, clues(), program.Speaking(c, program.Of(c.Stack, Programs())))
 }
 
 // Advise says what to do about the causes of a case, the best first, and which
 // of the usual tips cannot help.
 func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Useless) {
 	return answer.Advise(c, causes, program.Of(c.Stack, Programs()))
+}
+
+// Known returns what is known of the case's message in its program, nil where
+// general knowledge has to do.
+func Known(c *ledger.Case) *answer.Knowledge {
+	return answer.Known(c, program.Of(c.Stack, Programs()))
 }
 
 // clues returns the clues for every cause, the general ones last.

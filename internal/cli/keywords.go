@@ -20,5 +20,5 @@ func (s *session) keywords(args []string) error {
 	if len(o.files) > 0 {
 		return trouble("keywords takes no arguments; it prints what large logs are searched for")
 	}
-	return s.print([]byte(strings.Join(parsers.New(rules.Proofs()).ScanWords().Search.Words(), "\n") + "\n"))
+	return s.print([]byte(strings.Join(parsers.New(rules.Proofs(), rules.Words()).ScanWords().Search.Words(), "\n") + "\n"))
 }

@@ -22,7 +22,7 @@ func TestSearchKeepsItsSpeed(t *testing.T) {
 	}
 	line := "(APIServer pid=1) INFO 03-01 08:00:00 [loggers.py:127] Engine 000: Avg prompt throughput: 812.3 tokens/s, Running: 31 reqs, GPU KV cache usage: 12.3%\n"
 	raw := bytes.Repeat([]byte(line), 16<<20/len(line))
-	text, search := string(raw), parsers.New(rules.Proofs()).ScanWords().Search
+	text, search := string(raw), parsers.New(rules.Proofs(), rules.Words()).ScanWords().Search
 	newlines := fastest(func() { bytes.Count(raw, []byte{'\n'}) })
 	took := fastest(func() { search.All(text) })
 	t.Logf("%.1f times as long as counting lines", float64(took)/float64(newlines))

@@ -122,6 +122,12 @@ type Program struct {
 	Weight int
 }
 
+// Word is a text that somebody asked the parsers to look for.
+type Word struct {
+	Text string
+	Line int
+}
+
 // Signal is evidence for a phase or an activity: "backward", "optimizer_step",
 // "model_load". Line is where it stands.
 type Signal struct {
@@ -167,6 +173,7 @@ type Facts struct {
 	Processes  []Process // on cards
 	Tasks      []Process // in the computer's memory when the kernel killed one
 	Programs   []Program
+	Words      []Word
 	Signals    []Signal
 	Stages     []Stage
 	Facts      []Fact

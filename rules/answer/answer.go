@@ -50,16 +50,18 @@ func sizedSteps(c *ledger.Case, fix string, steps []step.Step) []step.Step {
 
 // Advice is a fix made out for one incident.
 type Advice struct {
-	ID        string         `json:"id"`
-	Rank      int            `json:"rank"`
-	Addresses string         `json:"addresses"`
-	Title     string         `json:"title"`
-	Why       string         `json:"why"`
-	Tradeoff  string         `json:"tradeoff"`
-	Steps     []step.Step    `json:"steps"`
-	Effect    *effect.Effect `json:"effect,omitempty"`
-	Check     string         `json:"check,omitempty"`
-	Next      string         `json:"next,omitempty"`
+	ID        string `json:"id"`
+	Rank      int    `json:"rank"`
+	Addresses string `json:"addresses"`
+	// Branch is the case for which it holds, where the log leaves several.
+	Branch   string         `json:"branch,omitempty"`
+	Title    string         `json:"title"`
+	Why      string         `json:"why"`
+	Tradeoff string         `json:"tradeoff"`
+	Steps    []step.Step    `json:"steps"`
+	Effect   *effect.Effect `json:"effect,omitempty"`
+	Check    string         `json:"check,omitempty"`
+	Next     string         `json:"next,omitempty"`
 }
 
 // Useless is usual advice that cannot help here.
@@ -67,6 +69,35 @@ type Useless struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	Why   string `json:"why"`
+}
+
+// Knowledge is what is known of this message of this program.
+type Knowledge struct {
+	// ID is PROGRAM/WHAT.
+	ID string `json:"id"`
+	// Not says what cannot help here, and why.
+	Not string `json:"not,omitempty"`
+	// Sources are upstream files and public threads, Solved counts the threads
+	// that a fix resolved.
+	Sources []string `json:"sources,omitempty"`
+	Solved  int      `json:"solved,omitempty"`
+}
+
+// Known returns what is known of a case, nil where general knowledge has to do.
+func Known(c *ledger.Case, own []*program.Program) *Knowledge {
+	card := program.Speaking(c, own)
+	if card == nil {
+		return nil
+	}
+	not, _ := cause.Tell(c, card.Not)
+	return &Knowledge{ID: card.ID, Not: not, Sources: card.Sources, Solved: card.Solved}
+}
+
+// Open is a question that a log leaves open.
+type Open struct {
+	Question string `json:"question"`
+	// Settle says how to find out.
+	Settle string `json:"settle"`
 }
 
 // maxAdvice bounds the list: nobody tries the seventh fix.
@@ -80,6 +111,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	for _, b := range ranked {
 		b.makeOut(c)
 	}
+	ranked = prescribe(c, ranked, own)
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
 	})
@@ -126,6 +158,33 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 		}
 	}
 	return slices.Collect(maps.Values(byID))
+}
+
+// prescribe puts the cures of the card that speaks before all else.
+func prescribe(c *ledger.Case, ranked []*candidate, own []*program.Program) []*candidate {
+	card := program.Speaking(c, own)
+	if card == nil {
+		return ranked
+	}
+	for i, cure := range card.Cures {
+		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
+		if at < 0 {
+			f := program.Adapt(own, fix.FixesByID()[cure.Fix])
+			if f.Useless != nil && f.Useless(c) != "" {
+				continue
+			}
+			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next)}}
+			b.makeOut(c)
+			ranked, at = append(ranked, b), len(ranked)
+		}
+		b := ranked[at]
+		b.score = float64(2 * (len(card.Cures) - i))
+		b.advice.Title, b.advice.Tradeoff = cmp.Or(cure.Title, b.advice.Title), cmp.Or(cure.Cost, b.advice.Tradeoff)
+		if cure.Text != "" {
+			b.advice.Steps, b.advice.Effect = []step.Step{{Kind: cure.Kind, Text: cure.Text}}, nil
+		}
+	}
+	return ranked
 }
 
 // makeOut adds what is computed for a case: the steps, the reason and the

@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,6 +150,21 @@ func (c *Case) ModelName() string {
 // Contains reports that the root message has a text, case folded.
 func (c *Case) Contains(text string) bool {
 	return strings.Contains(strings.ToLower(c.Failure.Message), text)
+}
+
+// How far from a failure a word stands that belongs to it: tracebacks are long,
+// and what follows mostly is another failure.
+const (
+	nearBefore = 120
+	nearAfter  = 12
+)
+
+// Near reports that one of the words that cards look for stands near the
+// failure.
+func (c *Case) Near(words ...string) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool {
+		return w.Line >= c.Failure.Line-nearBefore && w.Line <= c.Failure.EndLine+nearAfter && slices.Contains(words, w.Text)
+	})
 }
 
 // NewModel makes a model out of its name in a log.

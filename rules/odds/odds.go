@@ -38,9 +38,10 @@ type Evidence struct {
 	Text string `json:"text"`
 }
 
-// Judge weighs every cause for a case by its clues, the likeliest first.
-// Confidences add up to 1 at most; causes under 3 % are left out.
-func Judge(c *ledger.Case, clues map[string][]cause.Clue) []Cause {
+// Judge weighs every cause for a case by its clues, the likeliest first, and
+// takes a card's word for its own. Confidences add up to 1 at most; causes under
+// 3 % are left out.
+func Judge(c *ledger.Case, clues map[string][]cause.Clue, card *cause.Card) []Cause {
 	var causes []Cause
 	sum := 0.0
 	for _, r := range cause.All() {
@@ -61,6 +62,9 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue) []Cause {
 		causes[i].Share = causes[i].Confidence / max(1, sum)
 	}
 	calibrate(causes)
+	if card != nil {
+		causes = believe(c, causes, card)
+	}
 	if len(causes) > 0 && causes[0].ID != cause.LeakedProcess {
 		causes[0].Why += whyTensor(c)
 	}
@@ -68,6 +72,33 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue) []Cause {
 		causes = []Cause{{ID: cause.NotSaid.ID, Title: cause.NotSaid.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: reader.ForBackend(c, cause.NotSaid.Settles), Share: 0.5}}
 	}
 	return causes
+}
+
+// believe puts the cause of a card first, as sure as the card is; the others
+// share the rest.
+func believe(c *ledger.Case, causes []Cause, card *cause.Card) []Cause {
+	first, rest := Cause{ID: card.Cause}, 0.0
+	var others []Cause
+	for _, x := range causes {
+		if x.ID == card.Cause {
+			first = x
+			continue
+		}
+		rest += x.Confidence
+		others = append(others, x)
+	}
+	for _, r := range cause.All() {
+		if r.ID == card.Cause {
+			first.Title, first.Settles = r.TitleFor(c), reader.ForBackend(c, r.Settles)
+		}
+	}
+	first.Confidence, first.Share = card.Weight, card.Weight
+	first.Why, first.Evidence = card.Meaning(c), evidence(c, []int{c.Failure.Line})
+	for i := range others {
+		others[i].Confidence = round2(others[i].Confidence * min(1, (1-card.Weight)/rest))
+		others[i].Share = others[i].Confidence
+	}
+	return append([]Cause{first}, others...)
 }
 
 // agreement is how much surer the first cause is than its share of the weights:

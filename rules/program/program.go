@@ -4,6 +4,7 @@
 package program
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -45,6 +46,10 @@ type Program struct {
 	Checks  map[string]string
 	Useless map[string]func(c *ledger.Case) string
 	Whys    map[string]func(c *ledger.Case) string
+	// Titles and Costs by fix, instead of the fix's own.
+	Titles, Costs map[string]string
+	// Cards are what an expert knows of its messages, the narrowest first.
+	Cards []cause.Card
 	// Sources are the upstream files that define the options which its steps
 	// name.
 	Sources Sources
@@ -65,6 +70,19 @@ func Of(stack []string, all []*Program) []*Program {
 		}
 	}
 	return out
+}
+
+// Speaking returns the first card of the programs that holds for a case, nil if
+// none does.
+func Speaking(c *ledger.Case, programs []*Program) *cause.Card {
+	for _, p := range programs {
+		for i := range p.Cards {
+			if p.Cards[i].Speaks(c) {
+				return &p.Cards[i]
+			}
+		}
+	}
+	return nil
 }
 
 // Evidence is what proves the program, with both separators of paths.
@@ -115,6 +133,7 @@ func Adapt(programs []*Program, fix fix.Fix) fix.Fix {
 		if effect := e.Effects[fix.ID]; effect != nil {
 			fix.Effect = effect
 		}
+		fix.Title, fix.Tradeoff = cmp.Or(e.Titles[fix.ID], fix.Title), cmp.Or(e.Costs[fix.ID], fix.Tradeoff)
 		if check := e.Checks[fix.ID]; check != "" {
 			fix.Check = check
 		}

@@ -14,6 +14,19 @@ import (
 type Step struct {
 	Kind string `json:"kind"` // shell, python, config, env, modelfile, ui, text
 	Text string `json:"text"`
+	// Applies is as_is (can be pasted), fill_in (after putting in what Fill
+	// names) or adapt (words, or a pattern for code of one's own).
+	Applies string `json:"applies,omitempty"`
+	Fill    []Fill `json:"fill,omitempty"`
+	// Target is what the text is quoted for: sh, cmd, powershell, yaml, toml,
+	// python, dockerfile, modelfile, ui, text.
+	Target string `json:"target,omitempty"`
+}
+
+// Fill is a placeholder of a step.
+type Fill struct {
+	Name string `json:"name"`
+	With string `json:"with"`
 }
 
 // Paste makes the steps of a fix that is the same for everybody.

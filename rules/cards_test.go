@@ -1,0 +1,84 @@
+package rules_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/rules"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+)
+
+// cardLogs are the logs of testdata/cards: for each card one that meets it
+// ("ID meets") and one that nearly does ("ID near").
+func cardLogs(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/cards/*.txtar")
+	require.NoError(t, err)
+	out := map[string]string{}
+	for _, path := range files {
+		archive, err := txtar.ParseFile(path)
+		require.NoError(t, err)
+		for _, f := range archive.Files {
+			require.NotContains(t, out, f.Name, "twice in %s", path)
+			out[f.Name] = string(f.Data)
+		}
+	}
+	return out
+}
+
+// TestKitCards: a card speaks on the log that meets it and not on the one that
+// nearly does; what it says has sources, cures and a cause that exist.
+func TestKitCards(t *testing.T) {
+	logs, ids := cardLogs(t), map[string]bool{}
+	for _, p := range rules.Programs() {
+		for _, k := range p.Cards {
+			t.Run(k.ID, func(t *testing.T) {
+				assert.False(t, ids[k.ID], "two cards of this name")
+				ids[k.ID] = true
+				assertCard(t, k)
+				require.Contains(t, logs, k.ID+" meets")
+				require.Contains(t, logs, k.ID+" near")
+				assert.Equal(t, k.ID, spoken(logs[k.ID+" meets"]), "on the log that meets it")
+				assert.NotEqual(t, k.ID, spoken(logs[k.ID+" near"]), "on the log that nearly does")
+				delete(logs, k.ID+" meets")
+				delete(logs, k.ID+" near")
+			})
+		}
+	}
+	for name := range logs {
+		t.Errorf("testdata/cards: no card for %s", name)
+	}
+}
+
+func assertCard(t *testing.T, k cause.Card) {
+	t.Helper()
+	assert.NotEmpty(t, k.Sources, "no source")
+	assert.NotEmpty(t, k.Cures, "no cure")
+	assert.True(t, k.Weight > 0 && k.Weight < 1, "a weight is a probability")
+	assert.True(t, k.Kinds != nil || k.Said != nil || k.If != nil, "no condition")
+	assert.True(t, strings.HasSuffix(k.Means, "."), "%q is no sentence", k.Means)
+	known := false
+	for _, r := range cause.All() {
+		known = known || r.ID == k.Cause
+	}
+	assert.True(t, known, "no cause %s", k.Cause)
+	for _, cure := range k.Cures {
+		assert.Contains(t, fix.FixesByID(), cure.Fix)
+	}
+}
+
+// spoken is the card that speaks on a log, "" for none.
+func spoken(log string) string {
+	r := diagnose.Bytes([]byte(log))
+	if len(r.Incidents) == 0 || r.Incidents[0].Knowledge == nil {
+		return ""
+	}
+	return r.Incidents[0].Knowledge.ID
+}
