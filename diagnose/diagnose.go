@@ -89,7 +89,9 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 	c := newCase(g, facts)
 	causes := rules.Judge(c)
 	fixes, useless := rules.Advise(c, causes)
+	told := rules.Tell(c, causes)
 	in := Incident{
+		Headline: told.Headline, Summary: told.Summary,
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
 		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: c.Memory, Ledger: c.Entries(),

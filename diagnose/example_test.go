@@ -107,5 +107,5 @@ func Example_markdown() {
 	}
 	page := render.Markdown(report, render.Options{Layout: render.Layout{Width: 80}, Brief: true})
 	fmt.Println(strings.SplitN(page, "\n", 6)[2])
-	// Output: PyTorch asked GPU 0 for 2.00 GiB more; 0.79 GiB of the 8.00 GiB was left beside
+	// Output: It asked GPU 0 for 2.00 GiB more; 0.79 GiB of the 8.00 GiB was left beside what
 }

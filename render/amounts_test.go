@@ -38,7 +38,8 @@ func TestOneAmountOnce(t *testing.T) {
 			continue
 		}
 		in := &r.Incidents[0]
-		page := unquoted(render.Text(&diagnose.Report{Incidents: []diagnose.Incident{*in}}, render.Options{Layout: render.Layout{Width: 1 << 20}}))
+		one, wide := &diagnose.Report{Incidents: []diagnose.Incident{*in}}, render.Layout{Width: 1 << 20}
+		page := unquoted(render.Text(one, render.Options{Layout: wide}) + render.Text(one, render.Options{Layout: wide, Full: true}))
 		name := filepath.Base(log)
 		for _, m := range lackingAmount.FindAllStringSubmatch(page, -1) {
 			assert.Equal(t, in.Ledger["short"].String(), m[1], "%s: %s", name, m[0])

@@ -289,3 +289,29 @@ func capital(s string) string {
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
 }
+
+// strip is the picture in one or two lines: the sentence beside it says who
+// holds what.
+func strip(in *diagnose.Incident, width int) string {
+	room := barWidth(width)
+	switch {
+	case in.Memory != nil && len(in.Memory.Parts) > 1:
+		if parts := sound(in, memoryParts(in, false)); parts != nil {
+			return oneBar(in, parts, in.Memory.TotalBytes, room)
+		}
+		return ""
+	case len(comparison(in)) == 2:
+		return compare(spelled(in, comparison(in)), room)
+	}
+	if parts := shares(in); parts != nil {
+		limit := ceiling(in.Figures)
+		return oneBar(in, parts, limit.Bytes, room)
+	}
+	return ""
+}
+
+func oneBar(in *diagnose.Incident, parts []part, total int64, width int) string {
+	name, size := capital(cmp.Or(device(in), "memory")), part{bytes: total}
+	size = spelled(in, []part{size})[0]
+	return fmt.Sprintf("%s  %s  %s\n", name, bar(parts, total, max(width-columns(name)-columns(size.amount())-4, 8)), size.amount())
+}

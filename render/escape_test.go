@@ -102,20 +102,30 @@ func shape(t *testing.T, markdown string) []string {
 	return blocks
 }
 
+// harmless are plain words in as many lines as a text has.
+func harmless(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	for i := range lines {
+		lines[i] = "harmless words"
+	}
+	return strings.Join(lines, "\n")
+}
+
 // TestAttacks: whatever stands in a report, the page keeps the structure that
 // it has with harmless words, and no control character gets out.
 func TestAttacks(t *testing.T) {
 	for _, attack := range attacks {
 		for _, width := range []int{0, 40, 80} {
-			for _, brief := range []bool{false, true} {
+			for _, kind := range []Options{{}, {Brief: true}, {Full: true}, {Terse: Tersest}} {
 				for _, noBreak := range []bool{false, true} {
 					t.Run(attack.name, func(t *testing.T) {
-						o := Options{Layout: Layout{Width: width, NoBreak: noBreak}, Brief: brief, Name: attack.text}
+						o := kind
+						o.Layout, o.Name = Layout{Width: width, NoBreak: noBreak}, attack.text
 						page := Markdown(hostile(attack.text), o)
 						assertClean(t, page)
 						assertClean(t, Text(hostile(attack.text), o))
 						o.Name = "harmless"
-						assert.Equal(t, shape(t, Markdown(hostile("harmless words"), o)), shape(t, page), "%s", page)
+						assert.Equal(t, shape(t, Markdown(hostile(harmless(attack.text)), o)), shape(t, page), "%s", page)
 
 						none := hostile(attack.text)
 						none.Incidents = nil

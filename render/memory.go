@@ -60,14 +60,7 @@ const (
 // whose parts do not add up.
 func filled(in *diagnose.Incident, width int) string {
 	m := in.Memory
-	sum := int64(0)
-	for _, p := range m.Parts {
-		if p.Bytes < 0 {
-			return ""
-		}
-		sum += p.Bytes
-	}
-	if sum != m.TotalBytes || sum <= 0 {
+	if sound(in, memoryParts(in, true)) == nil {
 		return ""
 	}
 	parts := memoryParts(in, true)
@@ -76,6 +69,21 @@ func filled(in *diagnose.Incident, width int) string {
 		key = legend(spelled(in, append(memoryParts(in, false), lacking(in, false)...)))
 	}
 	return fmt.Sprintf("%s, %s\n%s\n%s", capital(cmp.Or(device(in), "memory")), memoryTotal(m), bar(parts, m.TotalBytes, width), key)
+}
+
+// sound returns parts, nil for a report whose parts do not add up.
+func sound(in *diagnose.Incident, parts []part) []part {
+	sum := int64(0)
+	for _, p := range in.Memory.Parts {
+		if p.Bytes < 0 {
+			return nil
+		}
+		sum += p.Bytes
+	}
+	if sum != in.Memory.TotalBytes || sum <= 0 {
+		return nil
+	}
+	return parts
 }
 
 // memoryTotal says how much memory the bar shows, and which.

@@ -80,3 +80,19 @@ func chance(p float64) string {
 	}
 	return "one of several"
 }
+
+// shortNames are the fixes that are heard of everywhere, as people call them.
+var shortNames = map[string]string{
+	"expandable_segments": "`expandable_segments`", "max_split_size": "`max_split_size_mb`", "kill_stale_process": "ending other programs", "close_other_apps": "closing other programs",
+	"raise_watermark": "the MPS watermark", "lower_batch_size": "a smaller batch", "load_in_4bit": "4 bit", "load_in_8bit": "8 bit", "raise_gpu_memory_utilization": "a larger share of the card",
+	"empty_cache": "`empty_cache()`", "half_precision": "16 bit", "lower_context": "a shorter context", "use_lower_quant": "a smaller quantisation", "quantize_kv_cache": "a smaller KV cache type",
+	"cpu_offload": "offloading to the processor", "inference_mode": "`inference_mode`", "gradient_checkpointing": "gradient checkpointing", "add_swap": "swap", "raise_pagefile": "a larger page file",
+}
+
+// shortName is how people call a tip.
+func shortName(u diagnose.Useless) string {
+	if name, ok := shortNames[u.ID]; ok {
+		return name
+	}
+	return lowerFirst(u.Title)
+}

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite the pages in testdata")
 
 // flags of the golden pages stand in their names: NAME.brief.w40.md is the
 // report NAME.json in brief, 40 columns wide; .txt is plain text.
-var pages = []string{"w40.md", "w60.md", "w80.md", "brief.w80.md", "w80.txt"}
+var pages = []string{"w40.md", "w60.md", "w80.md", "brief.w80.md", "full.w80.md", "full.w60.md", "w80.txt", "full.w80.txt"}
 
 func TestPages(t *testing.T) {
 	reports, err := filepath.Glob("testdata/*.json")
@@ -66,7 +66,7 @@ func written(t *testing.T, r *diagnose.Report, page string) string {
 			require.NoError(t, err)
 			o.Width = n
 		}
-		o.Brief = o.Brief || f == "brief"
+		o.Brief, o.Full = o.Brief || f == "brief", o.Full || f == "full"
 	}
 	if flags[len(flags)-1] == "txt" {
 		return render.Text(r, o)

@@ -14,6 +14,7 @@
 //	fix       a file a fix: what it means, costs and presupposes
 //	program   a file a program: all that is peculiar to it
 //	odds      evidence to probabilities
+//	story     what happened, in words and figures
 //	answer    causes and fixes to advice
 //
 // For outsiders ([diagnose], [render]) the types of a report are stable as far
@@ -35,6 +36,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/story"
 )
 
 // Judge says what the causes of a case are, the likeliest first.
@@ -47,6 +49,11 @@ func Judge(c *ledger.Case) []odds.Cause {
 // of the usual tips cannot help.
 func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Useless) {
 	return answer.Advise(c, causes, program.Of(c.Stack, Programs()))
+}
+
+// Tell says what happened to a case, for people.
+func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
+	return story.Of(c, causes, Shown(c.Framework))
 }
 
 // Known returns what is known of the case's message in its program, nil where

@@ -13,7 +13,7 @@ type options struct {
 	color         string
 	theme         string
 	width         int
-	brief         bool
+	brief, full   bool
 	paste         bool
 	redact        bool
 	fromReport    string
@@ -24,6 +24,7 @@ type options struct {
 func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "markdown", "write `markdown, text or json`")
 	fs.BoolVar(&o.brief, "brief", false, "only what happened, the cause and the first fix")
+	fs.BoolVar(&o.full, "full", false, "all that is known: evidence, checks, costs, more fixes")
 	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
 	fs.BoolVar(&o.redact, "redact", false, "mask tokens, prompts, names of users and hosts, addresses: to share it")
 	fs.StringVar(&o.fromReport, "from-report", "", "show a saved JSON report, `FILE` or - for standard input")
@@ -70,6 +71,9 @@ func (o *options) check() error {
 	}
 	if o.width < widthAuto {
 		return trouble("--width %d is less than nothing; use 0 for no wrapping, or 40 and more", o.width)
+	}
+	if o.brief && o.full {
+		return trouble("--brief and --full cannot go together; use one of them")
 	}
 	return o.checkInput()
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -24,6 +25,9 @@ const (
 	widthUnknown = 80
 )
 
+// fewestRows is the smallest window that an answer is cut for.
+const fewestRows = 24
+
 // write prints the reports in the format and the colours that were asked for.
 func (s *session) write(reports []*diagnose.Report, o *options) error {
 	if o.format == "json" {
@@ -33,13 +37,27 @@ func (s *session) write(reports []*diagnose.Report, o *options) error {
 		}
 		return s.print(b)
 	}
+	for terse := range render.Tersest + 1 {
+		out, err := s.pages(reports, o, terse)
+		if err != nil {
+			return err
+		}
+		if terse == render.Tersest || bytes.Count(out, []byte("\n")) <= s.rows(reports, o) {
+			return s.print(out)
+		}
+	}
+	return nil
+}
+
+// pages are the reports as they are printed.
+func (s *session) pages(reports []*diagnose.Report, o *options, terse int) ([]byte, error) {
 	layout, colored := s.layout(o)
 	var b strings.Builder
 	for i, r := range reports {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		page := render.Options{Layout: layout, Brief: o.brief}
+		page := render.Options{Layout: layout, Brief: o.brief, Full: o.full, Terse: terse}
 		if len(reports) > 1 {
 			page.Name = cmp.Or(r.Input.Name, "standard input")
 		}
@@ -49,28 +67,49 @@ func (s *session) write(reports []*diagnose.Report, o *options) error {
 			b.WriteString(render.Markdown(r, page))
 		}
 	}
-	if o.format == "text" {
-		return s.print([]byte(b.String()))
+	return s.finished(b.String(), colored, o)
+}
+
+// finished is a page as it is, or in colours.
+func (s *session) finished(page string, colored bool, o *options) ([]byte, error) {
+	if !colored {
+		return []byte(page), nil
 	}
-	return s.printMarkdown(b.String(), colored, o)
+	out, err := styled(page, s.dark(o))
+	if err != nil {
+		return nil, trouble("%v", err)
+	}
+	return out, nil
+}
+
+// printMarkdown prints a page as it is, or in colours.
+func (s *session) printMarkdown(page string, colored bool, o *options) error {
+	out, err := s.finished(page, colored, o)
+	if err != nil {
+		return err
+	}
+	return s.print(out)
+}
+
+// rows is how many lines an answer may have: on a terminal one less than its
+// window, for the prompt that follows; elsewhere, and where all was asked for,
+// as many as it takes.
+func (s *session) rows(reports []*diagnose.Report, o *options) int {
+	f, ok := terminal(s.stdout)
+	if !ok || o.full || o.brief || len(reports) > 1 {
+		return math.MaxInt
+	}
+	_, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || rows <= 0 {
+		return math.MaxInt
+	}
+	return max(rows, fewestRows) - 1
 }
 
 // layout is how wide to write, and whether colours will be put in.
 func (s *session) layout(o *options) (render.Layout, bool) {
 	colored := o.format == "markdown" && s.colored(o)
 	return render.Layout{Width: s.width(o), NoBreak: colored}, colored
-}
-
-// printMarkdown prints a page as it is, or in colours.
-func (s *session) printMarkdown(page string, colored bool, o *options) error {
-	if !colored {
-		return s.print([]byte(page))
-	}
-	out, err := styled(page, s.dark(o))
-	if err != nil {
-		return trouble("%v", err)
-	}
-	return s.print(out)
 }
 
 // width is how many columns to fill.

@@ -117,7 +117,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	})
 	advice := make([]Advice, 0, maxAdvice)
 	for i, b := range ranked[:min(len(ranked), maxAdvice)] {
-		b.advice.Rank = i + 1
+		b.advice.Rank, b.advice.Steps = i+1, step.Marked(b.advice.Steps, c.Windows())
 		advice = append(advice, b.advice)
 	}
 	return advice, useless(c, own)

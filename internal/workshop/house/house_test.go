@@ -18,7 +18,7 @@ import (
 
 const (
 	module          = "github.com/oomdoc/oomdoc/"
-	linesOfAll      = 21200
+	linesOfAll      = 24000
 	linesOfPackage  = 3000
 	linesOfFamily   = 4000 // a family of wordings
 	linesOfFile     = 400
@@ -43,7 +43,7 @@ var floors = [][]string{
 	{"rules/program"},
 	{"rules/program/torch", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host"},
 	{"rules/odds"},
-	{"rules/answer"},
+	{"rules/answer", "rules/story"},
 	{"rules"},
 }
 

@@ -1,0 +1,283 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/rules"
+)
+
+// What each degree of terseness leaves out.
+const (
+	withoutBar     = 1
+	withoutSteps   = 2 // of the second and third fix
+	withoutOthers  = 3 // other causes, further failures, notes
+	withoutCosts   = 4 // of the first fix, and what will not help
+	withoutDetails = Tersest
+)
+
+// answer is the page of about 200 words: what happened, why, three fixes, what
+// will not help.
+func (p *page) answer(in *diagnose.Incident) {
+	terse := p.options.Terse
+	p.heading(p.level, headline(in))
+	p.say(prose(in.Summary))
+	if terse < withoutBar {
+		p.show("text", strip(in, p.options.Width))
+	}
+	p.why(in)
+	if b := in.BeyondCard; b != nil && terse < withoutCosts {
+		p.say(prose(b.Note))
+	}
+	if len(in.Fixes) > 0 {
+		p.first(in)
+		p.rest(in)
+	}
+	if terse < withoutCosts {
+		p.wontHelp(in)
+	}
+	if terse < withoutOthers {
+		p.also()
+	}
+	p.foot(in)
+}
+
+// why names the cause with the doubt that is due, and what else it could be.
+func (p *page) why(in *diagnose.Incident) {
+	if len(in.Causes) == 0 {
+		return
+	}
+	c := in.Causes[0]
+	told := join(bold("Why"), prose(" ("+doubt(c)+"): "))
+	if c.ID != "unknown" {
+		told = join(told, prose(causeName(c)+". "))
+	}
+	why := ended(c.Why)
+	if p.options.Terse >= withoutDetails {
+		why = firstSentence(why)
+	}
+	told = join(told, prose(why))
+	if p.options.Terse < withoutOthers {
+		if others := otherCauses(in); others != "" {
+			told = join(told, prose(" "+others))
+		}
+	}
+	p.say(told)
+	if c.Confidence < settled && c.Settles != "" && p.options.Terse < withoutSteps {
+		p.say(bold("To be sure:"), prose(" "+firstSentence(ended(c.Settles))))
+	}
+}
+
+// doubt is a cause's probability in a word.
+func doubt(c diagnose.Cause) string {
+	if c.ID == "unknown" {
+		return "open"
+	}
+	return chance(c.Confidence)
+}
+
+// otherCauses are the next likely ones by their names.
+func otherCauses(in *diagnose.Incident) string {
+	var names []string
+	for _, c := range in.Causes[1:] {
+		if c.Confidence >= 0.15 && len(names) < 2 && c.ID != "unknown" {
+			names = append(names, causeName(c))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "It could also be: " + strings.Join(names, ", ") + "."
+}
+
+// firstSentence cuts at the first full stop that ends a sentence.
+func firstSentence(s string) string {
+	for i := 0; i+2 < len(s); i++ {
+		if s[i] == '.' && s[i+1] == ' ' && s[i+2] >= 'A' && s[i+2] <= 'Z' {
+			return s[:i+1]
+		}
+	}
+	return s
+}
+
+// first is the first fix, whole.
+func (p *page) first(in *diagnose.Incident) {
+	fix := in.Fixes[0]
+	item := join(bold(lead(fix)), worked(fix.Effect))
+	if fix.Why != "" && !saidBefore(in, 0) && p.options.Terse < withoutCosts {
+		item = join(item, prose(" "+ended(fix.Why)))
+	}
+	words, pasted := split(fix.Steps)
+	if words != "" {
+		item = join(item, prose(" "+words))
+	}
+	p.blocks = append(p.blocks, list{[]inline{item}, 1})
+	p.steps(pasted)
+	told := join(fills(fix.Steps), labelled("Costs:", lowerFirst(fix.Tradeoff)))
+	if p.options.Terse < withoutCosts {
+		p.say(told)
+	} else if f := fills(fix.Steps); f != nil {
+		p.say(f)
+	}
+}
+
+// lead is a fix's title, with the case for which it holds.
+func lead(f diagnose.Fix) string {
+	if f.Branch != "" {
+		return f.Branch + ": " + lowerFirst(f.Title) + "."
+	}
+	return ended(f.Title)
+}
+
+// split parts the steps that are told from those that are pasted.
+func split(steps []diagnose.Step) (words string, pasted []diagnose.Step) {
+	var told []string
+	for _, s := range steps {
+		if _, ok := languages[s.Kind]; ok {
+			pasted = append(pasted, s)
+		} else {
+			told = append(told, ended(s.Text))
+		}
+	}
+	return strings.Join(told, " "), pasted
+}
+
+// fills says what to put in where a step has placeholders.
+func fills(steps []diagnose.Step) inline {
+	var told []string
+	for _, s := range steps {
+		for _, f := range s.Fill {
+			told = append(told, "`"+f.Name+"`: "+f.With)
+		}
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	return prose("(" + strings.Join(told, "; ") + ".) ")
+}
+
+// worked is the arithmetic of a fix in a few words.
+func worked(e *diagnose.Effect) inline {
+	if e == nil {
+		return nil
+	}
+	need, have := figure(e.NeedBytes), figure(e.HaveBytes)
+	if e.Counted != "" {
+		need, have = thousands(float64(e.NeedCount))+" "+e.Counted, thousands(float64(e.HaveCount))
+	}
+	told := ""
+	switch {
+	case !e.Fits:
+		told = fmt.Sprintf("Not enough alone: %s needed, %s there.", need, have)
+	case e.Certainty == "bound":
+		told = fmt.Sprintf("The piece then needs %s of %s.", need, have)
+	case e.Certainty == "condition":
+		told = fmt.Sprintf("Needs %s of %s, on a condition (`--full`).", need, have)
+	case e.Basis == "estimate":
+		told = fmt.Sprintf("Enough by estimate: %s of %s.", need, have)
+	default:
+		told = fmt.Sprintf("Enough: %s of %s.", need, have)
+	}
+	return prose(" " + told)
+}
+
+// rest are the second and third fix in short.
+func (p *page) rest(in *diagnose.Incident) {
+	for i := 1; i < min(len(in.Fixes), fullFixes); i++ {
+		fix := in.Fixes[i]
+		item := join(bold(lead(fix)), worked(fix.Effect))
+		words, pasted := split(fix.Steps)
+		if p.options.Terse >= withoutSteps {
+			item, pasted = join(bold(lead(fix)), oneStep(words, pasted)), nil
+		} else {
+			if words != "" {
+				item = join(item, prose(" "+words))
+			}
+			if len(pasted) == 1 && !strings.Contains(pasted[0].Text, "\n") && len(pasted[0].Text) <= 56 {
+				item, pasted = join(item, prose(" "), literal(pasted[0].Text), prose(".")), nil
+			}
+			item = join(item, prose(" "), fills(fix.Steps), prose("Costs: "+lowerFirst(ended(fix.Tradeoff))))
+		}
+		p.blocks = append(p.blocks, list{[]inline{item}, i + 1})
+		p.steps(pasted)
+	}
+}
+
+// oneStep is what fits beside a title on a line.
+func oneStep(words string, pasted []diagnose.Step) inline {
+	if len(pasted) > 0 {
+		line, _, _ := strings.Cut(pasted[0].Text, "\n")
+		if len(line) <= 40 {
+			return join(prose(" "), literal(line))
+		}
+	}
+	return nil
+}
+
+// wontHelp names the usual tips that cannot help, two at most.
+func (p *page) wontHelp(in *diagnose.Incident) {
+	var told inline
+	n := 0
+	if k := in.Knowledge; k != nil && k.Not != "" {
+		told, n = prose(" "+ended(k.Not)), 1
+	}
+	for _, u := range in.WontHelp {
+		if n == 2 {
+			break
+		}
+		told, n = join(told, prose(" "+shortName(u)+": "+lowerFirst(ended(firstSentence(u.Why))))), n+1
+	}
+	if told != nil {
+		p.say(bold("Won't help:"), told)
+	}
+}
+
+// also are further failures and what else should be known, a line each.
+func (p *page) also() {
+	var items []inline
+	for i := range p.report.Incidents[1:] {
+		in := &p.report.Incidents[1+i]
+		items = append(items, join(prose(fmt.Sprintf("Another failure, line %d: ", in.Line)), headline(in), prose(".")))
+	}
+	for _, l := range p.report.Lookalikes {
+		items = append(items, join(prose(fmt.Sprintf("Line %d is something else: ", l.Line)), prose(ended(l.Title))))
+	}
+	for _, n := range p.report.Notes {
+		items = append(items, prose(ended(capital(n))))
+	}
+	p.items(items[:min(len(items), 3)])
+}
+
+// foot says where it stands in the log, what program that was, and where more
+// is told.
+func (p *page) foot(in *diagnose.Incident) {
+	told := fmt.Sprintf("line %d", in.Line)
+	if in.EndLine > in.Line {
+		told = fmt.Sprintf("lines %d to %d", in.Line, in.EndLine)
+	}
+	if in.Count > 1 {
+		told += fmt.Sprintf(", %d times", in.Count)
+	}
+	if name := rules.Shown(in.Framework); name != "The program" {
+		told += " · " + name
+	}
+	if in.Model != nil && in.Model.Name != "" && len(in.Model.Name) < 50 {
+		told += " · " + strings.ReplaceAll(in.Model.Name, "`", "")
+	}
+	p.say(prose(told + " · `oomdoc --full`: evidence, checks, more fixes"))
+}
+
+// lowerFirst is a title in the middle of a sentence; names keep their capitals.
+func lowerFirst(s string) string {
+	if len(s) < 2 || s[1] < 'a' || s[1] > 'z' {
+		return s
+	}
+	word, _, _ := strings.Cut(s, " ")
+	for _, name := range [...]string{"Windows", "Linux", "Docker", "Python", "PyTorch", "ExLlama", "Ollama", "Forge"} {
+		if strings.HasPrefix(word, name) {
+			return s
+		}
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

@@ -1,0 +1,77 @@
+package step
+
+import (
+	"regexp"
+	"slices"
+)
+
+// What a step takes before it can be used.
+const (
+	AsIs   = "as_is"
+	FillIn = "fill_in"
+	Adapt  = "adapt"
+)
+
+// placeholders stand in steps for what the log does not say.
+var placeholders = []Fill{
+	{"MODEL", "the folder or repository that you load"},
+	{"model.gguf", "your model file"},
+	{"IMAGE", "the image that you run"},
+	{"SERVICE", "the service in your compose file"},
+	{"POD", "the pod's name (`kubectl get pods`)"},
+	{"PID", "the process number that the list shows"},
+	{"NAME", "the name that `ollama ps` shows"},
+	{"YOU", "your user name"},
+	{"SCRIPT", "your script"},
+	{"JOB", "the job's number"},
+}
+
+var placeholder = regexp.MustCompile(`\b(?:MODEL|model\.gguf|IMAGE|SERVICE|POD|PID|NAME|YOU|SCRIPT|JOB)\b`)
+
+// Marked returns steps with what each of them takes: a command or a line of
+// configuration is used as it is unless a placeholder stands in it; code, words
+// and what is clicked have to be adapted.
+func Marked(steps []Step, windows bool) []Step {
+	out := slices.Clone(steps)
+	for i := range out {
+		s := &out[i]
+		s.Target = target(s.Kind, windows)
+		s.Fill = fillsOf(*s)
+		switch {
+		case s.Kind == "text", s.Kind == "python", s.Kind == "ui":
+			s.Applies = Adapt
+		case len(s.Fill) > 0:
+			s.Applies = FillIn
+		default:
+			s.Applies = AsIs
+		}
+	}
+	return out
+}
+
+func target(kind string, windows bool) string {
+	switch {
+	case (kind == "shell" || kind == "env") && windows:
+		return "cmd"
+	case kind == "shell", kind == "env":
+		return "sh"
+	case kind == "config":
+		return "text"
+	}
+	return kind
+}
+
+// fillsOf are the placeholders of what is pasted.
+func fillsOf(s Step) []Fill {
+	if s.Kind == "text" || s.Kind == "ui" {
+		return nil
+	}
+	var out []Fill
+	found := placeholder.FindAllString(s.Text, -1)
+	for _, f := range placeholders {
+		if slices.Contains(found, f.Name) {
+			out = append(out, f)
+		}
+	}
+	return out
+}

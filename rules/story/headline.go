@@ -1,0 +1,141 @@
+package story
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// headline says what happened, and why where that is likely.
+func (t teller) headline() string {
+	switch t.event() {
+	case killed:
+		return t.killedHeadline()
+	case noCache:
+		return t.cacheHeadline()
+	case overShare:
+		return t.with("did not start", t.sharePart())
+	case overCard:
+		return t.with("planned to use more than there is", "")
+	case noSystem:
+		return t.with("did not load the model", "too little system memory (RAM)")
+	}
+	return t.refusedHeadline()
+}
+
+// with joins what happened and a reason to a line.
+func (t teller) with(what, why string) string {
+	if why == "" {
+		return t.shown + " " + what
+	}
+	return t.shown + " " + what + ": " + why
+}
+
+func (t teller) killedHeadline() string {
+	who := map[string]string{"linux-oom-killer": "Linux killed the program", "kubernetes": "Kubernetes killed the container", "slurm": "Slurm killed the job"}[t.Framework]
+	if who == "" {
+		who = "The program was killed"
+	}
+	switch {
+	case t.Limit.Has() && t.cause.ID != "":
+		return who + ": it reached its memory limit of " + t.Limit.String()
+	case t.cause.ID == cause.HostMemory:
+		return who + ": system memory (RAM) ran out"
+	case t.cause.ID != "":
+		return who + ": " + lowered(t.cause.Title)
+	}
+	return who + ", probably because memory (RAM) ran out"
+}
+
+func (t teller) cacheHeadline() string {
+	switch f := t.F(); {
+	case f.KVAvailable.Bytes <= 0:
+		return t.with("did not start", "nothing is left for the KV cache")
+	case f.MaxModelLen != nil && t.Asked.Has():
+		return t.with("did not start", "one request of "+thousands(f.MaxModelLen)+" tokens needs more KV cache than is left")
+	}
+	return t.with("did not start", "the KV cache needs more than is left")
+}
+
+func (t teller) sharePart() string {
+	if t.Free.Has() {
+		return "its share of the card is more than what is free"
+	}
+	return "its share of the card is not free"
+}
+
+// refusedHeadline: the figures speak first, where they say why.
+func (t teller) refusedHeadline() string {
+	f := t.F()
+	switch {
+	case ledger.AbsurdSize(t.Case):
+		return t.with("asked for an absurd size", "a number that is no size of memory")
+	case f.Requested != nil && t.Ceiling().Has() && f.Requested.Bytes > t.Ceiling().Bytes:
+		return t.with("asked for "+t.Asked.String()+" in one piece", "the "+t.whole()+" has "+round(t.Ceiling()))
+	case f.Free != nil && ledger.Roomy(t.Case):
+		return t.with("was refused "+t.Asked.String()+" although "+t.Free.String()+" was free", "")
+	case t.piece() != "":
+		return t.with("ran out of "+t.card(), t.piece()+" did not fit")
+	}
+	return t.with("ran out of "+t.card()+t.when(), t.reason())
+}
+
+func (t teller) whole() string {
+	switch {
+	case t.onHost():
+		return "computer"
+	case t.Limit.Has():
+		return "limit"
+	}
+	return "card"
+}
+
+// reason is what the figures say, else the likely cause's title.
+func (t teller) reason() string {
+	outside := t.Others.Bytes - ledger.DriverContext
+	switch {
+	case t.cause.ID == cause.LeakedProcess && t.Others.Has() && t.Total.Has() && outside*2 < t.Total.Bytes && outside*5 > t.Total.Bytes:
+		return percent(t.Others, t.Total) + " of it is held outside this program"
+	case t.cause.ID == cause.Fragmentation && t.Slack.Has():
+		return t.Slack.String() + " lies unused, in pieces that are too small"
+	case t.cause.ID == cause.BatchTooLarge || t.cause.ID == "":
+		if ledger.FillsCard(t.Case) && t.Total.Has() && !t.onHost() {
+			return "this program fills it by itself"
+		}
+		return ""
+	case t.cause.ID == cause.ModelTooLarge && t.Phase == "load":
+		return "the model does not fit"
+	case t.cause.ID == cause.HostMemory:
+		return t.hostReason()
+	}
+	return lowered(t.cause.Title)
+}
+
+// hostReason is a narrower headline of the cause; its general one only repeats
+// what ran out.
+func (t teller) hostReason() string {
+	for _, r := range cause.All() {
+		if r.ID == cause.HostMemory && r.Title == t.cause.Title {
+			return ""
+		}
+	}
+	return lowered(t.cause.Title)
+}
+
+// lowered is a title in the middle of a line: names keep their capitals.
+func lowered(title string) string {
+	first, size := utf8.DecodeRuneInString(title)
+	word, _, _ := strings.Cut(title, " ")
+	if strings.ToLower(word[size:]) != word[size:] {
+		return title
+	}
+	for _, name := range [...]string{"Windows", "Linux", "Docker", "Kubernetes", "Slurm", "Python", "Ollama", "Metal", "Ray"} {
+		if strings.HasPrefix(word, name) {
+			return title
+		}
+	}
+	return string(unicode.ToLower(first)) + title[size:]
+}

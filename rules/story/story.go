@@ -1,0 +1,173 @@
+// Package story says what happened to an incident: a headline, and the figures
+// interpreted. A sentence names only numbers that the ledger has.
+package story
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/odds"
+)
+
+// Story is what happened, for a reader who has not seen such a crash before.
+type Story struct {
+	// Headline is one line; Summary two or three sentences.
+	Headline, Summary string
+}
+
+// Likely is how probable a cause is that a headline may name.
+const Likely = 0.65
+
+// Of tells the story of a case. Shown is how people write the program's name.
+func Of(c *ledger.Case, causes []odds.Cause, shown string) Story {
+	t := teller{c, shown, odds.Cause{}}
+	if len(causes) > 0 && causes[0].Confidence >= Likely && causes[0].ID != cause.Unknown {
+		t.cause = causes[0]
+	}
+	return Story{Headline: t.headline(), Summary: t.summary()}
+}
+
+type teller struct {
+	*ledger.Case
+	shown string
+	cause odds.Cause // the likely one, if there is one
+}
+
+// event is what kind of failure an incident is, as far as a reader cares.
+type event int
+
+const (
+	refused   event = iota // an allocation was refused
+	killed                 // the system ended the program
+	noCache                // the KV cache does not fit
+	overShare              // an engine's budget is more than what is free
+	overCard               // a compiler planned more than there is (XLA)
+	noSystem               // a check found too little system memory
+)
+
+func (t teller) event() event {
+	f := t.F()
+	switch {
+	case f.KilledRSS != nil, t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
+		return killed
+	case f.KVAvailable != nil && f.Requested == nil:
+		return noCache
+	case f.Desired != nil && f.Requested == nil && f.Utilization != nil:
+		return overShare
+	case f.Desired != nil && f.Requested == nil:
+		return overCard
+	case f.SystemRequired != nil && f.Requested == nil:
+		return noSystem
+	}
+	return refused
+}
+
+// onHost: the computer's own memory ran out, not a card's.
+func (t teller) onHost() bool {
+	return t.Backend == "cpu" || t.cause.ID == cause.HostMemory && t.Backend == ""
+}
+
+// Device is what was asked: "GPU 0", "the Mac's GPU", "the system"; "" where the
+// log does not say.
+func Device(c *ledger.Case) string {
+	switch c.Backend {
+	case "cpu":
+		return "the system"
+	case "mps", "metal":
+		return "the Mac's GPU"
+	case "tpu":
+		return "the TPU"
+	case "npu":
+		return "the NPU"
+	}
+	if d := c.F().Device; d != nil {
+		return "GPU " + strconv.FormatFloat(d.Value, 'f', -1, 64)
+	}
+	if c.Backend == "" && c.F().Total == nil {
+		return ""
+	}
+	return "the GPU"
+}
+
+// card is the memory that ran out with its size: "the 6.00 GiB of GPU 0".
+func (t teller) card() string {
+	switch {
+	case t.onHost():
+		return "system memory (RAM)"
+	case t.Backend == "mps" || t.Backend == "metal":
+		return "the Mac's graphics memory"
+	case t.Total.Has() && t.Backend == "tpu":
+		return "its " + round(t.Total) + " TPU"
+	case t.Total.Has():
+		return "its " + round(t.Total) + " card"
+	case t.Backend == "tpu":
+		return "TPU memory"
+	case t.Backend == "npu":
+		return "NPU memory"
+	case t.Backend == "":
+		return "memory"
+	}
+	return "graphics memory"
+}
+
+// round is a card's size as people say it: "24 GB" for 23.65 GiB would be a
+// guess, so it is the log's figure without decimals where that says the same.
+func round(e ledger.Entry) string {
+	text := e.String()
+	if whole, ok := strings.CutSuffix(text, ".00 GiB"); ok {
+		return whole + " GiB"
+	}
+	return text
+}
+
+// phases say when it happened.
+var phases = map[string]string{
+	"load": "while loading the model", "inference": "while running the model", "training": "during training", "kv_cache": "while reserving the KV cache",
+	"warmup": "during the warm-up", "graph_capture": "while capturing CUDA graphs", "startup_check": "in the check at its start",
+}
+
+// when is the phase with a blank before it, "" where it is unknown.
+func (t teller) when() string {
+	if p, ok := phases[t.Phase]; ok {
+		return " " + p
+	}
+	return ""
+}
+
+// percent is a share without decimals, never 0 % of something.
+func percent(part, all ledger.Entry) string {
+	if all.Bytes <= 0 {
+		return ""
+	}
+	p := float64(part.Bytes) / float64(all.Bytes) * 100
+	if p > 0 && p < 1 {
+		return "under 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", p)
+}
+
+// piece is what was refused, by the stage that the message names.
+func (t teller) piece() string {
+	switch t.Failure.Stage {
+	case "weights":
+		return "the model's weights"
+	case "kv":
+		return "the KV cache"
+	case "compute", "graph":
+		return "the working memory of a batch"
+	}
+	return ""
+}
+
+// thousands writes a count with separators: 131,072.
+func thousands(x *fact.Count) string {
+	s := strconv.FormatFloat(x.Value, 'f', -1, 64)
+	for i := len(s) - 3; i > 0 && s[0] != '-' && x.Value == float64(int64(x.Value)); i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

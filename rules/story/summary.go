@@ -1,0 +1,210 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// summary says what happened in figures: what was asked for, who holds the rest,
+// what was lacking.
+func (t teller) summary() string {
+	switch t.event() {
+	case killed:
+		return t.killedSummary()
+	case noCache:
+		return t.cacheSummary()
+	case overShare:
+		return t.shareSummary()
+	case noSystem:
+		return t.systemSummary()
+	case overCard:
+		return t.planSummary()
+	}
+	if !t.Asked.Has() {
+		return t.heldSummary()
+	}
+	return strings.TrimSpace(t.refusedSentence() + " " + t.holders())
+}
+
+// refusedSentence: so much was asked for, and so much there was.
+func (t teller) refusedSentence() string {
+	asked := "It asked" + before(" ", Device(t.Case)) + " for " + t.Asked.String()
+	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
+		return fmt.Sprintf("%s in one piece; all there is to have is %s, so it would not fit if nothing else were there.", asked, all)
+	}
+	asked += " more"
+	switch {
+	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes:
+		return fmt.Sprintf("%s and was refused, though %s was free.", asked, t.Free)
+	case t.Free.Has() && t.Free.Bytes == 0:
+		return t.short(asked + "; nothing was free")
+	case t.Free.Has():
+		return t.short(fmt.Sprintf("%s; %s was free", asked, t.Free))
+	case t.Room.Has() && t.Room.Bytes >= 0 && t.Ceiling().Has():
+		return t.short(fmt.Sprintf("%s; %s of the %s was left beside what it held", asked, t.Room, t.Ceiling()))
+	}
+	return asked + " and did not get it."
+}
+
+// short ends a sentence with what was lacking, where that is known.
+func (t teller) short(told string) string {
+	if !t.Shortfall.Has() || t.Shortfall.Bytes <= 0 {
+		return told + "."
+	}
+	return fmt.Sprintf("%s: %s short.", told, t.Shortfall)
+}
+
+// shares are how parts of a memory are told in a sentence.
+var shares = map[string]string{
+	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "work", ledger.PartTensors: "its live tensors",
+	ledger.PartUnused: "its unused reserve", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "other libraries of the process",
+	ledger.PartBuffers: "its other buffers", ledger.PartOthers: "other programs", ledger.PartKept: "left out on purpose", ledger.PartUnknown: "driver, others or free",
+}
+
+// holders says who holds the memory, the largest share with its percentage.
+func (t teller) holders() string {
+	m := t.Memory
+	if m == nil || len(m.Parts) < 2 || t.Ceiling().Has() && t.Asked.Bytes > t.Ceiling().Bytes {
+		return ""
+	}
+	var told []string
+	most := ledger.MemoryPart{}
+	for _, p := range m.Parts {
+		if p.ID != ledger.PartUnknown && p.Bytes > most.Bytes {
+			most = p
+		}
+	}
+	for _, p := range m.Parts {
+		name := shares[p.ID]
+		if p.ID == ledger.PartUnknown && t.Free.Has() {
+			name = "driver and other programs"
+		}
+		if name == "" || p.Bytes*200 < m.TotalBytes {
+			continue
+		}
+		part := t.amount(p)
+		if p.ID == most.ID {
+			name += " (" + percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
+		}
+		told = append(told, part+" "+name)
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %s: %s.", t.all(m), strings.Join(told, ", "))
+}
+
+// all is the memory of which holders tell the shares.
+func (t teller) all(m *ledger.Memory) string {
+	of := map[string]string{ledger.OfFree: " that was free before loading", ledger.OfLimit: " that it may have"}[m.Of]
+	return t.known(m.TotalBytes) + of
+}
+
+func (t teller) amount(p ledger.MemoryPart) string {
+	if p.Basis == "estimate" {
+		return "about " + t.known(p.Bytes)
+	}
+	return t.known(p.Bytes)
+}
+
+// known writes bytes as the page writes that number elsewhere.
+func (t teller) known(bytes int64) string {
+	for _, e := range [...]ledger.Entry{t.Total, t.Limit, t.Free, t.Asked, t.Room, t.Shortfall, t.Mine, t.Slack, t.Others} {
+		if e.Has() && e.Bytes == bytes {
+			return e.String()
+		}
+	}
+	text := ledger.Entry{Bytes: bytes, From: []string{}}.String()
+	t.F().Sizes(func(_ string, s *fact.Size) {
+		if s.Bytes == bytes {
+			text = s.String()
+		}
+	})
+	return text
+}
+
+func (t teller) killedSummary() string {
+	f := t.F()
+	switch {
+	case f.KilledRSS != nil && f.Limit != nil:
+		return fmt.Sprintf("It held %s of system memory (RAM) when it was killed; its limit was %s.", f.KilledRSS, f.Limit)
+	case f.KilledRSS != nil:
+		return fmt.Sprintf("It held %s of system memory (RAM) when it was killed.", f.KilledRSS)
+	case f.Limit != nil:
+		return fmt.Sprintf("It went over its limit of %s of system memory (RAM).", f.Limit)
+	}
+	return "The log does not say how much memory it held."
+}
+
+func (t teller) cacheSummary() string {
+	subject := t.shown + " needs memory for the KV cache"
+	f := t.F()
+	if t.Asked.Has() {
+		subject = fmt.Sprintf("The KV cache needs %s", t.Asked)
+		if f.MaxModelLen != nil {
+			subject = fmt.Sprintf("One request of %s tokens needs %s of KV cache", thousands(f.MaxModelLen), t.Asked)
+		}
+	}
+	if f.KVAvailable.Bytes <= 0 {
+		return subject + "; after the weights and the working memory nothing is left for it."
+	}
+	told := t.short(fmt.Sprintf("%s; after the weights and the working memory %s is left for it", subject, f.KVAvailable))
+	if f.EstMaxModelLen != nil {
+		told += fmt.Sprintf(" %s tokens would fit.", thousands(f.EstMaxModelLen))
+	}
+	return told
+}
+
+func (t teller) shareSummary() string {
+	f := t.F()
+	told := fmt.Sprintf("It was told to take %s%s (a share of %s)", f.Desired, before(" of ", Device(t.Case)), f.Utilization.Text)
+	return t.against(told, f.Free, "is not free", "was free")
+}
+
+func (t teller) systemSummary() string {
+	f := t.F()
+	return t.against(fmt.Sprintf("The model needs %s of system memory (RAM)", f.SystemRequired), f.SystemAvailable, "is not there", "is available")
+}
+
+// against ends a sentence of what was wanted with what there was, and how much
+// was missing.
+func (t teller) against(told string, have *fact.Size, unsaid, said string) string {
+	if have == nil {
+		return told + ", and so much " + unsaid + "."
+	}
+	return t.short(fmt.Sprintf("%s; %s %s", told, have, said))
+}
+
+// planSummary is for compilers that know before they start.
+func (t teller) planSummary() string {
+	told := fmt.Sprintf("It planned to use %s%s", t.Asked, before(" of ", Device(t.Case)))
+	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
+		return t.short(fmt.Sprintf("%s; %s is all there is", told, all))
+	}
+	return told + ", and so much is not to be had."
+}
+
+// before puts a preposition before a word, if there is one.
+func before(preposition, word string) string {
+	if word == "" {
+		return ""
+	}
+	return preposition + word
+}
+
+// heldSummary is for messages that do not say how much was wanted.
+func (t teller) heldSummary() string {
+	f := t.F()
+	switch {
+	case f.Free != nil && f.Total != nil:
+		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
+	case f.Total != nil:
+		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+	case f.Empty():
+		return "The message has no figures: neither what was asked for nor what was free."
+	}
+	return "The message does not say how much was asked for."
+}
