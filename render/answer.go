@@ -22,7 +22,11 @@ const (
 func (p *page) answer(in *diagnose.Incident) {
 	terse := p.options.Terse
 	p.heading(p.level, headline(in))
-	p.say(prose(in.Summary))
+	if terse >= withoutDetails {
+		p.say(prose(firstSentence(in.Summary)))
+	} else {
+		p.say(prose(in.Summary))
+	}
 	if terse < withoutBar {
 		p.show("text", strip(in, p.options.Width))
 	}
@@ -109,16 +113,19 @@ func (p *page) first(in *diagnose.Incident) {
 		item = join(item, prose(" "+ended(fix.Why)))
 	}
 	words, pasted := split(fix.Steps)
+	if p.options.Terse >= withoutDetails {
+		words, pasted = firstSentence(words), pasted[:min(len(pasted), 1)]
+	}
 	if words != "" {
 		item = join(item, prose(" "+words))
 	}
+	if p.options.Terse >= withoutCosts {
+		item = join(item, prose(" "), fills(pasted))
+	}
 	p.blocks = append(p.blocks, list{[]inline{item}, 1})
 	p.steps(pasted)
-	told := join(fills(fix.Steps), labelled("Costs:", lowerFirst(fix.Tradeoff)))
 	if p.options.Terse < withoutCosts {
-		p.say(told)
-	} else if f := fills(fix.Steps); f != nil {
-		p.say(f)
+		p.say(fills(pasted), labelled("Costs:", lowerFirst(fix.Tradeoff)))
 	}
 }
 

@@ -77,6 +77,10 @@ func (w *writer) flow(words []word, first, rest string) {
 }
 
 func (h heading) markdown(w *writer) {
+	if lines := wrap(unmistakable(h.title.words(true)), w.Layout, 2); w.NoBreak && h.level == 1 && len(lines) > 1 {
+		w.WriteString(strings.Join(lines, "\n") + "\n===\n") // the only heading that may have several lines
+		return
+	}
 	w.WriteString(strings.Repeat("#", h.level))
 	for _, x := range h.title.words(true) {
 		w.WriteString(" " + x.out)
@@ -85,13 +89,17 @@ func (h heading) markdown(w *writer) {
 }
 
 func (h heading) text(w *writer) {
-	line := wrap(h.title.words(false), Layout{}, 0)[0]
-	w.WriteString(line + "\n")
+	lines := wrap(h.title.words(false), w.Layout, 0)
+	under := 0
+	for _, line := range lines {
+		under = max(under, columns(line))
+		w.WriteString(line + "\n")
+	}
 	switch h.level {
 	case 1:
-		w.WriteString(strings.Repeat("=", columns(line)) + "\n")
+		w.WriteString(strings.Repeat("=", under) + "\n")
 	case 2:
-		w.WriteString(strings.Repeat("-", columns(line)) + "\n")
+		w.WriteString(strings.Repeat("-", under) + "\n")
 	}
 }
 
