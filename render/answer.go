@@ -34,10 +34,7 @@ func (p *page) answer(in *diagnose.Incident) {
 	if b := in.BeyondCard; b != nil && terse < withoutCosts {
 		p.say(prose(b.Note))
 	}
-	if len(in.Fixes) > 0 {
-		p.first(in)
-		p.rest(in)
-	}
+	p.fixes(in)
 	if terse < withoutCosts {
 		p.wontHelp(in)
 	}
@@ -103,6 +100,43 @@ func firstSentence(s string) string {
 		}
 	}
 	return s
+}
+
+// fixes are three. Those for cases between which the log does not decide are
+// one: a line for each case.
+func (p *page) fixes(in *diagnose.Incident) {
+	var branches []diagnose.Fix
+	for _, f := range in.Fixes {
+		if f.Branch != "" {
+			branches = append(branches, f)
+		}
+	}
+	number, told := 1, len(branches) < 2
+	for i := range in.Fixes {
+		switch f := in.Fixes[i]; {
+		case number > fullFixes, f.Branch != "" && len(branches) > 1 && told:
+			continue
+		case f.Branch != "" && !told:
+			p.branch(branches, number)
+			told = true
+		case number == 1:
+			p.first(in)
+		default:
+			p.further(in, i, number)
+		}
+		number++
+	}
+}
+
+// branch is what to do in each case that the log leaves open.
+func (p *page) branch(fixes []diagnose.Fix, number int) {
+	p.blocks = append(p.blocks, list{[]inline{join(bold("Halve the work of a step"), prose(" and see if it runs. The log does not say what it was doing:"))}, number})
+	var items []inline
+	for _, f := range fixes {
+		words, _ := split(f.Steps)
+		items = append(items, join(bold(f.Branch+":"), prose(" "+lowerFirst(firstSentence(words)))))
+	}
+	p.items(items)
 }
 
 // first is the first fix, whole.
@@ -189,26 +223,24 @@ func worked(e *diagnose.Effect) inline {
 	return prose(" " + told)
 }
 
-// rest are the second and third fix in short.
-func (p *page) rest(in *diagnose.Incident) {
-	for i := 1; i < min(len(in.Fixes), fullFixes); i++ {
-		fix := in.Fixes[i]
-		item := join(bold(lead(fix)), worked(fix.Effect))
-		words, pasted := split(fix.Steps)
-		if p.options.Terse >= withoutSteps {
-			item, pasted = join(bold(lead(fix)), oneStep(words, pasted)), nil
-		} else {
-			if words != "" {
-				item = join(item, prose(" "+words))
-			}
-			if len(pasted) == 1 && !strings.Contains(pasted[0].Text, "\n") && len(pasted[0].Text) <= 56 {
-				item, pasted = join(item, prose(" "), literal(pasted[0].Text), prose(".")), nil
-			}
-			item = join(item, prose(" "), fills(fix.Steps), prose("Costs: "+lowerFirst(ended(fix.Tradeoff))))
+// further is the second or third fix in short.
+func (p *page) further(in *diagnose.Incident, i, number int) {
+	fix := in.Fixes[i]
+	item := join(bold(lead(fix)), worked(fix.Effect))
+	words, pasted := split(fix.Steps)
+	if p.options.Terse >= withoutSteps {
+		item, pasted = join(bold(lead(fix)), oneStep(words, pasted)), nil
+	} else {
+		if words != "" {
+			item = join(item, prose(" "+words))
 		}
-		p.blocks = append(p.blocks, list{[]inline{item}, i + 1})
-		p.steps(pasted)
+		if len(pasted) == 1 && !strings.Contains(pasted[0].Text, "\n") && len(pasted[0].Text) <= 56 {
+			item, pasted = join(item, prose(" "), literal(pasted[0].Text), prose(".")), nil
+		}
+		item = join(item, prose(" "), fills(fix.Steps), prose("Costs: "+lowerFirst(ended(fix.Tradeoff))))
 	}
+	p.blocks = append(p.blocks, list{[]inline{item}, number})
+	p.steps(pasted)
 }
 
 // oneStep is what fits beside a title on a line.

@@ -106,7 +106,7 @@ func shape(t *testing.T, markdown string) []string {
 func harmless(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i := range lines {
-		lines[i] = "harmless words"
+		lines[i] = "harmless words" + strings.Repeat(" more", max(len(lines[i])-14, 0)/5)
 	}
 	return strings.Join(lines, "\n")
 }

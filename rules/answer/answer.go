@@ -117,10 +117,45 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	})
 	advice := make([]Advice, 0, maxAdvice)
 	for i, b := range ranked[:min(len(ranked), maxAdvice)] {
-		b.advice.Rank, b.advice.Steps = i+1, step.Marked(b.advice.Steps, c.Windows())
+		b.advice.Rank = i + 1
 		advice = append(advice, b.advice)
 	}
+	branched(c, advice)
+	for i := range advice {
+		advice[i].Steps = step.Marked(advice[i].Steps, c.Windows())
+	}
 	return advice, useless(c, own)
+}
+
+// suits: the fix is for who reads.
+func suits(c *ledger.Case, id string, own []*program.Program) bool {
+	spelled := slices.ContainsFunc(own, func(p *program.Program) bool { return p.Steps[id] != nil })
+	return fix.Suits(c, id, spelled)
+}
+
+// branched names the cases for which fixes hold where the log leaves them open,
+// and says what to do then.
+func branched(c *ledger.Case, advice []Advice) {
+	told := map[string]bool{}
+	for i := range advice {
+		a := &advice[i]
+		branch, sentence := fix.Branch(c, a.ID)
+		if branch == "" || told[branch] {
+			continue
+		}
+		told[branch], a.Branch = true, branch
+		a.Steps = append([]step.Step{{Kind: "text", Text: strings.ToUpper(sentence[:1]) + sentence[1:]}}, a.Steps...)
+	}
+	if len(told) == 1 { // nobody's alternative
+		for i := range advice {
+			if a := &advice[i]; a.Branch != "" {
+				a.Steps = a.Steps[1:]
+				if fix.AnyWork(a.ID) {
+					a.Branch = ""
+				}
+			}
+		}
+	}
 }
 
 // candidate is a fix that some cause asks for.
@@ -142,7 +177,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 		for _, r := range program.Remedies(own, rules[cause.ID]) {
 			fix, ok := fix.FixesByID()[r.Fix]
 			fix = program.Adapt(own, fix)
-			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" {
+			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" || !suits(c, fix.ID, own) {
 				continue
 			}
 			score := cause.Share * (r.Fit - fix.Cost/20)

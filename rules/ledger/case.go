@@ -28,6 +28,8 @@ type Case struct {
 	Stack []string
 	// Model is what the log calls the model, nil if it names none.
 	Model *Model
+	// Reader is who pasted the log, as far as it shows.
+	Reader Reader
 	// Ledger is what [Derive] computes.
 	Ledger
 }
