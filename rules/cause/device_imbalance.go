@@ -2,9 +2,11 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -69,12 +71,9 @@ func RanksOnOneCard(c *ledger.Case) bool {
 	if len(others) < 2 || c.OurPID != 0 || c.Signal("distributed") == nil && !strings.HasPrefix(c.Failure.Source, "rank") {
 		return false
 	}
-	for _, p := range others {
-		if p.Bytes < units.GiB || !ledger.Near(p.Bytes, others[0].Bytes, 64*units.MiB) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(others, func(p fact.Process) bool {
+		return p.Bytes < units.GiB || !ledger.Near(p.Bytes, others[0].Bytes, 64*units.MiB)
+	})
 }
 
 // oneCardFull: nvidia-smi shows one process on several cards, and only one of

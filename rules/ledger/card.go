@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -118,12 +119,7 @@ var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660
 // SharesMemory reports a card that has the computer's memory for its own.
 func SharesMemory(name string) bool {
 	name = strings.ToLower(name)
-	for _, part := range integrated {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(integrated, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // TinyCard: 4 GiB or less, where no quantisation of a usual model is enough.

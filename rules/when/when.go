@@ -2,6 +2,8 @@
 package when
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -14,24 +16,14 @@ func Fact(name string) func(*ledger.Case) bool {
 // All holds where all conditions do.
 func All(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool {
-		for _, holds := range conditions {
-			if !holds(c) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(conditions, func(holds func(*ledger.Case) bool) bool { return !holds(c) })
 	}
 }
 
 // Any holds where one of the conditions does.
 func Any(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool {
-		for _, holds := range conditions {
-			if holds(c) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(conditions, func(holds func(*ledger.Case) bool) bool { return holds(c) })
 	}
 }
 
