@@ -7,7 +7,6 @@ import (
 	"embed"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -100,24 +99,3 @@ func Seen(weight float64, why string, lines ...int) Finding {
 
 // Nothing is no finding.
 func Nothing() Finding { return Finding{} }
-
-// Said is a clue for wordings that speak for themselves.
-func Said(weight float64, why string, kinds ...fact.Kind) Clue {
-	return func(c *ledger.Case) Finding {
-		if !c.Root(kinds...) {
-			return Nothing()
-		}
-		return Seen(weight, why, c.Failure.Line)
-	}
-}
-
-// SaidIn is said for failures in one phase.
-func SaidIn(phase string, weight float64, why string, kinds ...fact.Kind) Clue {
-	always := Said(weight, why, kinds...)
-	return func(c *ledger.Case) Finding {
-		if c.Phase != phase {
-			return Nothing()
-		}
-		return always(c)
-	}
-}

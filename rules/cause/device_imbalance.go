@@ -15,23 +15,16 @@ var deviceImbalance = Rule{
 	Title:   "One card is full while others have room",
 	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
 	Clues: []Clue{
-		BareContexts, weakestCard, oneCardFull, UnevenShares,
+		BareContexts, oneCardFull, UnevenShares,
+		// DataParallel gives every card the same share, and PyTorch warned that they
+		// differ.
+		Shown("uneven_cards", If(fullCard, 0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
 	},
 	Remedies: []Remedy{
 		{Fix: "balance_split", Fit: 0.95},
 		{Fix: "select_gpu", Fit: 0.85},
 		{Fix: "lower_context", Fit: 0.5},
 	},
-}
-
-// weakestCard: DataParallel gives every card the same share, and PyTorch warned
-// that they differ.
-func weakestCard(c *ledger.Case) Finding {
-	s := c.Signal("uneven_cards")
-	if s == nil || !ledger.Allocator(c) || ledger.Roomy(c) {
-		return Nothing()
-	}
-	return Seen(0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.", s.Line, c.Failure.Line)
 }
 
 // BareContexts: several small equal shares on one card are CUDA contexts of

@@ -1,10 +1,9 @@
 package cause
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // NotSaid is the cause of an incident of which the log says too little.
@@ -13,7 +12,14 @@ var NotSaid = Rule{
 	Title:   "Memory ran out; the log does not say why",
 	Settles: "Paste more of the log: everything from the start of the program to the end of the traceback, and the output of `nvidia-smi`.",
 	Clues: []Clue{
-		noFiguresAtAll, contradictory,
+		First(
+			If(ledger.AbsurdSize, 0, ""),
+			If(when.All(ledger.CutShort, when.Not((*ledger.Case).Training)), 0.4, "The message is cut: it says what was asked for, and not what is held."),
+			If(fullHandle, 0.35, "The message has no figures."),
+			If(figureless, 0.5, "The message has no figures.")),
+		First(
+			If(ledger.Unaccounted, 0.45, ledger.RestUnknown),
+			If(contradictory, 0.45, "The figures contradict each other: {free} was free and {requested} was refused.")),
 		Said(0.5, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
 	},
 	Remedies: []Remedy{
@@ -24,26 +30,10 @@ var NotSaid = Rule{
 	},
 }
 
-func noFiguresAtAll(c *ledger.Case) Finding {
-	switch {
-	case ledger.AbsurdSize(c):
-		return Nothing()
-	case ledger.CutShort(c) && !c.Training():
-		return Seen(0.4, "The message is cut: it says what was asked for, and not what is held.", c.Failure.Line)
-	case c.Root(fact.CUDAHandle) && !c.Failure.Weak, c.Root(fact.NVMLAssert):
-		return Seen(0.35, "The message has no figures.", c.Failure.Line)
-	case c.Root(ledger.NoFigures...), c.Root(fact.TorchAlloc, fact.TorchAsync) && ledger.Figureless(c):
-		return Seen(0.5, "The message has no figures.", c.Failure.Line)
-	}
-	return Nothing()
+func figureless(c *ledger.Case) bool {
+	return c.Root(ledger.NoFigures...) || c.Root(fact.TorchAlloc, fact.TorchAsync) && ledger.Figureless(c)
 }
 
-func contradictory(c *ledger.Case) Finding {
-	if ledger.Unaccounted(c) {
-		return Seen(0.45, ledger.RestUnknown(c), c.Failure.Line)
-	}
-	if !c.Root(fact.TorchAlloc) || !ledger.Roomy(c) || c.F().Limit != nil {
-		return Nothing()
-	}
-	return Seen(0.45, fmt.Sprintf("The figures contradict each other: %s was free and %s was refused.", c.F().Free, c.F().Requested), c.Failure.Line)
+func contradictory(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.F().Limit == nil
 }

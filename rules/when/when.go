@@ -3,6 +3,7 @@ package when
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -30,6 +31,19 @@ func Any(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
 // Not holds where the condition does not.
 func Not(cond func(*ledger.Case) bool) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return !cond(c) }
+}
+
+// In holds for failures in a phase.
+func In(phase string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Phase == phase }
+}
+
+// Set holds where the log shows a value of a setting that begins so.
+func Set(name, value string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		s, ok := c.Setting(name)
+		return ok && strings.HasPrefix(s.Value, value)
+	}
 }
 
 // Root holds where the root message is of one of the kinds.

@@ -25,7 +25,7 @@ var ExLlama = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.ContextTooLong: {
 			cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit),
-			shown("cache_creation", 0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them."),
+			cause.Shown("cache_creation", cause.If(ledger.Allocator, 0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.")),
 		},
 		cause.ModelTooLarge:   {cause.Said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
 		cause.DeviceImbalance: {splitLeavesNoRoom},
