@@ -18,8 +18,7 @@ var budgetMisconfigured = Rule{
 		First(If(fractionSet, 0.92, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
 	},
 	Remedies: []Remedy{
-		{Fix: "raise_memory_limit", Fit: 0.9},
-		{Fix: "lower_gpu_memory_utilization", Fit: 0.8},
+		{Fix: "raise_memory_limit", Fit: 1},
 		{Fix: "lower_batch_size", Fit: 0.5},
 	},
 }

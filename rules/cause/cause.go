@@ -4,7 +4,9 @@
 package cause
 
 import (
+	"cmp"
 	"embed"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -37,7 +39,7 @@ type Rule struct {
 	Settles string
 	// Clues point to the cause. The strongest one that applies counts.
 	Clues []Clue
-	// Remedies cure it, the best first.
+	// Remedies cure it.
 	Remedies []Remedy
 }
 
@@ -54,6 +56,17 @@ func Paragraphs(pages embed.FS, id string) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSpace(string(page)), "\n\n")
+}
+
+// Cures are the fixes of its remedies, the best first.
+func (r Rule) Cures() []string {
+	var out []string
+	for _, m := range slices.SortedStableFunc(slices.Values(r.Remedies), func(a, b Remedy) int { return cmp.Compare(b.Fit, a.Fit) }) {
+		if !slices.Contains(out, m.Fix) {
+			out = append(out, m.Fix)
+		}
+	}
+	return out
 }
 
 // Clue looks for one piece of evidence. Its finding's weight is a probability:

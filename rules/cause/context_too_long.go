@@ -18,10 +18,12 @@ var contextTooLong = Rule{
 		Shown("attention", If(ledger.Allocator, 0.35, "It failed in attention, which grows with the length of the sequence.")),
 	},
 	Remedies: []Remedy{
+		{Fix: "efficient_attention", Fit: 1.1, If: ledger.WritesScores},
 		{Fix: "lower_context", Fit: 1},
-		{Fix: "quantize_kv_cache", Fit: 0.75},
+		{Fix: "quantize_kv_cache", Fit: 0.75, If: when.Not((*ledger.Case).Training)}, // training keeps no KV cache
+		{Fix: "lower_batch_size", Fit: 0.7},
+		{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
 		{Fix: "enable_flash_attention", Fit: 0.5},
-		{Fix: "lower_batch_size", Fit: 0.45},
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var deviceImbalance = Rule{
@@ -21,9 +22,10 @@ var deviceImbalance = Rule{
 		Shown("uneven_cards", If(fullCard, 0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
 	},
 	Remedies: []Remedy{
-		{Fix: "balance_split", Fit: 0.95},
-		{Fix: "select_gpu", Fit: 0.85},
+		{Fix: "balance_split", Fit: 1.05, If: spreadOver},
+		{Fix: "select_gpu", Fit: 1, If: when.Not(spreadOver)},
 		{Fix: "lower_context", Fit: 0.5},
+		{Fix: "gradient_checkpointing", Fit: 0.45},
 	},
 }
 
@@ -93,4 +95,9 @@ func UnevenShares(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
+}
+
+// spreadOver: one model lies on several cards, so choosing a card is no cure.
+func spreadOver(c *ledger.Case) bool {
+	return ledger.Lopsided(c) != nil || UnevenShares(c).Weight > 0
 }

@@ -30,13 +30,7 @@ var hostMemory = Rule{
 		Said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
 		Said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
 	},
-	Remedies: []Remedy{
-		{Fix: "raise_memory_limit", Fit: 0.8},
-		{Fix: "close_other_apps", Fit: 0.75},
-		{Fix: "add_swap", Fit: 0.75},
-		{Fix: "lower_num_workers", Fit: 0.5},
-		{Fix: "use_smaller_model", Fit: 0.5},
-	},
+	Remedies: HostRemedies,
 }
 
 const lastPiece = "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need."

@@ -21,6 +21,7 @@ var leakedProcess = Rule{
 		{Fix: "kill_stale_process", Fit: 1},
 		{Fix: "select_gpu", Fit: 0.8},
 		{Fix: "restart_session", Fit: 0.6},
+		{Fix: "limit_framework_preallocation", Fit: 0.7, If: ledger.Preallocates},
 		{Fix: "close_other_apps", Fit: 0.5},
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -17,13 +18,16 @@ var modelTooLarge = Rule{
 		weightsFillCard, spilledOver,
 	},
 	Remedies: []Remedy{
-		{Fix: "use_lower_quant", Fit: 0.95},
-		{Fix: "use_smaller_model", Fit: 0.9},
-		{Fix: "cpu_offload", Fit: 0.85},
-		{Fix: "load_in_4bit", Fit: 0.8},
-		{Fix: "half_precision", Fit: 0.6},
-		{Fix: "multi_gpu", Fit: 0.5},
-		{Fix: "bigger_gpu", Fit: 0.45},
+		{Fix: "use_lower_quant", Fit: 0.97, If: when.Not(when.Any(ledger.TinyCard, onMac, ledger.Before2020))},
+		{Fix: "use_smaller_model", Fit: 0.92},
+		{Fix: "close_other_apps", Fit: 0.77, If: when.Any(onMac, othersCouldYield)},
+		{Fix: "half_precision", Fit: 0.85, If: onMac},
+		{Fix: "cpu_offload", Fit: 0.85, If: when.Not(onMac)},
+		{Fix: "load_in_4bit", Fit: 0.8, If: when.Not(onMac)},
+		{Fix: "half_precision", Fit: 0.65, If: when.Not(onMac)},
+		{Fix: "lower_batch_size", Fit: 0.65, If: func(c *ledger.Case) bool { return ledger.TinyCard(c) && !reader.LooksLikeWindows(c) }},
+		{Fix: "bigger_gpu", Fit: 0.85, If: ledger.TinyCard},
+		{Fix: "multi_gpu", Fit: 0.5, If: when.Not(onMac)},
 	},
 }
 
@@ -103,3 +107,12 @@ func largePiece(c *ledger.Case) bool {
 	f := c.F()
 	return f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes
 }
+
+// othersCouldYield: what others hold beside this program, less the context of
+// this very process, is several times what was lacking.
+func othersCouldYield(c *ledger.Case) bool {
+	return c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > 0 &&
+		c.Others.Bytes-ledger.DriverContext > max(units.GiB, 4*c.Shortfall.Bytes)
+}
+
+func onMac(c *ledger.Case) bool { return c.Backend == "mps" || c.Backend == "metal" }

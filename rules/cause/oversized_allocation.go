@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var oversizedAllocation = Rule{
@@ -29,11 +30,17 @@ var oversizedAllocation = Rule{
 		Said(0.92, "One Metal buffer of {requested} is above what Metal gives in one piece; how much memory is free does not matter.", fact.MPSBuffer),
 	},
 	Remedies: []Remedy{
-		{Fix: "lower_resolution", Fit: 0.9},
-		{Fix: "lower_batch_size", Fit: 0.85},
-		{Fix: "efficient_attention", Fit: 0.8},
-		{Fix: "enable_flash_attention", Fit: 0.7},
-		{Fix: "lower_context", Fit: 0.6},
+		{Fix: "efficient_attention", Fit: 1.2, If: ledger.WritesScores},
+		{Fix: "lower_batch_size", Fit: 1.05, If: when.Root(fact.CPUAlloc)},
+		{Fix: "fix_shape", Fit: 1.1, If: ledger.AbsurdSize},
+		{Fix: "stream_dataset", Fit: 0.9, If: when.All(when.Root(fact.CPUAlloc), when.Not(ledger.WritesScores))},
+		{Fix: "lower_resolution", Fit: 1, If: when.All(when.Not(ledger.AbsurdSize), when.Not(when.All(when.Root(fact.CPUAlloc), ledger.WritesScores)))},
+		{Fix: "lower_context", Fit: 0.9, If: ledger.WritesScores},
+		{Fix: "enable_flash_attention", Fit: 0.95, If: when.All(neverFits, when.Not(ledger.AbsurdSize))},
+		{Fix: "efficient_attention", Fit: 0.85, If: when.Not(ledger.AbsurdSize)},
+		{Fix: "lower_batch_size", Fit: 0.8, If: when.All(when.Not(when.Root(fact.CPUAlloc)), when.Not(ledger.AbsurdSize))},
+		{Fix: "lower_context", Fit: 0.6, If: when.Not(ledger.AbsurdSize)},
+		{Fix: "fix_shape", Fit: 0.75, If: neverFits},
 	},
 }
 

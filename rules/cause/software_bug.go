@@ -4,6 +4,8 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var softwareBug = Rule{
@@ -22,8 +24,9 @@ var softwareBug = Rule{
 	},
 	Remedies: []Remedy{
 		{Fix: "upgrade_version", Fit: 1},
-		{Fix: "lower_batch_size", Fit: 0.6},
-		{Fix: "select_gpu", Fit: 0.3},
+		{Fix: "raise_pagefile", Fit: 0.5, If: when.Any(reader.OnWindows, reader.LooksLikeWindows)},
+		{Fix: "lower_batch_size", Fit: 0.6, If: func(c *ledger.Case) bool { return c.Backend == "xpu" }},
+		{Fix: "lower_resolution", Fit: 0.4},
 	},
 }
 

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -17,10 +18,13 @@ var trainingStateTooLarge = Rule{
 			If(ledger.Allocator, 0.75, firstStep)),
 	},
 	Remedies: []Remedy{
+		{Fix: "shard_training", Fit: 1.02, If: Distributed},
 		{Fix: "optimizer_8bit", Fit: 1},
-		{Fix: "shard_training", Fit: 0.9},
-		{Fix: "offload_optimizer", Fit: 0.9},
-		{Fix: "use_lora", Fit: 0.85},
+		{Fix: "offload_optimizer", Fit: 0.95},
+		{Fix: "use_lora", Fit: 0.9},
 		{Fix: "gradient_checkpointing", Fit: 0.4},
 	},
 }
+
+// Distributed: torchrun, a rank in a prefix, or a card other than the first.
+func Distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }

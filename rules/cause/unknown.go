@@ -3,6 +3,7 @@ package cause
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -23,10 +24,18 @@ var NotSaid = Rule{
 		Said(0.5, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
 	},
 	Remedies: []Remedy{
-		{Fix: "lower_batch_size", Fit: 0.9},
-		{Fix: "kill_stale_process", Fit: 0.85},
-		{Fix: "restart_session", Fit: 0.7},
-		{Fix: "close_other_apps", Fit: 0.6},
+		{Fix: "raise_pagefile", Fit: 1, If: pagefileSuspect},
+		{Fix: "close_other_apps", Fit: 0.85, If: pagefileSuspect},
+		{Fix: "use_smaller_model", Fit: 0.93, If: when.Any(when.Root(fact.BitsAndBytes), ledger.PlainRefused)},
+		{Fix: "lower_context", Fit: 0.9, If: when.Root(fact.BitsAndBytes)},
+		{Fix: "close_other_apps", Fit: 0.8, If: when.Root(fact.BitsAndBytes)},
+		{Fix: "use_lower_quant", Fit: 0.95, If: when.Root(fact.RustDriver)},
+		{Fix: "restart_session", Fit: 0.85},
+		{Fix: "upgrade_version", Fit: 0.5, If: ledger.Roomy},
+		{Fix: "lower_batch_size", Fit: 0.9, If: when.Not(when.Any(ledger.Roomy, pagefileSuspect))},
+		{Fix: "kill_stale_process", Fit: 0.85, If: when.Not(when.Any(ledger.Roomy, when.Root(fact.NVMLAssert)))},
+		{Fix: "inference_mode", Fit: 0.87, If: func(c *ledger.Case) bool { return c.Root(fact.TorchAlloc) && !ledger.Roomy(c) && !c.Training() }},
+		{Fix: "lower_resolution", Fit: 0.6, If: when.Not(ledger.Roomy)},
 	},
 }
 
@@ -36,4 +45,9 @@ func figureless(c *ledger.Case) bool {
 
 func contradictory(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.F().Limit == nil
+}
+
+// pagefileSuspect: Windows, and nothing says that the card is full.
+func pagefileSuspect(c *ledger.Case) bool {
+	return c.Root(fact.CUDAError) && reader.OnWindows(c) || ledger.Roomy(c) && reader.LooksLikeWindows(c)
 }

@@ -117,3 +117,6 @@ func WritesScores(c *Case) bool { return FailedAt(c, "scores") != nil || Returns
 // ReturnsWeights: nn.MultiheadAttention was at the matrix that it returns
 // unless told not to.
 func ReturnsWeights(c *Case) bool { return FailedAt(c, "mha_weights") != nil }
+
+// Preallocates: a framework that takes most of the card at its start.
+func Preallocates(c *Case) bool { return c.In("jax", "tensorflow") && c.Backend != "tpu" }

@@ -54,8 +54,8 @@ func causePage(r cause.Rule) string {
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, r.Title, r.ID, strings.Join(r.Doc(), "\n\n"))
 	fmt.Fprintf(&b, "\n## To be sure\n\n%s\n", r.Settles)
 	b.WriteString("\n## What helps\n\n")
-	for _, m := range r.Remedies {
-		f := fix.Fixes()[m.Fix]
+	for _, id := range r.Cures() {
+		f := fix.Fixes()[id]
 		fmt.Fprintf(&b, "- [%s](../fixes/%s.md). Costs: %s\n", f.Title, f.ID, f.Tradeoff)
 	}
 	b.WriteString("\nThe order is the general one; a report ranks them by the figures of the log and by the program.\n")

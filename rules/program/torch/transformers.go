@@ -10,7 +10,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -45,7 +44,7 @@ var Transformers = program.Program{
 
 var transformersRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
-		{Fix: "shard_training", Fit: 1.1, If: distributed},
+		{Fix: "shard_training", Fit: 1.1, If: cause.Distributed},
 		{Fix: "half_precision", Fit: 1.04, If: when.Root(fact.OffloadNeeded)},
 		{Fix: "load_in_4bit", Fit: 1, If: when.Not(ledger.TinyCard)},
 		{Fix: "use_smaller_model", Fit: 0.96},
@@ -63,9 +62,6 @@ var transformersRemedies = map[string][]cause.Remedy{
 		{Fix: "use_lora", Fit: 0.5, If: (*ledger.Case).Training},
 	},
 }
-
-// distributed: torchrun, a rank in a prefix, or a card other than the first.
-func distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }
 
 // everyRankLoads: the ranks of a launcher each load the whole model.
 var everyRankLoads = when.All(ledger.Allocator, when.In("load"))
