@@ -9,3 +9,6 @@ const (
 	// PlainMemory is the same where the words do not say which memory.
 	PlainMemory Kind = "plain_memory"
 )
+
+// Wrapped is a statement that only reports that something failed elsewhere.
+const Wrapped Kind = "wrapped"

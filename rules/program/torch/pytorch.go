@@ -12,23 +12,28 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// pytorchRemedies order cures by what PyTorch's messages show.
-var pytorchRemedies = map[string][]cause.Remedy{
-	cause.HostMemory: {
-		{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-		{Fix: "raise_shm_size", Fit: 1, If: ledger.SharedMemory},
-		{Fix: "lower_num_workers", Fit: 0.97, If: when.Any(when.Root(fact.SharedMemory, fact.WorkerKilled), pinning)},
-		{Fix: "lower_num_workers", Fit: 0.75, If: when.Root(fact.CommitLimit)},
-		{Fix: "detach_accumulated", Fit: 1, If: cause.ClimbingHost},
-		{Fix: "stream_dataset", Fit: 1, If: ledger.GrowsList},
-		{Fix: "lower_batch_size", Fit: 0.9, If: stepOnCPU},
-		{Fix: "use_mmap", Fit: 1.1, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},
-		{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
-		{Fix: "add_swap", Fit: 0.92, If: when.All(when.Root(fact.RankKilled), cause.LoadsModel)},
-		{Fix: "add_swap", Fit: 0.82, If: ownMemory},
-		{Fix: "close_other_apps", Fit: 0.7, If: when.Not(ledger.SharedMemory)},
-		{Fix: "use_smaller_model", Fit: 0.55, If: when.Not(ledger.SharedMemory)},
-		{Fix: "stream_dataset", Fit: 0.45},
+// PyTorch is the core of the arithmetic, for everything that runs on it: what
+// points to causes in its messages is the causes' own, and mostly what cures
+// them.
+var PyTorch = program.Program{
+	Name: "pytorch", Shown: "PyTorch", Rank: 40,
+	Remedies: map[string][]cause.Remedy{
+		cause.HostMemory: {
+			{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
+			{Fix: "raise_shm_size", Fit: 1, If: ledger.SharedMemory},
+			{Fix: "lower_num_workers", Fit: 0.97, If: when.Any(when.Root(fact.SharedMemory, fact.WorkerKilled), pinning)},
+			{Fix: "lower_num_workers", Fit: 0.75, If: when.Root(fact.CommitLimit)},
+			{Fix: "detach_accumulated", Fit: 1, If: cause.ClimbingHost},
+			{Fix: "stream_dataset", Fit: 1, If: ledger.GrowsList},
+			{Fix: "lower_batch_size", Fit: 0.9, If: stepOnCPU},
+			{Fix: "use_mmap", Fit: 1.1, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},
+			{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
+			{Fix: "add_swap", Fit: 0.92, If: when.All(when.Root(fact.RankKilled), cause.LoadsModel)},
+			{Fix: "add_swap", Fit: 0.82, If: ownMemory},
+			{Fix: "close_other_apps", Fit: 0.7, If: when.Not(ledger.SharedMemory)},
+			{Fix: "use_smaller_model", Fit: 0.55, If: when.Not(ledger.SharedMemory)},
+			{Fix: "stream_dataset", Fit: 0.45},
+		},
 	},
 }
 
@@ -42,10 +47,3 @@ func pinning(c *ledger.Case) bool { return c.Signal("pinning") != nil }
 
 // ownMemory: RAM on Linux, not its shared part.
 func ownMemory(c *ledger.Case) bool { return !reader.OnWindows(c) && !ledger.SharedMemory(c) }
-
-// PyTorch judges PyTorch's own messages: the core of the arithmetic, for
-// everything that runs on it.
-var PyTorch = program.Program{
-	Name: "pytorch", Shown: "PyTorch", Rank: 40,
-	Remedies: pytorchRemedies,
-}

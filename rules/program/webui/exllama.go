@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -95,7 +96,7 @@ func splitLeavesNoRoom(c *ledger.Case) cause.Finding {
 	if !ok || !ledger.Allocator(c) || c.Phase == "inference" || len(splitSizes(split.Value)) < 2 {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.85, fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", step.FlagOf(split, "--gpu-split"), split.Value), split.Line, c.Failure.Line)
+	return cause.Seen(0.85, fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", cmp.Or(split.Flag, "--gpu-split"), split.Value), split.Line, c.Failure.Line)
 }
 
 // splitSizes reads "17.2,24" in GiB.

@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -244,7 +245,7 @@ func fewerLayers(c *ledger.Case) string {
 // well (modules/shared.py).
 func textgenLayers(c *ledger.Case) []step.Step {
 	s, _ := c.Setting("n_gpu_layers", "gpu_layers")
-	return textgenFlags(c, step.Change{Flag: step.SafeFlag(step.FlagOf(s, "--n-gpu-layers")), Value: fewerLayers(c)})
+	return textgenFlags(c, step.Change{Flag: step.SafeFlag(cmp.Or(s.Flag, "--n-gpu-layers")), Value: fewerLayers(c)})
 }
 
 func textgenQuant(c *ledger.Case) []step.Step {
