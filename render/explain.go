@@ -15,8 +15,8 @@ func Cause(r cause.Rule) Document {
 	}
 	fixes := fix.Fixes()
 	var items []inline
-	for _, remedy := range r.Remedies {
-		if fix, ok := fixes[remedy.Fix]; ok {
+	for _, id := range r.Cures() {
+		if fix, ok := fixes[id]; ok {
 			items = append(items, join(literal(fix.ID), prose(": "+fix.Title)))
 		}
 	}

@@ -1,11 +1,9 @@
 package rules
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/array"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
@@ -13,7 +11,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/server"
 	"github.com/oomdoc/oomdoc/rules/program/torch"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Programs of which two families know something.
@@ -87,35 +84,4 @@ func Shown(name string) string {
 	default:
 		return p.Shown
 	}
-}
-
-// Spelling is how programs spell a fix, as far as it is the same for every
-// case.
-type Spelling struct {
-	Programs []string
-	Steps    []step.Step
-}
-
-// Spellings returns how each program spells a fix.
-func Spellings(id string) []Spelling {
-	var out []Spelling
-	for _, p := range Programs() {
-		if steps := p.Steps[id]; steps != nil {
-			names := like(p)
-			c := &ledger.Case{Facts: &fact.Facts{}, Framework: names[0], Stack: names[:1], Phase: "unknown"}
-			out = append(out, Spelling{Programs: names, Steps: steps(c)})
-		}
-	}
-	return out
-}
-
-// like are the names of a program and of those that have its entries too.
-func like(p *program.Program) []string {
-	names := []string{p.Name}
-	for _, q := range Programs() {
-		if slices.Contains(q.Like, p) {
-			names = append(names, q.Name)
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }

@@ -1,6 +1,7 @@
 package ambient
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -62,12 +63,7 @@ func allocatorOptions(f *fact.Facts, l *text.Log, at int) {
 
 // advised reports that the text before a variable only recommends it.
 func advised(before string) bool {
-	for _, word := range [...]string{"try", "setting", "consider", "and", "use"} {
-		if strings.HasSuffix(before, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"try", "setting", "consider", "and", "use"}, func(word string) bool { return strings.HasSuffix(before, word) })
 }
 
 // options yields the options of an allocator variable's value. The text is

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"cmp"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -28,7 +30,7 @@ var (
 func readXLA(m text.Message) int {
 	x := fact.Failure{Kind: fact.XLAAlloc, Framework: xlaUser(m), Backend: xlaBackend(m)}
 	k := m.Find(xlaPattern, 120)
-	if x.Figures.Requested = text.First(k.Size("exact"), k.Size("human")); x.Figures.Requested == nil && !m.Precedes("error:", 40) && !m.Follows("cuda_error", 40) {
+	if x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human")); x.Figures.Requested == nil && !m.Precedes("error:", 40) && !m.Follows("cuda_error", 40) {
 		return m.End
 	}
 	// The dump of the buffers may be ten thousand characters long; its stats

@@ -35,12 +35,8 @@ func readNumpy(m text.Message) int {
 	}
 	x := fact.Failure{Kind: fact.NumpyAlloc, Framework: "numpy", Backend: "cpu"}
 	x.Figures.Requested = k.Size("size")
-	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
-		size := fact.Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: size.Text, Size: &size, Line: size.Line})
-		if x.Figures.Requested == nil {
-			x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: size.Line}
-		}
+	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok && x.Figures.Requested == nil {
+		x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
 	}
 	if pictures(k.Lower("shape")) {
 		signal(m, "inferring", k.Line(), k.Text("shape"))

@@ -1,6 +1,7 @@
 package array
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -53,7 +54,7 @@ func readBFC(m text.Message) int {
 		return m.Took(k)
 	}
 	x := fact.Failure{Kind: fact.TFAlloc, Framework: bfcUser(m), Backend: "cuda", Phase: tensorflowPhase(m)}
-	x.Figures.Requested = text.First(k.Size("exact"), k.Size("human"))
+	x.Figures.Requested = cmp.Or(k.Size("exact"), k.Size("human"))
 	if x.Figures.Requested == nil {
 		return m.End
 	}

@@ -1,6 +1,11 @@
 package fact
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+)
 
 // Size is an amount of memory as a log states it.
 type Size struct {
@@ -195,4 +200,27 @@ func (f *Figures) fields() [28]field {
 		{"est_max_model_len", nil, &f.EstMaxModelLen}, {"kv_tokens", nil, &f.KVTokens}, {"context", nil, &f.Context},
 		{"gpu_layers", nil, &f.GPULayers}, {"total_layers", nil, &f.TotalLayers},
 	}
+}
+
+// String writes the size in the unit that a reader expects, no finer than it
+// was printed. All of a report writes it so.
+func (s *Size) String() string {
+	if s.Bytes == 0 && s.Text != "" {
+		return s.Text // what could not be read
+	}
+	return units.AmountWithin(s.Bytes, s.Within())
+}
+
+// Within is how far rounding can put the size off: half of its last digit.
+func (s *Size) Within() int64 {
+	number := strings.TrimRight(s.Text, "bBikKmMgGtTyYeEsS ")
+	one, ok := units.Parse("1" + strings.TrimSpace(s.Text[len(number):]))
+	if !ok || one <= 1 {
+		return 0
+	}
+	_, decimals, _ := strings.Cut(number, ".")
+	for range decimals {
+		one /= 10
+	}
+	return one / 2
 }

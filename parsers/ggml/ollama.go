@@ -61,7 +61,6 @@ var ollamaPlan = [...]*text.Pattern{
 	text.NewPattern(`memory\.required\.kv="(?<plan_kv>SIZE)"`),
 	text.NewPattern(`memory\.graph\.full="(?<plan_graph>SIZE)"`),
 	text.NewPattern(`memory\.graph\.partial="(?<plan_graph_partial>SIZE)"`),
-	text.NewPattern(`memory\.weights\.repeating="(?<plan_repeating>SIZE)"`),
 }
 
 var ollamaLayout = fact.Failure{Kind: fact.OllamaLayout, Framework: "ollama", Phase: "load"}

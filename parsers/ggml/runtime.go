@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -40,12 +41,7 @@ func Speaks(s string, at int) bool {
 }
 
 func containsAny(s string, words ...string) bool {
-	for _, word := range words {
-		if strings.Contains(s, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
 // ofArena: an arena of the program is too small, nothing of the system's. Needed

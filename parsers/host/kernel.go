@@ -231,8 +231,5 @@ func chosenKill(f *fact.Facts, kills []fact.Failure) fact.Failure {
 			chosen.Figures.Limit = x.Size
 		}
 	}
-	if len(kills) > 1 {
-		f.Facts = append(f.Facts, fact.Fact{Name: "kills", Count: &fact.Count{Value: float64(len(kills))}, Text: chosen.Message, Line: chosen.Line})
-	}
 	return chosen
 }

@@ -3,6 +3,7 @@
 package plain
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -170,7 +171,7 @@ func plainFailure(f *fact.Facts, m text.Message) {
 		x.Framework = program
 	}
 	k := m.Log.Find(plainSize, m.At, to)
-	x.Figures.Requested = text.First(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"))
+	x.Figures.Requested = cmp.Or(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"))
 	text.Fail(m.Facts, m.Log, from, to, x)
 }
 

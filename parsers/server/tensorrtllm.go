@@ -32,7 +32,7 @@ var trtLines = []text.Wording{
 	text.On("for execution context memory", text.States(50, 110, text.NewPattern(`allocated(?<compute_buffer>SIZE)forexecutioncontext`))),
 	text.On("for max tokens in paged KV cache", text.States(50, 110, text.NewPattern(`allocated(?<kv_buffer>SIZE)formaxtokensinpagedkvcache`))),
 	text.On("for k/v cache", text.States(50, 110, text.NewPattern(`allocate(?<kv_buffer>SIZE)fork/vcache`))),
-	text.On("[RANK ", text.States(0, 12, text.NewPattern(`\[rank(?<trt_rank>INT)\]`))), // also behind a progress bar
+	text.On("[RANK ", text.States(0, 12, text.NewPattern(`\[rankINT\]`))), // also behind a progress bar
 	text.On("when calculating max tokens in paged kv cache:", text.States(50, 110, text.NewPattern(`available:(?<free>SIZE)`))),
 }
 

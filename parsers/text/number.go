@@ -34,13 +34,3 @@ func RawBytes(k Match, group string) *fact.Size {
 	}
 	return &fact.Size{Bytes: int64(n), Text: digits, Line: k.Line()}
 }
-
-// First is the first size that is stated, nil if none is.
-func First(sizes ...*fact.Size) *fact.Size {
-	for _, s := range sizes {
-		if s != nil {
-			return s
-		}
-	}
-	return nil
-}

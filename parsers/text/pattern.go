@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"time"
@@ -176,7 +177,7 @@ func (m Match) States(f *fact.Facts, g *fact.Figures) {
 func (m Match) figure(group string) (name string, size *fact.Size, count *fact.Count) {
 	for _, unit := range [...]string{"gib", "mib", "kib", "bytes"} {
 		if name, ok := strings.CutSuffix(group, "_"+unit); ok {
-			return name, First(m.SizeIn(group, unit), RawBytes(m, group)), nil
+			return name, cmp.Or(m.SizeIn(group, unit), RawBytes(m, group)), nil
 		}
 	}
 	if text := m.Lower(group); Letter(text[len(text)-1]) {

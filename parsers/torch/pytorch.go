@@ -3,6 +3,7 @@
 package torch
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -103,11 +104,11 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	r := reader{l: l, s: s[:limit], from: start, end: at}
 	var g fact.Figures
 	g.Requested = r.after("triedtoallocate")
-	g.Total = text.First(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
-	g.Free = text.First(r.after("ofwhich"), r.before("free;"), r.before("free)"))
-	g.Allocated = text.First(r.before("alreadyallocated"), r.after("oftheallocatedmemory"))
-	g.Reserved = text.First(r.before("reservedintotalbypytorch"), r.before("reservedintotal"))
-	g.ReservedUnallocated = text.First(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
+	g.Total = cmp.Or(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
+	g.Free = cmp.Or(r.after("ofwhich"), r.before("free;"), r.before("free)"))
+	g.Allocated = cmp.Or(r.before("alreadyallocated"), r.after("oftheallocatedmemory"))
+	g.Reserved = cmp.Or(r.before("reservedintotalbypytorch"), r.before("reservedintotal"))
+	g.ReservedUnallocated = cmp.Or(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
 	g.Limit = r.before("allowed;")
 	g.Device = r.device()
 	processClause(f, l, &r, &g)
@@ -231,7 +232,7 @@ func asyncAllocator(f *fact.Facts, l *text.Log, at, next int) int {
 		Allocated: r.after("currentlyallocated:"),
 		Requested: r.after("requested:"),
 		Total:     r.after("devicelimit:"),
-		Free:      text.First(r.after("free(accordingtocuda):"), r.after("free(accordingtotops):")),
+		Free:      cmp.Or(r.after("free(accordingtocuda):"), r.after("free(accordingtotops):")),
 		Limit:     r.after("memoryfraction):"),
 		Device:    r.countAfter("allocationondevice"),
 	}

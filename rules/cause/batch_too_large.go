@@ -1,11 +1,10 @@
 package cause
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var batchTooLarge = Rule{
@@ -17,8 +16,12 @@ var batchTooLarge = Rule{
 	},
 	Remedies: []Remedy{
 		{Fix: "lower_batch_size", Fit: 1},
+		{Fix: "select_gpu", Fit: 0.75, If: blasHandle},
+		{Fix: "kill_stale_process", Fit: 0.7, If: blasHandle},
 		{Fix: "lower_resolution", Fit: 0.6},
-		{Fix: "gradient_checkpointing", Fit: 0.55},
+		{Fix: "inference_mode", Fit: 0.7, If: func(c *ledger.Case) bool { return c.Signal("inferring") != nil && !c.Training() }},
+		{Fix: "use_smaller_model", Fit: 0.3, If: lastStraw},
+		{Fix: "gradient_checkpointing", Fit: 0.55, If: func(c *ledger.Case) bool { return c.Training() || c.Phase == "unknown" }},
 		{Fix: "mixed_precision", Fit: 0.5},
 		{Fix: "lower_context", Fit: 0.45},
 	},
@@ -26,39 +29,50 @@ var batchTooLarge = Rule{
 
 // activationsFillCard: this process fills the card, and what failed is work,
 // not weights.
-func activationsFillCard(c *ledger.Case) Finding {
+var activationsFillCard = Figures{"why": whyWork}.First(
+	If(fullHandle, 0.45, "Most often this means a full card, and most often the work of one step filled it."),
+	If(when.Root(fact.BitsAndBytes), 0.15, "The work of one step may fill the card."),
+	If(when.All(noFigures, (*ledger.Case).Training), 0.55, inTraining),
+	If(noFigures, 0.3, "Often the work of one step fills the card."),
+	If(when.Any(when.Not(fullCard), ledger.Unaccounted, when.In("load"), ledger.AbsurdSize), 0, ""),
+	If(neverFits, 0.15, "A smaller step may ask for a smaller piece."),
+	If(fractionSet, 0.25, "The limit is reached by this program's own work."),
+	If(ledger.Crowded, 0.15, "A smaller step might fit into what the others leave."),
+	If(cutOff, 0.36, "The message is cut: the batch or the length of the input may be what filled the card."),
+	If((*ledger.Case).Training, 0.6, "{why} "+inTraining),
+	If(ledger.Overfull, 0.42, "{why}"),
+	If(func(c *ledger.Case) bool { return ledger.Requested(c) > 6*units.GiB/5 }, 0.5, "{why} One request of {requested} is the size of a step's work, not of a weight."),
+	If(nil, 0.45, "{why}"),
+)
+
+const inTraining = "It failed in a training step, where every sample's intermediate values are kept."
+
+// fullHandle: a library found no room for its handle, which as a rule is a full
+// card.
+func fullHandle(c *ledger.Case) bool {
+	return c.Root(fact.CUDAHandle) && !c.Failure.Weak || c.Root(fact.NVMLAssert)
+}
+
+// cutOff: nothing says how full the card was.
+func cutOff(c *ledger.Case) bool {
 	f := c.F()
-	switch {
-	case c.Root(fact.CUDAHandle) && !c.Failure.Weak, c.Root(fact.NVMLAssert):
-		return Seen(0.45, "Most often this means a full card, and most often the work of one step filled it.", c.Failure.Line)
-	case c.Root(fact.BitsAndBytes):
-		return Seen(0.15, "The work of one step may fill the card.", c.Failure.Line)
-	case c.Root(ledger.NoFigures...) && c.Training():
-		return Seen(0.55, "It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
-	case c.Root(ledger.NoFigures...):
-		return Seen(0.3, "Often the work of one step fills the card.", c.Failure.Line)
-	case !ledger.Allocator(c) || ledger.Roomy(c) || ledger.Unaccounted(c) || c.Phase == "load" || ledger.AbsurdSize(c):
-		return Nothing()
-	case ledger.NeverFits(c) != "":
-		return Seen(0.15, "A smaller step may ask for a smaller piece.", c.Failure.Line)
-	case f.Limit != nil && c.Root(fact.TorchAlloc):
-		return Seen(0.25, "The limit is reached by this program's own work.", c.Failure.Line)
-	}
-	why := "One step of the work wanted more than was left."
+	return !c.Slack.Has() && f.Free == nil && f.Limit == nil
+}
+
+func whyWork(c *ledger.Case) string {
+	f := c.F()
 	if ledger.FillsCard(c) && !(f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes) {
-		why = "This program fills the card by itself."
+		return "This program fills the card by itself."
 	}
-	switch {
-	case ledger.Crowded(c):
-		return Seen(0.15, "A smaller step might fit into what the others leave.", c.Failure.Line)
-	case !c.Slack.Has() && f.Free == nil && f.Limit == nil:
-		return Seen(0.36, "The message is cut: the batch or the length of the input may be what filled the card.", c.Failure.Line)
-	case c.Training():
-		return Seen(0.6, why+" It failed in a training step, where every sample's intermediate values are kept.", c.Failure.Line)
-	case ledger.Overfull(c):
-		return Seen(0.42, why, c.Failure.Line)
-	case f.Requested != nil && f.Requested.Bytes > 6*units.GiB/5:
-		return Seen(0.5, why+fmt.Sprintf(" One request of %s is the size of a step's work, not of a weight.", f.Requested), c.Failure.Line)
-	}
-	return Seen(0.45, why, c.Failure.Line)
+	return "One step of the work wanted more than was left."
+}
+
+// blasHandle: cuBLAS found the card full when it started, convolutions or not.
+func blasHandle(c *ledger.Case) bool { return c.Root(fact.CUDAHandle) && !c.Contains("convolution") }
+
+// lastStraw: a small piece was refused and nothing says what was going on, so
+// that weights explain it nearly as well as work.
+func lastStraw(c *ledger.Case) bool {
+	r := c.F().Requested
+	return c.Phase == "unknown" && r != nil && r.Bytes <= 160*units.MiB
 }

@@ -14,11 +14,11 @@ var budgetMisconfigured = Rule{
 	Headline: budgetHeadline,
 	Settles:  "Compare the limit that the message names with the card's total and with what is free in `nvidia-smi`. If the card has room beyond the limit, the limit is the cause.",
 	Clues: []Clue{
-		memoryFraction, HiddenFraction,
+		HiddenFraction,
+		First(If(fractionSet, 0.92, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
 	},
 	Remedies: []Remedy{
-		{Fix: "raise_memory_limit", Fit: 0.9},
-		{Fix: "lower_gpu_memory_utilization", Fit: 0.8},
+		{Fix: "raise_memory_limit", Fit: 1},
 		{Fix: "lower_batch_size", Fit: 0.5},
 	},
 }
@@ -37,15 +37,6 @@ func budgetHeadline(c *ledger.Case) string {
 		return "PyTorch may use only a part of this card"
 	}
 	return ""
-}
-
-// memoryFraction: "N allowed" with N nearly used.
-func memoryFraction(c *ledger.Case) Finding {
-	f := c.F()
-	if !c.Root(fact.TorchAlloc) || f.Limit == nil {
-		return Nothing()
-	}
-	return Seen(0.92, fmt.Sprintf("This process may only use %s (a memory fraction was set); the card is not the limit.", f.Limit), c.Failure.Line)
 }
 
 // HiddenFraction: PyTorch 2.1 does not print the fraction, but what is held is

@@ -4,10 +4,11 @@
 package cause
 
 import (
+	"cmp"
 	"embed"
+	"slices"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -38,7 +39,7 @@ type Rule struct {
 	Settles string
 	// Clues point to the cause. The strongest one that applies counts.
 	Clues []Clue
-	// Remedies cure it, the best first.
+	// Remedies cure it.
 	Remedies []Remedy
 }
 
@@ -55,6 +56,17 @@ func Paragraphs(pages embed.FS, id string) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSpace(string(page)), "\n\n")
+}
+
+// Cures are the fixes of its remedies, the best first.
+func (r Rule) Cures() []string {
+	var out []string
+	for _, m := range slices.SortedStableFunc(slices.Values(r.Remedies), func(a, b Remedy) int { return cmp.Compare(b.Fit, a.Fit) }) {
+		if !slices.Contains(out, m.Fix) {
+			out = append(out, m.Fix)
+		}
+	}
+	return out
 }
 
 // Clue looks for one piece of evidence. Its finding's weight is a probability:
@@ -100,24 +112,3 @@ func Seen(weight float64, why string, lines ...int) Finding {
 
 // Nothing is no finding.
 func Nothing() Finding { return Finding{} }
-
-// Said is a clue for wordings that speak for themselves.
-func Said(weight float64, why string, kinds ...fact.Kind) Clue {
-	return func(c *ledger.Case) Finding {
-		if !c.Root(kinds...) {
-			return Nothing()
-		}
-		return Seen(weight, why, c.Failure.Line)
-	}
-}
-
-// SaidIn is said for failures in one phase.
-func SaidIn(phase string, weight float64, why string, kinds ...fact.Kind) Clue {
-	always := Said(weight, why, kinds...)
-	return func(c *ledger.Case) Finding {
-		if c.Phase != phase {
-			return Nothing()
-		}
-		return always(c)
-	}
-}

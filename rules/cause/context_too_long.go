@@ -1,38 +1,34 @@
 package cause
 
-import "github.com/oomdoc/oomdoc/rules/ledger"
+import (
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const upcast = "It failed while the logits (tokens x vocabulary) were turned into 32-bit numbers: they grow with the length of the sequence."
 
 var contextTooLong = Rule{
 	ID:      ContextTooLong,
 	Title:   "The context is too long for the memory that is left",
 	Settles: "Run it once with a short context (2048). If that works, the context is the cause.",
 	Clues: []Clue{
-		logitsUpcast, attentionMatrix,
+		Shown("logits_fp32",
+			If(when.All(ledger.Allocator, mostOfCard), 0.92, upcast), // the size of the piece is explained
+			If(ledger.Allocator, 0.7, upcast)),
+		Shown("attention", If(ledger.Allocator, 0.35, "It failed in attention, which grows with the length of the sequence.")),
 	},
 	Remedies: []Remedy{
+		{Fix: "efficient_attention", Fit: 1.1, If: ledger.WritesScores},
 		{Fix: "lower_context", Fit: 1},
-		{Fix: "quantize_kv_cache", Fit: 0.75},
+		{Fix: "quantize_kv_cache", Fit: 0.75, If: when.Not((*ledger.Case).Training)}, // training keeps no KV cache
+		{Fix: "lower_batch_size", Fit: 0.7},
+		{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
 		{Fix: "enable_flash_attention", Fit: 0.5},
-		{Fix: "lower_batch_size", Fit: 0.45},
 	},
 }
 
-func logitsUpcast(c *ledger.Case) Finding {
-	s := c.Signal("logits_fp32")
-	if s == nil || !ledger.Allocator(c) {
-		return Nothing()
-	}
-	weight := 0.7
-	if f := c.F(); c.Training() && f.Requested != nil && f.Total != nil && f.Requested.Bytes*3 > f.Total.Bytes {
-		weight = 0.92 // the size of the piece is explained
-	}
-	return Seen(weight, "It failed while the logits (tokens x vocabulary) were turned into 32-bit numbers: they grow with the length of the sequence.", s.Line, c.Failure.Line)
-}
-
-func attentionMatrix(c *ledger.Case) Finding {
-	s := c.Signal("attention")
-	if s == nil || !ledger.Allocator(c) {
-		return Nothing()
-	}
-	return Seen(0.35, "It failed in attention, which grows with the length of the sequence.", s.Line, c.Failure.Line)
+// mostOfCard: a step of training asked for more than a third of the card.
+func mostOfCard(c *ledger.Case) bool {
+	f := c.F()
+	return c.Training() && f.Requested != nil && f.Total != nil && f.Requested.Bytes*3 > f.Total.Bytes
 }

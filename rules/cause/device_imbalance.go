@@ -2,10 +2,13 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var deviceImbalance = Rule{
@@ -13,23 +16,17 @@ var deviceImbalance = Rule{
 	Title:   "One card is full while others have room",
 	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
 	Clues: []Clue{
-		BareContexts, weakestCard, oneCardFull, UnevenShares,
+		BareContexts, oneCardFull, UnevenShares,
+		// DataParallel gives every card the same share, and PyTorch warned that they
+		// differ.
+		Shown("uneven_cards", If(fullCard, 0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
 	},
 	Remedies: []Remedy{
-		{Fix: "balance_split", Fit: 0.95},
-		{Fix: "select_gpu", Fit: 0.85},
+		{Fix: "balance_split", Fit: 1.05, If: spreadOver},
+		{Fix: "select_gpu", Fit: 1, If: when.Not(spreadOver)},
 		{Fix: "lower_context", Fit: 0.5},
+		{Fix: "gradient_checkpointing", Fit: 0.45},
 	},
-}
-
-// weakestCard: DataParallel gives every card the same share, and PyTorch warned
-// that they differ.
-func weakestCard(c *ledger.Case) Finding {
-	s := c.Signal("uneven_cards")
-	if s == nil || !ledger.Allocator(c) || ledger.Roomy(c) {
-		return Nothing()
-	}
-	return Seen(0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.", s.Line, c.Failure.Line)
 }
 
 // BareContexts: several small equal shares on one card are CUDA contexts of
@@ -69,12 +66,9 @@ func RanksOnOneCard(c *ledger.Case) bool {
 	if len(others) < 2 || c.OurPID != 0 || c.Signal("distributed") == nil && !strings.HasPrefix(c.Failure.Source, "rank") {
 		return false
 	}
-	for _, p := range others {
-		if p.Bytes < units.GiB || !ledger.Near(p.Bytes, others[0].Bytes, 64*units.MiB) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(others, func(p fact.Process) bool {
+		return p.Bytes < units.GiB || !ledger.Near(p.Bytes, others[0].Bytes, 64*units.MiB)
+	})
 }
 
 // oneCardFull: nvidia-smi shows one process on several cards, and only one of
@@ -101,4 +95,9 @@ func UnevenShares(c *ledger.Case) Finding {
 		return Nothing()
 	}
 	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
+}
+
+// spreadOver: one model lies on several cards, so choosing a card is no cure.
+func spreadOver(c *ledger.Case) bool {
+	return ledger.Lopsided(c) != nil || UnevenShares(c).Weight > 0
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var fragmentation = Rule{
@@ -15,10 +17,12 @@ var fragmentation = Rule{
 		slackCoversRequest, heldNotUsed,
 	},
 	Remedies: []Remedy{
-		{Fix: "expandable_segments", Fit: 1},
-		{Fix: "lower_batch_size", Fit: 0.85},
-		{Fix: "max_split_size", Fit: 0.8},
-		{Fix: "gradient_checkpointing", Fit: 0.5},
+		{Fix: "expandable_segments", Fit: 1, If: reader.HasExpandableSegments},
+		{Fix: "max_split_size", Fit: 1, If: when.Not(reader.HasExpandableSegments)},
+		{Fix: "max_split_size", Fit: 0.7, If: reader.HasExpandableSegments},
+		{Fix: "lower_batch_size", Fit: 0.6},
+		{Fix: "gradient_checkpointing", Fit: 0.4, If: (*ledger.Case).Training},
+		{Fix: "lower_resolution", Fit: 0.35, If: when.Not((*ledger.Case).Training)},
 	},
 }
 

@@ -1,8 +1,6 @@
 package cause
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -16,19 +14,26 @@ var hostMemory = Rule{
 	Headline: hostHeadline,
 	Settles:  "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Clues: []Clue{
-		cpuAllocation, freeButRefused, nativePaging, pinnedMemory,
+		First(
+			If(hugeOnHost, 0.38, lastPiece),
+			If(onProcessor, 0.93, lastPiece),
+			If(onProcessor, 0.93, "The allocator of the computer's own memory was refused: no graphics card is involved.")),
+		First(
+			If(promisedAway, 0.48, "{free} of the card was free and {requested} was refused: not a full card. Windows refuses like this when RAM and page file are used up."),
+			If(freeButRefused, 0.25, "{free} of the card was free and {requested} was refused.")),
+		First(If(func(c *ledger.Case) bool { return c.Root(fact.BitsAndBytes) && c.Contains("pythoninterface") }, 0.6,
+			"The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.")),
+		// A data loader pins system memory; where that is refused, CUDA says only "out
+		// of memory" (microsoft/WSL issue 8447).
+		Shown("pinning", If(when.Root(fact.CUDAError), 0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
 		Said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
 		Said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
 		Said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
 	},
-	Remedies: []Remedy{
-		{Fix: "raise_memory_limit", Fit: 0.8},
-		{Fix: "close_other_apps", Fit: 0.75},
-		{Fix: "add_swap", Fit: 0.75},
-		{Fix: "lower_num_workers", Fit: 0.5},
-		{Fix: "use_smaller_model", Fit: 0.5},
-	},
+	Remedies: HostRemedies,
 }
+
+const lastPiece = "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need."
 
 // hostHeadline names whose memory it is where the message says so.
 func hostHeadline(c *ledger.Case) string {
@@ -145,46 +150,18 @@ func LoadsModel(c *ledger.Case) bool {
 
 // freeButRefused: Windows refuses while VRAM is free when RAM and page file
 // are promised away.
-func freeButRefused(c *ledger.Case) Finding {
+func freeButRefused(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.Backend == "cuda"
+}
+
+// promisedAway: so does it with a card of its nominal size.
+func promisedAway(c *ledger.Case) bool {
 	f := c.F()
-	if !c.Root(fact.TorchAlloc) || !ledger.Roomy(c) || c.Backend != "cuda" {
-		return Nothing()
-	}
-	if f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil {
-		return Seen(0.48, fmt.Sprintf("%s of the card was free and %s was refused: not a full card. Windows refuses like this when RAM and page file are used up.", f.Free, f.Requested), c.Failure.Line)
-	}
-	return Seen(0.25, fmt.Sprintf("%s of the card was free and %s was refused.", f.Free, f.Requested), c.Failure.Line)
+	return freeButRefused(c) && f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
 }
 
-// pinnedMemory: a data loader pins system memory; where that is refused, CUDA
-// says only "out of memory" (microsoft/WSL issue 8447).
-func pinnedMemory(c *ledger.Case) Finding {
-	s := c.Signal("pinning")
-	if s == nil || !c.Root(fact.CUDAError) {
-		return Nothing()
-	}
-	return Seen(0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.", s.Line, c.Failure.Line)
-}
+var onProcessor = when.Root(fact.CPUAlloc, fact.MmapFailed)
 
-// Clues from PyTorch's messages about the computer's own memory.
-
-func cpuAllocation(c *ledger.Case) Finding {
-	if !c.Root(fact.CPUAlloc, fact.MmapFailed) {
-		return Nothing()
-	}
-	why := "The allocator of the computer's own memory was refused: no graphics card is involved."
-	if r := c.F().Requested; r != nil {
-		why = fmt.Sprintf("%s of the computer's own memory was refused; that is the last piece asked for, not the whole need.", units.Amount(r.Bytes))
-		if r.Bytes >= hugeTensor || squareOnHost(c) {
-			return Seen(0.38, why, c.Failure.Line)
-		}
-	}
-	return Seen(0.93, why, c.Failure.Line)
-}
-
-func nativePaging(c *ledger.Case) Finding {
-	if !c.Root(fact.BitsAndBytes) || !c.Contains("pythoninterface") {
-		return Nothing()
-	}
-	return Seen(0.6, "The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.", c.Failure.Line)
+func hugeOnHost(c *ledger.Case) bool {
+	return onProcessor(c) && (ledger.Requested(c) >= hugeTensor || squareOnHost(c))
 }

@@ -13,13 +13,15 @@ var leakedProcess = Rule{
 	Title:   "Another program holds most of this card",
 	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
 	Clues: []Clue{
-		listedOthers, unlistedOthers, restOfCard,
+		listedOthers, unlistedOthers,
+		First(If(ledger.Unaccounted, 0.35, ledger.RestUnknown)),
 		Said(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
 	},
 	Remedies: []Remedy{
 		{Fix: "kill_stale_process", Fit: 1},
 		{Fix: "select_gpu", Fit: 0.8},
 		{Fix: "restart_session", Fit: 0.6},
+		{Fix: "limit_framework_preallocation", Fit: 0.7, If: ledger.Preallocates},
 		{Fix: "close_other_apps", Fit: 0.5},
 	},
 }
@@ -54,13 +56,6 @@ func listedOthers(c *ledger.Case) Finding {
 		weight = 0.75
 	}
 	return Seen(weight, fmt.Sprintf("Process %d holds %s of the %s, beside this program.", pid, units.Amount(most), f.Total), c.Failure.Line)
-}
-
-func restOfCard(c *ledger.Case) Finding {
-	if !ledger.Unaccounted(c) {
-		return Nothing()
-	}
-	return Seen(0.35, ledger.RestUnknown(c), c.Failure.Line)
 }
 
 // unlistedOthers: total - free - this process leaves more than a context.

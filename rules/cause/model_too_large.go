@@ -6,6 +6,8 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var modelTooLarge = Rule{
@@ -16,75 +18,101 @@ var modelTooLarge = Rule{
 		weightsFillCard, spilledOver,
 	},
 	Remedies: []Remedy{
-		{Fix: "use_lower_quant", Fit: 0.95},
-		{Fix: "use_smaller_model", Fit: 0.9},
-		{Fix: "cpu_offload", Fit: 0.85},
-		{Fix: "load_in_4bit", Fit: 0.8},
-		{Fix: "half_precision", Fit: 0.6},
-		{Fix: "multi_gpu", Fit: 0.5},
-		{Fix: "bigger_gpu", Fit: 0.45},
+		{Fix: "use_lower_quant", Fit: 0.97, If: when.Not(when.Any(ledger.TinyCard, onMac, ledger.Before2020))},
+		{Fix: "use_smaller_model", Fit: 0.92},
+		{Fix: "close_other_apps", Fit: 0.77, If: when.Any(onMac, othersCouldYield)},
+		{Fix: "half_precision", Fit: 0.85, If: onMac},
+		{Fix: "cpu_offload", Fit: 0.85, If: when.Not(onMac)},
+		{Fix: "load_in_4bit", Fit: 0.8, If: when.Not(onMac)},
+		{Fix: "half_precision", Fit: 0.65, If: when.Not(onMac)},
+		{Fix: "lower_batch_size", Fit: 0.65, If: func(c *ledger.Case) bool { return ledger.TinyCard(c) && !reader.LooksLikeWindows(c) }},
+		{Fix: "bigger_gpu", Fit: 0.85, If: ledger.TinyCard},
+		{Fix: "multi_gpu", Fit: 0.5, If: when.Not(onMac)},
 	},
 }
 
-// spilledOver: allocated more than the card has means that Windows already
-// moved memory into RAM.
-func spilledOver(c *ledger.Case) Finding {
+// spilled: allocated more than the card has means that Windows already moved
+// memory into RAM.
+func spilled(c *ledger.Case) bool {
 	f := c.F()
-	if !ledger.Allocator(c) || f.Total == nil || f.Allocated == nil || f.Allocated.Bytes <= f.Total.Bytes {
-		return Nothing()
-	}
-	if c.Training() {
-		return Seen(0.3, "The driver already spilled into system memory, and that filled up too.", c.Failure.Line)
-	}
-	return Seen(0.7, fmt.Sprintf("%s is allocated on a card of %s: the driver already spilled into system memory, and that filled up too.", f.Allocated, f.Total), c.Failure.Line)
+	return ledger.Allocator(c) && f.Total != nil && f.Allocated != nil && f.Allocated.Bytes > f.Total.Bytes
 }
 
-// weightsFillCard: the same, where the weights are the likelier reason.
-func weightsFillCard(c *ledger.Case) Finding {
-	f := c.F()
-	switch {
-	case c.Root(fact.NVMLAssert):
-		return Seen(0.3, "The model may be too large for this slice of a card.", c.Failure.Line)
-	case c.Root(ledger.NoFigures...) && c.Phase == "load":
-		return Seen(0.6, "It failed while the model was being loaded.", c.Failure.Line)
-	case !ledger.Allocator(c) || ledger.Roomy(c) || ledger.Unaccounted(c) || f.Limit != nil && c.Root(fact.TorchAlloc) || ledger.NeverFits(c) != "" && c.Phase != "load":
-		return Nothing()
-	case c.Phase == "load":
-		return Seen(0.8, "It failed while the model was being loaded: the weights do not fit.", c.Failure.Line)
-	case c.Training():
-		return Seen(0.2, "The weights may be most of what this program holds.", c.Failure.Line)
+var spilledOver = First(
+	If(when.All(spilled, (*ledger.Case).Training), 0.3, "The driver already spilled into system memory, and that filled up too."),
+	If(spilled, 0.7, "{allocated} is allocated on a card of {total}: the driver already spilled into system memory, and that filled up too."),
+)
+
+// weightsFillCard: this process fills the card, and the weights are the
+// likelier reason.
+var weightsFillCard = Figures{"alone": alone}.First(
+	If(when.Root(fact.NVMLAssert), 0.3, "The model may be too large for this slice of a card."),
+	If(when.All(noFigures, when.In("load")), 0.6, "It failed while the model was being loaded."),
+	If(when.Any(when.Not(fullCard), ledger.Unaccounted, fractionSet, when.All(neverFits, when.Not(when.In("load")))), 0, ""),
+	If(when.In("load"), 0.8, "It failed while the model was being loaded: the weights do not fit."),
+	If((*ledger.Case).Training, 0.2, mostly+"."),
+	If(ledger.Crowded, 0.1, "A smaller model might fit into what the others leave."),
+	If(when.All(when.Root(fact.TorchAsync), ledger.Figureless), 0.3, "The model may be too large for this card: the message does not say what was held."),
+	// The limit tells the size of the Mac (1.7 x what Metal recommends); 9.07 GB
+	// is an 8 GB Mac.
+	If(when.All(onMPS, smallMac), 0.55, "{limit} is the limit of a Mac with 8 GB or less: most models do not fit beside macOS."),
+	If(onMPS, 0.35, "The model may be most of what this program holds."),
+	If(ledger.CutShort, 0.3, mostly+"; the message is cut before it says."),
+	If(whileLoading, 0.5, "{alone} Its pool has next to no slack, as while weights are loaded: nothing was freed yet."),
+	If(when.Any(smallOrFull, largePiece), 0.52, "{alone}"),
+	If(nil, 0.38, "{alone}"),
+)
+
+const mostly = "The weights may be most of what this program holds"
+
+func alone(c *ledger.Case) string {
+	if !ledger.FillsCard(c) {
+		return mostly + "."
 	}
-	if ledger.Crowded(c) {
-		return Seen(0.1, "A smaller model might fit into what the others leave.", c.Failure.Line)
-	}
-	if c.Root(fact.TorchAsync) && ledger.Figureless(c) {
-		return Seen(0.3, "The model may be too large for this card: the message does not say what was held.", c.Failure.Line)
-	}
-	alone := "The weights may be most of what this program holds."
-	if ledger.FillsCard(c) {
-		alone = fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, c.Ceiling())
-	}
-	switch {
-	case c.Root(fact.MPSAlloc):
-		return weightsOnMac(c)
-	case ledger.CutShort(c):
-		return Seen(0.3, "The weights may be most of what this program holds; the message is cut before it says.", c.Failure.Line)
-	case c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && f.Requested != nil && f.Requested.Bytes < units.GiB && c.Signal("layer") == nil && !(ledger.Before2020(c) && f.Requested.Bytes > 256*units.MiB):
-		return Seen(0.5, alone+" Its pool has next to no slack, as while weights are loaded: nothing was freed yet.", c.Failure.Line)
-	case !c.Slack.Has() && f.Free == nil && f.Total != nil && !ledger.Figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19):
-		return Seen(0.52, alone, c.Failure.Line)
-	case f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes:
-		return Seen(0.52, alone, c.Failure.Line)
-	}
-	return Seen(0.38, alone, c.Failure.Line)
+	return fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, c.Ceiling())
 }
 
-// weightsOnMac: the limit tells the size of the Mac (1.7 x what Metal
-// recommends); 9.07 GB is an 8 GB Mac.
-func weightsOnMac(c *ledger.Case) Finding {
+// What clues of PyTorch's allocators and of other CUDA messages ask for.
+var (
+	noFigures = when.Root(ledger.NoFigures...)
+	onMPS     = when.Root(fact.MPSAlloc)
+	fullCard  = when.All(ledger.Allocator, when.Not(ledger.Roomy))
+)
+
+func neverFits(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }
+
+func fractionSet(c *ledger.Case) bool { return c.F().Limit != nil && c.Root(fact.TorchAlloc) }
+
+func smallMac(c *ledger.Case) bool {
 	limit := c.F().Limit
-	if limit != nil && limit.Bytes < 10*units.GiB {
-		return Seen(0.55, fmt.Sprintf("%s is the limit of a Mac with 8 GB or less: most models do not fit beside macOS.", limit), c.Failure.Line)
-	}
-	return Seen(0.35, "The model may be most of what this program holds.", c.Failure.Line)
+	return limit != nil && limit.Bytes < 10*units.GiB
 }
+
+// whileLoading: nothing is cached, and a piece of the size of a weight was
+// asked for.
+func whileLoading(c *ledger.Case) bool {
+	r := c.F().Requested
+	return c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && r != nil && r.Bytes < units.GiB && c.Signal("layer") == nil && !(ledger.Before2020(c) && r.Bytes > 256*units.MiB)
+}
+
+// smallOrFull: a card that most models are too large for, or that this program
+// fills to the brim.
+func smallOrFull(c *ledger.Case) bool {
+	f := c.F()
+	return !c.Slack.Has() && f.Free == nil && f.Total != nil && !ledger.Figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19)
+}
+
+// largePiece: more than a GiB, and not a tenth of the card.
+func largePiece(c *ledger.Case) bool {
+	f := c.F()
+	return f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes
+}
+
+// othersCouldYield: what others hold beside this program, less the context of
+// this very process, is several times what was lacking.
+func othersCouldYield(c *ledger.Case) bool {
+	return c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > 0 &&
+		c.Others.Bytes-ledger.DriverContext > max(units.GiB, 4*c.Shortfall.Bytes)
+}
+
+func onMac(c *ledger.Case) bool { return c.Backend == "mps" || c.Backend == "metal" }

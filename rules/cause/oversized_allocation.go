@@ -1,11 +1,10 @@
 package cause
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var oversizedAllocation = Rule{
@@ -19,61 +18,53 @@ var oversizedAllocation = Rule{
 	},
 	Settles: "Print the shapes just before the failing line, and run once with a much smaller input: if the request shrinks faster than the input, it is a square.",
 	Clues: []Clue{
-		largerThanCard, metalBufferTooLarge, hugeHostTensor,
+		First(
+			If(ledger.AbsurdSize, 0.9, "The size asked for is above an exbibyte: a length or shape that was overwritten, went below zero or was never set."),
+			If(ofNoCard, 0.85, "One tensor of {requested}: more than any card has."),
+			If(ofCard(1), 0.97, oneTensor+" It can never fit."),
+			If(ofCard(0.6), 0.9, oneTensor),
+			If(ofCard(0.35), 0.4, oneTensor)),
+		First(
+			If(squareOnHost, 0.58, "{requested} for one matrix of attention: it grows with the square of the length."),
+			If(hugeHostTensor, 0.58, "One tensor of {requested} was asked for: more than most computers have in all.")),
+		Said(0.92, "One Metal buffer of {requested} is above what Metal gives in one piece; how much memory is free does not matter.", fact.MPSBuffer),
 	},
 	Remedies: []Remedy{
-		{Fix: "lower_resolution", Fit: 0.9},
-		{Fix: "lower_batch_size", Fit: 0.85},
-		{Fix: "efficient_attention", Fit: 0.8},
-		{Fix: "enable_flash_attention", Fit: 0.7},
-		{Fix: "lower_context", Fit: 0.6},
+		{Fix: "efficient_attention", Fit: 1.2, If: ledger.WritesScores},
+		{Fix: "lower_batch_size", Fit: 1.05, If: when.Root(fact.CPUAlloc)},
+		{Fix: "fix_shape", Fit: 1.1, If: ledger.AbsurdSize},
+		{Fix: "stream_dataset", Fit: 0.9, If: when.All(when.Root(fact.CPUAlloc), when.Not(ledger.WritesScores))},
+		{Fix: "lower_resolution", Fit: 1, If: when.All(when.Not(ledger.AbsurdSize), when.Not(when.All(when.Root(fact.CPUAlloc), ledger.WritesScores)))},
+		{Fix: "lower_context", Fit: 0.9, If: ledger.WritesScores},
+		{Fix: "enable_flash_attention", Fit: 0.95, If: when.All(neverFits, when.Not(ledger.AbsurdSize))},
+		{Fix: "efficient_attention", Fit: 0.85, If: when.Not(ledger.AbsurdSize)},
+		{Fix: "lower_batch_size", Fit: 0.8, If: when.All(when.Not(when.Root(fact.CPUAlloc)), when.Not(ledger.AbsurdSize))},
+		{Fix: "lower_context", Fit: 0.6, If: when.Not(ledger.AbsurdSize)},
+		{Fix: "fix_shape", Fit: 0.75, If: neverFits},
 	},
 }
 
-// largerThanCard: one tensor as large as the card itself.
-func largerThanCard(c *ledger.Case) Finding {
-	f := c.F()
-	if ledger.AbsurdSize(c) {
-		return Seen(0.9, "The size asked for is above an exbibyte: a length or shape that was overwritten, went below zero or was never set.", c.Failure.Line)
+// ofCard: one tensor takes at least that part of the card.
+func ofCard(least float64) func(c *ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		f := c.F()
+		return c.Root(fact.TorchAlloc, fact.TorchAsync) && f.Requested != nil && f.Total != nil && float64(f.Requested.Bytes) > least*float64(f.Total.Bytes)
 	}
-	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Requested == nil || f.Total == nil {
-		if c.Root(fact.TorchAlloc) && f.Requested != nil && f.Requested.Bytes > 100*units.GiB {
-			return Seen(0.85, fmt.Sprintf("One tensor of %s: more than any card has.", f.Requested), c.Failure.Line)
-		}
-		return Nothing()
-	}
-	share := float64(f.Requested.Bytes) / float64(f.Total.Bytes)
-	why := fmt.Sprintf("One tensor of %s on a card of %s.", f.Requested, f.Total)
-	switch {
-	case share > 1:
-		return Seen(0.97, why+" It can never fit.", c.Failure.Line)
-	case share > 0.6:
-		return Seen(0.9, why, c.Failure.Line)
-	case share > 0.35:
-		return Seen(0.4, why, c.Failure.Line)
-	}
-	return Nothing()
 }
 
-func metalBufferTooLarge(c *ledger.Case) Finding {
-	if !c.Root(fact.MPSBuffer) {
-		return Nothing()
-	}
-	return Seen(0.92, fmt.Sprintf("One Metal buffer of %s is above what Metal gives in one piece; how much memory is free does not matter.", c.F().Requested), c.Failure.Line)
+// ofNoCard: more than any card has, where the message does not name this one's
+// size.
+func ofNoCard(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && c.F().Total == nil && ledger.Requested(c) > 100*units.GiB
 }
+
+const oneTensor = "One tensor of {requested} on a card of {total}."
 
 // hugeTensor is what no computer of a person hands out for one tensor.
 const hugeTensor = 32 * units.GiB
 
-func hugeHostTensor(c *ledger.Case) Finding {
-	r := c.F().Requested
-	if squareOnHost(c) {
-		return Seen(0.58, fmt.Sprintf("%s for one matrix of attention: it grows with the square of the length.", units.Amount(r.Bytes)), c.Failure.Line)
-	}
-	if !c.Root(fact.CPUAlloc) || r == nil || r.Bytes < hugeTensor {
-		return Nothing()
-	}
-	return Seen(0.58, fmt.Sprintf("One tensor of %s was asked for: more than most computers have in all.", r), c.Failure.Line)
+func hugeHostTensor(c *ledger.Case) bool {
+	return c.Root(fact.CPUAlloc) && ledger.Requested(c) >= hugeTensor
 }
 
 // squareOnHost: a matrix of attention of several GiB, in the computer's memory.

@@ -1,34 +1,30 @@
 package cause
 
-import "github.com/oomdoc/oomdoc/rules/ledger"
+import (
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const firstStep = "It failed in the optimizer: the states of Adam are made at the first step."
 
 var trainingStateTooLarge = Rule{
 	ID:      TrainingStateTooLarge,
 	Title:   "Optimizer and gradients do not fit beside the model",
 	Settles: "Print `torch.cuda.memory_allocated()` before and after the first `optimizer.step()`.",
 	Clues: []Clue{
-		optimizerStep,
+		Shown("optimizer_step",
+			If(when.All(ledger.Allocator, ledger.Crowded), 0.3, firstStep),
+			If(ledger.Allocator, 0.75, firstStep)),
 	},
 	Remedies: []Remedy{
+		{Fix: "shard_training", Fit: 1.02, If: Distributed},
 		{Fix: "optimizer_8bit", Fit: 1},
-		{Fix: "shard_training", Fit: 0.9},
-		{Fix: "offload_optimizer", Fit: 0.9},
-		{Fix: "use_lora", Fit: 0.85},
+		{Fix: "offload_optimizer", Fit: 0.95},
+		{Fix: "use_lora", Fit: 0.9},
 		{Fix: "gradient_checkpointing", Fit: 0.4},
 	},
 }
 
-// Clues from what the program was doing: training, evaluating, generating,
-// loading.
-
-func optimizerStep(c *ledger.Case) Finding {
-	s := c.Signal("optimizer_step")
-	if s == nil || !ledger.Allocator(c) {
-		return Nothing()
-	}
-	weight := 0.75
-	if ledger.Crowded(c) {
-		weight = 0.3
-	}
-	return Seen(weight, "It failed in the optimizer: the states of Adam are made at the first step.", s.Line, c.Failure.Line)
-}
+// Distributed: torchrun, a rank in a prefix, or a card other than the first.
+func Distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }

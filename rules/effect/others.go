@@ -2,9 +2,12 @@ package effect
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Kill: what is free when the others are gone, against the request.
@@ -32,4 +35,37 @@ func alsoSmaller(c *ledger.Case, have int64) string {
 		}
 	}
 	return ""
+}
+
+// TPUProgramAt is what XLA's compiler would count on a TPU with 1/by of the
+// batch, nil if that is not enough or it does not say what of the total is the
+// program's own.
+func TPUProgramAt(c *ledger.Case, by int) *Effect {
+	f := c.F()
+	program, ok := c.Fact("tpu_program")
+	if !ok || program.Size == nil || !c.Root(fact.TPUCompile) || f.Desired == nil || f.Limit == nil || program.Size.Bytes > f.Desired.Bytes {
+		return nil
+	}
+	need := f.Desired.Bytes - program.Size.Bytes + ledger.CeilDiv(program.Size.Bytes, int64(by))
+	if need > f.Limit.Bytes {
+		return nil
+	}
+	return &Effect{NeedBytes: need, HaveBytes: f.Limit.Bytes, Fits: true, Basis: "log", Certainty: Condition,
+		Note: fmt.Sprintf("The program takes %s of the %s, weights and inputs the rest; with 1/%d of the batch, if the program shrinks with it, %s.", program.Size, f.Desired, by, units.Amount(need))}
+}
+
+// HostLimit: the limit was reached, so that more than it is needed. How
+// much more, no log of a kill says.
+func HostLimit(c *ledger.Case) *Effect {
+	gib := step.TwiceLimit(c)
+	if gib == 0 || !ledger.Capped(c) || c.Root(fact.YARNKill) || strings.Contains(ledger.CgroupPath(c), "init.scope") {
+		return nil
+	}
+	f := c.F()
+	held := ""
+	if rss := f.KilledRSS; rss != nil && rss.Bytes <= f.Limit.Bytes {
+		held = fmt.Sprintf(" The process that was killed held %s of it.", units.Amount(rss.Bytes))
+	}
+	return &Effect{NeedBytes: max(f.Limit.Bytes, ledger.SizeOf(f.KilledRSS)) + 1, HaveBytes: gib * units.GiB, Fits: true, Basis: "log", Certainty: Bound,
+		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %d GiB is twice the limit, to see what it comes to.%s", f.Limit, gib, held)}
 }

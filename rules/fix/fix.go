@@ -60,7 +60,7 @@ func allFixes() []Fix {
 // Cures returns the causes that list the fix as a remedy; engines add more.
 func (f Fix) Cures() []cause.Rule {
 	return slices.DeleteFunc(cause.All(), func(r cause.Rule) bool {
-		return !slices.ContainsFunc(r.Remedies, func(m cause.Remedy) bool { return m.Fix == f.ID })
+		return !slices.Contains(r.Cures(), f.ID)
 	})
 }
 

@@ -2,6 +2,7 @@ package fix
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -51,7 +52,7 @@ func stepsKillPIDs(c *ledger.Case) []step.Step {
 		}
 	}
 	if c.Windows() {
-		return []step.Step{{Kind: "shell", Text: "taskkill /F /PID " + firstOr(pids, "PID")}}
+		return []step.Step{{Kind: "shell", Text: "taskkill /F /PID " + append(pids, "PID")[0]}}
 	}
 	if len(pids) == 0 {
 		return []step.Step{{Kind: "shell", Text: "kill PID   # the one that is yours and should be gone; kill -9 PID if it stays"}}
@@ -60,13 +61,6 @@ func stepsKillPIDs(c *ledger.Case) []step.Step {
 		{Kind: "shell", Text: "ps -o pid,user,etime,cmd -p " + strings.Join(pids, ",") + "   # on the host, not inside a container"},
 		{Kind: "shell", Text: "kill " + strings.Join(pids, " ") + "   # if they are yours and should be gone"},
 	}
-}
-
-func firstOr(list []string, otherwise string) string {
-	if len(list) == 0 {
-		return otherwise
-	}
-	return list[0]
 }
 
 func whyKill(c *ledger.Case) string {
@@ -124,10 +118,5 @@ func uselessKill(c *ledger.Case) string {
 
 // onlyOurselves: every process of the list is this one.
 func onlyOurselves(c *ledger.Case) bool {
-	for _, p := range c.F().OtherProcesses {
-		if p.PID != c.OurPID && p.Bytes >= 64*units.MiB {
-			return false
-		}
-	}
-	return c.OurPID != 0
+	return c.OurPID != 0 && !slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool { return p.PID != c.OurPID && p.Bytes >= 64*units.MiB })
 }

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -37,5 +38,5 @@ func whyQuarter(c *ledger.Case) string {
 }
 
 func useless4bit(c *ledger.Case) string {
-	return firstReason(ledger.SetQuantised(c, "load_in_4bit"), ledger.AlreadyQuantised(c), noBitsAndBytes(c))
+	return cmp.Or(ledger.SetQuantised(c, "load_in_4bit"), ledger.AlreadyQuantised(c), noBitsAndBytes(c))
 }

@@ -1,6 +1,8 @@
 package fix
 
 import (
+	"cmp"
+
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -21,5 +23,5 @@ var loadIn8Bit = Fix{
 }
 
 func useless8bit(c *ledger.Case) string {
-	return firstReason(ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit"), ledger.AlreadyQuantised(c), noBitsAndBytes(c))
+	return cmp.Or(ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit"), ledger.AlreadyQuantised(c), noBitsAndBytes(c))
 }

@@ -20,12 +20,3 @@ func noBitsAndBytes(c *ledger.Case) string {
 	}
 	return ""
 }
-
-func firstReason(reasons ...string) string {
-	for _, why := range reasons {
-		if why != "" {
-			return why
-		}
-	}
-	return ""
-}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -118,12 +119,7 @@ var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660
 // SharesMemory reports a card that has the computer's memory for its own.
 func SharesMemory(name string) bool {
 	name = strings.ToLower(name)
-	for _, part := range integrated {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(integrated, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // TinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
@@ -164,10 +160,8 @@ func Unaccounted(c *Case) bool {
 	return Allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
 }
 
-// RestUnknown says it with its figures.
-func RestUnknown(c *Case) string {
-	return fmt.Sprintf("This program holds %s of %s; the message does not say what is free, so that others may hold the rest or the runtime refused.", c.Mine, c.F().Total)
-}
+// RestUnknown says it.
+const RestUnknown = "This program holds {mine} of {total}; the message does not say what is free, so that others may hold the rest or the runtime refused."
 
 // Overfull: more is allocated or reserved than the card has, so Windows
 // already spilled into system memory and the figures of the pool mean little.

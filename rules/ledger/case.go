@@ -50,33 +50,19 @@ func (c *Case) F() *fact.Figures { return &c.Failure.Figures }
 
 // Kind reports that one of the incident's statements is of one of the kinds.
 func (c *Case) Kind(kinds ...fact.Kind) bool {
-	for _, x := range c.Chain {
-		for _, k := range kinds {
-			if x.Kind == k {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Chain, func(x fact.Failure) bool { return slices.Contains(kinds, x.Kind) })
 }
 
 // Root reports that the root statement is of one of the kinds.
 func (c *Case) Root(kinds ...fact.Kind) bool {
-	for _, k := range kinds {
-		if c.Failure.Kind == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(kinds, c.Failure.Kind)
 }
 
 // Signal returns the first evidence of an activity, nil if there is none.
 func (c *Case) Signal(ids ...string) *fact.Signal {
-	for i := range c.Facts.Signals {
-		for _, id := range ids {
-			if c.Facts.Signals[i].ID == id {
-				return &c.Facts.Signals[i]
-			}
+	for i, s := range c.Facts.Signals {
+		if slices.Contains(ids, s.ID) {
+			return &c.Facts.Signals[i]
 		}
 	}
 	return nil
@@ -88,10 +74,8 @@ func (c *Case) Setting(names ...string) (fact.Setting, bool) {
 	var found fact.Setting
 	ok := false
 	for _, s := range c.Facts.Settings {
-		for _, name := range names {
-			if s.Name == name && (!ok || s.Line <= c.Failure.Line) {
-				found, ok = s, true
-			}
+		if slices.Contains(names, s.Name) && (!ok || s.Line <= c.Failure.Line) {
+			found, ok = s, true
 		}
 	}
 	return found, ok
@@ -111,26 +95,12 @@ func (c *Case) Fact(name string) (fact.Fact, bool) {
 
 // In reports that a program is part of the stack.
 func (c *Case) In(programs ...string) bool {
-	for _, p := range c.Stack {
-		for _, q := range programs {
-			if p == q {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Stack, func(p string) bool { return slices.Contains(programs, p) })
 }
 
 // Says reports that the log shows a program at work, part of the stack or not.
 func (c *Case) Says(programs ...string) bool {
-	for _, p := range c.Facts.Programs {
-		for _, q := range programs {
-			if p.Name == q {
-				return true
-			}
-		}
-	}
-	return c.In(programs...)
+	return c.In(programs...) || slices.ContainsFunc(c.Facts.Programs, func(p fact.Program) bool { return slices.Contains(programs, p.Name) })
 }
 
 // Training reports that the log shows a training run.
@@ -177,13 +147,10 @@ func NewModel(name string, line int) *Model {
 
 // IntSetting returns an integer argument, 0 if it is not known.
 func IntSetting(c *Case, names ...string) int {
-	s, ok := c.Setting(names...)
-	if !ok {
-		return 0
-	}
+	s, _ := c.Setting(names...)
 	n, err := strconv.Atoi(s.Value)
-	if err != nil || n < 0 {
+	if err != nil {
 		return 0
 	}
-	return n
+	return max(n, 0)
 }

@@ -48,8 +48,9 @@ func ggmlCard(c *Case, device string, before int) *books {
 	}
 	var total, free int64
 	name := ""
+	index, _ := DeviceIndex(device)
 	for _, d := range c.Facts.Devices {
-		if d.Line > before || d.Index >= 0 && d.Index != max(0, deviceIndex(device)) {
+		if d.Line > before || d.Index >= 0 && d.Index != index {
 			continue
 		}
 		if t := SizeOf(d.Total); t > 0 && total > 0 && !Near(t, total, units.GiB) {
@@ -77,14 +78,10 @@ func ggmlCard(c *Case, device string, before int) *books {
 	return l
 }
 
-// deviceIndex is the number at the end of CUDA1, -1 where there is none.
-func deviceIndex(device string) int {
-	digits := device[len(strings.TrimRight(device, "0123456789")):]
-	n, ok := Whole(digits)
-	if !ok {
-		return -1
-	}
-	return int(n)
+// DeviceIndex is the number at the end of CUDA1.
+func DeviceIndex(device string) (index int, ok bool) {
+	n, ok := Whole(device[len(strings.TrimRight(device, "0123456789")):])
+	return int(n), ok
 }
 
 // ggmlBuffers are the buffers on the failing device before it failed, nil where

@@ -106,10 +106,7 @@ func estimatedWeights(c *Case) int64 {
 	if m.Model == nil || m.Model.Kind == "diffusion" || !stated || manyCards(c) {
 		return 0
 	}
-	n, ok := WeightsIn(c, format)
-	if !ok {
-		return 0
-	}
+	n, _ := WeightsIn(c, format)
 	return n
 }
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
@@ -57,15 +58,7 @@ func GrowsList(c *Case) bool {
 
 // GGMLRefused reports a buffer that ggml was refused, with its stage.
 func GGMLRefused(c *Case, stages ...string) bool {
-	if !c.Root(fact.GGMLAlloc, fact.GGMLLimit) {
-		return false
-	}
-	for _, s := range stages {
-		if c.Failure.Stage == s {
-			return true
-		}
-	}
-	return len(stages) == 0
+	return c.Root(fact.GGMLAlloc, fact.GGMLLimit) && (len(stages) == 0 || slices.Contains(stages, c.Failure.Stage))
 }
 
 // InHost reports that what was refused is system memory, pinned or not.
@@ -124,3 +117,6 @@ func WritesScores(c *Case) bool { return FailedAt(c, "scores") != nil || Returns
 // ReturnsWeights: nn.MultiheadAttention was at the matrix that it returns
 // unless told not to.
 func ReturnsWeights(c *Case) bool { return FailedAt(c, "mha_weights") != nil }
+
+// Preallocates: a framework that takes most of the card at its start.
+func Preallocates(c *Case) bool { return c.In("jax", "tensorflow") && c.Backend != "tpu" }

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
@@ -28,15 +30,10 @@ func LoadingWeights(c *Case) bool {
 
 // CacheTaken: CUDA graphs exist, or the cache's size was printed before.
 func CacheTaken(c *Case) bool {
-	if c.Contains("private pools") {
-		return true
-	}
-	for _, name := range [...]string{"kv_left", "cache_tokens", "kv_blocks"} {
-		if x, ok := c.Fact(name); ok && x.Line < c.Failure.Line {
-			return true
-		}
-	}
-	return false
+	return c.Contains("private pools") || slices.ContainsFunc([]string{"kv_left", "cache_tokens", "kv_blocks"}, func(name string) bool {
+		x, ok := c.Fact(name)
+		return ok && x.Line < c.Failure.Line
+	})
 }
 
 // LooksLikeLoad: this process fills the card and its allocator has next to

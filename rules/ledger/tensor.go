@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -34,10 +35,5 @@ func precise(c *Case, p fit.Part) bool {
 }
 
 func isWeight(p fit.Part) bool {
-	for _, activation := range [...]string{"logits", "attention matrix", "MLP rows"} {
-		if strings.Contains(p.What, activation) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"logits", "attention matrix", "MLP rows"}, func(activation string) bool { return strings.Contains(p.What, activation) })
 }

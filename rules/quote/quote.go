@@ -9,9 +9,6 @@ import (
 	"unicode"
 )
 
-// A log is written by strangers, and the commands made from it are pasted into
-// a shell. Whatever comes from a log goes through one of these.
-
 // Shell returns s as one word for a POSIX shell that is no option:
 // unchanged when it has only safe characters, else in single quotes.
 func Shell(s string) string {

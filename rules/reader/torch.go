@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,7 +71,7 @@ func DtypeArgument(c *ledger.Case) string {
 }
 
 // beforeAmpere are names of cards without bfloat16 arithmetic.
-var beforeAmpere = [...]string{
+var beforeAmpere = []string{
 	"T4", "V100", "P100", "P40", "P4", "K80", "M40", "M60", "GTX", "RTX 20", "RTX20", "TITAN", "Quadro RTX", "Quadro P", "Tesla P", "Tesla K", "Tesla M",
 }
 
@@ -80,10 +81,8 @@ var beforeAmpere = [...]string{
 // would be wrong there: it counts emulation.
 func HalfType(c *ledger.Case) string {
 	for _, d := range c.Facts.Devices {
-		for _, old := range beforeAmpere {
-			if strings.Contains(d.Name, old) {
-				return "torch.float16"
-			}
+		if slices.ContainsFunc(beforeAmpere, func(old string) bool { return strings.Contains(d.Name, old) }) {
+			return "torch.float16"
 		}
 	}
 	switch c.Backend {

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -87,14 +88,6 @@ func settingName(flag string) string {
 // SafeFlag leaves letters, digits, "-" and "_" of a flag.
 func SafeFlag(flag string) string { return OptionName(fact.Setting{Flag: flag}) }
 
-// FlagOf is the spelling that the log has of an option.
-func FlagOf(s fact.Setting, fallback string) string {
-	if s.Flag != "" {
-		return s.Flag
-	}
-	return fallback
-}
-
 // BatchSettings are the names under which programs show a batch size for one
 // device.
 var BatchSettings = []string{
@@ -104,16 +97,12 @@ var BatchSettings = []string{
 // OptionName is an option as it was typed, else its normalised name: letters,
 // digits, "-" and "_" only.
 func OptionName(s fact.Setting) string {
-	name := s.Flag
-	if name == "" {
-		name = s.Name
-	}
 	return strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
 			return r
 		}
 		return -1
-	}, name)
+	}, cmp.Or(s.Flag, s.Name))
 }
 
 // Divided is a positive whole setting divided, at least 1; 0 if it is none.

@@ -85,3 +85,17 @@ func TwiceLimit(c *ledger.Case) int64 {
 	}
 	return ledger.CeilDiv(2*limit.Bytes, units.GiB)
 }
+
+// Stream reads data piece by piece.
+func Stream(c *ledger.Case) []Step {
+	if ledger.GrowsList(c) {
+		return []Step{{Kind: "python", Text: `for row in read():   # a generator: use each row and let go of it
+    use(row)
+# or keep the newest only: rows = collections.deque(maxlen=1000)
+# or, for numbers: an array.array or NumPy array takes 4 or 8 bytes each, a list 36`}}
+	}
+	return []Step{{Kind: "python", Text: `from datasets import load_dataset
+
+data = load_dataset("json", data_files="train.jsonl", split="train", streaming=True)
+# arrays: numpy.load("data.npy", mmap_mode="r")`}}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -53,8 +54,8 @@ func causePage(r cause.Rule) string {
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, r.Title, r.ID, strings.Join(r.Doc(), "\n\n"))
 	fmt.Fprintf(&b, "\n## To be sure\n\n%s\n", r.Settles)
 	b.WriteString("\n## What helps\n\n")
-	for _, m := range r.Remedies {
-		f := fix.Fixes()[m.Fix]
+	for _, id := range r.Cures() {
+		f := fix.Fixes()[id]
 		fmt.Fprintf(&b, "- [%s](../fixes/%s.md). Costs: %s\n", f.Title, f.ID, f.Tradeoff)
 	}
 	b.WriteString("\nThe order is the general one; a report ranks them by the figures of the log and by the program.\n")
@@ -66,8 +67,8 @@ func fixPage(f fix.Fix) string {
 	fmt.Fprintf(&b, "%s# %s\n\n`%s`\n\n%s\n", generated, f.Title, f.ID, strings.Join(f.Doc(), "\n\n"))
 	b.WriteString("\n## How\n\nIn general; a report spells it for the program, version and model of the log.\n\n")
 	b.WriteString(steps(f.Steps(&ledger.Case{Facts: &fact.Facts{}})))
-	for _, s := range rules.Spellings(f.ID) {
-		fmt.Fprintf(&b, "### %s\n\n%s", strings.Join(s.Programs, ", "), steps(s.Steps))
+	for _, s := range spellings(f.ID) {
+		fmt.Fprintf(&b, "### %s\n\n%s", strings.Join(s.programs, ", "), steps(s.steps))
 	}
 	b.WriteString("## Costs and checks\n\n")
 	fmt.Fprintf(&b, "**What it costs:** %s\n\n**How to see that it worked:** %s\n\n**If it did not:** %s\n", f.Tradeoff, f.Check, f.Next)
@@ -97,4 +98,35 @@ func block(s step.Step) string {
 		return s.Text + "\n\n"
 	}
 	return "```" + language + "\n" + s.Text + "\n```\n\n"
+}
+
+// spelling is how programs spell a fix, as far as it is the same for every
+// case.
+type spelling struct {
+	programs []string
+	steps    []step.Step
+}
+
+// spellings returns how each program spells a fix.
+func spellings(id string) []spelling {
+	var out []spelling
+	for _, p := range rules.Programs() {
+		if steps := p.Steps[id]; steps != nil {
+			names := like(p)
+			c := &ledger.Case{Facts: &fact.Facts{}, Framework: names[0], Stack: names[:1], Phase: "unknown"}
+			out = append(out, spelling{programs: names, steps: steps(c)})
+		}
+	}
+	return out
+}
+
+// like are the names of a program and of those that have its entries too.
+func like(p *program.Program) []string {
+	names := []string{p.Name}
+	for _, q := range rules.Programs() {
+		if slices.Contains(q.Like, p) {
+			names = append(names, q.Name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }

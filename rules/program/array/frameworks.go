@@ -19,15 +19,8 @@ var Frameworks = program.Program{
 	Clues:   clues,
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
-		cause.LeakedProcess: {
-			{Fix: "kill_stale_process", Fit: 1},
-			{Fix: "select_gpu", Fit: 0.8},
-			{Fix: "restart_session", Fit: 0.6},
-			{Fix: "limit_framework_preallocation", Fit: 0.7, If: preallocates},
-			{Fix: "close_other_apps", Fit: 0.5},
-		},
 		cause.BudgetMisconfigured: {
-			{Fix: "limit_framework_preallocation", Fit: 0.9, If: preallocates},
+			{Fix: "limit_framework_preallocation", Fit: 0.9, If: ledger.Preallocates},
 			{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: when.Root(fact.NCCLAlloc)},
 			{Fix: "lower_batch_size", Fit: 0.6, If: when.Not(when.Root(fact.NCCLAlloc))},
 			{Fix: "use_lower_quant", Fit: 0.6, If: when.Root(fact.NCCLAlloc)},
@@ -84,8 +77,6 @@ var Frameworks = program.Program{
 	Effects: map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.HostLimit},
 	Useless: map[string]func(*ledger.Case) string{"expandable_segments": notPyTorch},
 }
-
-func preallocates(c *ledger.Case) bool { return c.In("jax", "tensorflow") && !onTPU(c) }
 
 func notPyTorch(c *ledger.Case) string {
 	if c.In("pytorch") || !ledger.OnCard(c) {

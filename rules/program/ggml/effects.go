@@ -6,6 +6,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -161,23 +162,23 @@ const (
 )
 
 var llamaUseless = map[string]func(*ledger.Case) string{
-	"fewer_gpu_layers": reason(
-		row{arena, 0, tooSmall + "; the card is not involved."},
-		row{hostRefused, 0, "System memory was refused" + toTheHost},
-		row{when.Root(fact.OllamaSystem), 0, "The check is about system memory" + toTheHost},
-		row{when.All(when.Root(fact.GGMLLimit), stage("compute")), 0, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."},
+	"fewer_gpu_layers": figures.Why(
+		cause.If(arena, 0, tooSmall+"; the card is not involved."),
+		cause.If(hostRefused, 0, "System memory was refused"+toTheHost),
+		cause.If(when.Root(fact.OllamaSystem), 0, "The check is about system memory"+toTheHost),
+		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), 0, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."),
 	),
-	"quantize_kv_cache": reason(
-		row{quantisedCache, 0, "The KV cache is quantised already."},
-		row{arena, 0, tooSmall + ", not the cache."},
-		row{stage("state"), 0, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."},
+	"quantize_kv_cache": figures.Why(
+		cause.If(quantisedCache, 0, "The KV cache is quantised already."),
+		cause.If(arena, 0, tooSmall+", not the cache."),
+		cause.If(stage("state"), 0, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."),
 	),
-	"enable_flash_attention": reason(row{flashOn, 0, "Flash attention is on already."}),
-	"use_lower_quant":        reason(row{arena, 0, tooSmall + "; how large the weights are does not matter."}),
-	"lower_ubatch":           reason(row{weightsWere, 0, fmt.Sprintf(notLoaded, "batch")}),
-	"lower_context": reason(
-		row{weightsWere, 0, fmt.Sprintf(notLoaded, "context")},
-		row{shortContext, 0, "The context is 2048 tokens or less already; there is next to nothing to win."},
+	"enable_flash_attention": figures.Why(cause.If(flashOn, 0, "Flash attention is on already.")),
+	"use_lower_quant":        figures.Why(cause.If(arena, 0, tooSmall+"; how large the weights are does not matter.")),
+	"lower_ubatch":           figures.Why(cause.If(weightsWere, 0, fmt.Sprintf(notLoaded, "batch"))),
+	"lower_context": figures.Why(
+		cause.If(weightsWere, 0, fmt.Sprintf(notLoaded, "context")),
+		cause.If(shortContext, 0, "The context is 2048 tokens or less already; there is next to nothing to win."),
 	),
 }
 

@@ -13,96 +13,39 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// row is what a case is worth as evidence, and what is said of it. Names in
-// braces stand for its figures.
-type row struct {
-	holds  func(*ledger.Case) bool // nil: always
-	weight float64                 // 0: none
-	why    string
+// figures are what ggml's sentences name beside the log's own.
+var figures = cause.Figures{
+	"try":     func(c *ledger.Case) string { return fmt.Sprint(contextToTry(c)) },
+	"cache":   cause.Amount(func(c *ledger.Case) int64 { return budgetOf(c).KV }),
+	"then":    cause.Amount(func(c *ledger.Case) int64 { return budgetOf(c).withContext(contextToTry(c)).KV }),
+	"matrix":  cause.Amount(func(c *ledger.Case) int64 { return scores(c, contextToTry(c)) }),
+	"scores":  cause.Amount(func(c *ledger.Case) int64 { return min(scores(c, contextOf(c)), ledger.Requested(c)) }),
+	"weights": cause.Amount(func(c *ledger.Case) int64 { return budgetOf(c).Weights }),
+	"ubatch":  func(c *ledger.Case) string { return fmt.Sprint(physicalBatch(c)) },
+	"missing": cause.Amount(missing),
+	"refused": refusal,
+	"card":    sharedMemoryCard,
 }
 
-// evidence is a clue for cases of one sort: the first row that holds counts.
-func evidence(these func(*ledger.Case) bool, rows ...row) cause.Clue {
-	return func(c *ledger.Case) cause.Finding {
-		if !these(c) {
-			return cause.Nothing()
-		}
-		for _, r := range rows {
-			if r.holds == nil || r.holds(c) {
-				why, lines := fill(c, r.why)
-				return cause.Seen(r.weight, why, append(lines, c.Failure.Line)...)
-			}
-		}
-		return cause.Nothing()
-	}
-}
-
-// reason is what all rows say that hold.
-func reason(rows ...row) func(*ledger.Case) string {
-	return func(c *ledger.Case) string {
-		var why []string
-		for _, r := range rows {
-			if r.holds(c) {
-				sentence, _ := fill(c, r.why)
-				why = append(why, sentence)
-			}
-		}
-		return strings.Join(why, " ")
-	}
-}
-
-// fill puts the figures of a case into a sentence, and returns the lines of
-// those that the failure itself does not state.
-func fill(c *ledger.Case, sentence string) (filled string, lines []int) {
-	if !strings.Contains(sentence, "{") {
-		return sentence, nil
-	}
-	f := c.F()
-	size := units.Amount(ledger.Requested(c))
-	request, context, sized := " ("+size+")", "", " of "+size
-	if f.Requested == nil {
-		request, sized = "", ""
-	}
+// refusal ends a sentence about what was refused: its size, and by which memory.
+func refusal(c *ledger.Case) string {
 	where := cmp.Or(c.Failure.Memory, "the card")
 	if ledger.InHost(c) {
 		where = "system memory"
 	}
-	request += " was refused by " + where + "."
-	if f.Context != nil {
-		context = f.Context.Text
-		if c.Failure.Stage == "kv" {
-			request += fmt.Sprintf(" It grows with the context: %s tokens here.", context)
-		}
+	said := " was refused by " + where + "."
+	if f := c.F(); f.Requested != nil {
+		said = " (" + units.Amount(f.Requested.Bytes) + ")" + said
 	}
-	by := ""
-	if f.Requested != nil && f.Free != nil {
-		by = fmt.Sprintf(": it has %s and needs %s, %s more", units.Amount(f.Free.Bytes), size, units.Amount(f.Requested.Bytes-f.Free.Bytes))
+	if n := c.F().Context; n != nil && c.Failure.Stage == "kv" {
+		said += " It grows with the context: " + n.Text + " tokens here."
 	}
-	batch, _ := c.Setting("batch_size")
-	work, _ := c.Fact("diffusion_part")
-	pinned, _ := c.Fact("pinned_refused")
-	prompt, _ := c.Fact("prompt_tokens")
-	for mark, line := range map[string]int{"{batch}": batch.Line, "{work}": work.Line, "{pinned}": pinned.Line, "{prompt}": prompt.Line} {
-		if strings.Contains(sentence, mark) {
-			lines = append(lines, line)
-		}
-	}
-	b, try := budgetOf(c), contextToTry(c)
-	return strings.NewReplacer(
-		"{try}", fmt.Sprint(try), "{cache}", units.Amount(b.KV), "{then}", units.Amount(b.withContext(try).KV), "{matrix}", units.Amount(scores(c, try)),
-		"{refused}", request, "{size}", size, "{of size}", sized, "{by}", by, "{context}", context, "{ubatch}", fmt.Sprint(b.Batch), "{batch}", batch.Value,
-		"{work}", text(work.Size), "{pinned}", text(pinned.Size), "{prompt}", fmt.Sprint(count(c, "prompt_tokens", mostTokens)),
-		"{scores}", units.Amount(min(scores(c, b.Context), b.Refused)), "{weights}", units.Amount(b.Weights), "{limit}", units.Amount(ledger.SizeOf(f.Limit)),
-		"{need}", text(f.SystemRequired), "{available}", text(f.SystemAvailable), "{short}", units.Amount(missing(c)), "{card}", sharedMemoryCard(c),
-	).Replace(sentence), lines
+	return said
 }
 
-// text is a figure as the log writes it.
-func text(s *fact.Size) string {
-	if s == nil {
-		return "whose figure is not in this log"
-	}
-	return s.String()
+// evidence is a clue for cases of one sort: the first row that holds counts.
+func evidence(these func(*ledger.Case) bool, rows ...cause.Row) cause.Clue {
+	return cause.Where(these, figures.First(rows...))
 }
 
 // buffer: ggml was refused one of these parts.

@@ -211,9 +211,3 @@ func mixtureOfExperts(c *ledger.Case) bool {
 
 // severalDevices reports that more than one card takes part.
 func severalDevices(c *ledger.Case) bool { return len(cardsOf(c)) > 1 }
-
-// deviceIndex is the number at the end of CUDA1.
-func deviceIndex(device string) (index int, ok bool) {
-	n, ok := ledger.Whole(device[len(strings.TrimRight(device, "0123456789")):])
-	return int(n), ok
-}

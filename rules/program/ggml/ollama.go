@@ -53,29 +53,29 @@ var ollamaClues = map[string][]cause.Clue{
 	cause.BudgetMisconfigured: {
 		cause.Said(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", fact.OllamaLayout),
 		evidence(when.All(byOllama, when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), buffer("weights")), when.Not(ledger.InHost)),
-			row{when.Root(fact.GGMLRuntime), 0.47, beyondPlan + " The reserve it left was used up while tokens were computed."},
-			row{when.Any(stage("weights"), when.All(stage("compute"), when.Not(absurdGraph)), when.All(bare, when.Not(onVulkan))), 0.48, beyondPlan}),
+			cause.If(when.Root(fact.GGMLRuntime), 0.47, beyondPlan+" The reserve it left was used up while tokens were computed."),
+			cause.If(when.Any(stage("weights"), when.All(stage("compute"), when.Not(absurdGraph)), when.All(bare, when.Not(onVulkan))), 0.48, beyondPlan)),
 	},
 	cause.ModelTooLarge: {
 		cause.Said(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", fact.OllamaGuess),
 		cause.Said(0.4, "Not even a part of the model fits beside what is on the card.", fact.OllamaLayout),
 		cause.Said(0.25, "The model is larger than the memory that is left.", fact.OllamaKilled),
-		evidence(when.Root(fact.OllamaSystem), row{tooLittle, 0.3, "Far more is needed than there is."}),
+		evidence(when.Root(fact.OllamaSystem), cause.If(tooLittle, 0.3, "Far more is needed than there is.")),
 	},
 	cause.HostMemory: {
 		evidence(when.Root(fact.OllamaSystem),
-			row{when.Not(checked), 0.93, "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."},
-			row{barely, 0.93, "{need} of RAM and swap are needed and {available} are free, both rounded: less than 0.1 GiB is missing."},
-			row{nil, 0.93, "{need} of RAM and swap are needed for the part that is not planned for a card, and {available} are free: {short} short."}),
+			cause.If(when.Not(checked), 0.93, "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."),
+			cause.If(barely, 0.93, "{system_required} of RAM and swap are needed and {system_available} are free, both rounded: less than 0.1 GiB is missing."),
+			cause.If(nil, 0.93, "{system_required} of RAM and swap are needed for the part that is not planned for a card, and {system_available} are free: {missing} short.")),
 		evidence(when.Root(fact.OllamaKilled),
-			row{unified, 0.75, runnerKilled + " The graphics ({card}) share the system's memory."},
-			row{nil, 0.75, runnerKilled}),
+			cause.If(unified, 0.75, runnerKilled+" The graphics ({card}) share the system's memory."),
+			cause.If(nil, 0.75, runnerKilled)),
 		cause.Said(0.3, "System memory may be what was short.", fact.OllamaGuess),
 	},
 	cause.RetainedMemory: {
 		evidence(when.Root(fact.OllamaDriver),
-			row{notRecovered, 0.55, cardFull + " The runner before was still being torn down and its memory had not come back."},
-			row{nil, 0.4, cardFull}),
+			cause.If(notRecovered, 0.55, cardFull+" The runner before was still being torn down and its memory had not come back."),
+			cause.If(nil, 0.4, cardFull)),
 	},
 	cause.LeakedProcess: {cause.Said(0.38, "Something holds the whole card.", fact.OllamaDriver)},
 	cause.Unknown:       {cause.Said(0.25, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
@@ -229,13 +229,13 @@ func systemEffect(c *ledger.Case, have int64, certainty, note string) *effect.Ef
 		return nil
 	}
 	need := c.F().SystemRequired.Bytes
-	note, _ = fill(c, note)
+	note = figures.Why(cause.If(nil, 0, note))(c)
 	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Certainty: certainty, Note: note}
 }
 
 // ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
 func ollamaLimit(c *ledger.Case) *effect.Effect {
-	return systemEffect(c, ollamaGiB(c)*units.GiB, effect.Condition, "{need} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
+	return systemEffect(c, ollamaGiB(c)*units.GiB, effect.Condition, "{system_required} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
 }
 
 // ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3
@@ -244,5 +244,5 @@ func ollamaSwap(c *ledger.Case) *effect.Effect {
 	if c.Windows() {
 		return nil
 	}
-	return systemEffect(c, ledger.SizeOf(c.F().SystemAvailable)+32*units.GiB, "", "{available} available + 32 GiB of swap, which Ollama counts on Linux. Exact for this check; what lands in swap is slow.")
+	return systemEffect(c, ledger.SizeOf(c.F().SystemAvailable)+32*units.GiB, "", "{system_available} available + 32 GiB of swap, which Ollama counts on Linux. Exact for this check; what lands in swap is slow.")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -95,14 +96,20 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 	return []step.Step{d.step(c, set)}
 }
 
+const (
+	startSmall = "The log does not say how much is left, so start small: the cache for {try} tokens in all takes {then} instead of {cache}. If it starts, double it until it does not."
+	twoChanges = "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."
+)
+
 var llamaWhys = map[string]func(*ledger.Case) string{
 	// On what the context rests, and what it costs besides its cache.
-	"lower_context": reason(
-		row{cacheUnbounded, 0, "The log does not say how much is left, so start small: the cache for {try} tokens in all takes {then} instead of {cache}. If it starts, double it until it does not."},
-		row{when.All(when.Any(stage("kv"), stage("compute")), noFlash), 0, "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."}),
-	"enable_flash_attention": reason(row{when.All(stage("compute"), noFlash), 0, "It is off, and {scores} of the {size} that were refused are the matrix of attention, which flash attention never builds."}),
-	"fewer_gpu_layers": reason(row{softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; " +
-		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing."}),
+	"lower_context": figures.Why(
+		cause.If(when.All(cacheUnbounded, noFlash), 0, startSmall+" "+twoChanges),
+		cause.If(cacheUnbounded, 0, startSmall),
+		cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash), 0, twoChanges)),
+	"enable_flash_attention": figures.Why(cause.If(when.All(stage("compute"), noFlash), 0, "It is off, and {scores} of the {requested} that were refused are the matrix of attention, which flash attention never builds.")),
+	"fewer_gpu_layers": figures.Why(cause.If(softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; "+
+		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing.")),
 }
 
 // noFlash: flash attention is off, and its absence costs a matrix.

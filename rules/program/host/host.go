@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Host is what is peculiar to the operating system and to what hands out
@@ -21,7 +22,9 @@ var Host = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
-			kernelKilled, endedBySignal9,
+			kernelKilled,
+			cause.Where(when.Not(unexplained), cause.Said(0.95, "The notebook service says that the session used up the computer's memory.", fact.ShellKilled, fact.RankKilled)),
+			cause.Where(unexplained, cause.Said(0.84, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", fact.ShellKilled, fact.RankKilled)),
 			cause.Said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
 			cause.Said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
 			cause.Said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", fact.SlurmKill),
@@ -34,7 +37,7 @@ var Host = program.Program{
 		},
 		cause.ModelTooLarge: {cause.Said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
 		cause.LeakedProcess: {tableShowsAnother},
-		cause.Unknown:       {killedWithoutWord},
+		cause.Unknown:       {cause.Where(unexplained, cause.Said(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
 	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.HostLimit, "close_other_apps": stepsCloseBiggest},
@@ -99,25 +102,10 @@ func stepsCloseBiggest(c *ledger.Case) []step.Step {
 	}
 }
 
-// endedBySignal9: without a word from the kernel. Among programs that load
+// unexplained: signal 9 without a word from the kernel. Among programs that load
 // models it is the out-of-memory killer by far most often. Colab and Kaggle say
 // that it was memory.
-func endedBySignal9(c *ledger.Case) cause.Finding {
-	switch {
-	case !c.Root(fact.ShellKilled, fact.RankKilled):
-		return cause.Nothing()
-	case !c.Failure.Weak:
-		return cause.Seen(0.95, "The notebook service says that the session used up the computer's memory.", c.Failure.Line)
-	}
-	return cause.Seen(0.84, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", c.Failure.Line)
-}
-
-func killedWithoutWord(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.ShellKilled) || !c.Failure.Weak {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", c.Failure.Line)
-}
+func unexplained(c *ledger.Case) bool { return c.Failure.Weak }
 
 // tableShowsAnother: a table in the log lists a compute process with a real
 // share of the card that failed.

@@ -19,14 +19,14 @@ var LMDeploy = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {
-			firstOf(
-				says{0.38, "The cache takes 0.8 of what is free by default.", turboMindWeights},
-				says{0.5, "The cache's share (cache_max_entry_count, 0.8 of what is free by default) left no room for the buffers of requests.", when.All(turboMind, when.Not(shareBelow(0.31)))}),
+			figures.First(
+				cause.If(turboMindWeights, 0.38, "The cache takes 0.8 of what is free by default."),
+				cause.If(when.All(turboMind, when.Not(shareBelow(0.31))), 0.5, "The cache's share (cache_max_entry_count, 0.8 of what is free by default) left no room for the buffers of requests.")),
 			cause.Said(0.7, "The cache's share of the card leaves it no room.", fact.LMDeployCache)},
-		cause.ModelTooLarge: {firstOf(
-			says{0.7, "The cache's share is {utilization} already and creating the engine fails: weights fill the card.", when.All(turboMind, shareBelow(0.31))},
-			says{0.42, "The place that asked allocates weights and fixed buffers.", turboMindWeights},
-			says{0.3, "The message has no figures; the weights may fill the card.", turboMind},
+		cause.ModelTooLarge: {figures.First(
+			cause.If(when.All(turboMind, shareBelow(0.31)), 0.7, "The cache's share is {utilization} already and creating the engine fails: weights fill the card."),
+			cause.If(turboMindWeights, 0.42, "The place that asked allocates weights and fixed buffers."),
+			cause.If(turboMind, 0.3, "The message has no figures; the weights may fill the card."),
 		)},
 		cause.BatchTooLarge: {cause.Said(0.2, "The buffers of a batch may be what found no room.", fact.TurboMind)},
 	},
@@ -54,8 +54,8 @@ var MLC = program.Program{
 	Name:    "mlc-llm",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides"},
 	Clues: map[string][]cause.Clue{
-		cause.BudgetMisconfigured: {firstOf(says{0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set.", when.Root(fact.MLCBudget)})},
-		cause.ModelTooLarge:       {firstOf(says{0.35, "The weights take {weights} of the {limit} that may be used.", when.Root(fact.MLCBudget)})},
+		cause.BudgetMisconfigured: {figures.First(cause.If(when.Root(fact.MLCBudget), 0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set."))},
+		cause.ModelTooLarge:       {figures.First(cause.If(when.Root(fact.MLCBudget), 0.35, "The weights take {weights} of the {limit} that may be used."))},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.5}, {Fix: "use_lower_quant", Fit: 0.5}},

@@ -17,10 +17,10 @@ var Ray = program.Program{
 	Name: "ray", Shown: "Ray", Rank: 35,
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
-			firstOf(
-				says{0.96, "Ray killed a worker of {killed_rss} because the node's {limit} of RAM ran low; the graphics card plays no part.", rayKilled},
-				says{0.96, "{allocated} of the node's {total} of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory.", rayKilled},
-				says{0.96, "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's.", rayKilled}),
+			figures.First(
+				cause.If(rayKilled, 0.96, "Ray killed a worker of {killed_rss} because the node's {limit} of RAM ran low; the graphics card plays no part."),
+				cause.If(rayKilled, 0.96, "{allocated} of the node's {total} of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory."),
+				cause.If(rayKilled, 0.96, "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's.")),
 			cause.Said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
 	},
 	Remedies: map[string][]cause.Remedy{

@@ -27,19 +27,19 @@ var SGLang = program.Program{
 		cause.BudgetMisconfigured: {sglangShareTooSmall, sglangOutsideShare,
 			cause.Said(0.5, "The states of a hybrid model found no room beside weights and cache.", fact.SGLangState),
 			cause.Said(0.3, "A paused pool could not be taken back: something took its place on the card in between.", fact.MemorySaver)},
-		cause.ModelTooLarge: {firstOf(
-			says{0.55, "The weights take {floor} of what was free on the card.", when.All(staticRefused, mostlyWeights)},
-			says{0.3, "The weights may be most of the card.", staticRefused},
+		cause.ModelTooLarge: {figures.First(
+			cause.If(when.All(staticRefused, mostlyWeights), 0.55, "The weights take {floor} of what was free on the card."),
+			cause.If(staticRefused, 0.3, "The weights may be most of the card."),
 		)},
 		cause.BatchTooLarge: {
-			firstOf(
-				says{0.4, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free.", pagesDiffer},
-				says{0.72, "The token pool has no room for the next step of all running requests.", when.Root(fact.SGLangTokens)}),
+			figures.First(
+				cause.If(pagesDiffer, 0.4, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free."),
+				cause.If(when.Root(fact.SGLangTokens), 0.72, "The token pool has no room for the next step of all running requests.")),
 			cause.Said(0.4, "More requests run at once than there are slots.", fact.SGLangSlots),
 			cause.Said(0.3, "The batch was larger than the workspace allows.", fact.FlashInferWorkspace),
 			cause.Said(0.4, "Each running request keeps a state.", fact.SGLangState)},
 		cause.SoftwareBug: {
-			firstOf(says{0.55, "{tokens_wanted} tokens were refused while {kv_tokens} are free: tokens and pages are counted differently, which some versions get wrong.", pagesDiffer}),
+			figures.First(cause.If(pagesDiffer, 0.55, "{tokens_wanted} tokens were refused while {kv_tokens} are free: tokens and pages are counted differently, which some versions get wrong.")),
 			cause.Said(0.52, "Request slots are a number of the scheduler, no memory of the card; they leak in some versions.", fact.SGLangSlots),
 			cause.Said(0.55, "FlashInfer's workspace has a fixed size, which this batch exceeds; the card is not full.", fact.FlashInferWorkspace),
 			cause.Said(0.88, "SGLang's own books of the pool do not add up.", fact.SGLangLeak)},
@@ -52,11 +52,11 @@ var SGLang = program.Program{
 		cause.BudgetMisconfigured: {
 			{Fix: "raise_mem_fraction", Fit: 0.99, If: when.Root(fact.SGLangStatic, fact.SGLangState)},
 			{Fix: "lower_max_num_seqs", Fit: 1, If: when.Root(fact.SGLangState)},
-			{Fix: "use_lower_quant", Fit: 0.75, If: when.Any(staticRefused, in("kv_cache", sglangOnCard))},
+			{Fix: "use_lower_quant", Fit: 0.75, If: when.Any(staticRefused, when.All(when.In("kv_cache"), sglangOnCard))},
 			{Fix: "multi_gpu", Fit: 0.7, If: staticRefused},
 			{Fix: "lower_mem_fraction", Fit: 1, If: when.Any(sglangOnCard, when.Root(fact.MemorySaver))},
-			{Fix: "enforce_eager", Fit: 0.7, If: in("graph_capture", sglangOnCard)},
-			{Fix: "lower_max_batched_tokens", Fit: 0.8, If: in("inference", sglangOnCard)},
+			{Fix: "enforce_eager", Fit: 0.7, If: when.All(when.In("graph_capture"), sglangOnCard)},
+			{Fix: "lower_max_batched_tokens", Fit: 0.8, If: when.All(when.In("inference"), sglangOnCard)},
 			{Fix: "lower_context", Fit: 0.6, If: sglangOnCard},
 			{Fix: "lower_max_num_seqs", Fit: 0.6, If: sglangOnCard},
 		},
@@ -94,7 +94,7 @@ var SGLang = program.Program{
 		"lower_context":            func(*ledger.Case) *effect.Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
 	Useless: map[string]func(c *ledger.Case) string{
-		"lower_context": refutes(says{1, "SGLang sizes its KV pool by the static share of the card, not by the longest context.", in("kv_cache", sglangOnCard)}),
+		"lower_context": figures.Why(cause.If(when.All(when.In("kv_cache"), sglangOnCard), 1, "SGLang sizes its KV pool by the static share of the card, not by the longest context.")),
 	},
 }
 
@@ -154,15 +154,14 @@ func effectFraction(c *ledger.Case) *effect.Effect {
 		fmt.Sprintf("weights %s of the %s that was free: above %.4f something is left for the pool", f.Weights, units.Amount(before), floor))
 }
 
-var sglangShareTooSmall = firstOf(
-	says{0.42, "The weights alone take {floor} of what was free; the static share has to be above that.", when.All(staticRefused, mostlyWeights)},
-	says{0.75, "The weights alone take {floor} of what was free; the static share has to be above that.", staticRefused},
-	says{0.6, "At start the static share (mem_fraction_static) left nothing for the KV pool after the weights.", staticRefused},
+var sglangShareTooSmall = figures.First(
+	cause.If(when.All(staticRefused, mostlyWeights), 0.42, "The weights alone take {floor} of what was free; the static share has to be above that."),
+	cause.If(staticRefused, 0.75, "The weights alone take {floor} of what was free; the static share has to be above that."),
+	cause.If(staticRefused, 0.6, "At start the static share (mem_fraction_static) left nothing for the KV pool after the weights."),
 )
 
-var sglangOutsideShare = firstOf(append(outsideShare(sglangOnCard),
-	says{0.88, "The static share was taken and graphs exist: what came after found no room beside them.",
-		func(c *ledger.Case) bool { return sglangOnCard(c) && c.Contains("private pools") }})...)
+var sglangOutsideShare = figures.First(append(outsideShare(sglangOnCard),
+	cause.If(func(c *ledger.Case) bool { return sglangOnCard(c) && c.Contains("private pools") }, 0.88, "The static share was taken and graphs exist: what came after found no room beside them."))...)
 
 // pagesDiffer: a step was refused although the pool has tokens enough.
 func pagesDiffer(c *ledger.Case) bool {

@@ -14,6 +14,18 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+// figures are what servers' sentences name beside the log's own.
+var figures = cause.Figures{
+	"share":        cause.Number("%g", shareSet),
+	"needed_share": cause.Number("%.2f", neededUtilization),
+	"floor":        cause.Number("%.3f", fractionFloor),
+	"taken":        cause.Amount(takenAtStart),
+	"room":         cause.Amount(func(c *ledger.Case) int64 { return ledger.SizeOf(c.F().Free) }),
+	"reserve": cause.Amount(func(c *ledger.Case) int64 {
+		return max(ledger.SizeOf(c.F().Requested)-ledger.SizeOf(c.F().Free), 0) + units.GiB/2
+	}),
+}
+
 // share is the part of a card that a server takes for weights and cache, before
 // graphs and requests find what is left.
 type share struct {
@@ -95,12 +107,12 @@ func (s share) relative(steps func(c *ledger.Case) []step.Step) func(c *ledger.C
 }
 
 // outsideShare are the sentences for a server that took its share of the card.
-func outsideShare(onCard func(c *ledger.Case) bool) []says {
+func outsideShare(onCard func(c *ledger.Case) bool) []cause.Row {
 	const set = "| The share is {share} of the card."
-	return []says{
-		{0.88, "Weights and cache took their share of the card, and the CUDA graphs found no room beside it." + set, in("graph_capture", onCard)},
-		{0.8, "The server sized the cache by its share of the card, and the card did not have that much." + set, in("kv_cache", onCard)},
-		{0.75, "Weights and cache took their share of the card, and the computation of a request found no room beside it." + set, in("inference", onCard)},
+	return []cause.Row{
+		cause.If(when.All(when.In("graph_capture"), onCard), 0.88, "Weights and cache took their share of the card, and the CUDA graphs found no room beside it."+set),
+		cause.If(when.All(when.In("kv_cache"), onCard), 0.8, "The server sized the cache by its share of the card, and the card did not have that much."+set),
+		cause.If(when.All(when.In("inference"), onCard), 0.75, "Weights and cache took their share of the card, and the computation of a request found no room beside it."+set),
 	}
 }
 

@@ -32,7 +32,7 @@ var TensorRTLLM = program.Program{
 			cause.Said(0.35, "The engine's buffers follow the batch size and length of the build.", fact.TRTEngine)},
 		cause.ContextTooLong:  {cause.Said(0.6, "What is left for the cache holds less than one sequence of the length that the engine was built for.", fact.TRTCacheTooSmall), cause.Said(0.22, "The buffers also follow the longest input of the build.", fact.TRTRuntime)},
 		cause.ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), cause.Said(0.25, "Weights and buffers leave next to nothing for the cache.", fact.TRTCacheTooSmall), cause.Said(0.2, "The engine may fill the card alone.", fact.TRTRuntime), cause.Said(0.4, "The engine may be larger than what is free.", fact.TRTEngine)},
-		cause.DeviceImbalance: {firstOf(says{0.95, "A rank loads its part on GPU {device}, where other ranks of the same job are already.", trtRanksTogether})},
+		cause.DeviceImbalance: {figures.First(cause.If(trtRanksTogether, 0.95, "A rank loads its part on GPU {device}, where other ranks of the same job are already."))},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: 1, If: when.Root(fact.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: 1, If: when.Not(when.Root(fact.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
@@ -62,11 +62,11 @@ var TensorRTLLM = program.Program{
 // trtPart is a clue for the components that the report names. Newer versions
 // add words in brackets.
 func trtPart(weight float64, why string, parts ...string) cause.Clue {
-	return firstOf(says{weight, why + "| {free} of {total} GiB was free.", func(c *ledger.Case) bool {
+	return figures.First(cause.If(func(c *ledger.Case) bool {
 		return c.Root(fact.TRTExecutor) && slices.ContainsFunc(parts, func(p string) bool {
 			return c.Failure.Stage == p || p != "model" && strings.HasPrefix(c.Failure.Stage, p)
 		})
-	}})
+	}, weight, why+"| {free} of {total} GiB was free."))
 }
 
 // trtRanksTogether: while a rank loads, several other processes are on its card:

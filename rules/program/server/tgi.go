@@ -20,16 +20,15 @@ var TGI = program.Program{
 			" --quantize",
 	},
 	Clues: map[string][]cause.Clue{
-		cause.BatchTooLarge: {firstOf(
-			says{0.62, "It failed in the warm-up, which runs the largest batch that the settings allow.",
-				func(c *ledger.Case) bool { return c.In("tgi") && c.Phase == "warmup" && c.Root(fact.TorchAlloc) }},
-			says{0.25, "The warm-up batch did not fit.", tgiTiny},
-			says{0.58, "The warm-up wants a cache for {tgi_total_tokens} tokens at once beside the weights, and did not get it.", tgiWarmup},
-			says{0.58, "The warm-up runs {max_batch_prefill_tokens} tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above.", tgiWarmup},
+		cause.BatchTooLarge: {figures.First(
+			cause.If(func(c *ledger.Case) bool { return c.In("tgi") && c.Phase == "warmup" && c.Root(fact.TorchAlloc) }, 0.62, "It failed in the warm-up, which runs the largest batch that the settings allow."),
+			cause.If(tgiTiny, 0.25, "The warm-up batch did not fit."),
+			cause.If(tgiWarmup, 0.58, "The warm-up wants a cache for {tgi_total_tokens} tokens at once beside the weights, and did not get it."),
+			cause.If(tgiWarmup, 0.58, "The warm-up runs {max_batch_prefill_tokens} tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above."),
 		)},
-		cause.SoftwareBug: {firstOf(
-			says{0.55, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up.", tgiTiny},
-			says{0.22, "Several versions put this sentence on any error of the warm-up.", tgiWarmup},
+		cause.SoftwareBug: {figures.First(
+			cause.If(tgiTiny, 0.55, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up."),
+			cause.If(tgiWarmup, 0.22, "Several versions put this sentence on any error of the warm-up."),
 		)},
 		cause.ModelTooLarge: {cause.Said(0.22, "The card may be full of weights before the warm-up begins.", fact.TGIWarmup)},
 		cause.HostMemory:    {cause.Said(0.85, "A shard was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.TGIKilled)},

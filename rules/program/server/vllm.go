@@ -30,13 +30,13 @@ var VLLM = program.Program{
 			cause.Said(0.62, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", fact.VLLMSwapFull)},
 		cause.ContextTooLong: {vllmContextOverCache},
 		cause.BatchTooLarge: {vllmManySequences,
-			firstOf(says{0.75, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.| {mamba_blocks} exist.", when.Root(fact.VLLMMamba)})},
+			figures.First(cause.If(when.Root(fact.VLLMMamba), 0.75, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.| {mamba_blocks} exist."))},
 		cause.ModelTooLarge: {vllmWeightsFill},
 		cause.LeakedProcess: {vllmCardTaken,
 			cause.Said(0.1, "Versions before 0.9.1 count what other programs hold as their own.", fact.VLLMNoCache),
 			cause.Said(0.6, "Free memory grew while vLLM measured itself: another process on this card let go of memory at that moment.", fact.VLLMProfileMoved)},
 		cause.SoftwareBug: {
-			firstOf(says{0.85, "vLLM estimated {graphs_estimate} for CUDA graphs (0.2 to 3 GiB is usual) and took that off the cache, which VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0 turns off.", absurdGraphs}),
+			figures.First(cause.If(absurdGraphs, 0.85, "vLLM estimated {graphs_estimate} for CUDA graphs (0.2 to 3 GiB is usual) and took that off the cache, which VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0 turns off.")),
 			cause.Said(0.25, "Free memory moved while vLLM measured itself; versions before 2026 also fail when it did not.", fact.VLLMProfileMoved)},
 		cause.HostMemory: {
 			cause.Said(0.95, "swap_space is system memory, for each card, and more than 70 % of what the computer or container has.", fact.VLLMSwapTooLarge),
@@ -56,59 +56,59 @@ var (
 	warmUp       = when.Root(fact.VLLMWarmup)
 )
 
-var vllmShareTooSmall = firstOf(
-	says{0.75, "After weights and working memory {kv_available} of vLLM's share of the card is left for the KV cache. The share was set to {share}.", when.All(noCache, shareBelow(0.8))},
-	says{0.5, "After weights and working memory {kv_available} of vLLM's share of the card is left for the KV cache.", noCache},
-	says{0.5, "After weights and working memory nothing of vLLM's share of the card is left for the KV cache.", noCache},
-	says{0.9, "The size of the cache was fixed by hand (kv_cache_memory_bytes, {kv_cache_memory_bytes}), and the share of the card is ignored then.", noRequest},
-	says{0.12, "A larger share of the card would leave more for the cache.", noRequest},
+var vllmShareTooSmall = figures.First(
+	cause.If(when.All(noCache, shareBelow(0.8)), 0.75, "After weights and working memory {kv_available} of vLLM's share of the card is left for the KV cache. The share was set to {share}."),
+	cause.If(noCache, 0.5, "After weights and working memory {kv_available} of vLLM's share of the card is left for the KV cache."),
+	cause.If(noCache, 0.5, "After weights and working memory nothing of vLLM's share of the card is left for the KV cache."),
+	cause.If(noRequest, 0.9, "The size of the cache was fixed by hand (kv_cache_memory_bytes, {kv_cache_memory_bytes}), and the share of the card is ignored then."),
+	cause.If(noRequest, 0.12, "A larger share of the card would leave more for the cache."),
 )
 
 // vllmShareTooLarge: less is free at start than the share asks for, because of
 // a desktop or a context, not of another job.
-var vllmShareTooLarge = firstOf(
-	says{0.78, checked + " What is taken already, {taken}, is what a desktop or the contexts of drivers take.", when.All(startRefused, when.Not(takenByJob))},
-	says{0.2, checked, startRefused},
+var vllmShareTooLarge = figures.First(
+	cause.If(when.All(startRefused, when.Not(takenByJob)), 0.78, checked+" What is taken already, {taken}, is what a desktop or the contexts of drivers take."),
+	cause.If(startRefused, 0.2, checked),
 )
 
-const checked = "{desired} of the card is wanted ({utilization}), {room} is free: {lacking} too little."
+const checked = "{desired} of the card is wanted ({utilization}), {room} is free: {short} too little."
 
-var vllmCardTaken = firstOf(
-	says{0.8, "{taken} of {total} was in use before vLLM started.", when.All(startRefused, takenByJob)},
-	says{0.22, "{taken} of {total} was in use before vLLM started.", startRefused},
+var vllmCardTaken = figures.First(
+	cause.If(when.All(startRefused, takenByJob), 0.8, "{taken} of {total} was in use before vLLM started."),
+	cause.If(startRefused, 0.22, "{taken} of {total} was in use before vLLM started."),
 )
 
 // vllmOutsideShare: graphs, sampler and requests take memory beside the share.
-var vllmOutsideShare = firstOf(append(outsideShare(ledger.VLLMOnCard),
-	says{0.3, "The share leaves no room for the sampler's warm-up.| The share is {share} of the card.", when.All(warmUp, manySequences)},
-	says{0.6, "At a usual number of sequences the sampler's warm-up found no room: weights and cache took nearly all of the card.| The share is {share} of the card.", warmUp},
-	says{0.56, "vLLM fills the card up to its share; what is computed found no room beside it.| The share is {share} of the card.", serving})...)
+var vllmOutsideShare = figures.First(append(outsideShare(ledger.VLLMOnCard),
+	cause.If(when.All(warmUp, manySequences), 0.3, "The share leaves no room for the sampler's warm-up.| The share is {share} of the card."),
+	cause.If(warmUp, 0.6, "At a usual number of sequences the sampler's warm-up found no room: weights and cache took nearly all of the card.| The share is {share} of the card."),
+	cause.If(serving, 0.56, "vLLM fills the card up to its share; what is computed found no room beside it.| The share is {share} of the card."))...)
 
 // vllmContextOverCache: one request of the full length is more than the cache
 // holds. A cache of next to nothing is not about the length.
-var vllmContextOverCache = firstOf(
-	says{0.3, "One request may have {max_model_len} tokens; the cache that is left holds {kv_tokens}.", hardlyAnyTokens},
-	says{0.88, "One request may have {max_model_len} tokens; the cache that is left holds {kv_tokens}.", when.Root(fact.VLLMTokens)},
-	says{0.5, "The weights fit; what does not is the cache of one single request of {max_model_len} tokens.", when.All(noRequest, isSet("kv_cache_memory_bytes", ""))},
-	says{0.9, "The weights fit; what does not is the cache of one single request of {max_model_len} tokens.", when.Root(fact.VLLMCacheTooSmall)},
-	says{0.8, "One request of the full length is more than the cache that is left holds.", noRequest},
+var vllmContextOverCache = figures.First(
+	cause.If(hardlyAnyTokens, 0.3, "One request may have {max_model_len} tokens; the cache that is left holds {kv_tokens}."),
+	cause.If(when.Root(fact.VLLMTokens), 0.88, "One request may have {max_model_len} tokens; the cache that is left holds {kv_tokens}."),
+	cause.If(when.All(noRequest, when.Set("kv_cache_memory_bytes", "")), 0.5, "The weights fit; what does not is the cache of one single request of {max_model_len} tokens."),
+	cause.If(when.Root(fact.VLLMCacheTooSmall), 0.9, "The weights fit; what does not is the cache of one single request of {max_model_len} tokens."),
+	cause.If(noRequest, 0.8, "One request of the full length is more than the cache that is left holds."),
 )
 
-var vllmManySequences = firstOf(
-	says{0.72, "The warm-up runs {max_num_seqs} sequences at once, each with a row of the whole vocabulary in 32 bit.", when.All(warmUp, manySequences)},
-	says{0.36, "The sampler's warm-up needs a row of the vocabulary for each sequence.", warmUp},
-	says{0.62, "One temporary of {requested} after the graphs were made is the size of sequences x vocabulary.", when.All(serving, largeTemporary)},
-	says{0.2, "Graphs are captured for up to max_num_seqs sequences.", capturing},
-	says{0.62, "It failed in vLLM's dummy run, before any cache was taken: too many tokens or sequences are computed at once beside the weights.", ledger.Profiling},
+var vllmManySequences = figures.First(
+	cause.If(when.All(warmUp, manySequences), 0.72, "The warm-up runs {max_num_seqs} sequences at once, each with a row of the whole vocabulary in 32 bit."),
+	cause.If(warmUp, 0.36, "The sampler's warm-up needs a row of the vocabulary for each sequence."),
+	cause.If(when.All(serving, largeTemporary), 0.62, "One temporary of {requested} after the graphs were made is the size of sequences x vocabulary."),
+	cause.If(capturing, 0.2, "Graphs are captured for up to max_num_seqs sequences."),
+	cause.If(ledger.Profiling, 0.62, "It failed in vLLM's dummy run, before any cache was taken: too many tokens or sequences are computed at once beside the weights."),
 )
 
-var vllmWeightsFill = firstOf(
-	says{0.87, "{allocated} of {total} is this process's own, nothing of it cached: weights. vLLM's share of the card plays no part while they load.", weightsAlone},
-	says{0.87, "It failed while the weights were being loaded; vLLM's share of the card plays no part then.", weightsAlone},
-	says{0.6, "Room for {kv_tokens} tokens is no usable cache: the weights take nearly all of the share.", hardlyAnyTokens},
-	says{0.08, "Smaller weights would leave more for the cache.", noRequest},
-	says{0.6, "The share is {share} of the card already and nothing is left beside the weights.", when.All(noCache, when.Not(shareBelow(0.93)))},
-	says{0.3, "The weights may take nearly all of the share.", noCache},
+var vllmWeightsFill = figures.First(
+	cause.If(weightsAlone, 0.87, "{allocated} of {total} is this process's own, nothing of it cached: weights. vLLM's share of the card plays no part while they load."),
+	cause.If(weightsAlone, 0.87, "It failed while the weights were being loaded; vLLM's share of the card plays no part then."),
+	cause.If(hardlyAnyTokens, 0.6, "Room for {kv_tokens} tokens is no usable cache: the weights take nearly all of the share."),
+	cause.If(noRequest, 0.08, "Smaller weights would leave more for the cache."),
+	cause.If(when.All(noCache, when.Not(shareBelow(0.93))), 0.6, "The share is {share} of the card already and nothing is left beside the weights."),
+	cause.If(noCache, 0.3, "The weights may take nearly all of the share."),
 )
 
 // shareTooLarge: what does not count inside the share found no room, or not even

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -37,8 +38,8 @@ func before060(c *ledger.Case) bool {
 var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"lower_context":                vllmServer.sets(whole("max_model_len", fittingLength)),
 	"raise_gpu_memory_utilization": vllmServer.sets(hundredths("gpu_memory_utilization", raisedUtilization)),
-	"lower_gpu_memory_utilization": vllmShare.relative(vllmServer.sets(hundredths("gpu_memory_utilization", vllmShare.lowered), from("max_model_len", number("%.0f", lengthAfter)))),
-	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), from("gpu_memory_utilization", number("%.2f", shareForHalfCache))),
+	"lower_gpu_memory_utilization": vllmShare.relative(vllmServer.sets(hundredths("gpu_memory_utilization", vllmShare.lowered), from("max_model_len", cause.Number("%.0f", lengthAfter)))),
+	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), from("gpu_memory_utilization", cause.Number("%.2f", shareForHalfCache))),
 	"enforce_eager":                vllmServer.sets(to("enforce_eager", "True")),
 	"lower_max_num_seqs":           vllmServer.sets(whole("max_num_seqs", fewerSequences)),
 	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor)),
@@ -67,22 +68,21 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 }
 
 var vllmUseless = map[string]func(c *ledger.Case) string{
-	"raise_gpu_memory_utilization": refutes(
-		says{1, "It takes even more of the card before what failed here gets its part.", shareTooLarge},
-		says{1, "The share is applied after loading and the dummy run; neither gets more room by it.", when.Any(ledger.LoadingWeights, ledger.Profiling)},
-		says{1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length.", ledger.ShareTooSmall},
-		says{1, "vLLM's own tip: for the {gap} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most.",
-			when.All(ledger.ShareTooSmall, beyondCard)},
-		says{1, "It is at {share} already.", when.All(ledger.ShareTooSmall, nearlyAll)},
+	"raise_gpu_memory_utilization": figures.Why(
+		cause.If(shareTooLarge, 1, "It takes even more of the card before what failed here gets its part."),
+		cause.If(when.Any(ledger.LoadingWeights, ledger.Profiling), 1, "The share is applied after loading and the dummy run; neither gets more room by it."),
+		cause.If(ledger.ShareTooSmall, 1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length."),
+		cause.If(when.All(ledger.ShareTooSmall, beyondCard), 1, "vLLM's own tip: for the {short} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most."),
+		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), 1, "It is at {share} already."),
 	),
-	"lower_gpu_memory_utilization": refutes(
-		says{1, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them.", ledger.LoadingWeights},
-		says{1, "The dummy run comes before the cache is taken: a smaller share leaves it no more room.", ledger.Profiling},
-		says{1, "It makes the cache even smaller.", ledger.ShareTooSmall},
-		says{1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB.", when.Not(startRefused)},
+	"lower_gpu_memory_utilization": figures.Why(
+		cause.If(ledger.LoadingWeights, 1, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
+		cause.If(ledger.Profiling, 1, "The dummy run comes before the cache is taken: a smaller share leaves it no more room."),
+		cause.If(ledger.ShareTooSmall, 1, "It makes the cache even smaller."),
+		cause.If(when.Not(startRefused), 1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB."),
 	),
-	"quantize_kv_cache": refutes(says{1, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).", when.All(ledger.ShareTooSmall, isSet("kv_cache_dtype", "fp8"))}),
-	"enforce_eager":     refutes(says{1, "It runs without CUDA graphs already.", isSet("enforce_eager", "True")}),
+	"quantize_kv_cache": figures.Why(cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), 1, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
+	"enforce_eager":     figures.Why(cause.If(when.Set("enforce_eager", "True"), 1, "It runs without CUDA graphs already.")),
 }
 
 // vllmShare is gpu_memory_utilization. Every start check lets 0.97 of a card
@@ -345,7 +345,7 @@ func shareForHalfCache(c *ledger.Case) (float64, bool) {
 	f := c.F()
 	_, stated := shareSet(c)
 	lacks := ledger.SizeOf(f.KVNeeded)/2 - ledger.SizeOf(f.KVAvailable)
-	if cardTotal(c) <= 0 || !stated || lacks <= 0 || f.KVNeeded == nil || isSet("kv_cache_memory_bytes", "")(c) {
+	if cardTotal(c) <= 0 || !stated || lacks <= 0 || f.KVNeeded == nil || when.Set("kv_cache_memory_bytes", "")(c) {
 		return 0, false
 	}
 	u := shareWith(c, lacks)

@@ -10,7 +10,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -24,12 +23,12 @@ var Transformers = program.Program{
 		cause.ModelTooLarge: {
 			cause.Said(0.72, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards.", fact.DispatchRefused),
 			cause.Said(0.78, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
-			everyRankLoads,
+			cause.Shown("distributed", cause.If(everyRankLoads, 0.85, "It failed while the model was being loaded under a launcher that starts one process for each card: each loads all of it, so that more cards do not help.")),
 		},
 		cause.HostMemory:    {cause.Said(0.15, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
 		cause.LeakedProcess: {cause.Said(0.18, "Only free memory counts there: another program on the card would do it.", fact.DispatchRefused)},
 		cause.SoftwareBug:   {warmupAllocation},
-		cause.Unknown:       {cutMessage},
+		cause.Unknown:       {cause.First(cause.If(cutMessage, 0.55, "The message breaks off before it says how much was free and held."))},
 		cause.BatchTooLarge: {cause.Said(0.5, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
 	},
 	Remedies: transformersRemedies,
@@ -45,7 +44,7 @@ var Transformers = program.Program{
 
 var transformersRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
-		{Fix: "shard_training", Fit: 1.1, If: distributed},
+		{Fix: "shard_training", Fit: 1.1, If: cause.Distributed},
 		{Fix: "half_precision", Fit: 1.04, If: when.Root(fact.OffloadNeeded)},
 		{Fix: "load_in_4bit", Fit: 1, If: when.Not(ledger.TinyCard)},
 		{Fix: "use_smaller_model", Fit: 0.96},
@@ -64,17 +63,8 @@ var transformersRemedies = map[string][]cause.Remedy{
 	},
 }
 
-// distributed: torchrun, a rank in a prefix, or a card other than the first.
-func distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }
-
 // everyRankLoads: the ranks of a launcher each load the whole model.
-func everyRankLoads(c *ledger.Case) cause.Finding {
-	s := c.Signal("distributed")
-	if s == nil || !ledger.Allocator(c) || c.Phase != "load" {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.85, "It failed while the model was being loaded under a launcher that starts one process for each card: each loads all of it, so that more cards do not help.", s.Line, c.Failure.Line)
-}
+var everyRankLoads = when.All(ledger.Allocator, when.In("load"))
 
 // warmupAllocation: transformers 4.49 to 4.51 ask for the whole model in one
 // piece before they load it, and got the size wrong in some versions.
@@ -93,12 +83,9 @@ func warmupAllocation(c *ledger.Case) cause.Finding {
 
 // cutMessage: PyTorch 2.2 and 2.3 in some builds end the message after
 // "GPU", which takes every figure but the request.
-func cutMessage(c *ledger.Case) cause.Finding {
+func cutMessage(c *ledger.Case) bool {
 	f := c.F()
-	if !c.Root(fact.TorchAlloc) || !c.In("unsloth", "trl", "llama-factory", "axolotl") || f.Free != nil || f.Allocated != nil || c.Phase == "load" {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.55, "The message breaks off before it says how much was free and held.", c.Failure.Line)
+	return c.Root(fact.TorchAlloc) && c.In("unsloth", "trl", "llama-factory", "axolotl") && f.Free == nil && f.Allocated == nil && c.Phase != "load"
 }
 
 func batchIsNotIt(c *ledger.Case) string {

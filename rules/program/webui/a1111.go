@@ -30,7 +30,7 @@ var A1111 = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {cause.Said(0.72, "Forge was loading a model onto the card: the error stands right behind its plan.", fact.ForgeLoad)},
 		cause.HostMemory:    {cause.Said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
-		cause.BatchTooLarge: {imageWork},
+		cause.BatchTooLarge: {cause.First(cause.If(imageWork, 0.62, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch."))},
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -63,12 +63,7 @@ func fullPrecision(c *ledger.Case) bool { _, ok := c.Setting("no_half"); return 
 func inForge(c *ledger.Case) bool { return c.In("forge") }
 
 // imageWork: with the model loaded, what grows is the image.
-func imageWork(c *ledger.Case) cause.Finding {
-	if !c.In("a1111", "diffusers", "invokeai") || !ledger.Allocator(c) || ledger.Roomy(c) || c.Phase != "inference" {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.62, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch.", c.Failure.Line)
-}
+var imageWork = when.All(work("a1111", "diffusers", "invokeai"), when.In("inference"))
 
 // a1111Flags is the line of webui-user.bat, with the options that the log shows.
 func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.Step {

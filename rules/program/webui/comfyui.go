@@ -3,7 +3,6 @@
 package webui
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -31,10 +30,15 @@ var ComfyUI = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {
 			cause.Said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", fact.ComfyVAE),
-			comfyWork,
+			// ComfyUI fits weights to the card before it samples, so a full card in a
+			// sampler is full of work.
+			cause.First(cause.If(when.All(comfyWork, sized), 0.55, besideWeights), cause.If(comfyWork, 0.3, besideWeights)),
 		},
-		cause.ModelTooLarge:  {carveOut, comfyNothingElse},
-		cause.RetainedMemory: {shown("comfy_leak", 0.6, "ComfyUI itself warns that a model it dropped is still held.")},
+		cause.ModelTooLarge: {
+			cause.First(cause.If(when.All(carvedOut, imageProgram), 0.85, "The card has {total}: that is the fixed part of a graphics unit inside the processor, too small for any image model.")),
+			cause.First(cause.If(comfyRefused, 0.28, "The model may be too large for this card.")),
+		},
+		cause.RetainedMemory: {cause.Shown("comfy_leak", cause.If(ledger.Allocator, 0.6, "ComfyUI itself warns that a model it dropped is still held."))},
 		cause.HostMemory:     {cause.Said(0.85, "ComfyUI could not get or pin system memory for the weights that it keeps outside the card.", fact.HostBuffer)},
 		cause.Unknown:        {cause.Said(0.5, "ComfyUI says that it ran out of memory, without figures.", fact.ComfyUnload, fact.ComfyTips)},
 	},
@@ -125,46 +129,28 @@ func imageNo4bit(*ledger.Case) string {
 	return "That is an option of transformers for language models; image models come as fp8 or GGUF files."
 }
 
-// carveOut: an integrated AMD card with its 512 MiB of fixed memory.
-func carveOut(c *ledger.Case) cause.Finding {
-	if !carvedOut(c) || !c.In("comfyui", "a1111", "diffusers") {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.85, fmt.Sprintf("The card has %s: that is the fixed part of a graphics unit inside the processor, too small for any image model.", c.F().Total), c.Failure.Line)
-}
-
+// carvedOut: an integrated AMD card with its 512 MiB of fixed memory.
 func carvedOut(c *ledger.Case) bool { t := c.F().Total; return t != nil && t.Bytes < 3*units.GiB/2 }
 
-// comfyWork: ComfyUI fits weights to the card before it samples, so a full
-// card in a sampler is full of work.
-func comfyWork(c *ledger.Case) cause.Finding {
-	if !c.In("comfyui") || !ledger.Allocator(c) || carvedOut(c) || c.Phase == "load" || ledger.Roomy(c) {
-		return cause.Nothing()
+// work: an allocation in the middle of the work of one of these programs.
+func work(programs ...string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		return c.In(programs...) && ledger.Allocator(c) && !ledger.Roomy(c) && c.Phase != "load"
 	}
-	weight := 0.3
-	if c.F().Requested != nil || c.Phase == "inference" && c.Signal("vae", "attention") != nil {
-		weight = 0.55
-	}
-	return cause.Seen(weight, "ComfyUI fits the weights to the card by itself; the work on the image comes on top.", c.Failure.Line)
 }
 
-func comfyNothingElse(c *ledger.Case) cause.Finding {
-	if !c.In("comfyui") || !ledger.Allocator(c) {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.28, "The model may be too large for this card.", c.Failure.Line)
+var comfyWork = when.All(work("comfyui"), when.Not(carvedOut))
+
+// sized: it is known what was wanted, or where in the work.
+func sized(c *ledger.Case) bool {
+	return c.F().Requested != nil || c.Phase == "inference" && c.Signal("vae", "attention") != nil
 }
 
-// shown is a clue for allocations that failed in an activity which the log shows.
-func shown(activity string, weight float64, why string) cause.Clue {
-	return func(c *ledger.Case) cause.Finding {
-		s := c.Signal(activity)
-		if s == nil || !ledger.Allocator(c) {
-			return cause.Nothing()
-		}
-		return cause.Seen(weight, why, s.Line, c.Failure.Line)
-	}
-}
+func comfyRefused(c *ledger.Case) bool { return c.In("comfyui") && ledger.Allocator(c) }
+
+func imageProgram(c *ledger.Case) bool { return c.In("comfyui", "a1111", "diffusers") }
+
+const besideWeights = "ComfyUI fits the weights to the card by itself; the work on the image comes on top."
 
 // inVAE: the failure is in decoding or encoding.
 func inVAE(c *ledger.Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil }

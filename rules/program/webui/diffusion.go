@@ -1,8 +1,6 @@
 package webui
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -17,7 +15,7 @@ var Diffusers = program.Program{
 	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge:       {cause.Said(0.75, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
-		cause.OversizedAllocation: {plainAttention},
+		cause.OversizedAllocation: {cause.Shown("no_fast_attention", cause.If(halfCard, 0.9, "One request of {requested}, and no fast attention is installed: plain attention builds the whole matrix at once."))},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
@@ -76,7 +74,7 @@ var Kohya = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		// accelerator.prepare puts model and optimizer on the card.
-		cause.ModelTooLarge: {shown("preparing", 0.75, "It failed when the model was put on the card, before the first training step.")},
+		cause.ModelTooLarge: {cause.Shown("preparing", cause.If(ledger.Allocator, 0.75, "It failed when the model was put on the card, before the first training step."))},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
@@ -130,15 +128,10 @@ func slowAttention(c *ledger.Case) bool {
 	return c.Signal("no_fast_attention") != nil || c.In("a1111") && !inForge(c)
 }
 
-// plainAttention: no fast attention is installed and one request is as large
-// as a whole matrix of attention.
-func plainAttention(c *ledger.Case) cause.Finding {
-	s := c.Signal("no_fast_attention")
+// halfCard: one request is as large as a whole matrix of attention.
+func halfCard(c *ledger.Case) bool {
 	f := c.F()
-	if s == nil || f.Requested == nil || f.Total == nil || f.Requested.Bytes*2 < f.Total.Bytes {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.9, fmt.Sprintf("One request of %s, and no fast attention is installed: plain attention builds the whole matrix at once.", f.Requested), s.Line, c.Failure.Line)
+	return f.Requested != nil && f.Total != nil && f.Requested.Bytes*2 >= f.Total.Bytes
 }
 
 // InvokeAI is what is peculiar to InvokeAI.

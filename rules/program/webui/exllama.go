@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ var ExLlama = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.ContextTooLong: {
 			cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit),
-			shown("cache_creation", 0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them."),
+			cause.Shown("cache_creation", cause.If(ledger.Allocator, 0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.")),
 		},
 		cause.ModelTooLarge:   {cause.Said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
 		cause.DeviceImbalance: {splitLeavesNoRoom},
@@ -95,7 +96,7 @@ func splitLeavesNoRoom(c *ledger.Case) cause.Finding {
 	if !ok || !ledger.Allocator(c) || c.Phase == "inference" || len(splitSizes(split.Value)) < 2 {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.85, fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", step.FlagOf(split, "--gpu-split"), split.Value), split.Line, c.Failure.Line)
+	return cause.Seen(0.85, fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", cmp.Or(split.Flag, "--gpu-split"), split.Value), split.Line, c.Failure.Line)
 }
 
 // splitSizes reads "17.2,24" in GiB.

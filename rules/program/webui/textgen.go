@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ var Textgen = program.Program{
 			cause.Said(0.9, "llama-server was ended by signal 9: the system's out-of-memory killer.", fact.ServerKilled),
 		},
 		cause.Unknown:             {cause.Said(0.15, "The server ended without a message.", fact.SilentDeath)},
-		cause.ContextTooLong:      {longPrompt},
+		cause.ContextTooLong:      {cause.First(cause.If(longPrompt, 0.58, "It loaded, and died while it answered: the cache grows with every token of the conversation."))},
 		cause.BudgetMisconfigured: {gpuMemoryWithoutUnit},
 	},
 	Remedies: textgenRemedies,
@@ -146,12 +147,7 @@ func fixedQuant(c *ledger.Case) bool {
 
 // longPrompt: at inference the card was full of weights and cache, and the
 // prompt was what grew.
-func longPrompt(c *ledger.Case) cause.Finding {
-	if !c.In("text-generation-webui") || !ledger.Allocator(c) || ledger.Roomy(c) || c.Phase != "inference" {
-		return cause.Nothing()
-	}
-	return cause.Seen(0.58, "It loaded, and died while it answered: the cache grows with every token of the conversation.", c.Failure.Line)
-}
+var longPrompt = when.All(work("text-generation-webui"), when.In("inference"))
 
 // gpuMemoryWithoutUnit: --gpu-memory counts GiB; 6500 without a unit is no
 // limit at all (modules/models.py).
@@ -249,7 +245,7 @@ func fewerLayers(c *ledger.Case) string {
 // well (modules/shared.py).
 func textgenLayers(c *ledger.Case) []step.Step {
 	s, _ := c.Setting("n_gpu_layers", "gpu_layers")
-	return textgenFlags(c, step.Change{Flag: step.SafeFlag(step.FlagOf(s, "--n-gpu-layers")), Value: fewerLayers(c)})
+	return textgenFlags(c, step.Change{Flag: step.SafeFlag(cmp.Or(s.Flag, "--n-gpu-layers")), Value: fewerLayers(c)})
 }
 
 func textgenQuant(c *ledger.Case) []step.Step {
