@@ -130,13 +130,23 @@ func (p *page) fixes(in *diagnose.Incident) {
 
 // branch is what to do in each case that the log leaves open.
 func (p *page) branch(fixes []diagnose.Fix, number int) {
-	p.blocks = append(p.blocks, list{[]inline{join(bold("Halve the work of a step"), prose(" and see if it runs. The log does not say what it was doing:"))}, number})
+	lead := join(bold("Halve the work of a step"), prose(" and see if it runs."))
 	var items []inline
 	for _, f := range fixes {
 		words, _ := split(f.Steps)
-		items = append(items, join(bold(f.Branch+":"), prose(" "+lowerFirst(firstSentence(words)))))
+		if words = firstSentence(words); words != "" {
+			items = append(items, join(bold(f.Branch+":"), prose(" "+words)))
+		}
 	}
-	p.items(items)
+	if p.options.Terse < withoutSteps {
+		p.blocks = append(p.blocks, list{[]inline{join(lead, prose(" The log does not say what it was doing:"))}, number})
+		p.items(items)
+		return
+	}
+	for _, item := range items[:min(len(items), 3)] {
+		lead = join(lead, prose(" "), item)
+	}
+	p.blocks = append(p.blocks, list{[]inline{lead}, number})
 }
 
 // first is the first fix, whole.
@@ -256,20 +266,23 @@ func oneStep(words string, pasted []diagnose.Step) inline {
 
 // wontHelp names the usual tips that cannot help, two at most.
 func (p *page) wontHelp(in *diagnose.Incident) {
-	var told inline
-	n := 0
+	var told []inline
 	if k := in.Knowledge; k != nil && k.Not != "" {
-		told, n = prose(" "+ended(k.Not)), 1
+		told = append(told, prose(ended(k.Not)))
 	}
 	for _, u := range in.WontHelp {
-		if n == 2 {
-			break
+		if len(told) < 2 {
+			told = append(told, prose(shortName(u)+" ("+lowerFirst(strings.TrimSuffix(firstSentence(u.Why), "."))+")."))
 		}
-		told, n = join(told, prose(" "+shortName(u)+": "+lowerFirst(ended(firstSentence(u.Why))))), n+1
 	}
-	if told != nil {
-		p.say(bold("Won't help:"), told)
+	if told == nil {
+		return
 	}
+	line := bold("Won't help:")
+	for _, t := range told {
+		line = join(line, prose(" "), t)
+	}
+	p.say(line)
 }
 
 // also are further failures and what else should be known, a line each.
@@ -309,7 +322,7 @@ func (p *page) foot(in *diagnose.Incident) {
 
 // lowerFirst is a title in the middle of a sentence; names keep their capitals.
 func lowerFirst(s string) string {
-	if len(s) < 2 || s[1] < 'a' || s[1] > 'z' {
+	if len(s) < 2 || (s[1] < 'a' || s[1] > 'z') && s[1] != ' ' || strings.HasPrefix(s, "I ") {
 		return s
 	}
 	word, _, _ := strings.Cut(s, " ")

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -163,7 +162,6 @@ func steps(r *diagnose.Report, kinds ...string) []string {
 	return steps
 }
 
-var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // assertNoControls: no escape, no control, none that hides or turns text.
 func assertNoControls(t *testing.T, out, name string) {

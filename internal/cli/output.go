@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -42,12 +44,25 @@ func (s *session) write(reports []*diagnose.Report, o *options) error {
 		if err != nil {
 			return err
 		}
-		if terse == render.Tersest || bytes.Count(out, []byte("\n")) <= s.rows(reports, o) {
+		if terse == render.Tersest || lines(out, s.width(o)) <= s.rows(reports, o) {
 			return s.print(out)
 		}
 	}
 	return nil
 }
+
+// lines is how many lines of a terminal a page takes: what is wider than the
+// window goes on in the next.
+func lines(page []byte, width int) int {
+	n := 0
+	for line := range strings.Lines(sgr.ReplaceAllString(string(page), "")) {
+		n += 1 + max(utf8.RuneCountInString(strings.TrimRight(line, " \n"))-1, 0)/max(width, 1)
+	}
+	return n
+}
+
+// sgr are the colours of a page.
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // pages are the reports as they are printed.
 func (s *session) pages(reports []*diagnose.Report, o *options, terse int) ([]byte, error) {
