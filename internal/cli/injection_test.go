@@ -162,7 +162,6 @@ func steps(r *diagnose.Report, kinds ...string) []string {
 	return steps
 }
 
-
 // assertNoControls: no escape, no control, none that hides or turns text.
 func assertNoControls(t *testing.T, out, name string) {
 	t.Helper()
