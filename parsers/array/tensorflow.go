@@ -102,6 +102,7 @@ func readOOMTensor(m text.Message) int {
 	x := fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda", Phase: tensorflowPhase(m)}
 	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
 		x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: k.Text("shape"), Size: x.Figures.Requested, Line: k.Line()})
 	}
 	a := m.Find(allocatorPattern, 420)
 	switch name := a.Lower("name"); {

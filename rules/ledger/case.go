@@ -29,6 +29,8 @@ type Case struct {
 	Model *Model
 	// Ledger is what [Derive] computes.
 	Ledger
+	// Explained says what the bytes asked for are, nil where that is not sure.
+	Explained *Explained
 }
 
 // Model is the model that was being loaded or run.
