@@ -7,7 +7,7 @@ var contextTooLong = Rule{
 	Title:   "The context is too long for the memory that is left",
 	Settles: "Run it once with a short context (2048). If that works, the context is the cause.",
 	Clues: []Clue{
-		logitsUpcast, attentionMatrix,
+		logitsUpcast, attentionMatrix, isExplained(ContextTooLong, 0.7),
 	},
 	Remedies: []Remedy{
 		{Fix: "lower_context", Fit: 1},

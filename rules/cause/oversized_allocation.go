@@ -19,7 +19,7 @@ var oversizedAllocation = Rule{
 	},
 	Settles: "Print the shapes just before the failing line, and run once with a much smaller input: if the request shrinks faster than the input, it is a square.",
 	Clues: []Clue{
-		largerThanCard, metalBufferTooLarge, hugeHostTensor,
+		largerThanCard, metalBufferTooLarge, hugeHostTensor, isExplained(OversizedAllocation, 0.6),
 	},
 	Remedies: []Remedy{
 		{Fix: "lower_resolution", Fit: 0.9},

@@ -42,10 +42,10 @@ const smallest = 32 * units.MiB
 func Of(c *ledger.Case) *ledger.Explained {
 	size := c.F().Requested
 	if size == nil {
-		return nil
+		return wrapped(c)
 	}
 	q := &question{c: c, asked: size.Bytes, within: size.Within()}
-	for _, read := range [...]func(*question) *ledger.Explained{shape, pool, scratch, square, noSize, cache, graph, weights, step, tensor} {
+	for _, read := range [...]func(*question) *ledger.Explained{shape, pool, retried, scratch, square, noSize, cache, graph, weights, step, tensor} {
 		x := read(q)
 		if x == nil || x.Bytes < smallest && x.Bytes > 0 {
 			continue

@@ -21,7 +21,7 @@ func cache(q *question) *ledger.Explained {
 	list, known := q.models()
 	cells, line := q.context()
 	if !known {
-		return nil
+		return share(q, cells, line)
 	}
 	m := list[0]
 	token := m.KVPerToken("f16")
@@ -33,7 +33,11 @@ func cache(q *question) *ledger.Explained {
 	switch {
 	case cells > 0:
 		cells = pad(cells, 32)
-		for n := int64(1); n <= layers; n++ {
+		first := layers
+		if q.divided() {
+			first = 1
+		}
+		for n := first; n <= layers; n++ {
 			s.cached(m, n, layers, cells, token)
 		}
 	case m.Window == 0 && q.asked/token < mostTokens:
@@ -46,6 +50,39 @@ func cache(q *question) *ledger.Explained {
 	x := s.found()
 	if x != nil && line > 0 {
 		x.Lines = append(x.Lines, line)
+	}
+	return x
+}
+
+// divided: a buffer may hold a part of the layers. Vulkan's are cut where the
+// device gives no larger piece (ggml_backend_alloc_ctx_tensors_from_buft,
+// ggml/src/ggml-alloc.c); else it takes a partial offload or several devices.
+func (q *question) divided() bool {
+	f := q.c.F()
+	if q.c.Backend == "vulkan" || len(q.c.Facts.Devices) > 1 {
+		return true
+	}
+	return f.GPULayers != nil && f.TotalLayers != nil && f.GPULayers.Value < f.TotalLayers.Value
+}
+
+// share reads the part of a cache that lies on one device, of a model that the
+// log does not describe: whole heads of 64 numbers and more for each token, keys
+// and values in 16 bit.
+func share(q *question, cells int64, line int) *ledger.Explained {
+	const heads = 64 * 2 * 2
+	if cells <= 0 {
+		return nil
+	}
+	s := &search{question: q, named: true, slack: 32}
+	token := (q.asked + cells*heads/2) / (cells * heads) * heads
+	// The candidates are all such widths, which one in cells x heads bytes has.
+	if float64(s.step())/float64(cells*heads) > mostChance {
+		return nil
+	}
+	x := s.try(fmt.Sprintf("are the KV cache of %s tokens, or its part on this device", ledger.Thousands(cells)), term("tokens", cells), term("bytes", token))
+	if x != nil {
+		x.Cause, x.Lines = "context_too_long", []int{line}
+		x.Lower = &ledger.Lower{Name: "tokens", To: q.roomFor(x.Bytes, cells, 256), Fix: "lower_context"}
 	}
 	return x
 }
@@ -77,7 +114,10 @@ func (s *search) cached(m *fit.Model, n, of, cells, token int64) {
 	if x != nil {
 		x.Model = m.ID
 		x.Cause = "context_too_long"
-		x.Lower = &ledger.Lower{Name: "tokens", To: s.roomFor(x.Bytes, cells, 256), Fix: "lower_context"}
+		x.Lower = &ledger.Lower{Name: "tokens", Fix: "lower_context"}
+		if n == of {
+			x.Lower.To = s.roomFor(x.Bytes, cells, 256)
+		}
 	}
 }
 
@@ -182,7 +222,7 @@ func mostlyScores(q *question, m *fit.Model, cells int64) *ledger.Explained {
 	ub := q.ubatch()
 	scores, mask := m.Heads*cells*ub*4, cells*ub*4
 	rest := q.asked - scores - mask
-	if flashes(q.c) || rest < 0 || rest > 24*m.Hidden*ub*4 || float64(rest) > mostChance/2*float64(q.asked) {
+	if flashes(q.c) || rest < m.Hidden*ub*4 || rest > 24*m.Hidden*ub*4 || float64(rest) > mostChance/2*float64(q.asked) {
 		return nil
 	}
 	return &ledger.Explained{
@@ -227,7 +267,7 @@ func weights(q *question) *ledger.Explained {
 		}
 	}
 	x := s.found()
-	if x != nil {
+	if x != nil && x.Lower != nil && !ledger.InHost(q.c) {
 		x.Cause = "model_too_large"
 	}
 	return x

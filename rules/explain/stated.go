@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -31,12 +33,15 @@ func shape(q *question) *ledger.Explained {
 		return nil
 	}
 	out := &ledger.Explained{What: "are one array", Terms: append(dims, term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
-	if q.c.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 { // N of NHWC and NCHW
+	if q.c.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch { // N of NHWC and NCHW
 		out.Terms[0].Name = "batch"
 		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
 	}
 	return out
 }
+
+// mostBatch: more samples than that are a data set.
+const mostBatch = 4096
 
 func near(a, b, within int64) bool { return ledger.Near(a, b, max(within, b/1000)) }
 
@@ -49,10 +54,20 @@ func pool(q *question) *ledger.Explained {
 		return nil
 	}
 	return &ledger.Explained{
-		What: "are the level of a pool of fixed size inside the program, no piece of memory of the machine", Bytes: q.asked, Lines: []int{limit.Line},
+		What: "are the fill of a pool of fixed size inside the program, not a request to the machine", Bytes: q.asked, Lines: []int{limit.Line},
 		Parts: []ledger.Piece{{What: "the pool", Bytes: limit.Bytes}, {What: "what it is short of", Bytes: q.asked - limit.Bytes}},
-		Cause: "software_bug",
 	}
+}
+
+// retried reads TensorFlow's search for a pool at its start: where the driver
+// refuses it asks for nine tenths, in multiples of 256 bytes (BFCAllocator::Extend,
+// kBackpedalFactor, tensorflow/core/common_runtime/bfc_allocator.cc).
+func retried(q *question) *ledger.Explained {
+	next, ok := q.c.Fact("pool_retry")
+	if !ok || !q.c.Root(fact.TFStart) || next.Size == nil || next.Size.Bytes != pad(q.asked*9/10, 256) {
+		return nil
+	}
+	return &ledger.Explained{What: "are the pool that TensorFlow takes at its start, whatever the model needs: the next try is nine tenths of it", Bytes: q.asked, Lines: []int{next.Line}}
 }
 
 // scratch reads XLA's own statistics under the message: the temporaries of a
@@ -85,14 +100,50 @@ func square(q *question) *ledger.Explained {
 // noSize reads numbers that no tensor has.
 func noSize(q *question) *ledger.Explained {
 	const tebi, pebi = 1 << 40, 1 << 50
-	x := &ledger.Explained{Cause: "oversized_allocation"}
+	x := &ledger.Explained{} // of the cause the parsers' words say more
 	switch {
 	case q.asked >= pebi:
 		x.What = "are no size: a length that was overwritten, went below zero or was never set"
-	case q.asked >= tebi:
-		x.What = "are more than any machine gives in one piece: a count that was read wrong, or two large counts multiplied"
+	case q.asked >= tebi && ledger.OnCard(q.c):
+		x.What = "are more than any card has: a count that was read wrong, or two large counts multiplied"
 	default:
 		return nil
 	}
 	return x
+}
+
+// wrapped reads a number that is too large to be kept as a size: 64 bits without
+// a sign, in which a size below zero is 2^64 less a little. PyTorch prints
+// "more than 1EB" for those (format_size, c10/cuda/CUDACachingAllocator.cpp).
+func wrapped(c *ledger.Case) *ledger.Explained {
+	x := &ledger.Explained{Cause: "oversized_allocation", Lines: []int{c.Failure.Line}}
+	n, ok := unsigned(c.Failure.Message)
+	switch below := -n; {
+	case ok && n < 0 && below <= 1<<31 && below > 0:
+		x.Asked = fmt.Sprintf("%s bytes", strconv.FormatUint(uint64(n), 10))
+		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero, as a count above 2^31 does in 32 bits", ledger.Thousands(below))
+	case ok && n < 0 && below > 0:
+		x.Asked = fmt.Sprintf("%s bytes", strconv.FormatUint(uint64(n), 10))
+		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero", ledger.Thousands(below))
+	case strings.Contains(c.Failure.Message, "allocate 1717986918"): // 2^34 GiB are 2^64 bytes
+		x.Asked, x.What = "2^64 bytes less a little", "are a size that went below zero"
+	case ledger.AbsurdSize(c):
+		x.Asked, x.What = "More than an exabyte", "is no size: a length that was overwritten, went below zero or was never set"
+	default:
+		return nil
+	}
+	x.Lines = lines(x.Lines, 0)
+	x.Say()
+	return x
+}
+
+// unsigned is the first number of twenty digits in a message, as the size with
+// a sign that it was.
+func unsigned(message string) (int64, bool) {
+	for _, digits := range strings.FieldsFunc(message, func(r rune) bool { return r < '0' || r > '9' }) {
+		if n, err := strconv.ParseUint(digits, 10, 64); err == nil && len(digits) == 20 {
+			return int64(n), true
+		}
+	}
+	return 0, false
 }

@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -172,21 +171,45 @@ func matrices(m *fit.Model) []matrix {
 	return slices.DeleteFunc(list, func(x matrix) bool { return x.rows == 0 || x.cols == 0 })
 }
 
+// servers are the programs that load a checkpoint in 16 bit, gate and up of an
+// MLP in one matrix and queries, keys and values in another (MergedColumnParallelLinear,
+// QKVParallelLinear, vllm/model_executor/layers/linear.py), each card its share.
+var servers = []string{"vllm", "sglang", "tgi", "lmdeploy", "tensorrt-llm"}
+
+func (s *search) served(m *fit.Model) {
+	share := int64(max(1, ledger.IntSetting(s.c, "tensor_parallel_size", "tp_size", "tp")))
+	list := matrices(m)
+	if m.Gated && m.FFN > 0 {
+		list = append(list, matrix{"the gate and up matrices of an MLP, which are one,", m.Hidden, 2 * m.FFN, [2]string{"width", "2 x the MLP width"}})
+	}
+	if qkv := (m.Heads + 2*m.KVHeads) * m.HeadDim; qkv > 0 && m.KVRank == 0 {
+		list = append(list, matrix{"the matrices of queries, keys and values, which are one,", m.Hidden, qkv, [2]string{"width", "heads' width"}})
+	}
+	for _, x := range list {
+		if x.cols%share == 0 {
+			x.cols /= share
+			s.matrix(m, x, 2)
+		}
+	}
+}
+
 // clipText is the text encoder of Stable Diffusion 1 (openai/clip-vit-large-patch14,
 // config.json: vocab_size 49408, hidden_size 768), which is no model of the catalogue.
 var clipText = matrix{"the token embeddings of CLIP's text encoder", 49408, 768, [2]string{"vocabulary", "width"}}
 
 // tensor reads weights in PyTorch: of the model that the log names, while it is
-// loaded or where nothing shows what went on; of any model where the number is
-// exact to the byte.
+// loaded or, in system memory, where nothing shows what went on; of any model
+// where the number is exact to the byte.
 func tensor(q *question) *ledger.Explained {
-	if !q.c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CPUAlloc) || q.c.Phase != "load" && q.c.Phase != "unknown" {
+	if !q.c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CPUAlloc) || q.c.Phase != "load" && (q.c.Phase != "unknown" || q.onCard()) {
 		return nil
 	}
 	s := &search{question: q}
 	if m := ledger.Named(q.c).Model; m != nil {
-		for _, x := range matrices(m) {
-			s.matrix(m, x)
+		if q.c.In(servers...) {
+			s.served(m)
+		} else {
+			s.whole(m)
 		}
 		x := s.found()
 		if x != nil && q.c.Phase == "load" && q.onCard() {
@@ -198,22 +221,27 @@ func tensor(q *question) *ledger.Explained {
 		return nil
 	}
 	for _, m := range fit.Models() {
-		for _, x := range matrices(m) {
-			s.matrix(m, x)
-		}
+		s.whole(m)
 	}
-	s.matrix(nil, clipText)
+	s.matrix(nil, clipText, 2)
+	s.matrix(nil, clipText, 4)
 	return s.found()
 }
 
-func (s *search) matrix(m *fit.Model, x matrix) {
-	for _, bytes := range [...]int64{2, 4} {
-		if bytes == 4 && ledger.Quantised(s.c) != "" {
-			continue // what is left whole of such a checkpoint is 16 bit
+// whole tries the matrices of a checkpoint as they are. What is left whole of a
+// quantised one is 16 bit.
+func (s *search) whole(m *fit.Model) {
+	for _, x := range matrices(m) {
+		s.matrix(m, x, 2)
+		if ledger.Quantised(s.c) == "" {
+			s.matrix(m, x, 4)
 		}
-		found := s.try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), term(x.names[0], x.rows), term(x.names[1], x.cols), term("bytes", bytes))
-		if found != nil && m != nil {
-			found.Model = strings.TrimSpace(m.ID)
-		}
+	}
+}
+
+func (s *search) matrix(m *fit.Model, x matrix, bytes int64) {
+	found := s.try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), term(x.names[0], x.rows), term(x.names[1], x.cols), term("bytes", bytes))
+	if found != nil && m != nil {
+		found.Model = m.ID
 	}
 }

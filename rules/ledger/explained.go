@@ -74,6 +74,9 @@ func (x *Explained) Say() {
 		}
 		fmt.Fprintf(&b, " (%s)", units.Amount(p.Bytes))
 	}
+	if x.Model != "" {
+		b.WriteString(", with the shape of " + x.Model)
+	}
 	b.WriteString(".")
 	x.Sentence = b.String()
 }
