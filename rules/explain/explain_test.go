@@ -23,6 +23,7 @@ var cases = []struct{ name, log, want string }{
 		"301,465,600 bytes are the fill of a pool of fixed size inside the program, not a request to the machine: the pool (0.25 GiB), what it is short of (31.50 MiB)."},
 	{"below zero, sign extended", "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 18446744072635809792 bytes. Error code 12 (Cannot allocate memory)",
 		"18446744072635809792 bytes are 2^64 less 1,073,741,824: a size that went below zero, as a count above 2^31 does in 32 bits."},
+	{"a total below zero, which nobody asked for", "E tensorflow/core/common_runtime/direct_session.cc:135] Internal: failed initializing StreamExecutor for CUDA device ordinal 0: Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY; total memory reported: 18446744072635809792", ""},
 	{"above an exabyte", "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.",
 		"More than an exabyte is no size: a length that was overwritten, went below zero or was never set."},
 	{"more than any card has", "RuntimeError: CUDA out of memory. Tried to allocate 3125.00 GiB (GPU 0; 23.70 GiB total capacity; 1.00 GiB already allocated; 21.00 GiB free; 1.20 GiB reserved in total by PyTorch)",

@@ -137,11 +137,16 @@ func wrapped(c *ledger.Case) *ledger.Explained {
 	return x
 }
 
-// unsigned is the first number of twenty digits in a message, as the size with
-// a sign that it was.
+// unsigned is the number of twenty digits that a message says was to be
+// allocated, as the size with a sign that it was. Drivers print totals and free
+// figures of that kind too, which nobody asked for.
 func unsigned(message string) (int64, bool) {
+	at := 0
 	for _, digits := range strings.FieldsFunc(message, func(r rune) bool { return r < '0' || r > '9' }) {
-		if n, err := strconv.ParseUint(digits, 10, 64); err == nil && len(digits) == 20 {
+		at += strings.Index(message[at:], digits)
+		before := strings.ToLower(message[max(0, at-48):at])
+		at += len(digits)
+		if n, err := strconv.ParseUint(digits, 10, 64); err == nil && len(digits) == 20 && strings.Contains(before, "alloc") {
 			return int64(n), true
 		}
 	}
