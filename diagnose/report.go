@@ -33,6 +33,7 @@ type (
 	Fill      = step.Fill
 	Memory    = ledger.Memory
 	Entry     = ledger.Entry
+	Explained = ledger.Explained
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json
@@ -90,7 +91,10 @@ type Incident struct {
 	// room, short, mine, slack, others, others_at_most, weights, cache, work, ram.
 	// One that the log does not give is not there.
 	Ledger map[string]Entry `json:"ledger,omitempty"`
-	Model  *Model           `json:"model,omitempty"`
+	// Explained says what the bytes that were asked for are, nil where several
+	// things could have that size or nothing does.
+	Explained *Explained `json:"explained,omitempty"`
+	Model     *Model     `json:"model,omitempty"`
 	// Memory is what filled the memory that ran out, part by part, nil where the
 	// log does not say more than who held it.
 	Memory *Memory `json:"memory,omitempty"`

@@ -163,3 +163,18 @@ func (m *Model) Logits(tokens int, bytes int64) int64 {
 // SamplerSort is vLLM's sort of the logits at start: a value of 4 and an index
 // of 8 bytes for each.
 func (m *Model) SamplerSort(sequences int) int64 { return m.Logits(sequences, 12) }
+
+// ScoreRows is the width of the rows that a llama.cpp graph without flash
+// attention holds beside the scores and their mask.
+func (m *Model) ScoreRows() int64 { return m.attentionRows() }
+
+// PerLayerTable are the rows and columns of the embedding that Gemma 3n and the
+// small Gemma 4 have for every layer, 0 where a model has none.
+func (m *Model) PerLayerTable() (rows, cols int64) {
+	for _, t := range m.tensors() {
+		if t.role == roleTable {
+			return t.rows, t.cols
+		}
+	}
+	return 0, 0
+}

@@ -51,3 +51,13 @@ func bytesOf(t tensor, typ string) int64 {
 	g := ggmlTypes()[typ]
 	return t.rows * t.count * (t.cols / g.block * g.bytes)
 }
+
+// GGUFBytes is the size of a matrix in a block type of GGUF files, false where
+// there is no such type or a row is no whole number of blocks.
+func GGUFBytes(typ string, rows, cols int64) (int64, bool) {
+	g, ok := ggmlTypes()[typ]
+	if !ok || cols%g.block != 0 {
+		return 0, false
+	}
+	return bytesOf(tensor{rows: rows, cols: cols, count: 1}, typ), true
+}

@@ -6,6 +6,7 @@
 //
 //	quote     what comes from a log, made safe for a command
 //	ledger    the case: facts, and its numbers, each computed once
+//	explain   what the bytes asked for are
 //	reader    who reads: system, backend, version
 //	when      conditions on a case
 //	step      commands, edits and snippets
@@ -33,6 +34,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -42,6 +44,7 @@ import (
 // Judge says what the causes of a case are, the likeliest first.
 func Judge(c *ledger.Case) []odds.Cause {
 	ledger.Derive(c)
+	c.Explained = explain.Of(c)
 	return odds.Judge(c, clues(), program.Speaking(c, program.Of(c.Stack, Programs())))
 }
 

@@ -24,7 +24,7 @@ var rustPattern = text.NewPattern(`memoryallocationof(?<requested>\d{1,20})bytes
 
 // numpy 1.16 and 1.17 print no size; browsers that translate a page change the
 // little words.
-var numpyArrayPattern = text.NewPattern(`unabletoallocate(?:(?<size>SIZE)for(?:an?|the)?)?array(?:with|of)(?:the|a)?(?:shape|form)(?<shape>\([\d,]{1,120}\))(?:anddatatype(?<dtype>[<>|]?[a-z]{1,10}\d{0,3}))?`)
+var numpyArrayPattern = text.NewPattern(`unabletoallocate(?:(?<size>SIZE)for(?:an?|the)?)?array(?:with|of)(?:the|a)?(?:shape|form)(?<shape>\([\d,]{1,120}\))(?:anddatatype(?:(?<dtype>[<>|]?[a-z]{1,10}\d{0,3})|(?<record>\[\('[^\[\]]{3,400}\])))?`)
 
 // readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160,
 // 3840, 3) and data type float32".
@@ -35,8 +35,12 @@ func readNumpy(m text.Message) int {
 	}
 	x := fact.Failure{Kind: fact.NumpyAlloc, Framework: "numpy", Backend: "cpu"}
 	x.Figures.Requested = k.Size("size")
-	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok && x.Figures.Requested == nil {
-		x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
+	if bytes, ok := arrayBytes(k); ok {
+		size := fact.Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: size.Text, Size: &size, Line: size.Line})
+		if x.Figures.Requested == nil {
+			x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: size.Line}
+		}
 	}
 	if pictures(k.Lower("shape")) {
 		signal(m, "inferring", k.Line(), k.Text("shape"))
@@ -87,6 +91,36 @@ func tensorBytes(shape, dtype string) (int64, bool) {
 		product *= n
 	}
 	return product, product > 0
+}
+
+// arrayBytes multiplies the shape by the bytes of an element, which may be a
+// record: "[('ptr', '<u8'), ('name', 'S16')]".
+func arrayBytes(k text.Match) (int64, bool) {
+	record := k.Text("record")
+	if record == "" {
+		return tensorBytes(k.Lower("shape"), k.Lower("dtype"))
+	}
+	width := int64(0)
+	for _, field := range strings.Split(record, "(")[1:] {
+		_, code, _ := strings.Cut(field, ",")
+		code = strings.Trim(code, " ,()[]<>|=\"'\u2018\u2019")
+		if len(code) < 2 || !strings.Contains("iufcbVSU", code[:1]) {
+			return 0, false
+		}
+		n, ok := text.WholeNumber(code[1:])
+		if !ok {
+			return 0, false
+		}
+		if code[0] == 'U' {
+			n *= 4
+		}
+		width += n
+	}
+	rows, ok := tensorBytes(k.Lower("shape"), "int8")
+	if !ok || width == 0 || rows > math.MaxInt64/4/width {
+		return 0, false
+	}
+	return rows * width, true
 }
 
 // readBadAlloc tells C++ on the host from libraries that throw it for GPU

@@ -103,6 +103,7 @@ func readOOMTensor(m text.Message) int {
 	x := fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda", Phase: tensorflowPhase(m)}
 	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
 		x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: k.Text("shape"), Size: x.Figures.Requested, Line: k.Line()})
 	}
 	a := m.Find(allocatorPattern, 420)
 	switch name := a.Lower("name"); {
@@ -171,7 +172,7 @@ var infoLevel = text.NewPattern(`(?:^|[\d.:])i(?:external|tensorflow)/[a-z_/]{0,
 // size is a new start; the last one ended the program.
 func foldPoolSearch(f *fact.Facts) {
 	kept := f.Failures[:0]
-	best := -1
+	best, tried := -1, false
 	var last int64
 	for _, x := range f.Failures {
 		if x.Kind != fact.TFStart {
@@ -181,6 +182,10 @@ func foldPoolSearch(f *fact.Facts) {
 		want := text.Requested(x)
 		step := float64(want) / float64(max(last, 1))
 		last = want
+		if best >= 0 && !tried && want == (text.Requested(kept[best])*9/10+255)/256*256 {
+			tried = true
+			f.Facts = append(f.Facts, fact.Fact{Name: "pool_retry", Size: x.Figures.Requested, Text: x.Message, Line: x.Line})
+		}
 		switch {
 		case best < 0:
 			kept, best = append(kept, x), len(kept)

@@ -213,6 +213,9 @@ func (s *Size) String() string {
 
 // Within is how far rounding can put the size off: half of its last digit.
 func (s *Size) Within() int64 {
+	if s.Text == "" || s.Text[0] == '[' || s.Text[0] == '(' {
+		return 0 // a shape, which is exact
+	}
 	number := strings.TrimRight(s.Text, "bBikKmMgGtTyYeEsS ")
 	one, ok := units.Parse("1" + strings.TrimSpace(s.Text[len(number):]))
 	if !ok || one <= 1 {

@@ -208,7 +208,7 @@ func prescribe(c *ledger.Case, ranked []*candidate, own []*program.Program) []*c
 			if f.Useless != nil && f.Useless(c) != "" {
 				continue
 			}
-			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next)}}
+			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
 			b.makeOut(c)
 			ranked, at = append(ranked, b), len(ranked)
 		}

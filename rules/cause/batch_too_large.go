@@ -12,7 +12,7 @@ var batchTooLarge = Rule{
 	Title:   "Too much is computed at once",
 	Settles: "Run it once with batch size 1 and the smallest input. If that works, batch or input size is the cause.",
 	Clues: []Clue{
-		activationsFillCard,
+		activationsFillCard, isExplained(BatchTooLarge, 0.7),
 	},
 	Remedies: []Remedy{
 		{Fix: "lower_batch_size", Fit: 1},

@@ -16,6 +16,7 @@ var contextTooLong = Rule{
 			If(when.All(ledger.Allocator, mostOfCard), 0.92, upcast), // the size of the piece is explained
 			If(ledger.Allocator, 0.7, upcast)),
 		Shown("attention", If(ledger.Allocator, 0.35, "It failed in attention, which grows with the length of the sequence.")),
+		isExplained(ContextTooLong, 0.7),
 	},
 	Remedies: []Remedy{
 		{Fix: "efficient_attention", Fit: 1.1, If: ledger.WritesScores},

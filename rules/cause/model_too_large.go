@@ -15,7 +15,7 @@ var modelTooLarge = Rule{
 	Title:   "The model is too big for this card",
 	Settles: "Say where it died: while loading (then it is the weights) or while answering (then context or batch count too). The lines above the error, from the load on, tell.",
 	Clues: []Clue{
-		weightsFillCard, spilledOver,
+		weightsFillCard, spilledOver, isExplained(ModelTooLarge, 0.7),
 	},
 	Remedies: []Remedy{
 		{Fix: "use_lower_quant", Fit: 0.97, If: when.Not(when.Any(ledger.TinyCard, onMac, ledger.Before2020))},

@@ -28,6 +28,7 @@ var oversizedAllocation = Rule{
 			If(squareOnHost, 0.58, "{requested} for one matrix of attention: it grows with the square of the length."),
 			If(hugeHostTensor, 0.58, "One tensor of {requested} was asked for: more than most computers have in all.")),
 		Said(0.92, "One Metal buffer of {requested} is above what Metal gives in one piece; how much memory is free does not matter.", fact.MPSBuffer),
+		isExplained(OversizedAllocation, 0.6),
 	},
 	Remedies: []Remedy{
 		{Fix: "efficient_attention", Fit: 1.2, If: ledger.WritesScores},

@@ -32,6 +32,8 @@ type Case struct {
 	Reader Reader
 	// Ledger is what [Derive] computes.
 	Ledger
+	// Explained says what the bytes asked for are, nil where that is not sure.
+	Explained *Explained
 }
 
 // Model is the model that was being loaded or run.

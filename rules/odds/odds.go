@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -12,7 +13,13 @@ import (
 )
 
 // whyTensor says what the failed allocation is, "" where that is not known.
-func whyTensor(c *ledger.Case) string {
+func whyTensor(c *ledger.Case, said string) string {
+	if c.Explained != nil {
+		if strings.Contains(said, c.Explained.Sentence) {
+			return ""
+		}
+		return " " + c.Explained.Sentence
+	}
 	p, ok := ledger.FailingTensor(c)
 	if !ok {
 		return ""
@@ -66,7 +73,7 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, card *cause.Card) []Ca
 		causes = believe(c, causes, card)
 	}
 	if len(causes) > 0 && causes[0].ID != cause.LeakedProcess {
-		causes[0].Why += whyTensor(c)
+		causes[0].Why += whyTensor(c, causes[0].Why)
 	}
 	if len(causes) == 0 {
 		causes = []Cause{{ID: cause.NotSaid.ID, Title: cause.NotSaid.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: reader.ForBackend(c, cause.NotSaid.Settles), Share: 0.5}}

@@ -35,6 +35,7 @@ var floors = [][]string{
 	{"parsers/server"},
 	{"parsers"},
 	{"rules/ledger"},
+	{"rules/explain"},
 	{"rules/reader", "rules/when"},
 	{"rules/step"},
 	{"rules/effect"},

@@ -1,0 +1,195 @@
+// Package explain says what the bytes that were asked for are: which tensor, of
+// which factors. It says so only where chance is no explanation.
+//
+// A size can be matched by accident. 2.00 GiB is known to half a hundredth, and
+// a model has some hundred tensors: some of them will always be near. So a
+// reading counts only where the number of candidates that would fit a number
+// like this one by chance is small:
+//
+//	expected = candidates of this order / numbers of this order that could have been printed
+//
+// Candidates of this order are the distinct sizes tried between half and double
+// the number. What could have been printed is that range in steps of what the
+// number is known to: twice its rounding, the 2 MiB of PyTorch's allocator, a
+// byte. A round number tells less than it has digits: factors are powers of two
+// more often than not, so that a size whose lowest set bit is 2^27 says as much
+// as its odd part and no more. Its step is twice that bit, unless the log names
+// the part ("failed to allocate buffer for kv cache"): then which tensor it is
+// is no question, and that its factors are round no coincidence.
+//
+// The bound is [mostChance]. What widens a search (no model named, no phase)
+// raises the expected number, what the log states lowers it; no reading needs an
+// exception. Where two readings fit, neither is given.
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// mostChance is how many candidates may be expected to fit by chance.
+const mostChance = 0.035
+
+// smallest: below, too many things have that size.
+const smallest = 32 * units.MiB
+
+// Of explains the number of a case, nil where that is not sure.
+func Of(c *ledger.Case) *ledger.Explained {
+	size := c.F().Requested
+	if size == nil {
+		return wrapped(c)
+	}
+	q := &question{c: c, asked: size.Bytes, within: size.Within()}
+	for _, read := range [...]func(*question) *ledger.Explained{shape, pool, retried, scratch, square, noSize, cache, graph, weights, step, tensor} {
+		x := read(q)
+		if x == nil || x.Bytes < smallest && x.Bytes > 0 {
+			continue
+		}
+		x.Asked = size.String()
+		if q.within == 0 {
+			x.Asked = ledger.Thousands(size.Bytes) + " bytes"
+		}
+		x.Lines = lines(x.Lines, size.Line)
+		x.Say()
+		return x
+	}
+	return nil
+}
+
+func lines(stated []int, own int) []int {
+	out := append([]int{own}, stated...)
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(n int) bool { return n <= 0 })
+}
+
+// question is the number that asks what it is.
+type question struct {
+	c      *ledger.Case
+	asked  int64
+	within int64
+}
+
+// onCard: PyTorch's caching allocator, which prints what it asks the driver for.
+func (q *question) onCard() bool {
+	return q.c.Root(fact.TorchAlloc, fact.TorchAsync) && !ledger.InHost(q.c) && q.c.Backend != "cpu" && q.c.Backend != "mps"
+}
+
+// printed is what a tensor of so many bytes would be printed as.
+func (q *question) printed(bytes int64) int64 {
+	if q.onCard() {
+		return fit.PyTorchAllocation(bytes)
+	}
+	return bytes
+}
+
+// search is one set of candidates that is held against the number.
+type search struct {
+	*question
+	// named: the log says which part of the model it is.
+	named bool
+	// slack is what the allocator may add: ggml's buffers in system memory are
+	// TENSOR_ALIGNMENT, 32 bytes, longer than what is in them
+	// (ggml_backend_cpu_buffer_type_alloc_buffer, ggml/src/ggml-backend.cpp).
+	slack int64
+	tried map[int64]bool
+	fits  []*ledger.Explained
+}
+
+// size adds a candidate and reports whether it is the number.
+func (s *search) size(bytes int64) bool {
+	printed := s.printed(bytes)
+	if bytes <= 0 || printed < s.asked/2 || printed/2 > s.asked || !s.named && s.within == 0 && grain(printed) != grain(s.asked) {
+		return false
+	}
+	if s.tried == nil {
+		s.tried = map[int64]bool{}
+	}
+	s.tried[printed] = true
+	d := s.asked - printed
+	return d >= -s.within && d <= s.within+s.slack
+}
+
+// try adds a candidate that is a product.
+func (s *search) try(what string, terms ...ledger.Term) *ledger.Explained {
+	bytes := int64(1)
+	for _, t := range terms {
+		if t.Value <= 0 || bytes > 1<<60/t.Value {
+			return nil
+		}
+		bytes *= t.Value
+	}
+	if !s.size(bytes) {
+		return nil
+	}
+	x := &ledger.Explained{What: what, Terms: terms, Bytes: bytes}
+	s.fits = append(s.fits, x)
+	return x
+}
+
+// sum adds a candidate of several pieces.
+func (s *search) sum(what string, parts ...ledger.Piece) *ledger.Explained {
+	bytes := int64(0)
+	for _, p := range parts {
+		bytes += p.Bytes
+	}
+	if !s.size(bytes) {
+		return nil
+	}
+	x := &ledger.Explained{What: what, Parts: parts, Bytes: bytes}
+	s.fits = append(s.fits, x)
+	return x
+}
+
+// step is what the number is known to.
+func (s *search) step() int64 {
+	switch {
+	case s.onCard():
+		return max(2*s.within, 2*units.MiB)
+	case s.named:
+		return max(2*s.within, s.slack, 1)
+	}
+	return max(2*s.within, 2*grain(s.asked))
+}
+
+// chance is how many of the candidates would fit by chance.
+func (s *search) chance() float64 {
+	return float64(len(s.tried)) * float64(s.step()) / (1.5 * float64(s.asked))
+}
+
+// found is the one reading, nil where there are several or chance may have made it.
+func (s *search) found() *ledger.Explained {
+	if len(s.fits) == 0 || s.chance() > mostChance {
+		return nil
+	}
+	first := s.fits[0]
+	for _, x := range s.fits[1:] {
+		if x.What != first.What || fmt.Sprint(x.Terms, x.Parts) != fmt.Sprint(first.Terms, first.Parts) {
+			return nil
+		}
+		if x.Model != first.Model {
+			first.Model = "" // several models have that shape
+		}
+	}
+	return first
+}
+
+// grain is the lowest set bit.
+func grain(n int64) int64 { return n & -n }
+
+func term(name string, value int64) ledger.Term { return ledger.Term{Name: name, Value: value} }
+
+// roomFor is the value of a factor that fits what there was room for, a
+// twentieth left free for what varies, in whole multiples; 0 where the room is
+// not known or would be none.
+func (q *question) roomFor(bytes, value, multiple int64) int64 {
+	room := q.c.Room
+	if !room.Has() || room.Bytes <= 0 || bytes <= 0 || room.Bytes >= bytes {
+		return 0
+	}
+	return int64(float64(value)*0.95*float64(room.Bytes)/float64(bytes)) / multiple * multiple
+}

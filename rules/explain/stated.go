@@ -1,0 +1,154 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// shape reads the shape that NumPy and TensorFlow print in the message.
+func shape(q *question) *ledger.Explained {
+	if !q.c.Root(fact.NumpyAlloc, fact.TFAlloc) {
+		return nil
+	}
+	x, ok := q.c.Fact("array_shape")
+	if !ok || x.Size == nil || x.Line < q.c.Failure.Line || x.Line > q.c.Failure.EndLine || !near(x.Size.Bytes, q.asked, q.within) {
+		return nil
+	}
+	product, dims := int64(1), []ledger.Term{}
+	for _, field := range strings.FieldsFunc(x.Text, func(r rune) bool { return r < '0' || r > '9' }) {
+		n, ok := ledger.Whole(field)
+		if !ok || n <= 0 || product > math.MaxInt64/n {
+			return nil
+		}
+		product *= n
+		dims = append(dims, term("", n))
+	}
+	if len(dims) == 0 || x.Size.Bytes%product != 0 {
+		return nil
+	}
+	out := &ledger.Explained{What: "are one array", Terms: append(dims, term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
+	if q.c.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch { // N of NHWC and NCHW
+		out.Terms[0].Name = "batch"
+		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
+	}
+	return out
+}
+
+// mostBatch: more samples than that are a data set.
+const mostBatch = 4096
+
+func near(a, b, within int64) bool { return ledger.Near(a, b, max(within, b/1000)) }
+
+// pool reads ggml's arenas: "needed" is what would be in the pool, all tensors
+// so far and the new one, not what was asked for (ggml_new_tensor_impl,
+// ggml_new_object, ggml.c, 2023 to 2024).
+func pool(q *question) *ledger.Explained {
+	limit := q.c.F().Limit
+	if !q.c.Root(fact.GGMLPool) || limit == nil || !q.c.Contains("context's memory pool") || q.asked <= limit.Bytes {
+		return nil
+	}
+	return &ledger.Explained{
+		What: "are the fill of a pool of fixed size inside the program, not a request to the machine", Bytes: q.asked, Lines: []int{limit.Line},
+		Parts: []ledger.Piece{{What: "the pool", Bytes: limit.Bytes}, {What: "what it is short of", Bytes: q.asked - limit.Bytes}},
+	}
+}
+
+// retried reads TensorFlow's search for a pool at its start: where the driver
+// refuses it asks for nine tenths, in multiples of 256 bytes (BFCAllocator::Extend,
+// kBackpedalFactor, tensorflow/core/common_runtime/bfc_allocator.cc).
+func retried(q *question) *ledger.Explained {
+	next, ok := q.c.Fact("pool_retry")
+	if !ok || !q.c.Root(fact.TFStart) || next.Size == nil || next.Size.Bytes != pad(q.asked*9/10, 256) {
+		return nil
+	}
+	return &ledger.Explained{What: "are the pool that TensorFlow takes at its start, whatever the model needs: the next try is nine tenths of it", Bytes: q.asked, Lines: []int{next.Line}}
+}
+
+// scratch reads XLA's own statistics under the message: the temporaries of a
+// compiled program are one allocation.
+func scratch(q *question) *ledger.Explained {
+	temp := q.c.F().ComputeBuffer
+	if !q.c.Root(fact.XLAAlloc) || temp == nil || !ledger.Near(temp.Bytes, q.asked, temp.Within()+q.within) {
+		return nil
+	}
+	return &ledger.Explained{What: "are the temporaries of the compiled program, all of them in one piece, as XLA's statistics say", Bytes: q.asked, Lines: []int{temp.Line}}
+}
+
+// square reads exact sizes that are a square of 32-bit numbers: everything
+// against everything. Models are left out: sixteen heads are a square too.
+func square(q *question) *ledger.Explained {
+	if q.within != 0 || q.asked < units.GiB || q.asked%4 != 0 || q.c.Model != nil || ledger.WritesScores(q.c) || !q.c.Root(fact.ORTAlloc, fact.ORTLimit, fact.NumpyAlloc, fact.XLAAlloc) {
+		return nil
+	}
+	n := int64(math.Round(math.Sqrt(float64(q.asked / 4))))
+	// Of the odd numbers around that of a square, one in 2 x its root is one.
+	if odd := n / grain(n); n*n != q.asked/4 || 0.5/float64(odd) > mostChance {
+		return nil
+	}
+	return &ledger.Explained{
+		What: "are a square, every item against every other", Terms: []ledger.Term{term("items", n), term("items", n), term("bytes", 4)}, Bytes: q.asked,
+		Lower: &ledger.Lower{Name: "items", To: int64(math.Sqrt(float64(max(0, q.c.Room.Bytes)) / 4 * 0.9)), Fix: "fix_shape"}, Cause: "oversized_allocation",
+	}
+}
+
+// noSize reads numbers that no tensor has.
+func noSize(q *question) *ledger.Explained {
+	const tebi, pebi = 1 << 40, 1 << 50
+	x := &ledger.Explained{} // of the cause the parsers' words say more
+	switch {
+	case q.asked >= pebi:
+		x.What = "are no size: a length that was overwritten, went below zero or was never set"
+	case q.asked >= tebi && ledger.OnCard(q.c):
+		x.What = "are more than any card has: a count that was read wrong, or two large counts multiplied"
+	default:
+		return nil
+	}
+	return x
+}
+
+// wrapped reads a number that is too large to be kept as a size: 64 bits without
+// a sign, in which a size below zero is 2^64 less a little. PyTorch prints
+// "more than 1EB" for those (format_size, c10/cuda/CUDACachingAllocator.cpp).
+func wrapped(c *ledger.Case) *ledger.Explained {
+	x := &ledger.Explained{Cause: "oversized_allocation", Lines: []int{c.Failure.Line}}
+	n, ok := unsigned(c.Failure.Message)
+	switch below := -n; {
+	case ok && n < 0 && below <= 1<<31 && below > 0:
+		x.Asked = fmt.Sprintf("%s bytes", strconv.FormatUint(uint64(n), 10))
+		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero, as a count above 2^31 does in 32 bits", ledger.Thousands(below))
+	case ok && n < 0 && below > 0:
+		x.Asked = fmt.Sprintf("%s bytes", strconv.FormatUint(uint64(n), 10))
+		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero", ledger.Thousands(below))
+	case strings.Contains(c.Failure.Message, "allocate 1717986918"): // 2^34 GiB are 2^64 bytes
+		x.Asked, x.What = "2^64 bytes less a little", "are a size that went below zero"
+	case ledger.AbsurdSize(c):
+		x.Asked, x.What = "More than an exabyte", "is no size: a length that was overwritten, went below zero or was never set"
+	default:
+		return nil
+	}
+	x.Lines = lines(x.Lines, 0)
+	x.Say()
+	return x
+}
+
+// unsigned is the number of twenty digits that a message says was to be
+// allocated, as the size with a sign that it was. Drivers print totals and free
+// figures of that kind too, which nobody asked for.
+func unsigned(message string) (int64, bool) {
+	at := 0
+	for _, digits := range strings.FieldsFunc(message, func(r rune) bool { return r < '0' || r > '9' }) {
+		at += strings.Index(message[at:], digits)
+		before := strings.ToLower(message[max(0, at-48):at])
+		at += len(digits)
+		if n, err := strconv.ParseUint(digits, 10, 64); err == nil && len(digits) == 20 && strings.Contains(before, "alloc") {
+			return int64(n), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,247 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// stated is a count that the log prints, with the fix that lowers it.
+type stated struct {
+	name  string
+	value int64
+	line  int
+	fix   string
+}
+
+// lengths are the numbers of tokens that a step may have had.
+func (q *question) lengths() []stated {
+	out := q.settings("lower_context", "max_seq_length", "max_seq_len", "max_length", "model_max_length", "cutoff_len", "seq_length", "seq_len", "sequence_len", "max_position_embeddings", "block_size")
+	for i := range out {
+		out[i].name = "tokens"
+	}
+	out = append(out, renamed(q.settings("lower_max_batched_tokens", "max_num_batched_tokens"), "tokens")...)
+	if n := q.c.F().MaxModelLen; n != nil && n.Value >= 2 {
+		out = append(out, stated{"tokens", int64(n.Value), n.Line, "lower_context"})
+	}
+	return distinct(out)
+}
+
+// batches are the numbers of samples that a step may have had.
+func (q *question) batches() []stated {
+	out := q.settings("lower_batch_size", "per_device_train_batch_size", "per_device_eval_batch_size", "train_batch_size", "micro_batch_size", "batch_size")
+	return append(distinct(renamed(out, "batch")), stated{"batch", 1, 0, ""})
+}
+
+// sequences are those that vLLM warms its sampler up with: as stated, else the
+// defaults (get_batch_defaults, vllm/engine/arg_utils.py, 0.8.3 and later: 1024
+// on cards of 70 GiB and more, 256 on others).
+func (q *question) sequences() []stated {
+	out := q.settings("lower_max_num_seqs", "max_num_seqs")
+	if len(out) == 0 {
+		out = []stated{{"sequences", 256, 0, "lower_max_num_seqs"}, {"sequences", 1024, 0, "lower_max_num_seqs"}}
+	}
+	return distinct(renamed(out, "sequences"))
+}
+
+func (q *question) settings(fix string, names ...string) (out []stated) {
+	for _, name := range names {
+		s, ok := q.c.Setting(name)
+		if n, whole := ledger.Whole(s.Value); ok && whole && n > 1 && n < 1<<24 {
+			out = append(out, stated{name, n, s.Line, fix})
+		}
+	}
+	return out
+}
+
+func renamed(list []stated, name string) []stated {
+	for i := range list {
+		list[i].name = name
+	}
+	return list
+}
+
+func distinct(list []stated) []stated {
+	slices.SortStableFunc(list, func(a, b stated) int { return int(a.value - b.value) })
+	return slices.CompactFunc(list, func(a, b stated) bool { return a.value == b.value })
+}
+
+// working: the phases in which activations are made.
+func (q *question) working() bool {
+	return slices.Contains([]string{"inference", "training", "warmup", "graph_capture", "unknown"}, q.c.Phase)
+}
+
+// step reads what PyTorch makes in a step, of a model that the log names and
+// counts that it states.
+func step(q *question) *ledger.Explained {
+	m := ledger.Named(q.c).Model
+	if m == nil || m.Vocab == 0 || !q.torch() || !q.working() {
+		return nil
+	}
+	s := &search{question: q}
+	if q.c.In("vllm") && q.c.Phase != "training" {
+		s.sampler(m)
+	}
+	for _, n := range q.lengths() {
+		for _, b := range q.batches() {
+			s.logits32(m, b, n)
+			s.attention(m, b, n)
+		}
+	}
+	return s.found()
+}
+
+func (q *question) torch() bool {
+	return q.c.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc, fact.CPUAlloc, fact.VLLMWarmup)
+}
+
+// sampler: the logits of all sequences in 32 bit, and their sort, which has a
+// value of 4 and an index of 8 bytes for each (vllm/v1/sample/ops/topk_topp_sampler.py).
+func (s *search) sampler(m *fit.Model) {
+	for _, n := range s.sequences() {
+		for what, bytes := range map[string]int64{"are the logits of the sampler in 32 bit": 4, "are the sampler's sort of the logits": 12} {
+			if x := s.try(what, term("sequences", n.value), term("vocabulary", m.Vocab), term("bytes", bytes)); x != nil {
+				s.follows(x, m, n, "batch_too_large")
+			}
+		}
+	}
+}
+
+func (s *search) follows(x *ledger.Explained, m *fit.Model, n stated, cause string) {
+	x.Model, x.Cause = m.ID, cause
+	x.Lower = &ledger.Lower{Name: n.name, To: s.roomFor(x.Bytes, n.value, 1), Fix: n.fix}
+	if n.line > 0 {
+		x.Lines = append(x.Lines, n.line)
+	}
+}
+
+// logits32 are the logits, in 16 bit as the head makes them and in 32 bit as a
+// loss wants them.
+func (s *search) logits32(m *fit.Model, b, n stated) {
+	for _, bytes := range [...]int64{2, 4} {
+		terms := []ledger.Term{term("tokens", n.value), term("vocabulary", m.Vocab), term("bytes", bytes)}
+		if b.value > 1 {
+			terms = append([]ledger.Term{term("batch", b.value)}, terms...)
+		}
+		x := s.try(fmt.Sprintf("are the logits of %s tokens in %d bit", ledger.Thousands(b.value*n.value), 8*bytes), terms...)
+		if x == nil {
+			continue
+		}
+		if b.value > 1 {
+			s.follows(x, m, b, "batch_too_large")
+			continue
+		}
+		s.follows(x, m, n, "context_too_long")
+	}
+}
+
+// attention are the scores of a layer without an efficient kernel.
+func (s *search) attention(m *fit.Model, b, n stated) {
+	for _, bytes := range [...]int64{2, 4} {
+		terms := []ledger.Term{term("heads", m.Heads), term("tokens", n.value), term("tokens", n.value), term("bytes", bytes)}
+		if b.value > 1 {
+			terms = append([]ledger.Term{term("batch", b.value)}, terms...)
+		}
+		if x := s.try(fmt.Sprintf("are the attention scores of a layer in %d bit, every token against every other", 8*bytes), terms...); x != nil {
+			s.follows(x, m, n, "context_too_long")
+			x.Lower.Fix, x.Lower.To = "efficient_attention", 0
+		}
+	}
+}
+
+// matrix is one tensor of a checkpoint.
+type matrix struct {
+	what       string
+	rows, cols int64
+	names      [2]string
+}
+
+// matrices of a model: those of a layer that are large, and the tables.
+func matrices(m *fit.Model) []matrix {
+	list := []matrix{
+		{"an embedding or output matrix", m.Vocab, m.Hidden, [2]string{"vocabulary", "width"}},
+		{"a matrix of an MLP", m.Hidden, m.FFN, [2]string{"width", "MLP width"}},
+	}
+	if width := m.Heads * m.HeadDim; width > 0 {
+		list = append(list, matrix{"a projection of attention", m.Hidden, width, [2]string{"width", "heads' width"}})
+	}
+	return slices.DeleteFunc(list, func(x matrix) bool { return x.rows == 0 || x.cols == 0 })
+}
+
+// servers are the programs that load a checkpoint in 16 bit, gate and up of an
+// MLP in one matrix and queries, keys and values in another (MergedColumnParallelLinear,
+// QKVParallelLinear, vllm/model_executor/layers/linear.py), each card its share.
+var servers = []string{"vllm", "sglang", "tgi", "lmdeploy", "tensorrt-llm"}
+
+func (s *search) served(m *fit.Model) {
+	share := int64(max(1, ledger.IntSetting(s.c, "tensor_parallel_size", "tp_size", "tp")))
+	list := matrices(m)
+	if m.Gated && m.FFN > 0 {
+		list = append(list, matrix{"the gate and up matrices of an MLP, which are one,", m.Hidden, 2 * m.FFN, [2]string{"width", "2 x the MLP width"}})
+	}
+	if qkv := (m.Heads + 2*m.KVHeads) * m.HeadDim; qkv > 0 && m.KVRank == 0 {
+		list = append(list, matrix{"the matrices of queries, keys and values, which are one,", m.Hidden, qkv, [2]string{"width", "heads' width"}})
+	}
+	for _, x := range list {
+		if x.cols%share == 0 {
+			x.cols /= share
+			s.matrix(m, x, 2)
+		}
+	}
+}
+
+// clipText is the text encoder of Stable Diffusion 1 (openai/clip-vit-large-patch14,
+// config.json: vocab_size 49408, hidden_size 768), which is no model of the catalogue.
+var clipText = matrix{"the token embeddings of CLIP's text encoder", 49408, 768, [2]string{"vocabulary", "width"}}
+
+// tensor reads weights in PyTorch: of the model that the log names, while it is
+// loaded or, in system memory, where nothing shows what went on; of any model
+// where the number is exact to the byte.
+func tensor(q *question) *ledger.Explained {
+	if !q.c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CPUAlloc) || q.c.Phase != "load" && (q.c.Phase != "unknown" || q.onCard()) {
+		return nil
+	}
+	s := &search{question: q}
+	if m := ledger.Named(q.c).Model; m != nil {
+		if q.c.In(servers...) {
+			s.served(m)
+		} else {
+			s.whole(m)
+		}
+		x := s.found()
+		if x != nil && q.c.Phase == "load" && q.onCard() {
+			x.Cause = "model_too_large"
+		}
+		return x
+	}
+	if q.within != 0 || !q.c.Root(fact.CPUAlloc) || q.c.Model != nil {
+		return nil
+	}
+	for _, m := range fit.Models() {
+		s.whole(m)
+	}
+	s.matrix(nil, clipText, 2)
+	s.matrix(nil, clipText, 4)
+	return s.found()
+}
+
+// whole tries the matrices of a checkpoint as they are. What is left whole of a
+// quantised one is 16 bit.
+func (s *search) whole(m *fit.Model) {
+	for _, x := range matrices(m) {
+		s.matrix(m, x, 2)
+		if ledger.Quantised(s.c) == "" {
+			s.matrix(m, x, 4)
+		}
+	}
+}
+
+func (s *search) matrix(m *fit.Model, x matrix, bytes int64) {
+	found := s.try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), term(x.names[0], x.rows), term(x.names[1], x.cols), term("bytes", bytes))
+	if found != nil && m != nil {
+		found.Model = m.ID
+	}
+}
