@@ -160,6 +160,7 @@ func lastStraw(c *ledger.Case) bool {
 // everything that runs on it.
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
+	Edits: "code", Language: "python", Script: "own-script",
 	Remedies: pytorchRemedies,
 }
 
