@@ -92,7 +92,7 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 	in := Incident{
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
-		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: c.Memory, Ledger: c.Entries(),
+		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Reader: c.Reader, Memory: c.Memory, Ledger: c.Entries(),
 		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless,
 	}
 	for _, x := range g.chain {

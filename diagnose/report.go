@@ -30,6 +30,7 @@ type (
 	Beyond    = answer.Beyond
 	Memory    = ledger.Memory
 	Entry     = ledger.Entry
+	Reader    = ledger.Reader
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json
@@ -85,6 +86,8 @@ type Incident struct {
 	// One that the log does not give is not there.
 	Ledger map[string]Entry `json:"ledger,omitempty"`
 	Model  *Model           `json:"model,omitempty"`
+	// Reader is who pasted the log: what they run, and what they can change.
+	Reader Reader `json:"reader,omitzero"`
 	// Memory is what filled the memory that ran out, part by part, nil where the
 	// log does not say more than who held it.
 	Memory *Memory `json:"memory,omitempty"`

@@ -1,0 +1,30 @@
+package ledger
+
+// Reader is who pasted a log: what they run, what for, on which system, and
+// what they can change. What the log does not show is "" or 0.
+type Reader struct {
+	// Program is what they started, and whose settings are theirs: a program's
+	// name, "own-script", or a library's script ("transformers-script").
+	Program string `json:"program,omitempty"`
+	// Work is text-inference, text-training, embedding, image-generation,
+	// video-generation, vision, audio, graph, science, data, rendering or build.
+	Work string `json:"work,omitempty"`
+	// Edits is what they can change: code, flags, or admin for limits of the
+	// machine alone.
+	Edits string `json:"edits,omitempty"`
+	// OS is windows, linux, mac or wsl.
+	OS string `json:"os,omitempty"`
+	// Language is python, cpp, go, js, rust, java, csharp or other.
+	Language string `json:"language,omitempty"`
+	// Cards and Ranks are how many there are at least.
+	Cards int `json:"cards,omitempty"`
+	Ranks int `json:"ranks,omitempty"`
+	// Lines prove it.
+	Lines []int `json:"lines,omitempty"`
+}
+
+// Writes reports that a line of a language can be put into what failed, as far
+// as is known: where nothing shows what they can change, it may be.
+func (r Reader) Writes(language string) bool {
+	return (r.Edits == "" || r.Edits == "code") && (r.Language == "" || r.Language == language)
+}
