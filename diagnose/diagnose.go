@@ -94,7 +94,7 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 		Headline: told.Headline, Summary: told.Summary,
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
-		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Memory: c.Memory, Ledger: c.Entries(), Explained: c.Explained,
+		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Reader: c.Reader, Memory: c.Memory, Ledger: c.Entries(), Explained: c.Explained,
 		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless, Knowledge: rules.Known(c),
 	}
 	for _, x := range g.chain {

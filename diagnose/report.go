@@ -34,6 +34,7 @@ type (
 	Memory    = ledger.Memory
 	Entry     = ledger.Entry
 	Explained = ledger.Explained
+	Reader    = ledger.Reader
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json
@@ -95,6 +96,8 @@ type Incident struct {
 	// things could have that size or nothing does.
 	Explained *Explained `json:"explained,omitempty"`
 	Model     *Model     `json:"model,omitempty"`
+	// Reader is who pasted the log: what they run, and what they can change.
+	Reader Reader `json:"reader,omitzero"`
 	// Memory is what filled the memory that ran out, part by part, nil where the
 	// log does not say more than who held it.
 	Memory *Memory `json:"memory,omitempty"`

@@ -9,14 +9,16 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/array"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
+	"github.com/oomdoc/oomdoc/rules/program/science"
 	"github.com/oomdoc/oomdoc/rules/program/server"
 	"github.com/oomdoc/oomdoc/rules/program/torch"
+	"github.com/oomdoc/oomdoc/rules/program/vision"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
 )
 
 // Programs of which two families know something.
 var (
-	triton = program.Program{Name: "triton-server", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend"}, Like: []*program.Program{&server.TensorRTLLM, &array.Frameworks}}
+	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&server.TensorRTLLM, &array.Frameworks}}
 	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 
@@ -30,6 +32,14 @@ func Programs() []*program.Program {
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
+		&vision.MMDetection, &vision.YOLO, &vision.Detectron2, &vision.MONAI, &vision.NNUNet, &vision.MMF, &vision.GaussianSplatting, &vision.Kraken,
+		&science.RELION, &science.CryoSPARC, &science.ColabFold, &science.PLMFit, &science.Blender, &science.Ryujinx, &science.Bevy,
+		&torch.HFTrainer, &torch.Verl, &torch.OpenRLHF, &torch.MSSwift, &torch.LMFlow, &torch.LLMStudio, &torch.Torchtune, &torch.NeMo, &torch.ESPnet, &torch.Fairseq, &torch.ColossalAI, &torch.RLSwarm, &torch.SentenceTransformers, &torch.PyG,
+		&ggml.LocalAI, &ggml.Jan, &ggml.GPT4All, &ggml.Tabby, &ggml.LLamaSharp, &ggml.IKLlama, &ggml.Llamafile, &ggml.Khoj, &ggml.RKLLM, &ggml.QwenCpp, &ggml.LlamaBox,
+		&server.Xinference, &server.VLLMOmni, &server.OpenLLM, &server.MistralRS,
+		&array.Numba, &array.RAPIDS, &array.Paddle, &array.Burn, &array.Faiss,
+		&webui.Wan2GP, &webui.HunyuanVideo, &webui.OmniGen, &webui.MagicQuill, &webui.CoquiTTS, &webui.FasterWhisper,
+		&host.PBS, &host.LSF, &host.Snakemake, &host.Make, &host.Spark,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
 }

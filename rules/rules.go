@@ -7,7 +7,7 @@
 //	quote     what comes from a log, made safe for a command
 //	ledger    the case: facts, and its numbers, each computed once
 //	explain   what the bytes asked for are
-//	reader    who reads: system, backend, version
+//	reader    who reads: program, work, system, backend, version
 //	when      conditions on a case
 //	step      commands, edits and snippets
 //	effect    the arithmetic of a fix: is it enough?
@@ -30,6 +30,7 @@
 package rules
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/answer"
@@ -38,14 +39,32 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/story"
 )
 
 // Judge says what the causes of a case are, the likeliest first.
 func Judge(c *ledger.Case) []odds.Cause {
+	reader.Learn(c, known(c))
 	ledger.Derive(c)
 	c.Explained = explain.Of(c)
 	return odds.Judge(c, clues(), program.Speaking(c, program.Of(c.Stack, Programs())))
+}
+
+// known is what the programs of a case say of who runs them: those of its stack,
+// then those that the log only hints at.
+func known(c *ledger.Case) []reader.Known {
+	var out []reader.Known
+	names := slices.Clone(c.Stack)
+	for _, p := range c.Facts.Programs {
+		names = append(names, p.Name)
+	}
+	for _, name := range names {
+		if p := byName()[name]; p != nil && p != &other {
+			out = append(out, p.Reader())
+		}
+	}
+	return out
 }
 
 // Advise says what to do about the causes of a case, the best first, and which

@@ -128,6 +128,14 @@ type Word struct {
 	Line int
 }
 
+// Signals that name the system a log was made on.
+const (
+	OnLinux   = "linux"
+	OnWindows = "windows_path"
+	OnMac     = "mac"
+	OnWSL     = "wsl"
+)
+
 // Signal is evidence for a phase or an activity: "backward", "optimizer_step",
 // "model_load". Line is where it stands.
 type Signal struct {
@@ -145,6 +153,17 @@ type Stage struct {
 	Frame bool
 	// Inner orders the frames of one traceback: the more special call says more.
 	Inner int
+}
+
+// Code is a file of source code that a log names: in a traceback, or because
+// somebody started it.
+type Code struct {
+	// File is as written, with "/" between folders.
+	File, Function string
+	Line           int
+	// Own marks what the reader wrote or checked out; the rest belongs to
+	// installed packages, to the language or to who built the program.
+	Own bool
 }
 
 // Fact is a named figure that is no failure's own: "weights" of vLLM's load
@@ -176,6 +195,7 @@ type Facts struct {
 	Words      []Word
 	Signals    []Signal
 	Stages     []Stage
+	Code       []Code
 	Facts      []Fact
 	Notes      []string
 }

@@ -299,13 +299,9 @@ func checkOf(c *ledger.Case, f fix.Fix) string {
 	return reader.ForBackend(c, fix.CheckCard)
 }
 
-// ownCode: it was a script of the reader's own that failed, on PyTorch.
+// ownCode: what failed on PyTorch's card can be changed, as far as is known.
 func ownCode(c *ledger.Case) bool {
-	switch c.Framework {
-	case "pytorch", "transformers", "diffusers", "deepspeed":
-		return c.Backend != "cpu"
-	}
-	return c.Framework == "other" && c.In("pytorch") && c.Backend != "cpu"
+	return c.Reader.Writes("python") && c.In("pytorch", "transformers", "diffusers", "deepspeed") && c.Backend != "cpu"
 }
 
 // stepsForBackend does so for code. Commands are written for their backend.

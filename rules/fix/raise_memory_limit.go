@@ -29,7 +29,7 @@ func stepsMemoryLimit(c *ledger.Case) []step.Step {
 	if reader.RefusedByAllocator(c) {
 		return step.AddressSpace(c)
 	}
-	if c.Signal("wsl") != nil {
+	if c.Reader.OS == "wsl" {
 		return []step.Step{
 			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig\n[wsl2]\nmemory=24GB\nswap=32GB"},
 			{Kind: "shell", Text: "wsl --shutdown   # in PowerShell; then start WSL again"},

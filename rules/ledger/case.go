@@ -30,6 +30,8 @@ type Case struct {
 	Model *Model
 	// Reader is who pasted the log, as far as it shows.
 	Reader Reader
+	// Systems are those that its program runs on, none for all.
+	Systems []string
 	// Ledger is what [Derive] computes.
 	Ledger
 	// Explained says what the bytes asked for are, nil where that is not sure.
@@ -110,8 +112,8 @@ func (c *Case) Training() bool {
 	return c.Phase == "training" || c.Signal("training", "backward", "optimizer_step") != nil
 }
 
-// Windows reports that the log comes from Windows, as far as paths show.
-func (c *Case) Windows() bool { return c.Signal("windows_path") != nil || c.Kind(fact.CommitLimit) }
+// Windows reports that the log comes from Windows, as far as it proves that.
+func (c *Case) Windows() bool { return c.Reader.OS == "windows" }
 
 // ModelName returns the model's name or a placeholder to put into a command.
 func (c *Case) ModelName() string {

@@ -23,11 +23,8 @@ type Reader struct {
 	Lines []int `json:"lines,omitempty"`
 }
 
-// OnWindows reports that a page file stands for swap, and set for export.
-func (r Reader) OnWindows() bool { return r.OS == "windows" }
-
-// WritesPython reports that a line of Python can be put into what failed.
-func (r Reader) WritesPython() bool { return r.Edits == "code" && r.Language == "python" }
-
-// Many reports that several cards or ranks work together.
-func (r Reader) Many() bool { return r.Cards > 1 || r.Ranks > 1 }
+// Writes reports that a line of a language can be put into what failed, as far
+// as is known: where nothing shows what they can change, it may be.
+func (r Reader) Writes(language string) bool {
+	return (r.Edits == "" || r.Edits == "code") && (r.Language == "" || r.Language == language)
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -32,6 +33,15 @@ type Program struct {
 	Proofs, Hints []string
 	// Beside lists what must follow a proof within a few words for it to count.
 	Beside map[string][]string
+	// Work is what its readers have it do, of [ledger.Reader.Work]; "" where that
+	// says nothing. Edits is what they can change: code, flags or admin.
+	// Language is what it is written in, or what its readers write where they
+	// edit code. Systems are those it runs on, none for all.
+	Work, Edits, Language string
+	Systems               []string
+	// Script is what a reader runs on a library: "transformers-script". A program
+	// that people start themselves has none.
+	Script string
 	// Like are programs whose entries hold here as well, after its own. One
 	// without a name is what a family shares.
 	Like []*Program
@@ -83,6 +93,14 @@ func Speaking(c *ledger.Case, programs []*Program) *cause.Card {
 		}
 	}
 	return nil
+}
+
+// apps is the rank from which on people start a program itself.
+const apps = 84
+
+// Reader is what the program says of who runs it.
+func (p *Program) Reader() reader.Known {
+	return reader.Known{Name: p.Name, Script: p.Script, Work: p.Work, Edits: p.Edits, Language: p.Language, Systems: p.Systems, App: p.Rank == 0 || p.Rank >= apps}
 }
 
 // Evidence is what proves the program, with both separators of paths.

@@ -1,8 +1,11 @@
-// Package reader says who reads: the system, the card's backend and the version
-// of PyTorch that a case shows, and what goes by another name there.
+// Package reader says who reads: what they run and can change, their system, the
+// card's backend and the version of PyTorch that a case shows, and what goes by
+// another name there. [Learn] writes it to the case.
 package reader
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -13,7 +16,7 @@ import (
 // space, strict overcommit, or a piece larger than RAM and swap together
 // (mm/util.c, __vm_enough_memory).
 func RefusedByAllocator(c *ledger.Case) bool {
-	if OnWindows(c) || c.Signal("wsl") != nil || c.Backend == "metal" || c.Backend == "mps" {
+	if OnWindows(c) || c.Reader.OS == "wsl" || c.Backend == "metal" || c.Backend == "mps" {
 		return false
 	}
 	if c.Root(fact.ORTAlloc) {
@@ -22,15 +25,16 @@ func RefusedByAllocator(c *ledger.Case) bool {
 	return c.Root(fact.CPUAlloc, fact.NumpyAlloc, fact.PythonMemory, fact.BadAlloc, fact.RustAlloc, fact.MmapFailed) || c.In("llama.cpp") && ledger.GGMLRefused(c) && ledger.InHost(c)
 }
 
-// OnWindows: paths, error 1455, a refusal with room on the card, or the wording
-// that only the Windows build of the CPU allocator has ("not enough memory" for
-// "can't allocate memory").
+// OnWindows: the log proves it, or a refusal with room on the card makes it
+// likely.
 func OnWindows(c *ledger.Case) bool {
-	return c.Windows() || ledger.Roomy(c) && LooksLikeWindows(c) || c.Root(fact.CPUAlloc) && c.Contains("not enough memory") && !c.Contains("$ torch")
+	return c.Windows() || ledger.Roomy(c) && LooksLikeWindows(c)
 }
 
-// LooksLikeWindows: the nominal size to the byte, and no list of processes.
+// LooksLikeWindows: the nominal size to the byte, no list of processes, and a
+// program that runs there.
 func LooksLikeWindows(c *ledger.Case) bool {
 	f := c.F()
-	return f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil && !c.In("vllm", "sglang", "tgi", "tensorrt-llm") // which run on Linux alone
+	there := c.Reader.OS == "" && (len(c.Systems) == 0 || slices.Contains(c.Systems, "windows")) || c.Windows()
+	return there && f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
 }

@@ -88,6 +88,7 @@ func notPyTorch(c *ledger.Case) string {
 // Candle is candle.
 var Candle = program.Program{
 	Name: "candle", Shown: "Candle", Rank: 56,
+	Work: "text-inference", Edits: "code", Language: "rust", Script: "candle",
 	Like: []*program.Program{&Frameworks},
 }
 

@@ -16,6 +16,7 @@ import (
 // JAX is what is peculiar to JAX.
 var JAX = program.Program{
 	Name: "jax", Shown: "JAX", Rank: 56,
+	Edits: "code", Language: "python", Script: "jax-script",
 	Sources: program.Sources{"jax/jaxlib/xla_client.py": "XLA_PYTHON_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_PREALLOCATE"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -41,6 +42,7 @@ func stepsJAXAttention(c *ledger.Case) []step.Step {
 // TensorFlow is what is peculiar to TensorFlow.
 var TensorFlow = program.Program{
 	Name: "tensorflow", Shown: "TensorFlow", Rank: 56,
+	Edits: "code", Language: "python", Script: "tensorflow-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":       step.Paste("python", "model.fit(dataset, batch_size=8)   # with tf.data the batch is set by dataset.batch(8)"),
@@ -60,6 +62,7 @@ var TensorFlow = program.Program{
 // CuPy is what is peculiar to CuPy.
 var CuPy = program.Program{
 	Name: "cupy", Shown: "CuPy", Rank: 56,
+	Edits: "code", Language: "python", Script: "cupy-script",
 	Sources: program.Sources{"cupy/cuda/memory.pyx": "CUPY_GPU_MEMORY_LIMIT"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -73,6 +76,7 @@ var CuPy = program.Program{
 // ONNXRuntime is what is peculiar to ONNX Runtime.
 var ONNXRuntime = program.Program{
 	Name: "onnxruntime", Shown: "ONNX Runtime", Rank: 56,
+	Edits: "code", Script: "onnxruntime-script",
 	Sources: program.Sources{"cli/command/container/opts.go": "--memory --memory-swap"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -91,6 +95,7 @@ var ONNXRuntime = program.Program{
 // MLX is what is peculiar to MLX.
 var MLX = program.Program{
 	Name: "mlx", Shown: "MLX", Rank: 56,
+	Edits: "code", Language: "python", Systems: []string{"mac"}, Script: "mlx",
 	Sources: program.Sources{
 		"mlx-lm/mlx_lm/convert.py":  "--hf-path --q-bits",
 		"mlx-lm/mlx_lm/generate.py": "--max-kv-size --prompt",
@@ -107,6 +112,7 @@ var MLX = program.Program{
 // NumPy is what is peculiar to NumPy.
 var NumPy = program.Program{
 	Name: "numpy", Shown: "NumPy", Rank: 54,
+	Work: "data", Edits: "code", Language: "python", Script: "numpy-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": stepsNumpyStream,

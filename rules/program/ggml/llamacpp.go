@@ -7,6 +7,7 @@ import "github.com/oomdoc/oomdoc/rules/program"
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
 	Name: "llama.cpp", Rank: 58,
+	Work: "text-inference", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{
 		"llama.cpp/common/arg.cpp":                        "--device --list-devices --load-mode --n-cpu-moe --no-mmap --parallel",
 		"stable-diffusion.cpp/examples/common/common.hpp": "--diffusion-fa --vae-tiling",
@@ -24,27 +25,33 @@ var LlamaCpp = program.Program{
 }
 
 // KoboldCpp is what is peculiar to KoboldCpp.
-var KoboldCpp = program.Program{Name: "koboldcpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&LlamaCpp}}
+var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits: "flags", Language: "cpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&LlamaCpp}}
 
 // LMStudio is what is peculiar to LM Studio: its log's tags and its program folder. Models
 // under .lmstudio prove nothing, llama.cpp loads them too.
 var LMStudio = program.Program{
 	Name: "lm-studio", Shown: "LM Studio", Rank: 86,
+	Work: "text-inference", Edits: "flags", Language: "js",
 	Proofs: []string{"[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load"},
 	Like:   []*program.Program{&LlamaCpp},
 }
 
 // StableDiffusionCpp is stable-diffusion.cpp.
-var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Like: []*program.Program{&LlamaCpp}}
+var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Work: "image-generation", Edits: "flags", Language: "cpp", Like: []*program.Program{&LlamaCpp}}
 
 // WhisperCpp is whisper.cpp.
-var WhisperCpp = program.Program{Name: "whisper.cpp", Like: []*program.Program{&LlamaCpp}}
+var WhisperCpp = program.Program{Name: "whisper.cpp", Work: "audio", Edits: "flags", Language: "cpp", Like: []*program.Program{&LlamaCpp}}
 
 // LlamaCppPython is the Python binding, in which settings are written as arguments.
 var LlamaCppPython = program.Program{
-	Name:  "llama-cpp-python",
-	Hints: []string{"Failed to create llama_context", "llama_cpp.server", "llama_cpp/llama.py", "for LlamaCpp"},
+	Name: "llama-cpp-python",
+	Work: "text-inference", Edits: "code", Language: "python",
+	Proofs: []string{"ValueError: Failed to create llama_context", "llama_cpp.server", "llama_cpp/llama.py", "for LlamaCpp"},
+	Hints:  []string{"Failed to create llama_context"},
 }
 
 // NodeLlamaCpp is the JavaScript binding.
-var NodeLlamaCpp = program.Program{Name: "node-llama-cpp", Hints: []string{"node-llama-cpp", "InsufficientMemoryError: A context size"}}
+var NodeLlamaCpp = program.Program{
+	Name: "node-llama-cpp", Work: "text-inference", Edits: "code", Language: "js",
+	Proofs: []string{"node-llama-cpp/", "InsufficientMemoryError: A context size"},
+}

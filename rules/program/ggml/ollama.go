@@ -20,6 +20,7 @@ import (
 // loads. What its runner prints is judged in clues.go.
 var Ollama = program.Program{
 	Name: "ollama", Shown: "Ollama", Rank: 86,
+	Work: "text-inference", Edits: "flags", Language: "go",
 	Sources: program.Sources{
 		"ollama/cmd/cmd.go":          "--version",
 		"ollama/envconfig/config.go": "OLLAMA_FLASH_ATTENTION OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_NUM_PARALLEL OLLAMA_SCHED_SPREAD",

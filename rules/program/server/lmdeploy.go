@@ -13,6 +13,7 @@ import (
 // cache_max_entry_count, is of what is free after the weights (0.8 by default).
 var LMDeploy = program.Program{
 	Name: "lmdeploy",
+	Work: "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{
 		"lmdeploy/cli/lite.py":  "--work-dir",
 		"lmdeploy/cli/utils.py": "--cache-max-entry-count --max-batch-size --model-format --quant-policy --session-len --tp",
@@ -51,7 +52,8 @@ func turboMindWeights(c *ledger.Case) bool { return turboMind(c) && c.Failure.St
 // MLC is what is peculiar to MLC LLM. Its share of the card,
 // gpu_memory_utilization, is 0.85 unless set.
 var MLC = program.Program{
-	Name:    "mlc-llm",
+	Name: "mlc-llm",
+	Work: "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides"},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {figures.First(cause.If(when.Root(fact.MLCBudget), 0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set."))},

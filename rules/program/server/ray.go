@@ -15,6 +15,7 @@ import (
 // Ray is what is peculiar to Ray: all of it is about the node's RAM.
 var Ray = program.Program{
 	Name: "ray", Shown: "Ray", Rank: 35,
+	Edits: "code", Language: "python",
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			figures.First(

@@ -17,6 +17,7 @@ import (
 // them.
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
+	Edits: "code", Language: "python", Script: "own-script",
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},

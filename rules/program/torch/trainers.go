@@ -12,7 +12,8 @@ import (
 
 // Unsloth is what is peculiar to Unsloth.
 var Unsloth = program.Program{
-	Name:   "unsloth",
+	Name: "unsloth",
+	Work: "text-training", Edits: "code", Language: "python",
 	Proofs: []string{"==((====))==", "-packages/unsloth/", "unsloth_compiled_cache"},
 	Like:   []*program.Program{&Transformers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -28,6 +29,7 @@ var Unsloth = program.Program{
 // options of the same names.
 var LLaMAFactory = program.Program{
 	Name: "llama-factory", Shown: "LLaMA-Factory",
+	Work: "text-training", Edits: "flags", Language: "python",
 	Proofs: []string{"llamafactory/", "llmtuner/", "LLaMA-Factory/"},
 	Like:   []*program.Program{&Transformers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -47,7 +49,8 @@ var LLaMAFactory = program.Program{
 
 // Axolotl is what is peculiar to axolotl's YAML file.
 var Axolotl = program.Program{
-	Name:   "axolotl",
+	Name: "axolotl",
+	Work: "text-training", Edits: "flags", Language: "python",
 	Proofs: []string{"axolotl/", "[axolotl.", "axolotl.cli"},
 	Beside: map[string][]string{
 		"axolotl/": {"src/", "cli/", "train.py", "utils/", "core/", "monkeypatch/"},

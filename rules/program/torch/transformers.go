@@ -18,6 +18,7 @@ import (
 // to the trainers on top of them.
 var Transformers = program.Program{
 	Name: "transformers", Shown: "Transformers", Rank: 60,
+	Edits: "code", Language: "python", Script: "transformers-script",
 	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {
@@ -129,26 +130,31 @@ func deepspeedShard(*ledger.Case) []step.Step {
 // Libraries on top of transformers, or below it.
 var (
 	PEFT = program.Program{
-		Name:   "peft",
+		Name: "peft",
+		Work: "text-training", Edits: "code", Language: "python", Script: "transformers-script",
 		Proofs: []string{"-packages/peft/"},
 		Like:   []*program.Program{&Transformers},
 	}
 	TRL = program.Program{
-		Name:   "trl",
+		Name: "trl",
+		Work: "text-training", Edits: "code", Language: "python", Script: "trl-script",
 		Proofs: []string{"-packages/trl/"},
 		Like:   []*program.Program{&Transformers},
 	}
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
+		Edits: "code", Language: "python", Script: "deepspeed-script",
 		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/"},
 		Like:   []*program.Program{&Transformers},
 	}
 	Accelerate = program.Program{
 		Name:  "accelerate",
+		Edits: "code", Language: "python", Script: "transformers-script",
 		Hints: []string{"site-packages/accelerate/"},
 	}
 	Lightning = program.Program{
-		Name:   "lightning",
+		Name:  "lightning",
+		Edits: "code", Language: "python", Script: "lightning-script",
 		Proofs: []string{"-packages/lightning/", "-packages/pytorch_lightning/"},
 	}
 )

@@ -13,6 +13,7 @@ import (
 // Forge, where the old flags for little memory do nothing.
 var A1111 = program.Program{
 	Name: "a1111", Shown: "The Stable Diffusion web UI", Rank: 88,
+	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{
 		"stable-diffusion-webui/modules/cmd_args.py": "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --precision --xformers",
 		"stable-diffusion-webui/webui-user.bat":      "COMMANDLINE_ARGS",
@@ -81,7 +82,8 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 
 // Forge is the fork that keeps its own plan of the card.
 var Forge = program.Program{
-	Name:   "forge",
+	Name: "forge",
+	Work: "image-generation", Edits: "flags", Language: "python",
 	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
@@ -96,6 +98,7 @@ var Forge = program.Program{
 // SDNext is the fork by vladmandic.
 var SDNext = program.Program{
 	Name: "sdnext", Shown: "SD.Next",
+	Work: "image-generation", Edits: "flags", Language: "python",
 	Hints: []string{"oom:"},
 	Beside: map[string][]string{
 		"oom:": {"}"},

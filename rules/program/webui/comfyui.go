@@ -18,6 +18,7 @@ import (
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
 	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
+	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention"},
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
@@ -100,10 +101,11 @@ var imageRemedies = map[string][]cause.Remedy{
 
 // Fooocus is what is peculiar to Fooocus, whose flags are its own.
 var Fooocus = program.Program{
-	Name:     "fooocus",
+	Name: "fooocus",
+	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources:  program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch"},
 	Proofs:   []string{"[Fooocus"},
-	Hints:    []string{"ldm_patched"},
+	Hints:    []string{"ldm_patched", "Fooocus/models/"},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        step.Paste("shell", "python entry_with_update.py --always-low-vram"),

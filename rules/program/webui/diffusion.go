@@ -12,6 +12,7 @@ import (
 // Diffusers is what is peculiar to diffusers and what is built on it.
 var Diffusers = program.Program{
 	Name: "diffusers", Shown: "Diffusers", Rank: 70,
+	Work: "image-generation", Edits: "code", Language: "python", Script: "diffusers-script",
 	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge:       {cause.Said(0.75, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
@@ -59,6 +60,7 @@ var Diffusers = program.Program{
 // Kohya is what is peculiar to kohya's sd-scripts.
 var Kohya = program.Program{
 	Name: "kohya", Shown: "Kohya's trainer",
+	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{
 		"sd-scripts/library/train_util.py": "--blocks_to_swap --cache_latents --cache_latents_to_disk --fp8_base --full_fp16 --gradient_accumulation_steps" +
 			" --gradient_checkpointing --max_bucket_reso --max_data_loader_n_workers --mixed_precision --optimizer_type --resolution" +
@@ -137,6 +139,7 @@ func halfCard(c *ledger.Case) bool {
 // InvokeAI is what is peculiar to InvokeAI.
 var InvokeAI = program.Program{
 	Name: "invokeai", Shown: "InvokeAI",
+	Work: "image-generation", Edits: "flags", Language: "python",
 	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app"},
 	Like:   []*program.Program{&Diffusers},
 	Steps:  map[string]func(*ledger.Case) []step.Step{"cpu_offload": invokePartial, "lowvram_mode": invokePartial},
@@ -147,7 +150,8 @@ var invokePartial = step.Paste("config", "# invokeai.yaml (5.6 and later)\nenabl
 // FramePack is what is peculiar to FramePack.
 var FramePack = program.Program{
 	Name: "framepack", Shown: "FramePack",
-	Proofs: []string{"High-VRAM Mode:"},
+	Work: "video-generation", Edits: "flags", Language: "python",
+	Proofs: []string{"High-VRAM Mode:", "HunyuanVideoTransformer3DModelPacked"},
 	Hints:  []string{"FramePack"},
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{

@@ -19,6 +19,7 @@ import (
 // the cache is allocated whole, for the longest context, while the model loads.
 var ExLlama = program.Program{
 	Name: "exllama", Shown: "ExLlama", Rank: 78,
+	Work: "text-inference", Edits: "code", Language: "python", Script: "exllama-script",
 	Proofs: []string{
 		"exllamav2/", "exllamav3/", "exllama/model.py", "repositories/exllama/", "ExLlamaV2Cache", "load_autosplit", "Loading with autosplit",
 		"Loading with a manual GPU split",
@@ -179,7 +180,8 @@ func cacheQuantisedAlready(c *ledger.Case) string {
 
 // TabbyAPI is the server on ExLlama; its load lines are its own.
 var TabbyAPI = program.Program{
-	Name:   "tabbyapi",
+	Name: "tabbyapi",
+	Work: "text-inference", Edits: "flags", Language: "python",
 	Proofs: []string{"Loading with autosplit", "Loading with a manual GPU split", "tabbyAPI/"},
 	Like:   []*program.Program{&ExLlama},
 }

@@ -1,0 +1,96 @@
+package ambient
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// Code reads which source files a log names: frames of tracebacks, and scripts
+// that somebody started. Whose files they are says who reads.
+var Code = text.Parser{Name: "code", Context: codeWords, Parse: parseCode}
+
+var codeWords = []string{
+	".py", "ipython-input", "Cell In[", "<stdin>", "goroutine ", ".go:", ".rs:", "(.js:", ".js:", ".mjs", "(node:", ".java:", ".cs:line", ".jl:", ".swift:",
+	".cpp:", ".cc:", ".cu:", ".hpp:", ".c:",
+}
+
+var (
+	// A frame: File "/a b/c.py", line 3, in f. Quotes get lost in pastes.
+	pythonFrame = regexp.MustCompile(`File\s+(?:"([^"\n]+)"|(\S+\.py)|<?(ipython-input-[^>]+)>)[,:]?\s*(?:line\s*)?\d+(?:[,)]?\s*in\s+([\w<>.]+))?`)
+	// A frame of IPython: ~/a/b.py in f(x), /a/b.py:12, in f(x).
+	notebookFrame = regexp.MustCompile(`^\s*\[?(\S+\.pyx?|<ipython-input-[^>]+>)\S*(?::\d+,|\]\([^)]*\))?\s+in\s+([\w<>]+)`)
+	notebookCell  = regexp.MustCompile(`^\s*(?:File\s+)?(?:Cell\s+)?In\s?\[\d+\]|<(?:ipython-input|stdin)`)
+	// A start: python -u train.py, torchrun --nproc_per_node 2 train.py.
+	pythonStart = regexp.MustCompile(`(?:^|[\s/'"\[(])(?:python[\d.w]*(?:\.exe)?|torchrun|accelerate\s+launch|deepspeed|ipython\d?)['",]*((?:\s+['"]?[\w=./:,-]+['",]*){0,12}?)\s+['"]?([\w./\\:~-]+\.py)\b`)
+	// A place of a compiled or scripted language: /a/b.go:12, main.rs:3:5.
+	otherFrame = regexp.MustCompile(`([\w./\\:@~+-]+\.(?:go|rs|m?js|ts|java|cs|jl|swift|cpp|cc|cu|hpp|c)):(?:line )?\d+`)
+)
+
+// maxCode bounds the files that are kept, and maxLooked the lines that are
+// looked at: a deep recursion has thousands.
+const (
+	maxCode   = 400
+	maxLooked = 4000
+)
+
+func parseCode(l *text.Log, hits []text.Hit, f *fact.Facts) {
+	last, looked := -1, 0
+	for _, h := range hits {
+		i := l.LineIndex(h.At)
+		if i == last {
+			continue
+		}
+		if looked++; looked > maxLooked || len(f.Code) >= maxCode {
+			return
+		}
+		last = i
+		if code, ok := codeOf(l.Lines[i].Text); ok {
+			code.Line = l.Lines[i].Number
+			f.Code = append(f.Code, code)
+		}
+	}
+}
+
+// codeOf is the file that a line names.
+func codeOf(s string) (fact.Code, bool) {
+	if len(s) > longestFrame {
+		s = s[:longestFrame]
+	}
+	if m := pythonFrame.FindStringSubmatch(s); m != nil {
+		file := m[1] + m[2] + m[3]
+		return codeIn(file, m[4], !strings.HasPrefix(file, "<frozen")), true
+	}
+	if m := notebookFrame.FindStringSubmatch(s); m != nil {
+		return codeIn(m[1], m[2], true), true
+	}
+	if notebookCell.MatchString(s) {
+		return fact.Code{File: "cell.py", Own: true}, true
+	}
+	if m := pythonStart.FindStringSubmatch(s); m != nil {
+		return codeIn(m[2], "", !strings.Contains(m[1], "-m ")), true
+	}
+	if m := otherFrame.FindStringSubmatch(s); m != nil {
+		return codeIn(m[1], "", false), true
+	}
+	return fact.Code{}, false
+}
+
+const longestFrame = 2 << 10
+
+func codeIn(file, function string, own bool) fact.Code {
+	file = strings.ReplaceAll(file, `\`, "/")
+	return fact.Code{File: file, Function: function, Own: own && !installed(file)}
+}
+
+// installed reports a file of a package or of Python itself.
+func installed(file string) bool {
+	file = strings.ToLower(file)
+	return slices.ContainsFunc([]string{"-packages/", "/lib/python", "/lib/multiprocessing/", "/usr/lib/", "/lib/runpy.py", "/lib/", "/bin/", "node_modules/", "<frozen", ".egg/", "importlib/", "conda-bld/"}, func(part string) bool {
+		return strings.Contains(file, part)
+	}) || strings.HasPrefix(path.Base(file), "_")
+}

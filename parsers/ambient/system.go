@@ -1,0 +1,113 @@
+package ambient
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// System reads which system a log was made on, by paths and by what only one
+// of them says.
+var System = text.Parser{Name: "system", Context: systemTexts(), Parse: parseSystem}
+
+// systemWord is text that only one system prints. A path counts where it
+// begins a word: "/usr/" inside of one is part of another path, or of a URL.
+type systemWord struct {
+	word, id string
+	path     bool
+}
+
+var systemWords = concat(
+	says(fact.OnLinux, "x86_64-linux-gnu", "aarch64-linux-gnu", "linux-gnu", "manylinux", "/dev/shm", "glibc", "SIGKILL", "slurmstepd:", "oom-kill:", "oom_score_adj", "invoked oom-killer",
+		"Killed process", "systemd[", "journalctl", "sudo ", "cgroup", "signal: killed", "Platform = Linux", "Platform: Linux", "/lib/python3", "$ ./", "$ python", "$ ollama", "$ llama", "$ vllm", "$ sudo", "root@", "NCCL WARN", "ProcessGroupNCCL", "NCCL error", "insufficient shared memory", "is killed by signal", "sigkill_handler",
+		"can't allocate memory: you", "Error code 12", "bash: line", "torch.distributed.elastic", "Linux version", "Linux-", "libc.so", "libcuda.so", ".so(", ".so.", "(core dumped)", "vfio", "zsh: killed", "amdgpu", "/kfd", "drm:"),
+	paths(fact.OnLinux, "/home/", "/usr/", "/opt/", "/root/", "/mnt/", "/data/", "/workspace", "/tmp/", "/var/", "/app/", "/srv/", "/lib64/", "/lib/x86", "/proc/", "/sys/", "/dev/", "/scratch/", "/kaggle/", "/content/", "/media/", "/etc/", "/build/", "/go/src/", "/pytorch/", "/workspaces/", "/models/", "/vllm", "/nfs", "/bin/"),
+	says(fact.OnWindows, "Press any key to continue", "0xc0000409", "TerminateProcess:", "WinError", "Exception 0xc", "Exception 0xe", "os error 1455", "DefaultCPUAllocator: not enough memory", `\c10\core`, "PS C:", "AppData", "ProgramData", "Program Files", ".exe ", ".exe`", `.exe"`, ".dll ", `.dll"`, ".bat ", "powershell", "Platform = Windows", "Platform: Windows", "Windows-1", "Windows 1", "\\site-packages\\", `\llama.cpp\`, `\ollama\`, `blobs\sha256-`, "win_amd64", "win32", "DirectML", "dml_", "installer_files\\", "MSVC", "Microsoft Windows"),
+	says(fact.OnMac, "/opt/homebrew", "darwin", "macOS", "MPS backend out of memory", "MPS allocated", "ggml_metal_", "kIOGPU", "Apple M", "MTLBuffer", "mps.", "metal::malloc", "Invalid buffer size:", "CoreML", "libobjc", ".dylib", "jetsam"),
+	paths(fact.OnMac, "/Users/", "/Applications/", "/Library/", "/private/var"),
+	says(fact.OnWSL, "microsoft-standard-WSL", "WSL2", "/usr/lib/wsl/"),
+	paths(fact.OnWSL, "/mnt/c/", "/mnt/d/"),
+)
+
+func says(id string, words ...string) []systemWord  { return systemList(id, false, words) }
+func paths(id string, words ...string) []systemWord { return systemList(id, true, words) }
+
+func systemList(id string, path bool, words []string) []systemWord {
+	out := make([]systemWord, len(words))
+	for i, w := range words {
+		out[i] = systemWord{w, id, path}
+	}
+	return out
+}
+
+func concat(lists ...[]systemWord) (out []systemWord) {
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// driveWords lead to lines that may have a path with a drive letter, or one
+// that begins with .\.
+var driveWords = []string{`c:\`, `d:\`, `e:\`, `f:\`, `g:\`, `h:\`, "c:/", "d:/", "e:/", `..\`, ".exe", ".gguf", ".safetensors", ".bat", ".ps1", ".py"}
+
+func systemTexts() []string {
+	var out []string
+	for _, w := range systemWords {
+		out = append(out, w.word)
+	}
+	return append(out, driveWords...)
+}
+
+// drive finds a path with a drive letter.
+var drive = regexp.MustCompile(`(?:^|[\s"'(\[])[A-Za-z]:(?:\\{1,2}[^\s\\]|/[\w.])`)
+
+// relative is a path of Windows without its drive: .\main.exe, ..\models\a.gguf.
+var relative = regexp.MustCompile(`(?:^|[\s"'(\[=])\.{1,2}\\[\w.-]+`)
+
+// enoughOfSystem lines are evidence enough for one system.
+const enoughOfSystem = 3
+
+func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
+	seen, last := map[string]int{}, map[string]int{}
+	if i := slices.IndexFunc(l.Lines, func(x clean.Line) bool { return x.Program != "" }); i >= 0 { // journald's prefix, or a container's
+		f.Signals = append(f.Signals, fact.Signal{ID: fact.OnLinux, Line: l.Lines[i].Number, Text: l.Lines[i].Text})
+	}
+	for _, h := range hits {
+		id := systemAt(l, h)
+		if id == "" || seen[id] >= enoughOfSystem || last[id] == l.Line(h.At) {
+			continue
+		}
+		seen[id]++
+		last[id] = l.Line(h.At)
+		f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+	}
+}
+
+// systemAt is the system that a hit proves, "" for none. It looks at the line
+// as it was written: squeezing joins words and folds case.
+func systemAt(l *text.Log, h text.Hit) string {
+	line := l.LineText(h.At)
+	if h.Word >= len(systemWords) {
+		if drive.MatchString(line) || relative.MatchString(line) {
+			return fact.OnWindows
+		}
+		return ""
+	}
+	w := systemWords[h.Word]
+	for at := 0; ; {
+		i := strings.Index(line[at:], w.word)
+		if i < 0 {
+			return ""
+		}
+		at += i
+		if !w.path || at == 0 || strings.IndexByte(" \t\"'`([=:,>~", line[at-1]) >= 0 && !strings.HasSuffix(line[:at], "://") {
+			return w.id
+		}
+		at++
+	}
+}

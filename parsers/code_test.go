@@ -1,0 +1,65 @@
+package parsers
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// TestCode: files of code are found in tracebacks and starts, and told from
+// those of packages.
+func TestCode(t *testing.T) {
+	for line, want := range map[string]fact.Code{
+		`  File "/home/me/a b/train.py", line 12, in main`:                            {File: "/home/me/a b/train.py", Function: "main", Own: true},
+		`  File "D:\work\net.py", line 3, in forward`:                                 {File: "D:/work/net.py", Function: "forward", Own: true},
+		`  File "/opt/py/lib/python3.9/site-packages/foo/bar.py", line 9, in run`:     {File: "/opt/py/lib/python3.9/site-packages/foo/bar.py", Function: "run"},
+		`~/lab/net.py in forward(self, x)`:                                            {File: "~/lab/net.py", Function: "forward", Own: true},
+		`Cell In[7], line 2`:                                                          {File: "cell.py", Own: true},
+		`$ python3 -u scripts/fit.py --batch 8`:                                       {File: "scripts/fit.py", Own: true},
+		`torchrun --nproc_per_node 2 run.py`:                                          {File: "run.py", Own: true},
+		`	/usr/local/go/src/runtime/panic.go:1229 +0x48`:                              {File: "/usr/local/go/src/runtime/panic.go"},
+		`    at load (/srv/app/main.mjs:12:7)`:                                        {File: "/srv/app/main.mjs"},
+		`INFO 11-04 10:22:31 [core.py:708] it is a logger's prefix and no own script`: {},
+	} {
+		f := New(nil, nil).Parse(text.NewLog(clean.Lines(line, 1)))
+		if want.File == "" {
+			assert.Empty(t, f.Code, line)
+			continue
+		}
+		want.Line = 1
+		assert.Equal(t, []fact.Code{want}, f.Code, line)
+	}
+}
+
+// TestSystem: what names the system that a log was made on, and what only looks
+// like it.
+func TestSystem(t *testing.T) {
+	for line, want := range map[string]string{
+		`.\main.exe -m C:\models\a.gguf`:                    fact.OnWindows,
+		`loading ..\models\a.gguf`:                          fact.OnWindows,
+		`PS C:\Users\me> python run.py`:                     fact.OnWindows,
+		`llama_model_load: /home/me/models/a.gguf`:          fact.OnLinux,
+		`/Users/me/models/a.gguf`:                           fact.OnMac,
+		`Linux version 5.15.90.1-microsoft-standard-WSL2`:   fact.OnWSL,
+		`see https://example.org/home/page.py`:              "",
+		`Worker.execute() done`:                             "",
+		`sys.argv[0] = re.sub('(-script.pyw|.exe)?$', '')`:  "",
+		`ggml_metal_init: picking default device: Apple M2`: fact.OnMac,
+	} {
+		got := map[string]bool{}
+		for _, s := range New(nil, nil).Parse(text.NewLog(clean.Lines(line, 1))).Signals {
+			got[s.ID] = true
+		}
+		if want != "" {
+			assert.True(t, got[want], line)
+			continue
+		}
+		for _, id := range []string{fact.OnWindows, fact.OnLinux, fact.OnMac, fact.OnWSL} {
+			assert.False(t, got[id], "%s: %s", line, id)
+		}
+	}
+}
