@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/array"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
+	"github.com/oomdoc/oomdoc/rules/program/science"
 	"github.com/oomdoc/oomdoc/rules/program/server"
 	"github.com/oomdoc/oomdoc/rules/program/torch"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
@@ -32,7 +33,13 @@ func Programs() []*program.Program {
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
-		&array.Pandas,
+		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
+		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
+		&science.GROMACS, &science.OpenMM, &science.Isaac, &science.MJX,
+		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
+		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas,
+		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
+		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.PageFile,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
 }
