@@ -7,7 +7,7 @@ import (
 
 // Own reads programs with a wording of their own for a full card: microscopy,
 // renderers, simulators, statistics.
-var Own = parser("own", nil,
+var Own = parser("own", nil, unquoted(
 	text.On("CudaCustomAllocator out of memory", readRELION), text.On("HipCustomAllocator out of memory", readRELION),
 	text.On("out of memory in", readCall),
 	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles),
@@ -20,7 +20,7 @@ var Own = parser("own", nil,
 	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),       // COLMAP
 	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                       // FFmpeg's NVENC
 	text.On("ran out of memory, skipping batch", readSkipped),
-)
+)...)
 
 var (
 	relionPattern = text.NewPattern(`requestedspace:(?<want>\d{1,20})b(?:.{0,20}largestcontinuousfreespace:\d{1,20}b.{0,6}totalfreespace:(?<free>\d{1,20})b)?`)
@@ -80,4 +80,17 @@ func readSkipped(m text.Message) int {
 	x := deviceFailure
 	x.Phase = "inference"
 	return m.Fail(x, m.End)
+}
+
+// unquoted reads wordings where they are no text of a program's source.
+func unquoted(list ...text.Wording) []text.Wording {
+	for i, w := range list {
+		list[i] = text.On(w.Literal, func(m text.Message) int {
+			if m.Precedes("\"", 1) || m.Precedes("`", 1) {
+				return m.End
+			}
+			return w.Read(m)
+		})
+	}
+	return list
 }

@@ -54,9 +54,9 @@ var onnxCards = []cause.Card{
 		Means: "One node wanted a buffer of {asked}, which follows from the input's size and batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces.",
 		Not:   "A smaller model file, if inputs are large: the buffer is for activations.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Take only what is asked for", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_algo_search\": \"HEURISTIC\"})]", Cost: "Slightly slower convolutions"},
-			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},
 			{Fix: "lower_resolution", Title: "Smaller input", Kind: "text", Text: "Half the width and height need a quarter of the buffer, if the model's input size is free (its shape shows names, not numbers).", Cost: "Detail"},
+			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},
+			{Fix: "limit_framework_preallocation", Title: "Take only what is asked for", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_algo_search\": \"HEURISTIC\"})]", Cost: "Slightly slower convolutions"},
 		},
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},

@@ -94,8 +94,8 @@ var jaxCards = []cause.Card{
 		Means: "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention. It quadruples when the length doubles.",
 		Not:   "Restarting, or clearing caches: the compiler refused by arithmetic.",
 		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Take the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it never writes the matrix of queries by keys.", Cost: "None for quality; usually faster"},
 			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},
+			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Take the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it never writes the matrix of queries by keys.", Cost: "None for quality; usually faster"},
 			{Fix: "lower_batch_size", Title: "Halve the batch per chip", Kind: "text", Text: "Halve the global batch or use twice the chips; the first number of the shape becomes half.", Cost: "Slower per sample"},
 		},
 		Sources: []string{"jax/experimental/pallas/ops/tpu/flash_attention.py", jaxMemory},

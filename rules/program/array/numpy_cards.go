@@ -17,9 +17,9 @@ var numpyCards = []cause.Card{
 		Means: "NumPy wanted one array of {asked}; the shape in the message times the bytes of its type gives that. Two equal long sides are all pairs (distances, a kernel, a dense form of something sparse). Otherwise it is all the data at once.",
 		Not:   "Swap or closing programs: {asked} is not found by tidying up.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Do not make the array whole", Kind: "text", Text: "Pairs: take nearest neighbours (`sklearn.neighbors.NearestNeighbors`), or rows in blocks (`sklearn.metrics.pairwise_distances_chunked`). Counts and one-hot: keep them sparse, without `toarray()`.", Cost: "Some rewriting"},
-			{Fix: "stream_dataset", Title: "Keep it on disk", Kind: "python", Text: "x = np.memmap(\"x.dat\", dtype=\"float32\", mode=\"w+\", shape=shape)   # fill it in blocks; shape is the one in the message", Cost: "Disk speed; as much disk as the array"},
+			{Fix: "stream_dataset", Title: "Work in blocks, not on the whole array", Kind: "text", Text: "Pairs: nearest neighbours (`sklearn.neighbors.NearestNeighbors`), or blocks of rows (`sklearn.metrics.pairwise_distances_chunked`). All the data: read parts with `np.load(path, mmap_mode=\"r\")`. Counts and one-hot: stay sparse, without `toarray()`.", Cost: "Some rewriting"},
 			{Fix: "half_precision", Title: "Half of it with float32", Kind: "text", Text: "Pass `dtype=np.float32` where the array is made, if it is float64 now. `uint8` for pixels is an eighth.", Cost: "Seven digits instead of sixteen"},
+			{Fix: "fix_shape", Title: "If the shape surprises you: look for it", Kind: "text", Text: "Print the shapes of the operands in that line: an extra axis (`[:, None]`) or a transposed one makes every pair.", Cost: "A few minutes"},
 		},
 		Sources: []string{numpyError, "sklearn/metrics/pairwise.py"},
 	},
@@ -29,8 +29,8 @@ var numpyCards = []cause.Card{
 		Means: "NumPy was refused one array of {asked} of RAM. That is the last piece, not the whole need: the data it is made from are in memory as well. Integers and images become eight bytes a number when they turn into float64.",
 		Not:   "Anything about the graphics card: this is the computer's own memory.",
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Keep a smaller type", Kind: "python", Text: "x = np.stack(images).astype(np.float32)   # half of float64; leave pixels as uint8 until a batch is used", Cost: "None for images"},
 			{Fix: "stream_dataset", Title: "Read it as it is used", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # rows come from disk when they are touched", Cost: "Disk speed"},
+			{Fix: "half_precision", Title: "Keep a smaller type", Kind: "python", Text: "x = np.stack(images).astype(np.float32)   # half of float64; leave pixels as uint8 until a batch is used", Cost: "None for images"},
 			{Fix: "close_other_apps", Title: "See what else holds RAM", Kind: "text", Text: "Linux: `free -h`. Windows: Task Manager, Performance, Memory; there the limit is \"Committed\", RAM and page file together, and an array is refused when it is reached even if RAM looks free.", Cost: "Free"},
 		},
 		Sources: []string{numpyError},

@@ -13,6 +13,11 @@ const (
 
 func offCPU(c *ledger.Case) bool { return !onCPU(c) }
 
+// ordinary: the pool was full in a step, and the figures show nothing narrower.
+func ordinary(c *ledger.Case) bool {
+	return offCPU(c) && poolInPieces(c).Weight == 0 && mostOfPool(c).Weight == 0 && wholeDataset(c).Weight == 0 && optimizerSlots(c).Weight == 0
+}
+
 var growth = cause.Cure{Fix: "limit_framework_preallocation", Title: "Let TensorFlow grow instead", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"}
 
 var tensorFlowCards = []cause.Card{
@@ -39,7 +44,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
 	{
-		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer", "/Adam/"},
+		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: 0.76,
 		Means: "The shape in the message is the tensor that no longer fitted ({asked}); its first number is the batch as a rule. It is the last straw, not the whole need: all activations of the step together filled the pool.",
 		Not:   "Memory growth: it changes when memory is taken, not how much the step needs.",

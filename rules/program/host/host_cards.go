@@ -48,8 +48,8 @@ var kernelCards = []cause.Card{
 		Means: "The kernel ran out of memory for the whole machine, swap included, and ended the process with the highest score, as a rule the largest. No limit of a container or job was reached. The card plays no part.",
 		Not:   "Raising a container's limit: the machine itself was at its end.",
 		Cures: []cause.Cure{
-			lessAtOnce,
 			{Fix: "add_swap", Title: "Add swap, if it was close", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow when used"},
+			lessAtOnce,
 			{Fix: "close_other_apps", Title: "See what else holds RAM", Kind: "shell", Text: "ps -eo pid,user,rss,etime,comm --sort=-rss | head", Cost: "Free"},
 		},
 		Sources: []string{"linux/mm/oom_kill.c"},
@@ -66,13 +66,13 @@ var kernelCards = []cause.Card{
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c"},
 	},
 	{
-		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},
+		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD}, Said: []string{"systemd-oomd"},
 		Cause: cause.HostMemory, Weight: 0.93,
 		Means: "systemd-oomd ended the whole group, a terminal or desktop session with all in it, because its processes waited for memory more than half of the time for 20 seconds. Memory need not have been gone; it acts before that.",
 		Not:   "Looking for a kernel message: the kernel did not do this.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Start it in a group of its own", Kind: "shell", Text: "systemd-run --user --scope python train.py   # your own command; your terminal is not ended with it then", Cost: "None; it can still be ended itself"},
 			{Fix: "add_swap", Title: "Add swap, on a fast disk or zram", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "Disk space"},
+			{Fix: "raise_memory_limit", Title: "Start it in a group of its own", Kind: "shell", Text: "systemd-run --user --scope python train.py   # your own command; your terminal is not ended with it then", Cost: "None; it can still be ended itself"},
 			lessAtOnce,
 		},
 		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml"},

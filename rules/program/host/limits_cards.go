@@ -19,12 +19,12 @@ var (
 var dockerCards = limit("docker/limit", signal9, 0.85,
 	"The container was ended by signal 9 (137). If `docker inspect` says OOMKilled true, its own --memory limit was reached; if false, the host, or Docker Desktop's virtual machine, was short, or somebody stopped it.",
 	"GPU settings: this is the computer's own memory.", "docker/cli/command/container/opts.go",
-	cause.Cure{Fix: "close_other_apps", Title: "See whose limit it was", Kind: "shell", Text: "docker inspect -f '{{.State.OOMKilled}} {{.HostConfig.Memory}}' NAME   # NAME: the container; 0 means no limit of its own", Cost: "Free"},
-	cause.Cure{Fix: "raise_memory_limit", Title: "Raise that limit", Kind: "text", Text: "Its own: start it with `--memory=16g` (Compose: `mem_limit: 16g`). Docker Desktop: Settings, Resources, Memory; on Windows with WSL 2 the limit stands in .wslconfig.", Cost: "Less for the rest"},
+	cause.Cure{Fix: "raise_memory_limit", Title: "See whose limit it was, and raise it", Kind: "text", Text: "`docker inspect -f '{{.HostConfig.Memory}}' NAME` (NAME: the container) shows its own, 0 for none. Its own: `--memory=16g` (Compose: `mem_limit: 16g`). None: Docker Desktop, Settings, Resources, Memory; with WSL 2 in .wslconfig; on Linux the machine was full.", Cost: "Less for the rest"},
+	cause.Cure{Fix: "add_swap", Title: "No limit on Linux: add swap to the host", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
 	lessAtOnce)
 
 var githubCards = limit("github-actions/runner", signal9, 0.82,
-	"A process on the runner was ended by signal 9 (137), with exit code 137 as all that is left of it. Standard runners have 16 GB for public and 7 to 8 GB for private repositories; tests and compilers in parallel fill that. The log does not show the peak.",
+	"A process on the runner was ended by signal 9 (137), for memory as a rule. Standard runners have 16 GB for public repositories and half of that for private ones; tests and compilers in parallel fill it.",
 	"Re-running it: the same job needs the same memory.", "https://docs.github.com/en/actions/reference/runners/github-hosted-runners",
 	cause.Cure{Fix: "lower_num_workers", Title: "Fewer processes at once", Kind: "text", Text: "pytest `-n 2` in place of `-n auto`; `make -j2`; for Jest `--maxWorkers=2`; builds with CUDA `MAX_JOBS=1`.", Cost: "A longer job"},
 	cause.Cure{Fix: "add_swap", Title: "Add swap in a step", Kind: "config", Text: "- run: sudo fallocate -l 8G /mnt/swap && sudo chmod 600 /mnt/swap && sudo mkswap /mnt/swap && sudo swapon /mnt/swap", Cost: "Slow where it is used"},

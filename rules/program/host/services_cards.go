@@ -28,7 +28,6 @@ var kubernetesCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit"},
 			lessAtOnce,
-			{Fix: "stream_dataset", Title: "See when it grows", Kind: "shell", Text: "kubectl top pod POD --containers   # POD: its name; a steady climb is a leak, a step is a load", Cost: "Free"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/"},
 	},
@@ -41,7 +40,6 @@ var slurmCards = []cause.Card{{
 	Not:   "More GPUs or --gres: they bring no RAM unless the site ties it to them.",
 	Cures: []cause.Cure{
 		{Fix: "raise_memory_limit"},
-		{Fix: "stream_dataset", Title: "See how much it really took", Kind: "shell", Text: "sacct -j JOBID -o JobID,State,ReqMem,MaxRSS   # JOBID: its number; MaxRSS is sampled and may miss the peak", Cost: "Free"},
 		lessAtOnce,
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html"},

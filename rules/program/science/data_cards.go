@@ -48,7 +48,7 @@ var lightgbmCards = []cause.Card{
 
 var rapidsCards = []cause.Card{
 	{
-		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"Maximum pool size exceeded"},
+		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
 		Cause: cause.BudgetMisconfigured, Weight: 0.6,
 		Means: "RMM's pool reached its maximum. If nobody set one it is what the card had free when the pool was made, so the table, or a join's result, is too large for the card. If somebody did, the card may have more.",
 		Cures: []cause.Cure{
@@ -59,8 +59,8 @@ var rapidsCards = []cause.Card{
 		Sources: []string{"rmm/cpp/src/mr/detail/pool_memory_resource_impl.cpp", "https://github.com/rapidsai/rmm/issues/600", "rmm/docs/user_guide/guide.md"}, Solved: 1,
 	},
 	{
-		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation", "RMM_ERROR_OUT_OF_MEMORY"}, Unsaid: []string{"Maximum pool size exceeded", "xgboost/core.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
+		Cause: cause.LeakedProcess, Weight: 0.5,
 		Means: "RMM asked the driver and the card was full. A table needs several times its file on the card, and joins, sorts and group-bys make copies. In notebooks earlier frames stay until their names are gone; the log does not show which it is.",
 		Cures: []cause.Cure{
 			look,

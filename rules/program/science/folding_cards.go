@@ -40,7 +40,7 @@ var alphafold3Cards = []cause.Card{{
 var colabfoldCards = []cause.Card{{
 	ID: "colabfold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
 	Cause: cause.ContextTooLong, Weight: 0.82,
-	Means: foldMeans + "ColabFold sets unified memory by itself, so {asked} did not fit card and RAM together, or unified memory is not to be had (WSL, Windows). It goes on with the next query.",
+	Means: foldMeans + "ColabFold sets unified memory by itself: so {asked} fitted neither card nor RAM, or there is none (WSL). It goes on with the next query.",
 	Not:   "Setting TF_FORCE_UNIFIED_MEMORY: ColabFold has done so unless it was told not to.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "Add `--max-msa 128:256` (clusters:extra sequences); in the notebook the field max_msa.", Cost: "Some accuracy with few relatives"},

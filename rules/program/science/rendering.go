@@ -74,7 +74,7 @@ var Unreal = program.Program{
 // Unity is the Unity engine.
 var Unity = program.Program{
 	Name: "unity", Shown: "Unity", Work: "rendering", Edits: "flags", Language: "csharp", Like: []*program.Program{&scene},
-	Proofs:   []string{"UnityEngine.", "UnityEditor.", "DynamicHeapAllocator out of memory", "Could not allocate memory: System out of memory!", "UnityPlayer", "d3d11: failed to create"},
+	Proofs:   []string{"UnityEngine.", "UnityEditor.", "DynamicHeapAllocator", "MemoryLabel:", "UnityPlayer", "d3d11: failed to create"},
 	Titles:   map[string]string{"lower_resolution": "Smaller textures"},
 	Remedies: cures(order("lower_resolution", "close_other_apps", "bigger_gpu"), order("close_other_apps", "raise_pagefile", "lower_resolution")),
 	Steps: steps{

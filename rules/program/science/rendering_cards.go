@@ -23,7 +23,7 @@ var blenderCards = []cause.Card{
 	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of GPU memory", "Out of memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
 		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "Memory that can only live on the card was refused: buffers of the picture, acceleration structure, kernels. The scene fills the card, a viewport in Rendered mode holds a second copy, or another program has the rest. If animations fail late, memory grows from frame to frame.",
+		Means: "Memory that can only live on the card was refused: buffers of the picture, acceleration structure, kernels. The scene fills the card, a viewport in Rendered mode holds a second copy, or another program has the rest. Animations that fail late: memory grows by frame.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Viewport to Solid, other programs closed", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
 			simplify,

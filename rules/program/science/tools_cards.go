@@ -33,10 +33,10 @@ var matlabCards = []cause.Card{
 var juliaCards = []cause.Card{{
 	ID: "cuda.jl/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Effective GPU memory usage", "Out of GPU memory trying to allocate"},
 	Cause: cause.BatchTooLarge, Weight: 0.58,
-	Means: "{asked} did not fit. The first percentage is the whole card, all programs together; the pool line is this Julia session. If the pool is much smaller than the card's use, something else holds it. Julia frees arrays late: its collector counts RAM, not the card.",
+	Means: "{asked} did not fit. The first percentage is the whole card, all programs together; the pool line is this Julia session. If the pool is much smaller, something else holds the card. Julia frees arrays late: its collector counts RAM alone.",
 	Cures: []cause.Cure{
-		{Fix: "empty_cache", Title: "Free temporaries at once", Kind: "text", Text: "`CUDA.unsafe_free!(x)` in the loop, or now and then `GC.gc(); CUDA.reclaim()`; write in place (`y .= f.(x)`).", Cost: "A little time"},
 		{Fix: "lower_batch_size", Title: "Move one batch at a time", Kind: "text", Text: "`for (x, y) in DataLoader(data; batchsize=16)` with `x = cu(x)` inside the loop.", Cost: "Slower per sample"},
+		{Fix: "empty_cache", Title: "Free temporaries at once", Kind: "text", Text: "`CUDA.unsafe_free!(x)` in the loop, or now and then `GC.gc(); CUDA.reclaim()`; write in place (`y .= f.(x)`).", Cost: "A little time"},
 		{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "text", Text: "`nvidia-smi`; a second Julia or notebook keeps its pool until it ends.", Cost: "Free"},
 	},
 	Sources: []string{"CUDA.jl/src/memory.jl", "https://cuda.juliagpu.org/stable/usage/memory/"},
@@ -72,8 +72,8 @@ var paddleCards = []cause.Card{{
 	Cause: cause.BatchTooLarge, Weight: 0.66,
 	Means: "{asked} was wanted and {free} was free. \"Has been allocated\" counts this process. If that is far below the card's size, another process holds the rest. PaddleOCR sends large scans to the network whole unless their side is bounded.",
 	Cures: []cause.Cure{
-		look,
 		{Fix: "lower_batch_size", Title: "Smaller batch", Kind: "text", Text: "Training: `batch_size_per_card` or `batch_size` in the YAML. PaddleOCR in use: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower per sample"},
+		look,
 		{Fix: "lower_resolution", Title: "Bound the picture's side", Kind: "text", Text: "PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`).", Cost: "Small print may be missed"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
