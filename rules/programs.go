@@ -37,9 +37,9 @@ func Programs() []*program.Program {
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
 		&science.GROMACS, &science.OpenMM, &science.Isaac, &science.MJX,
 		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
-		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas,
+		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
-		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.PageFile,
+		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
 }

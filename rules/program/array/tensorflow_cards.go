@@ -4,6 +4,8 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 const (
@@ -83,5 +85,17 @@ var tensorFlowCards = []cause.Card{
 			{Fix: "upgrade_version", Title: "If the card is empty: match cuDNN and TensorFlow", Kind: "shell", Text: "python -c \"import tensorflow as tf; print(tf.sysconfig.get_build_info())\"   # the cuDNN that it was built for", Cost: "Half an hour"},
 		},
 		Sources: []string{tfGuide},
+	},
+}
+
+// Keras is Keras, on any of its backends.
+var Keras = program.Program{
+	Name: "keras", Shown: "Keras", Work: "vision", Edits: "code", Language: "python",
+	Proofs: []string{"keras/src/", "keras/engine/", "keras/backend/", "keras/trainers/"},
+	Titles: map[string]string{"lower_batch_size": "Lower batch_size in fit or predict", "lower_resolution": "Smaller inputs"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lower_batch_size": step.Paste("python", "model.fit(x, y, batch_size=8)   # 32 by default; a Dataset or DataLoader sets its own; predict takes batch_size as well"),
+		"mixed_precision":  step.Paste("python", "keras.mixed_precision.set_global_policy(\"mixed_float16\")   # before the model is built; on the JAX backend \"mixed_bfloat16\""),
+		"lower_resolution": step.Paste("python", "ds = keras.utils.image_dataset_from_directory(path, image_size=(224, 224), batch_size=8)"),
 	},
 }

@@ -32,6 +32,17 @@ func ownLimit(parts ...string) func(*ledger.Case) bool {
 
 var kernelCards = []cause.Card{
 	{
+		ID: "linux/pip", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"Collecting torch", ".whl (", "Downloading torch"}, Unsaid: []string{"Successfully installed", "Traceback (most recent call last)"},
+		Cause: cause.HostMemory, Weight: 0.82,
+		Means: "pip was ended by signal 9 while it fetched a large package: it keeps the download in memory to put it into its cache. On small machines (1 to 2 GB) and in builds of images that is enough.",
+		Not:   "Another mirror or Python version: the size of the file decides.",
+		Cures: []cause.Cure{
+			{Fix: "use_mmap", Title: "Install without the cache", Kind: "shell", Text: "pip install --no-cache-dir torch   # your own package", Cost: "Downloaded again next time"},
+			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk"},
+		},
+		Sources: []string{"pip/src/pip/_vendor/cachecontrol/filewrapper.py", "https://pip.pypa.io/en/stable/cli/pip_install/"},
+	},
+	{
 		ID: "linux/another-held-more", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return uncapped(c) && ledger.OtherHoldsMore(c) },
 		Cause: cause.HostMemory, Weight: 0.95,
 		Means: "The whole machine was out of memory. The kernel ended one process, but its own table shows another one that held more: the killed one is not the culprit here.",

@@ -16,12 +16,15 @@ var (
 	queue   = []fact.Kind{fact.SlurmKill}
 )
 
-var dockerCards = limit("docker/limit", signal9, 0.85,
-	"The container was ended by signal 9 (137). If `docker inspect` says OOMKilled true, its own --memory limit was reached; if false, the host, or Docker Desktop's virtual machine, was short, or somebody stopped it.",
-	"GPU settings: this is the computer's own memory.", "docker/cli/command/container/opts.go",
-	cause.Cure{Fix: "raise_memory_limit", Title: "See whose limit it was, and raise it", Kind: "text", Text: "`docker inspect -f '{{.HostConfig.Memory}}' NAME` (NAME: the container) shows its own, 0 for none. Its own: `--memory=16g` (Compose: `mem_limit: 16g`). None: Docker Desktop, Settings, Resources, Memory; with WSL 2 in .wslconfig; on Linux the machine was full.", Cost: "Less for the rest"},
-	cause.Cure{Fix: "add_swap", Title: "No limit on Linux: add swap to the host", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
-	lessAtOnce)
+var dockerRaise = cause.Cure{Fix: "raise_memory_limit", Title: "See whose limit it was, and raise it", Kind: "text", Text: "`docker inspect -f '{{.HostConfig.Memory}}' NAME` (NAME: the container) shows its own, 0 for none. Its own: `--memory=16g` (Compose: `mem_limit: 16g`). None: Docker Desktop, Settings, Resources, Memory; with WSL 2 in .wslconfig; on Linux the machine was full.", Cost: "Less for the rest"}
+
+var dockerCards = append(
+	limit("docker/oom-killed", []fact.Kind{fact.ContainerKill}, 0.94,
+		"Docker says OOMKilled: the kernel ended a process of the container for memory. With a --memory limit that was it; without one, Docker Desktop's virtual machine or the whole host was full. Files in /dev/shm and tmpfs count as well.",
+		"GPU settings: this is the computer's own memory.", "moby/daemon/monitor.go", dockerRaise, lessAtOnce),
+	limit("docker/exited-137", []fact.Kind{fact.ShellKilled}, 0.78,
+		"The container ended with 137: signal 9. As a rule that is memory, its own limit or the host's. `docker stop` that waited too long, and health checks, send it too: `docker inspect` says OOMKilled true or false.",
+		"GPU settings: this is the computer's own memory.", "moby/daemon/monitor.go", dockerRaise, whoKilled, lessAtOnce)...)
 
 var githubCards = limit("github-actions/runner", signal9, 0.82,
 	"A process on the runner was ended by signal 9 (137), for memory as a rule. Standard runners have 16 GB for public repositories and half of that for private ones; tests and compilers in parallel fill it.",
@@ -76,6 +79,20 @@ var htcondorCards = limit("htcondor/limit", queue, 0.94,
 	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
 	raise, lessAtOnce)
 
+var macCards = append(
+	limit("macos/killed", []fact.Kind{fact.ShellKilled}, 0.72,
+		"macOS ended the process with signal 9, without a word. As a rule RAM and swap were full; a program that is not signed, or `kill -9`, looks the same. GPU memory is the same RAM on Apple silicon.",
+		"Linux advice such as swap files: macOS makes its swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
+		cause.Cure{Fix: "close_other_apps", Title: "Look at memory pressure", Kind: "text", Text: "Activity Monitor, Memory: red pressure while it runs means RAM; quit what takes most, and free disk space for swap.", Cost: "Free"},
+		lessAtOnce,
+		cause.Cure{Fix: "use_smaller_model", Title: "A smaller model or more compression", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"}),
+	limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
+		"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The card is the same RAM.",
+		"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
+		cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
+		cause.Cure{Fix: "use_lower_quant", Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
+		cause.Cure{Fix: "raise_memory_limit", Title: "iOS: ask for the larger limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})...)
+
 var wslCards = limit("wsl/half-of-ram", []fact.Kind{fact.KernelKill, fact.ShellKilled}, 0.9,
 	"WSL's virtual machine was out of memory. It gets half of the computer's RAM by default (8 GB on old builds of Windows 10), whatever Windows itself has free, and a quarter of that as swap.",
 	"Closing Windows programs: WSL's share does not grow by that.", "https://learn.microsoft.com/en-us/windows/wsl/wsl-config",
@@ -83,8 +100,8 @@ var wslCards = limit("wsl/half-of-ram", []fact.Kind{fact.KernelKill, fact.ShellK
 	lessAtOnce)
 
 var pageFileCards = limit("windows/commit-limit", []fact.Kind{fact.CommitLimit}, 0.94,
-	"Error 1455: Windows promises memory before it is used, and RAM plus page file are promised away. RAM may look free. Each Python process that loads CUDA libraries takes several GB of that promise, so data loader workers multiply it.",
+	"Error 1455: Windows promises memory before it is used, and RAM plus page file are promised away. RAM may look free. A model file or the CUDA libraries take several GB of that promise in each Python process, so loader workers multiply it.",
 	"Freeing VRAM or a smaller batch on the card: this is the computer's own memory.", "https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-",
 	cause.Cure{Fix: "raise_pagefile", Title: "Let the page file grow", Kind: "ui", Text: "Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, initial 16384, maximum 65536 MB, on an SSD with room; restart", Cost: "Disk space and a restart"},
-	cause.Cure{Fix: "lower_num_workers", Title: "Fewer loader processes", Kind: "text", Text: "Set the number of workers to 0 or 2 (`num_workers=0`, YOLO: `workers=0`).", Cost: "Data may come slower"},
+	cause.Cure{Fix: "lower_num_workers", Title: "If workers load data: fewer of them", Kind: "text", Text: "Set the number of workers to 0 or 2 (`num_workers=0`, YOLO: `workers=0`).", Cost: "Data may come slower"},
 	cause.Cure{Fix: "close_other_apps", Title: "Look at Committed", Kind: "text", Text: "Task Manager, Performance, Memory: \"Committed\" shows used and limit; close what takes most.", Cost: "Free"})

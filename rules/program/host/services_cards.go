@@ -69,10 +69,17 @@ var (
 	LSF      = with(service("lsf", "LSF", "#BSUB -M 64GB\n#BSUB -R \"rusage[mem=64GB]\"   # the unit without letters is the site's (LSF_UNIT_FOR_LIMITS)", "Ask for more memory", "shell", program.Sources{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=lsfconf-lsf-unit-limits": "LSF_UNIT_FOR_LIMITS"}, "TERM_MEMLIMIT"), lsfCards)
 	HTCondor = with(service("htcondor", "HTCondor", "request_memory = 64GB", "Ask for more memory in the submit file", "config", nil, "memory usage exceeded request_memory", "Job has gone over memory limit of"), htcondorCards)
 	WSL      = with(service("wsl", "WSL", "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB\nswap=16GB", "Give WSL more of the RAM", "config", program.Sources{"https://learn.microsoft.com/en-us/windows/wsl/basic-commands": "--shutdown"}, "microsoft-standard-WSL2", "Microsoft-standard-WSL"), wslCards)
-	PageFile = with(service("windows-paging", "Windows", "In a container: raise its limit (Docker Desktop, Settings, Resources).", "Raise the limit", "text", nil, "WinError 1455", "os error 1455", "error code 1455"), pageFileCards)
+	MacOS    = with(service("macos", "macOS", "Add memory to the machine, or use one with more: RAM is soldered on Apple silicon.", "Use a Mac with more memory", "text", nil, "Killed: 9", "EXC_RESOURCE", "jetsam", "Terminated due to memory issue"), macCards)
+	PageFile = behind(with(service("windows-paging", "Windows", "In a container: raise its limit (Docker Desktop, Settings, Resources).", "Raise the limit", "text", nil, "WinError 1455", "os error 1455", "error code 1455"), pageFileCards))
 )
 
 func with(p program.Program, cards []cause.Card) program.Program {
 	p.Cards = cards
+	return p
+}
+
+// behind lets the cards of the program that was refused speak first.
+func behind(p program.Program) program.Program {
+	p.Rank = 1
 	return p
 }

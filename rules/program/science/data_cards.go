@@ -131,7 +131,7 @@ var sparkCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_parallel", Title: "One task on a card at a time", Kind: "config", Text: "spark.rapids.sql.concurrentGpuTasks=1", Cost: "Some throughput"},
 		{Fix: "lower_batch_size", Title: "Smaller batches, more partitions", Kind: "config", Text: "spark.rapids.sql.batchSizeBytes=512m\nspark.sql.files.maxPartitionBytes=128m\nspark.sql.shuffle.partitions=400", Cost: "Some speed"},
-		{Fix: "upgrade_version", Title: "Update the plug-in", Kind: "text", Text: "Newer releases split a batch that does not fit and try again (since 23.04); take the jar that matches your Spark.", Cost: "An hour"},
+		{Fix: "upgrade_version", Title: "Update the plug-in", Kind: "text", Text: "Newer releases split a batch that does not fit and try again; take the jar that matches your Spark.", Cost: "An hour"},
 	},
 	Sources: []string{"https://github.com/NVIDIA/cudf-spark/issues/1274", "https://github.com/NVIDIA/cudf-spark/issues/1365"},
 }}

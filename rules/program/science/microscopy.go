@@ -78,14 +78,14 @@ var FastSurfer = program.Program{
 // COLMAP reconstructs from photographs.
 var COLMAP = program.Program{
 	Name: "colmap", Shown: "COLMAP", Work: "vision", Edits: "flags", Language: "cpp",
-	Sources:  program.Sources{"colmap/src/colmap/controllers/option_manager.cc": "--FeatureExtraction --FeatureMatching --PatchMatchStereo --StereoFusion --SiftExtraction"},
+	Sources:  program.Sources{"colmap/src/colmap/controllers/option_manager.cc": "--FeatureExtraction --FeatureMatching --SiftMatching --PatchMatchStereo --StereoFusion --SiftExtraction"},
 	Proofs:   []string{"colmap::", "colmap/src/", "colmap patch_match", "Not enough GPU memory to match", "colmap feature_", "colmap mapper", "SiftGPU"},
 	Titles:   map[string]string{"lower_resolution": "Smaller images for this step", "lower_batch_size": "Fewer features or matches", "lower_num_workers": "Fewer threads, a smaller cache"},
 	Costs:    map[string]string{"lower_resolution": "Detail in the dense model.", "lower_batch_size": "Fewer matches in richly textured pictures.", "lower_num_workers": "Time."},
 	Remedies: cures(order("lower_resolution", "lower_batch_size", "kill_stale_process", "cpu_offload"), order("lower_num_workers", "lower_resolution", "add_swap", "raise_memory_limit")),
 	Steps: steps{
-		"lower_resolution":  step.Paste("text", "Dense steps: `--PatchMatchStereo.max_image_size 1600`. Features: `--FeatureExtraction.max_image_size 2000` (releases before 3.12: `--SiftExtraction.max_image_size`)."),
-		"lower_batch_size":  step.Paste("text", "Matching: `--FeatureMatching.max_num_matches 16384`, halved until it runs. Extraction: `--SiftExtraction.max_num_features 4096`."),
+		"lower_resolution":  step.Paste("text", "Dense steps: `--PatchMatchStereo.max_image_size 1600`. Features: `--FeatureExtraction.max_image_size 2000` (older releases: `--SiftExtraction.max_image_size`)."),
+		"lower_batch_size":  step.Paste("text", "Matching: `--FeatureMatching.max_num_matches 16384`, halved until it runs (older releases: `--SiftMatching.max_num_matches`). Extraction: `--SiftExtraction.max_num_features 4096`."),
 		"lower_num_workers": step.Paste("text", "`--PatchMatchStereo.cache_size 8` and `--StereoFusion.cache_size 8` (GB of RAM), and `--FeatureExtraction.num_threads 4`."),
 		"cpu_offload":       step.Paste("text", "Features and matching also run without the card: `--FeatureExtraction.use_gpu 0`, `--FeatureMatching.use_gpu 0` (slower). Dense stereo needs it."),
 	},

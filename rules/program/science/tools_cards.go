@@ -61,7 +61,7 @@ var hashcatCards = []cause.Card{{
 	Not:   "A smaller word list: it is read in pieces anyway.",
 	Cures: []cause.Cure{
 		{Fix: "close_other_apps", Title: "Free the card", Kind: "text", Text: "Close browsers and games, or run it without a desktop; `hashcat -I` shows the memory of each device.", Cost: "Free"},
-		{Fix: "lower_batch_size", Title: "Split hashes or rules", Kind: "text", Text: "Two hash files one after another, a shorter `-r` file, and no `-a 1` with a huge right side.", Cost: "More runs"},
+		{Fix: "lower_batch_size", Title: "Split hashes or rules", Kind: "text", Text: "Two hash files one after another, a shorter `-r` file.", Cost: "More runs"},
 		{Fix: "select_gpu", Title: "Leave that device out", Kind: "text", Text: "Add `-d` with the numbers of the devices to use, for instance `-d 1`.", Cost: "That device's speed"},
 	},
 	Sources: []string{"hashcat/src/backend.c"},
