@@ -17,19 +17,18 @@ import (
 var JAX = program.Program{
 	Name: "jax", Shown: "JAX", Rank: 56,
 	Edits: "code", Language: "python", Script: "jax-script",
-	Sources: program.Sources{"jax/jaxlib/xla_client.py": "XLA_PYTHON_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_PREALLOCATE"},
+	Sources: program.Sources{"jax/jaxlib/xla_client.py": "XLA_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_PREALLOCATE"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size":       step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles anew for every shape"),
-		"gradient_checkpointing": step.Paste("python", "block = jax.checkpoint(block)   # values inside are computed again in the backward pass; Flax: nn.remat(Block)"),
-		"mixed_precision":        step.Paste("python", "model = Model(dtype=jnp.bfloat16)   # computes in 16 bit, keeps parameters in 32"),
-		"shard_training":         step.Paste("python", "mesh = jax.make_mesh((jax.device_count(),), (\"fsdp\",))\nstate = jax.device_put(state, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(\"fsdp\")))"),
-		"efficient_attention":    stepsJAXAttention,
-		"limit_framework_preallocation": func(c *ledger.Case) []step.Step {
-			return []step.Step{step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, "XLA_PYTHON_CLIENT_MEM_FRACTION", ".50")}
-		},
+		"lower_batch_size":              step.Paste("python", "batch_size = 8   # of all devices together; try 1 first. XLA compiles anew for every shape"),
+		"gradient_checkpointing":        step.Paste("python", "block = jax.checkpoint(block)   # values inside are computed again in the backward pass; Flax: nn.remat(Block)"),
+		"mixed_precision":               step.Paste("python", "model = Model(dtype=jnp.bfloat16)   # computes in 16 bit, keeps parameters in 32"),
+		"shard_training":                step.Paste("python", "mesh = jax.make_mesh((jax.device_count(),), (\"fsdp\",))\nstate = jax.device_put(state, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(\"fsdp\")))"),
+		"efficient_attention":           stepsJAXAttention,
+		"limit_framework_preallocation": preallocation,
 	},
 	Checks: frameworkChecks,
+	Cards:  jaxCards,
 }
 
 func stepsJAXAttention(c *ledger.Case) []step.Step {
@@ -57,6 +56,7 @@ var TensorFlow = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
+	Cards:  tensorFlowCards,
 }
 
 // CuPy is what is peculiar to CuPy.
@@ -71,6 +71,7 @@ var CuPy = program.Program{
 		"empty_cache":        step.Paste("python", "del x, y   # whatever is no longer needed\ncupy.get_default_memory_pool().free_all_blocks()"),
 	},
 	Checks: frameworkChecks,
+	Cards:  cupyCards,
 }
 
 // ONNXRuntime is what is peculiar to ONNX Runtime.
@@ -90,6 +91,7 @@ var ONNXRuntime = program.Program{
 		},
 	},
 	Checks: frameworkChecks,
+	Cards:  onnxCards,
 }
 
 // MLX is what is peculiar to MLX.
@@ -107,6 +109,7 @@ var MLX = program.Program{
 		},
 		"lower_context": step.Paste("shell", "mlx_lm.generate --max-kv-size 4096 --prompt - < prompt.txt   # and a shorter prompt"),
 	},
+	Cards: mlxCards,
 }
 
 // NumPy is what is peculiar to NumPy.
@@ -117,6 +120,7 @@ var NumPy = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": stepsNumpyStream,
 	},
+	Cards: numpyCards,
 }
 
 func stepsNumpyStream(c *ledger.Case) []step.Step {

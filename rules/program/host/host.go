@@ -27,7 +27,7 @@ var Host = program.Program{
 			cause.Where(unexplained, cause.Said(0.84, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", fact.ShellKilled, fact.RankKilled)),
 			cause.Said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
 			cause.Said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
-			cause.Said(0.97, "Slurm's memory limit of the job was reached, and the kernel ended processes of the step. It is system memory, on GPU nodes too.", fact.SlurmKill),
+			cause.Said(0.97, "The job's memory limit was reached, and processes of it were ended. It is system memory, on GPU nodes too.", fact.SlurmKill),
 			cause.Said(0.97, "The container reached its own memory limit and was killed.", fact.ContainerKill),
 			cause.Said(0.95, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", fact.WorkerBudget),
 			cause.Said(0.95, "YARN ended the container above its memory limit.", fact.YARNKill),
@@ -126,8 +126,8 @@ func tableShowsAnother(c *ledger.Case) cause.Finding {
 
 // Those who end programs or refuse them memory.
 var (
-	LinuxOOMKiller = program.Program{Name: "linux-oom-killer", Edits: "admin", Systems: []string{"linux"}, Shown: "Linux", Rank: 50, Like: []*program.Program{&Host}}
-	Kubernetes     = program.Program{Name: "kubernetes", Edits: "admin", Systems: []string{"linux"}, Shown: "Kubernetes", Rank: 30, Like: []*program.Program{&Host}}
-	Slurm          = program.Program{Name: "slurm", Edits: "admin", Systems: []string{"linux"}, Shown: "Slurm", Rank: 84, Like: []*program.Program{&Host}}
+	LinuxOOMKiller = program.Program{Name: "linux-oom-killer", Edits: "admin", Systems: []string{"linux"}, Shown: "Linux", Rank: 50, Like: []*program.Program{&Host}, Cards: kernelCards}
+	Kubernetes     = program.Program{Name: "kubernetes", Edits: "admin", Systems: []string{"linux"}, Shown: "Kubernetes", Rank: 30, Like: []*program.Program{&Host}, Cards: kubernetesCards}
+	Slurm          = program.Program{Name: "slurm", Edits: "admin", Systems: []string{"linux"}, Shown: "Slurm", Rank: 84, Like: []*program.Program{&Host}, Cards: slurmCards}
 	Windows        = program.Program{Name: "windows", Edits: "admin", Systems: []string{"windows"}, Shown: "Windows", Rank: 20, Like: []*program.Program{&Host}}
 )

@@ -1,37 +1,39 @@
-// Package science knows programs of science, and those that render. Only who reads
-// is known of them yet.
+// Package science knows programs beside the models: of microscopy, structure
+// and dynamics, renderers and games, tables and indexes, builds.
 package science
 
-import "github.com/oomdoc/oomdoc/rules/program"
-
-// Programs of science and of rendering, by modules and lines of their own.
-var (
-	RELION = program.Program{
-		Name: "relion", Shown: "RELION", Work: "science", Edits: "flags", Language: "cpp",
-		Proofs: []string{"relion_", "RELION version", "/relion/"},
-	}
-	CryoSPARC = program.Program{
-		Name: "cryosparc", Shown: "CryoSPARC", Work: "science", Edits: "flags", Language: "python",
-		Proofs: []string{"cryosparc-compute/", "cryosparc_compute", "cryosparc_master", "cryosparc_worker"},
-	}
-	ColabFold = program.Program{
-		Name: "colabfold", Shown: "ColabFold", Work: "science", Edits: "code", Language: "python",
-		Proofs: []string{"colabfold/", "colabfold.", "run_alphafold", "alphafold/"},
-	}
-	PLMFit = program.Program{
-		Name: "plmfit", Work: "science", Edits: "code", Language: "python",
-		Proofs: []string{"plmfit/"},
-	}
-	Blender = program.Program{
-		Name: "blender", Shown: "Blender", Work: "rendering", Edits: "flags", Language: "cpp",
-		Proofs: []string{"intern/cycles/", "blender.app/", "Blender Foundation"},
-	}
-	Ryujinx = program.Program{
-		Name: "ryujinx", Shown: "Ryujinx", Work: "rendering", Edits: "flags", Language: "csharp",
-		Proofs: []string{"Ryujinx."},
-	}
-	Bevy = program.Program{
-		Name: "bevy", Shown: "Bevy", Work: "rendering", Edits: "code", Language: "rust",
-		Proofs: []string{"bevy_render", "bevy_app"},
-	}
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
+
+// steps are those of a program by fix.
+type steps = map[string]func(*ledger.Case) []step.Step
+
+// order are remedies that fit the less the later they come.
+func order(fixes ...string) []cause.Remedy {
+	out := make([]cause.Remedy, len(fixes))
+	for i, fix := range fixes {
+		out[i] = cause.Remedy{Fix: fix, Fit: 1 - 0.08*float64(i)}
+	}
+	return out
+}
+
+// cures are the same remedies for whatever filled the card, and those of the
+// computer's own memory.
+func cures(card, host []cause.Remedy) map[string][]cause.Remedy {
+	out := map[string][]cause.Remedy{cause.HostMemory: host}
+	for _, id := range []string{cause.BatchTooLarge, cause.ContextTooLong, cause.ModelTooLarge, cause.OversizedAllocation, cause.RetainedMemory, cause.Fragmentation, cause.Unknown} {
+		out[id] = card
+	}
+	return out
+}
+
+// Cures that many programs share.
+var (
+	look = cause.Cure{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi   # programs with more than a few hundred MiB", Cost: "A look is free"}
+)
+
+// real: the log says how much was asked for, and that it is more than a crumb.
+func real(c *ledger.Case) bool { return ledger.Requested(c) >= cause.Crumb }

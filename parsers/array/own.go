@@ -1,0 +1,96 @@
+package array
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// Own reads programs with a wording of their own for a full card: microscopy,
+// renderers, simulators, statistics.
+var Own = parser("own", nil, unquoted(
+	text.On("CudaCustomAllocator out of memory", readRELION), text.On("HipCustomAllocator out of memory", readRELION),
+	text.On("out of memory in", readCall),
+	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles),
+	text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
+	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", states(deviceFailure, physxPattern, 100)),
+	text.On("Memory Object Allocation Failure", readBoostCompute),
+	text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
+	text.On("exceeds maximum array size preference", readMATLABSize),
+	text.On("Not enough allocatable device memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // hashcat
+	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),       // COLMAP
+	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                       // FFmpeg's NVENC
+	text.On("ran out of memory, skipping batch", readSkipped),
+)...)
+
+var (
+	relionPattern = text.NewPattern(`requestedspace:(?<want>\d{1,20})b(?:.{0,20}largestcontinuousfreespace:\d{1,20}b.{0,6}totalfreespace:(?<free>\d{1,20})b)?`)
+	physxPattern  = text.NewPattern(`memory(?<requested>\d{1,16}bytes)`)
+	matlabPattern = text.NewPattern(`\((?<requested>SIZE)\)array`)
+)
+
+// readRELION reads the three figures on the lines below. The pool is what
+// RELION took of the card for what varies from particle to particle.
+func readRELION(m text.Message) int {
+	x := deviceFailure
+	k := m.Find(relionPattern, 260)
+	x.Figures.Requested = text.RawBytes(k, "want")
+	return m.Fail(x, m.Took(k))
+}
+
+// readCall reads RELION's "ERROR: out of memory in .../acc_projector_impl.h at
+// line 74 (error-code 2)" and Cycles' "Out of memory in cuMemAlloc(...".
+func readCall(m text.Message) int {
+	if !m.Follows("(error-code2)", 220) && !m.Follows("outofmemoryincu", 20) {
+		return m.End
+	}
+	return m.Fail(deviceFailure, m.End)
+}
+
+// readCycles: the words also stand in manuals and threads.
+func readCycles(m text.Message) int {
+	from, _ := m.Log.LineSpan(m.At)
+	if m.At-from > 12 && !m.Precedes("|", 2) && !m.Precedes("error:", 8) {
+		return m.End
+	}
+	return m.Fail(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.End)
+}
+
+// readBoostCompute reads what LightGBM's OpenCL trainer dies of.
+func readBoostCompute(m text.Message) int {
+	if !m.Precedes("what():", 12) && !m.Precedes("opencl_error", 60) {
+		return m.End
+	}
+	return m.Fail(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.End)
+}
+
+// readMATLABSize reads "Requested 100000x100000 (74.5GB) array exceeds maximum
+// array size preference (32.0GB)".
+func readMATLABSize(m text.Message) int {
+	x := fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}
+	x.Figures.Requested = m.Around(matlabPattern, 60, 0).Size("requested")
+	return m.Fail(x, m.End)
+}
+
+// readSkipped reads Boltz, whose input is lost then; trainers that print the
+// same go on with the next batch.
+func readSkipped(m text.Message) int {
+	if !m.Mentions("boltz") {
+		return m.End
+	}
+	x := deviceFailure
+	x.Phase = "inference"
+	return m.Fail(x, m.End)
+}
+
+// unquoted reads wordings where they are no text of a program's source.
+func unquoted(list ...text.Wording) []text.Wording {
+	for i, w := range list {
+		list[i] = text.On(w.Literal, func(m text.Message) int {
+			if m.Precedes("\"", 1) || m.Precedes("`", 1) {
+				return m.End
+			}
+			return w.Read(m)
+		})
+	}
+	return list
+}

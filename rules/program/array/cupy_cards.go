@@ -1,0 +1,80 @@
+package array
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+const cupyGuide = "cupy/docs/source/user_guide/memory.rst"
+
+func noLimit(c *ledger.Case) bool { return !hasLimit(c) }
+
+var cupyCards = []cause.Card{
+	{
+		ID: "cupy/limit", Kinds: []fact.Kind{fact.CuPyAlloc}, If: hasLimit,
+		Cause: cause.BudgetMisconfigured, Weight: 0.86,
+		Means: "CuPy's pool reached its own limit ({limit}), which somebody set with `set_limit` or `CUPY_GPU_MEMORY_LIMIT`. The card may have more free.",
+		Not:   "Closing other programs: the limit is this pool's own.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise or lift the pool's limit", Kind: "python", Text: "cupy.get_default_memory_pool().set_limit(size=0)   # 0: no limit", Cost: "Less of the card for other programs"},
+			{Fix: "empty_cache", Title: "Drop arrays that are no longer needed", Kind: "python", Text: "del x   # each name that still refers to a large array\ncupy.get_default_memory_pool().free_all_blocks()", Cost: "None"},
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
+	},
+	{
+		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
+		Cause: cause.BatchTooLarge, Weight: 0.68,
+		Means: "{asked} more was wanted and the card was full. \"Allocated so far\" counts this process's pool, not the card. Expressions make temporaries: `a * b + c` needs two more arrays of that size for a moment, an FFT a workspace as well.",
+		Not:   "`free_all_blocks()` alone: CuPy already frees its unused blocks before it gives up.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Work on one part at a time", Kind: "python", Text: "for part in np.array_split(x, 8):   # x stays in RAM\n    out.append(cp.asnumpy(f(cp.asarray(part))))", Cost: "Copies to and from the card"},
+			{Fix: "half_precision", Title: "Use float32 instead of float64", Kind: "python", Text: "x = cp.asarray(x, dtype=cp.float32)   # NumPy arrays are float64 unless told otherwise", Cost: "Seven digits instead of sixteen"},
+			{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "python", Text: "cp.cuda.set_allocator(cp.cuda.MemoryPool(cp.cuda.malloc_managed).malloc)   # before the first array", Cost: "Slow once it spills; Linux only in practice"},
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
+	},
+}
+
+var onnxCards = []cause.Card{
+	{
+		ID: "onnxruntime/limit", Kinds: []fact.Kind{fact.ORTLimit},
+		Cause: cause.BudgetMisconfigured, Weight: 0.85,
+		Means: "ONNX Runtime's arena reached the limit set in `gpu_mem_limit`: {free} of it was left, {asked} was wanted. The card itself may have more.",
+		Not:   "Closing other programs: the limit is the arena's own.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise gpu_mem_limit", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]", Cost: "Less of the card for other programs"},
+			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Cut the first side of the input: run the samples in two or four calls.", Cost: "More calls"},
+		},
+		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
+	},
+	{
+		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
+		Cause: cause.BatchTooLarge, Weight: 0.62,
+		Means: "One node wanted a buffer of {asked}, which follows from the input's size and batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces.",
+		Not:   "A smaller model file, if inputs are large: the buffer is for activations.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Smaller input", Kind: "text", Text: "Half the width and height need a quarter of the buffer, if the model's input size is free (its shape shows names, not numbers).", Cost: "Detail"},
+			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},
+			{Fix: "limit_framework_preallocation", Title: "Take only what is asked for", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_algo_search\": \"HEURISTIC\"})]", Cost: "Slightly slower convolutions"},
+		},
+		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
+	},
+	{
+		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"},
+		Cause: cause.LeakedProcess, Weight: 0.5,
+		Means: "The driver refused with code 2: the card is full. The message says neither what was wanted nor who holds the card; each session, and each worker process, keeps its own arena and CUDA context.",
+		Cures: []cause.Cure{
+			lookAtCard,
+			{Fix: "lower_num_workers", Title: "One session for all threads", Kind: "text", Text: "Make one `InferenceSession` and share it: `run()` may be called from several threads. Each further process with a session costs its own copy of the weights.", Cost: "None as a rule"},
+			{Fix: "limit_framework_preallocation", Title: "Take only what is asked for", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_use_max_workspace\": \"0\"})]", Cost: "Slightly slower convolutions"},
+		},
+		Sources: []string{"https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
+	},
+}
+
+// onCardWork: a size that is work, and no absurd number.
+func onCardWork(c *ledger.Case) bool {
+	r := ledger.Requested(c)
+	return r >= cause.Crumb && r < cause.Unusual && c.Backend != "cpu"
+}

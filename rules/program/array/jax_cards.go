@@ -1,0 +1,115 @@
+package array
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+const (
+	jaxMemory = "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"
+	jaxClient = "jax/jaxlib/xla_client.py"
+)
+
+// preallocation spells the share that JAX takes: since jaxlib 0.4.32 (September
+// 2024) under a new name. Newer ones read the old name as well, but refuse both
+// at once.
+func preallocation(c *ledger.Case) []step.Step {
+	name := "XLA_CLIENT_MEM_FRACTION"
+	if _, old := c.Setting("xla_python_client_mem_fraction"); old {
+		name = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+	}
+	return []step.Step{
+		step.Environ(c, "XLA_PYTHON_CLIENT_PREALLOCATE", "false"), step.Environ(c, name, ".50"),
+		{Kind: "text", Text: "One of the two: without preallocation JAX takes what it needs, with a share of .50 half the card. Set them before JAX starts. jaxlib before 0.4.32 (September 2024) knows XLA_PYTHON_CLIENT_MEM_FRACTION only; newer ones read either name and refuse both at once."},
+	}
+}
+
+func crumb(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Crumb }
+
+func atLeast(bytes int64) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
+}
+
+func square(c *ledger.Case) bool { _, ok := c.Fact("xla_square"); return ok }
+
+var (
+	lookAtCard = cause.Cure{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi   # a python that you thought had ended, another notebook: end it by its PID", Cost: "A look is free; what you end loses its state"}
+	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch", Kind: "text", Text: "Halve the batch that one call of the jitted function gets, and accumulate gradients over two calls in training. XLA compiles once more for the new shape.", Cost: "Slower per sample; one more compilation"}
+)
+
+var jaxCards = []cause.Card{
+	{
+		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: crumb,
+		Cause: cause.LeakedProcess, Weight: 0.68,
+		Means: "Only {asked} was refused: the card was full before this request. JAX takes 75 % of the card at its first operation, so a second JAX process, or one that was not ended, leaves nothing for this one.",
+		Not:   "A smaller batch: {asked} is already next to nothing.",
+		Cures: []cause.Cure{
+			lookAtCard,
+			{Fix: "limit_framework_preallocation", Title: "Share the card on purpose", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false", Cost: "More fragmentation; set it in each process"},
+			{Fix: "select_gpu", Title: "Give this process a card of its own", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Needs a free card"},
+		},
+		Sources: []string{jaxMemory, jaxClient},
+	},
+	{
+		ID: "jax/remat", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
+		Cause: cause.BatchTooLarge, Weight: 0.82,
+		Means: "XLA tried to save memory by computing values twice, and still could not get the program below its limit. What remains is live at the same time: activations kept for the backward pass, as a rule.",
+		Not:   "XLA flags for more rematerialisation: the line says that it has tried.",
+		Cures: []cause.Cure{
+			smallBatch,
+			{Fix: "gradient_checkpointing", Title: "Checkpoint each block yourself", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
+			{Fix: "shard_training", Title: "Shard over more devices", Kind: "text", Text: "Put the batch and the parameters on a mesh of devices with `jax.sharding.NamedSharding`; each holds its part.", Cost: "More devices"},
+		},
+		Sources: []string{"xla/service/hlo_rematerialization.cc", jaxMemory},
+	},
+	{
+		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: atLeast(96 * units.GiB),
+		Cause: cause.OversizedAllocation, Weight: 0.78,
+		Means: "One program wanted {asked} at once, more than any card has. As a rule a `vmap` or a broadcast makes every pair of rows at the same time, or a shape grew wrong.",
+		Not:   "Preallocation settings and closing other programs: nothing frees {asked}.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Compute it in pieces", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # in place of jax.vmap(f)(x): 256 rows at a time", Cost: "Slower than one large vmap"},
+			{Fix: "lower_batch_size", Title: "Print the shapes, then cut the larger side", Kind: "python", Text: "print(jax.eval_shape(f, x))   # shapes without computing or allocating", Cost: "A few minutes"},
+		},
+		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
+	},
+	{
+		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: atLeast(cause.Crumb),
+		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Means: "XLA asks for the scratch memory of a whole compiled program in one piece; {asked} is that, not one array. It grows with the batch and the length. The table below the message tells scratch (temp) from parameters.",
+		Not:   "`del` and `jax.clear_caches()`: the request is for what is computed, not for what was kept.",
+		Cures: []cause.Cure{
+			smallBatch,
+			{Fix: "gradient_checkpointing", Title: "Checkpoint the blocks (training)", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "mixed_precision", Title: "Compute in bfloat16", Kind: "python", Text: "model = Model(dtype=jnp.bfloat16)   # parameters stay in 32 bit", Cost: "None as a rule on cards since Ampere"},
+		},
+		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
+	},
+	{
+		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
+		Cause: cause.ContextTooLong, Weight: 0.76,
+		Means: "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention. It quadruples when the length doubles.",
+		Not:   "Restarting, or clearing caches: the compiler refused by arithmetic.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},
+			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Take the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it never writes the matrix of queries by keys.", Cost: "None for quality; usually faster"},
+			{Fix: "lower_batch_size", Title: "Halve the batch per chip", Kind: "text", Text: "Halve the global batch or use twice the chips; the first number of the shape becomes half.", Cost: "Slower per sample"},
+		},
+		Sources: []string{"jax/experimental/pallas/ops/tpu/flash_attention.py", jaxMemory},
+	},
+	{
+		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile},
+		Cause: cause.BatchTooLarge, Weight: 0.72,
+		Means: "The compiler adds up what the program needs on one chip: {asked} of {total}. It refuses before anything runs. `program` in the table is scratch and activations, `arguments` are parameters, optimizer state and inputs: the larger decides the cure.",
+		Not:   "Restarting or clearing caches: the compiler refused by arithmetic.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "program is larger: halve the batch per chip", Kind: "text", Text: "Halve the global batch, or keep it on twice the chips. Activations shrink in step.", Cost: "Slower per sample"},
+			{Fix: "gradient_checkpointing", Title: "or compute activations twice", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "shard_training", Title: "arguments are larger: shard the parameters", Kind: "text", Text: "Shard parameters and optimizer state over the mesh (FSDP): each chip then holds its part only. Pass `donate_argnums` for the state, so that old and new do not both stay.", Cost: "Communication between chips"},
+		},
+		Sources: []string{"jax/docs/gpu_memory_allocation.rst"},
+	},
+}

@@ -1,0 +1,84 @@
+package array
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+const numpyError = "numpy/_core/_exceptions.py"
+
+var numpyCards = []cause.Card{
+	{
+		ID: "numpy/too-large", Kinds: []fact.Kind{fact.NumpyAlloc}, If: atLeast(cause.Large), Unsaid: []string{"pandas/core"},
+		Cause: cause.OversizedAllocation, Weight: 0.86,
+		Means: "NumPy wanted one array of {asked}; the shape in the message times the bytes of its type gives that. Two equal long sides are all pairs (distances, a kernel, a dense form of something sparse). Otherwise it is all the data at once.",
+		Not:   "Swap or closing programs: {asked} is not found by tidying up.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Work in blocks, not on the whole array", Kind: "text", Text: "Pairs: nearest neighbours (`sklearn.neighbors.NearestNeighbors`), or blocks of rows (`sklearn.metrics.pairwise_distances_chunked`). All the data: read parts with `np.load(path, mmap_mode=\"r\")`. Counts and one-hot: stay sparse, without `toarray()`.", Cost: "Some rewriting"},
+			{Fix: "half_precision", Title: "Half of it with float32", Kind: "text", Text: "Pass `dtype=np.float32` where the array is made, if it is float64 now. `uint8` for pixels is an eighth.", Cost: "Seven digits instead of sixteen"},
+			{Fix: "fix_shape", Title: "If the shape surprises you: look for it", Kind: "text", Text: "Print the shapes of the operands in that line: an extra axis (`[:, None]`) or a transposed one makes every pair.", Cost: "A few minutes"},
+		},
+		Sources: []string{numpyError, "sklearn/metrics/pairwise.py"},
+	},
+	{
+		ID: "numpy/moderate", Kinds: []fact.Kind{fact.NumpyAlloc}, If: moderate, Unsaid: []string{"pandas/core"},
+		Cause: cause.HostMemory, Weight: 0.8,
+		Means: "NumPy was refused one array of {asked} of RAM. That is the last piece, not the whole need: the data it is made from are in memory as well. Integers and images become eight bytes a number when they turn into float64.",
+		Not:   "Anything about the graphics card: this is the computer's own memory.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Read it as it is used", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # rows come from disk when they are touched", Cost: "Disk speed"},
+			{Fix: "half_precision", Title: "Keep a smaller type", Kind: "python", Text: "x = np.stack(images).astype(np.float32)   # half of float64; leave pixels as uint8 until a batch is used", Cost: "None for images"},
+			{Fix: "close_other_apps", Title: "See what else holds RAM", Kind: "text", Text: "Linux: `free -h`. Windows: Task Manager, Performance, Memory; there the limit is \"Committed\", RAM and page file together, and an array is refused when it is reached even if RAM looks free.", Cost: "Free"},
+		},
+		Sources: []string{numpyError},
+	},
+}
+
+func moderate(c *ledger.Case) bool {
+	r := ledger.Requested(c)
+	return r > 0 && r < cause.Large
+}
+
+// Pandas is pandas: its arrays are NumPy's.
+var Pandas = program.Program{
+	Name: "pandas", Work: "data", Edits: "code", Language: "python",
+	Proofs: []string{"pandas/core/", "pandas/io/", "pandas.errors.", "pandas._libs."},
+	Titles: map[string]string{"stream_dataset": "Read the table in pieces", "half_precision": "Use smaller types for the columns"},
+	Costs:  map[string]string{"stream_dataset": "Some rewriting.", "half_precision": "None for categories; fewer digits for float32."},
+	Remedies: map[string][]cause.Remedy{
+		cause.HostMemory:          {{Fix: "stream_dataset", Fit: 1}, {Fix: "half_precision", Fit: 0.95}, {Fix: "fix_shape", Fit: 0.8}, {Fix: "raise_memory_limit", Fit: 0.6, If: ledger.Capped}, {Fix: "close_other_apps", Fit: 0.6}, {Fix: "add_swap", Fit: 0.5}},
+		cause.OversizedAllocation: {{Fix: "fix_shape", Fit: 1}, {Fix: "stream_dataset", Fit: 0.8}, {Fix: "half_precision", Fit: 0.6}},
+	},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"stream_dataset": step.Paste("python", "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):   # only the columns that you need\n    work(part)"),
+		"half_precision": step.Paste("python", "df = pd.read_csv(\"data.csv\", dtype={\"city\": \"category\", \"value\": \"float32\", \"n\": \"int32\"})   # text columns take most; df.memory_usage(deep=True) shows which"),
+		"fix_shape":      step.Paste("python", "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your merge key in place of id; duplicates on both sides multiply the rows"),
+	},
+	Cards: []cause.Card{
+		{
+			ID: "pandas/csv", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Error tokenizing data"},
+			Cause: cause.HostMemory, Weight: 0.85,
+			Means: "pandas' reader ran out of RAM while it parsed the file. A table takes two to ten times its CSV, text columns most. Now and then the cause is one unclosed quote, which turns the rest of the file into a single field.",
+			Not:   "`low_memory=False`: it needs more memory, not less.",
+			Cures: []cause.Cure{
+				{Fix: "stream_dataset", Title: "Read fewer columns, in pieces", Kind: "python", Text: "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):\n    work(part)   # your own column names", Cost: "Some rewriting"},
+				{Fix: "half_precision", Title: "Name the types of the columns", Kind: "python", Text: "df = pd.read_csv(\"data.csv\", dtype={\"city\": \"category\", \"value\": \"float32\"})", Cost: "None for repeated texts"},
+			},
+			Sources: []string{"pandas/_libs/src/parser/tokenizer.c", "https://pandas.pydata.org/docs/user_guide/scale.html"},
+		},
+		{
+			ID: "pandas/merge", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"reshape/merge.py", "in merge", "left.merge(", "pd.merge("},
+			Cause: cause.OversizedAllocation, Weight: 0.72,
+			Means: "A merge made far more rows than either table has: {asked} for one column of the result. Keys that repeat on both sides give every combination; 10,000 equal keys on each side are 100 million rows.",
+			Not:   "More memory or swap: with repeated keys the next merge is as large again.",
+			Cures: []cause.Cure{
+				{Fix: "fix_shape", Title: "Look for repeated keys first", Kind: "python", Text: "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your key in place of id\nleft.merge(right, on=\"id\", validate=\"many_to_one\")   # raises instead of multiplying", Cost: "Free"},
+				{Fix: "stream_dataset", Title: "If the result really is that large", Kind: "text", Text: "Merge in parts of the left table and write each part to disk, or use a database or DuckDB, which need not hold the result.", Cost: "Some rewriting"},
+			},
+			Sources: []string{"pandas/core/reshape/merge.py"},
+		},
+	},
+}

@@ -1,0 +1,132 @@
+package science
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// XGBoost is XGBoost.
+var XGBoost = program.Program{
+	Name: "xgboost", Shown: "XGBoost", Work: "data", Edits: "code", Language: "python",
+	Proofs:   []string{"xgboost/core.py", "XGBoostError", "xgboost/sklearn.py", "/workspace/src/common/device_vector", "Memory allocation error on worker"},
+	Titles:   map[string]string{"limit_framework_preallocation": "Do not keep the raw matrix", "lower_batch_size": "Fewer bins and shallower trees", "stream_dataset": "Train from external memory", "cpu_offload": "Train on the CPU"},
+	Costs:    map[string]string{"limit_framework_preallocation": "None.", "lower_batch_size": "A little accuracy.", "stream_dataset": "Slower; some rewriting.", "cpu_offload": "Slower."},
+	Remedies: cures(order("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "kill_stale_process", "cpu_offload"), order("limit_framework_preallocation", "stream_dataset", "lower_batch_size", "raise_memory_limit")),
+	Steps: steps{
+		"limit_framework_preallocation": step.Paste("python", "dtrain = xgboost.QuantileDMatrix(X, y)   # in place of DMatrix: keeps the quantised data alone; X as float32"),
+		"lower_batch_size":              step.Paste("python", "params = {\"tree_method\": \"hist\", \"device\": \"cuda\", \"max_bin\": 64, \"max_depth\": 6, \"subsample\": 0.5, \"sampling_method\": \"gradient_based\"}"),
+		"stream_dataset":                step.Paste("text", "Feed the data by a `DataIter` and `ExtMemQuantileDMatrix` (XGBoost 3.0): see the tutorial \"Using XGBoost External Memory Version\"."),
+		"cpu_offload":                   step.Paste("python", "params[\"device\"] = \"cpu\"   # system memory is larger; before 2.0: tree_method \"hist\" in place of \"gpu_hist\""),
+	},
+	Cards: xgboostCards,
+}
+
+// LightGBM is LightGBM.
+var LightGBM = program.Program{
+	Name: "lightgbm", Shown: "LightGBM", Work: "data", Edits: "code", Language: "python",
+	Proofs:   []string{"[LightGBM]", "lightgbm/basic.py", "lightgbm/engine.py", "LightGBMError", "lightgbm/sklearn.py"},
+	Titles:   map[string]string{"limit_framework_preallocation": "Bound the histogram cache", "lower_batch_size": "Fewer bins and leaves", "stream_dataset": "Build the Dataset once, from less", "cpu_offload": "Train on the CPU"},
+	Costs:    map[string]string{"limit_framework_preallocation": "Slower.", "lower_batch_size": "A little accuracy.", "stream_dataset": "Some rewriting.", "cpu_offload": "Slower, seldom by much."},
+	Remedies: cures(order("lower_batch_size", "cpu_offload", "stream_dataset", "kill_stale_process"), order("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "raise_memory_limit")),
+	Steps: steps{
+		"limit_framework_preallocation": step.Paste("python", "params[\"histogram_pool_size\"] = 1024   # MB; this and the data set are about what it needs"),
+		"lower_batch_size":              step.Paste("python", "params.update(max_bin=63, num_leaves=31)   # 63 bins are also what LightGBM advises for GPUs"),
+		"stream_dataset":                step.Paste("python", "train = lgb.Dataset(X.astype(\"float32\"), y, free_raw_data=True, params=params)\ntrain.save_binary(\"train.bin\")   # next time: lgb.Dataset(\"train.bin\")"),
+		"cpu_offload":                   step.Paste("python", "params[\"device_type\"] = \"cpu\""),
+	},
+	Cards: lightgbmCards,
+}
+
+// RAPIDS is cuDF, cuML and what they ask for memory, RMM.
+var RAPIDS = program.Program{
+	Name: "rapids", Script: "rapids-script", Shown: "RAPIDS", Work: "data", Edits: "code", Language: "python",
+	Proofs:   []string{"cudf/core/", "cudf/io/", "cudf/_lib", "cuml/", "cugraph/", "dask_cudf", "pylibcudf", "-packages/cudf/", "dask_cuda", "-packages/rmm/"},
+	Titles:   map[string]string{"cpu_offload": "Let RMM spill into system memory", "lower_batch_size": "Work on parts of the table", "stream_dataset": "Read fewer columns, in parts", "raise_memory_limit": "Lift the pool's maximum"},
+	Costs:    map[string]string{"cpu_offload": "Slow while it spills.", "lower_batch_size": "Some rewriting.", "stream_dataset": "Some rewriting.", "raise_memory_limit": "Less of the card for others."},
+	Remedies: cures(order("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), order("stream_dataset", "raise_memory_limit")),
+	Steps: steps{
+		"cpu_offload":        step.Paste("python", "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object; Linux on bare metal spills best"),
+		"lower_batch_size":   step.Paste("python", "for part in np.array_split(keys, 8):   # keys: what you group or join by\n    out.append(work(df[df[\"key\"].isin(part)]).to_pandas())"),
+		"stream_dataset":     step.Paste("python", "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns; most of the memory is columns that nobody uses"),
+		"raise_memory_limit": step.Paste("python", "rmm.reinitialize(pool_allocator=True, initial_pool_size=None, maximum_pool_size=None)   # None: up to the whole card"),
+		"multi_gpu":          step.Paste("python", "from dask_cuda import LocalCUDACluster\nfrom dask.distributed import Client\nclient = Client(LocalCUDACluster(device_memory_limit=0.8, rmm_pool_size=0.9))   # dask_cudf in place of cudf"),
+	},
+	Cards: rapidsCards,
+}
+
+// FAISS is FAISS on the GPU.
+var FAISS = program.Program{
+	Name: "faiss", Script: "faiss", Shown: "FAISS", Work: "data", Edits: "code", Language: "python",
+	Proofs:   []string{"faiss/gpu/", "StandardGpuResources", "faiss::", "faiss/class_wrappers.py", "swigfaiss", "-packages/faiss/"},
+	Titles:   map[string]string{"limit_framework_preallocation": "Reserve less scratch memory", "use_lower_quant": "Compress the vectors", "shard_training": "Shard the index over the cards", "half_precision": "Store vectors in 16 bit", "lower_batch_size": "Add and search in smaller batches"},
+	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "use_lower_quant": "Some recall.", "shard_training": "Another card.", "half_precision": "Hardly any recall.", "lower_batch_size": "A little time."},
+	Remedies: cures(order("limit_framework_preallocation", "half_precision", "use_lower_quant", "shard_training", "kill_stale_process"), order("use_lower_quant", "lower_batch_size", "raise_memory_limit")),
+	Steps: steps{
+		"limit_framework_preallocation": step.Paste("python", "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)   # in place of 1.5 GiB on cards with more than 8 GB; noTempMemory() for none"),
+		"half_precision":                step.Paste("python", "co = faiss.GpuClonerOptions()\nco.useFloat16 = True   # half the card for a flat or IVF index\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)"),
+		"use_lower_quant":               step.Paste("python", "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes a vector; d must divide by 64. Train, then copy to the card"),
+		"shard_training":                step.Paste("python", "co = faiss.GpuMultipleClonerOptions()\nco.shard = True   # without it every card gets a whole copy\nindex = faiss.index_cpu_to_all_gpus(cpu_index, co)"),
+		"lower_batch_size":              step.Paste("python", "for i in range(0, len(q), 1024):   # searches need scratch in step with the queries\n    D, I = index.search(q[i:i + 1024], k)"),
+	},
+	Cards: faissCards,
+}
+
+// SparkRAPIDS is Spark with NVIDIA's plug-in: its memory error is Java's in
+// name only.
+var SparkRAPIDS = program.Program{
+	Name: "spark-rapids", Shown: "Spark RAPIDS", Work: "data", Edits: "admin", Language: "java",
+	Proofs:   []string{"com.nvidia.spark.rapids", "ai.rapids.cudf", "GpuRetryOOM", "GpuSplitAndRetryOOM"},
+	Titles:   map[string]string{"lower_parallel": "Fewer tasks on a card at a time", "lower_batch_size": "Smaller batches"},
+	Costs:    map[string]string{"lower_parallel": "Some throughput.", "lower_batch_size": "Some speed."},
+	Remedies: cures(order("lower_parallel", "lower_batch_size", "upgrade_version"), order("raise_memory_limit", "lower_parallel")),
+	Steps: steps{
+		"lower_parallel":   step.Paste("config", "spark.rapids.sql.concurrentGpuTasks=1\nspark.sql.shuffle.partitions=400"),
+		"lower_batch_size": step.Paste("config", "spark.rapids.sql.batchSizeBytes=512m\nspark.sql.files.maxPartitionBytes=128m"),
+	},
+	Cards: sparkCards,
+}
+
+// Numba is numba's CUDA target.
+var Numba = program.Program{
+	Name: "numba", Script: "numba-script", Shown: "Numba", Work: "science", Edits: "code", Language: "python",
+	Proofs:   []string{"numba/cuda/", "numba.cuda", "numba_cuda/"},
+	Titles:   map[string]string{"lower_batch_size": "Work on one part at a time", "empty_cache": "Free arrays at once", "half_precision": "Use float32"},
+	Costs:    map[string]string{"lower_batch_size": "Copies to and from the card.", "half_precision": "Seven digits instead of sixteen."},
+	Remedies: cures(order("lower_batch_size", "empty_cache", "half_precision", "kill_stale_process"), order("lower_batch_size", "raise_memory_limit")),
+	Steps: steps{
+		"lower_batch_size": step.Paste("python", "for part in np.array_split(x, 8):   # x stays in RAM\n    d = cuda.to_device(part)\n    kernel[blocks, threads](d)\n    out.append(d.copy_to_host())"),
+		"empty_cache":      step.Paste("python", "del d_x   # each name that refers to the array\ncuda.current_context().deallocations.clear()   # freed lazily otherwise"),
+		"half_precision":   step.Paste("python", "d = cuda.to_device(x.astype(np.float32))   # NumPy arrays are float64 unless told otherwise"),
+	},
+	Cards: numbaCards,
+}
+
+// Dask is dask.distributed.
+var Dask = program.Program{
+	Name: "dask", Shown: "Dask", Work: "data", Edits: "code", Language: "python",
+	Sources:  program.Sources{"distributed/cli/dask_worker.py": "--memory-limit --nworkers --nthreads"},
+	Proofs:   []string{"distributed.nanny", "distributed.worker", "distributed/worker", "KilledWorker"},
+	Titles:   map[string]string{"raise_memory_limit": "Fewer workers with more memory each", "stream_dataset": "Smaller partitions"},
+	Costs:    map[string]string{"raise_memory_limit": "Fewer tasks at a time.", "stream_dataset": "More tasks."},
+	Remedies: map[string][]cause.Remedy{cause.HostMemory: order("raise_memory_limit", "stream_dataset", "lower_num_workers")},
+	Steps: steps{
+		"stream_dataset":    step.Paste("python", "df = df.repartition(partition_size=\"100MB\")   # and persist() or compute() only small results"),
+		"lower_num_workers": step.Paste("shell", "dask worker tcp://SCHEDULER:8786 --nworkers 2 --nthreads 2 --memory-limit 16GB   # SCHEDULER: the address that the scheduler printed"),
+	},
+	Cards: daskCards,
+}
+
+// Scanpy is scanpy and anndata.
+var Scanpy = program.Program{
+	Name: "scanpy", Work: "science", Edits: "code", Language: "python",
+	Proofs:   []string{"scanpy/", "anndata/", "scvi/"},
+	Titles:   map[string]string{"fix_shape": "Keep the matrix sparse", "stream_dataset": "Open the file backed by disk"},
+	Costs:    map[string]string{"fix_shape": "None.", "stream_dataset": "Slower access; some functions need it in memory."},
+	Remedies: cures(order("fix_shape", "lower_batch_size"), order("fix_shape", "stream_dataset", "half_precision", "raise_memory_limit")),
+	Steps: steps{
+		"fix_shape":      step.Paste("python", "sc.pp.highly_variable_genes(adata, n_top_genes=3000)\nadata = adata[:, adata.var.highly_variable].copy()   # before sc.pp.scale, which makes the matrix dense\nsc.pp.pca(adata, zero_center=False)   # keeps it sparse"),
+		"stream_dataset": step.Paste("python", "adata = sc.read_h5ad(\"data.h5ad\", backed=\"r\")"),
+		"half_precision": step.Paste("python", "adata.X = adata.X.astype(\"float32\")"),
+	},
+}

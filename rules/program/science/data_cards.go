@@ -1,0 +1,137 @@
+package science
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+)
+
+var xgboostCards = []cause.Card{{
+	ID: "xgboost/card", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
+	Cause: cause.BatchTooLarge, Weight: 0.72,
+	Means: "The card holds the whole quantised table, and for a moment while it is built the raw one too. Histograms come on top: bins x columns for each node of a level. The free and requested figures under the message say how much is missing.",
+	Not:   "Fewer trees (`n_estimators`): they are trained one after another.",
+	Cures: []cause.Cure{
+		{Fix: "limit_framework_preallocation", Title: "Use QuantileDMatrix and float32", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)   # in place of DMatrix; the same max_bin in params", Cost: "None; fewer bins cost a little accuracy"},
+		{Fix: "lower_batch_size", Title: "Sample rows for each tree", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "Hardly any accuracy"},
+		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist in place of gpu_hist", Cost: "Slower"},
+	},
+	Sources: []string{"xgboost/src/common/device_vector.cu", "xgboost/doc/gpu/index.rst"},
+}}
+
+var fewerBins = cause.Cure{Fix: "lower_batch_size", Title: "Fewer bins and leaves", Kind: "python", Text: "params.update(max_bin=63, num_leaves=31)   # max_bin also where the Dataset is made", Cost: "A little accuracy"}
+
+var lightgbmCards = []cause.Card{
+	{
+		ID: "lightgbm/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Memory Object Allocation Failure"},
+		Cause: cause.OversizedAllocation, Weight: 0.78,
+		Means: "OpenCL gives one buffer at most, on NVIDIA a quarter of the card (4 of 16 GB), and LightGBM's trainer wants the table in one. So it fails with much of the card free; rows times columns decide.",
+		Not:   "Closing other programs: the bound is for a single buffer.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Use the CUDA trainer", Kind: "python", Text: "params[\"device_type\"] = \"cuda\"   # LightGBM 4 built with CUDA; it has no such bound", Cost: "Another build of LightGBM"},
+			fewerBins,
+			{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params[\"device_type\"] = \"cpu\"", Cost: "Slower, seldom by much"},
+		},
+		Sources: []string{"https://github.com/lightgbm-org/LightGBM/issues/4480", "https://github.com/lightgbm-org/LightGBM/issues/3899"},
+	},
+	{
+		ID: "lightgbm/ram", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"LightGBMError", "[LightGBM]", "lightgbm/basic.py"},
+		Cause: cause.HostMemory, Weight: 0.85,
+		Means: "`bad allocation` is the computer's own memory, even on the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. The message has no figures.",
+		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "Bound the histogram cache", Kind: "python", Text: "params[\"histogram_pool_size\"] = 1024   # MB", Cost: "Slower"},
+			fewerBins,
+			{Fix: "stream_dataset", Title: "Keep one copy of the table", Kind: "python", Text: "train = lgb.Dataset(X.astype(\"float32\"), y, free_raw_data=True)\ndel X", Cost: "The raw table is gone"},
+		},
+		Sources: []string{"LightGBM/docs/FAQ.rst", "https://github.com/lightgbm-org/LightGBM/issues/705", "https://github.com/lightgbm-org/LightGBM/issues/4612"},
+	},
+}
+
+var rapidsCards = []cause.Card{
+	{
+		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
+		Cause: cause.BudgetMisconfigured, Weight: 0.6,
+		Means: "RMM's pool reached its maximum. If nobody set one it is what the card had free when the pool was made, so the table, or a join's result, is too large for the card. If somebody did, the card may have more.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Read fewer columns or rows", Kind: "python", Text: "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns", Cost: "Some rewriting"},
+			{Fix: "cpu_offload", Title: "A pool on managed memory", Kind: "python", Text: "rmm.reinitialize(pool_allocator=True, managed_memory=True, maximum_pool_size=\"64GiB\")   # before the first cuDF object; state a maximum, it is the card's size otherwise", Cost: "Slow while it spills"},
+			{Fix: "raise_memory_limit", Title: "If a maximum was set: raise it", Kind: "text", Text: "Look for `maximum_pool_size`, `rmm_pool_size` or `rmm_maximum_pool_size` where RMM or the Dask cluster is set up.", Cost: "Less of the card for others"},
+		},
+		Sources: []string{"rmm/cpp/src/mr/detail/pool_memory_resource_impl.cpp", "https://github.com/rapidsai/rmm/issues/600", "rmm/docs/user_guide/guide.md"}, Solved: 1,
+	},
+	{
+		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
+		Cause: cause.LeakedProcess, Weight: 0.5,
+		Means: "RMM asked the driver and the card was full. A table needs several times its file on the card, and joins, sorts and group-bys make copies. In notebooks earlier frames stay until their names are gone; the log does not show which it is.",
+		Cures: []cause.Cure{
+			look,
+			{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object", Cost: "Slow while it spills"},
+			{Fix: "stream_dataset", Title: "Fewer columns, smaller types", Kind: "python", Text: "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"]).astype({\"value\": \"float32\"})", Cost: "Some rewriting"},
+		},
+		Sources: []string{"rmm/cpp/include/rmm/detail/error.hpp", "rmm/docs/user_guide/guide.md"},
+	},
+}
+
+var faissCards = []cause.Card{
+	{
+		ID: "faiss/scratch", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"TemporaryMemoryBuffer"},
+		Cause: cause.LeakedProcess, Weight: 0.62,
+		Means: "It is not the index: a `StandardGpuResources` reserves scratch when it is first used, 1.5 GiB on cards with more than 8 GB, and the card had less. PyTorch or another index has the rest, or several such objects were made.",
+		Not:   "Compressing the index: the buffer does not depend on it.",
+		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "Reserve less scratch", Kind: "python", Text: "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)", Cost: "A little speed"},
+			look,
+			{Fix: "empty_cache", Title: "With PyTorch in the same process", Kind: "python", Text: "del model, features   # what is not needed while you search\ntorch.cuda.empty_cache()   # FAISS cannot use what PyTorch keeps", Cost: "A little time"},
+		},
+		Sources: []string{"faiss/faiss/gpu/StandardGpuResources.cpp", "https://github.com/facebookresearch/faiss/issues/1031", "https://github.com/facebookresearch/faiss/issues/2155", "https://github.com/facebookresearch/faiss/issues/779"}, Solved: 1,
+	},
+	{
+		ID: "faiss/index", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"alloc fail type FlatData", "alloc fail type IVFLists", "alloc fail type Quantizer", "allocMemorySpaceV", "alloc fail type Other"},
+		Cause: cause.ModelTooLarge, Weight: 0.72,
+		Means: "The vectors themselves did not fit: count x dimension x 4 bytes for a flat index, and twice that for a moment when lists grow or are copied. The size in the line is the piece that failed. `setTempMemory` does not bound this.",
+		Not:   "`setTempMemory`: that is scratch, not the index.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Keep vectors in 16 bit", Kind: "python", Text: "co = faiss.GpuClonerOptions()\nco.useFloat16 = True\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)", Cost: "Hardly any recall"},
+			{Fix: "use_lower_quant", Title: "Compress them", Kind: "python", Text: "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes a vector; 64 must divide d", Cost: "Some recall"},
+			{Fix: "shard_training", Title: "Shard over the cards", Kind: "python", Text: "co = faiss.GpuMultipleClonerOptions()\nco.shard = True\nindex = faiss.index_cpu_to_all_gpus(cpu_index, co)", Cost: "Another card"},
+		},
+		Sources: []string{"faiss/faiss/gpu/StandardGpuResources.cpp", "https://github.com/facebookresearch/faiss/issues/2179", "faiss/faiss/gpu/GpuClonerOptions.h"},
+	},
+}
+
+var numbaCards = []cause.Card{{
+	ID: "numba/alloc", Kinds: []fact.Kind{fact.NumbaAlloc}, Unsaid: []string{"cryosparc_", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ILLEGAL_ADDRESS"},
+	Cause: cause.BatchTooLarge, Weight: 0.6,
+	Means: "Numba asked the driver for one more array and the card was full. Its arrays are as large as NumPy's (float64: 8 bytes each), and freed ones go back in batches, so a loop can hold several generations.",
+	Cures: []cause.Cure{
+		{Fix: "empty_cache", Title: "Reuse arrays in the loop", Kind: "python", Text: "d_x.copy_to_device(x)   # into an array made once, in place of cuda.to_device(x) in every pass\ncuda.current_context().deallocations.clear()   # gives back what was deleted", Cost: "None"},
+		{Fix: "lower_batch_size", Title: "One part at a time, in float32", Kind: "python", Text: "for part in np.array_split(x, 8):\n    d = cuda.to_device(part.astype(np.float32))", Cost: "Copies; fewer digits"},
+		look,
+	},
+	Sources: []string{"numba/cuda/cudadrv/driver.py", "https://numba.readthedocs.io/en/stable/cuda/memory.html"},
+}}
+
+var daskCards = []cause.Card{{
+	ID: "dask/worker-budget", Kinds: []fact.Kind{fact.WorkerBudget},
+	Cause: cause.HostMemory, Weight: 0.85,
+	Means: "A nanny restarted its worker at 95 % of the worker's own share, RAM divided by the workers unless told otherwise. Other workers may have had room. After a few restarts the task is given up as KilledWorker.",
+	Not:   "More workers on the same machine: each gets a smaller share.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Fewer workers with more memory each", Kind: "python", Text: "from dask.distributed import Client\nclient = Client(n_workers=2, threads_per_worker=2)   # the share becomes half of RAM", Cost: "Fewer tasks at a time"},
+		{Fix: "stream_dataset", Title: "Smaller partitions", Kind: "python", Text: "df = df.repartition(partition_size=\"100MB\")", Cost: "More tasks"},
+		{Fix: "fix_shape", Title: "Find the task that makes it large", Kind: "text", Text: "The dashboard (port 8787) shows memory by worker. Typical: `compute()` of a whole table, a shuffle or merge on few keys, one huge file that cannot be split.", Cost: "Some minutes"},
+	},
+	Sources: []string{"distributed/worker_memory.py", "https://distributed.dask.org/en/stable/worker-memory.html"},
+}}
+
+var sparkCards = []cause.Card{{
+	ID: "spark-rapids/pool", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"ai.rapids.cudf", "com.nvidia.spark.rapids"},
+	Cause: cause.BatchTooLarge, Weight: 0.76,
+	Means: "Java's OutOfMemoryError in name only: the plug-in's pool on the card was full (\"native memory\"). Several tasks share a card, each with its own batches; the JVM's heap and -Xmx play no part.",
+	Not:   "--executor-memory or -Xmx: that is the heap, not the card.",
+	Cures: []cause.Cure{
+		{Fix: "lower_parallel", Title: "One task on a card at a time", Kind: "config", Text: "spark.rapids.sql.concurrentGpuTasks=1", Cost: "Some throughput"},
+		{Fix: "lower_batch_size", Title: "Smaller batches, more partitions", Kind: "config", Text: "spark.rapids.sql.batchSizeBytes=512m\nspark.sql.files.maxPartitionBytes=128m\nspark.sql.shuffle.partitions=400", Cost: "Some speed"},
+		{Fix: "upgrade_version", Title: "Update the plug-in", Kind: "text", Text: "Newer releases split a batch that does not fit and try again; take the jar that matches your Spark.", Cost: "An hour"},
+	},
+	Sources: []string{"https://github.com/NVIDIA/cudf-spark/issues/1274", "https://github.com/NVIDIA/cudf-spark/issues/1365"},
+}}

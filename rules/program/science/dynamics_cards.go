@@ -1,0 +1,57 @@
+package science
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+)
+
+var gromacsCards = []cause.Card{
+	{
+		ID: "gromacs/calloc", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Said: []string{"Failed to calloc", "Failed to realloc", "Failed to malloc"},
+		Cause: cause.HostMemory, Weight: 0.85,
+		Means: "GROMACS asked the computer's own memory for the array that the line names: elements times their size are the bytes. In analyses it is all frames or all pairs of a group at once; in mdrun a box or grid that blew up.",
+		Not:   "Anything about the graphics card: the call is for system memory.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Fewer frames, a smaller group", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10   # your own files; choose a group without the water", Cost: "Coarser sampling"},
+			{Fix: "fix_shape", Title: "mdrun: look at box and coordinates", Kind: "text", Text: "`gmx check -f` on the last frame: a huge box or positions that are not numbers ask for a grid without bound.", Cost: "A few minutes"},
+			{Fix: "raise_memory_limit", Title: "Run it where there is more RAM", Kind: "text", Text: "If the array is real: a node with that much memory, asked for in the job script.", Cost: "Waiting time"},
+		},
+		Sources: []string{"gromacs/src/gromacs/utility/smalloc.cpp"},
+	},
+	{
+		ID: "gromacs/device-buffer", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"device buffer failed", "devicebuffer.cuh"},
+		Cause: cause.LeakedProcess, Weight: 0.55,
+		Means: "A buffer on the card was refused. A simulation seldom needs more than a few GB, so look first at what else is on that card: other runs, or several ranks of this one. Only systems of many million atoms fill it themselves.",
+		Cures: []cause.Cure{
+			look,
+			{Fix: "lower_parallel", Title: "One rank per card", Kind: "shell", Text: "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0   # your own -deffnm", Cost: "Some speed"},
+			{Fix: "cpu_offload", Title: "Keep PME on the CPU", Kind: "shell", Text: "gmx mdrun -deffnm md -nb gpu -pme cpu   # your own -deffnm", Cost: "Speed"},
+		},
+		Sources: []string{"gromacs/src/gromacs/gpu_utils/devicebuffer.cuh"},
+	},
+}
+
+var openmmCards = []cause.Card{{
+	ID: "openmm/array", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Error creating array", "Error initializing array"},
+	Cause: cause.OversizedAllocation, Weight: 0.5,
+	Means: "The array that the message names could not be made on the card. Even a million atoms need few GB, so the likely reasons are a huge PME grid (large box, small tolerance), wrong positions, or several contexts at once, as in replica exchange.",
+	Cures: []cause.Cure{
+		look,
+		{Fix: "fix_shape", Title: "Check box, cutoff and tolerance", Kind: "python", Text: "print(topology.getPeriodicBoxVectors(), system.getNumParticles())", Cost: "A minute"},
+		{Fix: "lower_parallel", Title: "Replicas: keep fewer contexts", Kind: "python", Text: "cache.global_context_cache.capacity = 2   # openmmtools", Cost: "Time between replicas"},
+	},
+	Sources: []string{"https://github.com/openmm/openmm/issues/3975", "https://github.com/choderalab/openmmtools/issues/521"},
+}}
+
+var isaacCards = []cause.Card{{
+	ID: "isaac/physx", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PxgCudaDeviceMemoryAllocator"},
+	Cause: cause.BatchTooLarge, Weight: 0.7,
+	Means: "PhysX could not get {asked} for its buffers; the kernel errors after it (700, launch failures) only follow. Buffers grow with environments and contacts. If one environment fails too, another process holds the card.",
+	Not:   "JAX's or PyTorch's memory variables: PhysX asks the driver itself.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Fewer environments, no viewer", Kind: "text", Text: "Add `--num_envs 512 --headless` (IsaacGymEnvs: `num_envs=512 headless=True`), then double it.", Cost: "Fewer samples per step"},
+		{Fix: "limit_framework_preallocation", Title: "Smaller contact buffers", Kind: "text", Text: "Isaac Gym: lower `max_gpu_contact_pairs` and `default_buffer_size_multiplier` under physx. Isaac Lab: `gpu_max_rigid_contact_count` in PhysxCfg.", Cost: "Contacts are lost if too small"},
+		look,
+	},
+	Sources: []string{"https://github.com/isaac-sim/IsaacGymEnvs/issues/256", "https://github.com/Improbable-AI/walk-these-ways/issues/20", "https://github.com/isaac-sim/IsaacGymEnvs/issues/45"}, Solved: 1,
+}}

@@ -1,0 +1,75 @@
+package science
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+)
+
+const foldMeans = "The length decides: pair activations grow with its square and more, and all chains of a complex count together. "
+
+var (
+	shorterCure = cause.Cure{Fix: "lower_context", Title: "Fold less at once", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory.", Cost: "Contacts between the pieces"}
+	largerCard  = cause.Cure{Fix: "bigger_gpu", Title: "Run it on a larger card", Kind: "text", Text: "The same input runs unchanged on a card of 40 or 80 GB.", Cost: "Rent"}
+)
+
+var alphafoldCards = []cause.Card{{
+	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
+	Cause: cause.ContextTooLong, Weight: 0.82,
+	Means: foldMeans + "{asked} is the scratch of one compiled prediction. AlphaFold's Docker script lets it spill into RAM; runs outside of it must set that themselves.",
+	Not:   "Fewer recycles or models: they run one after another in the same memory.",
+	Cures: []cause.Cure{
+		{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
+		shorterCure, largerCard,
+	},
+	Sources: []string{"alphafold/docker/run_docker.py", "alphafold/README.md"},
+}}
+
+var alphafold3Cards = []cause.Card{{
+	ID: "alphafold3/tokens", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
+	Cause: cause.ContextTooLong, Weight: 0.82,
+	Means: foldMeans + "{asked} is the scratch of one compiled program, for the input padded to the next bucket. 80 GB hold 5,120 tokens; smaller cards need unified memory.",
+	Not:   "Fewer seeds: they run one after another.",
+	Cures: []cause.Cure{
+		{Fix: "cpu_offload", Title: "Turn unified memory on", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_UNIFIED_MEMORY=true\nexport XLA_CLIENT_MEM_FRACTION=3.2", Cost: "Slower once it spills; RAM for it"},
+		{Fix: "lower_batch_size", Title: "One diffusion sample per seed", Kind: "text", Text: "Add `--num_diffusion_samples=1` (5 by default) and more seeds instead.", Cost: "Time"},
+		shorterCure,
+	},
+	Sources: []string{"alphafold3/docs/performance.md", "alphafold3/run_alphafold.py"},
+}}
+
+var colabfoldCards = []cause.Card{{
+	ID: "colabfold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
+	Cause: cause.ContextTooLong, Weight: 0.82,
+	Means: foldMeans + "ColabFold sets unified memory by itself: so {asked} fitted neither card nor RAM, or there is none (WSL). It goes on with the next query.",
+	Not:   "Setting TF_FORCE_UNIFIED_MEMORY: ColabFold has done so unless it was told not to.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "Add `--max-msa 128:256` (clusters:extra sequences); in the notebook the field max_msa.", Cost: "Some accuracy with few relatives"},
+		shorterCure, largerCard,
+	},
+	Sources: []string{"colabfold/batch.py"},
+}}
+
+var boltzCards = []cause.Card{{
+	ID: "boltz/skipped", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"ran out of memory, skipping batch"},
+	Cause: cause.ContextTooLong, Weight: 0.8,
+	Means: foldMeans + "Boltz caught the error and skipped this input: it ends without an error, but there is no structure for it. The message has no figures.",
+	Not:   "`--sampling_steps`: they run one after another in the same memory.",
+	Cures: []cause.Cure{
+		{Fix: "lower_parallel", Title: "One diffusion sample at a time", Kind: "text", Text: "Add `--max_parallel_samples 1` (5 by default).", Cost: "Time; the same result"},
+		{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "Add `--max_msa_seqs 1024` (8192 by default).", Cost: "Some accuracy"},
+		shorterCure,
+	},
+	Sources: []string{"boltz/src/boltz/model/models/boltz2.py", "boltz/src/boltz/main.py"},
+}}
+
+var openfoldCards = []cause.Card{{
+	ID: "openfold/chunks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"triangular_attention.py", "tri_self_attn_block.py", "triangular_multiplicative_update.py", "esmfold/v1/trunk.py", "modeling_esmfold.py"}, If: real,
+	Cause: cause.ContextTooLong, Weight: 0.82,
+	Means: foldMeans + "It failed in the trunk: triangle attention makes length x length x length scores unless it works in chunks. {asked} is one such tensor.",
+	Cures: []cause.Cure{
+		{Fix: "lower_ubatch", Title: "Work in chunks", Kind: "text", Text: "ESMFold: `model.set_chunk_size(64)` (transformers: `model.trunk.set_chunk_size(64)`), 32 if needed. OpenFold: add `--long_sequence_inference`.", Cost: "Slower; the same result"},
+		{Fix: "half_precision", Title: "ESMFold: language model in 16 bit", Kind: "python", Text: "model.esm = model.esm.half()", Cost: "None that can be seen"},
+		shorterCure,
+	},
+	Sources: []string{"openfold/openfold/model/triangular_attention.py", "openfold/run_pretrained_openfold.py", "transformers/src/transformers/models/esm/modeling_esmfold.py"},
+}}

@@ -1,0 +1,71 @@
+package science
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+)
+
+var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
+
+var blenderCards = []cause.Card{
+	{
+		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},
+		Cause: cause.ModelTooLarge, Weight: 0.72,
+		Means: "The card was full, Cycles tried system memory for the rest, and that was refused as well. So the scene itself (textures, geometry, hair) is far larger than the card, or RAM is short, too. Samples play no part.",
+		Not:   "Fewer samples or a smaller tile size: the scene has to be there whole.",
+		Cures: []cause.Cure{
+			simplify,
+			{Fix: "close_other_apps", Title: "Free the card and RAM", Kind: "ui", Text: "Viewport to Solid before rendering; close browsers and other Blender windows; then render with blender -b FILE.blend -f 1 (FILE.blend: your scene)", Cost: "Free"},
+			{Fix: "cpu_offload", Title: "Render on the CPU", Kind: "ui", Text: "Render Properties: Device CPU. It needs the scene in RAM once", Cost: "Several times slower"},
+		},
+		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://github.com/princeton-vl/infinigen/issues/68"},
+	},
+	{
+		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of GPU memory", "Out of memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
+		Cause: cause.ModelTooLarge, Weight: 0.65,
+		Means: "Memory that can only live on the card was refused: buffers of the picture, acceleration structure, kernels. The scene fills the card, a viewport in Rendered mode holds a second copy, or another program has the rest. Animations that fail late: memory grows by frame.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Viewport to Solid, other programs closed", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
+			simplify,
+			{Fix: "lower_batch_size", Title: "Smaller tiles, no persistent data", Kind: "ui", Text: "Render Properties, Performance: Tile Size 512; Final Render: Persistent Data off. Animations: render frames in several runs", Cost: "A little time"},
+		},
+		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://docs.blender.org/manual/en/latest/render/cycles/gpu_rendering.html"},
+	},
+}
+
+var unrealCards = []cause.Card{{
+	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
+	Cause: cause.ModelTooLarge, Weight: 0.5,
+	Means: "The engine could not create a texture or buffer. On cards with 8 GB or less it is settings, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "One step lower textures, then ray tracing off", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
+		{Fix: "upgrade_version", Title: "Intel 13th/14th gen: BIOS with 0x12B or later", Kind: "text", Text: "Update the BIOS (microcode 0x12B or later) and choose Intel's default power settings; update the graphics driver as well.", Cost: "Half an hour"},
+		{Fix: "close_other_apps", Title: "See who holds VRAM", Kind: "text", Text: "Task Manager, Performance, GPU: Dedicated GPU memory before the start. Close browsers, recorders and other games.", Cost: "Free"},
+	},
+	Sources: []string{"UnrealEngine/Engine/Source/Runtime/D3D12RHI/Private/D3D12Util.cpp", "https://www.radgametools.com/oodleintel.htm"},
+}}
+
+var ryujinxCards = []cause.Card{{
+	ID: "ryujinx/vram", Said: []string{"MemoryAllocatorBlockList"}, Kinds: []fact.Kind{fact.GGMLAlloc, fact.PlainDevice},
+	Cause: cause.ModelTooLarge, Weight: 0.68,
+	Means: "The emulator asked Vulkan for a texture and the card was full. Some games decode ASTC textures to several times their size, and resolution scale or texture mods multiply them. Memory also grows from scene to scene until a game frees it.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Scale 1x, no texture mods", Kind: "ui", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
+		{Fix: "lowvram_mode", Title: "Texture recompression on", Kind: "ui", Text: "Options, Settings, Graphics: Enable Texture Recompression", Cost: "Slightly softer textures"},
+		{Fix: "restart_session", Title: "Save and restart now and then", Kind: "text", Text: "Save before a change of scene and restart the emulator; a card with 2 GB is too small for many games.", Cost: "Your place in the game"},
+	},
+	Sources: []string{"https://github.com/Ryujinx/Ryujinx/issues/4677", "https://github.com/Ryujinx/Ryujinx/issues/6464", "https://github.com/Ryujinx/Ryujinx/issues/3523"},
+}}
+
+var ffmpegCards = []cause.Card{{
+	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
+	Cause: cause.BudgetMisconfigured, Weight: 0.78,
+	Means: "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason.",
+	Not:   "A smaller picture or bitrate: the session was refused before either counts.",
+	Cures: []cause.Cure{
+		{Fix: "lower_parallel", Title: "Close other encodes", Kind: "shell", Text: "nvidia-smi   # look for other ffmpeg, OBS, Plex or browser processes, and end what hangs", Cost: "Free"},
+		{Fix: "upgrade_version", Title: "Update the NVIDIA driver", Kind: "text", Text: "Newer drivers allow more sessions on GeForce; NVIDIA's encode matrix lists the number for each card.", Cost: "A restart"},
+		{Fix: "cpu_offload", Title: "Encode one of them on the CPU", Kind: "text", Text: "Put `-c:v libx264` in place of `-c:v h264_nvenc`.", Cost: "Processor time"},
+	},
+	Sources: []string{"https://github.com/valkjsaaa/auto-bilibili-recorder/issues/9", "https://github.com/m1k1o/go-transcode/issues/42", "https://github.com/gazebosim/gz-common/pull/125", "ffmpeg/libavcodec/nvenc.c"}, Solved: 2,
+}}
