@@ -50,6 +50,8 @@ type Program struct {
 	Titles, Costs map[string]string
 	// Cards are what an expert knows of its messages, the narrowest first.
 	Cards []cause.Card
+	// Work, Edits and Language say what the program does, what its reader edits, and in which language.
+	Work, Edits, Language string
 	// Sources are the upstream files that define the options which its steps
 	// name.
 	Sources Sources
