@@ -21,10 +21,11 @@ var LlamaCpp = program.Program{
 	Checks:   llamaChecks,
 	Useless:  llamaUseless,
 	Whys:     llamaWhys,
+	Cards:    llamaCards,
 }
 
 // KoboldCpp is what is peculiar to KoboldCpp.
-var KoboldCpp = program.Program{Name: "koboldcpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&LlamaCpp}}
+var KoboldCpp = program.Program{Name: "koboldcpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&LlamaCpp}, Cards: koboldCards}
 
 // LMStudio is what is peculiar to LM Studio: its log's tags and its program folder. Models
 // under .lmstudio prove nothing, llama.cpp loads them too.
@@ -32,18 +33,21 @@ var LMStudio = program.Program{
 	Name: "lm-studio", Shown: "LM Studio", Rank: 86,
 	Proofs: []string{"[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load"},
 	Like:   []*program.Program{&LlamaCpp},
+	Cards:  lmStudioCards,
 }
 
 // StableDiffusionCpp is stable-diffusion.cpp.
-var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Like: []*program.Program{&LlamaCpp}}
+var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Like: []*program.Program{&LlamaCpp}, Cards: diffusionCards}
 
 // WhisperCpp is whisper.cpp.
-var WhisperCpp = program.Program{Name: "whisper.cpp", Like: []*program.Program{&LlamaCpp}}
+var WhisperCpp = program.Program{Name: "whisper.cpp", Like: []*program.Program{&LlamaCpp}, Cards: whisperCards}
 
 // LlamaCppPython is the Python binding, in which settings are written as arguments.
 var LlamaCppPython = program.Program{
-	Name:  "llama-cpp-python",
-	Hints: []string{"Failed to create llama_context", "llama_cpp.server", "llama_cpp/llama.py", "for LlamaCpp"},
+	Name:   "llama-cpp-python",
+	Proofs: []string{"llama_cpp/llama.py"},
+	Hints:  []string{"Failed to create llama_context", "llama_cpp.server", "for LlamaCpp"},
+	Cards:  pythonCards,
 }
 
 // NodeLlamaCpp is the JavaScript binding.
