@@ -32,6 +32,8 @@ func Programs() []*program.Program {
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
+		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &server.IPEXLLM, &server.Xinference, &server.FastChat, &server.TEI, &server.Infinity,
+		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &server.LiteLLM, &server.Exo, &server.Petals, &server.RKLLM, &server.MistralRs,
 		&ggml.LocalAI, &ggml.Jan, &ggml.GPT4All, &ggml.Llamafile, &ggml.IkLlamaCpp, &ggml.LlamaBox, &ggml.Tabby, &ggml.ChatGLMCpp, &ggml.QwenCpp, &ggml.LLamaSharp,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}

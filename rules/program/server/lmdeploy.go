@@ -12,7 +12,8 @@ import (
 // LMDeploy is what is peculiar to LMDeploy. Its share for the cache,
 // cache_max_entry_count, is of what is free after the weights (0.8 by default).
 var LMDeploy = program.Program{
-	Name: "lmdeploy",
+	Name:  "lmdeploy",
+	Cards: lmdeployCards,
 	Sources: program.Sources{
 		"lmdeploy/cli/lite.py":  "--work-dir",
 		"lmdeploy/cli/utils.py": "--cache-max-entry-count --max-batch-size --model-format --quant-policy --session-len --tp",

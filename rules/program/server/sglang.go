@@ -19,6 +19,7 @@ import (
 // or requests fail.
 var SGLang = program.Program{
 	Name: "sglang", Shown: "SGLang", Rank: 80,
+	Cards: sglangCards,
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --disable-cuda-graph --kv-cache-dtype" +
 			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size",

@@ -16,6 +16,7 @@ import (
 // for the cache, free_gpu_memory_fraction, is of what is free after the engine.
 var TensorRTLLM = program.Program{
 	Name: "tensorrt-llm", Shown: "TensorRT-LLM", Rank: 80,
+	Cards: trtCards,
 	Sources: program.Sources{
 		"TensorRT-LLM/tensorrt_llm/commands/build.py": "--checkpoint_dir --max_input_len --max_seq_len --output_dir",
 		"TensorRT-LLM/tensorrt_llm/commands/serve.py": "--max_batch_size --max_num_tokens --tp_size",

@@ -15,6 +15,7 @@ import (
 // TGI is what is peculiar to Text Generation Inference.
 var TGI = program.Program{
 	Name: "tgi", Shown: "TGI", Rank: 80,
+	Cards: tgiCards,
 	Sources: program.Sources{
 		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
 			" --quantize",
