@@ -162,7 +162,7 @@ var ollamaCards = []cause.Card{
 	{
 		ID: "ollama/vision", Kinds: gpuFull, Said: projects, If: when.All(byOllama, onGPU),
 		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "It is a vision model, and its projector, or the work on an image, found no room: versions before 0.31 do not count all of that when they choose the layers.",
+		Means: "It is a vision model, and its projector, or the work on an image, found no room: older versions do not count all of that when they choose the layers.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update Ollama", "newer versions size the projector"),
 			as("fewer_gpu_layers", "Leave it room: fewer layers on the card", "slower"),
@@ -184,7 +184,7 @@ var ollamaCards = []cause.Card{
 	{
 		ID: "ollama/requests", Kinds: refused, If: when.All(byOllama, device("kv", "compute"), manyRequests),
 		Cause: cause.ContextTooLong, Weight: 0.75,
-		Means: "The weights fit; {asked} for the context did not. Ollama makes the cache for several requests at a time, so that their number multiplies `num_ctx`. Versions to 0.10 chose up to 4 by themselves.",
+		Means: "The weights fit; {asked} for the context did not. Ollama makes the cache for several requests at a time, so that their number multiplies `num_ctx`. Older versions chose up to 4 by themselves.",
 		Cures: []cause.Cure{
 			as("lower_parallel", "Serve one request at a time", "others wait"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
