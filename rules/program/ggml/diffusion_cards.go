@@ -41,7 +41,7 @@ var diffusionCards = []cause.Card{
 		Sources: diffusionSources,
 	},
 	{
-		ID: "stable-diffusion.cpp/step", Kinds: drawing, If: when.All(samples, onGPU),
+		ID: "stable-diffusion.cpp/step", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}, If: when.All(samples, onGPU),
 		Cause: cause.BatchTooLarge, Weight: 0.75,
 		Means: "The weights are in place; the working memory of one step found no room. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
 		Cures: []cause.Cure{

@@ -26,7 +26,7 @@ var koboldCards = []cause.Card{
 		Sources: []string{"koboldcpp.py", "https://github.com/LostRuins/koboldcpp/issues/1454"},
 	},
 	{
-		ID: "koboldcpp/kv", Kinds: refused, If: device("kv"),
+		ID: "koboldcpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.82,
 		Means: "The weights fit; the KV cache found no room: {asked}. It grows with the context size of the launcher, and it goes to the card also for layers that stay off it, unless Low VRAM is ticked.",
 		Not:   "A smaller BLAS batch: the cache does not depend on it.",
@@ -42,9 +42,9 @@ var koboldCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: 0.55,
 		Means: "Weights and cache had room; the working buffer, {asked}, found none. It grows with the BLAS batch size and, without FlashAttention, with the context. Only about that much is missing.",
 		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Fewer GPU layers than the launcher chose", "slightly slower"),
-			as("lower_ubatch", "Or a smaller BLAS batch", "slower prompts"),
+			as("lower_ubatch", "A smaller BLAS batch", "slower prompts"),
 			as("lower_context", "Or a smaller context size", "shorter memory of the story"),
+			as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower"),
 		},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
@@ -61,7 +61,7 @@ var koboldCards = []cause.Card{
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
-		ID: "koboldcpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(diffuses)),
+		ID: "koboldcpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, longText))),
 		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Means: "The model was loaded, and the card ran full while it read the prompt or wrote. KoboldCpp prints no size here. Likely the load left next to nothing, or a game or browser took memory since.",
 		Cures: []cause.Cure{

@@ -46,7 +46,7 @@ func severalSlots(c *ledger.Case) bool { return count(c, "n_seq_max", 256) > 1 |
 
 // overPiece: one buffer of 4 GiB or more under oneAPI.
 func overPiece(c *ledger.Case) bool {
-	return c.Backend == "sycl" && ledger.Requested(c) >= 4*units.GiB-units.MiB
+	return c.Backend == "sycl" && c.Failure.Stage != "kv" && ledger.Requested(c) >= 4*units.GiB-units.MiB
 }
 
 // llamaPartCards are about parts beside the model, and devices that are none.
@@ -74,8 +74,8 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-context.cpp"},
 	},
 	{
-		ID: "llama.cpp/software-device", Kinds: gpuFull, If: softwareDevice,
-		Cause: cause.HostMemory, Weight: 0.75,
+		ID: "llama.cpp/software-device", Kinds: gpuFull, If: when.All(softwareDevice, when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
+		Cause: cause.ModelTooLarge, Weight: 0.75,
 		Means: "This Vulkan device is no card: it is a driver that computes on the processor (llvmpipe). Everything lands in system memory a second time and runs slower than without it.",
 		Cures: []cause.Cure{
 			as("fewer_gpu_layers", "Run without that device", "nothing is lost"),
@@ -105,7 +105,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/tools/rpc/README.md"},
 	},
 	{
-		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, If: when.All(plain, onGPU),
+		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, If: when.All(plain, device("weights")),
 		Cause: cause.BudgetMisconfigured, Weight: 0.75,
 		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. It says above that it could not: sizes that you set by hand stand in its way.",
 		Cures: []cause.Cure{
@@ -137,7 +137,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights"))),
+		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(contextFrom(32768)), when.Not(diffuses)),
 		Cause: cause.OversizedAllocation, Weight: 0.75,
 		Means: "Memory is not what is short: this driver gives no single buffer larger than 2 or 4 GiB, and one working buffer is {asked}. It grows with the physical batch and, without flash attention, with the context.",
 		Not:   "Closing programs or fewer layers: the buffer stays in one piece.",
@@ -160,7 +160,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
 	},
 	{
-		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal},
+		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights),
 		Cause: cause.ModelTooLarge, Weight: 0.6,
 		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.",
 		Not:   "Killing other graphics programs alone: the limit is on this process's share.",
@@ -168,6 +168,17 @@ var llamaPartCards = []cause.Card{
 			as("lower_context", "A shorter context", "shorter conversations"),
 			as("raise_memory_limit", "Raise the limit of macOS", "less RAM for everything else"),
 			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
+	},
+	{
+		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
+		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Means: "It loaded, and then a Metal command ran out of memory: the weights alone are near the {limit} that macOS lets the graphics take, about two thirds to three quarters of the RAM. Cache and work come on top.",
+		Cures: []cause.Cure{
+			as("use_lower_quant", "A smaller quantisation", "slight loss of quality"),
+			as("raise_memory_limit", "Or raise the limit of macOS", "less RAM for everything else"),
+			as("lower_context", "And a shorter context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
@@ -194,7 +205,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
 	{
-		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan},
+		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, If: when.Not(beyondArena),
 		Cause: cause.SoftwareBug, Weight: 0.78,
 		Means: "A buffer of fixed size inside the program is too small. Neither RAM nor the card's memory is short: this build planned it for another batch or model.",
 		Not:   "More RAM, swap or fewer layers: the buffer keeps its size.",
@@ -206,4 +217,13 @@ var llamaPartCards = []cause.Card{
 	},
 }
 
-var windowsHost = when.All(hostRefused, reader.OnWindows)
+// hostWeights: system memory was refused for what only it can give; caches are
+// judged by the context.
+var (
+	hostWeights = when.All(hostRefused, when.Any(stage("weights"), bare, when.All(stage("compute"), below(units.GiB))))
+	windowsHost = when.All(hostWeights, reader.OnWindows)
+	longText    = when.Any(longPrompt, contextFrom(16384))
+)
+
+// uneven: the split over the cards is the likelier reason.
+func uneven(c *ledger.Case) bool { return unevenSplit(c).Weight >= 0.6 }

@@ -48,7 +48,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/host", Kinds: refused, If: hostRefused,
+		ID: "llama.cpp/host", Kinds: refused, If: hostWeights,
 		Cause: cause.HostMemory, Weight: 0.8,
 		Means: "System memory was refused, not the card's: {asked} for the part of the model that stays off the card. Free RAM, a container's limit or its swap is what decides.",
 		Not:   "Fewer layers on the card: that needs more system memory.",
@@ -106,7 +106,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots),
+		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots, when.Not(uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.82,
 		Means: "The weights fit; the KV cache found no room: {asked}. The server makes it for several requests at a time, so the number of slots counts as much as the context.",
 		Cures: []cause.Cure{
@@ -117,7 +117,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/kv", Kinds: refused, If: device("kv"),
+		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.85,
 		Means: "The weights fit; the KV cache found no room: {asked} was refused. It grows with the context, and where no length is set that is the model's own maximum.",
 		Not:   "A smaller batch: the cache does not depend on it.",
@@ -129,7 +129,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
-		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill),
+		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.8,
 		Means: "Weights and cache fit; the compute buffer of {asked} did not. Flash attention is off, and most of that buffer is the matrix of attention over the whole context, which flash attention never builds.",
 		Cures: []cause.Cure{
@@ -140,7 +140,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/compute-batch", Kinds: refused, If: when.All(device("compute"), largeBatch, when.Not(diffuses)),
+		ID: "llama.cpp/compute-batch", Kinds: refused, If: when.All(device("compute"), largeBatch, when.Not(diffuses), when.Not(uneven)),
 		Cause: cause.BatchTooLarge, Weight: 0.75,
 		Means: "Weights and cache fit; the compute buffer of {asked} did not. It grows with the physical batch, which is set above the usual 512 tokens.",
 		Cures: []cause.Cure{
@@ -151,7 +151,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-context.cpp", llamaThreads + "12817"}, Solved: 1,
 	},
 	{
-		ID: "llama.cpp/compute", Kinds: refused, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes))),
+		ID: "llama.cpp/compute", Kinds: refused, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))),
 		Cause: cause.ContextTooLong, Weight: 0.55,
 		Means: "Weights and KV cache had room; the compute buffer, the last and smallest part, found {asked} no longer. So only about that much is missing, and any of them can give it.",
 		Not:   "Another quantisation first: a little context is enough.",
@@ -173,7 +173,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-context.cpp"},
 	},
 	{
-		ID: "llama.cpp/scratch", Kinds: atWork, If: scratchPool,
+		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)),
 		Cause: cause.BatchTooLarge, Weight: 0.5,
 		Means: "Everything was loaded; a temporary of the computation found no room on the card. llama.cpp does not reserve that pool before, so a load that just fits fails at a long prompt.",
 		Cures: []cause.Cure{
@@ -182,6 +182,17 @@ var llamaLoadCards = []cause.Card{
 			as("lower_context", "Or a shorter context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
+	},
+	{
+		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))),
+		Cause: cause.ContextTooLong, Weight: 0.55,
+		Means: "Everything was loaded, and the card ran full while it computed. The context or the prompt is long, so the cache holds much of the card and the temporaries for a long text are large. ggml prints no size here.",
+		Cures: []cause.Cure{
+			as("lower_context", "A shorter context", "shorter conversations"),
+			as("lower_ubatch", "Or a smaller physical batch", "slower prompts"),
+			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
 		ID: "llama.cpp/cublas", Kinds: atWork, Said: []string{"cublasCreate", "the resource allocation failed", "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED"},
@@ -194,7 +205,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh"},
 	},
 	{
-		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(diffuses), when.Not(transcribes)),
+		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))),
 		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Means: "The model was loaded and the card ran full while it computed. ggml prints no size here. Likely the load left next to nothing free, or another program took memory since.",
 		Cures: []cause.Cure{

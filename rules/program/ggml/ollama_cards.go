@@ -4,7 +4,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -52,14 +51,14 @@ var ollamaCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: 0.88,
 		Means: "Ollama compares the part that does not go to a card with free RAM and swap before it loads: {asked} wanted, {room} free. Little is missing, so anything that frees some will do.",
 		Cures: []cause.Cure{
-			as("close_other_apps", "Close what uses RAM, try again", "free"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
+			as("lower_context", "A shorter context", "shorter conversations"),
+			as("close_other_apps", "Or close what uses RAM, try again", "free"),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "6918", ollamaThreads + "6723"}, Solved: 2,
 	},
 	{
 		ID: "ollama/system-hopeless", Kinds: ollamaDenied, If: hopeless,
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: 0.8,
 		Means: "The model wants {asked} of RAM and swap for what does not go to a card, and {room} is free: more than twice as much is missing. Closing programs does not make up for that.",
 		Not:   "Closing programs: they hold far less than what is missing.",
 		Cures: []cause.Cure{
@@ -68,6 +67,18 @@ var ollamaCards = []cause.Card{
 			as("lower_context", "If you set a long context: shorten it", "shorter conversations"),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "7013"},
+	},
+	{
+		ID: "ollama/system-much", Kinds: ollamaDenied, If: tooLittle,
+		Cause: cause.HostMemory, Weight: 0.85,
+		Means: "Before it loads, Ollama compares the part that does not go to a card with free RAM and swap: {asked} wanted, {room} free. That much is missing that closing programs alone will likely not do.",
+		Not:   "More swap alone: it passes the check and makes the model crawl.",
+		Cures: []cause.Cure{
+			as("use_smaller_model", "Choose a smaller model", "lower quality"),
+			as("close_other_apps", "Or close what uses RAM", "free"),
+			as("lower_context", "Or a shorter context", "shorter conversations"),
+		},
+		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "7013", ollamaThreads + "13556"},
 	},
 	{
 		ID: "ollama/system", Kinds: ollamaDenied, If: checked,
@@ -99,9 +110,9 @@ var ollamaCards = []cause.Card{
 		Means: "The runner got signal 9 while it loaded: as a rule the kernel's out-of-memory killer or a container's limit. System memory ran out, not the card's.",
 		Not:   "`num_gpu` below what fits: that moves more into system memory.",
 		Cures: []cause.Cure{
+			as("close_other_apps", "Close what uses RAM", "free"),
 			does("raise_memory_limit", "Look who killed it, then give it more memory", "shell", "sudo dmesg -T | grep -i 'killed process'   # in Docker also: docker inspect CONTAINER, OOMKilled (CONTAINER: its name)", "only if the machine has it"),
 			as("use_smaller_model", "Or choose a smaller model", "lower quality"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
 		},
 		Sources: []string{"ollama/llm/llama_server.go"},
 	},
@@ -117,23 +128,23 @@ var ollamaCards = []cause.Card{
 	},
 	{
 		ID: "ollama/layout", Kinds: []fact.Kind{fact.OllamaLayout},
-		Cause: cause.ModelTooLarge, Weight: 0.55,
+		Cause: cause.BudgetMisconfigured, Weight: 0.5,
 		Means: "Ollama's planner found no way to lay the model out with the memory it saw. Either another model or program holds the card, or the context is set so long that not even the smallest part fits.",
 		Cures: []cause.Cure{
-			as("restart_session", "Unload what Ollama still holds", "a minute"),
+			as("fewer_gpu_layers", "Leave num_gpu alone, or set it lower", "slower"),
 			as("lower_context", "A shorter context", "shorter conversations"),
-			as("upgrade_version", "Update Ollama", "newer versions plan differently"),
+			as("restart_session", "Unload what Ollama still holds", "a minute"),
 		},
 		Sources: []string{"ollama/llm/server.go"},
 	},
 	{
 		ID: "ollama/guess", Kinds: []fact.Kind{fact.OllamaGuess},
-		Cause: cause.Unknown, Weight: 0.5,
+		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Means: "That sentence is the guess of versions before 0.1.18 for any end of the runner. Memory is the usual reason, but a damaged download or an old driver said the same.",
 		Cures: []cause.Cure{
-			as("upgrade_version", "Update Ollama first", "free"),
-			as("fewer_gpu_layers", "Then fewer layers on the card", "slower"),
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
+			as("use_smaller_model", "Try a smaller model", "lower quality"),
+			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
+			as("upgrade_version", "Update Ollama: it tells more since", "free"),
 		},
 		Sources: []string{ollamaThreads + "1727"}, Solved: 1,
 	},
@@ -160,7 +171,7 @@ var ollamaCards = []cause.Card{
 		Sources: []string{"ollama/discover/gpu.go"},
 	},
 	{
-		ID: "ollama/vision", Kinds: gpuFull, Said: projects, If: when.All(byOllama, onGPU),
+		ID: "ollama/vision", Kinds: gpuFull, Said: projects, If: when.All(byOllama, onGPU, when.Not(absurdGraph)),
 		Cause: cause.ModelTooLarge, Weight: 0.65,
 		Means: "It is a vision model, and its projector, or the work on an image, found no room: older versions do not count all of that when they choose the layers.",
 		Cures: []cause.Cure{
@@ -171,7 +182,7 @@ var ollamaCards = []cause.Card{
 		Sources: []string{"https://github.com/ollama/ollama/pull/16866", ollamaThreads + "16496"}, Solved: 1,
 	},
 	{
-		ID: "ollama/host-windows", Kinds: refused, If: when.All(byOllama, hostRefused, reader.OnWindows),
+		ID: "ollama/host-windows", Kinds: refused, If: when.All(byOllama, windowsHost),
 		Cause: cause.HostMemory, Weight: 0.75,
 		Means: "System memory was refused, {asked}, for what does not go to the card. Windows counts reservations against RAM and page file together.",
 		Cures: []cause.Cure{
@@ -194,7 +205,7 @@ var ollamaCards = []cause.Card{
 	},
 	{
 		ID: "ollama/flash-attention", Kinds: refused, If: when.All(byOllama, device("compute"), scoresFill),
-		Cause: cause.ContextTooLong, Weight: 0.72,
+		Cause: cause.BudgetMisconfigured, Weight: 0.6,
 		Means: "Weights and cache fit; the compute buffer of {asked} did not. Flash attention is off here, and most of that buffer is the matrix of attention over the context.",
 		Cures: []cause.Cure{
 			as("enable_flash_attention", "Turn flash attention on", "free where the card has it"),
@@ -214,7 +225,7 @@ var ollamaCards = []cause.Card{
 		Sources: []string{"ollama/docs/context-length.mdx", "ollama/docs/faq.mdx"},
 	},
 	{
-		ID: "ollama/compute", Kinds: refused, If: when.All(byOllama, device("compute")),
+		ID: "ollama/compute", Kinds: refused, If: when.All(byOllama, device("compute"), when.Not(absurdGraph)),
 		Cause: cause.BudgetMisconfigured, Weight: 0.6,
 		Means: "Weights and cache fit; the compute buffer, {asked}, did not. Ollama chose how many layers go to the card by its own estimate, and that was too low for this model.",
 		Cures: []cause.Cure{
@@ -247,7 +258,7 @@ var ollamaCards = []cause.Card{
 		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8447", ollamaThreads + "8471"}, Solved: 1,
 	},
 	{
-		ID: "ollama/running", Kinds: atWork, If: when.All(byOllama, onGPU),
+		ID: "ollama/running", Kinds: atWork, If: when.All(byOllama, onGPU, when.Not(longText)),
 		Cause: cause.BudgetMisconfigured, Weight: 0.6,
 		Means: "The model was loaded and answered or began to; then the card ran full while it computed. Ollama's estimate leaves little room, and a longer prompt, an image or another program used it up.",
 		Not:   "More RAM: the card was what ran full.",

@@ -83,8 +83,8 @@ var sglangCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: 0.75,
 		Means: "The KV pool was sized by the static share, and the card no longer had that much when it was taken: another process, or other ranks on the same card.",
 		Cures: []cause.Cure{
-			typed("close_other_apps", "See who else is on the card", "nvidia-smi", "free"),
 			as("lower_mem_fraction", "Lower the static share", "a smaller KV pool"),
+			typed("close_other_apps", "See who else is on the card", "nvidia-smi", "free"),
 		},
 		Sources: []string{"python/sglang/srt/mem_cache/memory_pool.py"},
 	},
@@ -171,8 +171,8 @@ var trtCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: 0.45,
 		Means: "TensorRT-LLM's runtime was refused memory and names no size. Buffers follow the batch size and tokens of the engine; the cache takes nine tenths of what is free after it. Which it was, the log does not say.",
 		Cures: []cause.Cure{
+			as("lower_batch_size", "Smaller batches", "lower throughput"),
 			{Fix: "lower_mem_fraction", Title: "Give the cache less of what is free", Kind: "text", Text: "Start `trtllm-serve` with `--free_gpu_memory_fraction 0.7` (0.9 is the default); in Triton `kv_cache_free_gpu_mem_fraction` in config.pbtxt.", Cost: "fewer requests at a time"},
-			{Fix: "lower_max_batched_tokens", Title: "Smaller batches", Kind: "text", Text: "Start `trtllm-serve` with `--max_batch_size 16 --max_num_tokens 2048`; a built engine has its sizes from the build.", Cost: "lower throughput"},
 		},
 		Sources: []string{"tensorrt_llm/commands/serve.py", "cpp/tensorrt_llm/runtime"},
 	},

@@ -80,8 +80,8 @@ var vllmCheckCards = []cause.Card{
 		Means: "A V0 engine (to 0.10) ran out of cache blocks on the card, moved requests to its swap pool in system memory, and that pool was full too. Beam search and n > 1 do that.",
 		Not:   "Swap of the operating system: this pool is vLLM's own.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Run fewer sequences at a time", "lower throughput"),
 			as("raise_gpu_memory_utilization", "Give the cache a larger share", "less for everything else on the card"),
+			as("lower_max_num_seqs", "Run fewer sequences at a time", "lower throughput"),
 			tell("upgrade_version", "Update vLLM", "Versions with the V1 engine have no swap pool: they compute preempted requests again. `pip install -U vllm`", "flags may have changed"),
 		},
 		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"}, Solved: 1,
@@ -211,9 +211,9 @@ var vllmCacheCards = []cause.Card{
 		Means: "Weights, one trial run and the graphs take all of vLLM's share, so nothing is left for the cache. Weights are likely most of it; the trial run grows with `--max-num-batched-tokens` and with images.",
 		Not:   "`--max-num-seqs`: sequences live in the cache, which does not exist yet.",
 		Cures: []cause.Cure{
-			as("raise_gpu_memory_utilization", "Raise the share first, if it is 0.92 or less", "less for everything else on the card"),
-			as("lower_max_batched_tokens", "Compute fewer tokens at once", "slower long prompts"),
 			as("use_lower_quant", "Load smaller weights", "slight loss of quality"),
+			as("raise_gpu_memory_utilization", "Raise the share, if it is 0.92 or less", "less for everything else on the card"),
+			as("lower_max_batched_tokens", "Compute fewer tokens at once", "slower long prompts"),
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/v1/worker/gpu_worker.py", vllmThreads + "issues/2248"},
 	},

@@ -117,7 +117,18 @@ var vllmLoadCards = []cause.Card{
 // vllmRunCards are about trial runs, graphs and requests.
 var vllmRunCards = []cause.Card{
 	{
-		ID: "vllm/sampler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup},
+		ID: "vllm/sampler-share", Kinds: []fact.Kind{fact.VLLMWarmup}, If: when.Not(manySequences),
+		Cause: cause.BudgetMisconfigured, Weight: 0.65,
+		Means: "Everything was in place; the last step before serving runs the sampler with {max_num_seqs} dummy requests, a usual number. Weights, cache and graphs had taken nearly all of the card, and this comes on top of vLLM's share.",
+		Not:   "`--max-model-len`: the sampler's rows depend on requests and vocabulary only.",
+		Cures: []cause.Cure{
+			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
+			as("lower_max_num_seqs", "Or allow fewer sequences at a time", "more requests wait"),
+		},
+		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/27508"}, Solved: 1,
+	},
+	{
+		ID: "vllm/sampler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup}, If: manySequences,
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Means: "Everything was in place; the last step before serving runs the sampler with {max_num_seqs} dummy requests. It sorts a row of the whole vocabulary in 32 bit for each, several GiB with a large vocabulary, outside vLLM's share.",
 		Not:   "`--max-model-len`: the rows depend on requests and vocabulary only.",
@@ -169,8 +180,8 @@ var vllmRunCards = []cause.Card{
 		Means: "vLLM had sized the cache by its share of the card, and when it took it the card no longer had that much: another process took memory in between, or fixed sizes were set that do not fit.",
 		Not:   "`--max-model-len`: the cache takes the whole share at any length.",
 		Cures: []cause.Cure{
-			typed("close_other_apps", "See who else is on the card", "nvidia-smi   # two servers that start at the same time measure each other; start them one after the other", "free"),
 			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
+			typed("close_other_apps", "See who else is on the card", "nvidia-smi   # two servers that start at the same time measure each other; start them one after the other", "free"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/v1/core/kv_cache_utils.py"},
 	},
