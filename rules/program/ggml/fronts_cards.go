@@ -28,47 +28,24 @@ var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.82,
-		Means: "The weights fit; the KV cache found no room: {asked}. It grows with the context size of the launcher, and it goes to the card also for layers that stay off it, unless Low VRAM is ticked.",
-		Not:   "A smaller BLAS batch: the cache does not depend on it.",
-		Cures: []cause.Cure{
-			as("lower_context", "A smaller context size", "shorter memory of the story"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss; no ContextShift"),
-			as("fewer_gpu_layers", "Or fewer GPU layers", "slower"),
-		},
+		Means:   "The weights fit; the KV cache found no room: {asked}. It grows with the context size of the launcher and with the layers on the card; Low VRAM keeps it in system memory instead.",
+		Not:     "A smaller BLAS batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{as("lower_context", "A smaller context size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/compute", Kinds: refused, If: when.All(device("compute"), when.Not(diffuses)),
 		Cause: cause.BatchTooLarge, Weight: 0.55,
-		Means: "Weights and cache had room; the working buffer, {asked}, found none. It grows with the BLAS batch size and, without FlashAttention, with the context. Only about that much is missing.",
-		Cures: []cause.Cure{
-			as("lower_ubatch", "A smaller BLAS batch", "slower prompts"),
-			as("lower_context", "Or a smaller context size", "shorter memory of the story"),
-			as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower"),
-		},
+		Means:   "Weights and cache had room; the working buffer, {asked}, found none. It grows with the BLAS batch size and, without FlashAttention, with the context. Only about that much is missing.",
+		Cures:   []cause.Cure{as("lower_ubatch", "A smaller BLAS batch", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78,
-		Means: "The card refused the model's layers, {asked}, before any context was made. The launcher's automatic layers go by the file's size and by what was free when it looked; a number typed by hand is not checked.",
-		Not:   "A smaller context or batch: neither was reached.",
-		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Fewer GPU layers", "slower"),
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
-			as("close_other_apps", "Close games and browsers", "free"),
-		},
-		Sources: []string{"koboldcpp.py", koboldWiki},
-	},
-	{
-		ID: "koboldcpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, longText))),
-		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Means: "The model was loaded, and the card ran full while it read the prompt or wrote. KoboldCpp prints no size here. Likely the load left next to nothing, or a game or browser took memory since.",
-		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Two or three GPU layers less", "slightly slower"),
-			as("lower_ubatch", "Or a smaller BLAS batch", "slower prompts"),
-			as("close_other_apps", "Close games and browsers", "free"),
-		},
+		Means:   "The card refused the model's layers, {asked}, before any context was made. The launcher's automatic layers go by the file's size and by what was free when it looked; a number typed by hand is not checked.",
+		Not:     "A smaller context or batch: neither was reached.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer GPU layers", "slower"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"), as("close_other_apps", "Close games and browsers", "free")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 }
@@ -123,13 +100,9 @@ var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/kv", Kinds: refused, If: device("kv"),
 		Cause: cause.ContextTooLong, Weight: 0.82,
-		Means: "The weights fit; the cache for the context did not: {asked}. It grows with Context Length and with Max Concurrent Predictions.",
-		Not:   "A smaller evaluation batch: the cache does not depend on it.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"),
-			as("fewer_gpu_layers", "Or lower GPU Offload", "slower"),
-		},
+		Means:   "The weights fit; the cache for the context did not: {asked}. It grows with Context Length and with Max Concurrent Predictions.",
+		Not:     "A smaller evaluation batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"), as("fewer_gpu_layers", "Or lower GPU Offload", "slower")},
 		Sources: lmSources,
 	},
 	{
@@ -154,11 +127,8 @@ var pythonCards = []cause.Card{
 	{
 		ID: "llama-cpp-python/projector", Kinds: gpuFull, Said: projects, If: when.All(onGPU, ownScript),
 		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, found no room on the card.",
-		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Leave it room: fewer layers on the card", "slower"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-		},
+		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, found no room on the card.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave it room: fewer layers on the card", "slower"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
 	},
 	{

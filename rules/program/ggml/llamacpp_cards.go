@@ -44,6 +44,12 @@ func host(parts ...string) func(*ledger.Case) bool {
 
 func severalSlots(c *ledger.Case) bool { return count(c, "n_seq_max", 256) > 1 || slots(c) > 1 }
 
+// attentionOff: flash attention is off, so that the context makes the buffer.
+func attentionOff(c *ledger.Case) bool {
+	s, ok := c.Setting("flash_attn")
+	return ok && s.Value == "off"
+}
+
 // overPiece: one buffer of 4 GiB or more under oneAPI.
 func overPiece(c *ledger.Case) bool {
 	return c.Backend == "sycl" && c.Failure.Stage != "kv" && ledger.Requested(c) >= 4*units.GiB-units.MiB
@@ -86,12 +92,9 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: oddCard,
 		Cause: cause.DeviceImbalance, Weight: 0.8,
-		Means: "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
-		Not:   "A smaller model: the real card may have room.",
-		Cures: []cause.Cure{
-			as("select_gpu", "Use the real card only", "free"),
-			as("fewer_gpu_layers", "Then fewer layers, if it is still too much", "slower"),
-		},
+		Means:   "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
+		Not:     "A smaller model: the real card may have room.",
+		Cures:   []cause.Cure{as("select_gpu", "Use the real card only", "free"), as("fewer_gpu_layers", "Then fewer layers, if it is still too much", "slower")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
@@ -128,12 +131,9 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/vulkan-address", Kinds: []fact.Kind{fact.GGMLCannotRun},
 		Cause: cause.ContextTooLong, Weight: 0.8,
-		Means: "No memory was refused: one layer's part of the KV cache is larger than what this Vulkan device can address in one piece, so it cannot compute on it.",
-		Not:   "Fewer layers on the card: each layer's part stays as large.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"),
-		},
+		Means:   "No memory was refused: one layer's part of the KV cache is larger than what this Vulkan device can address in one piece, so it cannot compute on it.",
+		Not:     "Fewer layers on the card: each layer's part stays as large.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
@@ -151,12 +151,8 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: onMetal,
 		Cause: cause.OversizedAllocation, Weight: 0.6,
-		Means: "Metal gives no buffer larger than its maximum, about half to three quarters of the RAM, and this one is larger. Newer builds use several buffers instead of one.",
-		Cures: []cause.Cure{
-			as("upgrade_version", "Update to a newer build", "free"),
-			as("use_lower_quant", "A smaller quantisation", "slight loss of quality"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-		},
+		Means:   "Metal gives no buffer larger than its maximum, about half to three quarters of the RAM, and this one is larger. Newer builds use several buffers instead of one.",
+		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "free"), as("use_lower_quant", "A smaller quantisation", "slight loss of quality"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
 	},
 	{
@@ -183,7 +179,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
-		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: overPiece,
+		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff)),
 		Cause: cause.OversizedAllocation, Weight: 0.7,
 		Means: "Intel's oneAPI runtime gives no single buffer above 4 GiB unless that is relaxed, and this one is {asked}. How much of the card is free does not matter.",
 		Cures: []cause.Cure{
@@ -207,12 +203,9 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, If: when.Not(beyondArena),
 		Cause: cause.SoftwareBug, Weight: 0.78,
-		Means: "A buffer of fixed size inside the program is too small. Neither RAM nor the card's memory is short: this build planned it for another batch or model.",
-		Not:   "More RAM, swap or fewer layers: the buffer keeps its size.",
-		Cures: []cause.Cure{
-			as("upgrade_version", "Update the program", "old model files may need a new download"),
-			as("lower_batch_size", "Or a batch of 512 at most", "slower prompts"),
-		},
+		Means:   "A buffer of fixed size inside the program is too small. Neither RAM nor the card's memory is short: this build planned it for another batch or model.",
+		Not:     "More RAM, swap or fewer layers: the buffer keeps its size.",
+		Cures:   []cause.Cure{as("upgrade_version", "Update the program", "old model files may need a new download"), as("lower_batch_size", "Or a batch of 512 at most", "slower prompts")},
 		Sources: []string{"llama.cpp/ggml/src/ggml.c"},
 	},
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -13,6 +14,17 @@ var llamaCards = slices.Concat(llamaPartCards, llamaLoadCards)
 
 // llamaLoadCards are about weights, cache and compute buffers.
 var llamaLoadCards = []cause.Card{
+	{
+		ID: "llama.cpp/node-guard", Kinds: []fact.Kind{fact.LlamaGuard}, If: when.All(contextFrom(0), inNode),
+		Cause: cause.ContextTooLong, Weight: 0.85,
+		Means: "node-llama-cpp computed, before it asked for any memory, that this context does not fit beside the model. It goes by what is free at that moment, so a model or context that was not disposed of counts too.",
+		Cures: []cause.Cure{
+			does("lower_context", "Let it choose the context, or set a shorter one", "text", "Leave `contextSize` out of `createContext`, or give a range: `contextSize: {min: 2048, max: 8192}`. It then takes what fits.", "shorter conversations"),
+			does("restart_session", "Dispose of what is no longer used", "text", "Call `await context.dispose()` and `await model.dispose()` before you create the next.", "free"),
+			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"),
+		},
+		Sources: []string{"node-llama-cpp/src/gguf/insights/utils/resolveContextContextSizeOption.ts", "node-llama-cpp/src/evaluator/LlamaContext/types.ts"},
+	},
 	{
 		ID: "llama.cpp/mmap", Kinds: refused, If: mmapRefused,
 		Cause: cause.HostMemory, Weight: 0.8,
@@ -27,24 +39,16 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/host-copied", Kinds: refused, If: when.All(host("weights"), unmapped),
 		Cause: cause.HostMemory, Weight: 0.85,
-		Means: "The part of the weights that stays off the card goes to system memory, and mapping is switched off, so that all of it must be free at once: {asked} was refused. Mapped, the file is read as it is needed.",
-		Cures: []cause.Cure{
-			as("use_mmap", "Let the file be mapped again", "slower if RAM is short"),
-			as("close_other_apps", "Close what uses RAM", "free"),
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
-		},
+		Means:   "The part of the weights that stays off the card goes to system memory, and mapping is switched off, so that all of it must be free at once: {asked} was refused. Mapped, the file is read as it is needed.",
+		Cures:   []cause.Cure{as("use_mmap", "Let the file be mapped again", "slower if RAM is short"), as("close_other_apps", "Close what uses RAM", "free"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/src/llama-model-loader.cpp"},
 	},
 	{
 		ID: "llama.cpp/host-windows", Kinds: refused, If: windowsHost,
 		Cause: cause.HostMemory, Weight: 0.75,
-		Means: "System memory was refused: {asked}. Windows counts what programs have reserved against RAM and page file together, so this fails while Task Manager still shows free RAM.",
-		Not:   "A card with more memory: it was not the card that refused.",
-		Cures: []cause.Cure{
-			as("close_other_apps", "Close what uses RAM", "free"),
-			as("raise_pagefile", "Enlarge the page file", "disk space; slow once it is used"),
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
-		},
+		Means:   "System memory was refused: {asked}. Windows counts what programs have reserved against RAM and page file together, so this fails while Task Manager still shows free RAM.",
+		Not:     "A card with more memory: it was not the card that refused.",
+		Cures:   []cause.Cure{as("close_other_apps", "Close what uses RAM", "free"), as("raise_pagefile", "Enlarge the page file", "disk space; slow once it is used"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
@@ -74,12 +78,8 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/split", Kinds: refused, If: when.All(device("weights"), severalDevices),
 		Cause: cause.DeviceImbalance, Weight: 0.5,
-		Means: "One of several devices could not take its part of the weights, {asked}. Either the split gives it more than it has free, or all of them together are too small; compare the free memory of each in the lines above.",
-		Cures: []cause.Cure{
-			as("balance_split", "Give that card a smaller part", "the others need room"),
-			as("fewer_gpu_layers", "Or fewer layers on all cards", "slower"),
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
-		},
+		Means:   "One of several devices could not take its part of the weights, {asked}. Either the split gives it more than it has free, or all of them together are too small; compare the free memory of each in the lines above.",
+		Cures:   []cause.Cure{as("balance_split", "Give that card a smaller part", "the others need room"), as("fewer_gpu_layers", "Or fewer layers on all cards", "slower"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{
@@ -97,35 +97,24 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/state", Kinds: refused, If: buffer("state"),
 		Cause: cause.BatchTooLarge, Weight: 0.55,
-		Means: "The recurrent state of a hybrid model was refused. It grows with the number of slots that are served at a time, not with the context; llama-server takes four slots unless told otherwise.",
-		Not:   "A shorter context: this state does not grow with it.",
-		Cures: []cause.Cure{
-			as("lower_parallel", "Serve one request at a time", "others wait"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-		},
+		Means:   "The recurrent state of a hybrid model was refused. It grows with the number of slots that are served at a time, not with the context; llama-server takes four slots unless told otherwise.",
+		Not:     "A shorter context: this state does not grow with it.",
+		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower")},
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
 		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots, when.Not(uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.82,
-		Means: "The weights fit; the KV cache found no room: {asked}. The server makes it for several requests at a time, so the number of slots counts as much as the context.",
-		Cures: []cause.Cure{
-			as("lower_parallel", "Serve one request at a time", "others wait"),
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"),
-		},
+		Means:   "The weights fit; the KV cache found no room: {asked}. The server makes it for several requests at a time, so the number of slots counts as much as the context.",
+		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality")},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
 		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.85,
-		Means: "The weights fit; the KV cache found no room: {asked} was refused. It grows with the context, and where no length is set that is the model's own maximum.",
-		Not:   "A smaller batch: the cache does not depend on it.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache: half of it", "slight loss of quality"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-		},
+		Means:   "The weights fit; the KV cache found no room: {asked} was refused. It grows with the context, and where no length is set that is the model's own maximum.",
+		Not:     "A smaller batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache: half of it", "slight loss of quality"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower")},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
@@ -140,37 +129,19 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/compute-batch", Kinds: refused, If: when.All(device("compute"), largeBatch, when.Not(diffuses), when.Not(uneven)),
+		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), largeBatch, when.Not(diffuses), when.Not(uneven)),
 		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "Weights and cache fit; the compute buffer of {asked} did not. It grows with the physical batch, which is set above the usual 512 tokens.",
-		Cures: []cause.Cure{
-			as("lower_ubatch", "A smaller physical batch", "slower prompts"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-		},
+		Means:   "Weights and cache fit; the compute buffer of {asked} did not. It grows with the physical batch, which is set above the usual 512 tokens.",
+		Cures:   []cause.Cure{as("lower_ubatch", "A smaller physical batch", "slower prompts"), as("lower_context", "Or a shorter context", "shorter conversations"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower")},
 		Sources: []string{"llama.cpp/src/llama-context.cpp", llamaThreads + "12817"}, Solved: 1,
 	},
 	{
-		ID: "llama.cpp/compute", Kinds: refused, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))),
+		ID: "llama.cpp/compute", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))),
 		Cause: cause.ContextTooLong, Weight: 0.55,
-		Means: "Weights and KV cache had room; the compute buffer, the last and smallest part, found {asked} no longer. So only about that much is missing, and any of them can give it.",
-		Not:   "Another quantisation first: a little context is enough.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("lower_ubatch", "Or a smaller physical batch", "slower prompts"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-		},
+		Means:   "Weights and KV cache had room; the compute buffer, the last and smallest part, found {asked} no longer. So only about that much is missing, and any of them can give it.",
+		Not:     "Another quantisation first: a little context is enough.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("lower_ubatch", "Or a smaller physical batch", "slower prompts"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower")},
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/ggml/src/ggml-alloc.c"},
-	},
-	{
-		ID: "llama.cpp/output", Kinds: refused, If: buffer("output"),
-		Cause: cause.BatchTooLarge, Weight: 0.5,
-		Means: "The buffer for results was refused: a row of the vocabulary for each token whose result is wanted. Perplexity runs, embeddings and many slots make it large.",
-		Cures: []cause.Cure{
-			as("lower_ubatch", "A smaller batch", "slower prompts"),
-			as("lower_parallel", "Fewer slots", "others wait"),
-		},
-		Sources: []string{"llama.cpp/src/llama-context.cpp"},
 	},
 	{
 		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)),
@@ -186,44 +157,31 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))),
 		Cause: cause.ContextTooLong, Weight: 0.55,
-		Means: "Everything was loaded, and the card ran full while it computed. The context or the prompt is long, so the cache holds much of the card and the temporaries for a long text are large. ggml prints no size here.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("lower_ubatch", "Or a smaller physical batch", "slower prompts"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-		},
+		Means:   "Everything was loaded, and the card ran full while it computed. The context or the prompt is long, so the cache holds much of the card and the temporaries for a long text are large. ggml prints no size here.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("lower_ubatch", "Or a smaller physical batch", "slower prompts"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
 		ID: "llama.cpp/cublas", Kinds: atWork, Said: []string{"cublasCreate", "the resource allocation failed", "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED"},
 		Cause: cause.ModelTooLarge, Weight: 0.6,
-		Means: "Everything was loaded and filled the card; cuBLAS, which needs some hundred MB of its own at the first prompt, found nothing left.",
-		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Leave it room: a few layers less", "slightly slower"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-		},
+		Means:   "Everything was loaded and filled the card; cuBLAS, which needs some hundred MB of its own at the first prompt, found nothing left.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave it room: a few layers less", "slightly slower"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh"},
 	},
 	{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))),
 		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Means: "The model was loaded and the card ran full while it computed. ggml prints no size here. Likely the load left next to nothing free, or another program took memory since.",
-		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Leave it room: a few layers less", "slightly slower"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-			as("close_other_apps", "Close what else uses the card", "free"),
-		},
+		Means:   "The model was loaded and the card ran full while it computed. ggml prints no size here. Likely the load left next to nothing free, or another program took memory since.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave it room: a few layers less", "slightly slower"), as("lower_context", "Or a shorter context", "shorter conversations"), as("close_other_apps", "Close what else uses the card", "free")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 	{
 		ID: "llama.cpp/unnamed", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1)),
 		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Means: "The card refused a buffer of {asked}. The lines that would say whether it was weights, cache or working memory are not in the log; the largest is the weights, as a rule.",
-		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Fewer layers on the card", "slower"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-			as("close_other_apps", "Close what else uses the card", "free"),
-		},
+		Means:   "The card refused a buffer of {asked}. The lines that would say whether it was weights, cache or working memory are not in the log; the largest is the weights, as a rule.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer layers on the card", "slower"), as("lower_context", "Or a shorter context", "shorter conversations"), as("close_other_apps", "Close what else uses the card", "free")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
 }
+
+func inNode(c *ledger.Case) bool { return c.Says("node-llama-cpp") }

@@ -26,12 +26,8 @@ var ollamaCards = []cause.Card{
 	{
 		ID: "ollama/system-parallel", Kinds: ollamaDenied, If: manyRequests,
 		Cause: cause.HostMemory, Weight: 0.8,
-		Means: "Before it loads, Ollama compares what does not go to the card with free RAM and swap: {asked} against {room}. Several requests at a time multiply the context in that sum.",
-		Cures: []cause.Cure{
-			as("lower_parallel", "Serve one request at a time", "others wait"),
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("close_other_apps", "Close what uses RAM", "free"),
-		},
+		Means:   "Before it loads, Ollama compares what does not go to the card with free RAM and swap: {asked} against {room}. Several requests at a time multiply the context in that sum.",
+		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("lower_context", "A shorter context", "shorter conversations"), as("close_other_apps", "Close what uses RAM", "free")},
 		Sources: []string{"ollama/server/sched.go", ollamaThreads + "7423"}, Solved: 1,
 	},
 	{
@@ -49,11 +45,8 @@ var ollamaCards = []cause.Card{
 	{
 		ID: "ollama/system-slightly", Kinds: ollamaDenied, If: slightly,
 		Cause: cause.HostMemory, Weight: 0.88,
-		Means: "Ollama compares the part that does not go to a card with free RAM and swap before it loads: {asked} wanted, {room} free. Little is missing, so anything that frees some will do.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("close_other_apps", "Or close what uses RAM, try again", "free"),
-		},
+		Means:   "Ollama compares the part that does not go to a card with free RAM and swap before it loads: {asked} wanted, {room} free. Little is missing, so anything that frees some will do.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("close_other_apps", "Or close what uses RAM, try again", "free")},
 		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "6918", ollamaThreads + "6723"}, Solved: 2,
 	},
 	{
@@ -71,37 +64,25 @@ var ollamaCards = []cause.Card{
 	{
 		ID: "ollama/system-much", Kinds: ollamaDenied, If: tooLittle,
 		Cause: cause.HostMemory, Weight: 0.85,
-		Means: "Before it loads, Ollama compares the part that does not go to a card with free RAM and swap: {asked} wanted, {room} free. That much is missing that closing programs alone will likely not do.",
-		Not:   "More swap alone: it passes the check and makes the model crawl.",
-		Cures: []cause.Cure{
-			as("use_smaller_model", "Choose a smaller model", "lower quality"),
-			as("close_other_apps", "Or close what uses RAM", "free"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-		},
+		Means:   "Before it loads, Ollama compares the part that does not go to a card with free RAM and swap: {asked} wanted, {room} free. That much is missing that closing programs alone will likely not do.",
+		Not:     "More swap alone: it passes the check and makes the model crawl.",
+		Cures:   []cause.Cure{as("use_smaller_model", "Choose a smaller model", "lower quality"), as("close_other_apps", "Or close what uses RAM", "free"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "7013", ollamaThreads + "13556"},
 	},
 	{
 		ID: "ollama/system", Kinds: ollamaDenied, If: checked,
 		Cause: cause.HostMemory, Weight: 0.85,
-		Means: "Before it loads, Ollama compares the part that does not go to a card with free RAM and swap: {asked} wanted, {room} free. It is a check of the computer's memory, even where there is a card.",
-		Not:   "More swap alone: it passes the check and makes the model crawl.",
-		Cures: []cause.Cure{
-			as("close_other_apps", "Close what uses RAM", "free"),
-			as("use_smaller_model", "Choose a smaller model", "lower quality"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-		},
+		Means:   "Before it loads, Ollama compares the part that does not go to a card with free RAM and swap: {asked} wanted, {room} free. It is a check of the computer's memory, even where there is a card.",
+		Not:     "More swap alone: it passes the check and makes the model crawl.",
+		Cures:   []cause.Cure{as("close_other_apps", "Close what uses RAM", "free"), as("use_smaller_model", "Choose a smaller model", "lower quality"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "6918", ollamaThreads + "7013"}, Solved: 1,
 	},
 	{
 		ID: "ollama/killed-unified", Kinds: []fact.Kind{fact.OllamaKilled}, Said: []string{"library=Metal", "recommendedMaxWorkingSetSize", "has unified memory", "uma: 1", "Jetson", "GB10"},
 		Cause: cause.HostMemory, Weight: 0.8,
-		Means: "The system ended the runner while it loaded (signal 9). Here the graphics use the computer's own memory, so model, context and programs share it, and it ran out.",
-		Not:   "Fewer layers on the graphics: it is the same memory.",
-		Cures: []cause.Cure{
-			as("use_smaller_model", "Choose a smaller model", "lower quality"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-			as("close_other_apps", "Close what uses RAM", "free"),
-		},
+		Means:   "The system ended the runner while it loaded (signal 9). Here the graphics use the computer's own memory, so model, context and programs share it, and it ran out.",
+		Not:     "Fewer layers on the graphics: it is the same memory.",
+		Cures:   []cause.Cure{as("use_smaller_model", "Choose a smaller model", "lower quality"), as("lower_context", "Or a shorter context", "shorter conversations"), as("close_other_apps", "Close what uses RAM", "free")},
 		Sources: []string{"ollama/llm/llama_server.go"},
 	},
 	{
@@ -129,23 +110,15 @@ var ollamaCards = []cause.Card{
 	{
 		ID: "ollama/layout", Kinds: []fact.Kind{fact.OllamaLayout},
 		Cause: cause.BudgetMisconfigured, Weight: 0.5,
-		Means: "Ollama's planner found no way to lay the model out with the memory it saw. Either another model or program holds the card, or the context is set so long that not even the smallest part fits.",
-		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Leave num_gpu alone, or set it lower", "slower"),
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("restart_session", "Unload what Ollama still holds", "a minute"),
-		},
+		Means:   "Ollama's planner found no way to lay the model out with the memory it saw. Either another model or program holds the card, or the context is set so long that not even the smallest part fits.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave num_gpu alone, or set it lower", "slower"), as("lower_context", "A shorter context", "shorter conversations"), as("restart_session", "Unload what Ollama still holds", "a minute")},
 		Sources: []string{"ollama/llm/server.go"},
 	},
 	{
 		ID: "ollama/guess", Kinds: []fact.Kind{fact.OllamaGuess},
 		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Means: "That sentence is the guess of versions before 0.1.18 for any end of the runner. Memory is the usual reason, but a damaged download or an old driver said the same.",
-		Cures: []cause.Cure{
-			as("use_smaller_model", "Try a smaller model", "lower quality"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-			as("upgrade_version", "Update Ollama: it tells more since", "free"),
-		},
+		Means:   "That sentence is the guess of versions before 0.1.18 for any end of the runner. Memory is the usual reason, but a damaged download or an old driver said the same.",
+		Cures:   []cause.Cure{as("use_smaller_model", "Try a smaller model", "lower quality"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower"), as("upgrade_version", "Update Ollama: it tells more since", "free")},
 		Sources: []string{ollamaThreads + "1727"}, Solved: 1,
 	},
 	{
@@ -175,53 +148,31 @@ var ollamaCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: 0.65,
 		Means: "It is a vision model, and its projector, or the work on an image, found no room: older versions do not count all of that when they choose the layers.",
 		Cures: []cause.Cure{
-			as("upgrade_version", "Update Ollama", "newer versions size the projector"),
+			as("upgrade_version", "Update Ollama: it sizes the projector now", "a download"),
 			as("fewer_gpu_layers", "Leave it room: fewer layers on the card", "slower"),
 			overhead,
 		},
 		Sources: []string{"https://github.com/ollama/ollama/pull/16866", ollamaThreads + "16496"}, Solved: 1,
 	},
 	{
-		ID: "ollama/host-windows", Kinds: refused, If: when.All(byOllama, windowsHost),
-		Cause: cause.HostMemory, Weight: 0.75,
-		Means: "System memory was refused, {asked}, for what does not go to the card. Windows counts reservations against RAM and page file together.",
-		Cures: []cause.Cure{
-			as("close_other_apps", "Close what uses RAM", "free"),
-			as("raise_pagefile", "Enlarge the page file", "disk space; slow once used"),
-			as("use_smaller_model", "Or a smaller model", "lower quality"),
-		},
-		Sources: []string{"ollama/llm/llama_server.go"},
-	},
-	{
-		ID: "ollama/requests", Kinds: refused, If: when.All(byOllama, device("kv", "compute"), manyRequests),
+		ID: "ollama/requests", Kinds: refused, If: when.All(byOllama, device("kv"), manyRequests),
 		Cause: cause.ContextTooLong, Weight: 0.75,
-		Means: "The weights fit; {asked} for the context did not. Ollama makes the cache for several requests at a time, so that their number multiplies `num_ctx`. Older versions chose up to 4 by themselves.",
-		Cures: []cause.Cure{
-			as("lower_parallel", "Serve one request at a time", "others wait"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"),
-		},
+		Means:   "The weights fit; {asked} for the context did not. Ollama makes the cache for several requests at a time, so that their number multiplies `num_ctx`. Older versions chose up to 4 by themselves.",
+		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("lower_context", "Or a shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality")},
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx"},
 	},
 	{
 		ID: "ollama/flash-attention", Kinds: refused, If: when.All(byOllama, device("compute"), scoresFill),
 		Cause: cause.BudgetMisconfigured, Weight: 0.6,
-		Means: "Weights and cache fit; the compute buffer of {asked} did not. Flash attention is off here, and most of that buffer is the matrix of attention over the context.",
-		Cures: []cause.Cure{
-			as("enable_flash_attention", "Turn flash attention on", "free where the card has it"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-		},
+		Means:   "Weights and cache fit; the compute buffer of {asked} did not. Flash attention is off here, and most of that buffer is the matrix of attention over the context.",
+		Cures:   []cause.Cure{as("enable_flash_attention", "Turn flash attention on", "free where the card has it"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"ollama/docs/faq.mdx", "ollama/envconfig/config.go"},
 	},
 	{
 		ID: "ollama/kv", Kinds: refused, If: when.All(byOllama, device("kv")),
 		Cause: cause.ContextTooLong, Weight: 0.78,
-		Means: "The weights fit; the cache for the context did not: {asked}. `num_ctx` decides its size; cards of 24 GiB and more get 32k or 256k by themselves in versions of 2026.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss; needs flash attention"),
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
-		},
+		Means:   "The weights fit; the cache for the context did not: {asked}. `num_ctx` decides its size; cards of 24 GiB and more get 32k or 256k by themselves in versions of 2026.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss; needs flash attention"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower")},
 		Sources: []string{"ollama/docs/context-length.mdx", "ollama/docs/faq.mdx"},
 	},
 	{
@@ -231,7 +182,7 @@ var ollamaCards = []cause.Card{
 		Cures: []cause.Cure{
 			overhead,
 			as("lower_context", "Or a shorter context", "shorter conversations"),
-			as("upgrade_version", "Update Ollama", "estimates of new models get better"),
+			as("upgrade_version", "Update Ollama: its estimates got better", "a download"),
 		},
 		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8471"}, Solved: 1,
 	},
@@ -253,7 +204,7 @@ var ollamaCards = []cause.Card{
 		Cures: []cause.Cure{
 			as("fewer_gpu_layers", "Fewer layers on the card", "slower"),
 			overhead,
-			as("upgrade_version", "Update Ollama", "newer versions let llama.cpp fit the layers"),
+			as("upgrade_version", "Update Ollama: llama.cpp fits the layers now", "a download"),
 		},
 		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8447", ollamaThreads + "8471"}, Solved: 1,
 	},

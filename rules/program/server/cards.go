@@ -32,3 +32,6 @@ func enoughCard(c *ledger.Case) bool {
 }
 
 var notOthers = when.Not(otherHolders)
+
+// hardlyFree: less than half of the share that is wanted.
+func hardlyFree(c *ledger.Case) bool { return c.Room.Has() && c.Room.Bytes*2 < c.Asked.Bytes }

@@ -35,7 +35,7 @@ var TEI = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "lower_max_batched_tokens", Title: "Lower --max-batch-tokens", Cost: "longer texts are cut; less at a time"},
 				typed("close_other_apps", "See what else is on the card", "nvidia-smi", "free"),
-				{Fix: "upgrade_version", Title: "Take the image for your card", Cost: "the wrong one has no flash attention"},
+				{Fix: "upgrade_version", Title: "Take the image for your card", Cost: "a download"},
 			},
 			Sources: []string{"text-embeddings-inference/router/src/main.rs", "https://github.com/huggingface/text-embeddings-inference/issues/670"},
 		},

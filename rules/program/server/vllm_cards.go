@@ -24,9 +24,20 @@ var vllmCheckCards = []cause.Card{
 		Cures: []cause.Cure{
 			typed("restart_session", "Drop the file cache, then start at once", "sync && echo 3 | sudo tee /proc/sys/vm/drop_caches", "free; files are read again"),
 			as("lower_gpu_memory_utilization", "Ask for a smaller share of the memory", "a smaller KV cache"),
-			as("upgrade_version", "Update vLLM", "the check has changed several times for these machines"),
+			as("upgrade_version", "Update vLLM: this check was mended in 2026", "flags may have changed"),
 		},
 		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/48140", "https://github.com/NVIDIA/xr-ai/pull/440"}, Solved: 2,
+	},
+	{
+		ID: "vllm/free-full", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: when.All(takenByJob, hardlyFree),
+		Cause: cause.LeakedProcess, Weight: 0.9,
+		Means: "vLLM asks for its whole share before it loads: {asked} of {total}, and finds {room}. Most of the card is taken: by another server, or by workers of an earlier start that have not ended.",
+		Not:   "A smaller `--gpu-memory-utilization`: what is free now would hardly hold the weights.",
+		Cures: []cause.Cure{
+			typed("kill_stale_process", "See what holds the card; end what is yours", "nvidia-smi   # look for VLLM::EngineCore, VLLM::Worker or python of an earlier start; end it with: kill PID", "free"),
+			as("select_gpu", "Or use another card", "only where there is one"),
+		},
+		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/50135"}, Solved: 1,
 	},
 	{
 		ID: "vllm/free-job", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: takenByJob,
@@ -59,7 +70,7 @@ var vllmCheckCards = []cause.Card{
 		Cures: []cause.Cure{
 			as("restart_session", "Wait until the card is quiet, start again", "a minute"),
 			as("kill_stale_process", "End what else starts and stops on this card", "depends on what it is"),
-			as("upgrade_version", "Update vLLM", "later versions tolerate more"),
+			as("upgrade_version", "Update vLLM", "flags may have changed"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py"},
 	},
@@ -155,7 +166,7 @@ var vllmCacheCards = []cause.Card{
 		Not:   "`--max-model-len` alone: it would have to be a few hundred tokens.",
 		Cures: []cause.Cure{
 			as("use_lower_quant", "Load smaller weights", "slight loss of quality"),
-			as("raise_gpu_memory_utilization", "Give vLLM a larger share", "helps only if it is below 0.9"),
+			as("raise_gpu_memory_utilization", "Give vLLM a larger share, if below 0.9", "less for everything else on the card"),
 			as("multi_gpu", "Split it over more cards", "needs them"),
 		},
 		Sources: []string{"vllm/worker/worker.py"},

@@ -38,7 +38,7 @@ var vllmLoadCards = []cause.Card{
 		Means: "The weights were read. What failed is packing them into the kernel's layout (Marlin, FP8, MoE), which holds a layer or all its experts twice for a moment. A model that fits afterwards can fail here.",
 		Not:   "`--gpu-memory-utilization`, `--max-model-len`: neither counts before the weights are packed.",
 		Cures: []cause.Cure{
-			as("upgrade_version", "Update vLLM", "2026 versions pack expert by expert"),
+			as("upgrade_version", "Update vLLM: 2026 versions pack one by one", "flags may have changed"),
 			as("multi_gpu", "Split it over more cards", "needs them"),
 			as("use_lower_quant", "Load smaller weights", "slight loss of quality"),
 		},
