@@ -65,7 +65,7 @@ func app(p program.Program, settings map[string]string) program.Program {
 
 // LocalAI has a YAML file for each model, in its models folder.
 var LocalAI = app(program.Program{
-	Name: "localai", Shown: "LocalAI", Edits: "flags", Language: "go",
+	Name: "localai", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
 	Proofs: []string{"LocalAI version:", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI"},
 	Sources: program.Sources{
 		"LocalAI/core/cli/run.go": "SINGLE_ACTIVE_BACKEND MAX_ACTIVE_BACKENDS LOCALAI_MAX_ACTIVE_BACKENDS",
@@ -75,17 +75,19 @@ var LocalAI = app(program.Program{
 		"restart_session": "Keep one model loaded at a time",
 	},
 }, map[string]string{
-	"fewer_gpu_layers":       "config gpu_layers: %d   # in the model's YAML in the models folder; then restart LocalAI",
-	"lower_context":          "config context_size: %d   # in the model's YAML; then restart LocalAI",
-	"lower_batch_size":       "config parameters:\n  batch: %d   # in the model's YAML",
-	"lower_ubatch":           "config options:\n  - ubatch:%d   # in the model's YAML",
-	"moe_cpu_offload":        "config options:\n  - n_cpu_moe:%d   # in the model's YAML",
-	"enable_flash_attention": "config flash_attention: \"on\"   # in the model's YAML",
-	"quantize_kv_cache":      "config flash_attention: \"on\"   # in the model's YAML\ncache_type_k: q8_0\ncache_type_v: q8_0",
-	"balance_split":          "config tensor_split: \"2,3\"   # in the model's YAML: proportions in the order of the cards",
-	"use_mmap":               "config mmap: true   # in the model's YAML",
-	"restart_session":        "env MAX_ACTIVE_BACKENDS=1   # in LocalAI's environment: it unloads a model before it loads the next (older versions: SINGLE_ACTIVE_BACKEND=true)",
-	"upgrade_version":        "text Take a newer image or binary of LocalAI, and update the backend: Backends page, llama-cpp.",
+	"fewer_gpu_layers":             "config gpu_layers: %d   # in the model's YAML in the models folder; then restart LocalAI",
+	"lower_context":                "config context_size: %d   # in the model's YAML; then restart LocalAI",
+	"lower_batch_size":             "config parameters:\n  batch: %d   # in the model's YAML",
+	"lower_ubatch":                 "config options:\n  - ubatch:%d   # in the model's YAML",
+	"moe_cpu_offload":              "config options:\n  - n_cpu_moe:%d   # in the model's YAML",
+	"enable_flash_attention":       "config flash_attention: \"on\"   # in the model's YAML",
+	"quantize_kv_cache":            "config flash_attention: \"on\"   # in the model's YAML\ncache_type_k: q8_0\ncache_type_v: q8_0",
+	"balance_split":                "config tensor_split: \"2,3\"   # in the model's YAML: proportions in the order of the cards",
+	"use_mmap":                     "config mmap: true   # in the model's YAML",
+	"lower_gpu_memory_utilization": "config gpu_memory_utilization: 0.8   # in the model's YAML (vLLM backend)",
+	"raise_gpu_memory_utilization": "config gpu_memory_utilization: 0.95   # in the model's YAML (vLLM backend)",
+	"restart_session":              "env MAX_ACTIVE_BACKENDS=1   # in LocalAI's environment: it unloads a model before it loads the next (older versions: SINGLE_ACTIVE_BACKEND=true)",
+	"upgrade_version":              "text Take a newer image or binary of LocalAI, and update the backend: Backends page, llama-cpp.",
 })
 
 // Jan is a desktop program; its settings are those of its llama.cpp provider and
@@ -108,7 +110,7 @@ var Jan = app(program.Program{
 
 // GPT4All falls back to the processor by itself where the card is full.
 var GPT4All = app(program.Program{
-	Name: "gpt4all", Shown: "GPT4All", Edits: "flags", Language: "cpp",
+	Name: "gpt4all", Shown: "GPT4All", Edits: "flags", Language: "cpp", Cards: gpt4AllCards,
 	Proofs: []string{"GPU loading failed (out of VRAM?)", "gpt4all/_pyllmodel.py", "gpt4all/gpt4all.py", "nomic.ai/GPT4All", "gpt4all-chat"},
 }, map[string]string{
 	"fewer_gpu_layers": "ui Settings, Model: GPU Layers %d",
@@ -172,7 +174,7 @@ var LlamaBox = app(program.Program{
 // Tabby is TabbyML's completion server: llama-server below it, told by
 // ~/.tabby/config.toml.
 var Tabby = app(program.Program{
-	Name: "tabby", Shown: "Tabby", Edits: "flags", Language: "rust",
+	Name: "tabby", Shown: "Tabby", Edits: "flags", Language: "rust", Cards: tabbyCards,
 	Proofs:  []string{"llama_cpp_server::supervisor", "crates/llama-cpp-server/", "crates/tabby/", "tabbyml/tabby"},
 	Sources: program.Sources{"tabby/crates/tabby/src/serve.rs": "--chat-model --model --parallelism"},
 }, map[string]string{

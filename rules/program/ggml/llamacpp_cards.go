@@ -170,7 +170,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
 		Cause: cause.ModelTooLarge, Weight: 0.7,
-		Means: "It loaded, and then a Metal command ran out of memory: the weights alone are near the {limit} that macOS lets the graphics take, about two thirds to three quarters of the RAM. Cache and work come on top.",
+		Means: "It loaded, and then a Metal command ran out of memory: the weights alone are near or above the {limit} that macOS lets the graphics take, about two thirds to three quarters of the RAM. Cache and work come on top.",
 		Cures: []cause.Cure{
 			as("use_lower_quant", "A smaller quantisation", "slight loss of quality"),
 			as("raise_memory_limit", "Or raise the limit of macOS", "less RAM for everything else"),

@@ -121,7 +121,7 @@ var LiteLLM = program.Program{
 		Not:   "Restarting LiteLLM or its retries: the server behind it stays as full.",
 		Cures: []cause.Cure{
 			tell("restart_session", "Look at the server behind it", "Find the `api_base` of this model in your LiteLLM config, and read the log of the server there (Ollama, vLLM or another) from the same minute; paste that here.", "free"),
-			tell("lower_parallel", "Send it fewer requests at a time", "Set `rpm` or `max_parallel_requests` for the model in `model_list` of the config, so that requests wait in LiteLLM.", "others wait"),
+			tell("lower_parallel", "Send it fewer requests at a time", "Set `max_parallel_requests` (or `rpm`) under `litellm_params` of the model in the config, so that requests wait in LiteLLM.", "others wait"),
 			tell("lower_context", "Cap what a request may ask for", "Set a smaller `max_tokens`, and for Ollama `num_ctx`, under `litellm_params` of the model.", "shorter conversations"),
 		},
 		Sources: []string{"litellm/exceptions.py", "https://docs.litellm.ai/docs/proxy/configs"},
@@ -167,8 +167,8 @@ var RKLLM = program.Program{
 	Proofs: []string{"rkllm:", "rkllm-runtime", "librkllmrt", "rkllm_init", "rkllm_api_demo"},
 	Steps: steps{
 		"lower_context":     text("Set `max_context_len` lower in the parameters for `rkllm_init` (in the demo its third argument); it must not exceed what the model was converted for."),
-		"use_lower_quant":   text("Convert the model again with `quantized_dtype=\"w4a16\"` (RK3576, or w8a8 with groups on RK3588) instead of w8a8."),
-		"use_smaller_model": text("Take a smaller model: the board's RAM holds weights, cache and system together; w8a8 needs 1 GB per billion parameters."),
+		"use_lower_quant":   text("On RK3576 convert the model again with `quantized_dtype=\"w4a16\"` instead of w8a8; RK3588 has w8a8 only, so take a smaller model there."),
+		"use_smaller_model": text("Take a smaller model: the board's RAM holds weights, cache and system together; w8a8 needs more than 1 GB per billion parameters."),
 		"upgrade_version":   text("Take the newest librkllmrt.so, and convert the model with the toolkit of the same version."),
 	},
 	Remedies: map[string][]cause.Remedy{

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -48,6 +49,18 @@ var Xinference = program.Program{
 		cause.LeakedProcess: {{Fix: "restart_session", Fit: 1.02}, {Fix: "kill_stale_process", Fit: 1}, {Fix: "select_gpu", Fit: 0.9}},
 	},
 	Titles: map[string]string{"restart_session": "Terminate models that you do not need"},
+	Cards: []cause.Card{{
+		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool { return otherHolders(c) || c.Root(fact.VLLMFreeTooLow) && takenByJob(c) },
+		Cause: cause.LeakedProcess, Weight: 0.7,
+		Means: "Much of the card is held by other processes: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. Xinference does not check the room before it launches.",
+		Not:   "A shorter context: others hold the memory.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Cost: "that model is gone until launched again"},
+			typed("kill_stale_process", "Then look for processes that were left", "nvidia-smi   # end what is yours with: kill PID", "free"),
+			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "only where there is one"},
+		},
+		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
+	}},
 }
 
 // FastChat's workers run Transformers, or vLLM in vllm_worker.
