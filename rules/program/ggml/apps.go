@@ -111,7 +111,7 @@ var Jan = app(program.Program{
 // GPT4All falls back to the processor by itself where the card is full.
 var GPT4All = app(program.Program{
 	Name: "gpt4all", Shown: "GPT4All", Edits: "flags", Language: "cpp", Cards: gpt4AllCards,
-	Proofs: []string{"GPU loading failed (out of VRAM?)", "gpt4all/_pyllmodel.py", "gpt4all/gpt4all.py", "nomic.ai/GPT4All", "gpt4all-chat"},
+	Proofs: []string{"embllm WARNING", "gpt4all/_pyllmodel.py", "gpt4all/gpt4all.py", "nomic.ai/GPT4All", "gpt4all-chat"},
 }, map[string]string{
 	"fewer_gpu_layers": "ui Settings, Model: GPU Layers %d",
 	"lower_context":    "ui Settings, Model: Context Length %d; then reload the model",

@@ -19,7 +19,7 @@ var localAICards = []cause.Card{{
 }}
 
 var gpt4AllCards = []cause.Card{{
-	ID: "gpt4all/fallback", Kinds: refused, Said: []string{"GPU loading failed (out of VRAM?)"},
+	ID: "gpt4all/fallback", Kinds: refused, Said: []string{"GPU loading failed"},
 	Cause: cause.ModelTooLarge, Weight: 0.75,
 	Means: "The model did not fit on the card, and GPT4All went on with the processor by itself: it works, slower. The card wants room for all layers and the context that are set for this model.",
 	Cures: []cause.Cure{

@@ -122,6 +122,9 @@ var lmStudioCards = []cause.Card{
 // ownScript: Python that the reader writes, not a program with a page.
 func ownScript(c *ledger.Case) bool { return !c.In("text-generation-webui", "xinference", "localai") }
 
+// pythonProofs are files of tracebacks that only the binding has.
+var pythonProofs = []string{"llama_cpp/llama.py"}
+
 // pythonCards are llama-cpp-python's.
 var pythonCards = []cause.Card{
 	{

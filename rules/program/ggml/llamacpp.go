@@ -42,12 +42,12 @@ var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Like: []*
 // WhisperCpp is whisper.cpp.
 var WhisperCpp = program.Program{Name: "whisper.cpp", Like: []*program.Program{&LlamaCpp}, Cards: whisperCards}
 
-// LlamaCppPython is the Python binding, in which settings are written as arguments.
+// LlamaCppPython is the Python binding, in which settings are arguments of a function.
 var LlamaCppPython = program.Program{
 	Name:   "llama-cpp-python",
-	Proofs: []string{"llama_cpp/llama.py"},
-	Hints:  []string{"Failed to create llama_context", "llama_cpp.server", "for LlamaCpp"},
 	Cards:  pythonCards,
+	Proofs: pythonProofs,
+	Hints:  []string{"Failed to create llama_context", "llama_cpp.server", "for LlamaCpp"},
 }
 
 // NodeLlamaCpp is the JavaScript binding.
