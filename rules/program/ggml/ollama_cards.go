@@ -28,7 +28,7 @@ var ollamaCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: 0.8,
 		Means:   "Before it loads, Ollama compares what does not go to the card with free RAM and swap: {asked} against {room}. Several requests at a time multiply the context in that sum.",
 		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("lower_context", "A shorter context", "shorter conversations"), as("close_other_apps", "Close what uses RAM", "free")},
-		Sources: []string{"ollama/server/sched.go", ollamaThreads + "7423"}, Solved: 1,
+		Sources: []string{"ollama/server/sched.go", ollamaThreads + "7423"},
 	},
 	{
 		ID: "ollama/system-container", Kinds: ollamaDenied, Said: inContainer, If: checked,
@@ -40,14 +40,14 @@ var ollamaCards = []cause.Card{
 			as("use_smaller_model", "Or a smaller model", "lower quality"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
 		},
-		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "7423"}, Solved: 1,
+		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "7423"},
 	},
 	{
 		ID: "ollama/system-slightly", Kinds: ollamaDenied, If: slightly,
 		Cause: cause.HostMemory, Weight: 0.88,
 		Means:   "Ollama compares the part that does not go to a card with free RAM and swap before it loads: {asked} wanted, {room} free. Little is missing, so anything that frees some will do.",
 		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("close_other_apps", "Or close what uses RAM, try again", "free")},
-		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "6918", ollamaThreads + "6723"}, Solved: 2,
+		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "6918", ollamaThreads + "6723"},
 	},
 	{
 		ID: "ollama/system-hopeless", Kinds: ollamaDenied, If: hopeless,
@@ -75,7 +75,7 @@ var ollamaCards = []cause.Card{
 		Means:   "Before it loads, Ollama compares the part that does not go to a card with free RAM and swap: {asked} wanted, {room} free. It is a check of the computer's memory, even where there is a card.",
 		Not:     "More swap alone: it passes the check and makes the model crawl.",
 		Cures:   []cause.Cure{as("close_other_apps", "Close what uses RAM", "free"), as("use_smaller_model", "Choose a smaller model", "lower quality"), as("lower_context", "Or a shorter context", "shorter conversations")},
-		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "6918", ollamaThreads + "7013"}, Solved: 1,
+		Sources: []string{"ollama/llm/llama_server.go", ollamaThreads + "6918", ollamaThreads + "7013"},
 	},
 	{
 		ID: "ollama/killed-unified", Kinds: []fact.Kind{fact.OllamaKilled}, Said: []string{"library=Metal", "recommendedMaxWorkingSetSize", "has unified memory", "uma: 1", "Jetson", "GB10"},
@@ -184,7 +184,7 @@ var ollamaCards = []cause.Card{
 			as("lower_context", "Or a shorter context", "shorter conversations"),
 			as("upgrade_version", "Update Ollama: its estimates got better", "a download"),
 		},
-		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8471"}, Solved: 1,
+		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8471"},
 	},
 	{
 		ID: "ollama/num-gpu", Kinds: refused, If: when.All(byOllama, device("weights")), Said: []string{"layers.requested="}, Unsaid: []string{"layers.requested=-1"},
@@ -206,7 +206,7 @@ var ollamaCards = []cause.Card{
 			overhead,
 			as("upgrade_version", "Update Ollama: llama.cpp fits the layers now", "a download"),
 		},
-		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8447", ollamaThreads + "8471"}, Solved: 1,
+		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8447", ollamaThreads + "8471"},
 	},
 	{
 		ID: "ollama/running", Kinds: atWork, If: when.All(byOllama, onGPU, when.Not(longText)),
@@ -218,6 +218,6 @@ var ollamaCards = []cause.Card{
 			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
 		},
-		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "9562", ollamaThreads + "8597"}, Solved: 1,
+		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "9562", ollamaThreads + "8597"},
 	},
 }

@@ -20,7 +20,7 @@ var sglangCards = []cause.Card{
 			as("use_lower_quant", "Or load smaller weights", "slight loss of quality"),
 			as("multi_gpu", "Or split it over more cards", "needs them"),
 		},
-		Sources: []string{"python/sglang/srt/model_executor/model_runner_kv_cache_mixin.py", sglangDocs, "https://github.com/sgl-project/sglang-omni/pull/292"}, Solved: 1,
+		Sources: []string{"python/sglang/srt/model_executor/model_runner_kv_cache_mixin.py", sglangDocs, "https://github.com/sgl-project/sglang-omni/pull/292"},
 	},
 	{
 		ID: "sglang/state", Kinds: []fact.Kind{fact.SGLangState},
@@ -199,6 +199,6 @@ var lmdeployCards = []cause.Card{
 			as("lower_context", "Accept shorter sessions", "longer ones are refused"),
 			as("lower_batch_size", "Or fewer requests at a time", "others wait"),
 		},
-		Sources: []string{"lmdeploy/docs/en/faq.md", "lmdeploy/messages.py"}, Solved: 1,
+		Sources: []string{"lmdeploy/docs/en/faq.md", "lmdeploy/messages.py"},
 	},
 }

@@ -26,7 +26,7 @@ var vllmCheckCards = []cause.Card{
 			as("lower_gpu_memory_utilization", "Ask for a smaller share of the memory", "a smaller KV cache"),
 			as("upgrade_version", "Update vLLM: this check was mended in 2026", "flags may have changed"),
 		},
-		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/48140", "https://github.com/NVIDIA/xr-ai/pull/440"}, Solved: 2,
+		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/48140", "https://github.com/NVIDIA/xr-ai/pull/440"}, Solved: 1,
 	},
 	{
 		ID: "vllm/free-full", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: when.All(takenByJob, hardlyFree),
@@ -37,7 +37,7 @@ var vllmCheckCards = []cause.Card{
 			typed("kill_stale_process", "See what holds the card; end what is yours", "nvidia-smi   # look for VLLM::EngineCore, VLLM::Worker or python of an earlier start; end it with: kill PID", "free"),
 			as("select_gpu", "Or use another card", "only where there is one"),
 		},
-		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/50135"}, Solved: 1,
+		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/50135"},
 	},
 	{
 		ID: "vllm/free-job", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: takenByJob,
@@ -49,7 +49,7 @@ var vllmCheckCards = []cause.Card{
 			as("lower_gpu_memory_utilization", "Or share the card: a smaller share", "a smaller KV cache"),
 			as("select_gpu", "Or use another card", "only where there is one"),
 		},
-		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/50135", vllmThreads + "issues/20305"}, Solved: 1,
+		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/50135", vllmThreads + "issues/20305"},
 	},
 	{
 		ID: "vllm/free-desktop", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: when.Not(takenByJob),
@@ -95,7 +95,7 @@ var vllmCheckCards = []cause.Card{
 			as("lower_max_num_seqs", "Run fewer sequences at a time", "lower throughput"),
 			tell("upgrade_version", "Update vLLM", "Versions with the V1 engine have no swap pool: they compute preempted requests again. `pip install -U vllm`", "flags may have changed"),
 		},
-		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"}, Solved: 1,
+		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"},
 	},
 	{
 		ID: "vllm/killed", Kinds: []fact.Kind{fact.VLLMKilled},
@@ -203,7 +203,7 @@ var vllmCacheCards = []cause.Card{
 			as("raise_gpu_memory_utilization", "Raise vLLM's share of the card", "less for everything else on the card"),
 			as("use_lower_quant", "Or load smaller weights", "slight loss of quality"),
 		},
-		Sources: []string{"vllm/v1/core/kv_cache_utils.py", vllmThreads + "issues/2248"}, Solved: 1,
+		Sources: []string{"vllm/v1/core/kv_cache_utils.py", vllmThreads + "issues/2248"},
 	},
 	{
 		ID: "vllm/cache-none-versions", Kinds: []fact.Kind{fact.VLLMNoCache}, Said: []string{"determine_num_available_blocks", "worker/worker.py", "worker/gpu_executor.py", "executor/gpu_executor.py"},
@@ -214,7 +214,7 @@ var vllmCacheCards = []cause.Card{
 			as("raise_gpu_memory_utilization", "Give vLLM a larger share", "less for everything else on the card"),
 			as("use_lower_quant", "Or load smaller weights", "slight loss of quality"),
 		},
-		Sources: []string{"vllm/worker/worker.py", vllmThreads + "issues/2248"}, Solved: 1,
+		Sources: []string{"vllm/worker/worker.py", vllmThreads + "issues/2248"},
 	},
 	{
 		ID: "vllm/cache-none", Kinds: []fact.Kind{fact.VLLMNoCache},

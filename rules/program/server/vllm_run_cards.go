@@ -30,7 +30,7 @@ var vllmLoadCards = []cause.Card{
 			as("use_lower_quant", "Or load smaller main weights", "slight loss of quality"),
 			as("multi_gpu", "Or split it over more cards", "needs them"),
 		},
-		Sources: []string{"vllm/v1/worker/gpu/spec_decode/speculator.py", "https://github.com/wtdcode/vllm-backport/issues/34"}, Solved: 1,
+		Sources: []string{"vllm/v1/worker/gpu/spec_decode/speculator.py", "https://github.com/wtdcode/vllm-backport/issues/34"},
 	},
 	{
 		ID: "vllm/load-repack", Kinds: onCard, Phases: []string{"load"}, Said: []string{"in process_weights_after_loading", "marlin_utils", "in gptq_marlin_repack", "in repack"},
@@ -125,7 +125,7 @@ var vllmRunCards = []cause.Card{
 			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
 			as("lower_max_num_seqs", "Or allow fewer sequences at a time", "more requests wait"),
 		},
-		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/27508"}, Solved: 1,
+		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/27508"},
 	},
 	{
 		ID: "vllm/sampler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup}, If: manySequences,
@@ -136,7 +136,7 @@ var vllmRunCards = []cause.Card{
 			as("lower_max_num_seqs", "Allow fewer sequences at a time", "more requests wait"),
 			as("lower_gpu_memory_utilization", "Or leave more of the card free", "a smaller KV cache"),
 		},
-		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/14452", vllmThreads + "issues/27508"}, Solved: 2,
+		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/14452", vllmThreads + "issues/27508"},
 	},
 	{
 		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"},
@@ -148,7 +148,7 @@ var vllmRunCards = []cause.Card{
 			tell("lower_batch_size", "Text only: no images, no videos", "If you send text alone: `--limit-mm-per-prompt '{\"image\": 0, \"video\": 0}'`. The encoder is then not run at all.", "images are refused"),
 			as("lower_max_batched_tokens", "Compute fewer tokens at once", "slower long prompts"),
 		},
-		Sources: []string{"docs/configuration/conserving_memory.md", vllmThreads + "issues/18550", "https://github.com/gke-labs/open-rl/pull/215"}, Solved: 2,
+		Sources: []string{"docs/configuration/conserving_memory.md", vllmThreads + "issues/18550", "https://github.com/gke-labs/open-rl/pull/215"}, Solved: 1,
 	},
 	{
 		ID: "vllm/profile-run", Kinds: onCard, If: ledger.Profiling,
@@ -206,7 +206,7 @@ var vllmRunCards = []cause.Card{
 			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
 			tell("lower_batch_size", "Or do not ask for them", "Leave `prompt_logprobs` (in lm-eval: `loglikelihood` tasks) out of the request where only generated tokens matter.", "no scores of the prompt"),
 		},
-		Sources: []string{"vllm/v1/sample/sampler.py", vllmThreads + "issues/5907", vllmThreads + "pull/52054"}, Solved: 1,
+		Sources: []string{"vllm/v1/sample/sampler.py", vllmThreads + "issues/5907", vllmThreads + "pull/52054"},
 	},
 	{
 		ID: "vllm/vision-request", Kinds: onCard, Phases: []string{"inference"}, Said: []string{"_execute_mm_encoder", "_process_image_input", "_process_video_input", "in embed_multimodal", "in get_multimodal_embeddings"},
