@@ -52,7 +52,7 @@ var Xinference = program.Program{
 	Cards: []cause.Card{{
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool { return otherHolders(c) || c.Root(fact.VLLMFreeTooLow) && takenByJob(c) },
 		Cause: cause.LeakedProcess, Weight: 0.7,
-		Means: "Much of the card is held by other processes: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. Xinference does not check the room before it launches.",
+		Means: "Much of the card is held by other processes: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
 		Not:   "A shorter context: others hold the memory.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
