@@ -35,8 +35,7 @@ func Programs() []*program.Program {
 		&vision.MMDetection, &vision.YOLO, &vision.Detectron2, &vision.MONAI, &vision.NNUNet, &vision.MMF, &vision.GaussianSplatting, &vision.Kraken,
 		&science.PLMFit,
 		&torch.HFTrainer, &torch.Verl, &torch.OpenRLHF, &torch.MSSwift, &torch.LMFlow, &torch.LLMStudio, &torch.Torchtune, &torch.NeMo, &torch.ESPnet, &torch.Fairseq, &torch.ColossalAI, &torch.RLSwarm, &torch.SentenceTransformers, &torch.PyG,
-		&ggml.LocalAI, &ggml.Jan, &ggml.GPT4All, &ggml.Tabby, &ggml.LLamaSharp, &ggml.IKLlama, &ggml.Llamafile, &ggml.Khoj, &ggml.RKLLM, &ggml.QwenCpp, &ggml.LlamaBox,
-		&server.Xinference, &server.VLLMOmni, &server.OpenLLM, &server.MistralRS,
+		&ggml.Khoj,
 		&array.Burn,
 		&webui.Wan2GP, &webui.HunyuanVideo, &webui.OmniGen, &webui.MagicQuill, &webui.CoquiTTS, &webui.FasterWhisper,
 		&host.Snakemake, &host.Spark,
@@ -47,6 +46,9 @@ func Programs() []*program.Program {
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
 		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
+		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &server.IPEXLLM, &server.Xinference, &server.FastChat, &server.TEI, &server.Infinity,
+		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &server.LiteLLM, &server.Exo, &server.Petals, &server.RKLLM, &server.MistralRs,
+		&ggml.LocalAI, &ggml.Jan, &ggml.GPT4All, &ggml.Llamafile, &ggml.IkLlamaCpp, &ggml.LlamaBox, &ggml.Tabby, &ggml.ChatGLMCpp, &ggml.QwenCpp, &ggml.LLamaSharp,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
 }

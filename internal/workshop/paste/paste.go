@@ -16,9 +16,10 @@ import (
 // programs are what suggested commands may start. None of these names comes
 // from a log.
 var programs = []string{
-	"accelerate", "curl", "df", "docker", "du", "echo", "export", "git", "grep", "head", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm",
-	"aws", "dask", "gcloud", "gmx", "mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi", "nvidia-smi", "ollama", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "set", "sh", "spark-submit", "sudo", "sysctl", "systemd-run",
-	"taskkill", "text-generation-launcher", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "wsl", "xpu-smi",
+	"accelerate", "aphrodite", "aws", "curl", "dask", "df", "docker", "du", "echo", "export", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "kill", "koboldcpp",
+	"kubectl", "llama-server", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "ps",
+	"python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl", "systemd-run", "taskkill", "text-generation-launcher",
+	"trtllm-build", "trtllm-serve", "ulimit", "vllm", "wsl", "xinference", "xpu-smi",
 }
 
 // powerShell are the lines for it that stand beside those for other shells.

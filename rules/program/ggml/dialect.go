@@ -43,7 +43,8 @@ var dialects = map[string]dialect{
 		kind: "config",
 		settings: map[string]string{
 			"fewer_gpu_layers": "loadModel({gpuLayers: %d})", "lower_context": "createContext({contextSize: %d})", "lower_ubatch": "createContext({batchSize: %d})", "lower_batch_size": "createContext({batchSize: %d})",
-			"enable_flash_attention": "createContext({flashAttention: true})", "lower_parallel": "createContext({sequences: 1})", "use_mmap": "loadModel({useMmap: true})",
+			"enable_flash_attention": "createContext({flashAttention: true})",
+			"quantize_kv_cache":      "createContext({flashAttention: true, experimentalKvCacheKeyType: \"Q8_0\", experimentalKvCacheValueType: \"Q8_0\"})   // 3.18.1 and later", "lower_parallel": "createContext({sequences: 1})", "use_mmap": "loadModel({useMmap: true})",
 			"no_gpu": "getLlama({gpu: false})",
 		},
 		upgrade: step.Step{Kind: "shell", Text: "npm install node-llama-cpp@latest"},

@@ -22,10 +22,11 @@ var LlamaCpp = program.Program{
 	Checks:   llamaChecks,
 	Useless:  llamaUseless,
 	Whys:     llamaWhys,
+	Cards:    llamaCards,
 }
 
 // KoboldCpp is what is peculiar to KoboldCpp.
-var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits: "flags", Language: "cpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&LlamaCpp}}
+var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits: "flags", Language: "cpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&LlamaCpp}, Cards: koboldCards}
 
 // LMStudio is what is peculiar to LM Studio: its log's tags and its program folder. Models
 // under .lmstudio prove nothing, llama.cpp loads them too.
@@ -34,19 +35,21 @@ var LMStudio = program.Program{
 	Work: "text-inference", Edits: "flags", Language: "js",
 	Proofs: []string{"[LMSInternal]", "[LM STUDIO SERVER]", `LM Studio\resources`, "LM Studio.app/Contents", "🥲 Failed to load"},
 	Like:   []*program.Program{&LlamaCpp},
+	Cards:  lmStudioCards,
 }
 
 // StableDiffusionCpp is stable-diffusion.cpp.
-var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Work: "image-generation", Edits: "flags", Language: "cpp", Like: []*program.Program{&LlamaCpp}}
+var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Work: "image-generation", Edits: "flags", Language: "cpp", Like: []*program.Program{&LlamaCpp}, Cards: diffusionCards}
 
 // WhisperCpp is whisper.cpp.
-var WhisperCpp = program.Program{Name: "whisper.cpp", Work: "audio", Edits: "flags", Language: "cpp", Like: []*program.Program{&LlamaCpp}}
+var WhisperCpp = program.Program{Name: "whisper.cpp", Work: "audio", Edits: "flags", Language: "cpp", Like: []*program.Program{&LlamaCpp}, Cards: whisperCards}
 
-// LlamaCppPython is the Python binding, in which settings are written as arguments.
+// LlamaCppPython is the Python binding, in which settings are arguments of a function.
 var LlamaCppPython = program.Program{
 	Name: "llama-cpp-python",
 	Work: "text-inference", Edits: "code", Language: "python",
-	Proofs: []string{"ValueError: Failed to create llama_context", "llama_cpp.server", "llama_cpp/llama.py", "for LlamaCpp"},
+	Cards:  pythonCards,
+	Proofs: pythonProofs,
 	Hints:  []string{"Failed to create llama_context"},
 }
 

@@ -35,6 +35,7 @@ var Ollama = program.Program{
 	Clues:    ollamaClues,
 	Remedies: ollamaRemedies,
 	Steps:    ollamaSteps,
+	Cards:    ollamaCards,
 	Effects:  map[string]func(*ledger.Case) *effect.Effect{"add_swap": ollamaSwap, "raise_memory_limit": ollamaLimit},
 	Checks: map[string]string{
 		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",

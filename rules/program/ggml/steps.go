@@ -23,12 +23,12 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"lower_batch_size": spelled("lower_batch_size", func(*ledger.Case) int64 { return 512 }, ""),
 	"enable_flash_attention": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
-			return []step.Step{{Kind: "shell", Text: "sd -m model.gguf --diffusion-fa"}}
+			return []step.Step{{Kind: "shell", Text: "sd-cli -m model.gguf --diffusion-fa"}}
 		}
 		return spelled("enable_flash_attention", nil, "")(c)
 	},
 	"quantize_kv_cache": spelled("quantize_kv_cache", nil,
-		"Use an 8-bit KV cache where the program offers one; node-llama-cpp does not, llama-server does: `-fa on -ctk q8_0 -ctv q8_0`."),
+		"Use an 8-bit KV cache where the program offers one; llama-server does: `-fa on -ctk q8_0 -ctv q8_0`."),
 	"lower_parallel":  spelled("lower_parallel", nil, "Use one sequence at a time."),
 	"balance_split":   llamaSplit,
 	"use_lower_quant": llamaQuant,
@@ -39,11 +39,11 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"select_gpu":         llamaSelect,
 	"upgrade_version":    func(c *ledger.Case) []step.Step { return []step.Step{speaks(c).upgrade} },
 	"raise_pagefile":     step.Paste("ui", "Windows: System > About > Advanced system settings > Performance: Settings > Advanced > Virtual memory: Change. Tick \"Automatically manage\", or set a custom size of 1.5 times the RAM on a disk with room. Restart."),
-	"vae_tiling":         step.Paste("shell", "sd -m model.gguf --vae-tiling --diffusion-fa"),
-	"lower_resolution":   step.Paste("shell", "sd -m model.gguf -W 512 -H 512"),
+	"vae_tiling":         step.Paste("shell", "sd-cli -m model.gguf --vae-tiling --diffusion-fa   # until December 2025 the program was called sd"),
+	"lower_resolution":   step.Paste("shell", "sd-cli -m model.gguf -W 512 -H 512"),
 	"cpu_offload": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
-			return []step.Step{{Kind: "shell", Text: "sd -m model.gguf --offload-to-cpu --vae-on-cpu --clip-on-cpu"}}
+			return []step.Step{{Kind: "shell", Text: "sd-cli -m model.gguf --offload-to-cpu --backend te=cpu,vae=cpu   # before 2026: --vae-on-cpu --clip-on-cpu"}}
 		}
 		return llamaLayers(c)
 	},

@@ -14,6 +14,7 @@ import (
 var LMDeploy = program.Program{
 	Name: "lmdeploy",
 	Work: "text-inference", Edits: "flags", Language: "python",
+	Cards: lmdeployCards,
 	Sources: program.Sources{
 		"lmdeploy/cli/lite.py":  "--work-dir",
 		"lmdeploy/cli/utils.py": "--cache-max-entry-count --max-batch-size --model-format --quant-policy --session-len --tp",

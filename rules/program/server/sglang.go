@@ -20,8 +20,9 @@ import (
 var SGLang = program.Program{
 	Name: "sglang", Shown: "SGLang", Rank: 80,
 	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Cards: sglangCards,
 	Sources: program.Sources{
-		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --disable-cuda-graph --kv-cache-dtype" +
+		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +
 			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size",
 	},
 	Clues: map[string][]cause.Clue{
@@ -80,7 +81,7 @@ var SGLang = program.Program{
 		"lower_max_num_seqs":       sglangServer.sets(divided("max_running_requests", 64, half)),
 		"lower_max_batched_tokens": sglangServer.sets(divided("chunked_prefill_size", 4096, effect.TokensDivisor)),
 		"lower_context":            sglangServer.sets(divided("context_length", 16384, half)),
-		"enforce_eager":            after("text", "Make graphs for small batches only; --disable-cuda-graph makes none:", sglangServer.sets(to("cuda_graph_max_bs", "16"))),
+		"enforce_eager":            after("text", "Make graphs for small batches only (the option is --cuda-graph-max-bs-decode since June 2026); --disable-cuda-graph makes none:", sglangServer.sets(to("cuda_graph_max_bs", "16"))),
 		"quantize_kv_cache":        sglangServer.sets(to("kv_cache_dtype", "fp8_e5m2")),
 		"cpu_offload":              sglangServer.sets(to("cpu_offload_gb", "8")),
 		"multi_gpu":                sglangServer.sets(doubled("tp_size")),

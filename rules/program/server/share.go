@@ -29,10 +29,11 @@ var figures = cause.Figures{
 // share is the part of a card that a server takes for weights and cache, before
 // graphs and requests find what is left.
 type share struct {
-	usual float64                    // where nobody sets it
-	least float64                    // below it nothing runs
-	off   float64                    // what a smaller share takes off at least
-	of    func(c *ledger.Case) int64 // what it is a part of
+	usual float64                              // where nobody sets it
+	later func(c *ledger.Case) (float64, bool) // what is usual in later versions
+	least float64                              // below it nothing runs
+	off   float64                              // what a smaller share takes off at least
+	of    func(c *ledger.Case) int64           // what it is a part of
 	// tooLarge: what failed found no room beside it.
 	tooLarge func(c *ledger.Case) bool
 }
@@ -56,6 +57,11 @@ func shareBelow(most float64) func(c *ledger.Case) bool {
 func (s share) now(c *ledger.Case) (u float64, stated bool) {
 	if u, ok := shareSet(c); ok {
 		return u, true
+	}
+	if s.later != nil {
+		if u, ok := s.later(c); ok {
+			return u, false
+		}
 	}
 	return s.usual, false
 }

@@ -17,9 +17,9 @@ import (
 var TensorRTLLM = program.Program{
 	Name: "tensorrt-llm", Shown: "TensorRT-LLM", Rank: 80,
 	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Cards: trtCards,
 	Sources: program.Sources{
-		"TensorRT-LLM/tensorrt_llm/commands/build.py": "--checkpoint_dir --max_input_len --max_seq_len --output_dir",
-		"TensorRT-LLM/tensorrt_llm/commands/serve.py": "--max_batch_size --max_num_tokens --tp_size",
+		"TensorRT-LLM/tensorrt_llm/commands/serve.py": "--free_gpu_memory_fraction --max_batch_size --max_num_tokens --max_seq_len --tp_size",
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {
@@ -49,12 +49,14 @@ var TensorRTLLM = program.Program{
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"raise_mem_fraction": after("config", "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.95\" } }   # Triton, config.pbtxt",
-			step.Paste("config", "kv_cache_config:\n  free_gpu_memory_fraction: 0.95")),
-		"lower_mem_fraction": after("config", "kv_cache_config:\n  free_gpu_memory_fraction: 0.7   # of what is free after the engine; 0.9 is the default",
-			step.Paste("config", "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.7\" } }   # Triton, config.pbtxt; several instances share: about 0.9 / instances")),
+			shell("trtllm-serve MODEL --free_gpu_memory_fraction 0.95")),
+		"lower_mem_fraction": func(c *ledger.Case) []step.Step {
+			return append(shell("trtllm-serve MODEL --free_gpu_memory_fraction 0.7   # of what is free after the weights; 0.9 is the default")(c),
+				step.Step{Kind: "config", Text: "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.7\" } }   # Triton, config.pbtxt; several instances share: about 0.9 / instances"})
+		},
 		"lower_max_batched_tokens": shell("trtllm-serve MODEL --max_num_tokens 2048 --max_batch_size 16"),
-		"lower_batch_size":         shell("trtllm-serve MODEL --max_batch_size 16   # a built engine has its sizes from trtllm-build --max_batch_size"),
-		"lower_context":            shell("trtllm-build --checkpoint_dir CHECKPOINT --output_dir ENGINE --max_input_len 2048 --max_seq_len 4096"),
+		"lower_batch_size":         shell("trtllm-serve MODEL --max_batch_size 16   # an engine built by hand (until July 2026) has its sizes from the build"),
+		"lower_context":            shell("trtllm-serve MODEL --max_seq_len 4096   # an engine built by hand (until July 2026) has to be built again"),
 		"multi_gpu":                shell("trtllm-serve MODEL --tp_size 2"),
 		"upgrade_version":          step.Paste("shell", "pip install -U tensorrt-llm"),
 	},

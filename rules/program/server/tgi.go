@@ -16,6 +16,7 @@ import (
 var TGI = program.Program{
 	Name: "tgi", Shown: "TGI", Rank: 80,
 	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Cards: tgiCards,
 	Sources: program.Sources{
 		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
 			" --quantize",

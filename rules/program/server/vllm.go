@@ -48,6 +48,7 @@ var VLLM = program.Program{
 	Steps:    vllmSteps,
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
+	Cards:    vllmCards,
 }
 
 var (

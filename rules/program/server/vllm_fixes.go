@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -33,6 +34,14 @@ var vllmServer = launch{
 func before060(c *ledger.Case) bool {
 	version, ok := c.Fact("vllm_version")
 	return ok && (strings.HasPrefix(version.Text, "0.") && len(version.Text) > 3 && version.Text[2] < '6' && version.Text[3] == '.')
+}
+
+// since021: the usual share is 0.92 since about 0.21.
+func since021(c *ledger.Case) (float64, bool) {
+	version, _ := c.Fact("vllm_version")
+	minor, _, _ := strings.Cut(strings.TrimPrefix(version.Text, "0."), ".")
+	n, err := strconv.Atoi(minor)
+	return 0.92, err == nil && n >= 21
 }
 
 var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
@@ -87,7 +96,7 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 
 // vllmShare is gpu_memory_utilization. Every start check lets 0.97 of a card
 // pass at most.
-var vllmShare = share{usual: 0.9, least: 0.05, of: cardTotal, tooLarge: shareTooLarge}
+var vllmShare = share{usual: 0.9, later: since021, least: 0.05, of: cardTotal, tooLarge: shareTooLarge}
 
 const mostUtilization = 0.97
 
@@ -200,7 +209,7 @@ func effectRaiseShare(c *ledger.Case) *effect.Effect {
 	e := fits(gap, have, fmt.Sprintf("the cache lacks %s; %.2f + %s / %s = %.2f", units.Amount(gap), u, units.FormatGiB(gap), units.Amount(cardTotal(c)), needed))
 	if !stated {
 		e.Basis = "estimate"
-		e.Note += ", if the share was the default of 0.9"
+		e.Note += fmt.Sprintf(", if the share was the default of %g", u)
 	}
 	return e
 }

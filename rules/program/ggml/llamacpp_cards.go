@@ -1,0 +1,222 @@
+package ggml
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// as is a cure as the program spells it, with the value computed.
+func as(fix, title, cost string) cause.Cure { return cause.Cure{Fix: fix, Title: title, Cost: cost} }
+
+// does is a cure with a step of its own.
+func does(fix, title, kind, text, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Kind: kind, Text: text, Cost: cost}
+}
+
+const llamaThreads = "https://github.com/ggml-org/llama.cpp/issues/"
+
+var (
+	refused = []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit}
+	atWork  = []fact.Kind{fact.GGMLRuntime}
+	gpuFull = []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}
+	onGPU   = when.Not(ledger.InHost)
+	// projects: the vision projector was being loaded or run.
+	projects = []string{"clip_model_loader", "clip_init", "clip_image", "encode_image_with_clip", "mtmd_init_from_file", "alloc_compute_meta", "failed to load multimodal model", "load_hparams: projector", "mtmd_helper_eval"}
+	drafts   = []string{"loading draft model", "common_speculative", "failed to load draft model", "creating draft context"}
+)
+
+// plain: llama.cpp itself, typed by the reader, no program around it.
+func plain(c *ledger.Case) bool {
+	return len(c.Stack) > 0 && c.Stack[0] == "llama.cpp" && !c.Says("lm-studio", "koboldcpp", "node-llama-cpp", "llama-cpp-python")
+}
+
+// device holds where a part of the model was refused on a card.
+func device(parts ...string) func(*ledger.Case) bool { return when.All(buffer(parts...), onGPU) }
+
+// host holds where it was refused in system memory.
+func host(parts ...string) func(*ledger.Case) bool {
+	return when.All(buffer(parts...), ledger.InHost)
+}
+
+func severalSlots(c *ledger.Case) bool { return count(c, "n_seq_max", 256) > 1 || slots(c) > 1 }
+
+// attentionOff: flash attention is off, so that the context makes the buffer.
+func attentionOff(c *ledger.Case) bool {
+	s, ok := c.Setting("flash_attn")
+	return ok && s.Value == "off"
+}
+
+// overPiece: one buffer of 4 GiB or more under oneAPI.
+func overPiece(c *ledger.Case) bool {
+	return c.Backend == "sycl" && c.Failure.Stage != "kv" && ledger.Requested(c) >= 4*units.GiB-units.MiB
+}
+
+// llamaPartCards are about parts beside the model, and devices that are none.
+var llamaPartCards = []cause.Card{
+	{
+		ID: "llama.cpp/projector", Kinds: gpuFull, Said: projects, If: when.All(plain, onGPU),
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Means: "The text model was in place. What found no room is the vision projector (mmproj) or its working memory: it goes to the card after the layers were counted, and `--fit` did not count it in many builds.",
+		Not:   "A smaller quantisation of the projector: it is 1 GB at most, its work on an image is the rest.",
+		Cures: []cause.Cure{
+			does("cpu_offload", "Keep the projector off the card", "text", "Add `--no-mmproj-offload` to your command. Text stays as fast; each image takes longer to read.", "images are read slowly"),
+			as("fewer_gpu_layers", "Or leave it room: fewer layers on the card", "slower"),
+			does("use_smaller_model", "Or no images at all", "text", "With `-hf` the projector is loaded by itself: `--no-mmproj` leaves it out.", "no images"),
+		},
+		Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", llamaThreads + "19980", "https://github.com/ggml-org/llama.cpp/pull/13093"}, Solved: 1,
+	},
+	{
+		ID: "llama.cpp/draft", Kinds: gpuFull, Said: drafts, If: when.All(plain, onGPU),
+		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Means: "The main model was in place; the draft model for speculative decoding, or its own KV cache, found no room. It has layers and a context of its own on the card.",
+		Cures: []cause.Cure{
+			does("use_smaller_model", "Start without the draft model", "text", "Leave out `-md` (`--model-draft`). If it then starts with room to spare, take a smaller draft.", "slower tokens, same answers"),
+			as("fewer_gpu_layers", "Or fewer layers of the main model", "slower"),
+		},
+		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-context.cpp"},
+	},
+	{
+		ID: "llama.cpp/software-device", Kinds: gpuFull, If: when.All(softwareDevice, when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Means: "This Vulkan device is no card: it is a driver that computes on the processor (llvmpipe). Everything lands in system memory a second time and runs slower than without it.",
+		Cures: []cause.Cure{
+			as("fewer_gpu_layers", "Run without that device", "nothing is lost"),
+			does("select_gpu", "If there is a card: install its Vulkan driver", "text", "`vulkaninfo --summary` must show the card itself. On Linux install the package with its driver (mesa-vulkan-drivers, or NVIDIA's).", "a package"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
+	},
+	{
+		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: oddCard,
+		Cause: cause.DeviceImbalance, Weight: 0.8,
+		Means:   "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
+		Not:     "A smaller model: the real card may have room.",
+		Cures:   []cause.Cure{as("select_gpu", "Use the real card only", "free"), as("fewer_gpu_layers", "Then fewer layers, if it is still too much", "slower")},
+		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
+	},
+	{
+		ID: "llama.cpp/rpc", Kinds: gpuFull, Said: []string{"RPC[", "ggml-rpc", "ggml_backend_rpc"}, If: plain,
+		Cause: cause.ModelTooLarge, Weight: 0.55,
+		Means: "A part of the model goes to another computer (RPC), and the memory that was refused can be that computer's: its rpc-server offers what was free when it started. Its own log says which device it was.",
+		Cures: []cause.Cure{
+			does("balance_split", "Give the other computer less", "text", "Set `-ts` with one number for each device, in the order of `llama-server --list-devices`, smaller for the one that failed.", "the others need room"),
+			does("kill_stale_process", "Look at the memory there", "text", "On the other computer: `nvidia-smi`, and restart `rpc-server`, which keeps what a crashed client left.", "free"),
+		},
+		Sources: []string{"llama.cpp/tools/rpc/README.md"},
+	},
+	{
+		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, If: when.All(plain, device("weights")),
+		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. It says above that it could not: sizes that you set by hand stand in its way.",
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Leave the layers to llama.cpp", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
+			as("lower_context", "Or a shorter context", "shorter conversations"),
+		},
+		Sources: []string{"llama.cpp/common/fit.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "19980"},
+	},
+	{
+		ID: "llama.cpp/unified", Kinds: gpuFull, If: when.All(unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
+		Cause: cause.HostMemory, Weight: 0.6,
+		Means: "This graphics unit has no memory of its own. What it may take of the system's is limited by the driver (often half of it, or what the BIOS set aside), however much RAM is free.",
+		Cures: []cause.Cure{
+			as("fewer_gpu_layers", "Fewer layers on the graphics unit", "little is lost: the memory is the same"),
+			does("raise_memory_limit", "Or raise what the graphics may take", "text", "BIOS setup: UMA frame buffer or dedicated graphics memory. On Linux with AMD the kernel options `amdgpu.gttsize` (older) or `ttm.pages_limit` raise the shared part.", "less RAM for programs"),
+			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},
+	},
+	{
+		ID: "llama.cpp/vulkan-address", Kinds: []fact.Kind{fact.GGMLCannotRun},
+		Cause: cause.ContextTooLong, Weight: 0.8,
+		Means:   "No memory was refused: one layer's part of the KV cache is larger than what this Vulkan device can address in one piece, so it cannot compute on it.",
+		Not:     "Fewer layers on the card: each layer's part stays as large.",
+		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality")},
+		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
+	},
+	{
+		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(contextFrom(32768)), when.Not(diffuses)),
+		Cause: cause.OversizedAllocation, Weight: 0.75,
+		Means: "Memory is not what is short: this driver gives no single buffer larger than 2 or 4 GiB, and one working buffer is {asked}. It grows with the physical batch and, without flash attention, with the context.",
+		Not:   "Closing programs or fewer layers: the buffer stays in one piece.",
+		Cures: []cause.Cure{
+			as("enable_flash_attention", "Turn flash attention on", "free where the device has it"),
+			as("lower_ubatch", "A smaller physical batch", "slower prompts"),
+			as("lower_context", "Or a shorter context", "shorter conversations"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
+	},
+	{
+		ID: "llama.cpp/metal-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: onMetal,
+		Cause: cause.OversizedAllocation, Weight: 0.6,
+		Means:   "Metal gives no buffer larger than its maximum, about half to three quarters of the RAM, and this one is larger. Newer builds use several buffers instead of one.",
+		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "free"), as("use_lower_quant", "A smaller quantisation", "slight loss of quality"), as("lower_context", "Or a shorter context", "shorter conversations")},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
+	},
+	{
+		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights),
+		Cause: cause.ModelTooLarge, Weight: 0.6,
+		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.",
+		Not:   "Killing other graphics programs alone: the limit is on this process's share.",
+		Cures: []cause.Cure{
+			as("lower_context", "A shorter context", "shorter conversations"),
+			as("raise_memory_limit", "Raise the limit of macOS", "less RAM for everything else"),
+			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
+	},
+	{
+		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
+		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Means: "It loaded, and then a Metal command ran out of memory: the weights alone are near or above the {limit} that macOS lets the graphics take, about two thirds to three quarters of the RAM. Cache and work come on top.",
+		Cures: []cause.Cure{
+			as("use_lower_quant", "A smaller quantisation", "slight loss of quality"),
+			as("raise_memory_limit", "Or raise the limit of macOS", "less RAM for everything else"),
+			as("lower_context", "And a shorter context", "shorter conversations"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
+	},
+	{
+		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff)),
+		Cause: cause.OversizedAllocation, Weight: 0.7,
+		Means: "Intel's oneAPI runtime gives no single buffer above 4 GiB unless that is relaxed, and this one is {asked}. How much of the card is free does not matter.",
+		Cures: []cause.Cure{
+			does("fix_shape", "Allow larger single buffers", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
+			as("lower_ubatch", "Or a smaller physical batch", "slower prompts"),
+			as("lower_context", "Or a shorter context", "shorter conversations"),
+		},
+		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
+	},
+	{
+		ID: "llama.cpp/sycl", Kinds: []fact.Kind{fact.GGMLSYCL},
+		Cause: cause.SoftwareBug, Weight: 0.5,
+		Means: "The oneAPI runtime gave up, and it says out of memory for other faults too: copies between devices, its 4 GiB limit for one buffer. The line has no size, so it cannot tell which.",
+		Cures: []cause.Cure{
+			does("select_gpu", "Use one device only", "env", "export ONEAPI_DEVICE_SELECTOR=level_zero:0", "free"),
+			as("lower_ubatch", "A smaller physical batch", "slower prompts"),
+			as("upgrade_version", "Update to a newer build and driver", "free"),
+		},
+		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
+	},
+	{
+		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, If: when.Not(beyondArena),
+		Cause: cause.SoftwareBug, Weight: 0.78,
+		Means:   "A buffer of fixed size inside the program is too small. Neither RAM nor the card's memory is short: this build planned it for another batch or model.",
+		Not:     "More RAM, swap or fewer layers: the buffer keeps its size.",
+		Cures:   []cause.Cure{as("upgrade_version", "Update the program", "old model files may need a new download"), as("lower_batch_size", "Or a batch of 512 at most", "slower prompts")},
+		Sources: []string{"llama.cpp/ggml/src/ggml.c"},
+	},
+}
+
+// hostWeights: system memory was refused for what only it can give; caches are
+// judged by the context.
+var (
+	hostWeights = when.All(hostRefused, when.Any(stage("weights"), bare, when.All(stage("compute"), below(units.GiB))))
+	windowsHost = when.All(hostWeights, reader.OnWindows)
+	longText    = when.Any(longPrompt, contextFrom(16384))
+)
+
+// uneven: the split over the cards is the likelier reason.
+func uneven(c *ledger.Case) bool { return unevenSplit(c).Weight >= 0.6 }

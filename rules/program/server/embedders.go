@@ -1,0 +1,85 @@
+package server
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// TEI is Text Embeddings Inference. Its memory follows the tokens of one batch.
+var TEI = program.Program{
+	Name: "tei", Shown: "Text Embeddings Inference", Work: "embedding", Edits: "flags", Language: "rust",
+	Proofs:  []string{"text_embeddings_router", "text_embeddings_backend", "text_embeddings_core", "text-embeddings-router", "text-embeddings-inference"},
+	Sources: program.Sources{"text-embeddings-inference/router/src/main.rs": "--auto-truncate --dtype --max-batch-requests --max-batch-tokens --max-client-batch-size --max-concurrent-requests"},
+	Steps: steps{
+		"lower_max_batched_tokens": text("Start it with `--max-batch-tokens 4096` (16384 is the default). A text longer than that is cut; keep it at the longest text that you embed."),
+		"lower_batch_size":         text("Start it with `--max-batch-tokens 4096 --max-batch-requests 8`: fewer tokens and texts in one batch."),
+		"lower_max_num_seqs":       text("Start it with `--max-batch-requests 8`."),
+		"lower_context":            text("Send shorter pieces of text, and start it with `--auto-truncate true`: what is longer than the model takes is cut."),
+		"half_precision":           text("Start it with `--dtype float16`, which is the default on cards; `float32` doubles everything."),
+		"upgrade_version":          text("Take a newer image, and the one for your card: ghcr.io/huggingface/text-embeddings-inference has one for each generation (`turing-`, `86-`, `89-`, `hopper-`)."),
+	},
+	Titles: map[string]string{"lower_max_batched_tokens": "Lower the tokens of one batch (--max-batch-tokens)"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: {{Fix: "lower_max_batched_tokens", Fit: 1.05}, {Fix: "lower_context", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.7}, {Fix: "use_smaller_model", Fit: 0.6}},
+		cause.ModelTooLarge: {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.9}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
+		cause.Unknown:       {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "upgrade_version", Fit: 0.7}},
+	},
+	Cards: []cause.Card{
+		{
+			ID: "tei/warmup", Kinds: []fact.Kind{fact.RustDriver, fact.TorchAlloc, fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"},
+			Cause: cause.BatchTooLarge, Weight: 0.7,
+			Means: "It failed at start, where TEI runs the largest batch that it would accept: `--max-batch-tokens`, 16384 unless set. Models without flash attention, and cards before Ampere, need memory for its square.",
+			Not:   "Smaller requests from your client: the warm-up does not depend on them.",
+			Cures: []cause.Cure{
+				{Fix: "lower_max_batched_tokens", Title: "Lower --max-batch-tokens", Cost: "longer texts are cut; less at a time"},
+				typed("close_other_apps", "See what else is on the card", "nvidia-smi", "free"),
+				{Fix: "upgrade_version", Title: "Take the image for your card", Cost: "a download"},
+			},
+			Sources: []string{"text-embeddings-inference/router/src/main.rs", "https://github.com/huggingface/text-embeddings-inference/issues/670"},
+		},
+		{
+			ID: "tei/serving", Kinds: []fact.Kind{fact.RustDriver, fact.TorchAlloc, fact.PlainDevice, fact.DeviceAlloc},
+			Cause: cause.BatchTooLarge, Weight: 0.6,
+			Means: "TEI gathers waiting texts into one batch of up to `--max-batch-tokens` and found no room for it. Its message has no figures, so the log does not say whether the model or another program takes the rest.",
+			Cures: []cause.Cure{
+				{Fix: "lower_max_batched_tokens", Title: "Lower --max-batch-tokens", Cost: "lower throughput"},
+				typed("close_other_apps", "See what else is on the card", "nvidia-smi", "free"),
+			},
+			Sources: []string{"text-embeddings-inference/router/src/main.rs", "https://github.com/huggingface/text-embeddings-inference/issues/350"},
+		},
+	},
+}
+
+// Infinity is michaelfeil's server for embeddings and rerankers, on PyTorch.
+var Infinity = program.Program{
+	Name: "infinity", Shown: "Infinity", Work: "embedding", Edits: "flags", Language: "python",
+	Proofs:  []string{"infinity_emb/", "infinity_emb "},
+	Sources: program.Sources{"infinity/libs/infinity_emb/infinity_emb/cli.py": "--batch-size --device --device-id --dtype --model-id --no-bettertransformer --no-model-warmup"},
+	Steps: steps{
+		"lower_batch_size":  text("Start it with `--batch-size 8` (32 is the default): texts of one batch. Its warm-up at start runs with the longest texts."),
+		"half_precision":    text("Start it with `--dtype float16`."),
+		"select_gpu":        text("Start it with `--device cuda --device-id 1`, the number of a free card."),
+		"lower_context":     text("Send shorter pieces of text: a model for 8192 tokens takes whatever it gets."),
+		"use_smaller_model": text("Choose a smaller model with `--model-id`: a decoder of 7 billion parameters such as NV-Embed needs ten times what a BERT does."),
+		"cpu_offload":       text("Or run it on the processor: `--device cpu`."),
+		"upgrade_version":   step.Paste("shell", "pip install -U infinity-emb"),
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: {{Fix: "lower_batch_size", Fit: 1.05}, {Fix: "lower_context", Fit: 0.9}, {Fix: "half_precision", Fit: 0.8}, {Fix: "use_smaller_model", Fit: 0.6}},
+		cause.ModelTooLarge: {{Fix: "half_precision", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.95}, {Fix: "select_gpu", Fit: 0.8}, {Fix: "lower_batch_size", Fit: 0.75}},
+	},
+	Cards: []cause.Card{{
+		ID: "infinity/batch", Kinds: onCard, Said: []string{"infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives"},
+		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Means: "Infinity gathers up to `--batch-size` texts, 32 unless set, pads them to the longest and computes them at once: batch times length is what fills the card, at start already, in its warm-up.",
+		Not:   "Fewer clients: it batches what waits, whoever sent it.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Lower --batch-size", Cost: "lower throughput"},
+			{Fix: "lower_context", Title: "Send shorter pieces of text", Cost: "more of them"},
+			{Fix: "half_precision", Title: "Use 16 bit", Cost: "hardly any loss"},
+		},
+		Sources: []string{"infinity/libs/infinity_emb/infinity_emb/cli.py", "https://github.com/michaelfeil/infinity/issues/498"}, Solved: 1,
+	}},
+}

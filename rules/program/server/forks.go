@@ -1,0 +1,141 @@
+package server
+
+import (
+	"maps"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+type steps = map[string]func(*ledger.Case) []step.Step
+
+// shared are the arguments of vLLM that its forks have under the same names.
+const shared = "--cpu-offload-gb --enforce-eager --gpu-memory-utilization --kv-cache-dtype --max-model-len --max-num-batched-tokens --max-num-seqs --quantization --tensor-parallel-size"
+
+// startedAs is vLLM started by another command, with the same arguments.
+func startedAs(command string, own steps) steps {
+	s := vllmServer
+	s.start, s.old, s.before, s.command, s.offline = command, command, nil, "", ""
+	out := steps{
+		"lower_context":                s.sets(whole("max_model_len", fittingLength)),
+		"raise_gpu_memory_utilization": s.sets(hundredths("gpu_memory_utilization", raisedUtilization)),
+		"lower_gpu_memory_utilization": vllmShare.relative(s.sets(hundredths("gpu_memory_utilization", vllmShare.lowered))),
+		"quantize_kv_cache":            s.sets(to("kv_cache_dtype", "fp8")),
+		"enforce_eager":                s.sets(to("enforce_eager", "True")),
+		"lower_max_num_seqs":           s.sets(whole("max_num_seqs", fewerSequences)),
+		"lower_max_batched_tokens":     s.sets(divided("max_num_batched_tokens", 4096, half)),
+		"multi_gpu":                    s.sets(doubled("tensor_parallel_size")),
+		"cpu_offload":                  s.sets(to("cpu_offload_gb", "8")),
+	}
+	maps.Copy(out, own)
+	return out
+}
+
+func text(words string) func(*ledger.Case) []step.Step { return step.Paste("text", words) }
+
+// Aphrodite is a fork of vLLM for one user or few.
+var Aphrodite = program.Program{
+	Name: "aphrodite", Shown: "Aphrodite", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs:  []string{"aphrodite/engine/", "aphrodite/v1/", "aphrodite/worker/", "aphrodite/endpoints/", "aphrodite/modeling/", "Aphrodite Engine"},
+	Like:    []*program.Program{&VLLM},
+	Sources: program.Sources{"aphrodite/engine/arg_utils.py": shared},
+	Steps: startedAs("aphrodite run", steps{
+		"use_lower_quant": text("Take a GGUF, EXL3, AWQ or GPTQ checkpoint of the model with fewer bits; Aphrodite loads all of them."),
+		"upgrade_version": step.Paste("shell", "pip install -U aphrodite-engine"),
+	}),
+}
+
+// VLLMAscend is vLLM on Huawei's NPUs.
+var VLLMAscend = program.Program{
+	Name: "vllm-ascend", Shown: "vLLM on Ascend", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs: []string{"vllm_ascend/", "vllm-ascend/", "NPURayWorkerWrapper"},
+	Like:   []*program.Program{&VLLM},
+	Sources: program.Sources{
+		"vllm-ascend/docs/source/faqs.md": "PYTORCH_NPU_ALLOC_CONF", "torch_npu": "ASCEND_RT_VISIBLE_DEVICES",
+	},
+	Steps: steps{
+		"expandable_segments": step.Paste("env", "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True"),
+		"select_gpu":          step.Paste("env", "export ASCEND_RT_VISIBLE_DEVICES=1   # the number of a free NPU in npu-smi info"),
+		"kill_stale_process":  step.Paste("shell", "npu-smi info   # lists the processes on each NPU; end what is yours with: kill PID"),
+		"use_lower_quant":     text("Take a W8A8 checkpoint of the model (made by ModelSlim, on modelscope.cn) and start vLLM with `--quantization ascend`."),
+		"upgrade_version":     text("Update vllm and vllm-ascend together: their versions belong to each other, as do CANN and torch-npu."),
+		"quantize_kv_cache":   text("A cache of 8 bit depends on the model's own checkpoint on Ascend; a shorter context is the sure way."),
+	},
+}
+
+// VLLMGaudi is vLLM on Intel Gaudi.
+var VLLMGaudi = program.Program{
+	Name: "vllm-gaudi", Shown: "vLLM on Gaudi", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs: []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
+	Like:   []*program.Program{&VLLM},
+	Sources: program.Sources{
+		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX", "habana": "HABANA_VISIBLE_DEVICES",
+		"vllm/config/cache.py": "--kv-cache-dtype", "vllm/engine/arg_utils.py": "--quantization",
+	},
+	Steps: steps{
+		"enforce_eager":            text("Give the graphs a smaller part: `export VLLM_GRAPH_RESERVED_MEM=0.02`, or more (0.2) if it was the capture that failed; `--enforce-eager` makes none."),
+		"lower_max_batched_tokens": step.Paste("env", "export VLLM_PROMPT_BS_BUCKET_MAX=1   # prompts are warmed up and read one at a time"),
+		"quantize_kv_cache":        text("Start vLLM with `--quantization inc --kv-cache-dtype fp8_inc`; the model has to be calibrated for it once."),
+		"kill_stale_process":       step.Paste("shell", "hl-smi   # lists the processes on each card; end what is yours with: kill PID"),
+		"select_gpu":               step.Paste("env", "export HABANA_VISIBLE_DEVICES=1"),
+		"upgrade_version":          text("Update vllm-gaudi together with the SynapseAI release that it names."),
+	},
+}
+
+// VLLMTPU is vLLM on Google's TPUs: JAX reports its memory (HBM).
+var VLLMTPU = program.Program{
+	Name: "tpu-inference", Shown: "vLLM on TPU", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs: []string{"tpu_inference/", "tpu_commons/", "vllm/v1/worker/tpu_"},
+	Like:   []*program.Program{&VLLM},
+	Steps: steps{
+		"kill_stale_process": text("Another process may hold the TPU: `sudo lsof /dev/accel* /dev/vfio/*` lists it; end what is yours, or restart the VM."),
+		"select_gpu":         text("Use a slice with more chips, and `--tensor-parallel-size` with their number."),
+		"enforce_eager":      text("Graphs are compiled ahead on TPUs and cannot be left out: lower the sequences or the batched tokens instead."),
+		"upgrade_version":    step.Paste("shell", "pip install -U vllm-tpu"),
+	},
+	Sources: program.Sources{"vllm/engine/arg_utils.py": "--tensor-parallel-size"},
+}
+
+// VLLMOmni runs several engines, each with a share of its own.
+var VLLMOmni = program.Program{
+	Name: "vllm-omni", Shown: "vLLM-Omni", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs:  []string{"vllm_omni/", "vllm-omni/", "[AsyncOrchestrator] Stage-"},
+	Like:    []*program.Program{&VLLM},
+	Sources: program.Sources{"vllm-omni/docs/configuration/stage_configs.md": "--stage-configs-path"},
+	Steps: steps{
+		"lower_gpu_memory_utilization": step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 0\n    engine_args:\n      gpu_memory_utilization: 0.6   # all stages on one card: 0.95 in sum at most\n  - stage_id: 1\n    engine_args:\n      gpu_memory_utilization: 0.3"),
+		"raise_gpu_memory_utilization": step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 0   # the stage that failed\n    engine_args:\n      gpu_memory_utilization: 0.7   # and less for the others on this card"),
+		"lower_context":                step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 0\n    engine_args:\n      max_model_len: 8192"),
+		"lower_max_num_seqs":           step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 0\n    engine_args:\n      max_num_seqs: 4"),
+		"lower_max_batched_tokens":     step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 0\n    engine_args:\n      max_num_batched_tokens: 4096"),
+		"multi_gpu":                    step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path\n  - stage_id: 1\n    runtime:\n      devices: \"1\"   # a stage on a card of its own"),
+		"upgrade_version":              step.Paste("shell", "pip install -U vllm-omni"),
+	},
+	Cards: []cause.Card{{
+		ID: "vllm-omni/stages", Kinds: []fact.Kind{fact.VLLMFreeTooLow, fact.VLLMNoCache},
+		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Means: "vLLM-Omni starts an engine for each stage, and each takes its own share of its card. Stages on one card whose shares add up to more than it has fail like this, the later one.",
+		Not:   "`--gpu-memory-utilization` alone: each stage has its own in the YAML.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "Divide the card among the stages", Cost: "a smaller cache for each"},
+			{Fix: "multi_gpu", Title: "Or give a stage a card of its own", Cost: "needs it"},
+		},
+		Sources: []string{"vllm-omni/docs/configuration/gpu_memory_utilization.md"},
+	}},
+}
+
+// IPEXLLM is Intel's own version of transformers, vLLM and Ollama for Arc.
+var IPEXLLM = program.Program{
+	Name: "ipex-llm", Shown: "IPEX-LLM", Work: "text-inference", Edits: "code", Language: "python",
+	Proofs: []string{"ipex_llm/", "ipex-llm/", "bigdl/llm/"},
+	Like:   []*program.Program{&VLLM},
+	Steps: steps{
+		"load_in_4bit":       step.Paste("python", "from ipex_llm.transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained(path, load_in_4bit=True, optimize_model=True).to(\"xpu\")"),
+		"cpu_offload":        step.Paste("python", "model = AutoModelForCausalLM.from_pretrained(path, load_in_4bit=True, cpu_embedding=True)   # the embedding stays in system memory"),
+		"kill_stale_process": step.Paste("shell", "xpu-smi ps   # lists the processes on each card; end what is yours with: kill PID"),
+		"upgrade_version":    text("Current PyTorch, vLLM and llama.cpp run on Intel cards by themselves, with memory management of their own: try one of them."),
+	},
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// inVLLM chooses by the engine below: vLLM, or Transformers.
+func inVLLM(yes, no string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		if c.In("vllm") {
+			return text(yes)(c)
+		}
+		return text(no)(c)
+	}
+}
+
+const inPage = " In the web page: additional parameters passed to the inference engine."
+
+// Xinference launches models on engines of others and hands their options on.
+var Xinference = program.Program{
+	Name: "xinference", Shown: "Xinference", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs: []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference"},
+	Sources: program.Sources{
+		"xinference/deploy/cmdline.py":                              "--gpu-idx --model-engine --model-uid --n-gpu --quantization --size-in-billions",
+		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_seqs --enforce_eager",
+	},
+	Steps: steps{
+		"lower_context":                inVLLM("Launch the model again with `--max_model_len 8192`."+inPage, "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; Transformers has no limit of its own, so send shorter prompts and lower `max_tokens`."),
+		"lower_gpu_memory_utilization": text("Launch the model again with `--gpu_memory_utilization 0.8`." + inPage),
+		"raise_gpu_memory_utilization": text("Launch the model again with `--gpu_memory_utilization 0.95`." + inPage),
+		"lower_max_num_seqs":           text("Launch the model again with `--max_num_seqs 16`." + inPage),
+		"enforce_eager":                text("Launch the model again with `--enforce_eager True`." + inPage),
+		"multi_gpu":                    text("Launch the model again with `--n-gpu 2` (web page: GPU Count)."),
+		"select_gpu":                   text("Launch the model again with `--gpu-idx 1` (web page: GPU Idx), the number of a free card in `nvidia-smi`."),
+		"use_lower_quant":              text("Launch the same model with fewer bits: `--quantization` with one of those that the launch page lists (AWQ or GPTQ Int4, a GGUF Q4_K_M)."),
+		"use_smaller_model":            text("Launch a smaller size of the family: `--size-in-billions` with one of those that the launch page lists."),
+		"lower_batch_size":             inVLLM("Launch the model again with `--max_num_seqs 16`."+inPage, "Send fewer texts in one request: an embedding or rerank request is computed as one batch as far as the client sends it so."),
+		"restart_session":              step.Paste("shell", "xinference list   # then, for each model that you do not need: xinference terminate --model-uid UID (UID: its first column)"),
+		"upgrade_version":              step.Paste("shell", "pip install -U xinference"),
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.ModelTooLarge: {
+			{Fix: "use_lower_quant", Fit: 1}, {Fix: "restart_session", Fit: 0.95}, {Fix: "use_smaller_model", Fit: 0.85}, {Fix: "multi_gpu", Fit: 0.8}, {Fix: "select_gpu", Fit: 0.6},
+		},
+		cause.LeakedProcess: {{Fix: "restart_session", Fit: 1.02}, {Fix: "kill_stale_process", Fit: 1}, {Fix: "select_gpu", Fit: 0.9}},
+	},
+	Titles: map[string]string{"restart_session": "Terminate models that you do not need"},
+	Cards: []cause.Card{{
+		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool { return otherHolders(c) || c.Root(fact.VLLMFreeTooLow) && takenByJob(c) },
+		Cause: cause.LeakedProcess, Weight: 0.7,
+		Means: "Much of the card is held by other processes: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
+		Not:   "A shorter context: others hold the memory.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Cost: "that model is gone until launched again"},
+			typed("kill_stale_process", "Then look for processes that were left", "nvidia-smi   # end what is yours with: kill PID", "free"),
+			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "only where there is one"},
+		},
+		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
+	}},
+}
+
+// FastChat's workers run Transformers, or vLLM in vllm_worker.
+var FastChat = program.Program{
+	Name: "fastchat", Shown: "FastChat", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs:  []string{"fastchat/serve/", "fastchat/model/", "fastchat.serve."},
+	Sources: program.Sources{"fastchat/model/model_adapter.py": "--cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
+	Steps: steps{
+		"load_in_8bit":                 text("Start the worker with `--load-8bit`: half of the weights. In `vllm_worker` that does not exist: take an AWQ model there."),
+		"use_lower_quant":              text("Take a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),
+		"cpu_offload":                  text("Add `--cpu-offloading` to `--load-8bit`: layers that do not fit go to system memory (Linux, one card)."),
+		"multi_gpu":                    text("Start the worker with `--num-gpus 2 --max-gpu-memory 20GiB`: the most of each card that weights may take; leave a few GiB for the cache."),
+		"lower_parallel":               text("Start the worker with `--limit-worker-concurrency 1`: one request at a time."),
+		"lower_gpu_memory_utilization": text("Start `vllm_worker` with `--gpu_memory_utilization 0.8`."),
+		"raise_gpu_memory_utilization": text("Start `vllm_worker` with `--gpu_memory_utilization 0.95`."),
+		"lower_context":                text("Send shorter conversations, and lower `max_new_tokens`: the cache of a Transformers worker grows with every token."),
+		"upgrade_version":              step.Paste("shell", "pip install -U \"fschat[model_worker]\""),
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.ModelTooLarge:  {{Fix: "load_in_8bit", Fit: 1}, {Fix: "multi_gpu", Fit: 0.95}, {Fix: "cpu_offload", Fit: 0.8}, {Fix: "use_smaller_model", Fit: 0.75}},
+		cause.BatchTooLarge:  {{Fix: "lower_parallel", Fit: 1}, {Fix: "lower_context", Fit: 0.95}, {Fix: "load_in_8bit", Fit: 0.85}, {Fix: "multi_gpu", Fit: 0.7}},
+		cause.ContextTooLong: {{Fix: "lower_context", Fit: 1}, {Fix: "lower_parallel", Fit: 0.9}, {Fix: "load_in_8bit", Fit: 0.8}, {Fix: "multi_gpu", Fit: 0.7}},
+	},
+}
