@@ -53,6 +53,7 @@ var ComfyUI = program.Program{
 		"bigger_gpu":          comfyBigger,
 	},
 	Useless: imageUseless,
+	Cards:   comfyCards,
 }
 
 // imageRemedies hold for all that make images.
