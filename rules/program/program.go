@@ -22,6 +22,9 @@ import (
 type Program struct {
 	// Name is its ID in reports, Shown how people write it ("" for the same).
 	Name, Shown string
+	// Work, Edits and Language say what the program does, what its readers can
+	// change and what it is written in: "image-generation", "flags", "python".
+	Work, Edits, Language string
 	// Rank orders programs by how much they say, what a user started before what
 	// it runs on. 0 is for apps and trainers that a report names in its stack
 	// alone, before all others.

@@ -45,6 +45,7 @@ var A1111 = program.Program{
 		"use_lower_quant":  step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
 	Useless: imageUseless,
+	Cards:   a1111Cards,
 }
 
 // hostRemedies: loading a checkpoint needs its size in RAM, twice for .ckpt.
@@ -87,6 +88,7 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 // Forge is the fork that keeps its own plan of the card.
 var Forge = program.Program{
 	Name:   "forge",
+	Cards:  forgeCards,
 	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
@@ -98,12 +100,32 @@ var Forge = program.Program{
 	},
 }
 
-// SDNext is the fork by vladmandic.
+// SDNext is the fork by vladmandic. It has hardly a flag of the web UI's left:
+// what saves memory is set in its page.
 var SDNext = program.Program{
-	Name: "sdnext", Shown: "SD.Next",
-	Hints: []string{"oom:"},
+	Name: "sdnext", Shown: "SD.Next", Work: "image-generation", Edits: "flags", Language: "python",
+	Sources: program.Sources{"automatic/modules/cmd_args.py": "--lowvram --medvram"},
+	Proofs:  []string{"vladmandic/automatic", "modules/sd_offload.py", "Device: device="},
+	Hints:   []string{"oom:"},
 	Beside: map[string][]string{
-		"oom:": {"}"},
+		"oom:":            {"}"},
+		"Device: device=": {" n=", "arch="},
 	},
-	Like: []*program.Program{&A1111},
+	Remedies: imageRemedies,
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lowvram_mode": func(*ledger.Case) []step.Step {
+			return []step.Step{
+				{Kind: "ui", Text: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5; sequential is slower and needs least"},
+				{Kind: "text", Text: "Or at the start: webui.bat --medvram (Linux: ./webui.sh --medvram), on 4 GB --lowvram."},
+			}
+		},
+		"efficient_attention": step.Paste("ui", "Settings, Compute Settings: Attention optimization method: Scaled-Dot-Product; SDP options: Flash attention and Memory attention"),
+		"vae_tiling":          step.Paste("ui", "Settings, Variable Auto Encoder: VAE tiling, VAE slicing"),
+		"half_precision":      step.Paste("ui", "Settings, Compute Settings: Device precision type Auto; Force full precision off"),
+		"use_lower_quant":     step.Paste("ui", "Settings, Quantization Settings: tick Model and Text Encoder for one method; reload the model"),
+		"lower_resolution":    step.Paste("ui", "1024x1024 or smaller, batch size 1, no refine or hires pass; upscale afterwards in Process"),
+		"lower_batch_size":    step.Paste("ui", "Batch size 1; raise Batch count instead"),
+	},
+	Useless: imageUseless,
+	Cards:   sdnextCards,
 }

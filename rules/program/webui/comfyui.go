@@ -4,6 +4,7 @@ package webui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -19,7 +20,8 @@ import (
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
 	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
-	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention"},
+	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
+		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram"},
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/",
@@ -97,8 +99,9 @@ var imageRemedies = map[string][]cause.Remedy{
 
 // Fooocus is what is peculiar to Fooocus, whose flags are its own.
 var Fooocus = program.Program{
-	Name:     "fooocus",
-	Sources:  program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch"},
+	Name: "fooocus",
+	Sources: program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch --always-offload-from-vram" +
+		" --vae-in-fp16 --unet-in-fp16 --vae-in-cpu --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"},
 	Proofs:   []string{"[Fooocus"},
 	Hints:    []string{"ldm_patched"},
 	Remedies: imageRemedies,
@@ -107,8 +110,14 @@ var Fooocus = program.Program{
 		"efficient_attention": step.Paste("shell", "python entry_with_update.py --attention-pytorch"),
 		"lower_resolution":    step.Paste("ui", "Advanced: Aspect Ratios: 704x1344 or smaller, Image Number: 1, Performance: Speed; no upscale"),
 		"lower_batch_size":    step.Paste("ui", "Advanced: Image Number: 1"),
+		"vae_tiling":          step.Paste("shell", "python entry_with_update.py --vae-in-fp16"),
+		"half_precision":      step.Paste("shell", "python entry_with_update.py --unet-in-fp16 --vae-in-fp16"),
+		"cpu_offload":         step.Paste("shell", "python entry_with_update.py --vae-in-cpu"),
+		"use_lower_quant":     step.Paste("shell", "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"),
 	},
+	Titles:  map[string]string{"vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Keep the weights at 8 bit"},
 	Useless: imageUseless,
+	Cards:   fooocusCards,
 }
 
 var imageUseless = map[string]func(*ledger.Case) string{
@@ -180,15 +189,27 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 	}
 }
 
-// comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
-// more of the card free is what helps; before, --lowvram.
+// comfyLowvram: since 2024-08 weights are moved in parts without a flag, and
+// keeping more of the card free is what helps; before, --lowvram. With dynamic
+// VRAM (2026) --lowvram does nothing and --vram-headroom keeps room.
 func comfyLowvram(c *ledger.Case) []step.Step {
-	note, keep := "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead.", step.Change{Flag: "--lowvram"}
-	if c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary) {
+	note, keep := "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead, with dynamic VRAM (2026) --vram-headroom 1.5.", step.Change{Flag: "--lowvram"}
+	switch {
+	case dynamicVRAM(c):
+		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
+		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}
+	case c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary):
 		note = "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."
 		keep = step.Change{Flag: "--reserve-vram", Value: "1.5"}
 	}
 	return comfyStart(note, keep, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true})(c)
+}
+
+// saysDynamic is what ComfyUI of 2026 prints at its start with the new loader.
+const saysDynamic = "DynamicVRAM support detected"
+
+func dynamicVRAM(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return w.Text == saysDynamic })
 }
 
 func comfyBigger(c *ledger.Case) []step.Step {

@@ -16,6 +16,22 @@ var (
 	killed = []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.RankKilled, fact.ContainerKill}
 )
 
+// ofCard lets cards about a card be silent where the computer's own memory was
+// refused: the allocator's words for both are alike.
+func ofCard(cards []cause.Card) []cause.Card {
+	for i := range cards {
+		k := &cards[i]
+		if !slices.Contains(k.Kinds, fact.TorchAlloc) {
+			continue
+		}
+		also := k.If
+		k.If = func(c *ledger.Case) bool {
+			return !c.Root(fact.CommitLimit) && !c.Root(inRAM...) && (also == nil || also(c))
+		}
+	}
+	return cards
+}
+
 // comfyCode is ComfyUI's upstream, comfyThread a thread of it.
 const (
 	comfyCode   = "https://github.com/Comfy-Org/ComfyUI/blob/master/"
@@ -51,7 +67,7 @@ var (
 	}
 )
 
-var comfyCards = slices.Concat(comfyNodes, comfyCore, comfyBare)
+var comfyCards = ofCard(slices.Concat(comfyNodes, comfyCore, comfyBare))
 
 var comfyCore = []cause.Card{
 	{
@@ -140,7 +156,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,
 	},
 	{
-		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{"DynamicVRAM support detected", "aimdo: src"},
+		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src"},
 		Cause: cause.BatchTooLarge, Weight: 0.55,
 		Means:   "This ComfyUI runs with dynamic VRAM, the loader of 2026: weights are paged in while it works, so that a failed request mostly means too large a piece of work, or a loader that freed too late.",
 		Not:     "`--lowvram`: under dynamic VRAM it does nothing, by its own help text.",
