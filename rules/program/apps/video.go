@@ -99,7 +99,7 @@ var Wan = program.Program{
 // HunyuanVideo is Tencent's script.
 var HunyuanVideo = program.Program{
 	Name: "hunyuanvideo", Shown: "HunyuanVideo", Work: "video-generation",
-	Proofs:  []string{"hyvideo/", "HunyuanVideo/sample_video.py"},
+	Proofs:  []string{"HunyuanVideo/hyvideo/", "HunyuanVideo/sample_video.py"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"HunyuanVideo/hyvideo/config.py": "--video-size --video-length --use-cpu-offload --use-fp8 --dit-weight --vae-tiling --ulysses-degree"},
 	Steps: steps{
@@ -147,7 +147,7 @@ var CogVideo = program.Program{
 // OmniGen edits pictures by words.
 var OmniGen = program.Program{
 	Name: "omnigen", Shown: "OmniGen", Work: "image-generation", Edits: "code",
-	Proofs: []string{"OmniGen/", "OmniGenPipeline"},
+	Proofs: []string{"OmniGen/OmniGen/", "-packages/OmniGen/", "OmniGenPipeline"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{
 		"cpu_offload":      step.Paste("python", "images = pipe(prompt=prompt, input_images=inputs, offload_model=True)"),
