@@ -18,6 +18,7 @@ import (
 var programs = []string{
 	"accelerate", "curl", "df", "docker", "du", "echo", "export", "git", "grep", "head", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm",
 	"mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi", "nvidia-smi", "ollama", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "set", "sh", "spark-submit", "sudo", "sysctl",
+	"demucs", "ffmpeg", "insanely-fast-whisper", "torchrun", "whisper", "whisperx",
 	"taskkill", "text-generation-launcher", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "wsl", "xpu-smi",
 }
 

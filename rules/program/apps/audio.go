@@ -30,8 +30,9 @@ var (
 // CoquiTTS is coqui's library with XTTS.
 var CoquiTTS = program.Program{
 	Name: "coqui-tts", Shown: "Coqui TTS", Edits: "code",
-	Proofs: []string{"-packages/TTS/", "TTS/tts/models/", "TTS/bin/", "from TTS.api import"},
-	Like:   []*program.Program{&Voices},
+	Sources: program.Sources{"TTS/recipes/ljspeech/xtts_v2/train_gpt_xtts.py": "BATCH_SIZE GRAD_ACUMM_STEPS"},
+	Proofs:  []string{"-packages/TTS/", "TTS/tts/models/", "TTS/bin/", "from TTS.api import"},
+	Like:    []*program.Program{&Voices},
 	Steps: steps{
 		"lower_resolution": step.Paste("python", "for i, sentence in enumerate(text.split(\". \")):\n    tts.tts_to_file(text=sentence, speaker_wav=\"voice.wav\", language=\"en\", file_path=f\"part{i}.wav\")"),
 		"lower_batch_size": step.Paste("python", "BATCH_SIZE = 1        # in the training recipe\nGRAD_ACUMM_STEPS = 252   # so that the product stays about 252"),

@@ -76,7 +76,7 @@ var Wan = program.Program{
 	Name: "wan", Shown: "Wan", Work: "video-generation",
 	Proofs:  []string{"Wan2.1/generate.py", "Wan2.2/generate.py", "wan/text2video.py", "wan/image2video.py", "wan/textimage2video.py", "wan/first_last_frame2video.py"},
 	Like:    []*program.Program{&Pictures},
-	Sources: program.Sources{"Wan2.1/generate.py": "--task --size --ckpt_dir --offload_model --t5_cpu --frame_num --dit_fsdp --t5_fsdp --ulysses_size"},
+	Sources: program.Sources{"Wan2.1/generate.py": "--task --size --ckpt_dir --offload_model --t5_cpu --frame_num --dit_fsdp --t5_fsdp --ulysses_size --nproc_per_node"},
 	Steps: steps{
 		"lowvram_mode":      step.Paste("config", "--offload_model True --t5_cpu"),
 		"cpu_offload":       step.Paste("config", "--offload_model True --t5_cpu"),

@@ -81,6 +81,22 @@ var Whisper = program.Program{
 	),
 }
 
+// behind puts the steps of programs that run this one before its own.
+func behind(own steps, fronts ...*program.Program) steps {
+	out := steps{}
+	for id, s := range own {
+		out[id] = func(c *ledger.Case) []step.Step {
+			for _, p := range fronts {
+				if c.In(p.Name) && p.Steps[id] != nil {
+					return p.Steps[id](c)
+				}
+			}
+			return s(c)
+		}
+	}
+	return out
+}
+
 // int8Whisper is how CTranslate2's Whisper is loaded at 8 bit.
 const int8Whisper = "model = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # int8 on cards before RTX 20"
 
@@ -90,7 +106,7 @@ var FasterWhisper = program.Program{
 	Proofs: []string{"faster_whisper/", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import"},
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
-	Steps: steps{
+	Steps: behind(steps{
 		"use_lower_quant":   step.Paste("python", int8Whisper),
 		"half_precision":    step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"float16\")"),
 		"use_smaller_model": step.Paste("python", "model = WhisperModel(\"turbo\", device=\"cuda\", compute_type=\"int8_float16\")   # or medium, small"),
@@ -98,10 +114,10 @@ var FasterWhisper = program.Program{
 		"cpu_offload":       step.Paste("python", "model = WhisperModel(\"small\", device=\"cpu\", compute_type=\"int8\")"),
 		"empty_cache":       step.Paste("python", "model.model.unload_model()   # and load_model() before the next file; CTranslate2"),
 		"select_gpu":        step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", device_index=1)"),
-	},
+	}, &WhisperX, &WhisperASR),
 	Cards: cards(
 		cause.Card{
-			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx"},
+			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"},
 			Cause: cause.ModelTooLarge, Weight: 0.85,
 			Means: "It failed while the model was loaded. CTranslate2 gives no figures; large takes about 4.5 GB at float16 and 3 GB at int8, and other users of the card count too.",
 			Not:   "Shorter audio or fewer beams: nothing was read yet.",
