@@ -48,7 +48,7 @@ var ComfyUI = program.Program{
 		"lower_batch_size":    step.Paste("ui", "Empty Latent Image: batch_size 1"),
 		"cpu_offload":         comfyStart("", step.Change{Flag: "--cpu-vae"}),
 		"use_lower_quant":     step.Paste("ui", "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"),
-		"efficient_attention": comfyStart("", step.Change{Flag: "--use-pytorch-cross-attention"}),
+		"efficient_attention": comfyStart("", step.Change{Flag: "--use-pytorch-cross-attention"}, step.Change{Flag: "--use-split-cross-attention", Drop: true}, step.Change{Flag: "--use-quad-cross-attention", Drop: true}),
 		"upgrade_version":     step.Paste("shell", "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"),
 		"half_precision":      comfyStart("", step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"}),
 		"restart_session":     step.Paste("ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"),

@@ -56,8 +56,7 @@ var (
 		Cost: "Little quality; half to a quarter of the weights.",
 	}
 	comfyKeepFree = cause.Cure{
-		Fix: "lowvram_mode", Title: "Keep more of the card free for the work", Kind: "text",
-		Text: "Add `--reserve-vram 2` (GB) to the start: behind `python main.py`, or to the line in run_nvidia_gpu.bat of the portable build. With dynamic VRAM (2026): `--vram-headroom 2`.",
+		Fix: "lowvram_mode", Title: "Keep more of the card free for the work",
 		Cost: "Slower: more weights wait in system memory.",
 	}
 	comfyTiles = cause.Cure{
@@ -137,14 +136,14 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"},
 		Cause: cause.OversizedAllocation, Weight: 0.75,
 		Means:   "This ComfyUI runs attention without a fused kernel: the frame says split, sub-quadratic or basic. It builds score matrices that grow with the square of the pixels, where PyTorch's own attention needs none.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Kind: "text", Text: "Start with `--use-pytorch-cross-attention` and without `--use-split-cross-attention`; on NVIDIA cards it is the default of PyTorch 2.", Cost: "None; usually faster."}, fewerPixels},
+		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
 		Cause: cause.OversizedAllocation, Weight: 0.9,
 		Means:   "The split attention counted beforehand: even in its smallest slices the picture needs more than is free on the card. The message itself names the largest square that would fit now.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Leave split attention for PyTorch's own", Kind: "text", Text: "Start with `--use-pytorch-cross-attention`, which has no such limit, and without `--use-split-cross-attention`.", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Free the card", Kind: "text", Text: "The limit is computed from what is free right now: end other programs that use the card.", Cost: "Free."}},
+		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Leave split attention for PyTorch's own", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Free the card", Kind: "text", Text: "The limit is computed from what is free right now: end other programs that use the card.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
@@ -173,7 +172,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
-		If: ledger.Allocator, Cause: cause.BatchTooLarge, Weight: 0.65,
+		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil }, Cause: cause.BatchTooLarge, Weight: 0.65,
 		Means:   "It failed in a sampling step. ComfyUI fits the weights to what is free before it samples, so what did not fit is the work on the image: it grows with pixels and batch, and ControlNets, IPAdapters and previews add theirs.",
 		Not:     "Fewer steps: each step needs the same memory.",
 		Cures:   []cause.Cure{fewerPixels, comfyKeepFree, smallerFile},

@@ -149,9 +149,9 @@ var comfyNodes = []cause.Card{
 var comfyBare = []cause.Card{
 	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && c.F().Total == nil },
-		Cause: cause.BatchTooLarge, Weight: 0.5,
+		Cause: cause.Unknown, Weight: 0.5,
 		Means:   "ComfyUI's allocator (cudaMallocAsync) says only that memory was refused, without sizes. What decides is the node that failed, named in red in the workflow and in the frames above the message.",
-		Cures:   []cause.Cure{{Fix: "lower_resolution", Title: "Look which node is red", Kind: "text", Text: "VAE Decode: use VAE Decode (Tiled). KSampler: smaller image or batch. A loader or text encoder: an fp8 or GGUF file.", Cost: "Free."}, comfyKeepFree, {Fix: "restart_session", Title: "Get the sizes", Kind: "text", Text: "Start with `--disable-cuda-malloc`: the next failure then says how much was asked for, free and in use.", Cost: "Slightly more fragments."}},
+		Cures:   []cause.Cure{comfyKeepFree, {Fix: "lower_resolution", Title: "Look which node is red", Kind: "text", Text: "VAE Decode: use VAE Decode (Tiled). KSampler: smaller image or batch. A loader or text encoder: an fp8 or GGUF file.", Cost: "Free."}, {Fix: "restart_session", Title: "Get the sizes", Kind: "text", Text: "Start with `--disable-cuda-malloc`: the next failure then says how much was asked for, free and in use.", Cost: "Slightly more fragments."}},
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyCode + "execution.py"},
 	},
 }

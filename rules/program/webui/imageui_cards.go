@@ -15,10 +15,15 @@ const (
 // a1111Plain is the web UI itself, no fork that has its own memory plan.
 func a1111Plain(c *ledger.Case) bool { return !inForge(c) && !c.In("sdnext") }
 
+// wholeCard: one request of more than half the card.
+func wholeCard(c *ledger.Case) bool {
+	f := c.F()
+	return f.Requested != nil && f.Total != nil && f.Requested.Bytes*2 > f.Total.Bytes
+}
+
 var (
 	a1111Medvram = cause.Cure{
-		Fix: "lowvram_mode", Title: "Start with --medvram", Kind: "config",
-		Text: "set COMMANDLINE_ARGS=--medvram --opt-sdp-attention", Cost: "Some speed; --medvram-sdxl does it for SDXL alone.",
+		Fix: "lowvram_mode", Title: "Start with --medvram", Cost: "Some speed; --medvram-sdxl does it for SDXL alone.",
 	}
 	a1111Tiled = cause.Cure{
 		Fix: "vae_tiling", Title: "Decode in tiles: Tiled VAE", Kind: "ui",
@@ -29,8 +34,7 @@ var (
 		Text: "512x512 (SD 1.5) or 1024x1024 (SDXL), Batch size 1; then tab Extras, or the script Ultimate SD Upscale in img2img", Cost: "One step more.",
 	}
 	a1111SDP = cause.Cure{
-		Fix: "efficient_attention", Title: "Use an attention that builds no matrix", Kind: "config",
-		Text: "set COMMANDLINE_ARGS=--opt-sdp-attention", Cost: "None; faster. With PyTorch 1.x: --xformers.",
+		Fix: "efficient_attention", Title: "Use an attention that builds no matrix", Cost: "None; faster. With PyTorch 1.x: --xformers.",
 	}
 )
 
@@ -42,6 +46,14 @@ var a1111Cards = ofCard([]cause.Card{
 		Not:     "`max_split_size_mb`: no card of this size has {asked} in one piece.",
 		Cures:   []cause.Cure{a1111SDP, {Fix: "lower_resolution", Title: "Use sizes that are multiples of 64", Kind: "ui", Text: "Set width and height, after Hires. fix or upscaling too, to multiples of 64 (best 128): use Resize to instead of a factor like 2.55", Cost: "None."}},
 		Sources: []string{a1111Code + "sd_hijack_optimizations.py", a1111Thread + "10887", a1111Thread + "9922", a1111Thread + "7589"}, Solved: 2,
+	},
+	{
+		ID: "a1111/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"einsum('b i d, b j d", "ldm/modules/attention", `ldm\modules\attention`, "sd_hijack_optimizations"},
+		If: func(c *ledger.Case) bool { return a1111Plain(c) && wholeCard(c) }, Cause: cause.OversizedAllocation, Weight: 0.9,
+		Means:   "It asked for {asked} in one piece: attention writes down how each latent pixel relates to each other one, the square of the pixels. A fast attention never makes that matrix; none is on here, or it did not load.",
+		Not:     "`max_split_size_mb` and closing programs: no card has such a piece to spare.",
+		Cures:   []cause.Cure{a1111SDP, a1111Smaller},
+		Sources: []string{a1111Code + "cmd_args.py", a1111Code + "sd_hijack_optimizations.py", a1111Thread + "7002"},
 	},
 	{
 		ID: "a1111/not-enough", Said: []string{"Not enough memory, use lower resolution"}, If: a1111Plain,
@@ -105,10 +117,10 @@ var a1111Cards = ofCard([]cause.Card{
 		Sources: []string{"https://github.com/Mikubill/sd-webui-controlnet"},
 	},
 	{
-		ID: "a1111/full-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return a1111Plain(c) && fullPrecision(c) },
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		ID: "a1111/full-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"inference"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && fullPrecision(c) },
+		Cause: cause.BatchTooLarge, Weight: 0.75,
 		Means:   "`--no-half` keeps the model at 32 bit: twice the weights and twice the work. It is there for cards that make black images at 16 bit (GTX 16xx), and seldom needed in full.",
-		Cures:   []cause.Cure{{Fix: "half_precision", Title: "Take --no-half out", Kind: "config", Text: "set COMMANDLINE_ARGS=--medvram --upcast-sampling --no-half-vae", Cost: "None that can be seen."}, a1111SDP},
+		Cures:   []cause.Cure{{Fix: "half_precision", Title: "Take --no-half out", Cost: "None that can be seen."}, a1111SDP},
 		Sources: []string{a1111Code + "cmd_args.py"},
 	},
 	{
@@ -123,9 +135,17 @@ var a1111Cards = ofCard([]cause.Card{
 
 var forgeCards = ofCard([]cause.Card{
 	{
+		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: func(c *ledger.Case) bool { return !c.Kind(fact.CPUAlloc, fact.CommitLimit) },
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Means:   "Forge's own plan says it: Remaining is negative, so the weights (Model Require) are larger than the card leaves for them. Forge swaps the rest, in card memory or in pinned RAM, and one of the two was refused.",
+		Not:     "`--medvram`, `--lowvram`: Forge ignores both.",
+		Cures:   []cause.Cure{{Fix: "use_lower_quant", Title: "Use an NF4 or GGUF build", Kind: "ui", Text: "flux1-dev-bnb-nf4-v2 (8 GB and more) or a GGUF such as flux1-dev-Q4_K_S; Diffusion in Low Bits: Automatic", Cost: "Little quality."}, {Fix: "lowvram_mode", Title: "Lower GPU Weights (MB)", Kind: "ui", Text: "At the top: GPU Weights (MB) about 2000 lower; Swap Location: CPU; Swap Method: Queue", Cost: "Some speed."}, letWindowsPage},
+		Sources: []string{forgeCode + "backend/memory_management.py", forgeCode + "modules_forge/main_entry.py"},
+	},
+	{
 		ID: "forge/weights-slider", Kinds: []fact.Kind{fact.ForgeLoad}, If: func(c *ledger.Case) bool { return !c.Kind(fact.CPUAlloc, fact.CommitLimit) },
 		Cause: cause.ModelTooLarge, Weight: 0.75,
-		Means:   "Forge planned its weights by the slider GPU Weights: what it is set to goes on the card, whatever else is there. The plan stands in the line [Memory Management]; when Remaining is small or negative, the slider is too high.",
+		Means:   "Forge planned its weights by the slider GPU Weights: what it is set to goes on the card, whatever else is there. The plan stands in the line [Memory Management]: with a small Remaining the slider is too high.",
 		Not:     "`--medvram`, `--lowvram`: Forge ignores both.",
 		Cures:   []cause.Cure{{Fix: "lowvram_mode", Title: "Lower GPU Weights (MB)", Kind: "ui", Text: "At the top: GPU Weights (MB): card minus 3000 (8 GB card: 5000; with Hires. fix or ControlNet less); Swap Location: CPU", Cost: "Some speed."}, {Fix: "use_lower_quant", Title: "Use an NF4 or GGUF build", Kind: "ui", Text: "flux1-dev-bnb-nf4-v2 or a Q4_K_S GGUF, and an fp8 T5; Diffusion in Low Bits: Automatic", Cost: "Little quality."}},
 		Sources: []string{forgeCode + "modules_forge/main_entry.py", forgeCode + "backend/memory_management.py"},

@@ -8,7 +8,7 @@ import (
 
 var (
 	kohyaLean = cause.Cure{
-		Fix: "gradient_checkpointing", Title: "Batch 1 with gradient checkpointing", Kind: "config",
+		Fix: "lower_batch_size", Title: "Batch 1 with gradient checkpointing", Kind: "config",
 		Text: "--train_batch_size 1 --gradient_checkpointing --optimizer_type AdamW8bit --sdpa", Cost: "About a third slower.",
 	}
 	kohyaCache = cause.Cure{
