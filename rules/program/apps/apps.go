@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -57,3 +58,11 @@ func remedies(fixes ...string) []cause.Remedy {
 	}
 	return out
 }
+
+// noCard hides the card from a program: it computes on the processor then.
+func noCard(c *ledger.Case) []step.Step {
+	return []step.Step{step.Environ(c, "CUDA_VISIBLE_DEVICES", "-1")}
+}
+
+// visible names the document that defines what noCard sets.
+var visible = program.Sources{"cuda-c-programming-guide/environment-variables": "CUDA_VISIBLE_DEVICES"}

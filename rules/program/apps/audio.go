@@ -13,11 +13,18 @@ var Voices = program.Program{
 	Work: "audio", Edits: "flags", Language: "python",
 	Titles: map[string]string{"lower_resolution": "Work on shorter pieces of sound or text", "cpu_offload": "Run it on the processor", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn its memory saving on"},
 	Costs:  map[string]string{"lower_resolution": "Several pieces to join.", "cpu_offload": "Many times slower."},
+	Steps: steps{
+		"cpu_offload":       noCard,
+		"lower_batch_size":  step.Paste("text", "It works on one piece at a time: make the piece shorter."),
+		"use_smaller_model": step.Paste("text", "Choose a smaller variant of the model, if there is one."),
+		"lowvram_mode":      step.Paste("text", "It has no such mode: run it on the processor, or free the card first."),
+	},
+	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:         remedies("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload"),
 		cause.OversizedAllocation:   remedies("lower_resolution", "lower_batch_size", "cpu_offload"),
 		cause.TrainingStateTooLarge: remedies("lower_batch_size", "close_other_apps", "bigger_gpu"),
-		cause.ModelTooLarge:         remedies("use_smaller_model", "lowvram_mode", "close_other_apps", "cpu_offload", "half_precision"),
+		cause.ModelTooLarge:         remedies("close_other_apps", "lowvram_mode", "use_smaller_model", "cpu_offload"),
 		cause.Unknown:               remedies("close_other_apps", "lower_batch_size", "lower_resolution", "cpu_offload"),
 	},
 }

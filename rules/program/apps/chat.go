@@ -14,6 +14,12 @@ var Chats = program.Program{
 	Work: "text-inference", Edits: "admin", Language: "python",
 	Titles: map[string]string{"lower_batch_size": "Embed fewer pieces at a time", "cpu_offload": "Embed on the processor", "use_smaller_model": "Use a smaller embedding model"},
 	Costs:  map[string]string{"lower_batch_size": "Reading documents takes longer.", "cpu_offload": "Reading documents takes several times longer.", "use_smaller_model": "Documents have to be read anew."},
+	Steps: steps{
+		"cpu_offload":       noCard,
+		"lower_batch_size":  step.Paste("text", "Add documents in smaller portions, and large ones in parts."),
+		"use_smaller_model": step.Paste("text", "Choose a smaller embedding model in its settings; documents are read anew."),
+	},
+	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: remedies("lower_batch_size", "cpu_offload", "close_other_apps", "use_smaller_model"),
 		cause.ModelTooLarge: remedies("cpu_offload", "close_other_apps", "use_smaller_model"),

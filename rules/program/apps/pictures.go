@@ -10,7 +10,8 @@ import (
 
 // EasyDiffusion is the one-click program on sdkit.
 var EasyDiffusion = program.Program{
-	Name: "easy-diffusion", Shown: "Easy Diffusion", Work: "image-generation",
+	Remedies: pictures("use_lower_quant"),
+	Name:     "easy-diffusion", Shown: "Easy Diffusion", Work: "image-generation",
 	Proofs: []string{"-packages/sdkit/", "easydiffusion/", "ui/easydiffusion"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{
@@ -73,7 +74,8 @@ func inSwarm(c *ledger.Case) bool { return c.In("swarmui") }
 
 // Deforum animates in AUTOMATIC1111's web UI.
 var Deforum = program.Program{
-	Name: "deforum", Shown: "Deforum", Work: "video-generation",
+	Remedies: pictures("vae_tiling", "cpu_offload", "use_lower_quant"),
+	Name:     "deforum", Shown: "Deforum", Work: "video-generation",
 	Proofs: []string{"deforum_helpers/", "deforum-for-automatic1111", "sd-webui-deforum"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{
@@ -95,6 +97,7 @@ var Deforum = program.Program{
 // Trainers is what older trainers of Stable Diffusion share.
 var Trainers = program.Program{
 	Work: "image-generation", Edits: "flags", Language: "python",
+	Steps: steps{"use_lora": step.Paste("text", "Train a LoRA with kohya's sd-scripts instead: the model is frozen, and 8 GB are enough for SD 1.5.")},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:         remedies("lower_batch_size", "gradient_checkpointing", "lower_resolution", "optimizer_8bit", "use_lora"),
 		cause.TrainingStateTooLarge: remedies("optimizer_8bit", "use_lora", "gradient_checkpointing", "lower_batch_size", "mixed_precision"),
@@ -186,8 +189,13 @@ var RealESRGAN = program.Program{
 // Faces is what programs share that change faces.
 var Faces = program.Program{
 	Work: "vision", Edits: "flags", Language: "python",
-	Titles: map[string]string{"lower_parallel": "Use fewer threads", "lower_resolution": "Take a smaller video", "cpu_offload": "Run it on the processor"},
-	Costs:  map[string]string{"lower_parallel": "Slower.", "cpu_offload": "Many times slower."},
+	Steps: steps{
+		"lower_resolution": step.Paste("shell", "ffmpeg -i target.mp4 -vf scale=-2:720 smaller.mp4"),
+		"cpu_offload":      noCard,
+	},
+	Sources: visible,
+	Titles:  map[string]string{"lower_parallel": "Use fewer threads", "lower_resolution": "Take a smaller video", "cpu_offload": "Run it on the processor"},
+	Costs:   map[string]string{"lower_parallel": "Slower.", "cpu_offload": "Many times slower."},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: remedies("lower_parallel", "lowvram_mode", "lower_resolution", "close_other_apps", "cpu_offload"),
 		cause.ModelTooLarge: remedies("lowvram_mode", "lower_parallel", "close_other_apps", "cpu_offload"),

@@ -1,6 +1,8 @@
 package apps
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -12,13 +14,27 @@ import (
 var Pictures = program.Program{
 	Edits: "flags", Language: "python",
 	Titles: map[string]string{"lowvram_mode": "Turn its memory saving on", "cpu_offload": "Keep parts of the model in RAM"},
-	Remedies: map[string][]cause.Remedy{
+	Steps: steps{
+		"use_smaller_model":   step.Paste("text", "Choose a smaller model: SD 1.5 instead of SDXL, SDXL instead of Flux, 2B or 1.3B instead of 14B."),
+		"efficient_attention": step.Paste("text", "Install xformers into its Python, or update to PyTorch 2, whose own attention writes no score matrix."),
+	},
+	Remedies: pictures(),
+}
+
+// pictures are the remedies of programs that make pictures, without the fixes
+// for which one has no setting.
+func pictures(without ...string) map[string][]cause.Remedy {
+	out := map[string][]cause.Remedy{
 		cause.BatchTooLarge:       remedies("lower_resolution", "lowvram_mode", "vae_tiling", "cpu_offload", "close_other_apps"),
 		cause.OversizedAllocation: remedies("lower_resolution", "efficient_attention", "vae_tiling", "lowvram_mode"),
 		cause.ModelTooLarge:       remedies("lowvram_mode", "cpu_offload", "use_lower_quant", "use_smaller_model", "close_other_apps"),
 		cause.HostMemory:          remedies("raise_pagefile", "add_swap", "use_lower_quant", "close_other_apps"),
 		cause.Unknown:             remedies("lowvram_mode", "lower_resolution", "close_other_apps", "use_smaller_model"),
-	},
+	}
+	for id, list := range out {
+		out[id] = slices.DeleteFunc(list, func(r cause.Remedy) bool { return slices.Contains(without, r.Fix) })
+	}
+	return out
 }
 
 func training(c *ledger.Case) bool { return c.Training() }
@@ -73,7 +89,8 @@ var Wan2GP = program.Program{
 
 // Wan is the official script.
 var Wan = program.Program{
-	Name: "wan", Shown: "Wan", Work: "video-generation",
+	Remedies: pictures("vae_tiling", "use_lower_quant"),
+	Name:     "wan", Shown: "Wan", Work: "video-generation",
 	Proofs:  []string{"Wan2.1/generate.py", "Wan2.2/generate.py", "wan/text2video.py", "wan/image2video.py", "wan/textimage2video.py", "wan/first_last_frame2video.py"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"Wan2.1/generate.py": "--task --size --ckpt_dir --offload_model --t5_cpu --frame_num --dit_fsdp --t5_fsdp --ulysses_size --nproc_per_node"},
@@ -123,7 +140,8 @@ var HunyuanVideo = program.Program{
 
 // CogVideo is its own scripts on diffusers.
 var CogVideo = program.Program{
-	Name: "cogvideo", Shown: "CogVideoX", Work: "video-generation", Edits: "code",
+	Remedies: pictures("use_lower_quant"),
+	Name:     "cogvideo", Shown: "CogVideoX", Work: "video-generation", Edits: "code",
 	Proofs: []string{"CogVideo/", "cogvideox_transformer", "pipelines/cogvideo/", "CogVideoXPipeline"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{
@@ -146,7 +164,8 @@ var CogVideo = program.Program{
 
 // OmniGen edits pictures by words.
 var OmniGen = program.Program{
-	Name: "omnigen", Shown: "OmniGen", Work: "image-generation", Edits: "code",
+	Remedies: pictures("vae_tiling", "use_lower_quant"),
+	Name:     "omnigen", Shown: "OmniGen", Work: "image-generation", Edits: "code",
 	Proofs: []string{"OmniGen/OmniGen/", "-packages/OmniGen/", "OmniGenPipeline"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{

@@ -21,6 +21,13 @@ var Transcribers = program.Program{
 		"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any accuracy.", "cpu_offload": "Several times slower.",
 		"lower_batch_size": "Slower.",
 	},
+	Steps: steps{
+		"cpu_offload":      noCard,
+		"lower_batch_size": step.Paste("text", "Send one file at a time."),
+		"empty_cache":      step.Paste("text", "Restart it between files, or unload the model after each."),
+		"lower_resolution": step.Paste("shell", "ffmpeg -i audio.mp3 -f segment -segment_time 1800 -c copy part%03d.mp3"),
+	},
+	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge:  remedies("use_lower_quant", "use_smaller_model", "close_other_apps", "lower_batch_size", "cpu_offload", "half_precision"),
 		cause.BatchTooLarge:  remedies("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload"),

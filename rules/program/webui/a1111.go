@@ -39,14 +39,18 @@ var A1111 = program.Program{
 		"efficient_attention": a1111Flags("With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"}),
 		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
 			step.Change{Flag: "--no-half", Drop: true}),
-		"vae_tiling":       step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
-		"lower_resolution": step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
-		"lower_batch_size": step.Paste("ui", "Batch size 1; raise Batch count instead"),
-		"use_lower_quant":  step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
+		"vae_tiling":        step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
+		"lower_resolution":  step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
+		"lower_batch_size":  step.Paste("ui", "Batch size 1; raise Batch count instead"),
+		"use_smaller_model": smallerCheckpoint,
+		"upgrade_version":   step.Paste("text", "git pull in the folder of the web UI; the package for Windows has update.bat."),
+		"use_lower_quant":   step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
 	Useless: imageUseless,
 	Cards:   a1111Cards,
 }
+
+var smallerCheckpoint = step.Paste("ui", "Choose a smaller checkpoint: SD 1.5 instead of SDXL, SDXL instead of Flux")
 
 // hostRemedies: loading a checkpoint needs its size in RAM, twice for .ckpt.
 var hostRemedies = []cause.Remedy{
@@ -125,6 +129,8 @@ var SDNext = program.Program{
 		"use_lower_quant":     step.Paste("ui", "Settings, Quantization Settings: tick Model and Text Encoder for one method; reload the model"),
 		"lower_resolution":    step.Paste("ui", "1024x1024 or smaller, batch size 1, no refine or hires pass; upscale afterwards in Process"),
 		"lower_batch_size":    step.Paste("ui", "Batch size 1; raise Batch count instead"),
+		"use_smaller_model":   smallerCheckpoint,
+		"upgrade_version":     step.Paste("text", "Start it once with --upgrade."),
 	},
 	Useless: imageUseless,
 	Cards:   sdnextCards,

@@ -53,7 +53,9 @@ var Diffusers = program.Program{
 		"use_lower_quant": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + quote.Python(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.33 and later; before: FluxTransformer2DModel and the like"}}
 		},
-		"lower_resolution": step.Paste("python", "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # video: fewer num_frames"),
+		"lower_resolution":  step.Paste("python", "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # video: fewer num_frames"),
+		"lower_batch_size":  step.Paste("python", "pipe(prompt, num_images_per_prompt=1)"),
+		"use_smaller_model": step.Paste("text", "Load a smaller model: SD 1.5 or SDXL instead of FLUX, the 2B or 1.3B model of a video family."),
 	},
 	Useless: imageUseless,
 	Cards:   diffusersCards,
@@ -101,6 +103,8 @@ var Kohya = program.Program{
 		"cpu_offload":            kohya("--cache_latents --cache_latents_to_disk --network_train_unet_only  # Flux and SD3 also: --blocks_to_swap 18 --fp8_base"),
 		"use_lora":               step.Paste("text", "Train a LoRA (train_network.py, sdxl_train_network.py) instead of all weights (fine_tune.py, sdxl_train.py)."),
 		"lower_num_workers":      kohya("--max_data_loader_n_workers 0"),
+		"use_lower_quant":        kohya("--fp8_base"),
+		"use_smaller_model":      step.Paste("text", "Train on a smaller base: SD 1.5 instead of SDXL, SDXL instead of FLUX."),
 	},
 	Cards: kohyaCards,
 }
@@ -178,7 +182,15 @@ var FramePack = program.Program{
 		"lower_resolution":    step.Paste("text", "FramePack has one size (about 640x640) and no setting for it; a shorter video needs no less memory."),
 		"use_lower_quant":     step.Paste("text", "FramePack has no option for it; forks such as FramePack-Studio and ComfyUI's FramePackWrapper load fp8."),
 		"half_precision":      step.Paste("text", "It loads at 16 bit already."),
+		"lower_batch_size":    step.Paste("text", "It makes one video at a time already."),
+		"upgrade_version":     step.Paste("text", "One-click package: update.bat; otherwise git pull in FramePack's folder."),
 	},
-	Work: "video-generation", Edits: "flags", Language: "python",
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "efficient_attention", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.75}, {Fix: "restart_session", Fit: 0.6}},
+		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
+		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1}, {Fix: "bigger_gpu", Fit: 0.9}},
+	},
+	Titles: map[string]string{"lowvram_mode": "Preserve more of the card's memory"},
+	Work:   "video-generation", Edits: "flags", Language: "python",
 	Cards: framepackCards,
 }

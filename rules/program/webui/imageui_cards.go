@@ -34,7 +34,7 @@ var (
 		Text: "512x512 (SD 1.5) or 1024x1024 (SDXL), Batch size 1; then tab Extras, or the script Ultimate SD Upscale in img2img", Cost: "One step more.",
 	}
 	a1111SDP = cause.Cure{
-		Fix: "efficient_attention", Title: "Use an attention that builds no matrix", Cost: "None; faster. With PyTorch 1.x: --xformers.",
+		Fix: "efficient_attention", Title: "Use an attention that builds no matrix", Cost: "None; usually faster.",
 	}
 )
 
@@ -43,7 +43,7 @@ var a1111Cards = ofCard([]cause.Card{
 		ID: "a1111/odd-size", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"split_cross_attention_forward", "cross_attention_attnblock_forward"},
 		If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: 0.9,
 		Means:   "It asked for {asked} in one piece on a {total} card. This attention cuts the work into slices only where the number of latent pixels divides evenly; with other sizes it takes the whole matrix, so a larger picture may fit where this one does not.",
-		Not:     "`max_split_size_mb`: no card of this size has {asked} in one piece.",
+		Not:     "`max_split_size_mb`: no card of this size has such a piece.",
 		Cures:   []cause.Cure{a1111SDP, {Fix: "lower_resolution", Title: "Use sizes that are multiples of 64", Kind: "ui", Text: "Set width and height, after Hires. fix or upscaling too, to multiples of 64 (best 128): use Resize to instead of a factor like 2.55", Cost: "None."}},
 		Sources: []string{a1111Code + "sd_hijack_optimizations.py", a1111Thread + "10887", a1111Thread + "9922", a1111Thread + "7589"}, Solved: 2,
 	},

@@ -89,10 +89,10 @@ var framepackCards = ofCard([]cause.Card{
 	{
 		ID: "framepack/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" },
 		Cause: cause.OversizedAllocation, Weight: 0.88,
-		Means:   "It asked for {asked} in one piece, more than the {total} card has: PyTorch built attention as a whole matrix, because this card (GTX 10, RTX 20, P40) has no fused kernel for bf16. FramePack asks for RTX 30 or later.",
-		Not:     "The slider GPU Inference Preserved Memory: no setting makes {asked} fit.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Install xformers", Kind: "text", Text: "Install the `xformers` build for your PyTorch into FramePack's Python: at the start it must print `Xformers is installed!`. Sage and flash attention need RTX 30 or later.", Cost: "None."}, {Fix: "bigger_gpu", Title: "Use an RTX 30 or later", Kind: "text", Text: "FramePack names RTX 30, 40 and 50 as its requirement; 6 GB are enough there.", Cost: "Money."}},
-		Sources: []string{framepack + "issues/233", framepack + "issues/271", framepack + "issues/602", framepack + "blob/main/README.md"},
+		Means:   "It asked for {asked} in one piece on a {total} card: attention written out as a whole matrix. That happens on cards without a fused kernel for bf16 (GTX 10, RTX 20, T4, P40); FramePack is made for RTX 30 and later.",
+		Not:     "The slider GPU Inference Preserved Memory: no setting makes such a piece fit.",
+		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "RTX 20: install SageAttention 1", Kind: "shell", Text: "pip install sageattention==1.0.6   # with FramePack's own Python; needs Triton", Cost: "None; reported to work by some."}, {Fix: "upgrade_version", Title: "Run it at float32", Kind: "text", Text: "In demo_gradio.py write `torch.float32` for each `torch.bfloat16` of the transformer, as forks for RTX 20 do (FramePack-for-RTX20XX): fused kernels exist for that.", Cost: "Twice the RAM, slower."}, {Fix: "bigger_gpu", Title: "Use an RTX 30 or later", Kind: "text", Text: "FramePack names RTX 30, 40 and 50 as its requirement; 6 GB are enough there.", Cost: "Money."}},
+		Sources: []string{framepack + "issues/233", framepack + "issues/341", framepack + "issues/419", framepack + "issues/330", "https://github.com/git-ai-code/FramePack-eichi/issues/7", framepack + "blob/main/README.md"}, Solved: 1,
 	},
 	{
 		ID: "framepack/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.Roomy,
