@@ -67,7 +67,7 @@ var Whisper = program.Program{
 		cause.Card{
 			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
 			Cause: cause.ModelTooLarge, Weight: 0.6,
-			Means: "The model was loaded; it failed while text was decoded. Each 30-second window needs the same, so the length does not matter: beam search and best_of keep five copies of the decoder's cache.",
+			Means: "The model was loaded; it failed while text was decoded. Each 30-second window needs the same, so the length does not matter. On the command line five beams are kept, each with a decoder cache of its own.",
 			Not:   "Cutting the audio: it is read 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Decode with one beam", "shell", "whisper audio.mp3 --beam_size 1 --best_of 1", "Slightly more errors."),
@@ -123,6 +123,18 @@ var FasterWhisper = program.Program{
 		"select_gpu":        step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", device_index=1)"),
 	}, &WhisperX, &WhisperASR),
 	Cards: cards(
+		cause.Card{
+			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"},
+			Cause: cause.ModelTooLarge, Weight: 0.8,
+			Means: "The stand-alone Faster-Whisper ran out of the card. Its author counts about 8 GB for large at float32 and 4 GB at int8; more beams (-bs) and candidates (-bo) add to it.",
+			Not:   "Free disk space or shorter audio: it reads 30 seconds at a time.",
+			Cures: []cause.Cure{
+				cure("use_lower_quant", "Compute at 8 bit, with one candidate", "config", "--compute_type=int8 --best_of=1 --beam_size=1   (Subtitle Edit: Audio to text, Advanced)", "Slightly more errors."),
+				cure("use_smaller_model", "Use a smaller model", "config", "--model=medium", "More errors."),
+				cure("cpu_offload", "Run it on the processor", "config", "--device=cpu", "Several times slower."),
+			},
+			Sources: []string{"https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/Purfview/whisper-standalone-win/issues/255"},
+		},
 		cause.Card{
 			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"},
 			Cause: cause.ModelTooLarge, Weight: 0.85,

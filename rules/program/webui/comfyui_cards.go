@@ -26,7 +26,7 @@ func ofCard(cards []cause.Card) []cause.Card {
 		}
 		also := k.If
 		k.If = func(c *ledger.Case) bool {
-			return !c.Root(fact.CommitLimit) && !c.Root(inRAM...) && (also == nil || also(c))
+			return !c.Root(fact.CommitLimit) && !c.Root(inRAM...) && !carvedOut(c) && (also == nil || also(c))
 		}
 	}
 	return cards

@@ -85,7 +85,7 @@ var comfyNodes = []cause.Card{
 		Cause: cause.HostMemory, Weight: 0.85,
 		Means:   "ComfyUI's dynamic loader could not get pinned system memory for weights. The words say CUDA, but it is RAM that was refused: Windows pins about half of it at most.",
 		Not:     "A smaller image: the card was not what was full.",
-		Cures:   []cause.Cure{{Fix: "use_mmap", Title: "Do without pinned memory", Kind: "text", Text: "Start with `--disable-pinned-memory`; if that fails, with `--disable-dynamic-vram`. In the portable build: at the end of the line in run_nvidia_gpu.bat.", Cost: "Somewhat slower loading."}, {Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Kind: "text", Text: "The releases around 0.30 (August 2026) failed so on every workflow; 0.29 and later fixes did not.", Cost: "Some minutes."}, smallerOnDisk},
+		Cures:   []cause.Cure{{Fix: "use_mmap", Title: "Do without pinned memory", Kind: "text", Text: "Start with `--disable-pinned-memory`; if that fails, with `--disable-dynamic-vram`. In the portable build: at the end of the line in run_nvidia_gpu.bat.", Cost: "Somewhat slower loading."}, {Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Kind: "text", Text: "Version 0.30 (August 2026) failed so on many machines where 0.29 did not: update, or go back to 0.29.", Cost: "Some minutes."}, smallerOnDisk},
 		Sources: []string{comfyThread + "15255", comfyThread + "14940", comfyCode + "comfy/cli_args.py"}, Solved: 3,
 	},
 	{

@@ -188,7 +188,7 @@ var FramePack = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "efficient_attention", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.75}, {Fix: "restart_session", Fit: 0.6}},
 		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
-		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1}, {Fix: "bigger_gpu", Fit: 0.9}},
+		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1}, {Fix: "upgrade_version", Fit: 0.9}, {Fix: "bigger_gpu", Fit: 0.8}},
 	},
 	Titles: map[string]string{"lowvram_mode": "Preserve more of the card's memory"},
 	Work:   "video-generation", Edits: "flags", Language: "python",

@@ -42,7 +42,7 @@ var a1111Cards = ofCard([]cause.Card{
 	{
 		ID: "a1111/odd-size", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"split_cross_attention_forward", "cross_attention_attnblock_forward"},
 		If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: 0.9,
-		Means:   "It asked for {asked} in one piece on a {total} card. This attention cuts the work into slices only where the number of latent pixels divides evenly; with other sizes it takes the whole matrix, so a larger picture may fit where this one does not.",
+		Means:   "It asked for {asked} in one piece on a {total} card. This attention cuts the work into slices only where the number of latent pixels divides evenly; other sizes take the whole matrix, so a larger picture may fit where this one fails.",
 		Not:     "`max_split_size_mb`: no card of this size has such a piece.",
 		Cures:   []cause.Cure{a1111SDP, {Fix: "lower_resolution", Title: "Use sizes that are multiples of 64", Kind: "ui", Text: "Set width and height, after Hires. fix or upscaling too, to multiples of 64 (best 128): use Resize to instead of a factor like 2.55", Cost: "None."}},
 		Sources: []string{a1111Code + "sd_hijack_optimizations.py", a1111Thread + "10887", a1111Thread + "9922", a1111Thread + "7589"}, Solved: 2,
@@ -139,7 +139,7 @@ var forgeCards = ofCard([]cause.Card{
 		Cause: cause.ModelTooLarge, Weight: 0.8,
 		Means:   "Forge's own plan says it: Remaining is negative, so the weights (Model Require) are larger than the card leaves for them. Forge swaps the rest, in card memory or in pinned RAM, and one of the two was refused.",
 		Not:     "`--medvram`, `--lowvram`: Forge ignores both.",
-		Cures:   []cause.Cure{{Fix: "use_lower_quant", Title: "Use an NF4 or GGUF build", Kind: "ui", Text: "flux1-dev-bnb-nf4-v2 (8 GB and more) or a GGUF such as flux1-dev-Q4_K_S; Diffusion in Low Bits: Automatic", Cost: "Little quality."}, {Fix: "lowvram_mode", Title: "Lower GPU Weights (MB)", Kind: "ui", Text: "At the top: GPU Weights (MB) about 2000 lower; Swap Location: CPU; Swap Method: Queue", Cost: "Some speed."}, letWindowsPage},
+		Cures:   []cause.Cure{{Fix: "use_lower_quant", Title: "Use an NF4 or GGUF build", Kind: "ui", Text: "flux1-dev-bnb-nf4-v2 (8 GB and more) or a GGUF such as flux1-dev-Q4_K_S; Diffusion in Low Bits: Automatic", Cost: "Little quality."}, {Fix: "lowvram_mode", Title: "Lower GPU Weights (MB)", Kind: "ui", Text: "At the top: GPU Weights (MB) about 2000 lower; Swap Location: CPU; Swap Method: Queue", Cost: "Some speed."}},
 		Sources: []string{forgeCode + "backend/memory_management.py", forgeCode + "modules_forge/main_entry.py"},
 	},
 	{
