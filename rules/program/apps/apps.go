@@ -34,7 +34,7 @@ func cards(list ...cause.Card) []cause.Card {
 			continue
 		}
 		also := k.If
-		k.If = func(c *ledger.Case) bool { return !c.Root(inRAM...) && (also == nil || also(c)) }
+		k.If = func(c *ledger.Case) bool { return !c.Root(inRAM...) && !ledger.Crowded(c) && (also == nil || also(c)) }
 	}
 	return list
 }

@@ -222,7 +222,7 @@ var F5TTS = program.Program{
 // AudioCraft is MusicGen and AudioGen.
 var AudioCraft = program.Program{
 	Name: "audiocraft", Shown: "AudioCraft", Edits: "code",
-	Proofs: []string{"audiocraft/", "MusicGen.get_pretrained"},
+	Proofs: []string{"-packages/audiocraft/", "audiocraft/models/", "audiocraft/modules/", "MusicGen.get_pretrained"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
 		"lower_resolution":  step.Paste("python", "model.set_generation_params(duration=10)   # seconds"),
@@ -244,7 +244,7 @@ var AudioCraft = program.Program{
 // Demucs parts a mix into its stems.
 var Demucs = program.Program{
 	Name: "demucs", Shown: "Demucs",
-	Proofs:  []string{"demucs/", "-m demucs"},
+	Proofs:  []string{"-packages/demucs/", "demucs/apply.py", "demucs/separate.py", "-m demucs"},
 	Like:    []*program.Program{&Voices},
 	Sources: program.Sources{"demucs/demucs/separate.py": "--segment --no-split --two-stems", "demucs/README.md": "PYTORCH_NO_CUDA_MEMORY_CACHING"},
 	Steps: steps{

@@ -68,7 +68,7 @@ var OpenWebUI = program.Program{
 // H2OGPT loads several models beside the chat model.
 var H2OGPT = program.Program{
 	Name: "h2ogpt", Shown: "h2oGPT", Edits: "flags",
-	Proofs:  []string{"h2ogpt/", "src/gpt_langchain.py", "gradio_runner.py"},
+	Proofs:  []string{"h2ogpt/src/", "h2ogpt/generate.py", "src/gpt_langchain.py", "gradio_runner.py"},
 	Like:    []*program.Program{&Chats},
 	Sources: program.Sources{"h2ogpt/docs/FAQ.md": "--load_4bit --max_seq_len --score_model --embedding_gpu_id --base_model --enable_tts --enable_stt --hf_embedding_model"},
 	Steps: steps{

@@ -209,7 +209,7 @@ var ortKinds = append([]fact.Kind{fact.ORTAlloc, fact.ORTLimit, fact.ORTDevice},
 // FaceFusion runs ONNX models in several threads.
 var FaceFusion = program.Program{
 	Name: "facefusion", Shown: "FaceFusion",
-	Proofs:  []string{"[FACEFUSION", "facefusion/"},
+	Proofs:  []string{"[FACEFUSION", "facefusion/facefusion/", "facefusion/processors/"},
 	Like:    []*program.Program{&Faces},
 	Sources: program.Sources{"facefusion/facefusion/program.py": "--execution-thread-count --video-memory-strategy --execution-providers"},
 	Steps: steps{

@@ -66,9 +66,10 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
 		cause.Card{
-			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.HostMemory, Weight: 0.6,
-			Means: "A bare CUDA error: out of memory, without sizes. WanGP itself reads that as RAM: pinned memory for the swapped weights was refused. With sizes it would have been the card.",
+			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.HostMemory, Weight: 0.5,
+			Means: "A bare CUDA error, without sizes. WanGP itself reads that as RAM: pinned memory for swapped weights was refused. The log does not prove it; after such an error the frames may name any later call, and only a restart clears it.",
 			Cures: []cause.Cure{
+				restart,
 				cure("lowvram_mode", "Pin less, use the leanest profile", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", "Slower."),
 				lookAtCard,
 			},

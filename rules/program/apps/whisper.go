@@ -110,7 +110,7 @@ const int8Whisper = "model = WhisperModel(\"large-v3\", device=\"cuda\", compute
 // FasterWhisper is Whisper on CTranslate2, with its stand-alone build.
 var FasterWhisper = program.Program{
 	Name: "faster-whisper", Shown: "faster-whisper",
-	Proofs: []string{"faster_whisper/", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import"},
+	Proofs: []string{"-packages/faster_whisper/", "faster_whisper/transcribe.py", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import"},
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
 	Steps: behind(steps{
@@ -175,7 +175,7 @@ var FasterWhisper = program.Program{
 // WhisperX aligns and names speakers after transcribing.
 var WhisperX = program.Program{
 	Name: "whisperx", Shown: "WhisperX",
-	Proofs:  []string{"whisperx/", "whisperx.load_model", "bin/whisperx", "whisperx.align("},
+	Proofs:  []string{"-packages/whisperx/", "whisperx/asr.py", "whisperx/alignment.py", "whisperx/diarize.py", "whisperx.load_model", "bin/whisperx", "whisperx.align("},
 	Like:    []*program.Program{&Transcribers},
 	Sources: program.Sources{"whisperX/whisperx/__main__.py": "--batch_size --compute_type --model --chunk_size --no_align --device"},
 	Steps: steps{

@@ -17,7 +17,7 @@ var (
 )
 
 // ofCard lets cards about a card be silent where the computer's own memory was
-// refused: the allocator's words for both are alike.
+// refused, whose words are alike, and where others hold a large part of the card.
 func ofCard(cards []cause.Card) []cause.Card {
 	for i := range cards {
 		k := &cards[i]
@@ -26,7 +26,7 @@ func ofCard(cards []cause.Card) []cause.Card {
 		}
 		also := k.If
 		k.If = func(c *ledger.Case) bool {
-			return !c.Root(fact.CommitLimit) && !c.Root(inRAM...) && !carvedOut(c) && (also == nil || also(c))
+			return !c.Root(fact.CommitLimit) && !c.Root(inRAM...) && !carvedOut(c) && !ledger.Crowded(c) && (also == nil || also(c))
 		}
 	}
 	return cards
