@@ -6,6 +6,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/array"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
@@ -35,9 +36,8 @@ func Programs() []*program.Program {
 		&vision.MMDetection, &vision.YOLO, &vision.Detectron2, &vision.MONAI, &vision.NNUNet, &vision.MMF, &vision.GaussianSplatting, &vision.Kraken,
 		&science.PLMFit,
 		&torch.HFTrainer, &torch.Verl, &torch.OpenRLHF, &torch.MSSwift, &torch.LMFlow, &torch.LLMStudio, &torch.Torchtune, &torch.NeMo, &torch.ESPnet, &torch.Fairseq, &torch.ColossalAI, &torch.RLSwarm, &torch.SentenceTransformers, &torch.PyG,
-		&ggml.Khoj,
 		&array.Burn,
-		&webui.Wan2GP, &webui.HunyuanVideo, &webui.OmniGen, &webui.MagicQuill, &webui.CoquiTTS, &webui.FasterWhisper,
+		&webui.MagicQuill,
 		&host.Snakemake, &host.Spark,
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
@@ -49,6 +49,9 @@ func Programs() []*program.Program {
 		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &server.IPEXLLM, &server.Xinference, &server.FastChat, &server.TEI, &server.Infinity,
 		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &server.LiteLLM, &server.Exo, &server.Petals, &server.RKLLM, &server.MistralRs,
 		&ggml.LocalAI, &ggml.Jan, &ggml.GPT4All, &ggml.Llamafile, &ggml.IkLlamaCpp, &ggml.LlamaBox, &ggml.Tabby, &ggml.ChatGLMCpp, &ggml.QwenCpp, &ggml.LLamaSharp,
+		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.AudioCraft, &apps.Demucs,
+		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
+		&apps.RealESRGAN, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
 }

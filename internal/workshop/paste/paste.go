@@ -16,10 +16,11 @@ import (
 // programs are what suggested commands may start. None of these names comes
 // from a log.
 var programs = []string{
-	"accelerate", "aphrodite", "aws", "curl", "dask", "df", "docker", "du", "echo", "export", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "kill", "koboldcpp",
-	"kubectl", "llama-server", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "ps",
-	"python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl", "systemd-run", "taskkill", "text-generation-launcher",
-	"trtllm-build", "trtllm-serve", "ulimit", "vllm", "wsl", "xinference", "xpu-smi",
+	"accelerate", "aphrodite", "aws", "curl", "dask", "demucs", "df", "docker", "du", "echo", "export", "ffmpeg", "gcloud", "git", "gmx", "grep", "head", "hl-smi",
+	"insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi",
+	"nvidia-smi", "ollama", "openllm", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl",
+	"systemd-run", "taskkill", "text-generation-launcher", "torchrun", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "whisper", "whisperx", "wsl", "xinference",
+	"xpu-smi",
 }
 
 // powerShell are the lines for it that stand beside those for other shells.

@@ -40,13 +40,18 @@ var A1111 = program.Program{
 		"efficient_attention": a1111Flags("With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"}),
 		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
 			step.Change{Flag: "--no-half", Drop: true}),
-		"vae_tiling":       step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
-		"lower_resolution": step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
-		"lower_batch_size": step.Paste("ui", "Batch size 1; raise Batch count instead"),
-		"use_lower_quant":  step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
+		"vae_tiling":        step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
+		"lower_resolution":  step.Paste("ui", "512x512 (SD 1.5) or 1024x1024 (SDXL), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
+		"lower_batch_size":  step.Paste("ui", "Batch size 1; raise Batch count instead"),
+		"use_smaller_model": smallerCheckpoint,
+		"upgrade_version":   step.Paste("text", "git pull in the folder of the web UI; the package for Windows has update.bat."),
+		"use_lower_quant":   step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
 	Useless: imageUseless,
+	Cards:   a1111Cards,
 }
+
+var smallerCheckpoint = step.Paste("ui", "Choose a smaller checkpoint: SD 1.5 instead of SDXL, SDXL instead of Flux")
 
 // hostRemedies: loading a checkpoint needs its size in RAM, twice for .ckpt.
 var hostRemedies = []cause.Remedy{
@@ -84,6 +89,7 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 var Forge = program.Program{
 	Name: "forge",
 	Work: "image-generation", Edits: "flags", Language: "python",
+	Cards:  forgeCards,
 	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
@@ -95,13 +101,34 @@ var Forge = program.Program{
 	},
 }
 
-// SDNext is the fork by vladmandic.
+// SDNext is the fork by vladmandic. It has hardly a flag of the web UI's left:
+// what saves memory is set in its page.
 var SDNext = program.Program{
-	Name: "sdnext", Shown: "SD.Next",
-	Work: "image-generation", Edits: "flags", Language: "python",
-	Hints: []string{"oom:"},
+	Name: "sdnext", Shown: "SD.Next", Work: "image-generation", Edits: "flags", Language: "python",
+	Sources: program.Sources{"automatic/modules/cmd_args.py": "--lowvram --medvram"},
+	Proofs:  []string{"vladmandic/automatic", "modules/sd_offload.py", "Device: device="},
+	Hints:   []string{"oom:"},
 	Beside: map[string][]string{
-		"oom:": {"}"},
+		"oom:":            {"}"},
+		"Device: device=": {" n=", "arch="},
 	},
-	Like: []*program.Program{&A1111},
+	Remedies: imageRemedies,
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"lowvram_mode": func(*ledger.Case) []step.Step {
+			return []step.Step{
+				{Kind: "ui", Text: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5; sequential is slower and needs least"},
+				{Kind: "text", Text: "Or at the start: webui.bat --medvram (Linux: ./webui.sh --medvram), on 4 GB --lowvram."},
+			}
+		},
+		"efficient_attention": step.Paste("ui", "Settings, Compute Settings: Attention optimization method: Scaled-Dot-Product; SDP options: Flash attention and Memory attention"),
+		"vae_tiling":          step.Paste("ui", "Settings, Variable Auto Encoder: VAE tiling, VAE slicing"),
+		"half_precision":      step.Paste("ui", "Settings, Compute Settings: Device precision type Auto; Force full precision off"),
+		"use_lower_quant":     step.Paste("ui", "Settings, Quantization Settings: tick Model and Text Encoder for one method; reload the model"),
+		"lower_resolution":    step.Paste("ui", "1024x1024 or smaller, batch size 1, no refine or hires pass; upscale afterwards in Process"),
+		"lower_batch_size":    step.Paste("ui", "Batch size 1; raise Batch count instead"),
+		"use_smaller_model":   smallerCheckpoint,
+		"upgrade_version":     step.Paste("text", "Start it once with --upgrade."),
+	},
+	Useless: imageUseless,
+	Cards:   sdnextCards,
 }

@@ -3,6 +3,7 @@
 package webui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -19,7 +20,8 @@ import (
 var ComfyUI = program.Program{
 	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
 	Work: "image-generation", Edits: "flags", Language: "python",
-	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention"},
+	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
+		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram"},
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
 		"ComfyUI Error Report", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/",
@@ -51,13 +53,15 @@ var ComfyUI = program.Program{
 		"lower_batch_size":    step.Paste("ui", "Empty Latent Image: batch_size 1"),
 		"cpu_offload":         comfyStart("", step.Change{Flag: "--cpu-vae"}),
 		"use_lower_quant":     step.Paste("ui", "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"),
-		"efficient_attention": comfyStart("", step.Change{Flag: "--use-pytorch-cross-attention"}),
+		"efficient_attention": comfyStart("", step.Change{Flag: "--use-pytorch-cross-attention"}, step.Change{Flag: "--use-split-cross-attention", Drop: true}, step.Change{Flag: "--use-quad-cross-attention", Drop: true}),
 		"upgrade_version":     step.Paste("shell", "git pull && pip install -r requirements.txt  # portable build: update\\update_comfyui.bat"),
 		"half_precision":      comfyStart("", step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"}),
 		"restart_session":     step.Paste("ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"),
 		"bigger_gpu":          comfyBigger,
+		"use_smaller_model":   smallerCheckpoint,
 	},
 	Useless: imageUseless,
+	Cards:   comfyCards,
 }
 
 // imageRemedies hold for all that make images.
@@ -70,7 +74,7 @@ var imageRemedies = map[string][]cause.Remedy{
 		{Fix: "efficient_attention", Fit: 0.7, If: when.Not(inForge)},
 		{Fix: "lower_batch_size", Fit: 0.65},
 		{Fix: "close_other_apps", Fit: 0.6},
-		{Fix: "cpu_offload", Fit: 0.55},
+		{Fix: "cpu_offload", Fit: 0.55, If: func(c *ledger.Case) bool { return c.In("comfyui", "fooocus") }},
 	},
 	cause.ModelTooLarge: {
 		{Fix: "half_precision", Fit: 1.2, If: fullPrecision},
@@ -103,7 +107,8 @@ var imageRemedies = map[string][]cause.Remedy{
 var Fooocus = program.Program{
 	Name: "fooocus",
 	Work: "image-generation", Edits: "flags", Language: "python",
-	Sources:  program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch"},
+	Sources: program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch --always-offload-from-vram" +
+		" --vae-in-fp16 --unet-in-fp16 --vae-in-cpu --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"},
 	Proofs:   []string{"[Fooocus"},
 	Hints:    []string{"ldm_patched", "Fooocus/models/"},
 	Remedies: imageRemedies,
@@ -112,8 +117,16 @@ var Fooocus = program.Program{
 		"efficient_attention": step.Paste("shell", "python entry_with_update.py --attention-pytorch"),
 		"lower_resolution":    step.Paste("ui", "Advanced: Aspect Ratios: 704x1344 or smaller, Image Number: 1, Performance: Speed; no upscale"),
 		"lower_batch_size":    step.Paste("ui", "Advanced: Image Number: 1"),
+		"vae_tiling":          step.Paste("shell", "python entry_with_update.py --vae-in-fp16"),
+		"half_precision":      step.Paste("shell", "python entry_with_update.py --unet-in-fp16 --vae-in-fp16"),
+		"cpu_offload":         step.Paste("shell", "python entry_with_update.py --vae-in-cpu"),
+		"use_smaller_model":   step.Paste("text", "Fooocus runs SDXL only; for SD 1.5 take another program."),
+		"upgrade_version":     step.Paste("text", "It updates itself when started with run.bat or entry_with_update.py."),
+		"use_lower_quant":     step.Paste("shell", "python entry_with_update.py --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"),
 	},
+	Titles:  map[string]string{"vae_tiling": "Run the VAE at 16 bit", "use_lower_quant": "Keep the weights at 8 bit"},
 	Useless: imageUseless,
+	Cards:   fooocusCards,
 }
 
 var imageUseless = map[string]func(*ledger.Case) string{
@@ -167,15 +180,27 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 	}
 }
 
-// comfyLowvram: since 2024-08 low-memory loading is automatic, and keeping
-// more of the card free is what helps; before, --lowvram.
+// comfyLowvram: since 2024-08 weights are moved in parts without a flag, and
+// keeping more of the card free is what helps; before, --lowvram. With dynamic
+// VRAM (2026) --lowvram does nothing and --vram-headroom keeps room.
 func comfyLowvram(c *ledger.Case) []step.Step {
-	note, keep := "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead.", step.Change{Flag: "--lowvram"}
-	if c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary) {
+	note, keep := "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead, with dynamic VRAM (2026) --vram-headroom 1.5.", step.Change{Flag: "--lowvram"}
+	switch {
+	case dynamicVRAM(c):
+		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
+		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}
+	case c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary):
 		note = "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."
 		keep = step.Change{Flag: "--reserve-vram", Value: "1.5"}
 	}
 	return comfyStart(note, keep, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true})(c)
+}
+
+// saysDynamic is what ComfyUI of 2026 prints at its start with the new loader.
+const saysDynamic = "DynamicVRAM support detected"
+
+func dynamicVRAM(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return w.Text == saysDynamic })
 }
 
 func comfyBigger(c *ledger.Case) []step.Step {

@@ -50,11 +50,14 @@ var Diffusers = program.Program{
 			return []step.Step{{Kind: "python", Text: "pipe = DiffusionPipeline.from_pretrained(" + quote.Python(c.ModelName()) + ", torch_dtype=torch.bfloat16)  # float16 on cards before RTX 30; variant=\"fp16\" alone only picks files"}}
 		},
 		"use_lower_quant": func(c *ledger.Case) []step.Step {
-			return []step.Step{{Kind: "python", Text: "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + quote.Python(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.31 and later"}}
+			return []step.Step{{Kind: "python", Text: "from diffusers import BitsAndBytesConfig, AutoModel\n\ntransformer = AutoModel.from_pretrained(" + quote.Python(c.ModelName()) + ", subfolder=\"transformer\", quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16), torch_dtype=torch.bfloat16)  # diffusers 0.33 and later; before: FluxTransformer2DModel and the like"}}
 		},
-		"lower_resolution": step.Paste("python", "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # video: fewer num_frames"),
+		"lower_resolution":  step.Paste("python", "pipe(prompt, height=512, width=512, num_images_per_prompt=1)  # video: fewer num_frames"),
+		"lower_batch_size":  step.Paste("python", "pipe(prompt, num_images_per_prompt=1)"),
+		"use_smaller_model": step.Paste("text", "Load a smaller model: SD 1.5 or SDXL instead of FLUX, the 2B or 1.3B model of a video family."),
 	},
 	Useless: imageUseless,
+	Cards:   diffusersCards,
 }
 
 // Kohya is what is peculiar to kohya's sd-scripts.
@@ -64,7 +67,7 @@ var Kohya = program.Program{
 	Sources: program.Sources{
 		"sd-scripts/library/train_util.py": "--blocks_to_swap --cache_latents --cache_latents_to_disk --fp8_base --full_fp16 --gradient_accumulation_steps" +
 			" --gradient_checkpointing --max_bucket_reso --max_data_loader_n_workers --mixed_precision --optimizer_type --resolution" +
-			" --train_batch_size",
+			" --train_batch_size --cache_text_encoder_outputs_to_disk --fused_backward_pass --full_bf16 --vae_batch_size --sdpa --lowram",
 		"sd-scripts/train_network.py": "--network_train_unet_only",
 	},
 	Proofs: []string{
@@ -100,7 +103,10 @@ var Kohya = program.Program{
 		"cpu_offload":            kohya("--cache_latents --cache_latents_to_disk --network_train_unet_only  # Flux and SD3 also: --blocks_to_swap 18 --fp8_base"),
 		"use_lora":               step.Paste("text", "Train a LoRA (train_network.py, sdxl_train_network.py) instead of all weights (fine_tune.py, sdxl_train.py)."),
 		"lower_num_workers":      kohya("--max_data_loader_n_workers 0"),
+		"use_lower_quant":        kohya("--fp8_base"),
+		"use_smaller_model":      step.Paste("text", "Train on a smaller base: SD 1.5 instead of SDXL, SDXL instead of FLUX."),
 	},
+	Cards: kohyaCards,
 }
 
 var kohyaTraining = []cause.Remedy{
@@ -142,7 +148,17 @@ var InvokeAI = program.Program{
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app"},
 	Like:   []*program.Program{&Diffusers},
-	Steps:  map[string]func(*ledger.Case) []step.Step{"cpu_offload": invokePartial, "lowvram_mode": invokePartial},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"cpu_offload": invokePartial, "lowvram_mode": invokePartial,
+		"vae_tiling":          step.Paste("config", "# invokeai.yaml, then restart\nforce_tiled_decode: true"),
+		"efficient_attention": step.Paste("config", "# invokeai.yaml, then restart\nattention_type: torch-sdp"),
+		"half_precision":      step.Paste("config", "# invokeai.yaml, then restart\nprecision: auto"),
+		"use_lower_quant":     step.Paste("ui", "Model Manager, Starter Models: the Quantized variant of the model and of its T5 encoder; or a GGUF"),
+		"lower_resolution":    step.Paste("ui", "1024x1024 or smaller, fewer control layers and reference images; enlarge in the Upscaling tab"),
+		"lower_batch_size":    step.Paste("ui", "Iterations make one image after another already; make the image smaller instead"),
+		"restart_session":     step.Paste("ui", "Model Manager: Clear Model Cache; or restart InvokeAI"),
+	},
+	Cards: invokeCards,
 }
 
 var invokePartial = step.Paste("config", "# invokeai.yaml (5.6 and later)\nenable_partial_loading: true\ndevice_working_mem_gb: 4")
@@ -157,5 +173,19 @@ var FramePack = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        step.Paste("ui", "GPU Inference Preserved Memory (GB): raise it by 2"),
 		"efficient_attention": step.Paste("shell", "pip install sageattention  # or: pip install xformers"),
+		"cpu_offload":         step.Paste("ui", "GPU Inference Preserved Memory (GB): raise it by 2"),
+		"vae_tiling":          step.Paste("text", "It decodes in tiles and slices already where the card has less than 60 GB free."),
+		"lower_resolution":    step.Paste("text", "FramePack has one size (about 640x640) and no setting for it; a shorter video needs no less memory."),
+		"use_lower_quant":     step.Paste("text", "FramePack has no option for it; forks such as FramePack-Studio and ComfyUI's FramePackWrapper load fp8."),
+		"half_precision":      step.Paste("text", "It loads at 16 bit already."),
+		"lower_batch_size":    step.Paste("text", "It makes one video at a time already."),
+		"upgrade_version":     step.Paste("text", "One-click package: update.bat; otherwise git pull in FramePack's folder."),
 	},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "efficient_attention", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.75}, {Fix: "restart_session", Fit: 0.6}},
+		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
+		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1}, {Fix: "upgrade_version", Fit: 0.9}, {Fix: "bigger_gpu", Fit: 0.8}},
+	},
+	Titles: map[string]string{"lowvram_mode": "Preserve more of the card's memory"},
+	Cards: framepackCards,
 }

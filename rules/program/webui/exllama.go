@@ -158,7 +158,16 @@ func exllamaContext(c *ledger.Case) []step.Step {
 	return exllamaStep(c, "max_seq_len: "+n+"\ncache_size: "+n, "-l "+n)
 }
 
-func exllamaCache(c *ledger.Case) []step.Step { return exllamaStep(c, "cache_mode: Q4", "-cq4") }
+// exllamaCache: test_inference.py has no option for it, the chat examples have.
+func exllamaCache(c *ledger.Case) []step.Step {
+	if c.In("tabbyapi") {
+		return exllamaStep(c, "cache_mode: Q4", "")
+	}
+	return []step.Step{
+		{Kind: "python", Text: "cache = ExLlamaV2Cache_Q4(model, max_seq_len=4096, lazy=True)   # instead of ExLlamaV2Cache"},
+		{Kind: "text", Text: "examples/chat.py takes it as -cq4 (ExLlamaV2) or -cq 4 (ExLlamaV3)."},
+	}
+}
 
 func exllamaSplit(c *ledger.Case) []step.Step {
 	split := lessOnFirst(c)

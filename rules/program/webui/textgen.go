@@ -188,9 +188,7 @@ func textgenFlags(c *ledger.Case, changes ...step.Change) []step.Step {
 func textgenContextSteps(c *ledger.Case) []step.Step {
 	n := shorterContext(c)
 	switch {
-	case textgenSince(c) >= 202504:
-		return textgenFlags(c, step.Change{Flag: "--ctx-size", Value: n})
-	case loader(c) == "llama.cpp":
+	case loader(c) == "llama.cpp": // --ctx-size came during v3 and takes this name too
 		return textgenFlags(c, step.Change{Flag: "--n_ctx", Value: n})
 	case strings.HasPrefix(loader(c), "exllama") || loader(c) == "autoawq" || c.In("exllama"):
 		return textgenFlags(c, step.Change{Flag: "--max_seq_len", Value: n})
@@ -204,11 +202,11 @@ func textgenContextSteps(c *ledger.Case) []step.Step {
 func textgenCache(c *ledger.Case) []step.Step {
 	switch {
 	case loader(c) == "llama.cpp":
-		return textgenFlags(c, step.Change{Flag: "--cache-type", Value: "q8_0"})
-	case textgenSince(c) >= 202504:
-		return textgenFlags(c, step.Change{Flag: "--cache-type", Value: "q4"})
+		return textgenFlags(c, step.Change{Flag: "--cache_type", Value: "q8_0"})
+	case textgenSince(c) >= 202412:
+		return textgenFlags(c, step.Change{Flag: "--cache_type", Value: "q4"})
 	}
-	return append(textgenFlags(c, step.Change{Flag: "--cache_4bit"}), step.Step{Kind: "text", Text: "Releases from December 2024 on spell it --cache_type q4, those before March 2024 have only --cache_8bit."})
+	return append(textgenFlags(c, step.Change{Flag: "--cache_4bit"}), step.Step{Kind: "text", Text: "From v2.0 (December 2024) on it is --cache_type q4; releases before March 2024 have only --cache_8bit."})
 }
 
 func textgenOffload(c *ledger.Case) []step.Step {
@@ -216,9 +214,10 @@ func textgenOffload(c *ledger.Case) []step.Step {
 		return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: fewerLayers(c)})
 	}
 	if textgenSince(c) >= 202504 {
-		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--gpu-layers " + fewerLayers(c)}}
+		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--n-gpu-layers " + fewerLayers(c)}}
 	}
-	return textgenFlags(c, step.Change{Flag: "--auto-devices"}, step.Change{Flag: "--gpu-memory", Value: gpuMemory(c)}, step.Change{Flag: "--cpu-memory", Value: "32GiB"})
+	steps := textgenFlags(c, step.Change{Flag: "--auto-devices"}, step.Change{Flag: "--gpu-memory", Value: gpuMemory(c)}, step.Change{Flag: "--cpu-memory", Value: "32GiB"})
+	return append(steps, step.Step{Kind: "text", Text: "From v3.0 (April 2025) on only --cpu-memory is left, a bare number of GiB: --cpu-memory 32."})
 }
 
 // gpuMemory caps the weights at the card less two GiB for cache and work. The
@@ -242,8 +241,8 @@ func fewerLayers(c *ledger.Case) string {
 	return "20"
 }
 
-// textgenLayers: later releases say --gpu-layers, and take the old spelling as
-// well (modules/shared.py).
+// textgenLayers: later releases say --gpu-layers, which those before v3.4 lack,
+// and take the old spelling as well (modules/shared.py).
 func textgenLayers(c *ledger.Case) []step.Step {
 	s, _ := c.Setting("n_gpu_layers", "gpu_layers")
 	return textgenFlags(c, step.Change{Flag: step.SafeFlag(cmp.Or(s.Flag, "--n-gpu-layers")), Value: fewerLayers(c)})

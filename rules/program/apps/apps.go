@@ -1,0 +1,68 @@
+// Package apps knows programs that people start for a purpose of their own:
+// transcribing, speaking, singing, separating, making videos, swapping faces,
+// chatting over documents.
+package apps
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// What refuses memory of a card, and of the computer.
+var (
+	onCard = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc, fact.MPSBuffer}
+	inRAM  = []fact.Kind{fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc}
+	killed = []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.RankKilled, fact.ContainerKill}
+	offRAM = slices.Concat(inRAM, killed)
+)
+
+func cure(fix, title, kind, text, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Kind: kind, Text: text, Cost: cost}
+}
+
+// cards lets those about a card be silent where the computer's own memory was
+// refused: the allocator's words for both are alike.
+func cards(list ...cause.Card) []cause.Card {
+	for i := range list {
+		k := &list[i]
+		if !slices.Contains(k.Kinds, fact.TorchAlloc) {
+			continue
+		}
+		also := k.If
+		k.If = func(c *ledger.Case) bool { return !c.Root(inRAM...) && !ledger.Crowded(c) && (also == nil || also(c)) }
+	}
+	return list
+}
+
+// Cures that many share.
+var (
+	lookAtCard = cure("close_other_apps", "See what else is on the card", "shell", "nvidia-smi", "Free.")
+	managePage = cure("raise_pagefile", "Let Windows manage the page file", "ui",
+		"Windows Settings, About, Advanced system settings, Performance, Advanced, Virtual memory: System managed size; restart", "Disk space; slow while it is used.")
+	restart = cure("restart_session", "Restart it", "text", "End the program and start it again: what a failed run left on the card is gone then.", "Free.")
+)
+
+// steps are those of a program by fix.
+type steps = map[string]func(*ledger.Case) []step.Step
+
+// remedies are fixes in their order, each somewhat less fit than the one before.
+func remedies(fixes ...string) []cause.Remedy {
+	out := make([]cause.Remedy, len(fixes))
+	for i, f := range fixes {
+		out[i] = cause.Remedy{Fix: f, Fit: 1 - 0.08*float64(i)}
+	}
+	return out
+}
+
+// noCard hides the card from a program: it computes on the processor then.
+func noCard(c *ledger.Case) []step.Step {
+	return []step.Step{step.Environ(c, "CUDA_VISIBLE_DEVICES", "-1")}
+}
+
+// visible names the document that defines what noCard sets.
+var visible = program.Sources{"cuda-c-programming-guide/environment-variables": "CUDA_VISIBLE_DEVICES"}

@@ -1,0 +1,275 @@
+package apps
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Voices is what programs share that speak, sing or part music.
+var Voices = program.Program{
+	Work: "audio", Edits: "flags", Language: "python",
+	Titles: map[string]string{"lower_resolution": "Work on shorter pieces of sound or text", "cpu_offload": "Run it on the processor", "use_smaller_model": "Use a smaller model", "lowvram_mode": "Turn its memory saving on"},
+	Costs:  map[string]string{"lower_resolution": "Several pieces to join.", "cpu_offload": "Many times slower."},
+	Steps: steps{
+		"cpu_offload":       noCard,
+		"lower_batch_size":  step.Paste("text", "It works on one piece at a time: make the piece shorter."),
+		"use_smaller_model": step.Paste("text", "Choose a smaller variant of the model, if there is one."),
+		"lowvram_mode":      step.Paste("text", "It has no such mode: run it on the processor, or free the card first."),
+	},
+	Sources: visible,
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:         remedies("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload"),
+		cause.OversizedAllocation:   remedies("lower_resolution", "lower_batch_size", "cpu_offload"),
+		cause.TrainingStateTooLarge: remedies("lower_batch_size", "close_other_apps", "bigger_gpu"),
+		cause.ModelTooLarge:         remedies("close_other_apps", "lowvram_mode", "use_smaller_model", "cpu_offload"),
+		cause.Unknown:               remedies("close_other_apps", "lower_batch_size", "lower_resolution", "cpu_offload"),
+	},
+}
+
+var (
+	shorterText = "Give it a sentence or two at a time, and join the sounds afterwards."
+	shorterClip = "Cut the recording into pieces of 5 to 15 seconds before preprocessing."
+)
+
+// CoquiTTS is coqui's library with XTTS.
+var CoquiTTS = program.Program{
+	Name: "coqui-tts", Shown: "Coqui TTS", Edits: "code",
+	Sources: program.Sources{"TTS/recipes/ljspeech/xtts_v2/train_gpt_xtts.py": "BATCH_SIZE GRAD_ACUMM_STEPS"},
+	Proofs:  []string{"-packages/TTS/", "TTS/tts/models/", "TTS/bin/", "from TTS.api import"},
+	Like:    []*program.Program{&Voices},
+	Steps: steps{
+		"lower_resolution": step.Paste("python", "for i, sentence in enumerate(text.split(\". \")):\n    tts.tts_to_file(text=sentence, speaker_wav=\"voice.wav\", language=\"en\", file_path=f\"part{i}.wav\")"),
+		"lower_batch_size": step.Paste("python", "BATCH_SIZE = 1        # in the training recipe\nGRAD_ACUMM_STEPS = 252   # so that the product stays about 252"),
+		"cpu_offload":      step.Paste("python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")"),
+		"half_precision":   step.Paste("text", "XTTS has no switch for 16 bit; DeepSpeed (use_deepspeed=True in load_checkpoint) runs it faster, not smaller."),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "coqui-tts/training", Kinds: onCard, Said: []string{"trainer.fit()", "trainer/trainer.py", `trainer\trainer.py`, "train_gpt_xtts", "xtts_ft_demo"},
+			Cause: cause.BatchTooLarge, Weight: 0.8,
+			Means: "It failed while training or fine-tuning. What grows is the batch times the longest clip in it: one recording that was not cut fills the card where all others fit.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Batch 1, more accumulation", "python", "BATCH_SIZE = 1        # in the recipe; the demo's page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui asks for a product of about 252", "Slower steps."),
+				cure("lower_resolution", "Lower the longest clip", "python", "max_wav_length=176400   # in GPTArgs: 8 seconds at 22050 Hz instead of 11.6", "Longer clips are left out."),
+			},
+			Sources: []string{"https://github.com/coqui-ai/TTS/blob/dev/recipes/ljspeech/xtts_v2/train_gpt_xtts.py"},
+		},
+		cause.Card{
+			ID: "coqui-tts/long-text", Kinds: onCard, Said: []string{"in inference", "tts_to_file", "in tts", "xtts.py", "in synthesize"},
+			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.65,
+			Means: "It failed while speaking. XTTS itself needs 3 to 4 GB; the rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
+			Cures: []cause.Cure{
+				cure("lower_resolution", "Shorter sentences, a short reference", "python", "tts.tts_to_file(text=text, speaker_wav=\"voice_10s.wav\", language=\"en\", file_path=\"out.wav\", split_sentences=True)", "None."),
+				lookAtCard,
+				cure("cpu_offload", "Run it on the processor", "python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")", "Several times slower than speech."),
+			},
+			Sources: []string{"https://github.com/coqui-ai/TTS/blob/dev/TTS/api.py", "https://github.com/coqui-ai/TTS/blob/dev/docs/source/models/xtts.md"},
+		},
+	),
+}
+
+// Bark is Suno's.
+var Bark = program.Program{
+	Name: "bark", Shown: "Bark", Edits: "code",
+	Proofs:  []string{"-packages/bark/", "bark/generation.py", "SUNO_USE_SMALL_MODELS", "from bark import"},
+	Like:    []*program.Program{&Voices},
+	Sources: program.Sources{"bark/bark/generation.py": "SUNO_USE_SMALL_MODELS SUNO_OFFLOAD_CPU"},
+	Steps: steps{
+		"lowvram_mode":      step.Paste("python", barkOffload),
+		"use_smaller_model": step.Paste("python", "import os\n\nos.environ[\"SUNO_USE_SMALL_MODELS\"] = \"True\"   # before bark is imported"),
+		"lower_resolution":  step.Paste("text", shorterText),
+	},
+	Cards: cards(cause.Card{
+		ID: "bark/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: 0.8,
+		Means: "Bark keeps three models on the card, about 12 GB together. It has switches for smaller cards: the small models fit into 8 GB, and with parts moved to RAM about 2 GB are enough.",
+		Not:   "Shorter text: the models alone fill the card.",
+		Cures: []cause.Cure{
+			cure("lowvram_mode", "Small models, and offload", "python", barkOffload, "Slightly worse speech; slower."),
+			lookAtCard,
+		},
+		Sources: []string{"https://github.com/suno-ai/bark/blob/main/README.md"},
+	}),
+}
+
+const barkOffload = "import os\n\nos.environ[\"SUNO_OFFLOAD_CPU\"] = \"True\"        # both before bark is imported\nos.environ[\"SUNO_USE_SMALL_MODELS\"] = \"True\""
+
+// RVC converts voices.
+var RVC = program.Program{
+	Name: "rvc", Shown: "RVC",
+	Proofs: []string{"Retrieval-based-Voice-Conversion", "infer/modules/vc/", "infer/vc/", "infer/modules/train/", "train_nsf_sim_cache_sid_load_pretrain", "infer-web.py", "infer/lib/train/"},
+	Like:   []*program.Program{&Voices},
+	Steps: steps{
+		"lower_batch_size": step.Paste("ui", "Train tab: Batch size per GPU: 4, then 1; Cache all training sets to GPU memory: No"),
+		"lower_resolution": step.Paste("config", "# configs/config.py, at the end: smaller pieces of sound at a time\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32"),
+		"half_precision":   step.Paste("text", "It computes at 16 bit already on cards that can; GTX 16xx run at 32 bit on purpose."),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
+			Cause: cause.BatchTooLarge, Weight: 0.85,
+			Means: "It failed in training. Two settings count: the batch per card, and whether the whole training set is cached on the card, which only pays below ten minutes of sound.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Smaller batch, no cache on the card", "ui", "Train tab: Batch size per GPU 4, then 1; Cache all training sets to GPU memory: No", "Slower."),
+				lookAtCard,
+				cure("bigger_gpu", "If batch 1 fails too", "text", "RVC's own FAQ: then this card cannot train it. 4 GB is the least; train on a rented card and convert on yours.", "Money."),
+			},
+			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md"},
+		},
+		cause.Card{
+			ID: "rvc/converting", Kinds: onCard, Said: []string{"pipeline.py", "vc_single", "vc_multi", "rmvpe", "in infer"},
+			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.8,
+			Means: "It failed while converting. RVC cuts the sound by its figures x_pad, x_query, x_center and x_max, which it chooses by the size of the card, not by what is free on it.",
+			Cures: []cause.Cure{
+				cure("lower_resolution", "Use the figures of a 4 GB card", "config", "# configs/config.py, at the end of device_config\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32", "Slower; seams are not heard."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/configs/config.py", "https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md"},
+		},
+	),
+}
+
+// SoVITS is so-vits-svc and its forks.
+var SoVITS = program.Program{
+	Name: "so-vits-svc", Shown: "so-vits-svc",
+	Proofs:  []string{"so-vits-svc", "so_vits_svc_fork", "vdecoder/hifigan"},
+	Like:    []*program.Program{&Voices},
+	Sources: program.Sources{"so-vits-svc/inference_main.py": "--clip --slice_db"},
+	Steps: steps{
+		"lower_batch_size": step.Paste("config", "// configs/config.json, in train\n\"batch_size\": 2,\n\"all_in_mem\": false"),
+		"lower_resolution": step.Paste("text", "Training: "+shorterClip+" Converting: add --clip 20, seconds at a time."),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py"}, Cause: cause.BatchTooLarge, Weight: 0.8,
+			Means: "It failed in training. It grows with batch_size in configs/config.json and with the longest clip of the data set: the project asks for clips of 5 to 15 seconds.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Lower batch_size in config.json", "config", "// configs/config.json, in train (it starts at 6)\n\"batch_size\": 2", "Slower."),
+				cure("lower_resolution", "Cut long clips", "text", shorterClip, "Preprocessing once more."),
+			},
+			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md"},
+		},
+		cause.Card{
+			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer"}, If: func(c *ledger.Case) bool { return !c.Training() },
+			Cause: cause.BatchTooLarge, Weight: 0.8,
+			Means: "It failed while converting. The song is cut at its pauses only: a passage without silence goes through in one piece, however long it is.",
+			Cures: []cause.Cure{
+				cure("lower_resolution", "Force a cut every 20 seconds", "config", "--clip 20", "Seams may be heard; add --linear_gradient 1."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md"},
+		},
+	),
+}
+
+// GPTSoVITS trains two models from a minute of speech.
+var GPTSoVITS = program.Program{
+	Name: "gpt-sovits", Shown: "GPT-SoVITS",
+	Proofs: []string{"GPT_SoVITS/", "GPT-SoVITS", "s2_train", "s1_train.py"},
+	Like:   []*program.Program{&Voices},
+	Steps: steps{
+		"lower_batch_size": step.Paste("ui", "1B-Fine-tuned training: Batch size per GPU 1, for the SoVITS and the GPT model; v3 and v4: gradient checkpointing on"),
+		"lower_resolution": step.Paste("ui", "0b-Audio slicer: a smaller maximum length, then format the data set again; when speaking: cut the text by punctuation"),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "gpt-sovits/training", Kinds: onCard, Said: []string{"s2_train", "s1_train", "train_and_evaluate"}, Cause: cause.BatchTooLarge, Weight: 0.8,
+			Means: "It failed in training. The page proposes a batch by the size of the card (half its GB, an eighth for v3 and v4), as if nothing else were on it, and counts clips, not their length.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of what it proposed, then 1; v3: gradient checkpointing on", "Slower."),
+				cure("lower_resolution", "Cut long clips", "ui", "0b-Audio slicer: clips of 10 seconds at most; then format the data set again", "Preparing once more."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/RVC-Boss/GPT-SoVITS/blob/main/webui.py"},
+		},
+		cause.Card{
+			ID: "gpt-sovits/speaking", Kinds: onCard, Said: []string{"inference_webui", "TTS_infer_pack", "get_tts_wav", "api_v2.py"}, If: func(c *ledger.Case) bool { return !c.Training() },
+			Cause: cause.BatchTooLarge, Weight: 0.7,
+			Means: "It failed while speaking. Text that is not cut is spoken in one piece, and the fast inference speaks several pieces at once.",
+			Cures: []cause.Cure{
+				cure("lower_resolution", "Cut the text", "ui", "How to slice the sentence: by punctuation; batch_size 1 in the fast inference and in api_v2", "Slower."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/RVC-Boss/GPT-SoVITS/blob/main/GPT_SoVITS/TTS_infer_pack/TTS.py"},
+		},
+	),
+}
+
+// F5TTS counts its training batch in frames.
+var F5TTS = program.Program{
+	Name: "f5-tts", Shown: "F5-TTS",
+	Proofs:  []string{"f5_tts/", "f5-tts_"},
+	Like:    []*program.Program{&Voices},
+	Sources: program.Sources{"F5-TTS/src/f5_tts/train/finetune_cli.py": "--batch_size_per_gpu --batch_size_type --max_samples --grad_accumulation_steps --bnb_optimizer"},
+	Steps: steps{
+		"lower_batch_size": step.Paste("config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16 --grad_accumulation_steps 2"),
+		"lower_resolution": step.Paste("text", "Speaking: a reference of less than 12 seconds and shorter texts. Training: leave out clips above 20 seconds."),
+		"optimizer_8bit":   step.Paste("config", "--bnb_optimizer"),
+	},
+	Cards: cards(cause.Card{
+		ID: "f5-tts/training", Kinds: onCard, Said: []string{"finetune_cli", "f5_tts/model/trainer.py", "f5_tts/train", `f5_tts\train`, `f5_tts\model\trainer.py`}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Means: "It failed in training. F5 counts a batch in frames, not clips: the default of 3200 frames is about 34 seconds of speech at once, on each card.",
+		Cures: []cause.Cure{
+			cure("lower_batch_size", "Halve the frames of a batch", "config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16", "Slower."),
+			cure("optimizer_8bit", "Use an 8-bit optimizer", "config", "--bnb_optimizer", "None that can be seen; needs bitsandbytes."),
+		},
+		Sources: []string{"https://github.com/SWivid/F5-TTS/blob/main/src/f5_tts/train/finetune_cli.py"},
+	}),
+}
+
+// AudioCraft is MusicGen and AudioGen.
+var AudioCraft = program.Program{
+	Name: "audiocraft", Shown: "AudioCraft", Edits: "code",
+	Proofs: []string{"-packages/audiocraft/", "audiocraft/models/", "audiocraft/modules/", "MusicGen.get_pretrained"},
+	Like:   []*program.Program{&Voices},
+	Steps: steps{
+		"lower_resolution":  step.Paste("python", "model.set_generation_params(duration=10)   # seconds"),
+		"use_smaller_model": step.Paste("python", "model = MusicGen.get_pretrained(\"facebook/musicgen-small\")"),
+		"lower_batch_size":  step.Paste("python", "for text in descriptions:   # one at a time\n    wav = model.generate([text])"),
+	},
+	Cards: cards(cause.Card{
+		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: 0.7,
+		Means: "MusicGen makes all descriptions of a call at once and keeps a cache that grows with the duration. Its makers ask for 16 GB for the medium model; small makes short pieces on less.",
+		Cures: []cause.Cure{
+			cure("lower_resolution", "Shorter pieces, one description a call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
+			cure("use_smaller_model", "Use musicgen-small", "python", "model = MusicGen.get_pretrained(\"facebook/musicgen-small\")", "Plainer music."),
+			lookAtCard,
+		},
+		Sources: []string{"https://github.com/facebookresearch/audiocraft/blob/main/docs/MUSICGEN.md"},
+	}),
+}
+
+// Demucs parts a mix into its stems.
+var Demucs = program.Program{
+	Name: "demucs", Shown: "Demucs",
+	Proofs:  []string{"-packages/demucs/", "demucs/apply.py", "demucs/separate.py", "-m demucs"},
+	Like:    []*program.Program{&Voices},
+	Sources: program.Sources{"demucs/demucs/separate.py": "--segment --no-split --two-stems", "demucs/README.md": "PYTORCH_NO_CUDA_MEMORY_CACHING"},
+	Steps: steps{
+		"lower_resolution": step.Paste("shell", "demucs --segment 7 song.mp3   # seconds; htdemucs takes 7 at most, older models 10 or more"),
+		"cpu_offload":      step.Paste("shell", "demucs -d cpu song.mp3   # about 1.5 times the length of the song"),
+		"lower_batch_size": step.Paste("text", "It works on one piece at a time; its length is what counts: demucs --segment 7."),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "demucs/segment", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() },
+			Cause: cause.BatchTooLarge, Weight: 0.85,
+			Means: "Demucs needs 3 GB at the least and about 7 with its defaults. What counts is the length of a piece in seconds, not that of the song, unless `--no-split` was given.",
+			Cures: []cause.Cure{
+				cure("lower_resolution", "Shorten the segment", "shell", "demucs --segment 7 song.mp3   # on a 3 GB card: 8 with models before v4", "Slightly worse below 10."),
+				cure("empty_cache", "Let PyTorch keep nothing back", "env", "export PYTORCH_NO_CUDA_MEMORY_CACHING=1", "Slower."),
+				cure("cpu_offload", "Run it on the processor", "shell", "demucs -d cpu song.mp3", "About 1.5 times the length of the song."),
+			},
+			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md"},
+		},
+		cause.Card{
+			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: 0.85,
+			Means:   "System memory ran out. Demucs keeps the whole song once for each stem as 32-bit floats: about 85 MB a minute for four stems, so recordings of hours do not fit.",
+			Not:     "A shorter segment: it is about the card.",
+			Cures:   []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage},
+			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/demucs/apply.py"},
+		},
+	),
+}

@@ -1,0 +1,279 @@
+package apps
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// EasyDiffusion is the one-click program on sdkit.
+var EasyDiffusion = program.Program{
+	Remedies: pictures("use_lower_quant"),
+	Name:     "easy-diffusion", Shown: "Easy Diffusion", Work: "image-generation",
+	Proofs: []string{"-packages/sdkit/", "easydiffusion/", "ui/easydiffusion"},
+	Like:   []*program.Program{&Pictures},
+	Steps: steps{
+		"lowvram_mode":     step.Paste("ui", "Settings: GPU Memory Usage: Low"),
+		"cpu_offload":      step.Paste("ui", "Settings: GPU Memory Usage: Low"),
+		"lower_resolution": step.Paste("ui", "Image Settings: 512x512 (SDXL 1024x1024), one image in parallel; an initial image of the same size or smaller; no upscaler"),
+		"vae_tiling":       step.Paste("ui", "Image Settings: VAE Tiling"),
+	},
+	Cards: cards(cause.Card{
+		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: 0.65,
+		Means: "Easy Diffusion moves parts of the model by its setting GPU Memory Usage: Balanced by default, Low for cards of 3 to 4 GB. An initial image counts at its own size.",
+		Not:   "Flags of other web UIs (`--medvram`): it has none, only this setting.",
+		Cures: []cause.Cure{
+			cure("lowvram_mode", "Set GPU Memory Usage to Low", "ui", "Settings tab: GPU Memory Usage: Low", "Slower."),
+			cure("lower_resolution", "Smaller image, smaller initial image", "ui", "512x512 (SDXL 1024x1024); scale the initial image down to that; one image in parallel", "Less detail."),
+		},
+		Sources: []string{"https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/main.js", "https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/parameters.js"},
+	}),
+}
+
+// SwarmUI starts ComfyUI behind a page of its own.
+var SwarmUI = program.Program{
+	Name: "swarmui", Shown: "SwarmUI", Work: "image-generation",
+	Proofs:  []string{"[ComfyUI-0/STDERR]", "[ComfyUI-1/STDERR]", "[ComfyUI-0/STDOUT]", "SwarmUI/dlbackend", "SwarmUI/src"},
+	Like:    []*program.Program{&Pictures},
+	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--reserve-vram --vram-headroom"},
+	Steps: steps{
+		"lowvram_mode":     step.Paste("ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2), then save to restart it"),
+		"cpu_offload":      step.Paste("ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 4"),
+		"vae_tiling":       step.Paste("ui", "Display Advanced Options, Advanced Sampling: VAE Tile Size 256; video: VAE Temporal Tile Size 16"),
+		"lower_resolution": step.Paste("ui", "Resolution: a smaller one, Images 1; Init Image and Refine / Upscale off, or Refiner Do Tiling on"),
+		"use_lower_quant":  step.Paste("ui", "Models: an fp8 or GGUF file of the same model"),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "swarmui/decode", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips, fact.ComfyVAE}, onCard...), Said: []string{"vae.decode(", "SwarmKSampler decode", "VAEDecode", "regular VAE decoding"},
+			If: inSwarm, Cause: cause.BatchTooLarge, Weight: 0.8,
+			Means: "The ComfyUI that SwarmUI runs had sampled the image; decoding it failed. That step grows with the pixels and, for video, with the frames.",
+			Not:   "Fewer steps: they were over.",
+			Cures: []cause.Cure{
+				cure("vae_tiling", "Decode in tiles", "ui", "Display Advanced Options, Advanced Sampling: VAE Tile Size 256; video: VAE Temporal Tile Size 16", "Some seconds."),
+				cure("lowvram_mode", "Keep more of the card free", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2", "Slower."),
+			},
+			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/Text2Image/T2IParamTypes.cs"},
+		},
+		cause.Card{
+			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: 0.55,
+			Means: "The ComfyUI backend that SwarmUI runs ran out of the card. ComfyUI's options are set in SwarmUI's page, for each backend, not in a .bat file.",
+			Cures: []cause.Cure{
+				cure("lower_resolution", "Smaller image, one at a time", "ui", "Resolution lower, Images 1; for video Frames fewer; refine afterwards with Refiner Do Tiling", "Less detail at once."),
+				cure("lowvram_mode", "Keep more of the card free", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
+				cure("use_lower_quant", "Use an fp8 or GGUF file", "ui", "Models: a file of the same model at fp8, or a GGUF Q4_K_S to Q8_0", "Little quality."),
+			},
+			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/BuiltinExtensions/ComfyUIBackend/ComfyUISelfStartBackend.cs"},
+		},
+	),
+}
+
+func inSwarm(c *ledger.Case) bool { return c.In("swarmui") }
+
+// Deforum animates in AUTOMATIC1111's web UI.
+var Deforum = program.Program{
+	Remedies: pictures("vae_tiling", "cpu_offload", "use_lower_quant"),
+	Name:     "deforum", Shown: "Deforum", Work: "video-generation",
+	Proofs: []string{"deforum_helpers/", "deforum-for-automatic1111", "sd-webui-deforum"},
+	Like:   []*program.Program{&Pictures},
+	Steps: steps{
+		"lower_resolution": step.Paste("ui", "Run tab: W and H 512; upscale the frames afterwards"),
+		"lowvram_mode":     step.Paste("ui", "3D mode: Depth Algorithm Midas-3-Hybrid or off (2D mode); Settings, Deforum: Keep 3D models in VRAM off"),
+	},
+	Cards: cards(cause.Card{
+		ID: "deforum/frame", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("deforum") }, Cause: cause.BatchTooLarge, Weight: 0.6,
+		Means: "Deforum renders one frame after another, so the length of the animation does not matter. In 3D mode a depth model lies on the card beside Stable Diffusion, with RAFT for optical flow as a third.",
+		Not:   "Fewer frames: each needs the same.",
+		Cures: []cause.Cure{
+			cure("lowvram_mode", "Do not keep the 3D models on the card", "ui", "Settings, Deforum: Keep 3D models in VRAM between runs: off; or 2D mode, without optical flow cadence", "Some seconds a frame."),
+			cure("lower_resolution", "Smaller frames", "ui", "Run tab: W and H 512 (SD 1.5); upscale in the Output tab", "One step more."),
+		},
+		Sources: []string{"https://github.com/deforum-art/sd-webui-deforum/tree/automatic1111-webui/scripts/deforum_helpers"},
+	}),
+}
+
+// Trainers is what older trainers of Stable Diffusion share.
+var Trainers = program.Program{
+	Work: "image-generation", Edits: "flags", Language: "python",
+	Steps: steps{"use_lora": step.Paste("text", "Train a LoRA with kohya's sd-scripts instead: the model is frozen, and 8 GB are enough for SD 1.5.")},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:         remedies("lower_batch_size", "gradient_checkpointing", "lower_resolution", "optimizer_8bit", "use_lora"),
+		cause.TrainingStateTooLarge: remedies("optimizer_8bit", "use_lora", "gradient_checkpointing", "lower_batch_size", "mixed_precision"),
+		cause.ModelTooLarge:         remedies("mixed_precision", "use_lora", "optimizer_8bit", "close_other_apps"),
+	},
+}
+
+// Dreambooth is the extension of AUTOMATIC1111's web UI.
+var Dreambooth = program.Program{
+	Name: "sd-dreambooth-extension", Shown: "The Dreambooth extension",
+	Proofs: []string{"sd_dreambooth_extension"},
+	Like:   []*program.Program{&Trainers},
+	Steps: steps{
+		"lower_batch_size":       step.Paste("ui", "Parameters: Batch Size 1, Class Batch Size 1, Gradient Accumulation Steps 1"),
+		"gradient_checkpointing": step.Paste("ui", "Parameters: Gradient Checkpointing on"),
+		"optimizer_8bit":         step.Paste("ui", "Parameters, Advanced: Optimizer 8bit AdamW, Mixed Precision fp16 or bf16, Memory Attention xformers, Cache Latents off"),
+		"use_lora":               step.Paste("ui", "Parameters: Use LORA"),
+		"lower_resolution":       step.Paste("ui", "Parameters: Max Resolution 512"),
+		"mixed_precision":        step.Paste("ui", "Parameters, Advanced: Mixed Precision fp16 (bf16 from RTX 30 on)"),
+		"cpu_offload":            step.Paste("ui", "Parameters: Step Ratio of Text Encoder Training 0"),
+	},
+	Cards: cards(cause.Card{
+		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.TrainingStateTooLarge, Weight: 0.75,
+		Means: "Dreambooth trains all weights: model, gradients and optimizer lie on the card together. Its guide says that training the text encoder may not work below 12 GB; a LoRA takes a fraction.",
+		Not:   "`--medvram`: training needs all parts at once.",
+		Cures: []cause.Cure{
+			cure("use_lora", "Train a LoRA", "ui", "Parameters: Use LORA; Step Ratio of Text Encoder Training 0", "Slightly less faithful."),
+			cure("optimizer_8bit", "All of its savings together", "ui", "Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers, Gradient Checkpointing on, Batch Size 1, Max Resolution 512", "A third slower."),
+			restart,
+		},
+		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md", "https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/scripts/main.py"},
+	}),
+}
+
+// EveryDream fine-tunes whole models.
+var EveryDream = program.Program{
+	Name: "everydream", Shown: "EveryDream", Work: "image-generation",
+	Proofs:  []string{"EveryDream2trainer", "EveryDream-trainer"},
+	Like:    []*program.Program{&Trainers},
+	Sources: program.Sources{"EveryDream2trainer/train.py": "--batch_size --gradient_checkpointing --resolution --disable_textenc_training --amp"},
+	Steps: steps{
+		"lower_batch_size":       step.Paste("config", "--batch_size 1"),
+		"gradient_checkpointing": step.Paste("config", "--gradient_checkpointing"),
+		"lower_resolution":       step.Paste("config", "--resolution 512"),
+		"mixed_precision":        step.Paste("text", "It trains in mixed precision already (disable_amp is false in train.json)."),
+		"optimizer_8bit":         step.Paste("config", "// optimizer.json, base\n\"optimizer\": \"adamw8bit\""),
+	},
+	Cards: cards(cause.Card{
+		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: 0.7,
+		Means: "EveryDream trains all weights of the model and its text encoder: for SD 1.5 that is about 10 GB with the 8-bit optimizer, 16 with plain AdamW, before the first picture. Sample pictures in between need some more.",
+		Cures: []cause.Cure{
+			cure("gradient_checkpointing", "Batch 1 with gradient checkpointing", "config", "--batch_size 1 --gradient_checkpointing --resolution 512", "A third slower."),
+			cure("cpu_offload", "Leave the text encoder out", "config", "--disable_textenc_training", "New words are learned less well."),
+		},
+		Sources: []string{"https://github.com/victorchall/EveryDream2trainer/blob/main/train.py"},
+	}),
+}
+
+// RealESRGAN enlarges pictures; many programs build on it.
+var RealESRGAN = program.Program{
+	Name: "real-esrgan", Shown: "Real-ESRGAN", Work: "vision", Edits: "flags", Language: "python",
+	Proofs:  []string{"inference_realesrgan", "-packages/realesrgan/", "try to set --tile with a smaller number"},
+	Sources: program.Sources{"Real-ESRGAN/inference_realesrgan.py": "--tile --fp32 --outscale --face_enhance"},
+	Titles:  map[string]string{"vae_tiling": "Enlarge in tiles", "lower_resolution": "Enlarge less at once"},
+	Costs:   map[string]string{"vae_tiling": "Slower; seams are hidden by the overlap."},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:       remedies("vae_tiling", "lower_resolution", "half_precision", "close_other_apps"),
+		cause.OversizedAllocation: remedies("vae_tiling", "lower_resolution", "half_precision"),
+		cause.ModelTooLarge:       remedies("vae_tiling", "close_other_apps"),
+		cause.Unknown:             remedies("vae_tiling", "lower_resolution", "close_other_apps"),
+	},
+	Steps: steps{
+		"vae_tiling":       step.Paste("shell", "python inference_realesrgan.py -i inputs --tile 256   # then 128"),
+		"lower_resolution": step.Paste("shell", "python inference_realesrgan.py -i inputs --outscale 2 --tile 256"),
+		"half_precision":   step.Paste("text", "Leave --fp32 out: it computes at 16 bit then."),
+	},
+	Cards: cards(cause.Card{
+		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.9,
+		Means: "Real-ESRGAN takes the picture in one piece unless `--tile` is given: memory grows with its pixels, and the result has 16 times as many at 4x.",
+		Not:   "Another or smaller model: the pictures fill the card, the model is small.",
+		Cures: []cause.Cure{
+			cure("vae_tiling", "Work in tiles", "shell", "python inference_realesrgan.py -i inputs --tile 256   # then 128", "Slower."),
+			cure("half_precision", "Without --fp32", "text", "It computes at 16 bit by default; `--fp32` doubles the memory.", "None."),
+		},
+		Sources: []string{"https://github.com/xinntao/Real-ESRGAN/blob/master/inference_realesrgan.py"},
+	}),
+}
+
+// Faces is what programs share that change faces.
+var Faces = program.Program{
+	Work: "vision", Edits: "flags", Language: "python",
+	Steps: steps{
+		"lower_resolution": step.Paste("shell", "ffmpeg -i target.mp4 -vf scale=-2:720 smaller.mp4"),
+		"cpu_offload":      noCard,
+	},
+	Sources: visible,
+	Titles:  map[string]string{"lower_parallel": "Use fewer threads", "lower_resolution": "Take a smaller video", "cpu_offload": "Run it on the processor"},
+	Costs:   map[string]string{"lower_parallel": "Slower.", "cpu_offload": "Many times slower."},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: remedies("lower_parallel", "lowvram_mode", "lower_resolution", "close_other_apps", "cpu_offload"),
+		cause.ModelTooLarge: remedies("lowvram_mode", "lower_parallel", "close_other_apps", "cpu_offload"),
+		cause.HostMemory:    remedies("lower_parallel", "raise_memory_limit", "lower_resolution", "raise_pagefile"),
+		cause.Unknown:       remedies("lower_parallel", "lowvram_mode", "close_other_apps"),
+	},
+}
+
+var ortKinds = append([]fact.Kind{fact.ORTAlloc, fact.ORTLimit, fact.ORTDevice}, onCard...)
+
+// FaceFusion runs ONNX models in several threads.
+var FaceFusion = program.Program{
+	Name: "facefusion", Shown: "FaceFusion",
+	Proofs:  []string{"[FACEFUSION", "facefusion/facefusion/", "facefusion/processors/"},
+	Like:    []*program.Program{&Faces},
+	Sources: program.Sources{"facefusion/facefusion/program.py": "--execution-thread-count --video-memory-strategy --execution-providers"},
+	Steps: steps{
+		"lower_parallel": step.Paste("shell", "python facefusion.py run --execution-thread-count 1"),
+		"lowvram_mode":   step.Paste("shell", "python facefusion.py run --video-memory-strategy strict --execution-thread-count 2"),
+		"cpu_offload":    step.Paste("shell", "python facefusion.py run --execution-providers cpu"),
+	},
+	Cards: cards(cause.Card{
+		ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: 0.75,
+		Means: "FaceFusion works on several frames at a time, one in each thread, with every chosen processor's model on the card at once: a face enhancer and a frame enhancer beside the swapper.",
+		Cures: []cause.Cure{
+			cure("lower_parallel", "Fewer threads, strict memory", "shell", "python facefusion.py run --execution-thread-count 1 --video-memory-strategy strict", "Slower."),
+			cure("use_smaller_model", "One processor at a time", "ui", "Processors: face_swapper alone; enhance in a second run", "A second run."),
+		},
+		Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion.ini"},
+	}),
+}
+
+// Roop is the older face swapper.
+var Roop = program.Program{
+	Name: "roop", Shown: "roop",
+	Proofs:  []string{"roop/core.py", "roop/processors/", "roop/face_analyser.py"},
+	Like:    []*program.Program{&Faces},
+	Sources: program.Sources{"roop/roop/core.py": "--execution-threads --max-memory --frame-processor --execution-provider"},
+	Steps: steps{
+		"lower_parallel":     step.Paste("shell", "python run.py --execution-threads 1"),
+		"lowvram_mode":       step.Paste("shell", "python run.py --execution-threads 1 --frame-processor face_swapper"),
+		"cpu_offload":        step.Paste("shell", "python run.py --execution-provider cpu"),
+		"raise_memory_limit": step.Paste("shell", "python run.py --max-memory 16   # GB of RAM that it may use"),
+	},
+	Cards: cards(cause.Card{
+		ID: "roop/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.BatchTooLarge, Weight: 0.75,
+		Means: "roop swaps one frame in each thread at once, 8 by default with CUDA, and the face enhancer adds a second model to each.",
+		Cures: []cause.Cure{
+			cure("lower_parallel", "Use one or two threads", "shell", "python run.py --execution-threads 1", "Slower."),
+			cure("use_smaller_model", "Leave the enhancer out", "shell", "python run.py --execution-threads 2 --frame-processor face_swapper", "Softer faces."),
+		},
+		Sources: []string{"https://github.com/s0md3v/roop/blob/main/roop/core.py"},
+	}),
+}
+
+// DeepFaceLab trains on TensorFlow, asking for its settings at the start.
+var DeepFaceLab = program.Program{
+	Name: "deepfacelab", Shown: "DeepFaceLab", Work: "vision", Edits: "flags", Language: "python",
+	Proofs: []string{"DeepFaceLab/", "Model_SAEHD", "Model_AMP/", "Model_Quick96"},
+	Titles: map[string]string{"offload_optimizer": "Keep model and optimizer in RAM", "lower_resolution": "Start a smaller model"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge:         remedies("lower_batch_size", "offload_optimizer", "lower_resolution", "close_other_apps"),
+		cause.TrainingStateTooLarge: remedies("lower_batch_size", "offload_optimizer", "lower_resolution"),
+		cause.ModelTooLarge:         remedies("offload_optimizer", "lower_resolution", "close_other_apps"),
+	},
+	Steps: steps{
+		"lower_batch_size":  step.Paste("ui", "Press Enter within two seconds of the start to change settings: Batch_size 4, then 2"),
+		"offload_optimizer": step.Paste("ui", "Press Enter within two seconds of the start: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n"),
+		"lower_resolution":  step.Paste("text", "A new model with resolution 128 and smaller AutoEncoder, Encoder and Decoder dimensions: they cannot be changed later."),
+	},
+	Cards: cards(cause.Card{
+		ID: "deepfacelab/training", Kinds: []fact.Kind{fact.TFAlloc, fact.TFStart, fact.TFCopy, fact.TFHandle, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.TrainingStateTooLarge, Weight: 0.75,
+		Means: "DeepFaceLab trains on TensorFlow, with model, optimizer and a batch of faces on the card. Batch size can be changed at every start; resolution and dimensions are fixed when a model is made.",
+		Cures: []cause.Cure{
+			cure("lower_batch_size", "Lower the batch at the next start", "ui", "Press Enter within two seconds of the start: Batch_size 4, then 2", "Slower learning."),
+			cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "Same place: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen anew)", "Slower steps."),
+			lookAtCard,
+		},
+		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py", "https://github.com/iperov/DeepFaceLab/blob/master/models/ModelBase.py"},
+	}),
+}

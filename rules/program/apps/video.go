@@ -1,0 +1,186 @@
+package apps
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Pictures is what programs share that make images and videos.
+var Pictures = program.Program{
+	Edits: "flags", Language: "python",
+	Titles: map[string]string{"lowvram_mode": "Turn its memory saving on", "cpu_offload": "Keep parts of the model in RAM"},
+	Steps: steps{
+		"use_smaller_model":   step.Paste("text", "Choose a smaller model: SD 1.5 instead of SDXL, SDXL instead of Flux, 2B or 1.3B instead of 14B."),
+		"efficient_attention": step.Paste("text", "Install xformers into its Python, or update to PyTorch 2, whose own attention writes no score matrix."),
+	},
+	Remedies: pictures(),
+}
+
+// pictures are the remedies of programs that make pictures, without the fixes
+// for which one has no setting.
+func pictures(without ...string) map[string][]cause.Remedy {
+	out := map[string][]cause.Remedy{
+		cause.BatchTooLarge:       remedies("lower_resolution", "lowvram_mode", "vae_tiling", "cpu_offload", "close_other_apps"),
+		cause.OversizedAllocation: remedies("lower_resolution", "efficient_attention", "vae_tiling", "lowvram_mode"),
+		cause.ModelTooLarge:       remedies("lowvram_mode", "cpu_offload", "use_lower_quant", "use_smaller_model", "close_other_apps"),
+		cause.HostMemory:          remedies("raise_pagefile", "add_swap", "use_lower_quant", "close_other_apps"),
+		cause.Unknown:             remedies("lowvram_mode", "lower_resolution", "close_other_apps", "use_smaller_model"),
+	}
+	for id, list := range out {
+		out[id] = slices.DeleteFunc(list, func(r cause.Remedy) bool { return slices.Contains(without, r.Fix) })
+	}
+	return out
+}
+
+func training(c *ledger.Case) bool { return c.Training() }
+
+// Wan2GP is deepbeepmeep's page for many video models.
+var Wan2GP = program.Program{
+	Name: "wan2gp", Edits: "flags", Language: "python", Shown: "WanGP", Work: "video-generation",
+	Proofs:  []string{"wgp.py", "Wan2GP/", "Memory Management for the GPU Poor", "-packages/mmgp/"},
+	Like:    []*program.Program{&Pictures},
+	Sources: program.Sources{"Wan2GP/docs/CLI.md": "--profile --preload --attention --perc-reserved-mem-max --fp16 --quantize-transformer"},
+	Steps: steps{
+		"lowvram_mode":        step.Paste("shell", "python wgp.py --profile 4 --preload 0   # 5 needs least RAM"),
+		"cpu_offload":         step.Paste("shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3"),
+		"lower_resolution":    step.Paste("ui", "Fewer frames first (81, then 49), then 480p; longer clips with Sliding Windows"),
+		"vae_tiling":          step.Paste("ui", "Configuration, Performance: VAE Tiling on, at the smallest tile"),
+		"use_lower_quant":     step.Paste("shell", "python wgp.py --quantize-transformer True --profile 4"),
+		"use_smaller_model":   step.Paste("ui", "Choose the 1.3B or 5B model of the family"),
+		"efficient_attention": step.Paste("shell", "python wgp.py --attention sage2   # or sdpa, which needs nothing installed"),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: 0.88,
+			Means: "System memory ran out, not the card's. WanGP keeps whole models in RAM so that cards of 6 GB do; profiles 1 and 3 want the most, and pinned (reserved) memory counts on top.",
+			Not:   "Fewer frames: they are work for the card.",
+			Cures: []cause.Cure{
+				cure("lowvram_mode", "Use the profile with least RAM", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3", "Slower."),
+				managePage,
+			},
+			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
+		},
+		cause.Card{
+			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.HostMemory, Weight: 0.5,
+			Means: "A bare CUDA error, without sizes. WanGP itself reads that as RAM: pinned memory for swapped weights was refused. The log does not prove it; after such an error the frames may name any later call, and only a restart clears it.",
+			Cures: []cause.Cure{
+				restart,
+				cure("lowvram_mode", "Pin less, use the leanest profile", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", "Slower."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
+		},
+		cause.Card{
+			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: 0.65,
+			Means: "It failed on the card. WanGP's profiles decide what stays there: profile 4 (the default) and 5 keep least. If it is one of them already, frames times pixels are what is left to lower.",
+			Cures: []cause.Cure{
+				cure("lowvram_mode", "Profile 4 without preloading", "shell", "python wgp.py --profile 4 --preload 0 --attention sdpa", "Slower."),
+				cure("lower_resolution", "Fewer frames, then 480p", "ui", "Frames 49 instead of 81; longer clips with Sliding Windows", "A shorter or smaller clip."),
+				cure("close_other_apps", "Let the browser draw without the card", "text", "WanGP's authors count 1 to 5 GB for browsers: turn hardware acceleration off, or use the script for Chrome in its Scripts folder.", "Free."),
+			},
+			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/README.md"},
+		},
+	),
+}
+
+// Wan is the official script.
+var Wan = program.Program{
+	Remedies: pictures("vae_tiling", "use_lower_quant"),
+	Name:     "wan", Shown: "Wan", Work: "video-generation",
+	Proofs:  []string{"Wan2.1/generate.py", "Wan2.2/generate.py", "wan/text2video.py", "wan/image2video.py", "wan/textimage2video.py", "wan/first_last_frame2video.py"},
+	Like:    []*program.Program{&Pictures},
+	Sources: program.Sources{"Wan2.1/generate.py": "--task --size --ckpt_dir --offload_model --t5_cpu --frame_num --dit_fsdp --t5_fsdp --ulysses_size --nproc_per_node"},
+	Steps: steps{
+		"lowvram_mode":      step.Paste("config", "--offload_model True --t5_cpu"),
+		"cpu_offload":       step.Paste("config", "--offload_model True --t5_cpu"),
+		"lower_resolution":  step.Paste("config", "--size 832*480 --frame_num 49"),
+		"use_smaller_model": step.Paste("shell", "python generate.py --task t2v-1.3B --size 832*480 --ckpt_dir ./Wan2.1-T2V-1.3B --offload_model True --t5_cpu"),
+		"multi_gpu":         step.Paste("shell", "torchrun --nproc_per_node=2 generate.py --task t2v-14B --size 1280*720 --ckpt_dir ./Wan2.1-T2V-14B --dit_fsdp --t5_fsdp --ulysses_size 2"),
+	},
+	Cards: cards(cause.Card{
+		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.65,
+		Means: "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the processor the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",
+		Cures: []cause.Cure{
+			cure("lowvram_mode", "Offload, T5 on the processor", "config", "--offload_model True --t5_cpu", "Slower; RAM for the weights."),
+			cure("lower_resolution", "480p and fewer frames", "config", "--size 832*480 --frame_num 49   # 4n+1", "A shorter or smaller clip."),
+			cure("use_smaller_model", "1.3B, or a program with quantised files", "text", "`--task t2v-1.3B`; ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
+		},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/README.md", "https://github.com/Wan-Video/Wan2.1/blob/main/generate.py"},
+	}),
+}
+
+// HunyuanVideo is Tencent's script.
+var HunyuanVideo = program.Program{
+	Name: "hunyuanvideo", Edits: "code", Language: "python", Shown: "HunyuanVideo", Work: "video-generation",
+	Proofs:  []string{"HunyuanVideo/hyvideo/", "HunyuanVideo/sample_video.py", "hyvideo/", "HunyuanVideo/"},
+	Like:    []*program.Program{&Pictures},
+	Sources: program.Sources{"HunyuanVideo/hyvideo/config.py": "--video-size --video-length --use-cpu-offload --use-fp8 --dit-weight --vae-tiling --ulysses-degree"},
+	Steps: steps{
+		"lowvram_mode":     step.Paste("config", "--use-cpu-offload"),
+		"cpu_offload":      step.Paste("config", "--use-cpu-offload"),
+		"lower_resolution": step.Paste("config", "--video-size 544 960 --video-length 65"),
+		"vae_tiling":       step.Paste("config", "--vae-tiling"),
+		"use_lower_quant":  step.Paste("config", "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt"),
+	},
+	Cards: cards(cause.Card{
+		ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.7,
+		Means: "Tencent's script states what it needs: 60 GB for 129 frames at 720x1280, 45 GB at 544x960. Below that no flag is enough by itself.",
+		Cures: []cause.Cure{
+			cure("cpu_offload", "Offload, smaller and shorter", "config", "--use-cpu-offload --video-size 544 960 --video-length 65", "Slower; a shorter clip."),
+			cure("use_lower_quant", "Use the fp8 weights", "config", "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", "About 10 GB less."),
+			cure("upgrade_version", "Run it in ComfyUI or WanGP", "text", "Both run the same model with quantised weights and tiles on 8 to 16 GB.", "Another program to set up."),
+		},
+		Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md"},
+	}),
+}
+
+// CogVideo is its own scripts on diffusers.
+var CogVideo = program.Program{
+	Remedies: pictures("use_lower_quant"),
+	Name:     "cogvideo", Shown: "CogVideoX", Work: "video-generation", Edits: "code",
+	Proofs: []string{"CogVideo/", "cogvideox_transformer", "pipelines/cogvideo/", "CogVideoXPipeline"},
+	Like:   []*program.Program{&Pictures},
+	Steps: steps{
+		"lowvram_mode":     step.Paste("python", "pipe.enable_sequential_cpu_offload()   # and no pipe.to(\"cuda\")"),
+		"cpu_offload":      step.Paste("python", "pipe.enable_model_cpu_offload()   # and no pipe.to(\"cuda\")"),
+		"vae_tiling":       step.Paste("python", "pipe.vae.enable_slicing()\npipe.vae.enable_tiling()"),
+		"lower_resolution": step.Paste("python", "pipe(prompt, num_frames=49)   # CogVideoX 1.5: 81 at most, 8n+1"),
+	},
+	Cards: cards(cause.Card{
+		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.7,
+		Means: "CogVideoX's table of needs holds with offload, VAE slicing and VAE tiling on. Without them, its README says, the peak is about three times as high.",
+		Not:   "Offload after `pipe.to(\"cuda\")`: everything is on the card then.",
+		Cures: []cause.Cure{
+			cure("cpu_offload", "Turn all three savings on", "python", "pipe.enable_sequential_cpu_offload()   # faster, with more memory: enable_model_cpu_offload()\npipe.vae.enable_slicing()\npipe.vae.enable_tiling()", "Slower."),
+			cure("use_smaller_model", "Use the 2B model at float16", "python", "pipe = CogVideoXPipeline.from_pretrained(\"THUDM/CogVideoX-2b\", torch_dtype=torch.float16)", "Quality."),
+		},
+		Sources: []string{"https://github.com/THUDM/CogVideo/blob/main/README.md", "https://github.com/THUDM/CogVideo/blob/main/inference/cli_demo.py"},
+	}),
+}
+
+// OmniGen edits pictures by words.
+var OmniGen = program.Program{
+	Remedies: pictures("vae_tiling", "use_lower_quant"),
+	Name:     "omnigen", Language: "python", Shown: "OmniGen", Work: "image-generation", Edits: "code",
+	Proofs: []string{"OmniGen/OmniGen/", "-packages/OmniGen/", "OmniGenPipeline", "OmniGen/pipeline.py", "OmniGen/model.py"},
+	Like:   []*program.Program{&Pictures},
+	Steps: steps{
+		"cpu_offload":      step.Paste("python", "images = pipe(prompt=prompt, input_images=inputs, offload_model=True)"),
+		"lowvram_mode":     step.Paste("python", "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True, use_kv_cache=True, offload_kv_cache=True)"),
+		"lower_resolution": step.Paste("python", "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)"),
+	},
+	Cards: cards(cause.Card{
+		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.7,
+		Means: "Each input picture becomes part of the prompt, at the size it has. OmniGen measured 9, 12 and 13 GB for text, one and two pictures with its defaults, and 3, 5 and 6 with offload_model.",
+		Cures: []cause.Cure{
+			cure("cpu_offload", "Offload the model", "python", "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True)", "Two to three times slower."),
+			cure("lower_resolution", "Shrink the input pictures", "python", "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512)", "Less detail kept."),
+		},
+		Sources: []string{"https://github.com/VectorSpaceLab/OmniGen/blob/main/docs/inference.md"},
+	}),
+}

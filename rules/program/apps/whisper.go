@@ -1,0 +1,274 @@
+package apps
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+const whisperTable = "https://github.com/openai/whisper/blob/main/README.md"
+
+// Transcribers is what all that run Whisper share.
+var Transcribers = program.Program{
+	Work: "audio", Edits: "flags", Language: "python",
+	Titles: map[string]string{
+		"use_smaller_model": "Use a smaller Whisper model", "use_lower_quant": "Load the weights at 8 bit", "half_precision": "Compute at 16 bit",
+		"cpu_offload": "Transcribe on the processor", "lower_batch_size": "Transcribe fewer pieces at a time", "lower_resolution": "Cut the audio into parts",
+	},
+	Costs: map[string]string{
+		"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any accuracy.", "cpu_offload": "Several times slower.",
+		"lower_batch_size": "Slower.",
+	},
+	Steps: steps{
+		"cpu_offload":      noCard,
+		"lower_batch_size": step.Paste("text", "Send one file at a time."),
+		"empty_cache":      step.Paste("text", "Restart it between files, or unload the model after each."),
+		"lower_resolution": step.Paste("shell", "ffmpeg -i audio.mp3 -f segment -segment_time 1800 -c copy part%03d.mp3"),
+	},
+	Sources: visible,
+	Remedies: map[string][]cause.Remedy{
+		cause.ModelTooLarge:  remedies("use_lower_quant", "use_smaller_model", "close_other_apps", "lower_batch_size", "cpu_offload", "half_precision"),
+		cause.BatchTooLarge:  remedies("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload"),
+		cause.RetainedMemory: remedies("empty_cache", "restart_session", "lower_batch_size", "use_lower_quant"),
+		cause.Unknown:        remedies("close_other_apps", "use_lower_quant", "use_smaller_model", "lower_batch_size", "cpu_offload"),
+	},
+}
+
+// Whisper is OpenAI's own.
+var Whisper = program.Program{
+	Name: "openai-whisper", Shown: "Whisper",
+	Proofs:  []string{"-packages/whisper/", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
+	Steps: steps{
+		"use_smaller_model": step.Paste("shell", "whisper audio.mp3 --model turbo   # about 6 GB; medium 5, small 2, base 1"),
+		"cpu_offload":       step.Paste("shell", "whisper audio.mp3 --model small --device cpu --fp16 False"),
+		"lower_batch_size":  step.Paste("shell", "whisper audio.mp3 --beam_size 1 --best_of 1"),
+		"half_precision":    step.Paste("text", "It computes at 16 bit on a card already, unless --fp16 False was given."),
+		"use_lower_quant":   step.Paste("python", "# OpenAI's Whisper has no 8 bit; faster-whisper runs the same models\nfrom faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")"),
+		"empty_cache":       step.Paste("python", "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()   # before the next whisper.load_model(...)"),
+		"lower_resolution":  step.Paste("text", "It reads 30 seconds at a time: the length of the audio needs hardly any memory of the card."),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "openai-whisper/load", Kinds: onCard, Said: []string{"load_model", "model.to(device)", "checkpoint = torch.load("},
+			Unsaid: []string{"in transcribe", "in decode"}, Cause: cause.ModelTooLarge, Weight: 0.85,
+			Means: "It failed while the model was put on the card. OpenAI gives what each needs: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A model that is loaded while another is still held needs both.",
+			Not:   "Shorter audio: nothing was read yet.",
+			Cures: []cause.Cure{
+				cure("use_smaller_model", "Take the model that fits the card", "shell", "whisper audio.mp3 --model turbo   # 8 GB card; medium: 6 GB, small: 4 GB", "turbo does not translate; small makes more errors."),
+				cure("use_lower_quant", "Run the same model with faster-whisper", "python", "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # about 3 GB", "Hardly any accuracy; faster."),
+				lookAtCard,
+			},
+			Sources: []string{whisperTable, "https://github.com/davabase/whisper_real_time/issues/8", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
+		},
+		cause.Card{
+			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
+			Cause: cause.ModelTooLarge, Weight: 0.6,
+			Means: "The model was loaded; it failed while text was decoded. Each 30-second window needs the same, so the length does not matter. On the command line five beams are kept, each with a decoder cache of its own.",
+			Not:   "Cutting the audio: it is read 30 seconds at a time anyway.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Decode with one beam", "shell", "whisper audio.mp3 --beam_size 1 --best_of 1", "Slightly more errors."),
+				cure("use_smaller_model", "Use turbo or medium", "shell", "whisper audio.mp3 --model turbo", "Slightly more errors."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/decoding.py", whisperTable},
+		},
+		cause.Card{
+			ID: "openai-whisper/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: 0.8,
+			Means: "System memory ran out, not the card's. A checkpoint is read into RAM at 32 bit first (large: 6 GB), and the whole audio is decoded into RAM at once: about 230 MB an hour.",
+			Cures: []cause.Cure{
+				cure("use_smaller_model", "Use a smaller model", "shell", "whisper audio.mp3 --model medium", "More errors."),
+				cure("lower_resolution", "Cut the audio into parts", "shell", "ffmpeg -i audio.mp3 -f segment -segment_time 3600 -c copy part%03d.mp3", "Several runs."),
+			},
+			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/audio.py"},
+		},
+	),
+}
+
+// behind puts the steps of programs that run this one before its own.
+func behind(own steps, fronts ...*program.Program) steps {
+	out := steps{}
+	for id, s := range own {
+		out[id] = func(c *ledger.Case) []step.Step {
+			for _, p := range fronts {
+				if c.In(p.Name) && p.Steps[id] != nil {
+					return p.Steps[id](c)
+				}
+			}
+			return s(c)
+		}
+	}
+	return out
+}
+
+// int8Whisper is how CTranslate2's Whisper is loaded at 8 bit.
+const int8Whisper = "model = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # int8 on cards before RTX 20"
+
+// FasterWhisper is Whisper on CTranslate2, with its stand-alone build.
+var FasterWhisper = program.Program{
+	Name: "faster-whisper", Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
+	Proofs: []string{"-packages/faster_whisper/", "faster_whisper/transcribe.py", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import", "faster_whisper/", "faster-whisper", "whisper-faster"},
+	Hints:  []string{"faster-whisper"},
+	Like:   []*program.Program{&Transcribers},
+	Steps: behind(steps{
+		"use_lower_quant":   step.Paste("python", int8Whisper),
+		"half_precision":    step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"float16\")"),
+		"use_smaller_model": step.Paste("python", "model = WhisperModel(\"turbo\", device=\"cuda\", compute_type=\"int8_float16\")   # or medium, small"),
+		"lower_batch_size":  step.Paste("python", "segments, info = model.transcribe(\"audio.mp3\", beam_size=1)   # BatchedInferencePipeline: batch_size=4"),
+		"cpu_offload":       step.Paste("python", "model = WhisperModel(\"small\", device=\"cpu\", compute_type=\"int8\")"),
+		"empty_cache":       step.Paste("python", "model.model.unload_model()   # and load_model() before the next file; CTranslate2"),
+		"select_gpu":        step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", device_index=1)"),
+	}, &WhisperX, &WhisperASR),
+	Cards: cards(
+		cause.Card{
+			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"},
+			Cause: cause.ModelTooLarge, Weight: 0.8,
+			Means: "The stand-alone Faster-Whisper ran out of the card. Its author counts about 8 GB for large at float32 and 4 GB at int8; more beams (-bs) and candidates (-bo) add to it.",
+			Not:   "Free disk space or shorter audio: it reads 30 seconds at a time.",
+			Cures: []cause.Cure{
+				cure("use_lower_quant", "Compute at 8 bit, with one candidate", "config", "--compute_type=int8 --best_of=1 --beam_size=1   (Subtitle Edit: Audio to text, Advanced)", "Slightly more errors."),
+				cure("use_smaller_model", "Use a smaller model", "config", "--model=medium", "More errors."),
+				cure("cpu_offload", "Run it on the processor", "config", "--device=cpu", "Several times slower."),
+			},
+			Sources: []string{"https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/Purfview/whisper-standalone-win/issues/255"},
+		},
+		cause.Card{
+			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"},
+			Cause: cause.ModelTooLarge, Weight: 0.85,
+			Means: "It failed while the model was loaded. CTranslate2 gives no figures; large takes about 4.5 GB at float16 and 3 GB at int8, and other users of the card count too.",
+			Not:   "Shorter audio or fewer beams: nothing was read yet.",
+			Cures: []cause.Cure{
+				cure("use_lower_quant", "Load it at 8 bit", "python", int8Whisper, "Hardly any accuracy."),
+				cure("use_smaller_model", "Use turbo, medium or small", "python", "model = WhisperModel(\"turbo\", device=\"cuda\", compute_type=\"int8_float16\")", "Slightly more errors."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md", "https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/SYSTRAN/faster-whisper/issues/809"}, Solved: 1,
+		},
+		cause.Card{
+			ID: "faster-whisper/batched", Kinds: onCard, Said: []string{"BatchedInferencePipeline", "generate_segment_batched", "_batched_segments_generator"}, Unsaid: []string{"whisperx"},
+			Cause: cause.BatchTooLarge, Weight: 0.85,
+			Means: "The batched pipeline decodes many 30-second pieces at once. The project measured large-v2: 4.5 GB plain and 6.1 with batch 8 at fp16, 2.9 and 4.5 at int8.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Lower batch_size", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)", "Slower."),
+				cure("use_lower_quant", "Load the model at 8 bit", "python", int8Whisper, "Hardly any accuracy."),
+			},
+			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
+		},
+		cause.Card{
+			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx"},
+			Cause: cause.ModelTooLarge, Weight: 0.6,
+			Means: "The model was loaded; it failed on a window of audio. Every window needs the same, so what is missing is a constant: beams, the precision, or what others took on the card since it was loaded.",
+			Not:   "Shorter audio: it works on 30 seconds at a time.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Decode with one beam", "python", "segments, info = model.transcribe(\"audio.mp3\", beam_size=1, best_of=1)", "Slightly more errors."),
+				cure("use_lower_quant", "Load it at 8 bit", "python", int8Whisper, "Hardly any accuracy."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/faster_whisper/transcribe.py", "https://github.com/Purfview/whisper-standalone-win/issues/141"}, Solved: 1,
+		},
+	),
+}
+
+// WhisperX aligns and names speakers after transcribing.
+var WhisperX = program.Program{
+	Name: "whisperx", Shown: "WhisperX",
+	Proofs:  []string{"-packages/whisperx/", "whisperx/asr.py", "whisperx/alignment.py", "whisperx/diarize.py", "whisperx.load_model", "bin/whisperx", "whisperx.align("},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"whisperX/whisperx/__main__.py": "--batch_size --compute_type --model --chunk_size --no_align --device"},
+	Steps: steps{
+		"lower_batch_size":  step.Paste("shell", "whisperx audio.wav --batch_size 4"),
+		"use_lower_quant":   step.Paste("shell", "whisperx audio.wav --compute_type int8"),
+		"use_smaller_model": step.Paste("shell", "whisperx audio.wav --model medium"),
+		"cpu_offload":       step.Paste("shell", "whisperx audio.wav --compute_type int8 --device cpu"),
+		"half_precision":    step.Paste("shell", "whisperx audio.wav --compute_type float16"),
+		"empty_cache":       step.Paste("python", "import gc, torch\n\ndel model   # after transcribing, before whisperx.load_align_model(...)\ngc.collect()\ntorch.cuda.empty_cache()"),
+	},
+	Cards: cards(
+		cause.Card{
+			ID: "whisperx/diarize", Kinds: onCard, Said: []string{"DiarizationPipeline", "diarize.py", "pyannote/", `pyannote\`},
+			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: 0.7,
+			Means: "It failed while naming speakers, the last of three models. In a script the Whisper and the alignment model are still on the card unless they were deleted; speakers are clustered over the whole file.",
+			Not:   "A smaller batch_size: transcribing was over.",
+			Cures: []cause.Cure{
+				cure("empty_cache", "Delete the models that are done", "python", "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()   # then DiarizationPipeline(...)", "Loading them again for the next file."),
+				cure("cpu_offload", "Name speakers on the processor", "python", "diarize_model = DiarizationPipeline(device=\"cpu\")   # beside the token that you pass now", "Minutes for an hour of audio."),
+			},
+			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/issues/388"},
+		},
+		cause.Card{
+			ID: "whisperx/align", Kinds: onCard, Said: []string{"alignment.py", "load_align_model", "in align"},
+			Cause: cause.RetainedMemory, Weight: 0.65,
+			Means: "It failed while words were aligned, with a second model (wav2vec2) beside Whisper on the card. One long segment without a pause is aligned in one piece, which grows with its length.",
+			Not:   "A smaller batch_size: transcribing was over.",
+			Cures: []cause.Cure{
+				cure("empty_cache", "Delete the Whisper model first", "python", "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()   # then whisperx.load_align_model(...)", "Loading it again for the next file."),
+				cure("lower_resolution", "Make shorter segments, or skip alignment", "shell", "whisperx audio.wav --chunk_size 15   # or --no_align", "Without alignment: no times of words."),
+			},
+			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/blob/main/whisperx/alignment.py"},
+		},
+		cause.Card{
+			ID: "whisperx/transcribe", Kinds: onCard, Said: []string{"whisperx/asr.py", `whisperx\asr.py`, "CUDA failed with error out of memory", "generate_segment_batched"},
+			Cause: cause.BatchTooLarge, Weight: 0.7,
+			Means: "It failed in the Whisper part, on CTranslate2, which gives no figures. WhisperX decodes batch_size pieces of 30 seconds at once: 8 on the command line, 16 in the README's example.",
+			Cures: []cause.Cure{
+				cure("lower_batch_size", "Lower the batch", "shell", "whisperx audio.wav --batch_size 4", "Slower."),
+				cure("use_lower_quant", "Compute at 8 bit", "shell", "whisperx audio.wav --batch_size 4 --compute_type int8", "Slightly more errors."),
+				cure("use_smaller_model", "Use a smaller model", "shell", "whisperx audio.wav --model medium --batch_size 4", "More errors."),
+			},
+			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/issues/315", "https://github.com/m-bain/whisperX/issues/504"}, Solved: 1,
+		},
+	),
+}
+
+// WhisperASR is the web service in a container.
+var WhisperASR = program.Program{
+	Name: "whisper-asr-webservice", Shown: "The Whisper ASR web service", Edits: "admin", Work: "audio", Language: "python",
+	Proofs:  []string{"asr_models/", "whisper-asr-webservice"},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"whisper-asr-webservice/app/config.py": "ASR_MODEL ASR_ENGINE ASR_QUANTIZATION ASR_DEVICE MODEL_IDLE_TIMEOUT"},
+	Steps: steps{
+		"use_lower_quant":   step.Paste("config", "# docker compose, the service's environment\nASR_ENGINE: faster_whisper\nASR_QUANTIZATION: int8"),
+		"use_smaller_model": step.Paste("config", "# docker compose, the service's environment\nASR_MODEL: medium"),
+		"half_precision":    step.Paste("config", "# docker compose, the service's environment (its default on a card is float32)\nASR_QUANTIZATION: float16"),
+		"cpu_offload":       step.Paste("config", "# docker compose, the service's environment\nASR_DEVICE: cpu"),
+		"empty_cache":       step.Paste("config", "# docker compose, the service's environment: seconds until an idle model is unloaded\nMODEL_IDLE_TIMEOUT: 300"),
+	},
+	Cards: cards(cause.Card{
+		ID: "whisper-asr-webservice/load", Kinds: onCard, Said: []string{"asr_models/", "faster_whisper_engine", "openai_whisper_engine", "mbain_whisperx_engine"},
+		If: func(c *ledger.Case) bool { return c.Phase != "training" }, Cause: cause.ModelTooLarge, Weight: 0.75,
+		Means: "The container loads one model and keeps it. With faster_whisper its default precision on a card is 32 bit: large takes about 8 GB so, about 3 at int8.",
+		Not:   "Shorter audio: the model is what does not fit.",
+		Cures: []cause.Cure{
+			cure("use_lower_quant", "Set the engine and its precision", "config", "# docker compose, the service's environment\nASR_ENGINE: faster_whisper\nASR_QUANTIZATION: int8", "Hardly any accuracy."),
+			cure("use_smaller_model", "Set a smaller model", "config", "# docker compose, the service's environment\nASR_MODEL: medium", "More errors."),
+		},
+		Sources: []string{"https://github.com/ahmetoner/whisper-asr-webservice/blob/main/app/config.py", "https://github.com/SYSTRAN/faster-whisper/issues/809"},
+	}),
+}
+
+// InsanelyFast is Whisper on transformers with a large batch.
+var InsanelyFast = program.Program{
+	Name: "insanely-fast-whisper", Shown: "insanely-fast-whisper",
+	Proofs:  []string{"insanely_fast_whisper/", "insanely-fast-whisper"},
+	Like:    []*program.Program{&Transcribers},
+	Sources: program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
+	Steps: steps{
+		"lower_batch_size":  step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4"),
+		"use_smaller_model": step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 4"),
+		"half_precision":    step.Paste("text", "It computes at 16 bit already."),
+		"use_lower_quant":   step.Paste("text", "It has no option for that; faster-whisper has (compute_type int8)."),
+	},
+	Cards: cards(cause.Card{
+		ID: "insanely-fast-whisper/batch", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc, fact.MPSBuffer}, If: func(c *ledger.Case) bool { return c.In("insanely-fast-whisper") },
+		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Means: "It transcribes 24 pieces of 30 seconds at once unless told otherwise: that is its speed, and its memory. On a Mac the project names 4 as a batch that works, with about 12 GB.",
+		Cures: []cause.Cure{
+			cure("lower_batch_size", "Lower the batch", "shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4", "Slower; Mac: add --device-id mps."),
+			cure("use_smaller_model", "Use the distilled model", "shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 8", "English only; few more errors."),
+		},
+		Sources: []string{"https://github.com/Vaibhavs10/insanely-fast-whisper/blob/main/README.md", "https://github.com/Vaibhavs10/insanely-fast-whisper/issues/162"}, Solved: 1,
+	}),
+}
