@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/host"
 	"github.com/oomdoc/oomdoc/rules/program/server"
 	"github.com/oomdoc/oomdoc/rules/program/torch"
+	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -32,6 +33,11 @@ func Programs() []*program.Program {
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
+		&trainer.MMDetection, &trainer.MMRotate, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,
+		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL,
+		&trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai,
+		&trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,
+		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
 }

@@ -30,6 +30,8 @@ type Program struct {
 	// files have; Hints are those that others may have too. "/" also stands for
 	// Windows' separator.
 	Proofs, Hints []string
+	// Work is what its readers have it do; Edits what they can change: code, flags or admin; Language what they write.
+	Work, Edits, Language string
 	// Beside lists what must follow a proof within a few words for it to count.
 	Beside map[string][]string
 	// Like are programs whose entries hold here as well, after its own. One

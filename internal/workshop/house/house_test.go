@@ -41,7 +41,7 @@ var floors = [][]string{
 	{"rules/cause"},
 	{"rules/fix"},
 	{"rules/program"},
-	{"rules/program/torch", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host"},
+	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host"},
 	{"rules/odds"},
 	{"rules/answer"},
 	{"rules"},

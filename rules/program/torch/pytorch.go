@@ -3,6 +3,8 @@
 package torch
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -161,6 +163,7 @@ func lastStraw(c *ledger.Case) bool {
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Remedies: pytorchRemedies,
+	Cards:    slices.Concat(shardingCards, placeCards, lateCards, figureCards),
 }
 
 // spreadOver: one model lies on several cards, so choosing a card is no cure.

@@ -19,6 +19,7 @@ import (
 // to the trainers on top of them.
 var Transformers = program.Program{
 	Name: "transformers", Shown: "Transformers", Rank: 60,
+	Cards:  transformersCards,
 	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {
@@ -148,11 +149,13 @@ var (
 	}
 	TRL = program.Program{
 		Name:   "trl",
+		Cards:  trlCards,
 		Proofs: []string{"-packages/trl/"},
 		Like:   []*program.Program{&Transformers},
 	}
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
+		Cards:  deepspeedCards,
 		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/"},
 		Like:   []*program.Program{&Transformers},
 	}
@@ -162,6 +165,7 @@ var (
 	}
 	Lightning = program.Program{
 		Name:   "lightning",
+		Cards:  lightningCards,
 		Proofs: []string{"-packages/lightning/", "-packages/pytorch_lightning/"},
 	}
 )
