@@ -31,9 +31,7 @@ var NNUNetV2 = program.Program{
 		},
 	},
 	Steps: spelling{
-		"lower_batch_size": step.Paste("shell", "nnUNetv2_plan_experiment -d 1 -gpu_memory_target 6 -overwrite_plans_name nnUNetPlans_6G\n"+
-			"nnUNetv2_preprocess -d 1 -plans_name nnUNetPlans_6G -c 3d_fullres\n"+
-			"nnUNetv2_train 1 3d_fullres 0 -p nnUNetPlans_6G   # 1: your dataset; 6: GB that it may use"),
+		"lower_batch_size":  say("Plan anew for the memory that is free, here 6 GB and dataset 1: `nnUNetv2_plan_experiment -d 1 -gpu_memory_target 6 -overwrite_plans_name nnUNetPlans_6G`, then `nnUNetv2_preprocess -d 1 -plans_name nnUNetPlans_6G -c 3d_fullres`, then `nnUNetv2_train 1 3d_fullres 0 -p nnUNetPlans_6G`."),
 		"lower_resolution":  say("Train `3d_lowres` instead of `3d_fullres` if your plans have it, or `2d`."),
 		"cpu_offload":       say("Predicting: add `--not_on_device` to nnUNetv2_predict, so that the stitched result stays in system memory (slower)."),
 		"lower_num_workers": say("Training: `export nnUNet_n_proc_DA=4`. Predicting: `-npp 1 -nps 1`. Preprocessing: `-np 2`. Each worker holds whole cases in RAM."),

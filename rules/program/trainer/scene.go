@@ -67,7 +67,7 @@ var nerfWork = []cause.Remedy{
 var StyleGAN = program.Program{
 	Name: "stylegan", Shown: "StyleGAN",
 	Work: "image-generation", Edits: "flags", Language: "python",
-	Sources: program.Sources{"stylegan3/train.py": "--batch --batch-gpu --cbase --cmax --gpus --workers --metrics --snap"},
+	Sources: program.Sources{"stylegan3/train.py": "--batch --batch-gpu --cbase --cmax --gpus --workers --metrics --snap --mbstd-group", "stylegan3/dataset_tool.py": "--resolution"},
 	Proofs:  []string{"dnnlib/util.py", "training/networks_stylegan", "torch_utils/ops/upfirdn2d", "torch_utils/ops/conv2d_", "stylegan3/", "stylegan2-ada-pytorch/"},
 	Steps: spelling{
 		"lower_batch_size":  say("Add `--batch-gpu=4` (then 2): gradients are accumulated to `--batch`, the result stays the same."),

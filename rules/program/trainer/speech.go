@@ -46,7 +46,7 @@ var NeMo = program.Program{
 var ESPnet = program.Program{
 	Name: "espnet", Shown: "ESPnet",
 	Work: "audio", Edits: "flags", Language: "python",
-	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins"},
+	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins", "espnet/egs2/TEMPLATE/asr1/asr.sh": "--max_wav_duration"},
 	Proofs:  []string{"espnet2/", "espnet/bin/", "espnet/asr/", "espnet/nets/", "espnet/tts/"},
 	Steps: spelling{
 		"lower_batch_size": config("batch_bins: 1000000   # half of what your config has\naccum_grad: 4         # twice of what it has"),
@@ -65,6 +65,7 @@ var Fairseq = program.Program{
 	Sources: program.Sources{
 		"fairseq/fairseq/dataclass/configs.py":                     "--max-tokens --max-tokens-valid --update-freq --fp16 --memory-efficient-fp16 --skip-invalid-size-inputs-valid-test --num-workers",
 		"fairseq/fairseq/models/transformer/transformer_config.py": "--checkpoint-activations",
+		"fairseq/fairseq/tasks/translation.py":                     "--max-source-positions --max-target-positions",
 	},
 	Proofs: []string{"fairseq_cli/", "fairseq/trainer.py", "fairseq/tasks/", "fairseq-train ", "| INFO | fairseq", "| WARNING | fairseq", "OOM: Ran out of memory with exception"},
 	Steps: spelling{
