@@ -4,14 +4,18 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // refused are the messages of a card, with figures and without.
 var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
 
-// ownCard: nothing shows that others hold the card or that it was not full.
-func ownCard(c *ledger.Case) bool { return !ledger.Crowded(c) && !ledger.Roomy(c) }
+// ownCard: nothing shows that others hold the card, that it was not full, that
+// it is in pieces, limited, or fuller than the next one.
+func ownCard(c *ledger.Case) bool {
+	return !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !spreadOver(c)
+}
 
 // placeCards read where in a script a card was refused, whatever the script.
 var placeCards = []cause.Card{
@@ -210,20 +214,21 @@ var lateCards = []cause.Card{
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
 	},
 	{
-		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"},
+		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) },
 		Cause: cause.BatchTooLarge, Weight: 0.5,
 		Means: "The refusal came from the driver, outside PyTorch's allocator, so that it has no figures; the line it names may be a later one. The card was full while the program worked, by itself or with others.",
 		Not:   "Allocator settings: this memory is not the allocator's.",
 		Cures: []cause.Cure{
-			lookFirst,
 			{Fix: "lower_batch_size"},
-			{Fix: "fix_shape", Title: "Find the line that really failed", Kind: "env", Text: "export CUDA_LAUNCH_BLOCKING=1", Cost: "Slow; for one run."},
+			lookFirst,
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
-		ID: "pytorch/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"unknown"}, If: func(c *ledger.Case) bool { return c.Root(fact.CUDAError) && c.Signal("training") == nil },
-		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: 0.45,
+		ID: "pytorch/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"unknown"}, If: func(c *ledger.Case) bool {
+			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c)
+		},
+		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: 0.6,
 		Means: "This form has no figures: the driver refused, not PyTorch's allocator. Most often the card was already full when the program started, with another process; the line alone does not show whether this program filled it.",
 		Not:   "Allocator settings such as max_split_size_mb: they do not reach the driver.",
 		Cures: []cause.Cure{

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -20,9 +21,9 @@ var lookFirst = cause.Cure{
 	Fix: "kill_stale_process", Title: "See what holds the card, end what is yours", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
 }
 
-// onlyLine: nothing tells what the program was doing.
+// onlyLine: nothing tells which program it was, nor what it was doing.
 func onlyLine(c *ledger.Case) bool {
-	return c.Phase == "unknown" && !c.Training() && ledger.Allocator(c) && !c.Limit.Has() && len(c.F().OtherProcesses) == 0 && c.Backend == "cuda"
+	return len(c.Stack) == 1 && c.Phase == "unknown" && !c.Training() && ledger.Allocator(c) && !c.Limit.Has() && len(c.F().OtherProcesses) == 0 && c.Backend == "cuda"
 }
 
 // figureCards read the bare message of the allocator by what its figures say.
@@ -40,20 +41,32 @@ var figureCards = []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/native/Onehot.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
 	},
 	{
+		ID: "pytorch/one-piece-far-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, farTooLarge, when.Not(ledger.AbsurdSize)),
+		Cause: cause.OversizedAllocation, Weight: 0.9,
+		Means: "One tensor of {asked} was asked for; the whole card has {total}. That is too far off for a setting to help: a shape is wrong, a broadcast made a matrix of everything by everything, or a length was never cut.",
+		Not:   "Emptying the cache, closing programs or a larger card: the size itself is the mistake.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Print the shapes before the failing line", Kind: "text", Text: "Read the last line of your own code in the traceback and print the shapes that go into it. Four bytes an element: the product should come out near the size that was asked for.", Cost: "Some minutes."},
+			{Fix: "lower_batch_size", Title: "If it is data: work in parts", Kind: "text", Text: "Split the input and join the results on the CPU: distances, predictions and features of a whole data set need not be one tensor.", Cost: "Some lines of code."},
+			{Fix: "lower_context", Title: "Cut the longest input", Kind: "text", Text: "Print the length of each input: one that was never cut is enough, because attention grows with its square.", Cost: "What is cut is not read."},
+		},
+		Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
 		ID: "pytorch/one-piece-too-large", Kinds: []fact.Kind{fact.TorchAlloc},
 		If: when.All(onlyLine, neverFitting, when.Not(ledger.AbsurdSize)), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: 0.9,
 		Means: "One tensor of {asked} was asked for; the whole card has {total}. No setting of the allocator and no closed program makes that fit. A shape is wrong, or something grows with the square of a length.",
 		Not:   "Emptying the cache or killing other programs: the empty card would be too small.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the shapes before the failing line", Kind: "text", Text: "Read the last line of your own code in the traceback and print the shapes that go into it. Four bytes an element: the product should come out near the size that was asked for.", Cost: "Some minutes."},
+			{Fix: "lower_resolution", Title: "Halve the length, or the side of the picture", Kind: "text", Text: "What grows with the square falls to a quarter, attention over pictures to a sixteenth. It also shows at once whether that is it.", Cost: "Detail, or context."},
 			{Fix: "efficient_attention", Title: "If it is attention: use the fused kind", Kind: "text", Text: "Attention that writes out its scores needs length x length x heads. Use `torch.nn.functional.scaled_dot_product_attention`, which never does.", Cost: "None."},
-			{Fix: "lower_batch_size", Title: "If it is data: work in parts", Kind: "text", Text: "Split the input and join the results on the CPU: distances, predictions and features of a whole data set need not be one tensor.", Cost: "Some lines of code."},
+			{Fix: "fix_shape", Title: "Print the shapes before the failing line", Kind: "text", Text: "Read the last line of your own code in the traceback and print the shapes that go into it. Four bytes an element: the product should come out near the size that was asked for.", Cost: "Some minutes."},
 		},
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/refused-though-free", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, ledger.Roomy, when.Not(neverFitting)),
+		ID: "pytorch/refused-though-free", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, ledger.Roomy, when.Not(when.Any(neverFitting, reader.LooksLikeWindows, hiddenLimit))),
 		Cause: cause.Unknown, Weight: 0.6,
 		Means: "{asked} was refused with {free} free, so the card was not full at the moment of printing. Another process may have held memory for a moment, a limit may apply, or on Windows system memory ran out (the page file).",
 		Not:   "Halving the batch: more than was asked for is free.",
@@ -65,14 +78,14 @@ var figureCards = []cause.Card{
 		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996"},
 	},
 	{
-		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(ledger.Crowded, onlyLine),
+		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(ledger.Crowded, onlyLine, when.Not(quarterOfCard)),
 		Cause: cause.LeakedProcess, Weight: 0.75,
 		Means: "Of {total}, {others} is not PyTorch's in this process. A CUDA context takes a few hundred MiB of that; the rest belongs to something else: an earlier run, another notebook, a desktop. The line does not say which.",
 		Not:   "`empty_cache()` and allocator settings: they reach only this process.",
 		Cures: []cause.Cure{
 			lookFirst,
 			{Fix: "restart_session", Title: "Restart every notebook kernel that used the card"},
-			{Fix: "lower_batch_size", Title: "Then halve the work of a step"},
+			{Fix: "select_gpu"},
 		},
 		Sources: []string{allocatorSource, cudaNotes},
 	},
@@ -101,14 +114,14 @@ var figureCards = []cause.Card{
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	},
 	{
-		ID: "pytorch/small-card-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, ledger.FillsCard, smallCard),
-		Cause: cause.BatchTooLarge, Weight: 0.55,
-		Means: "This program fills the card by itself: {mine} of {total}, and {asked} more was refused. The model, or the work of a step, is too much for a card of this size; this line alone does not tell which.",
+		ID: "pytorch/small-card-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, ledger.FillsCard, smallCard, lastStraw),
+		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Means: "This program fills the card by itself: {mine} of {total}, and {asked} more was refused. On a card of this size that is most often the model itself; the work of a step is the other reason. This line alone does not tell which.",
 		Not:   "Allocator settings: only {slack} of what PyTorch holds is unused.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the work of a step", Kind: "text", Text: "Training: half the batch, twice the accumulation. Pictures: half the width and height. Text: shorter input. If it then dies at the same place, it is the model.", Cost: "Slower."},
-			{Fix: "inference_mode", Title: "Using a model: no gradients, 16 bit", Kind: "python", Text: "model = model.half().eval()\nwith torch.inference_mode():\n    output = model(x.half())", Cost: "None that shows, as a rule."},
-			{Fix: "use_smaller_model", Title: "Use a smaller model"},
+			{Fix: "half_precision", Title: "Using a model: 16 bit, no gradients", Kind: "python", Text: "model = model.half().eval()\nwith torch.inference_mode():\n    output = model(x.half())", Cost: "None that shows, as a rule."},
+			{Fix: "use_smaller_model", Title: "A smaller or a quantised model"},
+			{Fix: "lower_batch_size", Title: "Training: halve the batch, accumulate twice"},
 		},
 		Sources: []string{allocatorSource, memoryFAQ, "https://github.com/facebookresearch/segment-anything/issues/351"},
 	},
@@ -146,6 +159,17 @@ func slackWouldDo(c *ledger.Case) bool {
 
 // smallCard: up to 8 GB.
 func smallCard(c *ledger.Case) bool { return c.Total.Has() && c.Total.Bytes <= 8*units.GiB }
+
+// farTooLarge: many times the card, which no resolution or length explains.
+func farTooLarge(c *ledger.Case) bool {
+	return neverFitting(c) && c.Asked.Has() && c.Total.Has() && c.Asked.Bytes > 8*c.Total.Bytes
+}
+
+// hiddenLimit: what is held and wanted comes to no more than a share of the
+// card, as set_per_process_memory_fraction leaves it.
+func hiddenLimit(c *ledger.Case) bool {
+	return cause.HiddenFraction(c).Weight > 0
+}
 
 func quarterOfCard(c *ledger.Case) bool {
 	return c.Asked.Has() && c.Total.Has() && c.Asked.Bytes*4 >= c.Total.Bytes && c.Shortfall.Has() && c.Shortfall.Bytes > 0

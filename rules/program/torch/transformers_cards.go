@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -54,6 +55,9 @@ var transformersCards = []cause.Card{
 	},
 	{
 		ID: "transformers/load-killed", Kinds: ramGone, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "TRAINING"},
+		If: func(c *ledger.Case) bool {
+			return writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
+		},
 		Cause: cause.HostMemory, Weight: 0.85,
 		Means: "It ended while weights were being read, by the system: RAM, not the card. Files are read into system memory first, in 16 or 32 bit, even where the card gets 4 bit.",
 		Not:   "load_in_4bit: it shrinks what reaches the card, not what is read.",
@@ -102,7 +106,7 @@ var transformersCards = []cause.Card{
 	},
 	{
 		ID: "transformers/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "_inner_training_loop", "in compute_loss", "trainer.train("}, Unsaid: []string{"deepspeed/runtime"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.7,
+		If: func(c *ledger.Case) bool { return ownCard(c) && ledger.IntSetting(c, lengthSettings...) < 8192 }, Cause: cause.BatchTooLarge, Weight: 0.7,
 		Means: "A training step did not fit: activations of the batch, on top of weights, gradients and optimizer. Whether the batch or the longest sample is at fault shows by when it died: at once, or after many steps.",
 		Not:   "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",
 		Cures: []cause.Cure{

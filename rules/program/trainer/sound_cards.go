@@ -64,7 +64,7 @@ var fairseqCards = []cause.Card{
 var pygCards = []cause.Card{
 	{
 		ID: "pyg/message", Kinds: refused, Said: []string{"message_passing.py", "in propagate", "in __lift__", "in _lift", "_collect", "torch_scatter", "gat_conv.py", "torch_geometric/nn/conv"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: ordinary, Cause: cause.BatchTooLarge, Weight: 0.85,
 		Means: "Messages are written out for every edge: edges x channels x 4 bytes, for each layer, and kept for the backward pass. With the whole graph in one step no batch size exists that could be lowered.",
 		Not:   "DataLoader with a smaller batch_size: it batches graphs, not the nodes of one.",
 		Cures: []cause.Cure{
@@ -79,7 +79,7 @@ var pygCards = []cause.Card{
 var dglCards = []cause.Card{
 	{
 		ID: "dgl/message", Kinds: append([]fact.Kind{fact.CPUAlloc}, refused...), Said: []string{"dgl/core.py", "in update_all", "in apply_edges", "dgl/nn/pytorch", "dgl/ops/"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.82,
+		If: ordinary, Cause: cause.BatchTooLarge, Weight: 0.82,
 		Means: "A message function of the whole graph: values of every edge are kept for the backward pass, layers x edges x channels. With the full graph in one step there is no batch to lower.",
 		Not:   "A smaller learning set: all edges are computed for it.",
 		Cures: []cause.Cure{

@@ -13,13 +13,19 @@ var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
 var ramGone = []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.RankKilled, fact.SlurmKill, fact.ContainerKill, fact.WorkerKilled, fact.NumpyAlloc, fact.PythonMemory, fact.CPUAlloc}
 
 // ownCard: nothing shows that others hold the card or that it was not full.
-func ownCard(c *ledger.Case) bool { return !ledger.Crowded(c) && !ledger.Roomy(c) }
+func ownCard(c *ledger.Case) bool {
+	inPieces := c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
+	return !ledger.Crowded(c) && !ledger.Roomy(c) && !inPieces && !c.Limit.Has()
+}
+
+// ordinary: and what was asked for is no size that would never fit.
+func ordinary(c *ledger.Case) bool { return ownCard(c) && ledger.NeverFits(c) == "" }
 
 // stepCard is what all trainers have to say of a step that did not fit, in
 // their own words.
 func stepCard(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: ownCard,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: ordinary,
 		Cause: cause.BatchTooLarge, Weight: 0.75, Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
