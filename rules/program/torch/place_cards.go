@@ -14,7 +14,7 @@ var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
 // ownCard: nothing shows that others hold the card, that it was not full, that
 // it is in pieces, limited, or fuller than the next one.
 func ownCard(c *ledger.Case) bool {
-	return !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !spreadOver(c)
+	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !spreadOver(c) && !cause.RanksOnOneCard(c)
 }
 
 // placeCards read where in a script a card was refused, whatever the script.
@@ -54,7 +54,7 @@ var placeCards = []cause.Card{
 		Sources: []string{"pytorch/torch/utils/data/_utils/pin_memory.py", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp"},
 	},
 	{
-		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled},
+		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
 		Cause: cause.HostMemory, Weight: 0.93,
 		Means: "A DataLoader worker got signal 9: the system ran out of RAM, or a container reached its limit. Each worker holds its own copy of what the data set keeps, and batches in advance.",
 		Not:   "Anything about the card: this is system memory.",
@@ -82,8 +82,8 @@ var placeCards = []cause.Card{
 		Means: "cuBLAS wanted its handle and workspace, some ten MiB to a few hundred, and the card had not even that. What filled the card before this line is the cause: this process, or another one.",
 		Not:   "Reinstalling CUDA: the message is about memory, as a rule.",
 		Cures: []cause.Cure{
-			lookFirst,
 			{Fix: "lower_batch_size", Title: "If the card is yours: halve the batch"},
+			lookFirst,
 			{Fix: "fix_shape", Title: "If much is free: look for a bad index", Kind: "env", Text: "export CUDA_LAUNCH_BLOCKING=1", Cost: "Slow; shows the line that really failed."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
@@ -214,7 +214,9 @@ var lateCards = []cause.Card{
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
 	},
 	{
-		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) },
+		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool {
+			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
+		},
 		Cause: cause.BatchTooLarge, Weight: 0.5,
 		Means: "The refusal came from the driver, outside PyTorch's allocator, so that it has no figures; the line it names may be a later one. The card was full while the program worked, by itself or with others.",
 		Not:   "Allocator settings: this memory is not the allocator's.",

@@ -29,8 +29,10 @@ func onlyLine(c *ledger.Case) bool {
 // figureCards read the bare message of the allocator by what its figures say.
 var figureCards = []cause.Card{
 	{
-		ID: "pytorch/label-size", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc}, Said: []string{"one_hot(", "bincount(", "F.one_hot", "torch.bincount"},
-		If:    func(c *ledger.Case) bool { return ledger.Requested(c) > 2*units.GiB || ledger.AbsurdSize(c) },
+		ID: "pytorch/label-size", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"one_hot(", "bincount(", "F.one_hot", "torch.bincount"},
+		If: func(c *ledger.Case) bool {
+			return ledger.OnCard(c) && (ledger.Requested(c) > 2*units.GiB || ledger.AbsurdSize(c))
+		},
 		Cause: cause.OversizedAllocation, Weight: 0.85,
 		Means: "The size of one_hot and bincount follows from the largest label. One wrong label, such as an ignore value of 255 or an id that was never mapped, makes the tensor huge. Memory is not what is wrong.",
 		Not:   "A smaller batch or a larger card: the label decides the size.",

@@ -5,7 +5,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // ramGone are the ways in which a process is told that RAM is at its end.
@@ -43,7 +42,7 @@ var transformersCards = []cause.Card{
 		Sources: []string{"peft/src/peft/utils/other.py", "https://github.com/huggingface/peft/issues/1149", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1569"}, Solved: 1,
 	},
 	{
-		ID: "transformers/card-0-full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"inference", "load"}, Said: []string{"accelerate/hooks.py", "dispatch_model", "device_map", "accelerate/big_modeling.py"},
+		ID: "transformers/card-0-full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"inference"}, Said: []string{"accelerate/hooks.py", "dispatch_model", "device_map", "accelerate/big_modeling.py"},
 		If: func(c *ledger.Case) bool { return distributed(c) || len(c.Facts.Devices) > 1 }, Cause: cause.DeviceImbalance, Weight: 0.6,
 		Means: "device_map splits the layers, not the work: what comes beside them (input, output, cache, logits) lies on one card, mostly the first. With its layers that card fills up while others have room.",
 		Not:   "More cards with the same map: the first stays the fullest.",
@@ -54,7 +53,7 @@ var transformersCards = []cause.Card{
 		Sources: []string{"accelerate/src/accelerate/utils/modeling.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
 	},
 	{
-		ID: "transformers/load-killed", Kinds: ramGone, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "TRAINING"},
+		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "TRAINING"},
 		If: func(c *ledger.Case) bool {
 			return writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
 		},
@@ -62,9 +61,9 @@ var transformersCards = []cause.Card{
 		Means: "It ended while weights were being read, by the system: RAM, not the card. Files are read into system memory first, in 16 or 32 bit, even where the card gets 4 bit.",
 		Not:   "load_in_4bit: it shrinks what reaches the card, not what is read.",
 		Cures: []cause.Cure{
+			{Fix: "add_swap"},
 			{Fix: "half_precision", Title: "Read straight to the card, in 16 bit", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, device_map=\"auto\", low_cpu_mem_usage=True)   # name: your model, in safetensors", Cost: "None."},
 			{Fix: "use_lower_quant", Title: "Take a checkpoint that is 4 bit already", Kind: "text", Text: "Look on the Hub for the same model with -bnb-4bit, AWQ or GPTQ in its name: a quarter of the bytes are read.", Cost: "Another download."},
-			{Fix: "add_swap"},
 		},
 		Sources: []string{"transformers/src/transformers/modeling_utils.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
 	},
@@ -82,7 +81,7 @@ var transformersCards = []cause.Card{
 	},
 	{
 		ID: "transformers/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"logits.float()", "logits = logits.float", "in ForCausalLMLoss", "loss_function(", "fixed_cross_entropy", "shift_logits"},
-		If: when.All(ownCard, (*ledger.Case).Training), Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: func(c *ledger.Case) bool { return ownCard(c) && c.Training() && !c.In("unsloth") }, Cause: cause.BatchTooLarge, Weight: 0.85,
 		Means: "It failed at the loss: logits are batch x length x vocabulary, in 32 bit, several times over. With 150,000 words, 4,096 tokens are 2.3 GiB a copy, however small the model is.",
 		Not:   "LoRA or 4 bit: they do not touch the logits.",
 		Cures: []cause.Cure{
@@ -106,7 +105,9 @@ var transformersCards = []cause.Card{
 	},
 	{
 		ID: "transformers/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "_inner_training_loop", "in compute_loss", "trainer.train("}, Unsaid: []string{"deepspeed/runtime"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && ledger.IntSetting(c, lengthSettings...) < 8192 }, Cause: cause.BatchTooLarge, Weight: 0.7,
+		If: func(c *ledger.Case) bool {
+			return ownCard(c) && !c.In("unsloth") && ledger.IntSetting(c, lengthSettings...) < 8192
+		}, Cause: cause.BatchTooLarge, Weight: 0.7,
 		Means: "A training step did not fit: activations of the batch, on top of weights, gradients and optimizer. Whether the batch or the longest sample is at fault shows by when it died: at once, or after many steps.",
 		Not:   "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",
 		Cures: []cause.Cure{

@@ -10,7 +10,7 @@ import (
 // get smaller with a batch size.
 var Graphs = program.Program{
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: graphWork, cause.TrainingStateTooLarge: graphWork, cause.ModelTooLarge: graphWork,
+		cause.Fragmentation: inPieces, cause.BatchTooLarge: graphWork, cause.TrainingStateTooLarge: graphWork, cause.ModelTooLarge: graphWork,
 		cause.OversizedAllocation: append([]cause.Remedy{{Fix: "fix_shape", Fit: 0.7}}, graphWork...),
 	},
 	Titles: map[string]string{

@@ -11,7 +11,7 @@ import (
 // longest ones decide.
 var Speech = program.Program{
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: speechWork, cause.TrainingStateTooLarge: speechWork,
+		cause.Fragmentation: inPieces, cause.BatchTooLarge: speechWork, cause.TrainingStateTooLarge: speechWork,
 		cause.OversizedAllocation: {{Fix: "lower_context", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.9}},
 		cause.ContextTooLong:      {{Fix: "lower_context", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.9}},
 		cause.ModelTooLarge:       {{Fix: "lower_batch_size", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.9}, {Fix: "mixed_precision", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.7}},

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -21,6 +22,7 @@ type spelling = map[string]func(*ledger.Case) []step.Step
 // so that the work of a step is what fills a card.
 var Vision = program.Program{
 	Remedies: map[string][]cause.Remedy{
+		cause.Fragmentation:         inPieces,
 		cause.BatchTooLarge:         visionWork,
 		cause.TrainingStateTooLarge: visionWork,
 		cause.ModelTooLarge: {
@@ -49,6 +51,14 @@ var Vision = program.Program{
 		"lower_resolution":  "Small objects are found less well.",
 		"use_smaller_model": "Some accuracy; trains faster.",
 	},
+}
+
+// inPieces is what helps where PyTorch's own reserve lies in pieces.
+var inPieces = []cause.Remedy{
+	{Fix: "expandable_segments", Fit: 1.2, If: reader.HasExpandableSegments},
+	{Fix: "max_split_size", Fit: 1.2, If: when.Not(reader.HasExpandableSegments)},
+	{Fix: "max_split_size", Fit: 0.8, If: reader.HasExpandableSegments},
+	{Fix: "lower_batch_size", Fit: 0.45},
 }
 
 var visionWork = []cause.Remedy{

@@ -15,7 +15,7 @@ var ramGone = []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.RankKilled, fa
 // ownCard: nothing shows that others hold the card or that it was not full.
 func ownCard(c *ledger.Case) bool {
 	inPieces := c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
-	return !ledger.Crowded(c) && !ledger.Roomy(c) && !inPieces && !c.Limit.Has()
+	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !inPieces && !c.Limit.Has()
 }
 
 // ordinary: and what was asked for is no size that would never fit.
