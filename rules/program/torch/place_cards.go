@@ -141,7 +141,7 @@ var placeCards = []cause.Card{
 		Not:   "16 bit alone: it halves what grows with the square.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Compute the matrix in blocks of rows", Kind: "python", Text: "rows = [torch.cdist(part, b).topk(k, largest=False) for part in a.split(1024)]   # keep what is needed of each block", Cost: "Some lines; a little time."},
-			{Fix: "cpu_offload", Title: "Or on the CPU", Kind: "text", Text: "Move both inputs with `.cpu()` for this step if RAM has room for the matrix.", Cost: "Slower."},
+			{Fix: "fix_shape", Title: "Print the rows of both inputs", Kind: "python", Text: "print(a.shape, b.shape)   # a whole data set on both sides is rarely meant", Cost: "A minute."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/native/Distance.cpp", "https://pytorch.org/docs/stable/generated/torch.cdist.html"},
 	},
@@ -165,7 +165,6 @@ var placeCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the rows of the table", Kind: "text", Text: "Print what is passed as `num_embeddings`: it should be the largest id + 1, not a hash or a timestamp. Map ids to 0 ... n-1 first.", Cost: "A minute."},
 			{Fix: "optimizer_8bit", Title: "Sparse gradients", Kind: "python", Text: "table = torch.nn.Embedding(rows, width, sparse=True)   # with torch.optim.SparseAdam for it", Cost: "No weight decay on this table."},
-			{Fix: "cpu_offload", Title: "Keep the table in system memory", Kind: "text", Text: "Leave the embedding on the CPU and move only the rows of the batch: `table(ids).to(\"cuda\")`.", Cost: "Slower."},
 		},
 		Sources: []string{"pytorch/torch/nn/modules/sparse.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
 	},

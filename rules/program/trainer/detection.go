@@ -118,6 +118,6 @@ var DETR = program.Program{
 		"use_smaller_model": say("Use resnet50 without dilation as the backbone; the DC5 variants keep features of twice the resolution."),
 	},
 	Remedies: plainVision,
-	Like:     []*program.Program{&Vision},
+	Like:     []*program.Program{&DataAside, &Vision},
 	Cards:    detrCards,
 }

@@ -38,7 +38,7 @@ var PyG = program.Program{
 		"lower_context":    say("Halve `hidden_channels` or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
 		"inference_mode":   step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(data.x, data.edge_index)   # on the CPU if it is still too large"),
 	},
-	Like:  []*program.Program{&Graphs},
+	Like:  []*program.Program{&DataAside, &Graphs},
 	Cards: pygCards,
 }
 
@@ -53,6 +53,6 @@ var DGL = program.Program{
 		"lower_context":    say("Halve the hidden size or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
 		"inference_mode":   step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(blocks, features)"),
 	},
-	Like:  []*program.Program{&Graphs},
+	Like:  []*program.Program{&DataAside, &Graphs},
 	Cards: dglCards,
 }

@@ -38,6 +38,7 @@ var NNUNetV2 = program.Program{
 	},
 	Titles: map[string]string{"lower_batch_size": "Plan for a smaller card (-gpu_memory_target)", "lower_resolution": "Train the low-resolution configuration"},
 	Costs:  map[string]string{"lower_batch_size": "Preprocessing again; smaller patches score a little less.", "lower_resolution": "Less detail."},
+	Like:   []*program.Program{&DataAside},
 	Cards:  nnunetCards,
 }
 
@@ -70,6 +71,7 @@ var NNUNetV1 = program.Program{
 	},
 	Sources: program.Sources{"nnUNet/nnunet/inference/predict_simple.py": "--all_in_gpu --num_threads_preprocessing --num_threads_nifti_save"},
 	Titles:  map[string]string{"lower_batch_size": "Lower the batch in the plans file"},
+	Like:    []*program.Program{&DataAside},
 	Cards:   nnunetV1Cards,
 }
 
@@ -97,7 +99,7 @@ var MONAI = program.Program{
 	},
 	Titles: map[string]string{"cpu_offload": "Stitch the windows in system memory", "lower_resolution": "Crop smaller patches", "lower_num_workers": "Cache less in system memory"},
 	Costs:  map[string]string{"cpu_offload": "A little slower; system memory for the result.", "lower_resolution": "Less context for each voxel."},
-	Like:   []*program.Program{&Vision},
+	Like:   []*program.Program{&DataAside, &Vision},
 	Cards:  monaiCards,
 }
 
@@ -122,6 +124,7 @@ var SegmentAnything = program.Program{
 	},
 	Titles: map[string]string{"lower_batch_size": "Fewer points at a time (points_per_batch)", "lower_resolution": "Use a smaller picture", "cpu_offload": "Keep the frames in system memory (video)", "use_smaller_model": "Use a smaller checkpoint"},
 	Costs:  map[string]string{"lower_batch_size": "Slower; the masks are the same.", "use_smaller_model": "Edges are a little coarser.", "cpu_offload": "Somewhat slower."},
+	Like:   []*program.Program{&DataAside},
 	Cards:  samCards,
 }
 

@@ -26,7 +26,7 @@ var MMEngine = program.Program{
 	Name: "mmengine", Shown: "MMEngine", Rank: 64,
 	Work: "vision", Edits: "flags", Language: "python",
 	Proofs: []string{"-packages/mmengine/", "mmengine/runner/", "-packages/mmcv/", "mmcv/runner/", "- mmengine - INFO"},
-	Like:   []*program.Program{&mmFamily, &Vision},
+	Like:   []*program.Program{&mmFamily, &DataAside, &Vision},
 }
 
 // MMDetection and MMRotate find objects.
@@ -39,7 +39,7 @@ var (
 			"lower_batch_size": say("Add `--cfg-options train_dataloader.batch_size=1 --auto-scale-lr` to your command of tools/train.py; it is the batch of one card, and the learning rate follows. MMDetection 2.x: `data.samples_per_gpu=1`."),
 			"lower_resolution": say("In the config's train_pipeline give `Resize` a smaller `scale`, such as (1000, 600) for (1333, 800); the same in test_pipeline. MMDetection 2.x calls it `img_scale`."),
 		},
-		Like:  []*program.Program{&mmFamily, &Vision},
+		Like:  []*program.Program{&mmFamily, &DataAside, &Vision},
 		Cards: mmdetCards,
 	}
 	MMRotate = program.Program{
@@ -49,7 +49,7 @@ var (
 		Steps: spelling{
 			"lower_resolution": say("Cut the pictures into smaller tiles (tools/data/dota/split, 1024 to 512 pixels) and give the pipeline the same scale."),
 		},
-		Like:  []*program.Program{&mmFamily, &Vision},
+		Like:  []*program.Program{&mmFamily, &DataAside, &Vision},
 		Cards: mmrotateCards,
 	}
 )
@@ -63,6 +63,6 @@ var MMSegmentation = program.Program{
 		"lower_resolution": say("Lower `crop_size` in the config, such as (512, 512), also in model.data_preprocessor; for testing large pictures `model.test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(384, 384))`."),
 	},
 	Titles: map[string]string{"lower_resolution": "Train on smaller crops"},
-	Like:   []*program.Program{&mmFamily, &Vision},
+	Like:   []*program.Program{&mmFamily, &DataAside, &Vision},
 	Cards:  mmsegCards,
 }

@@ -23,6 +23,7 @@ var GaussianSplatting = program.Program{
 	},
 	Titles: map[string]string{"cpu_offload": "Keep the pictures in system memory", "lower_resolution": "Train on smaller pictures (-r 2)", "lower_batch_size": "Let fewer Gaussians grow"},
 	Costs:  map[string]string{"cpu_offload": "Slightly slower; system memory for all pictures.", "lower_resolution": "Fine detail.", "lower_batch_size": "Fine detail; the file is smaller too."},
+	Like:   []*program.Program{&DataAside},
 	Cards:  splatCards,
 }
 
@@ -54,6 +55,7 @@ var Nerfstudio = program.Program{
 	},
 	Titles: map[string]string{"lower_batch_size": "Fewer rays at a time, or fewer Gaussians", "cpu_offload": "Keep the pictures in system memory", "lower_resolution": "Train on smaller pictures"},
 	Costs:  map[string]string{"cpu_offload": "Slightly slower.", "lower_batch_size": "Slower, or less detail."},
+	Like:   []*program.Program{&DataAside},
 	Cards:  nerfCards,
 }
 

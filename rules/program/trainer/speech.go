@@ -38,7 +38,7 @@ var NeMo = program.Program{
 		"mixed_precision":   say("Add `trainer.precision=bf16-mixed` (older releases: 16)."),
 		"lower_num_workers": say("Add `model.train_ds.num_workers=2`."),
 	},
-	Like:  []*program.Program{&Speech},
+	Like:  []*program.Program{&DataAside, &Speech},
 	Cards: nemoCards,
 }
 
@@ -54,7 +54,7 @@ var ESPnet = program.Program{
 		"mixed_precision":  config("use_amp: true"),
 	},
 	Titles: map[string]string{"lower_batch_size": "Halve batch_bins, double accum_grad"},
-	Like:   []*program.Program{&Speech},
+	Like:   []*program.Program{&DataAside, &Speech},
 	Cards:  espnetCards,
 }
 
@@ -79,6 +79,6 @@ var Fairseq = program.Program{
 		"lower_num_workers":      say("Add `--num-workers 1`."),
 	},
 	Titles: map[string]string{"lower_batch_size": "Lower --max-tokens, raise --update-freq"},
-	Like:   []*program.Program{&Speech},
+	Like:   []*program.Program{&DataAside, &Speech},
 	Cards:  fairseqCards,
 }

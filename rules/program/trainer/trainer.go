@@ -8,6 +8,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -17,6 +18,18 @@ import (
 
 // spelling is how a program does a fix.
 type spelling = map[string]func(*ledger.Case) []step.Step
+
+// DataAside is what programs share that keep pictures, cases or results in
+// system memory, where others would put layers of a model.
+var DataAside = program.Program{
+	Effects: map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": noSum, "lower_context": noSum},
+	Checks:  map[string]string{"cpu_offload": "`nvidia-smi` while it runs: the peak is lower by about the size of what was moved.", "lower_context": stepChecked},
+}
+
+const stepChecked = "The longest sample runs through; `nvidia-smi` then shows about 1 GiB of the card free."
+
+// noSum: nothing can be computed from the message.
+func noSum(*ledger.Case) *effect.Effect { return nil }
 
 // Vision is what all trainers for pictures and volumes share: models are small,
 // so that the work of a step is what fills a card.
@@ -84,6 +97,7 @@ var withoutCheckpoints = []cause.Remedy{
 
 // LanguageModels is what trainers of language models share.
 var LanguageModels = program.Program{
+	Checks: map[string]string{"lower_context": stepChecked},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
 			{Fix: "lower_batch_size", Fit: 1},
