@@ -80,7 +80,7 @@ var MONAI = program.Program{
 	Name: "monai", Shown: "MONAI",
 	Work: "vision", Edits: "code", Language: "python",
 	Sources: program.Sources{"MONAI/monai/inferers/utils.py": "device sw_device sw_batch_size roi_size", "MONAI/monai/data/dataset.py": "cache_rate"},
-	Proofs:  []string{"-packages/monai/", "monai/networks/", "monai/inferers/", "monai/data/", "monai.inferers", "monai.bundle"},
+	Proofs:  []string{"-packages/monai/", "monai/networks/", "monai/inferers/", "monai/data/", "monai.inferers", "monai.bundle", "in sliding_window_inference", "sliding_window_inference(", "count_map = torch.zeros(output_shape"},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "train_loader = DataLoader(train_ds, batch_size=1)\n# RandCropByPosNegLabeld makes num_samples patches of each case: 1 or 2 instead of 4"),
 		"lower_resolution":  say("Crop smaller patches: `spatial_size=(64, 64, 64)` in RandCropByPosNegLabeld (96 is 3.4 times the work) and the same `roi_size` for inference."),
