@@ -57,7 +57,7 @@ var llamaFactoryCards = []cause.Card{
 		Sources: []string{"LLaMA-Factory/examples/train_lora/qwen3_lora_sft.yaml", "https://github.com/huggingface/transformers/issues/8476"},
 	},
 	{
-		ID: "llama-factory/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: func(c *ledger.Case) bool { return ownCard(c) && !c.In("deepspeed") },
+		ID: "llama-factory/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: func(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && !c.In("deepspeed") },
 		Cause: cause.BatchTooLarge, Weight: 0.7,
 		Means: "A training step did not fit. cutoff_len times per_device_train_batch_size decides; with pictures or video the tokens of these count too.",
 		Not:   "More epochs' worth of cache clearing: what fills the card is in use.",
@@ -83,7 +83,7 @@ var axolotlCards = []cause.Card{
 		Sources: []string{"axolotl/src/axolotl/cli/merge_lora.py"},
 	},
 	{
-		ID: "axolotl/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: func(c *ledger.Case) bool { return ownCard(c) && !c.In("deepspeed") },
+		ID: "axolotl/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: func(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && !c.In("deepspeed") },
 		Cause: cause.BatchTooLarge, Weight: 0.7,
 		Means: "A training step did not fit. With sample_packing every row is filled to sequence_len, so that micro_batch_size times sequence_len is what each step really computes.",
 		Not:   "Shorter data: packing fills the row again.",

@@ -106,7 +106,7 @@ var transformersCards = []cause.Card{
 	{
 		ID: "transformers/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "_inner_training_loop", "in compute_loss", "trainer.train("}, Unsaid: []string{"deepspeed/runtime"},
 		If: func(c *ledger.Case) bool {
-			return ownCard(c) && !c.In("unsloth") && ledger.IntSetting(c, lengthSettings...) < 8192
+			return ownCard(c) && !distributed(c) && !c.In("unsloth") && ledger.IntSetting(c, lengthSettings...) < 8192
 		}, Cause: cause.BatchTooLarge, Weight: 0.7,
 		Means: "A training step did not fit: activations of the batch, on top of weights, gradients and optimizer. Whether the batch or the longest sample is at fault shows by when it died: at once, or after many steps.",
 		Not:   "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",

@@ -86,7 +86,7 @@ var flagCards = []cause.Card{
 
 var verlCards = []cause.Card{
 	{
-		ID: "verl/rollout", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "vllm_rollout", "sglang_rollout", "generate_sequences", "resume_memory_occupation", "rollout_sharding_manager", "fsdp_vllm"},
+		ID: "verl/rollout", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "vllm_rollout", "sglang_rollout", "resume_memory_occupation", "rollout_sharding_manager", "fsdp_vllm"},
 		Cause: cause.BudgetMisconfigured, Weight: 0.78,
 		Means:   "The inference engine wanted its weights and cache back while the trainer still held its own on the same cards. gpu_memory_utilization counts against the whole card, not against what is free.",
 		Not:     "A smaller ppo_micro_batch_size_per_gpu: the trainer is not in a step here.",

@@ -43,7 +43,7 @@ var Verl = program.Program{
 	Steps: spelling{
 		"lower_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.4` (default 0.5)."),
 		"raise_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.6` (default 0.5), if the trainer is offloaded while it generates."),
-		"lower_max_num_seqs":           say("Add `actor_rollout_ref.rollout.max_num_seqs=256`."),
+		"lower_max_num_seqs":           say("Add `actor_rollout_ref.rollout.max_num_seqs=64`."),
 		"lower_batch_size":             say("Add `actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1` and `actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1` (with a reference model also `actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1`); with use_dynamic_bsz lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead."),
 		"offload_optimizer":            say("Add `actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True actor_rollout_ref.ref.fsdp_config.param_offload=True`."),
 		"gradient_checkpointing":       say("Add `actor_rollout_ref.model.enable_gradient_checkpointing=True`."),
