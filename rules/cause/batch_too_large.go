@@ -20,7 +20,7 @@ var batchTooLarge = Rule{
 		{Fix: "kill_stale_process", Fit: 0.7, If: blasHandle},
 		{Fix: "lower_resolution", Fit: 0.6},
 		{Fix: "inference_mode", Fit: 0.7, If: func(c *ledger.Case) bool { return c.Signal("inferring") != nil && !c.Training() }},
-		{Fix: "use_smaller_model", Fit: 0.3, If: lastStraw},
+		{Fix: "use_smaller_model", Fit: 0.3, If: LastStraw},
 		{Fix: "gradient_checkpointing", Fit: 0.55, If: func(c *ledger.Case) bool { return c.Training() || c.Phase == "unknown" }},
 		{Fix: "mixed_precision", Fit: 0.5},
 		{Fix: "lower_context", Fit: 0.45},
@@ -70,9 +70,9 @@ func whyWork(c *ledger.Case) string {
 // blasHandle: cuBLAS found the card full when it started, convolutions or not.
 func blasHandle(c *ledger.Case) bool { return c.Root(fact.CUDAHandle) && !c.Contains("convolution") }
 
-// lastStraw: a small piece was refused and nothing says what was going on, so
+// LastStraw: a small piece was refused and nothing says what was going on, so
 // that weights explain it nearly as well as work.
-func lastStraw(c *ledger.Case) bool {
+func LastStraw(c *ledger.Case) bool {
 	r := c.F().Requested
 	return c.Phase == "unknown" && r != nil && r.Bytes <= 160*units.MiB
 }

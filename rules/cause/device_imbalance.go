@@ -22,8 +22,8 @@ var deviceImbalance = Rule{
 		Shown("uneven_cards", If(fullCard, 0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
 	},
 	Remedies: []Remedy{
-		{Fix: "balance_split", Fit: 1.05, If: spreadOver},
-		{Fix: "select_gpu", Fit: 1, If: when.Not(spreadOver)},
+		{Fix: "balance_split", Fit: 1.05, If: SpreadOver},
+		{Fix: "select_gpu", Fit: 1, If: when.Not(SpreadOver)},
 		{Fix: "lower_context", Fit: 0.5},
 		{Fix: "gradient_checkpointing", Fit: 0.45},
 	},
@@ -97,7 +97,7 @@ func UnevenShares(c *ledger.Case) Finding {
 	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
 }
 
-// spreadOver: one model lies on several cards, so choosing a card is no cure.
-func spreadOver(c *ledger.Case) bool {
+// SpreadOver: one model lies on several cards, so choosing a card is no cure.
+func SpreadOver(c *ledger.Case) bool {
 	return ledger.Lopsided(c) != nil || UnevenShares(c).Weight > 0
 }

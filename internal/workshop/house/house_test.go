@@ -42,7 +42,7 @@ var floors = [][]string{
 	{"rules/cause"},
 	{"rules/fix"},
 	{"rules/program"},
-	{"rules/program/torch", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/vision", "rules/program/science", "rules/program/apps"},
+	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/science", "rules/program/apps"},
 	{"rules/odds"},
 	{"rules/answer", "rules/story"},
 	{"rules"},

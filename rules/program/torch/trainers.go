@@ -16,6 +16,7 @@ var Unsloth = program.Program{
 	Work: "text-training", Edits: "code", Language: "python",
 	Proofs: []string{"==((====))==", "-packages/unsloth/", "unsloth_compiled_cache"},
 	Like:   []*program.Program{&Transformers},
+	Cards:  unslothCards,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(" + quote.Python(c.ModelName()) + ", max_seq_length=" + shorterSample(c) + ", load_in_4bit=True)"}}
@@ -32,6 +33,7 @@ var LLaMAFactory = program.Program{
 	Work: "text-training", Edits: "flags", Language: "python",
 	Proofs: []string{"llamafactory/", "llmtuner/", "LLaMA-Factory/"},
 	Like:   []*program.Program{&Transformers},
+	Cards:  llamaFactoryCards,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: "cutoff_len: " + shorterSample(c)}}
@@ -55,7 +57,8 @@ var Axolotl = program.Program{
 	Beside: map[string][]string{
 		"axolotl/": {"src/", "cli/", "train.py", "utils/", "core/", "monkeypatch/"},
 	},
-	Like: []*program.Program{&Transformers},
+	Like:  []*program.Program{&Transformers},
+	Cards: axolotlCards,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: "sequence_len: " + shorterSample(c)}}

@@ -19,6 +19,7 @@ import (
 var Transformers = program.Program{
 	Name: "transformers", Shown: "Transformers", Rank: 60,
 	Edits: "code", Language: "python", Script: "transformers-script",
+	Cards:  transformersCards,
 	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {
@@ -138,12 +139,14 @@ var (
 	TRL = program.Program{
 		Name: "trl",
 		Work: "text-training", Edits: "code", Language: "python", Script: "trl-script",
+		Cards:  trlCards,
 		Proofs: []string{"-packages/trl/"},
 		Like:   []*program.Program{&Transformers},
 	}
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
 		Edits: "code", Language: "python", Script: "deepspeed-script",
+		Cards:  deepspeedCards,
 		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/"},
 		Like:   []*program.Program{&Transformers},
 	}
@@ -155,6 +158,7 @@ var (
 	Lightning = program.Program{
 		Name:  "lightning",
 		Edits: "code", Language: "python", Script: "lightning-script",
+		Cards:  lightningCards,
 		Proofs: []string{"-packages/lightning/", "-packages/pytorch_lightning/"},
 	}
 )

@@ -187,5 +187,5 @@ var FramePack = program.Program{
 		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1}, {Fix: "upgrade_version", Fit: 0.9}, {Fix: "bigger_gpu", Fit: 0.8}},
 	},
 	Titles: map[string]string{"lowvram_mode": "Preserve more of the card's memory"},
-	Cards: framepackCards,
+	Cards:  framepackCards,
 }

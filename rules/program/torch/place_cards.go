@@ -1,0 +1,248 @@
+package torch
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// refused are the messages of a card, with figures and without.
+var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
+
+// ownCard: nothing shows that others hold the card, that it was not full, that
+// it is in pieces, limited, or fuller than the next one.
+func ownCard(c *ledger.Case) bool {
+	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !cause.RanksOnOneCard(c)
+}
+
+// placeCards read where in a script a card was refused, whatever the script.
+var placeCards = []cause.Card{
+	{
+		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
+		Cause: cause.DeviceImbalance, Weight: 0.75,
+		Means: "torch.load puts every tensor back on the card it was saved from, mostly cuda:0. In a launch of several processes all of them land there; in a single one the checkpoint lies beside the model for a while.",
+		Not:   "A smaller batch: it failed before the first one.",
+		Cures: []cause.Cure{
+			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
+			{Fix: "select_gpu", Title: "Each process: choose its card before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
+			lookFirst,
+		},
+		Sources: []string{"pytorch/torch/serialization.py", "https://github.com/pytorch/examples/issues/1078", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 2,
+	},
+	{
+		ID: "pytorch/ranks-on-one-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: ranksOnOneCard,
+		Cause: cause.DeviceImbalance, Weight: 0.8,
+		Means: "Several processes of about the same size sit on GPU 0. In a launch of one process a card that is one job whose ranks all took the first card, not foreign programs.",
+		Not:   "Killing the other processes: they are ranks of the same launch.",
+		Cures: []cause.Cure{
+			{Fix: "balance_split", Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
+			{Fix: "kill_stale_process", Title: "Check that no earlier launch is still there", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/pytorch/examples/issues/969", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 1,
+	},
+	{
+		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
+		Cause: cause.HostMemory, Weight: 0.8,
+		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory that the driver hands out, so this message is about RAM (or a limit on locking it), though it says CUDA.",
+		Not:   "A smaller model: the card is not what was full.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Turn pinning off", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, pin_memory=False)", Cost: "Copies to the card are slightly slower."},
+			{Fix: "close_other_apps", Title: "Free system memory", Kind: "text", Text: "See what holds RAM (`free -h`, or the Task Manager) and close it; fewer workers hold fewer batches.", Cost: "Free."},
+		},
+		Sources: []string{"pytorch/torch/utils/data/_utils/pin_memory.py", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp"},
+	},
+	{
+		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
+		Cause: cause.HostMemory, Weight: 0.93,
+		Means: "A DataLoader worker got signal 9: the system ran out of RAM, or a container reached its limit. Each worker holds its own copy of what the data set keeps, and batches in advance.",
+		Not:   "Anything about the card: this is system memory.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)   # num_workers=0 to test", Cost: "The card may wait for data."},
+			{Fix: "stream_dataset", Title: "Keep no list of Python objects in the data set", Kind: "text", Text: "Workers copy a list of strings or dicts little by little. Hold paths and labels as a NumPy array, and read each sample in `__getitem__`.", Cost: "Some rewriting."},
+			{Fix: "add_swap"},
+		},
+		Sources: []string{"pytorch/torch/utils/data/_utils/signal_handling.py", "https://github.com/pytorch/pytorch/issues/13246"},
+	},
+	{
+		ID: "pytorch/shared-memory", Kinds: []fact.Kind{fact.SharedMemory},
+		Cause: cause.HostMemory, Weight: 0.95,
+		Means: "Workers hand batches over through /dev/shm, and it is full. A Docker container has 64 MB of it unless told otherwise; RAM and the card may be nearly empty.",
+		Not:   "Swap or a smaller model: only /dev/shm counts.",
+		Cures: []cause.Cure{
+			{Fix: "raise_shm_size"},
+			{Fix: "lower_num_workers", Title: "Or load in the main process", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0)", Cost: "The card may wait for data."},
+		},
+		Sources: []string{"pytorch/torch/utils/data/_utils/signal_handling.py", "https://docs.docker.com/reference/cli/docker/container/run/"},
+	},
+	{
+		ID: "pytorch/cublas-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool { return c.Contains("alloc_failed") },
+		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Means: "cuBLAS wanted its handle and workspace, some ten MiB to a few hundred, and the card had not even that. What filled the card before this line is the cause: this process, or another one.",
+		Not:   "Reinstalling CUDA: the message is about memory, as a rule.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "If the card is yours: halve the batch"},
+			lookFirst,
+			{Fix: "fix_shape", Title: "If much is free: look for a bad index", Kind: "env", Text: "export CUDA_LAUNCH_BLOCKING=1", Cost: "Slow; shows the line that really failed."},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
+	},
+	{
+		ID: "pytorch/optimizer-state", Kinds: refused, Said: []string{"exp_avg_sq", "exp_avg'] =", "torch/optim/adam", `torch\optim\adam`, "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"},
+		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: 0.85,
+		Means: "It failed in the optimizer. Adam makes two values for each trained parameter at its first step, 8 bytes more each: model, gradients and the first forward pass fitted, these did not.",
+		Not:   "A much smaller batch: weights, gradients and optimizer stay as large.",
+		Cures: []cause.Cure{
+			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)", Cost: "None worth mentioning."},
+			{Fix: "use_lora", Title: "Train fewer parameters", Kind: "text", Text: "Freeze what need not change (`requires_grad_(False)`), or train a LoRA: optimizer values are kept for trained parameters only.", Cost: "For most purposes the same result."},
+			{Fix: "shard_training", Title: "Spread it over cards (FSDP, ZeRO)"},
+		},
+		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439"},
+	},
+	{
+		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()"},
+		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: 0.75,
+		Means: "The script adds up `loss` itself. Each loss keeps the graph of its step, so that memory grows with every step until the card is full.",
+		Not:   "A smaller batch or `empty_cache()`: it only dies later.",
+		Cures: []cause.Cure{
+			{Fix: "detach_accumulated", Title: "Add up loss.item()", Kind: "python", Text: "total_loss += loss.item()   # a number; loss.detach() where a tensor is wanted", Cost: "None."},
+			{Fix: "empty_cache", Title: "Drop what the loop still holds", Kind: "python", Text: "del loss, output", Cost: "None."},
+		},
+		Sources: []string{memoryFAQ},
+	},
+	{
+		ID: "pytorch/outputs-collected", Kinds: refused, Said: []string{"preds.append(", "outputs.append(", "all_preds.append(", "features.append(", "embeddings.append(", "torch.cat(preds", "torch.cat(outputs", "torch.cat(all_", "torch.cat(features"}, Unsaid: []string{".cpu()"},
+		Phases: []string{"inference", "unknown"}, If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: 0.7,
+		Means: "The loop keeps the results of all batches on the card, and with them their graphs unless gradients are off. Memory grows with the data set, not with the batch.",
+		Not:   "A smaller batch: the sum of the results stays the same.",
+		Cures: []cause.Cure{
+			{Fix: "inference_mode", Title: "No gradients, results to the CPU", Kind: "python", Text: "with torch.inference_mode():\n    for x, _ in loader:\n        preds.append(model(x.to(device)).cpu())", Cost: "None."},
+			{Fix: "detach_accumulated", Title: "Keep only what is counted", Kind: "text", Text: "Sum up the metric of each batch as a number instead of keeping the outputs.", Cost: "None."},
+		},
+		Sources: []string{memoryFAQ},
+	},
+	{
+		ID: "pytorch/validation", Kinds: refused, Phases: []string{"inference", "unknown", "training"}, Said: []string{"in validate", "in evaluate", "in validation", "in test_epoch", "in eval_epoch", "in val_epoch", "in valid_epoch"}, Unsaid: []string{"no_grad", "inference_mode", "grad_mode.py", "_contextlib.py", "transformers/trainer", "evaluation_loop", "lightning"},
+		If: ownCard, Cause: cause.RetainedMemory, Weight: 0.55,
+		Means: "It failed in validation, and no frame of the traceback turns gradients off. Without that every forward pass keeps its activations as training does, beside what training still holds.",
+		Not:   "`model.eval()` alone: it changes dropout and batch norm, not memory.",
+		Cures: []cause.Cure{
+			{Fix: "inference_mode", Title: "Wrap the validation loop", Kind: "python", Text: "model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n        output = model(x.to(device))", Cost: "None."},
+			{Fix: "lower_batch_size", Title: "If it is there: a smaller validation batch", Kind: "text", Text: "Validation pictures are often larger than training crops: give the validation loader its own, smaller `batch_size`.", Cost: "A little time."},
+			{Fix: "detach_accumulated"},
+		},
+		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
+	},
+	{
+		ID: "pytorch/pairwise", Kinds: refused, Said: []string{"torch.cdist", "cdist(", "pairwise_distance", "euclidean_dist", "pdist("},
+		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: 0.8,
+		Means: "Distances of all pairs are one matrix of rows x rows, and some ways to compute it need another factor of the dimension. Twice the rows is four times the memory.",
+		Not:   "16 bit alone: it halves what grows with the square.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Compute the matrix in blocks of rows", Kind: "python", Text: "rows = [torch.cdist(part, b).topk(k, largest=False) for part in a.split(1024)]   # keep what is needed of each block", Cost: "Some lines; a little time."},
+			{Fix: "fix_shape", Title: "Print the rows of both inputs", Kind: "python", Text: "print(a.shape, b.shape)   # a whole data set on both sides is rarely meant", Cost: "A minute."},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/native/Distance.cpp", "https://pytorch.org/docs/stable/generated/torch.cdist.html"},
+	},
+	{
+		ID: "pytorch/scores", Kinds: refused, If: when.All(ledger.WritesScores, when.Not(ledger.Crowded)),
+		Cause: cause.OversizedAllocation, Weight: 0.8,
+		Means: "The failing line multiplies queries by keys and writes the scores out: batch x heads x length x length. Twice the length (for pictures: twice the pixels) is four times that.",
+		Not:   "Fewer layers: one layer's scores alone were refused.",
+		Cures: []cause.Cure{
+			{Fix: "efficient_attention", Title: "Never write the scores out", Kind: "python", Text: "x = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # instead of softmax(q @ k.transpose(-2, -1)) @ v; q has the scale", Cost: "None; usually faster. PyTorch 2.0 and later."},
+			{Fix: "lower_context", Title: "Shorten the sequence, or shrink the picture"},
+			{Fix: "lower_batch_size"},
+		},
+		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
+	},
+	{
+		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", `torch\nn\modules\sparse.py`, "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},
+		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: 0.6,
+		Means: "An embedding table is rows x width x 4 bytes, and training adds a gradient of the same size and twice that for Adam, even if a batch touches a few rows. Its number of rows is what to check.",
+		Not:   "A smaller batch, if it fails while the model is being made.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Print the rows of the table", Kind: "text", Text: "Print what is passed as `num_embeddings`: it should be the largest id + 1, not a hash or a timestamp. Map ids to 0 ... n-1 first.", Cost: "A minute."},
+			{Fix: "optimizer_8bit", Title: "Sparse gradients", Kind: "python", Text: "table = torch.nn.Embedding(rows, width, sparse=True)   # with torch.optim.SparseAdam for it", Cost: "No weight decay on this table."},
+		},
+		Sources: []string{"pytorch/torch/nn/modules/sparse.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
+	},
+}
+
+// ranksOnOneCard: processes of like size on GPU 0 under a launcher.
+func ranksOnOneCard(c *ledger.Case) bool {
+	others := c.F().OtherProcesses
+	if !distributed(c) || ledger.GPU(c) != 0 || len(others) < 2 || !c.Mine.Has() {
+		return false
+	}
+	alike := 0
+	for _, p := range others {
+		if p.Bytes*2 > c.Mine.Bytes && p.Bytes < 2*c.Mine.Bytes {
+			alike++
+		}
+	}
+	return alike >= 2
+}
+
+// lateCards are for places that say least: after all that know more.
+var lateCards = []cause.Card{
+	{
+		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", `torch\autograd\__init__.py`, "_engine_run_backward", "run_backward("},
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.75,
+		Means: "The forward pass fitted and the backward pass did not: it needs gradients beside the activations that are kept. The peak of a step is here, so that a little less work is often enough.",
+		Not:   "`empty_cache()` in the loop: everything held at this point is in use.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch, accumulate twice"},
+			{Fix: "gradient_checkpointing"},
+			{Fix: "mixed_precision"},
+		},
+		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
+	},
+	{
+		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},
+		Said:   []string{"in _apply", "self._apply(convert)", ".to(device)", ".cuda()", "_lazy_init", "torch._C._cuda_init", "torch.cuda.set_device"},
+		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: 0.65,
+		Means: "The driver, not PyTorch's allocator, refused, at the first use of the card. Before anything of this program lies on it, that mostly means that somebody else holds it.",
+		Not:   "A smaller batch: no batch was made yet.",
+		Cures: []cause.Cure{
+			lookFirst,
+			{Fix: "select_gpu"},
+			{Fix: "restart_session", Title: "If nothing is on it: restart the kernel, then the driver", Kind: "text", Text: "A process that died can leave a card in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
+		},
+		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
+	},
+	{
+		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool {
+			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
+		},
+		Cause: cause.BatchTooLarge, Weight: 0.5,
+		Means: "The refusal came from the driver, outside PyTorch's allocator, so that it has no figures; the line it names may be a later one. The card was full while the program worked, by itself or with others.",
+		Not:   "Allocator settings: this memory is not the allocator's.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size"},
+			lookFirst,
+		},
+		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
+	},
+	{
+		ID: "pytorch/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"unknown"}, If: func(c *ledger.Case) bool {
+			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c)
+		},
+		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: 0.6,
+		Means: "This form has no figures: the driver refused, not PyTorch's allocator. Most often the card was already full when the program started, with another process; the line alone does not show whether this program filled it.",
+		Not:   "Allocator settings such as max_split_size_mb: they do not reach the driver.",
+		Cures: []cause.Cure{
+			lookFirst,
+			{Fix: "select_gpu"},
+			{Fix: "lower_batch_size", Title: "If the card was empty before: halve the batch"},
+		},
+		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
+	},
+}
+
+// distributed: torchrun, a rank in a prefix, or a card other than the first.
+func distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }
+
+// neverFitting: more than the whole card for one tensor.
+func neverFitting(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }

@@ -1,0 +1,123 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Detectron2 is Meta's detection library: keys of a config, typed after the
+// options of tools/train_net.py or set in Python.
+var Detectron2 = program.Program{
+	Name: "detectron2", Shown: "Detectron2",
+	Work: "vision", Edits: "code", Language: "python",
+	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN BASE_LR AMP.ENABLED"},
+	Proofs:  []string{"detectron2/engine/", "detectron2/modeling/", "detectron2/structures/", "detectron2/layers/", "detectron2/data/", "detectron2/utils/", "d2.engine.", "d2.utils.", "detectron2/"},
+	Steps: spelling{
+		"lower_batch_size":  step.Paste("python", "cfg.SOLVER.IMS_PER_BATCH = 2   # over all cards; tools/train_net.py: SOLVER.IMS_PER_BATCH 2 at the end\ncfg.SOLVER.BASE_LR /= 8        # by the same factor"),
+		"lower_resolution":  step.Paste("python", "cfg.INPUT.MIN_SIZE_TRAIN = (480, 560, 640)   # default 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000"),
+		"mixed_precision":   step.Paste("python", "cfg.SOLVER.AMP.ENABLED = True"),
+		"lower_num_workers": step.Paste("python", "cfg.DATALOADER.NUM_WORKERS = 1"),
+		"use_smaller_model": say("Take R_50_FPN instead of R_101 or X_101 from the model zoo."),
+	},
+	Remedies: plainVision,
+	Like:     []*program.Program{&Vision},
+	Cards:    detectron2Cards,
+}
+
+// YOLOv5 is the repository with train.py, val.py and detect.py.
+var YOLOv5 = program.Program{
+	Name: "yolov5", Shown: "YOLOv5",
+	Work: "vision", Edits: "flags", Language: "python",
+	Sources: program.Sources{"yolov5/train.py": "--batch-size --batch --imgsz --img --img-size --workers --cache --multi-scale --weights"},
+	Proofs:  []string{"yolov5/train.py", "yolov5/val.py", "yolov5/detect.py", "yolov5/models/", "yolov5/utils/", "YOLOv5 \U0001F680", "yolov5/segment/"},
+	Hints:   []string{"models/yolo.py"},
+	Steps: spelling{
+		"lower_batch_size":  yoloBatch,
+		"lower_resolution":  yoloSize,
+		"lower_num_workers": typed("train.py", step.Change{Flag: "--workers", Value: "2"}, step.Change{Flag: "--cache", Drop: true}),
+		"use_smaller_model": say("Start from a smaller model: yolov5m for yolov5x, yolov5s for yolov5m, yolov5n for yolov5s (`--weights yolov5s.pt`)."),
+	},
+	Titles: map[string]string{"lower_resolution": "Lower the image size (--imgsz)", "lower_batch_size": "Lower the batch (--batch-size)", "use_smaller_model": "Train a smaller YOLOv5"},
+	Costs:  map[string]string{"lower_batch_size": "Slower; gradients are accumulated to 64 either way."},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: yoloWork, cause.TrainingStateTooLarge: yoloWork,
+	},
+	Like:  []*program.Program{&Vision},
+	Cards: yolov5Cards,
+}
+
+func yoloBatch(c *ledger.Case) []step.Step {
+	n := halved(c, "8", "batch_size", "batch")
+	return typed("train.py", step.Change{Flag: "--batch-size", Value: n}, step.Change{Flag: "--batch", Drop: true})(c)
+}
+
+func yoloSize(c *ledger.Case) []step.Step {
+	n := halved(c, "416", "imgsz", "img", "img_size")
+	return typed("train.py", step.Change{Flag: "--imgsz", Value: n}, step.Change{Flag: "--img", Drop: true}, step.Change{Flag: "--img-size", Drop: true}, step.Change{Flag: "--multi-scale", Drop: true})(c)
+}
+
+// yoloWork: mixed precision is on by default.
+var yoloWork = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "lower_resolution", Fit: 0.92},
+	{Fix: "use_smaller_model", Fit: 0.75},
+	{Fix: "close_other_apps", Fit: 0.5},
+}
+
+// Ultralytics is the package with YOLOv8, YOLO11 and later: arguments of
+// model.train() or of the command yolo.
+var Ultralytics = program.Program{
+	Name: "ultralytics", Shown: "Ultralytics YOLO",
+	Work: "vision", Edits: "code", Language: "python",
+	Sources: program.Sources{"ultralytics/cfg/default.yaml": "batch imgsz cache workers amp multi_scale"},
+	Proofs:  []string{"ultralytics/engine/", "ultralytics/nn/", "ultralytics/utils/", "ultralytics/models/", "ultralytics/data/", "Ultralytics YOLO", "Ultralytics 8.", "in TaskAlignedAssigner, using CPU"},
+	Steps: spelling{
+		"lower_batch_size":  say("Pass `batch=8`, then 4, to `model.train(...)` or to the command `yolo`; `batch=-1` measures the card and picks a size itself."),
+		"lower_resolution":  say("Pass `imgsz=416` (default 640) and, if it is set, leave out `multi_scale`."),
+		"lower_num_workers": say("Pass `workers=2` and `cache=False`, or `cache=\"disk\"`; `cache=True` keeps every decoded picture in system memory."),
+		"mixed_precision":   say("Leave `amp=True` as it is by default."),
+		"use_smaller_model": say("Start from the next smaller weights: yolo11s.pt for yolo11m.pt, yolo11n.pt for yolo11s.pt; YOLOv8 likewise."),
+	},
+	Titles:   map[string]string{"lower_resolution": "Lower the image size (imgsz)", "lower_batch_size": "Lower the batch", "use_smaller_model": "Train a smaller YOLO"},
+	Costs:    map[string]string{"lower_batch_size": "Slower; gradients are accumulated to 64 either way."},
+	Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: yoloWork, cause.TrainingStateTooLarge: yoloWork},
+	Like:     []*program.Program{&Vision},
+	Cards:    ultralyticsCards,
+}
+
+// Timm is the training script of pytorch-image-models, not the library that
+// half of all vision programs import.
+var Timm = program.Program{
+	Name: "timm", Shown: "timm's train.py",
+	Work: "vision", Edits: "flags", Language: "python",
+	Sources: program.Sources{"pytorch-image-models/train.py": "--batch-size --validation-batch-size --grad-accum-steps --grad-checkpointing --amp --img-size --workers --model-ema-force-cpu"},
+	Proofs:  []string{"pytorch-image-models/", "Training with a single process on 1 device", "Using native Torch AMP. Training in mixed precision"},
+	Steps: spelling{
+		"lower_batch_size":       say("Add `--batch-size 32 --grad-accum-steps 4` to your command of train.py (default 128 a card), and `--validation-batch-size 32` if it dies in validation."),
+		"lower_resolution":       say("Add `--img-size 192`, or train a model of smaller input."),
+		"mixed_precision":        say("Add `--amp`."),
+		"gradient_checkpointing": say("Add `--grad-checkpointing`; most models of timm support it."),
+		"lower_num_workers":      say("Add `--workers 2`."),
+	},
+	Like:  []*program.Program{&Vision},
+	Cards: timmCards,
+}
+
+// DETR is its repository and those made from it: main.py --batch_size.
+var DETR = program.Program{
+	Name: "detr", Shown: "DETR",
+	Work: "vision", Edits: "flags", Language: "python",
+	Sources: program.Sources{"detr/main.py": "--batch_size --num_workers --num_queries --masks"},
+	Proofs:  []string{"/models/detr.py", "/models/deformable_detr.py", "/models/matcher.py", "/models/dino/dino.py", "models/ops/modules/ms_deform_attn.py"},
+	Steps: spelling{
+		"lower_batch_size":  typed("main.py", step.Change{Flag: "--batch_size", Value: "1"}),
+		"lower_resolution":  say("In datasets/coco.py lower `scales` (480 to 800) and `max_size=1333` of RandomResize: 480 to 640 and 1000 take about half."),
+		"lower_num_workers": typed("main.py", step.Change{Flag: "--num_workers", Value: "1"}),
+		"use_smaller_model": say("Use resnet50 without dilation as the backbone; the DC5 variants keep features of twice the resolution."),
+	},
+	Remedies: plainVision,
+	Like:     []*program.Program{&DataAside, &Vision},
+	Cards:    detrCards,
+}

@@ -1,0 +1,58 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Graphs is what libraries for graphs share: a whole graph in one step does not
+// get smaller with a batch size.
+var Graphs = program.Program{
+	Remedies: map[string][]cause.Remedy{
+		cause.Fragmentation: inPieces, cause.BatchTooLarge: graphWork, cause.TrainingStateTooLarge: graphWork, cause.ModelTooLarge: graphWork,
+		cause.OversizedAllocation: append([]cause.Remedy{{Fix: "fix_shape", Fit: 0.7}}, graphWork...),
+	},
+	Titles: map[string]string{
+		"lower_batch_size": "Train on sampled neighbours, not on the whole graph", "lower_context": "Fewer layers or narrower ones",
+		"inference_mode": "Evaluate without gradients, in batches",
+	},
+	Costs: map[string]string{"lower_batch_size": "Gradients are noisier; an epoch takes longer.", "lower_context": "Some accuracy."},
+}
+
+var graphWork = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "lower_context", Fit: 0.8},
+	{Fix: "inference_mode", Fit: 0.7},
+	{Fix: "mixed_precision", Fit: 0.5},
+}
+
+// PyG is PyTorch Geometric.
+var PyG = program.Program{
+	Name: "pyg", Script: "pyg", Shown: "PyTorch Geometric",
+	Work: "graph", Edits: "code", Language: "python",
+	Sources: program.Sources{"pytorch_geometric/torch_geometric/loader/neighbor_loader.py": "num_neighbors batch_size input_nodes"},
+	Proofs:  []string{"torch_geometric/", "-packages/torch_scatter/", "-packages/torch_sparse/", "torch_geometric", "torch_sparse/", "torch_scatter/"},
+	Steps: spelling{
+		"lower_batch_size": step.Paste("python", "from torch_geometric.loader import NeighborLoader\n\nloader = NeighborLoader(data, num_neighbors=[15, 10], batch_size=1024, input_nodes=data.train_mask)   # data stays on the CPU\nfor batch in loader:\n    batch = batch.to(\"cuda\")\n    out = model(batch.x, batch.edge_index)[:batch.batch_size]"),
+		"lower_context":    say("Halve `hidden_channels` or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
+		"inference_mode":   step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(data.x, data.edge_index)   # on the CPU if it is still too large"),
+	},
+	Like:  []*program.Program{&DataAside, &Graphs},
+	Cards: pygCards,
+}
+
+// DGL is the Deep Graph Library.
+var DGL = program.Program{
+	Name: "dgl", Shown: "DGL",
+	Work: "graph", Edits: "code", Language: "python",
+	Sources: program.Sources{"dgl/python/dgl/dataloading/dataloader.py": "use_uva batch_size device"},
+	Proofs:  []string{"-packages/dgl/", "dgl/python/dgl/", "dgl._ffi", "DGLError"},
+	Steps: spelling{
+		"lower_batch_size": step.Paste("python", "sampler = dgl.dataloading.NeighborSampler([15, 10])\nloader = dgl.dataloading.DataLoader(graph, train_nodes, sampler, batch_size=1024, shuffle=True,\n                                    device=\"cuda\", use_uva=True)   # graph stays in system memory"),
+		"lower_context":    say("Halve the hidden size or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
+		"inference_mode":   step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(blocks, features)"),
+	},
+	Like:  []*program.Program{&DataAside, &Graphs},
+	Cards: dglCards,
+}

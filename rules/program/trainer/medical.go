@@ -1,0 +1,136 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// NNUNetV2 plans batch and patch by itself, for a card of about 10 GB.
+var NNUNetV2 = program.Program{
+	Name: "nnunetv2", Shown: "nnU-Net",
+	Work: "vision", Edits: "flags", Language: "python",
+	Sources: program.Sources{
+		"nnUNet/nnunetv2/experiment_planning/plan_and_preprocess_entrypoints.py": "-gpu_memory_target -overwrite_plans_name -np",
+		"nnUNet/nnunetv2/inference/predict_from_raw_data.py":                     "--not_on_device --disable_tta -npp -nps -step_size",
+	},
+	Proofs: []string{"nnunetv2/", "nnUNetv2_"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: nnunetWork, cause.TrainingStateTooLarge: nnunetWork, cause.ModelTooLarge: nnunetWork,
+		cause.OversizedAllocation: nnunetWork,
+		cause.Unknown: {
+			{Fix: "kill_stale_process", Fit: 1},
+			{Fix: "lower_batch_size", Fit: 0.9},
+			{Fix: "restart_session", Fit: 0.6},
+		},
+		cause.HostMemory: {
+			{Fix: "lower_num_workers", Fit: 1},
+			{Fix: "close_other_apps", Fit: 0.6},
+			{Fix: "add_swap", Fit: 0.55},
+		},
+	},
+	Steps: spelling{
+		"lower_batch_size":  say("Plan anew for the memory that is free, here 6 GB and dataset 1: `nnUNetv2_plan_experiment -d 1 -gpu_memory_target 6 -overwrite_plans_name nnUNetPlans_6G`, then `nnUNetv2_preprocess -d 1 -plans_name nnUNetPlans_6G -c 3d_fullres`, then `nnUNetv2_train 1 3d_fullres 0 -p nnUNetPlans_6G`."),
+		"lower_resolution":  say("Train `3d_lowres` instead of `3d_fullres` if your plans have it, or `2d`."),
+		"cpu_offload":       say("Predicting: add `--not_on_device` to nnUNetv2_predict, so that the stitched result stays in system memory (slower)."),
+		"lower_num_workers": say("Training: `export nnUNet_n_proc_DA=4`. Predicting: `-npp 1 -nps 1`. Preprocessing: `-np 2`. Each worker holds whole cases in RAM."),
+	},
+	Titles: map[string]string{"lower_batch_size": "Plan for a smaller card (-gpu_memory_target)", "lower_resolution": "Train the low-resolution configuration"},
+	Costs:  map[string]string{"lower_batch_size": "Preprocessing again; smaller patches score a little less.", "lower_resolution": "Less detail."},
+	Like:   []*program.Program{&DataAside},
+	Cards:  nnunetCards,
+}
+
+var nnunetWork = []cause.Remedy{
+	{Fix: "cpu_offload", Fit: 1.05, If: predicting},
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "close_other_apps", Fit: 0.85},
+	{Fix: "lower_resolution", Fit: 0.7},
+}
+
+// predicting: the log shows a model at use and no training.
+func predicting(c *ledger.Case) bool {
+	return !c.Training() && (c.Phase == "inference" || c.Signal("inferring") != nil)
+}
+
+// NNUNetV1 is the first version, with other commands and no such options.
+var NNUNetV1 = program.Program{
+	Name: "nnunet", Shown: "nnU-Net (version 1)",
+	Work: "vision", Edits: "flags", Language: "python",
+	Proofs: []string{"nnunet/training/", "nnunet/run/", "nnunet/inference/", "nnunet/network_architecture/", "nnUNet_train ", "nnUNet_predict ", "nnUNetTrainerV2"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: nnunetWork, cause.TrainingStateTooLarge: nnunetWork, cause.ModelTooLarge: nnunetWork,
+		cause.OversizedAllocation: nnunetWork,
+	},
+	Steps: spelling{
+		"lower_batch_size":  say("Version 1 has no option for it. Lower `batch_size` in the plans file (nnUNetPlansv2.1_plans_3D.pkl, under `plans_per_stage`; 2 is its least for 3D), or move to nnU-Net v2, which plans for a given size."),
+		"cpu_offload":       say("Predicting: give nnUNet_predict `--all_in_gpu False`."),
+		"lower_resolution":  say("Train `3d_lowres` or `2d` instead of `3d_fullres`."),
+		"lower_num_workers": say("Training: `export nnUNet_n_proc_DA=4`. Predicting: `--num_threads_preprocessing 1 --num_threads_nifti_save 1`."),
+	},
+	Sources: program.Sources{"nnUNet/nnunet/inference/predict_simple.py": "--all_in_gpu --num_threads_preprocessing --num_threads_nifti_save"},
+	Titles:  map[string]string{"lower_batch_size": "Lower the batch in the plans file"},
+	Like:    []*program.Program{&DataAside},
+	Cards:   nnunetV1Cards,
+}
+
+// MONAI is a library, so that what its readers change is code.
+var MONAI = program.Program{
+	Name: "monai", Shown: "MONAI",
+	Work: "vision", Edits: "code", Language: "python",
+	Sources: program.Sources{"MONAI/monai/inferers/utils.py": "device sw_device sw_batch_size roi_size", "MONAI/monai/data/dataset.py": "cache_rate"},
+	Proofs:  []string{"-packages/monai/", "monai/networks/", "monai/inferers/", "monai/data/", "monai.inferers", "monai.bundle", "in sliding_window_inference", "sliding_window_inference(", "count_map = torch.zeros(output_shape", "monai/transforms/"},
+	Steps: spelling{
+		"lower_batch_size":  step.Paste("python", "train_loader = DataLoader(train_ds, batch_size=1)\n# RandCropByPosNegLabeld makes num_samples patches of each case: 1 or 2 instead of 4"),
+		"lower_resolution":  say("Crop smaller patches: `spatial_size=(64, 64, 64)` in RandCropByPosNegLabeld (96 is 3.4 times the work) and the same `roi_size` for inference."),
+		"cpu_offload":       step.Paste("python", "output = sliding_window_inference(image, roi_size, sw_batch_size=1, predictor=model,\n                                  sw_device=\"cuda\", device=\"cpu\")   # stitched in system memory"),
+		"lower_num_workers": step.Paste("python", "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.1)   # or PersistentDataset, on disk\ntrain_loader = DataLoader(train_ds, batch_size=1, num_workers=2)"),
+		"use_smaller_model": say("Lower `feature_size` (SwinUNETR 48 to 24) or the `channels` of the UNet; SwinUNETR takes `use_checkpoint=True`."),
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: {
+			{Fix: "cpu_offload", Fit: 1.02, If: predicting},
+			{Fix: "lower_resolution", Fit: 1},
+			{Fix: "lower_batch_size", Fit: 0.96},
+			{Fix: "mixed_precision", Fit: 0.8, If: (*ledger.Case).Training},
+			{Fix: "use_smaller_model", Fit: 0.5},
+		},
+	},
+	Titles: map[string]string{"cpu_offload": "Stitch the windows in system memory", "lower_resolution": "Crop smaller patches", "lower_num_workers": "Cache less in system memory"},
+	Costs:  map[string]string{"cpu_offload": "A little slower; system memory for the result.", "lower_resolution": "Less context for each voxel."},
+	Like:   []*program.Program{&DataAside, &Vision},
+	Cards:  monaiCards,
+}
+
+// SegmentAnything is SAM and SAM 2.
+var SegmentAnything = program.Program{
+	Name: "segment-anything", Shown: "Segment Anything",
+	Work: "vision", Edits: "code", Language: "python",
+	Sources: program.Sources{
+		"segment-anything/scripts/amg.py":   "--points-per-batch --crop-n-layers --model-type",
+		"sam2/sam2/sam2_video_predictor.py": "offload_video_to_cpu offload_state_to_cpu",
+	},
+	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator"},
+	Steps: spelling{
+		"lower_batch_size":  step.Paste("python", "generator = SamAutomaticMaskGenerator(sam, points_per_batch=16)   # default 64; SAM2AutomaticMaskGenerator takes it too"),
+		"lower_resolution":  say("Give it a smaller picture: masks are scaled up to the size of the picture, so that 4000 pixels a side cost 16 times the memory of 1000."),
+		"use_smaller_model": say("Take vit_b instead of vit_h (2.4 GB of weights), or sam2.1_hiera_tiny or _small."),
+		"cpu_offload":       step.Paste("python", "state = predictor.init_state(video_path, offload_video_to_cpu=True, offload_state_to_cpu=True)   # SAM 2, video"),
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: samWork, cause.OversizedAllocation: samWork,
+		cause.ModelTooLarge: {{Fix: "use_smaller_model", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "lower_batch_size", Fit: 0.6}},
+	},
+	Titles: map[string]string{"lower_batch_size": "Fewer points at a time (points_per_batch)", "lower_resolution": "Use a smaller picture", "cpu_offload": "Keep the frames in system memory (video)", "use_smaller_model": "Use a smaller checkpoint"},
+	Costs:  map[string]string{"lower_batch_size": "Slower; the masks are the same.", "use_smaller_model": "Edges are a little coarser.", "cpu_offload": "Somewhat slower."},
+	Like:   []*program.Program{&DataAside},
+	Cards:  samCards,
+}
+
+var samWork = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "lower_resolution", Fit: 0.95},
+	{Fix: "use_smaller_model", Fit: 0.8},
+	{Fix: "cpu_offload", Fit: 0.6},
+}

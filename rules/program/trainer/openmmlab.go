@@ -1,0 +1,68 @@
+package trainer
+
+import "github.com/oomdoc/oomdoc/rules/program"
+
+// mmSteps are those of every OpenMMLab project on MMEngine.
+var mmSteps = spelling{
+	"lower_batch_size":       say("Add `--cfg-options train_dataloader.batch_size=1` to your command of tools/train.py; it is the batch of one card. Projects before MMEngine: `data.samples_per_gpu=1`. Lower the learning rate by the same factor."),
+	"mixed_precision":        say("Add `--amp` to your command of tools/train.py. Projects before MMEngine: `fp16 = dict(loss_scale=512.0)` in the config."),
+	"gradient_accumulation":  config("optim_wrapper = dict(type='OptimWrapper', optimizer=optimizer, accumulative_counts=4)"),
+	"gradient_checkpointing": say("Set `with_cp=True` in the backbone's dict of the config (ResNet, Swin and most others have it): `--cfg-options model.backbone.with_cp=True`."),
+	"lower_num_workers":      say("Add `--cfg-options train_dataloader.num_workers=2 train_dataloader.persistent_workers=False` to your command; before MMEngine: `data.workers_per_gpu=2`."),
+	"use_smaller_model":      say("Take a config with a smaller backbone: ResNet-50 for ResNet-101, Swin-T for Swin-L, or the -s or -tiny variant of the same model."),
+}
+
+var mmSources = program.Sources{
+	"mmdetection/tools/train.py":                       "--amp --auto-scale-lr --cfg-options",
+	"mmsegmentation/tools/train.py":                    "--amp --cfg-options",
+	"mmengine/docs/en/common_usage/save_gpu_memory.md": "accumulative_counts activation_checkpointing",
+}
+
+// mmEngine is what its projects share, those without a literal included.
+var mmFamily = program.Program{Steps: mmSteps, Sources: mmSources}
+
+// MMEngine is the engine below the projects of OpenMMLab.
+var MMEngine = program.Program{
+	Name: "mmengine", Shown: "MMEngine", Rank: 64,
+	Work: "vision", Edits: "flags", Language: "python",
+	Proofs: []string{"-packages/mmengine/", "mmengine/runner/", "-packages/mmcv/", "mmcv/runner/", "- mmengine - INFO"},
+	Like:   []*program.Program{&mmFamily, &DataAside, &Vision},
+}
+
+// MMDetection and MMRotate find objects.
+var (
+	MMDetection = program.Program{
+		Name: "mmdet", Shown: "MMDetection",
+		Work: "vision", Edits: "flags", Language: "python",
+		Proofs: []string{"mmdet/models/", "mmdet/apis/", "mmdet/core/", "mmdet/datasets/", "mmdet/structures/", "mmdet/utils/", "mmdetection/", "- mmdet - INFO", "mmdet/", "mmdet3d/"},
+		Steps: spelling{
+			"lower_batch_size": say("Add `--cfg-options train_dataloader.batch_size=1 --auto-scale-lr` to your command of tools/train.py; it is the batch of one card, and the learning rate follows. MMDetection 2.x: `data.samples_per_gpu=1`."),
+			"lower_resolution": say("In the config's train_pipeline give `Resize` a smaller `scale`, such as (1000, 600) for (1333, 800); the same in test_pipeline. MMDetection 2.x calls it `img_scale`."),
+		},
+		Like:  []*program.Program{&mmFamily, &DataAside, &Vision},
+		Cards: mmdetCards,
+	}
+	MMRotate = program.Program{
+		Name: "mmrotate", Shown: "MMRotate",
+		Work: "vision", Edits: "flags", Language: "python",
+		Proofs: []string{"mmrotate/models/", "mmrotate/core/", "mmrotate/apis/", "mmrotate/structures/"},
+		Steps: spelling{
+			"lower_resolution": say("Cut the pictures into smaller tiles (tools/data/dota/split, 1024 to 512 pixels) and give the pipeline the same scale."),
+		},
+		Like:  []*program.Program{&mmFamily, &DataAside, &Vision},
+		Cards: mmrotateCards,
+	}
+)
+
+// MMSegmentation marks pixels.
+var MMSegmentation = program.Program{
+	Name: "mmseg", Shown: "MMSegmentation",
+	Work: "vision", Edits: "flags", Language: "python",
+	Proofs: []string{"mmseg/models/", "mmseg/apis/", "mmseg/core/", "mmsegmentation/", "- mmseg - INFO"},
+	Steps: spelling{
+		"lower_resolution": say("Lower `crop_size` in the config, such as (512, 512), also in model.data_preprocessor; for testing large pictures `model.test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(384, 384))`."),
+	},
+	Titles: map[string]string{"lower_resolution": "Train on smaller crops"},
+	Like:   []*program.Program{&mmFamily, &DataAside, &Vision},
+	Cards:  mmsegCards,
+}

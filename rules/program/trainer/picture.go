@@ -1,0 +1,99 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Pictures is what trainers of image models share: the frozen model is most of
+// what fills a card, so that offloading and 8 bit help more than the batch.
+var Pictures = program.Program{
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: pictureWork, cause.OversizedAllocation: pictureWork,
+		cause.ModelTooLarge: pictureModel, cause.TrainingStateTooLarge: append([]cause.Remedy{{Fix: "optimizer_8bit", Fit: 1.05}}, pictureModel...),
+	},
+	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep a part of the model in system memory", "use_lower_quant": "Load the base model in 8 bit"},
+	Costs:  map[string]string{"lower_resolution": "Detail; 768 or 512 is enough for most styles.", "lowvram_mode": "Slower; much system memory.", "use_lower_quant": "Hardly any quality."},
+}
+
+var pictureWork = []cause.Remedy{
+	{Fix: "gradient_checkpointing", Fit: 1.02},
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "lower_resolution", Fit: 0.95},
+	{Fix: "lowvram_mode", Fit: 0.8},
+}
+
+var pictureModel = []cause.Remedy{
+	{Fix: "lowvram_mode", Fit: 1},
+	{Fix: "use_lower_quant", Fit: 0.95},
+	{Fix: "gradient_checkpointing", Fit: 0.8},
+	{Fix: "optimizer_8bit", Fit: 0.75},
+	{Fix: "lower_resolution", Fit: 0.6},
+}
+
+// OneTrainer has a window: everything is a field of a tab.
+var OneTrainer = program.Program{
+	Name: "onetrainer", Shown: "OneTrainer",
+	Work: "image-generation", Edits: "flags", Language: "python",
+	Sources: program.Sources{"OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
+	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/"},
+	Steps: spelling{
+		"gradient_checkpointing": step.Paste("ui", "Tab training, column of the transformer or unet: switch Gradient Checkpointing on, the same for the text encoders"),
+		"lowvram_mode":           step.Paste("ui", "Tab training: Layer Offload Fraction 0.5 (up to 0.9), and Offload Activations where it is shown"),
+		"lower_batch_size":       step.Paste("ui", "Tab training: Local Batch Size 1, Accumulation Steps 4"),
+		"lower_resolution":       step.Paste("ui", "Tab training: Resolution 768, or 512"),
+		"use_lower_quant":        step.Paste("ui", "Tab model: Transformer (or Prior, UNet) Data Type float8 (W8) or nfloat4; the text encoders float8"),
+		"optimizer_8bit":         step.Paste("ui", "Tab training: Optimizer ADAMW_8BIT, or ADAFACTOR"),
+		"lower_num_workers":      step.Paste("ui", "Tab general: Dataloader Threads 1"),
+	},
+	Like:  []*program.Program{&Pictures},
+	Cards: oneTrainerCards,
+}
+
+// AIToolkit is ostris' trainer: a YAML file, or the same fields in its page.
+var AIToolkit = program.Program{
+	Name: "ai-toolkit", Shown: "AI Toolkit",
+	Work: "image-generation", Edits: "flags", Language: "python",
+	Sources: program.Sources{
+		"ai-toolkit/config/examples/train_lora_flux_24gb.yaml": "quantize low_vram gradient_checkpointing resolution batch_size cache_latents_to_disk",
+		"ai-toolkit/toolkit/config_modules.py":                 "layer_offloading layer_offloading_transformer_percent cache_text_embeddings unload_text_encoder",
+	},
+	Proofs: []string{"ai-toolkit/", "BaseSDTrainProcess.py", "extensions_built_in/sd_trainer", "OOM during training step"},
+	Steps: spelling{
+		"gradient_checkpointing": config("train:\n  gradient_checkpointing: true"),
+		"lowvram_mode":           config("model:\n  low_vram: true\n  layer_offloading: true   # in newer releases\n  layer_offloading_transformer_percent: 0.5"),
+		"lower_batch_size":       config("train:\n  batch_size: 1\n  gradient_accumulation: 4"),
+		"lower_resolution":       config("datasets:\n  - resolution: [512, 768]   # without 1024"),
+		"use_lower_quant":        config("model:\n  quantize: true   # 8 bit\n  quantize_te: true"),
+		"optimizer_8bit":         config("train:\n  optimizer: adamw8bit"),
+	},
+	Like:  []*program.Program{&Pictures},
+	Cards: aiToolkitCards,
+}
+
+// DiffusersTrain are the example scripts of diffusers.
+var DiffusersTrain = program.Program{
+	Name: "diffusers-train", Shown: "diffusers' training script",
+	Work: "image-generation", Edits: "flags", Language: "python",
+	Sources: program.Sources{
+		"diffusers/examples/dreambooth/train_dreambooth_lora_flux.py":  "--train_batch_size --gradient_accumulation_steps --gradient_checkpointing --use_8bit_adam --mixed_precision --resolution --cache_latents --num_validation_images",
+		"diffusers/examples/text_to_image/train_text_to_image_sdxl.py": "--enable_xformers_memory_efficient_attention",
+		"diffusers/examples/dreambooth/train_dreambooth.py":            "--set_grads_to_none --pre_compute_text_embeddings --train_text_encoder",
+	},
+	Proofs: []string{"train_dreambooth", "train_text_to_image", "train_instruct_pix2pix", "train_t2i_adapter", "train_cogvideox", "train_unconditional.py", "examples/controlnet/train_controlnet", "examples/dreambooth/", "examples/text_to_image/", "train_textual_inversion", "textual_inversion.py"},
+	Steps: spelling{
+		"gradient_checkpointing": say("Add `--gradient_checkpointing`."),
+		"lowvram_mode":           say("Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` where the script has it; and start with accelerate and a DeepSpeed ZeRO-2 config that offloads the optimizer if it is still too much."),
+		"lower_batch_size":       say("Add `--train_batch_size 1 --gradient_accumulation_steps 4`."),
+		"lower_resolution":       say("Add `--resolution 512`."),
+		"optimizer_8bit":         say("Add `--use_8bit_adam` (needs the package bitsandbytes)."),
+		"mixed_precision":        say("Add `--mixed_precision bf16` (fp16 before RTX 30)."),
+		"efficient_attention":    say("Add `--enable_xformers_memory_efficient_attention` where the script has it; PyTorch 2 does as much by itself."),
+		"use_lower_quant":        say("Train the LoRA variant of the script instead of the full model: the base stays frozen in 16 bit."),
+	},
+	Titles: map[string]string{"use_lower_quant": "Train a LoRA instead of the whole model", "lowvram_mode": "All savings of the script at once"},
+	Costs:  map[string]string{"use_lower_quant": "For most purposes the same.", "lowvram_mode": "Slower steps; the same result."},
+	Like:   []*program.Program{&Pictures},
+	Cards:  diffusersTrainCards,
+}

@@ -1,0 +1,75 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program"
+)
+
+// Reinforced is what trainers share that generate and learn on the same cards.
+var Reinforced = program.Program{
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: {
+			{Fix: "lower_batch_size", Fit: 1},
+			{Fix: "lower_gpu_memory_utilization", Fit: 0.9},
+			{Fix: "offload_optimizer", Fit: 0.85},
+			{Fix: "lower_context", Fit: 0.75},
+		},
+		cause.ModelTooLarge: {
+			{Fix: "offload_optimizer", Fit: 1},
+			{Fix: "lower_gpu_memory_utilization", Fit: 0.9},
+			{Fix: "shard_training", Fit: 0.85},
+			{Fix: "use_lora", Fit: 0.7},
+		},
+		cause.TrainingStateTooLarge: {
+			{Fix: "offload_optimizer", Fit: 1},
+			{Fix: "shard_training", Fit: 0.9},
+			{Fix: "lower_gpu_memory_utilization", Fit: 0.8},
+			{Fix: "use_lora", Fit: 0.75},
+		},
+	},
+	Titles: map[string]string{"lower_gpu_memory_utilization": "Leave the trainer more of each card", "offload_optimizer": "Move weights and optimizer out while generating"},
+	Costs:  map[string]string{"lower_gpu_memory_utilization": "A smaller cache: generation is slower.", "offload_optimizer": "Slower steps; much system memory."},
+}
+
+// Verl is ByteDance's reinforcement trainer: Hydra overrides.
+var Verl = program.Program{
+	Name: "verl", Shown: "verl",
+	Work: "text-training", Edits: "flags", Language: "python",
+	Sources: program.Sources{
+		"verl/verl/trainer/config/_generated_ppo_trainer.yaml": "gpu_memory_utilization param_offload optimizer_offload entropy_from_logits_with_chunking entropy_checkpointing",
+		"verl/docs/perf/perf_tuning.rst":                       "ppo_micro_batch_size_per_gpu log_prob_micro_batch_size_per_gpu use_dynamic_bsz enable_gradient_checkpointing",
+	},
+	Proofs: []string{"(WorkerDict pid=", "ray::WorkerDict.", "verl/workers/", "verl/trainer/", "verl/utils/", "verl.trainer", "verl/single_controller/", "ray_trainer.py", "actor_rollout_"},
+	Steps: spelling{
+		"lower_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.4` (default 0.5)."),
+		"raise_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.6` (default 0.5), if the trainer is offloaded while it generates."),
+		"lower_max_num_seqs":           say("Add `actor_rollout_ref.rollout.max_num_seqs=64`."),
+		"lower_batch_size":             say("Add `actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1` and `actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1` (with a reference model also `actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1`); with use_dynamic_bsz lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead."),
+		"offload_optimizer":            say("Add `actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True actor_rollout_ref.ref.fsdp_config.param_offload=True`."),
+		"gradient_checkpointing":       say("Add `actor_rollout_ref.model.enable_gradient_checkpointing=True`."),
+		"lower_context":                say("Lower `data.max_response_length` and `data.max_prompt_length`."),
+		"shard_training":               say("Use more cards (`trainer.n_gpus_per_node`), and `actor_rollout_ref.rollout.tensor_model_parallel_size=2` so that each engine holds half of the model."),
+		"use_lora":                     say("Train with LoRA: `actor_rollout_ref.model.lora_rank=32`."),
+	},
+	Like:  []*program.Program{&Reinforced, &LanguageModels},
+	Cards: verlCards,
+}
+
+// OpenRLHF spells its options with dots now, with underscores in older releases.
+var OpenRLHF = program.Program{
+	Name: "openrlhf", Shown: "OpenRLHF",
+	Work: "text-training", Edits: "flags", Language: "python",
+	Sources: program.Sources{"OpenRLHF/openrlhf/cli/train_ppo_ray.py": "--vllm.gpu_memory_utilization --vllm --vllm.enable_sleep --train.micro_batch_size --train --rollout.micro_batch_size --rollout --ds.adam_offload --ds --ds.zero_stage --actor.gradient_checkpointing_enable --actor --data.max_len --data --ref.offload --ref" +
+		" --micro_train_batch_size --micro_rollout_batch_size --vllm_gpu_memory_utilization --adam_offload --gradient_checkpointing --generate_max_len --vllm_enable_sleep"},
+	Proofs: []string{"(LLMRayActor pid=", "openrlhf/", "OpenRLHF/", "openrlhf.cli"},
+	Steps: spelling{
+		"lower_gpu_memory_utilization": say("Set `--vllm.gpu_memory_utilization 0.5` with `--vllm.enable_sleep` (older releases: `--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep`)."),
+		"lower_batch_size":             say("Set `--train.micro_batch_size 1 --rollout.micro_batch_size 1` (older releases: `--micro_train_batch_size 1 --micro_rollout_batch_size 1`)."),
+		"offload_optimizer":            say("Add `--ds.adam_offload` (older releases: `--adam_offload`), and `--ref.offload` for the reference model."),
+		"gradient_checkpointing":       say("Add `--actor.gradient_checkpointing_enable` (older releases: `--gradient_checkpointing`)."),
+		"lower_context":                say("Lower `--data.max_len` (older releases: `--generate_max_len`)."),
+		"shard_training":               say("Set `--ds.zero_stage 3`."),
+	},
+	Like:  []*program.Program{&Reinforced, &LanguageModels},
+	Cards: openrlhfCards,
+}

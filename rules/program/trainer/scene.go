@@ -1,0 +1,109 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// GaussianSplatting is graphdeco's repository and those made from it.
+var GaussianSplatting = program.Program{
+	Name: "gaussian-splatting", Shown: "Gaussian Splatting",
+	Work: "rendering", Edits: "flags", Language: "python",
+	Sources: program.Sources{"gaussian-splatting/README.md": "--data_device --resolution --densify_grad_threshold --densify_until_iter --densification_interval --test_iterations --images"},
+	Proofs:  []string{"diff_gaussian_rasterization", "gaussian_renderer/", "scene/gaussian_model.py", "Loading Training Cameras", "gaussian-splatting/"},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: splatWork, cause.TrainingStateTooLarge: splatWork, cause.OversizedAllocation: splatWork,
+		cause.ModelTooLarge: splatWork, cause.RetainedMemory: splatWork,
+	},
+	Steps: spelling{
+		"cpu_offload":      typed("train.py", step.Change{Flag: "--data_device", Value: "cpu"}),
+		"lower_resolution": say("Add `-r 2` (half width and height; `-r 4` a quarter)."),
+		"lower_batch_size": typed("train.py", step.Change{Flag: "--densify_grad_threshold", Value: "0.0004"}, step.Change{Flag: "--densify_until_iter", Value: "10000"}, step.Change{Flag: "--test_iterations", Value: "-1"}),
+	},
+	Titles: map[string]string{"cpu_offload": "Keep the pictures in system memory", "lower_resolution": "Train on smaller pictures (-r 2)", "lower_batch_size": "Let fewer Gaussians grow"},
+	Costs:  map[string]string{"cpu_offload": "Slightly slower; system memory for all pictures.", "lower_resolution": "Fine detail.", "lower_batch_size": "Fine detail; the file is smaller too."},
+	Like:   []*program.Program{&DataAside},
+	Cards:  splatCards,
+}
+
+var splatWork = []cause.Remedy{
+	{Fix: "cpu_offload", Fit: 1},
+	{Fix: "lower_batch_size", Fit: 0.95},
+	{Fix: "lower_resolution", Fit: 0.9},
+	{Fix: "close_other_apps", Fit: 0.5},
+}
+
+// Nerfstudio trains NeRFs and splats with ns-train.
+var Nerfstudio = program.Program{
+	Name: "nerfstudio", Shown: "Nerfstudio",
+	Work: "rendering", Edits: "flags", Language: "python",
+	Sources: program.Sources{
+		"nerfstudio/data/datamanagers/full_images_datamanager.py": "--pipeline.datamanager.cache-images --pipeline.datamanager.cache-images-type",
+		"nerfstudio/data/datamanagers/base_datamanager.py":        "--pipeline.datamanager.train-num-rays-per-batch --pipeline",
+		"nerfstudio/models/base_model.py":                         "--pipeline.model.eval-num-rays-per-chunk",
+		"nerfstudio/data/dataparsers/nerfstudio_dataparser.py":    "--downscale-factor",
+	},
+	Proofs: []string{"nerfstudio/", "ns-train ", "ns-render ", "ns-eval "},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: nerfWork, cause.TrainingStateTooLarge: nerfWork, cause.OversizedAllocation: nerfWork, cause.ModelTooLarge: nerfWork,
+	},
+	Steps: spelling{
+		"lower_batch_size": say("nerfacto: add `--pipeline.datamanager.train-num-rays-per-batch 2048` (default 4096); rendering or evaluating: `--pipeline.model.eval-num-rays-per-chunk 4096`. splatfacto: `--pipeline.model.stop-split-at 10000` lets fewer Gaussians grow."),
+		"cpu_offload":      say("splatfacto: add `--pipeline.datamanager.cache-images cpu` (and `--pipeline.datamanager.cache-images-type uint8`)."),
+		"lower_resolution": say("Add `nerfstudio-data --downscale-factor 2` at the end of ns-train."),
+	},
+	Titles: map[string]string{"lower_batch_size": "Fewer rays at a time, or fewer Gaussians", "cpu_offload": "Keep the pictures in system memory", "lower_resolution": "Train on smaller pictures"},
+	Costs:  map[string]string{"cpu_offload": "Slightly slower.", "lower_batch_size": "Slower, or less detail."},
+	Like:   []*program.Program{&DataAside},
+	Cards:  nerfCards,
+}
+
+var nerfWork = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "cpu_offload", Fit: 0.95},
+	{Fix: "lower_resolution", Fit: 0.9},
+}
+
+// StyleGAN is NVIDIA's StyleGAN 2 ADA and 3, and what copies their torch_utils.
+var StyleGAN = program.Program{
+	Name: "stylegan", Shown: "StyleGAN",
+	Work: "image-generation", Edits: "flags", Language: "python",
+	Sources: program.Sources{"stylegan3/train.py": "--batch --batch-gpu --cbase --cmax --gpus --workers --metrics --snap --mbstd-group", "stylegan3/dataset_tool.py": "--resolution"},
+	Proofs:  []string{"dnnlib/util.py", "training/networks_stylegan", "torch_utils/ops/upfirdn2d", "torch_utils/ops/conv2d_", "stylegan3/", "stylegan2-ada-pytorch/"},
+	Steps: spelling{
+		"lower_batch_size":  say("Add `--batch-gpu=4` (then 2): gradients are accumulated to `--batch`, the result stays the same."),
+		"lower_resolution":  say("Make the data set again at half the size: dataset_tool.py with `--resolution=512x512`."),
+		"use_smaller_model": say("Add `--cbase=16384`, which halves the feature maps."),
+		"lower_num_workers": say("Add `--workers=1`."),
+	},
+	Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: ganWork, cause.TrainingStateTooLarge: ganWork, cause.ModelTooLarge: ganWork},
+	Titles:   map[string]string{"lower_batch_size": "Limit the batch of each card (--batch-gpu)", "use_smaller_model": "Use fewer feature maps (--cbase)"},
+	Costs:    map[string]string{"lower_batch_size": "Slower; below 4 also lower --mbstd-group.", "use_smaller_model": "Some quality."},
+	Like:     []*program.Program{&Vision},
+	Cards:    ganCards,
+}
+
+var ganWork = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "use_smaller_model", Fit: 0.85},
+	{Fix: "lower_resolution", Fit: 0.75},
+}
+
+// Fastai is a library: code, mostly in notebooks.
+var Fastai = program.Program{
+	Name: "fastai", Shown: "fastai",
+	Work: "vision", Edits: "code", Language: "python",
+	Sources: program.Sources{"fastai/fastai/callback/training.py": "GradientAccumulation", "fastai/fastai/callback/fp16.py": "to_fp16"},
+	Proofs:  []string{"-packages/fastai/", "fastai/callback/", "fastai/learner.py", "fastai/vision/"},
+	Steps: spelling{
+		"lower_batch_size":  step.Paste("python", "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64\nlearn = vision_learner(dls, resnet34, cbs=GradientAccumulation(64))   # steps as with a batch of 64"),
+		"lower_resolution":  step.Paste("python", "item_tfms = Resize(256)\nbatch_tfms = aug_transforms(size=160)"),
+		"mixed_precision":   step.Paste("python", "learn = learn.to_fp16()"),
+		"restart_session":   say("Restart the notebook kernel: after an out-of-memory error the traceback keeps tensors alive, and every later cell fails too."),
+		"use_smaller_model": say("Use resnet18 or resnet34 instead of resnet50 and larger."),
+	},
+	Remedies: plainVision,
+	Like:     []*program.Program{&Vision},
+	Cards:    fastaiCards,
+}

@@ -1,0 +1,84 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Speech is what trainers share whose samples are of very different length: the
+// longest ones decide.
+var Speech = program.Program{
+	Remedies: map[string][]cause.Remedy{
+		cause.Fragmentation: inPieces, cause.BatchTooLarge: speechWork, cause.TrainingStateTooLarge: speechWork,
+		cause.OversizedAllocation: {{Fix: "lower_context", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.9}},
+		cause.ContextTooLong:      {{Fix: "lower_context", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.9}},
+		cause.ModelTooLarge:       {{Fix: "lower_batch_size", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.9}, {Fix: "mixed_precision", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.7}},
+	},
+	Titles: map[string]string{"lower_context": "Drop or cut the longest samples"},
+	Costs:  map[string]string{"lower_context": "What is longer is not trained on."},
+}
+
+var speechWork = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "lower_context", Fit: 0.95},
+	{Fix: "mixed_precision", Fit: 0.8, If: (*ledger.Case).Training},
+}
+
+// NeMo trains speech and language models from YAML files with overrides.
+var NeMo = program.Program{
+	Name: "nemo", Shown: "NeMo",
+	Work: "audio", Edits: "flags", Language: "python",
+	Sources: program.Sources{"NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml": "model.train_ds.batch_size model.train_ds.max_duration model.joint.fused_batch_size trainer.precision trainer.accumulate_grad_batches"},
+	Proofs:  []string{"nemo/collections/", "nemo/core/", "[NeMo W ", "[NeMo I ", "[NeMo E "},
+	Steps: spelling{
+		"lower_batch_size":  say("Add `model.train_ds.batch_size=8 trainer.accumulate_grad_batches=2` to the command, and `model.validation_ds.batch_size=8` if it dies in validation. Transducers: `model.joint.fused_batch_size=4` saves most."),
+		"lower_context":     say("Add `model.train_ds.max_duration=16.7`: longer utterances are left out. Transcribing: cut long files, or use the scripts of examples/asr/asr_chunked_inference."),
+		"mixed_precision":   say("Add `trainer.precision=bf16-mixed` (older releases: 16)."),
+		"lower_num_workers": say("Add `model.train_ds.num_workers=2`."),
+	},
+	Like:  []*program.Program{&DataAside, &Speech},
+	Cards: nemoCards,
+}
+
+// ESPnet fills batches up to a number of elements.
+var ESPnet = program.Program{
+	Name: "espnet", Shown: "ESPnet",
+	Work: "audio", Edits: "flags", Language: "python",
+	Sources: program.Sources{"espnet/espnet2/tasks/abs_task.py": "batch_bins accum_grad use_amp --valid_batch_bins", "espnet/egs2/TEMPLATE/asr1/asr.sh": "--max_wav_duration"},
+	Proofs:  []string{"espnet2/", "espnet/bin/", "espnet/asr/", "espnet/nets/", "espnet/tts/"},
+	Steps: spelling{
+		"lower_batch_size": config("batch_bins: 1000000   # half of what your config has\naccum_grad: 4         # twice of what it has"),
+		"lower_context":    say("Leave out long utterances: `--max_wav_duration 20` of asr.sh (a new stage 4 is needed), or split them."),
+		"mixed_precision":  config("use_amp: true"),
+	},
+	Titles: map[string]string{"lower_batch_size": "Halve batch_bins, double accum_grad"},
+	Like:   []*program.Program{&DataAside, &Speech},
+	Cards:  espnetCards,
+}
+
+// Fairseq fills batches up to a number of tokens; for audio these are samples.
+var Fairseq = program.Program{
+	Name: "fairseq", Shown: "fairseq",
+	Work: "text-training", Edits: "flags", Language: "python",
+	Sources: program.Sources{
+		"fairseq/fairseq/dataclass/configs.py":                     "--max-tokens --max-tokens-valid --update-freq --fp16 --memory-efficient-fp16 --skip-invalid-size-inputs-valid-test --num-workers",
+		"fairseq/fairseq/models/transformer/transformer_config.py": "--checkpoint-activations",
+		"fairseq/fairseq/tasks/translation.py":                     "--max-source-positions --max-target-positions",
+	},
+	Proofs: []string{"fairseq_cli/", "fairseq/trainer.py", "fairseq/tasks/", "fairseq-train ", "| INFO | fairseq", "| WARNING | fairseq", "OOM: Ran out of memory with exception", "fairseq/trainer"},
+	Steps: spelling{
+		"lower_batch_size": func(c *ledger.Case) []step.Step {
+			n := halved(c, "2048", "max_tokens")
+			return []step.Step{{Kind: "text", Text: "Set `--max-tokens " + n + "` and double `--update-freq`; dying in validation: `--max-tokens-valid " + n + "`."}}
+		},
+		"lower_context":          say("Add `--skip-invalid-size-inputs-valid-test` with a lower `--max-source-positions` and `--max-target-positions`: samples that are longer are skipped."),
+		"mixed_precision":        say("Add `--fp16`, or `--memory-efficient-fp16`, which keeps no 32-bit copy of the weights."),
+		"gradient_checkpointing": say("Add `--checkpoint-activations` (Transformer models, 1.0 and later)."),
+		"lower_num_workers":      say("Add `--num-workers 1`."),
+	},
+	Titles: map[string]string{"lower_batch_size": "Lower --max-tokens, raise --update-freq"},
+	Like:   []*program.Program{&DataAside, &Speech},
+	Cards:  fairseqCards,
+}

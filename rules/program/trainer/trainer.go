@@ -1,0 +1,153 @@
+// Package trainer knows what people train PyTorch models with besides the
+// libraries for text: detectors, segmenters, speech, graphs, scenes, image
+// models, and the larger trainers of language models.
+package trainer
+
+import (
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// spelling is how a program does a fix.
+type spelling = map[string]func(*ledger.Case) []step.Step
+
+// DataAside is what programs share that keep pictures, cases or results in
+// system memory, where others would put layers of a model.
+var DataAside = program.Program{
+	Effects: map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": noSum, "lower_context": noSum},
+	Checks:  map[string]string{"cpu_offload": "`nvidia-smi` while it runs: the peak is lower by about the size of what was moved.", "lower_context": stepChecked},
+}
+
+const stepChecked = "The longest sample runs through; `nvidia-smi` then shows about 1 GiB of the card free."
+
+// noSum: nothing can be computed from the message.
+func noSum(*ledger.Case) *effect.Effect { return nil }
+
+// Vision is what all trainers for pictures and volumes share: models are small,
+// so that the work of a step is what fills a card.
+var Vision = program.Program{
+	Remedies: map[string][]cause.Remedy{
+		cause.Fragmentation:         inPieces,
+		cause.BatchTooLarge:         visionWork,
+		cause.TrainingStateTooLarge: visionWork,
+		cause.ModelTooLarge: {
+			{Fix: "lower_batch_size", Fit: 1},
+			{Fix: "lower_resolution", Fit: 0.95},
+			{Fix: "close_other_apps", Fit: 0.8},
+			{Fix: "use_smaller_model", Fit: 0.75},
+			{Fix: "mixed_precision", Fit: 0.7, If: (*ledger.Case).Training},
+		},
+		cause.OversizedAllocation: {
+			{Fix: "fix_shape", Fit: 1.2, If: ledger.AbsurdSize},
+			{Fix: "lower_resolution", Fit: 1, If: when.Not(ledger.AbsurdSize)},
+			{Fix: "lower_batch_size", Fit: 0.9, If: when.Not(ledger.AbsurdSize)},
+			{Fix: "fix_shape", Fit: 0.6, If: when.Not(ledger.AbsurdSize)},
+		},
+		cause.Unknown: {
+			{Fix: "kill_stale_process", Fit: 0.95, If: when.Root(fact.CUDAError)},
+			{Fix: "lower_batch_size", Fit: 0.92},
+			{Fix: "lower_resolution", Fit: 0.85},
+			{Fix: "restart_session", Fit: 0.7},
+			{Fix: "mixed_precision", Fit: 0.6, If: (*ledger.Case).Training},
+		},
+	},
+	Titles: map[string]string{"use_smaller_model": "Use a smaller backbone", "lower_resolution": "Train on smaller pictures"},
+	Costs: map[string]string{
+		"lower_resolution":  "Small objects are found less well.",
+		"use_smaller_model": "Some accuracy; trains faster.",
+	},
+}
+
+// inPieces is what helps where PyTorch's own reserve lies in pieces.
+var inPieces = []cause.Remedy{
+	{Fix: "expandable_segments", Fit: 1.2, If: reader.HasExpandableSegments},
+	{Fix: "max_split_size", Fit: 1.2, If: when.Not(reader.HasExpandableSegments)},
+	{Fix: "max_split_size", Fit: 0.8, If: reader.HasExpandableSegments},
+	{Fix: "lower_batch_size", Fit: 0.45},
+}
+
+var visionWork = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "lower_resolution", Fit: 0.92},
+	{Fix: "mixed_precision", Fit: 0.85, If: (*ledger.Case).Training},
+	{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
+	{Fix: "use_smaller_model", Fit: 0.5},
+}
+
+// plainVision is that of programs without a setting for checkpoints.
+var plainVision = map[string][]cause.Remedy{
+	cause.BatchTooLarge:         withoutCheckpoints,
+	cause.TrainingStateTooLarge: withoutCheckpoints,
+}
+
+var withoutCheckpoints = []cause.Remedy{
+	{Fix: "lower_batch_size", Fit: 1},
+	{Fix: "lower_resolution", Fit: 0.92},
+	{Fix: "mixed_precision", Fit: 0.8, If: (*ledger.Case).Training},
+	{Fix: "use_smaller_model", Fit: 0.6},
+}
+
+// LanguageModels is what trainers of language models share.
+var LanguageModels = program.Program{
+	Checks: map[string]string{"lower_context": stepChecked},
+	Remedies: map[string][]cause.Remedy{
+		cause.BatchTooLarge: {
+			{Fix: "lower_batch_size", Fit: 1},
+			{Fix: "lower_context", Fit: 0.88},
+			{Fix: "gradient_checkpointing", Fit: 0.8},
+			{Fix: "use_lora", Fit: 0.4},
+		},
+		cause.ContextTooLong: {
+			{Fix: "lower_context", Fit: 1},
+			{Fix: "lower_batch_size", Fit: 0.85},
+			{Fix: "gradient_checkpointing", Fit: 0.75},
+		},
+		cause.TrainingStateTooLarge: {
+			{Fix: "shard_training", Fit: 1},
+			{Fix: "offload_optimizer", Fit: 0.95},
+			{Fix: "use_lora", Fit: 0.9},
+			{Fix: "gradient_checkpointing", Fit: 0.4},
+		},
+		cause.ModelTooLarge: {
+			{Fix: "shard_training", Fit: 1},
+			{Fix: "use_lora", Fit: 0.9},
+			{Fix: "use_smaller_model", Fit: 0.8},
+			{Fix: "offload_optimizer", Fit: 0.6},
+		},
+	},
+}
+
+// halved is half of a setting of the log, else a start.
+func halved(c *ledger.Case, start string, names ...string) string {
+	s, _ := c.Setting(names...)
+	if n := step.Divided(s.Value, 2); n > 0 {
+		return strconv.Itoa(n)
+	}
+	return start
+}
+
+// say is a step in words.
+func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+
+// config is a step in a program's file.
+func config(text string) func(*ledger.Case) []step.Step { return step.Paste("config", text) }
+
+// typed is the command of the log with options changed, and words for a log
+// that shows none.
+func typed(script string, changes ...step.Change) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		own := step.Typed(c, script)
+		if own == nil {
+			return []step.Step{{Kind: "text", Text: "Add to your command: `" + step.Edited(nil, changes...) + "`."}}
+		}
+		return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(own, changes...)}}
+	}
+}
