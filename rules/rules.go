@@ -48,7 +48,7 @@ func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
 	ledger.Derive(c)
 	c.Explained = explain.Of(c)
-	return odds.Judge(c, clues(), program.Speaking(c, program.Of(c.Stack, Programs())))
+	return odds.Judge(c, clues(), program.Holding(c, program.Of(c.Stack, Programs())))
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,
@@ -76,12 +76,6 @@ func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Usel
 // Tell says what happened to a case, for people.
 func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	return story.Of(c, causes, Shown(c.Framework))
-}
-
-// Known returns what is known of the case's message in its program, nil where
-// general knowledge has to do.
-func Known(c *ledger.Case) *answer.Knowledge {
-	return answer.Known(c, program.Of(c.Stack, Programs()))
 }
 
 // clues returns the clues for every cause, the general ones last.

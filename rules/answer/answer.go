@@ -84,11 +84,11 @@ type Knowledge struct {
 }
 
 // Known returns what is known of a case, nil where general knowledge has to do.
-func Known(c *ledger.Case, own []*program.Program) *Knowledge {
-	card := program.Speaking(c, own)
-	if card == nil {
+func Known(c *ledger.Case, causes []odds.Cause) *Knowledge {
+	if len(causes) == 0 || causes[0].Card == nil {
 		return nil
 	}
+	card := causes[0].Card
 	not, _ := cause.Tell(c, card.Not)
 	return &Knowledge{ID: card.ID, Not: not, Sources: card.Sources, Solved: card.Solved}
 }
@@ -111,7 +111,9 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	for _, b := range ranked {
 		b.makeOut(c)
 	}
-	ranked = prescribe(c, ranked, own)
+	if len(causes) > 0 {
+		ranked = prescribe(c, causes[0].Card, ranked, own)
+	}
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
 	})
@@ -196,8 +198,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 }
 
 // prescribe puts the cures of the card that speaks before all else.
-func prescribe(c *ledger.Case, ranked []*candidate, own []*program.Program) []*candidate {
-	card := program.Speaking(c, own)
+func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*program.Program) []*candidate {
 	if card == nil {
 		return ranked
 	}

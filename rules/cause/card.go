@@ -10,8 +10,8 @@ import (
 )
 
 // Card is what somebody who knows a program would say of one of its messages.
-// It speaks where all of its conditions hold and the log has every figure that
-// its sentences name; where none speaks, general knowledge does.
+// It holds where all of its conditions do and the log has every figure that its
+// sentences name; where none speaks, general knowledge does.
 type Card struct {
 	// ID is PROGRAM/WHAT, such as comfyui/vae-decode.
 	ID string
@@ -52,8 +52,12 @@ type Cure struct {
 	Cost       string
 }
 
-// Speaks reports that the card holds for a case.
-func (k *Card) Speaks(c *ledger.Case) bool {
+// Sure is the weight from which a card decides about the cause; below it the
+// card speaks where the clues come to the same.
+const Sure = 0.75
+
+// Holds reports that the card is met by a case.
+func (k *Card) Holds(c *ledger.Case) bool {
 	_, ok := Tell(c, k.Means)
 	return ok && k.meets(c)
 }

@@ -36,7 +36,8 @@ type Cause struct {
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	Settles    string     `json:"settles,omitempty"`
 
-	Share float64 `json:"-"` // of the weights, before calibration: what fixes are ranked by
+	Card  *cause.Card `json:"-"` // that says so too, nil where clues alone do
+	Share float64     `json:"-"` // of the weights, before calibration: what fixes are ranked by
 }
 
 // Evidence is a line that shows a cause.
@@ -46,9 +47,9 @@ type Evidence struct {
 }
 
 // Judge weighs every cause for a case by its clues, the likeliest first, and
-// takes a card's word for its own. Confidences add up to 1 at most; causes under
-// 3 % are left out.
-func Judge(c *ledger.Case, clues map[string][]cause.Clue, card *cause.Card) []Cause {
+// takes the word of a card that is sure. Confidences add up to 1 at most; causes
+// under 3 % are left out.
+func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) []Cause {
 	var causes []Cause
 	sum := 0.0
 	for _, r := range cause.All() {
@@ -69,9 +70,7 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, card *cause.Card) []Ca
 		causes[i].Share = causes[i].Confidence / max(1, sum)
 	}
 	calibrate(causes)
-	if card != nil {
-		causes = believe(c, causes, card)
-	}
+	causes = believe(c, causes, cards)
 	if len(causes) > 0 && causes[0].ID != cause.LeakedProcess {
 		causes[0].Why += whyTensor(c, causes[0].Why)
 	}
@@ -81,9 +80,26 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, card *cause.Card) []Ca
 	return causes
 }
 
-// believe puts the cause of a card first, as sure as the card is; the others
-// share the rest.
-func believe(c *ledger.Case, causes []Cause, card *cause.Card) []Cause {
+// believe notes with each cause the first card that says so, and puts the cause
+// of the first card that is sure before the others, which share the rest.
+func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
+	for i := range causes {
+		for _, k := range cards {
+			if k.Cause == causes[i].ID && causes[i].Card == nil {
+				causes[i].Card = k
+			}
+		}
+	}
+	for _, k := range cards {
+		if k.Weight >= cause.Sure || len(causes) > 0 && causes[0].ID == k.Cause {
+			return said(c, causes, k)
+		}
+	}
+	return causes
+}
+
+// said is a card's word on its cause.
+func said(c *ledger.Case, causes []Cause, card *cause.Card) []Cause {
 	first, rest := Cause{ID: card.Cause}, 0.0
 	var others []Cause
 	for _, x := range causes {
@@ -99,10 +115,12 @@ func believe(c *ledger.Case, causes []Cause, card *cause.Card) []Cause {
 			first.Title, first.Settles = r.TitleFor(c), reader.ForBackend(c, r.Settles)
 		}
 	}
-	first.Confidence, first.Share = card.Weight, card.Weight
-	first.Why, first.Evidence = card.Meaning(c), evidence(c, []int{c.Failure.Line})
+	if card.Weight >= cause.Sure {
+		first.Confidence, first.Share = card.Weight, card.Weight
+	}
+	first.Card, first.Why, first.Evidence = card, card.Meaning(c), evidence(c, []int{c.Failure.Line})
 	for i := range others {
-		others[i].Confidence = round2(others[i].Confidence * min(1, (1-card.Weight)/rest))
+		others[i].Confidence = round2(others[i].Confidence * min(1, (1-first.Confidence)/rest))
 		others[i].Share = others[i].Confidence
 	}
 	return append([]Cause{first}, others...)

@@ -82,17 +82,18 @@ func Of(stack []string, all []*Program) []*Program {
 	return out
 }
 
-// Speaking returns the first card of the programs that holds for a case, nil if
-// none does.
-func Speaking(c *ledger.Case, programs []*Program) *cause.Card {
+// Holding returns the cards of the programs that hold for a case, those of the
+// most specific program first.
+func Holding(c *ledger.Case, programs []*Program) []*cause.Card {
+	var out []*cause.Card
 	for _, p := range programs {
 		for i := range p.Cards {
-			if p.Cards[i].Speaks(c) {
-				return &p.Cards[i]
+			if p.Cards[i].Holds(c) {
+				out = append(out, &p.Cards[i])
 			}
 		}
 	}
-	return nil
+	return out
 }
 
 // apps is the rank from which on people start a program itself.

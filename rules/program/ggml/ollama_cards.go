@@ -180,9 +180,9 @@ var ollamaCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: 0.6,
 		Means: "Weights and cache fit; the compute buffer, {asked}, did not. Ollama chose how many layers go to the card by its own estimate, and that was too low for this model.",
 		Cures: []cause.Cure{
-			overhead,
+			as("fewer_gpu_layers", "Put fewer layers on the card", "slower"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
-			as("upgrade_version", "Update Ollama: its estimates got better", "a download"),
+			overhead,
 		},
 		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "8471"},
 	},
@@ -214,9 +214,9 @@ var ollamaCards = []cause.Card{
 		Means: "The model was loaded and answered or began to; then the card ran full while it computed. Ollama's estimate leaves little room, and a longer prompt, an image or another program used it up.",
 		Not:   "More RAM: the card was what ran full.",
 		Cures: []cause.Cure{
-			overhead,
-			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
+			as("fewer_gpu_layers", "Put fewer layers on the card", "slower"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
+			overhead,
 		},
 		Sources: []string{"ollama/envconfig/config.go", ollamaThreads + "9562", ollamaThreads + "8597"},
 	},

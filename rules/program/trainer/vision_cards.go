@@ -51,7 +51,7 @@ var mmdetCards = []cause.Card{
 	},
 	{
 		ID: "mmdet/assign", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
-		Cause: cause.OversizedAllocation, Weight: 0.92,
+		Cause: cause.OversizedAllocation, Weight: 0.7,
 		Means:   "It failed while anchors were matched to objects: the matrix is all anchors x all objects of one picture. A picture with some hundred objects is enough, so that it comes at a random step.",
 		Not:     "A batch of 1: one crowded picture makes the matrix.",
 		Cures:   []cause.Cure{assignOnCPU, fewerBoxes},

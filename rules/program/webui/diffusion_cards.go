@@ -86,13 +86,6 @@ var diffusersCards = ofCard([]cause.Card{
 		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch 2's attention", Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, {Fix: "lower_resolution", Title: "Slice attention, or make it smaller", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower."}},
 		Sources: []string{diffusersCode + "models/attention_processor.py"},
 	},
-	{
-		ID: "diffusers/training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"train_dreambooth", "train_text_to_image", "train_controlnet", "textual_inversion.py", "train_instruct_pix2pix"},
-		If: plainDiffusers, Cause: cause.TrainingStateTooLarge, Weight: 0.7,
-		Means:   "One of diffusers' training examples ran out. Full training of a UNet keeps weights, gradients and two optimizer moments: SD 1.5 about 14 GB, SDXL about 40 before any image. A LoRA keeps almost none of that.",
-		Cures:   []cause.Cure{{Fix: "optimizer_8bit", Title: "Use the script's own savings", Kind: "config", Text: "--train_batch_size 1 --gradient_accumulation_steps 4 --gradient_checkpointing --use_8bit_adam --mixed_precision fp16", Cost: "A fifth to a third slower."}, {Fix: "use_lora", Title: "Train a LoRA", Kind: "text", Text: "Use the script's LoRA twin (train_dreambooth_lora.py, train_text_to_image_lora_sdxl.py): the model is frozen and only small matrices are trained.", Cost: "Slightly less faithful."}, {Fix: "lower_resolution", Title: "Lower the resolution", Kind: "config", Text: "--resolution 512", Cost: "Less detail learned."}},
-		Sources: []string{"https://github.com/huggingface/diffusers/blob/main/examples/dreambooth/README.md"},
-	},
 })
 
 var invokeCards = ofCard([]cause.Card{
