@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/diagnose"
@@ -65,7 +66,7 @@ func (p *page) why(in *diagnose.Incident) {
 		}
 	}
 	p.say(told)
-	if c.Confidence < settled && c.Settles != "" && p.options.Terse < withoutSteps {
+	if c.Confidence < perhaps && c.Settles != "" && p.options.Terse < withoutSteps {
 		p.say(bold("To be sure:"), prose(" "+firstSentence(ended(c.Settles))))
 	}
 }
@@ -152,7 +153,7 @@ func (p *page) branch(fixes []diagnose.Fix, number int) {
 // first is the first fix, whole.
 func (p *page) first(in *diagnose.Incident) {
 	fix := in.Fixes[0]
-	item := join(bold(lead(fix)), worked(fix.Effect))
+	item := join(lead(fix), worked(fix.Effect))
 	if fix.Why != "" && !saidBefore(in, 0) && p.options.Terse < withoutCosts {
 		item = join(item, prose(" "+ended(fix.Why)))
 	}
@@ -169,16 +170,34 @@ func (p *page) first(in *diagnose.Incident) {
 	p.blocks = append(p.blocks, list{[]inline{item}, 1})
 	p.steps(pasted)
 	if p.options.Terse < withoutCosts {
-		p.say(fills(pasted), labelled("Costs:", lowerFirst(fix.Tradeoff)))
+		p.say(fills(pasted))
 	}
 }
 
-// lead is a fix's title, with the case for which it holds.
-func lead(f diagnose.Fix) string {
+// lead is a fix's title with what it costs, and the case for which it holds.
+func lead(f diagnose.Fix) inline {
+	title := f.Title
 	if f.Branch != "" {
-		return f.Branch + ": " + lowerFirst(f.Title) + "."
+		title = f.Branch + ": " + lowerFirst(f.Title)
 	}
-	return ended(f.Title)
+	title = strings.TrimRight(title, ".")
+	cost := shortCost(f.Tradeoff)
+	if cost == "" {
+		return bold(title + ".")
+	}
+	return join(bold(title), prose(" ("+cost+")."))
+}
+
+// shortCost is the first thing that a fix costs.
+func shortCost(s string) string {
+	for _, end := range [...]string{"; ", ". ", ": "} {
+		s, _, _ = strings.Cut(s, end)
+	}
+	s = strings.TrimRight(s, ".")
+	if len(s) > 70 || strings.HasPrefix(s, "None") || strings.HasPrefix(s, "none") {
+		return ""
+	}
+	return lowerFirst(s)
 }
 
 // split parts the steps that are told from those that are pasted.
@@ -221,10 +240,8 @@ func worked(e *diagnose.Effect) inline {
 	switch {
 	case !e.Fits:
 		told = fmt.Sprintf("Not enough alone: %s needed, %s there.", need, have)
-	case e.Certainty == "bound":
-		told = fmt.Sprintf("The piece then needs %s of %s.", need, have)
-	case e.Certainty == "condition":
-		told = fmt.Sprintf("Needs %s of %s, on a condition (`--full`).", need, have)
+	case e.Certainty != "": // rests on what the log does not say: --full tells
+		return nil
 	case e.Basis == "estimate":
 		told = fmt.Sprintf("Enough by estimate: %s of %s.", need, have)
 	default:
@@ -236,10 +253,11 @@ func worked(e *diagnose.Effect) inline {
 // further is the second or third fix in short.
 func (p *page) further(in *diagnose.Incident, i, number int) {
 	fix := in.Fixes[i]
-	item := join(bold(lead(fix)), worked(fix.Effect))
+	item := join(lead(fix), worked(fix.Effect))
 	words, pasted := split(fix.Steps)
+	pasted = pasted[:min(len(pasted), 1)]
 	if p.options.Terse >= withoutSteps {
-		item, pasted = join(bold(lead(fix)), oneStep(words, pasted)), nil
+		item, pasted = join(lead(fix), oneStep(words, pasted)), nil
 	} else {
 		if words != "" {
 			item = join(item, prose(" "+words))
@@ -247,7 +265,9 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 		if len(pasted) == 1 && !strings.Contains(pasted[0].Text, "\n") && len(pasted[0].Text) <= 56 {
 			item, pasted = join(item, prose(" "), literal(pasted[0].Text), prose(".")), nil
 		}
-		item = join(item, prose(" "), fills(fix.Steps), prose("Costs: "+lowerFirst(ended(fix.Tradeoff))))
+		if i == 0 || fills(in.Fixes[0].Steps) == nil { // said with the first
+			item = join(item, prose(" "), fills(fix.Steps))
+		}
 	}
 	p.blocks = append(p.blocks, list{[]inline{item}, number})
 	p.steps(pasted)
@@ -267,12 +287,13 @@ func oneStep(words string, pasted []diagnose.Step) inline {
 // wontHelp names the usual tips that cannot help, two at most.
 func (p *page) wontHelp(in *diagnose.Incident) {
 	var told []inline
-	if k := in.Knowledge; k != nil && k.Not != "" {
+	advised := in.Fixes[:min(len(in.Fixes), fullFixes)]
+	if k := in.Knowledge; k != nil && k.Not != "" && !contradicts(k.Not, advised) {
 		told = append(told, prose(ended(k.Not)))
 	}
 	for _, u := range in.WontHelp {
-		if len(told) < 2 {
-			told = append(told, prose(shortName(u)+" ("+lowerFirst(strings.TrimSuffix(firstSentence(u.Why), "."))+")."))
+		if len(told) < 2 && !slices.ContainsFunc(in.Fixes, func(f diagnose.Fix) bool { return f.ID == u.ID }) {
+			told = append(told, prose(capital(shortName(u))+" ("+lowerFirst(strings.TrimSuffix(firstSentence(u.Why), "."))+")."))
 		}
 	}
 	if told == nil {
@@ -283,6 +304,21 @@ func (p *page) wontHelp(in *diagnose.Incident) {
 		line = join(line, prose(" "), t)
 	}
 	p.say(line)
+}
+
+// contradicts reports that a sentence against something names what is advised.
+func contradicts(not string, advised []diagnose.Fix) bool {
+	parts := strings.Split(not, "`")
+	for i := 1; i < len(parts); i += 2 {
+		for _, f := range advised {
+			for _, s := range f.Steps {
+				if len(parts[i]) > 3 && strings.Contains(s.Text, parts[i]) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // also are further failures and what else should be known, a line each.

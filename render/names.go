@@ -63,9 +63,9 @@ func onHost(in *diagnose.Incident) bool {
 
 // Probabilities from which a word holds.
 const (
-	nearlyCertain = 0.9
-	likely        = 0.65
-	perhaps       = 0.4
+	nearlyCertain = 0.93
+	likely        = 0.8
+	perhaps       = 0.5
 )
 
 // chance puts a probability into words.
@@ -78,7 +78,7 @@ func chance(p float64) string {
 	case p >= perhaps:
 		return "perhaps"
 	}
-	return "one of several"
+	return "open"
 }
 
 // shortNames are the fixes that are heard of everywhere, as people call them.

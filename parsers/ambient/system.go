@@ -77,7 +77,13 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	if i := slices.IndexFunc(l.Lines, func(x clean.Line) bool { return x.Program != "" }); i >= 0 { // journald's prefix, or a container's
 		f.Signals = append(f.Signals, fact.Signal{ID: fact.OnLinux, Line: l.Lines[i].Number, Text: l.Lines[i].Text})
 	}
+	asked := map[[2]int]bool{} // of which line and which word
 	for _, h := range hits {
+		key := [2]int{l.LineIndex(h.At), h.Word}
+		if asked[key] || len(asked) > maxLooked {
+			continue
+		}
+		asked[key] = true
 		id := systemAt(l, h)
 		if id == "" || seen[id] >= enoughOfSystem || last[id] == l.Line(h.At) {
 			continue
@@ -92,6 +98,7 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 // as it was written: squeezing joins words and folds case.
 func systemAt(l *text.Log, h text.Hit) string {
 	line := l.LineText(h.At)
+	line = line[:min(len(line), longestFrame)]
 	if h.Word >= len(systemWords) {
 		if drive.MatchString(line) || relative.MatchString(line) {
 			return fact.OnWindows

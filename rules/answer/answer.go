@@ -109,7 +109,7 @@ const maxAdvice = 6
 func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advice, []Useless) {
 	ranked := candidates(c, causes, own)
 	for _, b := range ranked {
-		b.makeOut(c)
+		b.makeOut(c, own)
 	}
 	if len(causes) > 0 {
 		ranked = prescribe(c, causes[0].Card, ranked, own)
@@ -122,7 +122,9 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 		b.advice.Rank = i + 1
 		advice = append(advice, b.advice)
 	}
-	branched(c, advice)
+	if len(causes) > 0 && causes[0].Card == nil && (causes[0].ID == cause.BatchTooLarge || causes[0].ID == cause.Unknown) {
+		branched(c, advice)
+	}
 	for i := range advice {
 		advice[i].Steps = step.Marked(advice[i].Steps, c.Windows())
 	}
@@ -210,14 +212,14 @@ func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*pro
 				continue
 			}
 			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
-			b.makeOut(c)
+			b.makeOut(c, own)
 			ranked, at = append(ranked, b), len(ranked)
 		}
 		b := ranked[at]
 		b.score = float64(2 * (len(card.Cures) - i))
 		b.advice.Title, b.advice.Tradeoff = cmp.Or(cure.Title, b.advice.Title), cmp.Or(cure.Cost, b.advice.Tradeoff)
 		if cure.Text != "" {
-			b.advice.Steps, b.advice.Effect = []step.Step{{Kind: cure.Kind, Text: cure.Text}}, nil
+			b.advice.Steps, b.advice.Effect = forReader(c, cure.Fix, []step.Step{{Kind: cure.Kind, Text: cure.Text}}, own), nil
 		}
 	}
 	return ranked
@@ -225,9 +227,9 @@ func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*pro
 
 // makeOut adds what is computed for a case: the steps, the reason and the
 // arithmetic. A fix that is known not to be enough counts half.
-func (b *candidate) makeOut(c *ledger.Case) {
+func (b *candidate) makeOut(c *ledger.Case, own []*program.Program) {
 	fix, advice := b.fix, &b.advice
-	advice.Steps = stepsForBackend(c, sizedSteps(c, fix.ID, fix.Steps(c)))
+	advice.Steps = forReader(c, fix.ID, sizedSteps(c, fix.ID, fix.Steps(c)), own)
 	if fix.Why != nil {
 		advice.Why = cmp.Or(fix.Why(c), advice.Why)
 	}
@@ -246,7 +248,7 @@ func (b *candidate) makeOut(c *ledger.Case) {
 // does: they come from figures of a damaged log, of which nothing follows. Where
 // more was free than was refused, no sum of the log's figures is enough.
 func sound(c *ledger.Case, e *effect.Effect) *effect.Effect {
-	if e == nil || e.NeedBytes < 0 || e.Basis == "log" && e.Fits && ledger.Roomy(c) && !c.Limit.Has() {
+	if e == nil || e.NeedBytes < 0 || e.Basis == "log" && e.Fits && hadRoom(c) {
 		return nil
 	}
 	enough := e.NeedBytes <= e.HaveBytes
@@ -257,6 +259,12 @@ func sound(c *ledger.Case, e *effect.Effect) *effect.Effect {
 		return nil
 	}
 	return e
+}
+
+// hadRoom: more was free than was refused, so that no sum of the log's figures
+// says what is enough.
+func hadRoom(c *ledger.Case) bool {
+	return !c.Limit.Has() && c.Free.Has() && c.Asked.Has() && c.Free.Bytes > c.Asked.Bytes
 }
 
 // maxUseless bounds the tips that are refuted.
@@ -303,14 +311,4 @@ func checkOf(c *ledger.Case, f fix.Fix) string {
 // ownCode: what failed on PyTorch's card can be changed, as far as is known.
 func ownCode(c *ledger.Case) bool {
 	return c.Reader.Writes("python") && c.In("pytorch", "transformers", "diffusers", "deepspeed") && c.Backend != "cpu"
-}
-
-// stepsForBackend does so for code. Commands are written for their backend.
-func stepsForBackend(c *ledger.Case, steps []step.Step) []step.Step {
-	for i := range steps {
-		if steps[i].Kind == "python" {
-			steps[i].Text = reader.ForBackend(c, steps[i].Text)
-		}
-	}
-	return steps
 }

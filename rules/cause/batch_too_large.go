@@ -18,6 +18,7 @@ var batchTooLarge = Rule{
 		{Fix: "lower_batch_size", Fit: 1},
 		{Fix: "select_gpu", Fit: 0.75, If: blasHandle},
 		{Fix: "kill_stale_process", Fit: 0.7, If: blasHandle},
+		{Fix: "kill_stale_process", Fit: 0.85, If: worthALook},
 		{Fix: "lower_resolution", Fit: 0.6},
 		{Fix: "inference_mode", Fit: 0.7, If: func(c *ledger.Case) bool { return c.Signal("inferring") != nil && !c.Training() }},
 		{Fix: "use_smaller_model", Fit: 0.3, If: LastStraw},
@@ -62,9 +63,19 @@ func cutOff(c *ledger.Case) bool {
 func whyWork(c *ledger.Case) string {
 	f := c.F()
 	if ledger.FillsCard(c) && !(f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes) {
+		if c.Limit.Has() {
+			return "This program fills what it may have by itself."
+		}
 		return "This program fills the card by itself."
 	}
 	return "One step of the work wanted more than was left."
+}
+
+// worthALook: an eighth of the card or more is neither free nor this program's,
+// beyond what its own context takes.
+func worthALook(c *ledger.Case) bool {
+	outside := c.Others.Bytes - ledger.DriverContext
+	return c.Others.Has() && c.Total.Has() && outside > units.GiB/2 && outside*8 > c.Total.Bytes
 }
 
 // blasHandle: cuBLAS found the card full when it started, convolutions or not.

@@ -1,7 +1,6 @@
 package cause
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -58,8 +57,11 @@ const Sure = 0.75
 
 // Holds reports that the card is met by a case.
 func (k *Card) Holds(c *ledger.Case) bool {
+	if !k.meets(c) {
+		return false
+	}
 	_, ok := Tell(c, k.Means)
-	return ok && k.meets(c)
+	return ok
 }
 
 // Meaning is what the card says of a case for which it holds.
@@ -79,8 +81,6 @@ func (k *Card) meets(c *ledger.Case) bool {
 	return k.If == nil || k.If(c)
 }
 
-var braces = regexp.MustCompile(`\{\w+\}`)
-
 // Tell puts figures into a sentence: those of the ledger by their names in
 // reports, the model's name, and settings. Where the log does not give one of
 // them, ok is false.
@@ -89,20 +89,34 @@ func Tell(c *ledger.Case, sentence string) (told string, ok bool) {
 		return sentence, true
 	}
 	entries := c.Entries()
-	ok = true
-	told = braces.ReplaceAllStringFunc(sentence, func(name string) string {
-		name = strings.Trim(name, "{}")
-		if e, known := entries[name]; known {
-			return e.String()
+	var b strings.Builder
+	for rest := sentence; ; {
+		before, after, found := strings.Cut(rest, "{")
+		b.WriteString(before)
+		name, tail, closed := strings.Cut(after, "}")
+		if !found || !closed {
+			return b.String(), true
 		}
-		if name == "model" && c.Model != nil && c.Model.Name != "" {
-			return c.Model.Name
+		text := stated(c, entries, name)
+		if text == "" {
+			return "", false
 		}
-		if s, known := c.Setting(name); known {
-			return s.Value
-		}
-		ok = false
-		return ""
-	})
-	return told, ok
+		b.WriteString(text)
+		rest = tail
+	}
+}
+
+// stated is a number of the ledger, the model's name or a setting, "" where the
+// log has none.
+func stated(c *ledger.Case, entries map[string]ledger.Entry, name string) string {
+	if e, known := entries[name]; known {
+		return e.String()
+	}
+	if name == "model" && c.Model != nil {
+		return c.Model.Name
+	}
+	if s, known := c.Setting(name); known {
+		return s.Value
+	}
+	return ""
 }

@@ -10,7 +10,7 @@ import (
 
 var leakedProcess = Rule{
 	ID:      LeakedProcess,
-	Title:   "Another program holds most of this card",
+	Title:   "Other programs hold what is missing",
 	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
 	Clues: []Clue{
 		listedOthers, unlistedOthers,

@@ -18,6 +18,7 @@ var modelTooLarge = Rule{
 		weightsFillCard, spilledOver, isExplained(ModelTooLarge, 0.7),
 	},
 	Remedies: []Remedy{
+		{Fix: "kill_stale_process", Fit: 0.8, If: worthALook},
 		{Fix: "use_lower_quant", Fit: 0.97, If: when.Not(when.Any(ledger.TinyCard, onMac, ledger.Before2020))},
 		{Fix: "use_smaller_model", Fit: 0.92},
 		{Fix: "close_other_apps", Fit: 0.77, If: when.Any(onMac, othersCouldYield)},

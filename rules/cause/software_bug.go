@@ -10,7 +10,7 @@ import (
 
 var softwareBug = Rule{
 	ID:      SoftwareBug,
-	Title:   "A known bug of this version, not a lack of memory",
+	Title:   "A fault of the program or its version, not a lack of memory",
 	Settles: "Run the same thing with the version before and the one after. Search the program's issues for the exact sentence.",
 	Clues: []Clue{
 		Said(0.85, "This card refuses any single piece above 4 GiB.", fact.XPUBlock),

@@ -36,6 +36,10 @@ type Case struct {
 	Ledger
 	// Explained says what the bytes asked for are, nil where that is not sure.
 	Explained *Explained
+	// named is the model of the catalogue that the name namedAs means, once
+	// somebody has asked.
+	named   *fit.Match
+	namedAs string
 }
 
 // Model is the model that was being loaded or run.

@@ -183,7 +183,11 @@ func Named(c *Case) fit.Match {
 	if c.Model == nil {
 		return fit.Match{}
 	}
-	return fit.Find(c.Model.Name)
+	if c.named == nil || c.namedAs != c.Model.Name {
+		m := fit.Find(c.Model.Name)
+		c.named, c.namedAs = &m, c.Model.Name
+	}
+	return *c.named
 }
 
 // Quantised names the format of a model whose checkpoint is quantised already,

@@ -17,6 +17,8 @@ func Monitor(c *ledger.Case) string {
 		return "npu-smi info"
 	case "mps", "metal":
 		return "Activity Monitor"
+	case "tpu":
+		return "tpu-info"
 	}
 	return "nvidia-smi"
 }

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -24,18 +25,15 @@ var topics = [...]topic{
 }
 
 // workWords are the numbers of the topics by their words.
-func workWords(word string) (int, bool) {
-	for i, t := range topics {
-		for rest := t.words; rest != ""; {
-			var w string
-			w, rest, _ = strings.Cut(rest, " ")
-			if w == word {
-				return i, true
-			}
+var workWords = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
+	for i := len(topics) - 1; i >= 0; i-- {
+		for word := range strings.FieldsSeq(topics[i].words) {
+			out[word] = i
 		}
 	}
-	return 0, false
-}
+	return out
+})
 
 // trains are words of a training run, in names of files and functions.
 var trains = map[string]bool{"train": true, "training": true, "trainer": true, "fit": true, "backward": true, "finetune": true, "finetuning": true, "pretrain": true, "sft": true, "dpo": true, "grpo": true, "rlhf": true, "optimizer": true, "epoch": true}
@@ -76,7 +74,7 @@ func (w *who) shown() (work string, line int) {
 			if trains[word] {
 				training = true
 			}
-			if i, ok := workWords(word); ok {
+			if i, ok := workWords()[word]; ok {
 				votes[i] += weight
 				if first[i] == 0 {
 					first[i] = line

@@ -1,8 +1,8 @@
 package step
 
 import (
-	"regexp"
 	"slices"
+	"strings"
 )
 
 // What a step takes before it can be used.
@@ -25,8 +25,6 @@ var placeholders = []Fill{
 	{"SCRIPT", "your script"},
 	{"JOB", "the job's number"},
 }
-
-var placeholder = regexp.MustCompile(`\b(?:MODEL|model\.gguf|IMAGE|SERVICE|POD|PID|NAME|YOU|SCRIPT|JOB)\b`)
 
 // Marked returns steps with what each of them takes: a command or a line of
 // configuration is used as it is unless a placeholder stands in it; code, words
@@ -67,11 +65,29 @@ func fillsOf(s Step) []Fill {
 		return nil
 	}
 	var out []Fill
-	found := placeholder.FindAllString(s.Text, -1)
 	for _, f := range placeholders {
-		if slices.Contains(found, f.Name) {
+		if stands(s.Text, f.Name) {
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+// stands reports a placeholder that is a word of its own.
+func stands(text, name string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(name)
+		if (start == 0 || !letter(text[start-1])) && (end == len(text) || !letter(text[end])) {
+			return true
+		}
+		from = end
+	}
+}
+
+func letter(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'
 }

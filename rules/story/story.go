@@ -20,7 +20,7 @@ type Story struct {
 }
 
 // Likely is how probable a cause is that a headline may name.
-const Likely = 0.65
+const Likely = 0.8
 
 // Of tells the story of a case. Shown is how people write the program's name.
 func Of(c *ledger.Case, causes []odds.Cause, shown string) Story {

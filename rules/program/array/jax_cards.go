@@ -108,7 +108,6 @@ var jaxCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "program is larger: halve the batch per chip", Kind: "text", Text: "Halve the global batch, or keep it on twice the chips. Activations shrink in step.", Cost: "Slower per sample"},
 			{Fix: "gradient_checkpointing", Title: "or compute activations twice", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
-			{Fix: "shard_training", Title: "arguments are larger: shard the parameters", Kind: "text", Text: "Shard parameters and optimizer state over the mesh (FSDP): each chip then holds its part only. Pass `donate_argnums` for the state, so that old and new do not both stay.", Cost: "Communication between chips"},
 		},
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst"},
 	},

@@ -205,7 +205,7 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.SoftwareBug, Weight: 0.78,
 		Means:   "A buffer of fixed size inside the program is too small. Neither RAM nor the card's memory is short: this build planned it for another batch or model.",
 		Not:     "More RAM, swap or fewer layers: the buffer keeps its size.",
-		Cures:   []cause.Cure{as("upgrade_version", "Update the program", "old model files may need a new download"), as("lower_batch_size", "Or a batch of 512 at most", "slower prompts")},
+		Cures:   []cause.Cure{as("upgrade_version", "Update the program", "old model files may need a new download")},
 		Sources: []string{"llama.cpp/ggml/src/ggml.c"},
 	},
 }

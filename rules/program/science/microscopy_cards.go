@@ -16,7 +16,6 @@ var relionCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Bound the poses: --maxsig", Kind: "text", Text: "Add `--maxsig 2000` (2D classes: `--maxsig 50`) to Additional arguments, and continue from the last _optimiser.star.", Cost: "Hardly any quality"},
 			oneRank,
-			{Fix: "fix_shape", Title: "Look at the particles", Kind: "text", Text: "`_rlnNrOfSignificantSamples` above 10,000 in the _data.star means that RELION finds nothing to align: remove junk by 2D classes, or take a better reference.", Cost: "An hour"},
 		},
 		Sources: []string{"relion/src/error.h", "relion/src/acc/cuda/custom_allocator.cuh", "https://github.com/3dem/relion/issues/1075", "https://github.com/3dem/relion/issues/120"}, Solved: 1,
 	},

@@ -132,22 +132,31 @@ func blocks(tokens float64) float64 { return math.Floor(tokens/16) * 16 }
 func fittingLength(c *ledger.Case) int {
 	f := c.F()
 	if f.EstMaxModelLen != nil {
-		return int(f.EstMaxModelLen.Value)
+		return withMargin(f.EstMaxModelLen.Value)
 	}
 	if tokens, ok := cacheTokens(c); ok {
-		return int(tokens)
+		return withMargin(tokens)
 	}
 	n := float64(ledger.IntSetting(c, "max_model_len", "max_seq_len"))
 	if f.MaxModelLen != nil {
 		n = f.MaxModelLen.Value
 	}
 	if ledger.SizeOf(f.KVNeeded) > 0 && ledger.SizeOf(f.KVAvailable) > 0 && n > 0 {
-		return int(max(16, blocks(0.98*n*float64(f.KVAvailable.Bytes)/float64(f.KVNeeded.Bytes))))
+		return max(16, withMargin(0.98*n*float64(f.KVAvailable.Bytes)/float64(f.KVNeeded.Bytes)))
 	}
 	if n <= 512 {
 		return 8192
 	}
 	return int(n) / 2
+}
+
+// withMargin leaves a twentieth of what fits: what is free varies from start to
+// start. Long ones are rounded to thousands.
+func withMargin(tokens float64) int {
+	if tokens *= 0.95; tokens > 4000 {
+		return int(tokens/1000) * 1000
+	}
+	return int(blocks(tokens))
 }
 
 // effectShorter: the length is vLLM's own, or by proportion.
@@ -162,7 +171,7 @@ func effectShorter(c *ledger.Case) *effect.Effect {
 	}
 	note := fmt.Sprintf("%d tokens by proportion: exact where every layer sees the whole context, safe where some see a window only.", n)
 	if f.EstMaxModelLen != nil {
-		note = fmt.Sprintf("vLLM computed %d tokens for this card and these flags: exact.", n)
+		note = fmt.Sprintf("vLLM computed %.0f tokens for this card and these flags; a twentieth is left for what varies from start to start.", f.EstMaxModelLen.Value)
 	}
 	return fits(min(f.KVAvailable.Bytes, int64(float64(f.KVNeeded.Bytes)*float64(n)/f.MaxModelLen.Value)), f.KVAvailable.Bytes, note)
 }

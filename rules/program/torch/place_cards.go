@@ -61,7 +61,7 @@ var placeCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)   # num_workers=0 to test", Cost: "The card may wait for data."},
 			{Fix: "stream_dataset", Title: "Keep no list of Python objects in the data set", Kind: "text", Text: "Workers copy a list of strings or dicts little by little. Hold paths and labels as a NumPy array, and read each sample in `__getitem__`.", Cost: "Some rewriting."},
-			{Fix: "add_swap"},
+			{Fix: "raise_memory_limit", Title: "In a container or job: raise its memory limit"},
 		},
 		Sources: []string{"pytorch/torch/utils/data/_utils/signal_handling.py", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
@@ -84,7 +84,7 @@ var placeCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "If the card is yours: halve the batch"},
 			lookFirst,
-			{Fix: "fix_shape", Title: "If much is free: look for a bad index", Kind: "env", Text: "export CUDA_LAUNCH_BLOCKING=1", Cost: "Slow; shows the line that really failed."},
+			{Fix: "select_gpu"},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
 	},
@@ -227,15 +227,15 @@ var lateCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"unknown"}, If: func(c *ledger.Case) bool {
-			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c)
+			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: 0.6,
 		Means: "This form has no figures: the driver refused, not PyTorch's allocator. Most often the card was already full when the program started, with another process; the line alone does not show whether this program filled it.",
 		Not:   "Allocator settings such as max_split_size_mb: they do not reach the driver.",
 		Cures: []cause.Cure{
 			lookFirst,
-			{Fix: "select_gpu"},
 			{Fix: "lower_batch_size", Title: "If the card was empty before: halve the batch"},
+			{Fix: "restart_session"},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},

@@ -1,0 +1,99 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// forReader returns those steps of a fix that this reader can do: in the names
+// of their backend, system and program. Where none is left the fix is told in
+// words.
+func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Program) []step.Step {
+	var out []step.Step
+	for _, s := range steps {
+		s.Text = reader.ForBackend(c, s.Text)
+		if c.Reader.OS == "windows" {
+			s = onWindows(s)
+		}
+		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) {
+			continue
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return []step.Step{{Kind: "text", Text: fix.InWords(id)}}
+	}
+	return out
+}
+
+// understood: Python is for those who write it, or whose program spells the fix
+// so.
+func understood(c *ledger.Case, id string, s step.Step, own []*program.Program) bool {
+	if s.Kind != "python" || c.Reader.Program == "" && c.Reader.Language == "" || c.Reader.Writes("python") {
+		return true
+	}
+	return slices.ContainsFunc(own, func(p *program.Program) bool { return p.Name == c.Reader.Program && p.Steps[id] != nil })
+}
+
+// commands are those that belong to a program, with the programs whose readers
+// have them.
+var commands = map[string][]string{
+	"llama-server":         {"llama.cpp", "ik_llama.cpp", "llamafile"},
+	"llama-cli":            {"llama.cpp", "ik_llama.cpp", "llamafile"},
+	"vllm serve":           {"vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes"},
+	"OLLAMA_":              {"ollama"},
+	"ollama run":           {"ollama", "open-webui"},
+	"sglang.launch_server": {"sglang"},
+	"AutoModelForCausalLM": nil,
+	"BitsAndBytesConfig":   nil,
+	"DataLoader(":          nil,
+	"model.gguf":           {"llama.cpp", "ik_llama.cpp", "llamafile", "koboldcpp", "stable-diffusion.cpp", "whisper.cpp"},
+}
+
+// foreign reports a command of a program that the reader does not run.
+func foreign(c *ledger.Case, text string) bool {
+	if c.Reader.Program == "" {
+		return false
+	}
+	for command, programs := range commands {
+		if !strings.Contains(text, command) || slices.Contains(programs, c.Reader.Program) {
+			continue
+		}
+		if programs == nil && c.Reader.Writes("python") && c.In("pytorch", "transformers") {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// linuxWords stand in commands that Windows does not have.
+var linuxWords = []string{"sudo ", "dmesg", "/dev/shm", "fallocate", "swapon", "systemctl", "journalctl", "ulimit"}
+
+// onWindows is a step for Windows, without text where Windows has no such thing.
+func onWindows(s step.Step) step.Step {
+	if s.Kind != "shell" && s.Kind != "env" && s.Kind != "config" {
+		return s
+	}
+	var lines []string
+	for line := range strings.Lines(s.Text) {
+		line = strings.TrimRight(line, "\n")
+		if slices.ContainsFunc(linuxWords, func(word string) bool { return strings.Contains(line, word) }) {
+			continue
+		}
+		if assignment, ok := strings.CutPrefix(line, "export "); ok {
+			name, value, _ := strings.Cut(assignment, "=")
+			lines = append(lines, "set "+assignment, `$env:`+name+` = "`+strings.Trim(value, `"'`)+`"   # instead, in PowerShell`)
+			continue
+		}
+		lines = append(lines, line)
+	}
+	s.Text = strings.Join(lines, "\n")
+	return s
+}
