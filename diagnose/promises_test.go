@@ -152,7 +152,7 @@ func checkValues(t *testing.T, v reflect.Value, path string, lines int) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
 				checkValues(t, v.Field(i), path+"."+v.Type().Field(i).Name, lines)
 			}
 		}

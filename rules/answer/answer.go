@@ -199,12 +199,21 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 	return slices.Collect(maps.Values(byID))
 }
 
-// prescribe puts the cures of the card that speaks before all else.
+// prescribe puts the cures of the card that speaks before all else. The card of
+// a library does not overrule what the reader's own program says.
 func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*program.Program) []*candidate {
 	if card == nil {
 		return ranked
 	}
+	app := started(c, card, own)
+	if app != nil && app.Remedies[card.Cause] != nil {
+		return ranked
+	}
 	for i, cure := range card.Cures {
+		spelled := app != nil && app.Steps[cure.Fix] != nil
+		if app != nil && !spelled && !fix.Suits(c, cure.Fix, false) {
+			continue
+		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
 		if at < 0 {
 			f := program.Adapt(own, fix.FixesByID()[cure.Fix])
@@ -217,12 +226,29 @@ func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*pro
 		}
 		b := ranked[at]
 		b.score = float64(2 * (len(card.Cures) - i))
-		b.advice.Title, b.advice.Tradeoff = cmp.Or(cure.Title, b.advice.Title), cmp.Or(cure.Cost, b.advice.Tradeoff)
-		if cure.Text != "" {
-			b.advice.Steps, b.advice.Effect = forReader(c, cure.Fix, []step.Step{{Kind: cure.Kind, Text: cure.Text}}, own), nil
+		if !spelled {
+			b.put(c, cure, own)
 		}
 	}
 	return ranked
+}
+
+// started is the program that the reader started, nil where the card is its own.
+func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.Program {
+	for _, p := range own {
+		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") {
+			return p
+		}
+	}
+	return nil
+}
+
+// put words a fix as a card has it.
+func (b *candidate) put(c *ledger.Case, cure cause.Cure, own []*program.Program) {
+	b.advice.Title, b.advice.Tradeoff = cmp.Or(cure.Title, b.advice.Title), cmp.Or(cure.Cost, b.advice.Tradeoff)
+	if cure.Text != "" {
+		b.advice.Steps, b.advice.Effect = forReader(c, cure.Fix, []step.Step{{Kind: cure.Kind, Text: cure.Text}}, own), nil
+	}
 }
 
 // makeOut adds what is computed for a case: the steps, the reason and the
@@ -250,6 +276,9 @@ func (b *candidate) makeOut(c *ledger.Case, own []*program.Program) {
 func sound(c *ledger.Case, e *effect.Effect) *effect.Effect {
 	if e == nil || e.NeedBytes < 0 || e.Basis == "log" && e.Fits && hadRoom(c) {
 		return nil
+	}
+	if there := c.Total.Bytes - c.Others.Bytes; e.Basis == "estimate" && c.Total.Has() && c.Others.Has() && e.HaveBytes > there+there/100 {
+		return nil // others hold a part of what it counts on
 	}
 	enough := e.NeedBytes <= e.HaveBytes
 	if e.Counted != "" {

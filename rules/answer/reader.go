@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -17,11 +18,11 @@ import (
 func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Program) []step.Step {
 	var out []step.Step
 	for _, s := range steps {
-		s.Text = reader.ForBackend(c, s.Text)
+		s.Text = otherSystems(c, reader.ForBackend(c, s.Text), s.Kind)
 		if c.Reader.OS == "windows" {
 			s = onWindows(s)
 		}
-		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) {
+		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) || belowStated(c, id, s.Text) {
 			continue
 		}
 		out = append(out, s)
@@ -89,11 +90,59 @@ func onWindows(s step.Step) step.Step {
 		}
 		if assignment, ok := strings.CutPrefix(line, "export "); ok {
 			name, value, _ := strings.Cut(assignment, "=")
-			lines = append(lines, "set "+assignment, `$env:`+name+` = "`+strings.Trim(value, `"'`)+`"   # instead, in PowerShell`)
+			lines = append(lines, "set "+assignment)
+			if s.Kind == "env" {
+				lines = append(lines, `$env:`+name+` = "`+strings.Trim(value, `"'`)+`"   # instead, in PowerShell`)
+			}
 			continue
 		}
 		lines = append(lines, line)
 	}
 	s.Text = strings.Join(lines, "\n")
 	return s
+}
+
+// usualLimits stand in steps where the log states none.
+var usualLimits = []string{"32g", "32Gi", "64G"}
+
+// belowStated: a usual limit is advised where the log states as much or more.
+func belowStated(c *ledger.Case, id, text string) bool {
+	stated := max(c.Limit.Bytes, ledger.SizeOf(c.F().Limit), ledger.SizeOf(c.F().KilledRSS), c.Total.Bytes)
+	return id == "raise_memory_limit" && stated > 24*units.GiB && slices.ContainsFunc(usualLimits, func(l string) bool { return strings.Contains(text, l) })
+}
+
+// otherSystems takes out of a told step what is for other systems than the
+// reader's.
+func otherSystems(c *ledger.Case, text, kind string) string {
+	if kind != "text" && kind != "ui" || c.Reader.OS == "" {
+		return text
+	}
+	words := []string{"Windows:", "Task Manager", "page file"}
+	if c.Reader.OS == "windows" {
+		words = append([]string{"Linux:"}, linuxWords...)
+	}
+	for _, word := range words {
+		for i := strings.Index(text, word); i >= 0; i = strings.Index(text, word) {
+			text = without(text, i)
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// without cuts the parenthesis or the sentence in which an offset stands.
+func without(text string, at int) string {
+	if open := strings.LastIndexAny(text[:at], "()"); open >= 0 && text[open] == '(' {
+		if end := strings.IndexByte(text[at:], ')'); end >= 0 {
+			return strings.TrimRight(text[:open], " ") + text[at+end+1:]
+		}
+	}
+	start := max(strings.LastIndex(text[:at], ". ")+2, strings.LastIndex(text[:at], "; ")+2)
+	if start == 1 {
+		start = 0
+	}
+	end := len(text)
+	if i := strings.Index(text[at:], ". "); i >= 0 {
+		end = at + i + 2
+	}
+	return text[:start] + text[end:]
 }

@@ -116,7 +116,7 @@ var inWords = map[string]string{
 	"lower_batch_size":              "Lower the batch size in your program's settings: 1 first, to see that it runs at all, then double it.",
 	"lower_num_workers":             "Use fewer worker processes for loading data (0, then 2), in your program's settings.",
 	"lower_context":                 "Set a shorter context length in your program's settings: 4096 first.",
-	"use_lower_quant":               "Load a smaller quantisation of the same model: about 0.6 GB for each billion parameters at 4 bit, 1.1 at 8 bit.",
+	"use_lower_quant":               "Load a smaller quantisation of the same model, 8 or 4 bit.",
 	"use_smaller_model":             "Load a smaller model, or a smaller version of this one.",
 	"load_in_4bit":                  "Load a 4-bit version of the model, if your program offers one.",
 	"load_in_8bit":                  "Load an 8-bit version of the model, if your program offers one.",

@@ -77,6 +77,9 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 	if len(causes) == 0 {
 		causes = []Cause{{ID: cause.NotSaid.ID, Title: cause.NotSaid.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: reader.ForBackend(c, cause.NotSaid.Settles), Share: 0.5}}
 	}
+	for i := range causes {
+		causes[i].Why = strings.ReplaceAll(causes[i].Why, " 0 bytes", " nothing")
+	}
 	return causes
 }
 

@@ -5,6 +5,7 @@ package program
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -131,13 +132,23 @@ func windows(path string) []string {
 	return []string{strings.ReplaceAll(path, "/", `\`)}
 }
 
+// ofMachine are fixes that concern the machine, whatever runs on it.
+var ofMachine = []string{"raise_pagefile"}
+
 // Remedies returns the remedies for a cause: the first program's that has
-// any, else the cause's.
+// any, with the cause's own that concern the machine, else the cause's.
 func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
 	for _, e := range programs {
-		if own := e.Remedies[r.ID]; own != nil {
-			return own
+		own := e.Remedies[r.ID]
+		if own == nil {
+			continue
 		}
+		for _, m := range r.Remedies {
+			if m.If != nil && slices.Contains(ofMachine, m.Fix) && !slices.ContainsFunc(own, func(x cause.Remedy) bool { return x.Fix == m.Fix }) {
+				own = append(slices.Clip(own), m)
+			}
+		}
+		return own
 	}
 	return r.Remedies
 }

@@ -48,7 +48,7 @@ var slurmCards = []cause.Card{{
 // service is a host that only has its own way to raise a limit, and a card.
 func service(name, shown, limit, title, kind string, sources program.Sources, proofs ...string) program.Program {
 	return program.Program{
-		Name: name, Shown: shown, Work: "other", Edits: "admin", Language: "other", Proofs: proofs, Sources: sources,
+		Name: name, Shown: shown, Edits: "admin", Language: "other", Proofs: proofs, Sources: sources,
 		Titles: map[string]string{"raise_memory_limit": title},
 		Steps:  map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.Paste(kind, limit)},
 	}

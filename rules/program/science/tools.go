@@ -58,7 +58,7 @@ var R = program.Program{
 
 // Hashcat is hashcat.
 var Hashcat = program.Program{
-	Name: "hashcat", Work: "other", Edits: "flags", Language: "cpp",
+	Name: "hashcat", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"hashcat/src/usage.c": "--workload-profile --kernel-accel --backend-devices"},
 	Proofs:   []string{"hashcat (v", "Not enough allocatable device memory"},
 	Titles:   map[string]string{"lower_batch_size": "A smaller list of hashes or rules", "lower_parallel": "A lighter workload", "select_gpu": "Leave the small card out"},
@@ -172,7 +172,7 @@ var Minecraft = program.Program{
 
 // Java is a Java machine that the system refused memory: not its heap.
 var Java = program.Program{
-	Name: "java", Shown: "Java", Work: "other", Edits: "flags", Language: "java",
+	Name: "java", Shown: "Java", Edits: "flags", Language: "java",
 	Proofs:   []string{"hs_err_pid", "insufficient memory for the Java Runtime Environment"},
 	Titles:   map[string]string{"lower_mem_fraction": "Give Java less, not more"},
 	Costs:    map[string]string{"lower_mem_fraction": "A smaller heap."},
