@@ -89,8 +89,8 @@ func causesOf(log string) []diagnose.Cause {
 
 // spoken is the card that speaks, "" for none.
 func spoken(causes []diagnose.Cause) string {
-	if len(causes) == 0 || causes[0].Card == nil {
+	if len(causes) == 0 {
 		return ""
 	}
-	return causes[0].Card.ID
+	return causes[0].Card
 }

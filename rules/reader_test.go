@@ -43,7 +43,7 @@ func TestWhoReads(t *testing.T) {
 		{"a notebook", "Cell In[4], line 2\n----> 2 b = a.cuda()\n" + torch, ledger.Reader{Program: "own-script", Edits: "code", Language: "python"}},
 		{"a package alone is nobody's", "  File \"lib/site-packages/torch/nn/modules/linear.py\", line 114, in forward\n" + torch, ledger.Reader{Language: "python"}},
 		{"an environment is somebody's", "  File \"/data/conda/envs/crowd/lib/python3.9/site-packages/torch/nn/modules/linear.py\", line 114, in forward\n" + torch, ledger.Reader{Program: "own-script", Edits: "code", OS: "linux", Language: "python"}},
-		{"a program before the library", "  File \"/srv/nnUNet/nnunetv2/run/run_training.py\", line 208, in run_training\n" + torch, ledger.Reader{Program: "nnunet", Work: "vision", Edits: "flags", OS: "linux", Language: "python"}},
+		{"a program before the library", "  File \"/srv/nnUNet/nnunetv2/run/run_training.py\", line 208, in run_training\n" + torch, ledger.Reader{Program: "nnunetv2", Work: "vision", Edits: "flags", OS: "linux", Language: "python"}},
 		{"video in a program for pictures", "got prompt\nRequested to load WanVAE\n!!! Exception during processing !!! CUDA out of memory.\n" + torch, ledger.Reader{Program: "comfyui", Work: "video-generation", Edits: "flags", Language: "python"}},
 		{"Python's own word", "  File \"/usr/lib/python3.11/site-packages/transformers/trainer.py\", line 3, in step\n" + torch, ledger.Reader{Program: "hf-trainer", Work: "text-training", Edits: "code", OS: "linux", Language: "python"}},
 		{"the kernel's victim", "Out of memory: Killed process 4242 (node) total-vm:40000000kB, anon-rss:30000000kB, file-rss:0kB, shmem-rss:0kB\n", ledger.Reader{Program: "linux-oom-killer", Edits: "admin", OS: "linux", Language: "js"}},

@@ -78,6 +78,12 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	return story.Of(c, causes, Shown(c.Framework))
 }
 
+// Known returns what is known of the case's message in its program, nil where
+// general knowledge has to do.
+func Known(c *ledger.Case, causes []odds.Cause) *answer.Knowledge {
+	return answer.Known(c, causes, program.Of(c.Stack, Programs()))
+}
+
 // clues returns the clues for every cause, the general ones last.
 var clues = sync.OnceValue(func() map[string][]cause.Clue {
 	out := map[string][]cause.Clue{}

@@ -84,11 +84,11 @@ type Knowledge struct {
 }
 
 // Known returns what is known of a case, nil where general knowledge has to do.
-func Known(c *ledger.Case, causes []odds.Cause) *Knowledge {
-	if len(causes) == 0 || causes[0].Card == nil {
+func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowledge {
+	if len(causes) == 0 || causes[0].Card == "" {
 		return nil
 	}
-	card := causes[0].Card
+	card := program.CardOf(own, causes[0].Card)
 	not, _ := cause.Tell(c, card.Not)
 	return &Knowledge{ID: card.ID, Not: not, Sources: card.Sources, Solved: card.Solved}
 }
@@ -112,7 +112,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 		b.makeOut(c, own)
 	}
 	if len(causes) > 0 {
-		ranked = prescribe(c, causes[0].Card, ranked, own)
+		ranked = prescribe(c, program.CardOf(own, causes[0].Card), ranked, own)
 	}
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
@@ -122,7 +122,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 		b.advice.Rank = i + 1
 		advice = append(advice, b.advice)
 	}
-	if len(causes) > 0 && causes[0].Card == nil && (causes[0].ID == cause.BatchTooLarge || causes[0].ID == cause.Unknown) {
+	if len(causes) > 0 && causes[0].Card == "" && (causes[0].ID == cause.BatchTooLarge || causes[0].ID == cause.Unknown) {
 		branched(c, advice)
 	}
 	for i := range advice {

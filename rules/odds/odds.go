@@ -36,8 +36,8 @@ type Cause struct {
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	Settles    string     `json:"settles,omitempty"`
 
-	Card  *cause.Card `json:"-"` // that says so too, nil where clues alone do
-	Share float64     `json:"-"` // of the weights, before calibration: what fixes are ranked by
+	Card  string  `json:"-"` // that says so too, "" where clues alone do
+	Share float64 `json:"-"` // of the weights, before calibration: what fixes are ranked by
 }
 
 // Evidence is a line that shows a cause.
@@ -88,8 +88,8 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
 	for i := range causes {
 		for _, k := range cards {
-			if k.Cause == causes[i].ID && causes[i].Card == nil {
-				causes[i].Card = k
+			if k.Cause == causes[i].ID && causes[i].Card == "" {
+				causes[i].Card = k.ID
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func said(c *ledger.Case, causes []Cause, card *cause.Card) []Cause {
 	if card.Weight >= cause.Sure {
 		first.Confidence, first.Share = card.Weight, card.Weight
 	}
-	first.Card, first.Why, first.Evidence = card, card.Meaning(c), evidence(c, []int{c.Failure.Line})
+	first.Card, first.Why, first.Evidence = card.ID, card.Meaning(c), evidence(c, []int{c.Failure.Line})
 	for i := range others {
 		others[i].Confidence = round2(others[i].Confidence * min(1, (1-first.Confidence)/rest))
 		others[i].Share = others[i].Confidence

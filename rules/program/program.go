@@ -105,6 +105,18 @@ func (p *Program) Reader() reader.Known {
 	return reader.Known{Name: p.Name, Script: p.Script, Work: p.Work, Edits: p.Edits, Language: p.Language, Systems: p.Systems, App: p.Rank == 0 || p.Rank >= apps}
 }
 
+// CardOf returns a card of the programs by its ID, nil if there is none.
+func CardOf(programs []*Program, id string) *cause.Card {
+	for _, p := range programs {
+		for i := range p.Cards {
+			if p.Cards[i].ID == id {
+				return &p.Cards[i]
+			}
+		}
+	}
+	return nil
+}
+
 // Evidence is what proves the program, with both separators of paths.
 func (p *Program) Evidence() []fact.Proof {
 	var out []fact.Proof

@@ -18,7 +18,7 @@ import (
 
 const (
 	module          = "github.com/oomdoc/oomdoc/"
-	linesOfAll      = 24000
+	linesOfAll      = 19000 // without what is known of single programs
 	linesOfPackage  = 3000
 	linesOfFamily   = 4000 // a family of wordings
 	linesOfFile     = 400
@@ -66,7 +66,9 @@ func TestHouse(t *testing.T) {
 		require.NoError(t, err)
 		n := strings.Count(string(raw), "\n")
 		assert.LessOrEqual(t, n, linesOfFile, file)
-		all, lines[room] = all+n, lines[room]+n
+		if lines[room] += n; !strings.HasPrefix(room, "rules/program/") {
+			all += n
+		}
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, file, raw, 0)
 		require.NoError(t, err)

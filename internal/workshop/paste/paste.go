@@ -24,7 +24,7 @@ var programs = []string{
 }
 
 // powerShell are the lines for it that stand beside those for other shells.
-var powerShell = regexp.MustCompile(`(?m)^\$env:[A-Z_]+ = "[\w.:-]*"`)
+var powerShell = regexp.MustCompile(`(?m)^\$env:[A-Z_]+ = "[\w.:,-]*"`)
 
 // Shell parses a command as a shell would. An error says that it is none, that
 // it starts a program which is not one of ours, or that a marker, which only a
