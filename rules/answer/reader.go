@@ -22,6 +22,9 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 		if c.Reader.OS == "windows" {
 			s = onWindows(s)
 		}
+		if s.Kind == "shell" && strings.HasPrefix(s.Text, "Activity Monitor") { // no command
+			s = step.Step{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what is large and not needed."}
+		}
 		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) || belowStated(c, id, s.Text) {
 			continue
 		}
