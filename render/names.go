@@ -53,14 +53,6 @@ func device(in *diagnose.Incident) string {
 	return "the GPU"
 }
 
-// onHost reports that the system's memory ran out, not a card's.
-func onHost(in *diagnose.Incident) bool {
-	if in.Backend == "cpu" {
-		return true
-	}
-	return len(in.Causes) > 0 && in.Causes[0].ID == "host_memory" && in.Causes[0].Confidence >= likely
-}
-
 // Probabilities from which a word holds.
 const (
 	nearlyCertain = 0.93
