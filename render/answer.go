@@ -52,9 +52,6 @@ func (p *page) why(in *diagnose.Incident) {
 	}
 	c := in.Causes[0]
 	told := join(bold("Why"), prose(" ("+doubt(c)+"): "))
-	if c.ID != "unknown" {
-		told = join(told, prose(causeName(c)+". "))
-	}
 	why := ended(c.Why)
 	if p.options.Terse >= withoutDetails {
 		why = firstSentence(why)
@@ -79,18 +76,14 @@ func doubt(c diagnose.Cause) string {
 	return chance(c.Confidence)
 }
 
-// otherCauses are the next likely ones by their names.
+// otherCauses says what else it could be.
 func otherCauses(in *diagnose.Incident) string {
-	var names []string
 	for _, c := range in.Causes[1:] {
-		if c.Confidence >= 0.15 && len(names) < 2 && c.ID != "unknown" {
-			names = append(names, causeName(c))
+		if c.Confidence >= 0.15 && c.ID != "unknown" {
+			return "Or: " + lowerFirst(ended(c.Title))
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "It could also be: " + strings.Join(names, ", ") + "."
+	return ""
 }
 
 // firstSentence cuts at the first full stop that ends a sentence.
@@ -262,11 +255,12 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 		if words != "" {
 			item = join(item, prose(" "+words))
 		}
+		toFill := fills(pasted)
 		if len(pasted) == 1 && !strings.Contains(pasted[0].Text, "\n") && len(pasted[0].Text) <= 56 {
 			item, pasted = join(item, prose(" "), literal(pasted[0].Text), prose(".")), nil
 		}
-		if i == 0 || fills(in.Fixes[0].Steps) == nil { // said with the first
-			item = join(item, prose(" "), fills(fix.Steps))
+		if fills(in.Fixes[0].Steps) == nil { // else said with the first
+			item = join(item, prose(" "), toFill)
 		}
 	}
 	p.blocks = append(p.blocks, list{[]inline{item}, number})
@@ -284,7 +278,7 @@ func oneStep(words string, pasted []diagnose.Step) inline {
 	return nil
 }
 
-// wontHelp names the usual tips that cannot help, two at most.
+// wontHelp names the one tip that somebody would try and that cannot help.
 func (p *page) wontHelp(in *diagnose.Incident) {
 	var told []inline
 	advised := in.Fixes[:min(len(in.Fixes), fullFixes)]
@@ -292,7 +286,7 @@ func (p *page) wontHelp(in *diagnose.Incident) {
 		told = append(told, prose(ended(k.Not)))
 	}
 	for _, u := range in.WontHelp {
-		if len(told) < 2 && !slices.ContainsFunc(in.Fixes, func(f diagnose.Fix) bool { return f.ID == u.ID }) {
+		if len(told) == 0 && heardOf(in, u) && !slices.ContainsFunc(in.Fixes, func(f diagnose.Fix) bool { return f.ID == u.ID }) {
 			told = append(told, prose(capital(shortName(u))+" ("+lowerFirst(strings.TrimSuffix(firstSentence(u.Why), "."))+")."))
 		}
 	}
@@ -304,6 +298,15 @@ func (p *page) wontHelp(in *diagnose.Incident) {
 		line = join(line, prose(" "), t)
 	}
 	p.say(line)
+}
+
+// heardOf: PyTorch's message recommends its allocator's settings in some
+// versions only; to others nobody has spoken of them.
+func heardOf(in *diagnose.Incident, u diagnose.Useless) bool {
+	if u.ID != "expandable_segments" && u.ID != "max_split_size" {
+		return true
+	}
+	return strings.Contains(in.Message, "fragmentation") || strings.Contains(in.Message, "expandable_segments") || strings.Contains(in.Message, "max_split_size")
 }
 
 // contradicts reports that a sentence against something names what is advised.
@@ -353,7 +356,10 @@ func (p *page) foot(in *diagnose.Incident) {
 	if in.Model != nil && in.Model.Name != "" && len(in.Model.Name) < 50 {
 		told += " · " + strings.ReplaceAll(in.Model.Name, "`", "")
 	}
-	p.say(prose(told + " · `oomdoc --full`: evidence, checks, more fixes"))
+	if len(in.Causes) > 0 && in.Causes[0].ID != "unknown" {
+		told += " · `oomdoc explain " + strings.ReplaceAll(in.Causes[0].ID, "`", "") + "`"
+	}
+	p.say(prose(told + " · `oomdoc --full`"))
 }
 
 // lowerFirst is a title in the middle of a sentence; names keep their capitals.

@@ -296,15 +296,18 @@ func strip(in *diagnose.Incident, width int) string {
 	room := barWidth(width)
 	switch {
 	case in.Memory != nil && len(in.Memory.Parts) > 1:
-		if parts := sound(in, memoryParts(in, false)); parts != nil {
+		if parts := sound(in, memoryParts(in, false)); parts != nil && divided(parts, in.Memory.TotalBytes) {
 			return oneBar(in, parts, in.Memory.TotalBytes, room)
 		}
 		return ""
 	case len(comparison(in)) == 2:
 		return compare(spelled(in, comparison(in)), room)
 	}
-	if parts := shares(in); parts != nil {
-		limit := ceiling(in.Figures)
+	if limit := ceiling(in.Figures); limit != nil {
+		parts := shares(in)
+		if parts == nil || !divided(parts, limit.Bytes) {
+			return ""
+		}
 		return oneBar(in, parts, limit.Bytes, room)
 	}
 	return ""
@@ -314,4 +317,14 @@ func oneBar(in *diagnose.Incident, parts []part, total int64, width int) string 
 	name, size := capital(cmp.Or(device(in), "memory")), part{bytes: total}
 	size = spelled(in, []part{size})[0]
 	return fmt.Sprintf("%s  %s  %s\n", name, bar(parts, total, max(width-columns(name)-columns(size.amount())-4, 8)), size.amount())
+}
+
+// divided: no part is so large that a bar would show it alone.
+func divided(parts []part, total int64) bool {
+	for _, p := range parts {
+		if p.mark != 0 && p.bytes*5 > total*4 {
+			return false
+		}
+	}
+	return true
 }

@@ -37,6 +37,8 @@ func (t teller) refusedSentence() string {
 	}
 	asked += " more"
 	switch {
+	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes && t.Free.String() == t.Asked.String():
+		return asked + " and was refused: no more than that was free."
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes:
 		return fmt.Sprintf("%s and was refused, though %s was free.", asked, t.Free)
 	case t.Free.Has() && t.Free.Bytes == 0:
@@ -199,6 +201,8 @@ func before(preposition, word string) string {
 func (t teller) heldSummary() string {
 	f := t.F()
 	switch {
+	case f.Requested != nil:
+		return ""
 	case f.Free != nil && f.Total != nil:
 		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
 	case f.Total != nil:

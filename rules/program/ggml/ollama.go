@@ -179,9 +179,14 @@ var ollamaSteps = map[string]func(*ledger.Case) []step.Step{
 func ollamaOption(name string, value func(*ledger.Case) int64) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		model, n := quote.Printable(c.ModelName()), value(c)
+		first := step.Step{Kind: "text", Text: "Write these two lines into a file named `Modelfile`, then make a model of them and run it"}
+		if c.Phase == "inference" { // it loads, so that it can be told in the chat
+			first.Text = fmt.Sprintf("In `ollama run %s`: `/set parameter %s %d`; for good by a Modelfile", model, name, n)
+		}
 		return []step.Step{
-			{Kind: "text", Text: fmt.Sprintf("In `ollama run %s`: `/set parameter %s %d`", model, name, n)},
+			first,
 			{Kind: "modelfile", Text: fmt.Sprintf("FROM %s\nPARAMETER %s %d", model, name, n)},
+			{Kind: "shell", Text: "ollama create smaller -f Modelfile && ollama run smaller"},
 			{Kind: "shell", Text: "curl http://localhost:11434/api/generate -d " + quote.Shell(fmt.Sprintf(`{"model": %q, "prompt": "hello", "options": {%q: %d}}`, model, name, n))},
 		}
 	}
