@@ -250,7 +250,7 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	words, pasted := split(fix.Steps)
 	pasted = pasted[:min(len(pasted), 1)]
 	if p.options.Terse >= withoutSteps {
-		item, pasted = join(lead(fix), oneStep(words, pasted)), nil
+		item, pasted = join(lead(fix), oneStep(pasted)), nil
 	} else {
 		if words != "" {
 			item = join(item, prose(" "+words))
@@ -267,15 +267,12 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	p.steps(pasted)
 }
 
-// oneStep is what fits beside a title on a line.
-func oneStep(words string, pasted []diagnose.Step) inline {
-	if len(pasted) > 0 {
-		line, _, _ := strings.Cut(pasted[0].Text, "\n")
-		if len(line) <= 40 {
-			return join(prose(" "), literal(line))
-		}
+// oneStep is the step that fits beside a title on a line: whole, or not at all.
+func oneStep(pasted []diagnose.Step) inline {
+	if len(pasted) != 1 || strings.Contains(pasted[0].Text, "\n") || len(pasted[0].Text) > 40 {
+		return nil
 	}
-	return nil
+	return join(prose(" "), literal(pasted[0].Text))
 }
 
 // wontHelp names the one tip that somebody would try and that cannot help.
