@@ -95,7 +95,7 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
 		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Reader: c.Reader, Memory: c.Memory, Ledger: c.Entries(), Explained: c.Explained,
-		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless, Knowledge: rules.Known(c, causes),
+		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless, Knowledge: rules.Known(c, causes), Open: answer.Opens(causes, fixes),
 	}
 	for _, x := range g.chain {
 		if x.At != c.Failure.At && x.Wrapper {

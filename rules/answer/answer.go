@@ -100,6 +100,22 @@ type Open struct {
 	Settle string `json:"settle"`
 }
 
+// settled is how sure a cause is that needs no further test.
+const settled = 0.8
+
+// Opens returns what the log leaves open: the kind of work where the advice
+// branches, and the cause where it is not sure.
+func Opens(causes []odds.Cause, advice []Advice) []Open {
+	var out []Open
+	if slices.ContainsFunc(advice, func(a Advice) bool { return a.Branch != "" }) {
+		out = append(out, Open{"What was the program doing when memory ran out?", "The lines above the failure tell: paste them from the program's start on."})
+	}
+	if len(causes) > 0 && causes[0].Confidence < settled && causes[0].Settles != "" {
+		out = append(out, Open{"Is the cause " + strings.ReplaceAll(causes[0].ID, "_", " ") + "?", causes[0].Settles})
+	}
+	return out
+}
+
 // maxAdvice bounds the list: nobody tries the seventh fix.
 const maxAdvice = 6
 
