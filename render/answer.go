@@ -38,6 +38,9 @@ func (p *page) answer(in *diagnose.Incident) {
 	p.fixes(in)
 	if terse < withoutCosts {
 		p.wontHelp(in)
+		if k := in.Knowledge; k != nil {
+			p.say(prose(k.Later))
+		}
 	}
 	if terse < withoutOthers {
 		p.also()
@@ -127,7 +130,7 @@ func (p *page) branch(fixes []diagnose.Fix, number int) {
 	lead := join(bold("Halve the work of a step"), prose(" and see if it runs."))
 	var items []inline
 	for _, f := range fixes {
-		words, _ := split(f.Steps)
+		words, _, _ := split(f.Steps)
 		if words = firstSentence(words); words != "" {
 			items = append(items, join(bold(f.Branch+":"), prose(" "+words)))
 		}
@@ -150,9 +153,9 @@ func (p *page) first(in *diagnose.Incident) {
 	if fix.Why != "" && !saidBefore(in, 0) && p.options.Terse < withoutCosts {
 		item = join(item, prose(" "+ended(fix.Why)))
 	}
-	words, pasted := split(fix.Steps)
+	words, ways, pasted := split(fix.Steps)
 	if p.options.Terse >= withoutDetails {
-		words, pasted = firstSentence(words), pasted[:min(len(pasted), 1)]
+		words, ways, pasted = firstSentence(words), nil, pasted[:min(len(pasted), 1)]
 	}
 	if words != "" {
 		item = join(item, prose(" "+words))
@@ -160,7 +163,7 @@ func (p *page) first(in *diagnose.Incident) {
 	if p.options.Terse >= withoutCosts {
 		item = join(item, prose(" "), fills(pasted))
 	}
-	p.blocks = append(p.blocks, list{[]inline{item}, 1})
+	p.entry(item, ways, 1)
 	p.steps(pasted)
 	if p.options.Terse < withoutCosts {
 		p.say(fills(pasted))
@@ -193,17 +196,21 @@ func shortCost(s string) string {
 	return lowerFirst(s)
 }
 
-// split parts the steps that are told from those that are pasted.
-func split(steps []diagnose.Step) (words string, pasted []diagnose.Step) {
+// split parts the steps that are told, those for single cases and those that
+// are pasted.
+func split(steps []diagnose.Step) (words string, ways []inline, pasted []diagnose.Step) {
 	var told []string
 	for _, s := range steps {
-		if _, ok := languages[s.Kind]; ok {
+		switch _, ok := languages[s.Kind]; {
+		case ok:
 			pasted = append(pasted, s)
-		} else {
+		case s.For != "":
+			ways = append(ways, join(bold(s.For+":"), prose(" "+ended(s.Text))))
+		default:
 			told = append(told, ended(s.Text))
 		}
 	}
-	return strings.Join(told, " "), pasted
+	return strings.Join(told, " "), ways, pasted
 }
 
 // fills says what to put in where a step has placeholders.
@@ -247,10 +254,10 @@ func worked(e *diagnose.Effect) inline {
 func (p *page) further(in *diagnose.Incident, i, number int) {
 	fix := in.Fixes[i]
 	item := join(lead(fix), worked(fix.Effect))
-	words, pasted := split(fix.Steps)
+	words, ways, pasted := split(fix.Steps)
 	pasted = pasted[:min(len(pasted), 1)]
 	if p.options.Terse >= withoutSteps {
-		item, pasted = join(lead(fix), oneStep(pasted)), nil
+		item, ways, pasted = join(lead(fix), oneStep(pasted)), nil, nil
 	} else {
 		if words != "" {
 			item = join(item, prose(" "+words))
@@ -263,8 +270,21 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 			item = join(item, prose(" "), toFill)
 		}
 	}
-	p.blocks = append(p.blocks, list{[]inline{item}, number})
+	p.entry(item, ways, number)
 	p.steps(pasted)
+}
+
+// entry is a numbered fix with a line for each case that the log leaves open;
+// where room is short they follow in its line.
+func (p *page) entry(item inline, ways []inline, number int) {
+	if p.options.Terse >= withoutSteps {
+		for _, w := range ways {
+			item = join(item, prose(" "), w)
+		}
+		ways = nil
+	}
+	p.blocks = append(p.blocks, list{[]inline{item}, number})
+	p.items(ways)
 }
 
 // oneStep is the step that fits beside a title on a line: whole, or not at all.

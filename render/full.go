@@ -138,7 +138,7 @@ func (p *page) steps(steps []diagnose.Step) {
 	for i := 0; i < len(steps); i++ {
 		language, ok := languages[steps[i].Kind]
 		if !ok {
-			p.say(prose(steps[i].Text))
+			p.say(told(steps[i]))
 			continue
 		}
 		text := steps[i].Text
@@ -148,6 +148,14 @@ func (p *page) steps(steps []diagnose.Step) {
 		}
 		p.show(language, text)
 	}
+}
+
+// told is a step in words, with the case for which it is meant.
+func told(s diagnose.Step) inline {
+	if s.For == "" {
+		return prose(s.Text)
+	}
+	return join(bold(s.For+":"), prose(" "+s.Text))
 }
 
 // effect says whether a fix is enough, and how that is known.

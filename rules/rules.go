@@ -75,7 +75,11 @@ func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Usel
 
 // Tell says what happened to a case, for people.
 func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
-	return story.Of(c, causes, Shown(c.Framework))
+	var card *cause.Card
+	if len(causes) > 0 {
+		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
+	}
+	return story.Of(c, causes, Shown(c.Framework), card)
 }
 
 // Known returns what is known of the case's message in its program, nil where

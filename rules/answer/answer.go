@@ -77,6 +77,8 @@ type Knowledge struct {
 	ID string `json:"id"`
 	// Not says what cannot help here, and why.
 	Not string `json:"not,omitempty"`
+	// Later says what it was if it runs now and fails again after a while.
+	Later string `json:"later,omitempty"`
 	// Sources are upstream files and public threads, Solved counts the threads
 	// that a fix resolved.
 	Sources []string `json:"sources,omitempty"`
@@ -89,8 +91,9 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 		return nil
 	}
 	card := program.CardOf(own, causes[0].Card)
-	not, _ := cause.Tell(c, card.Not)
-	return &Knowledge{ID: card.ID, Not: not, Sources: card.Sources, Solved: card.Solved}
+	not, _ := card.Tell(c, card.Not)
+	later, _ := card.Tell(c, card.Later)
+	return &Knowledge{ID: card.ID, Not: not, Later: later, Sources: card.Sources, Solved: card.Solved}
 }
 
 // Open is a question that a log leaves open.
@@ -213,58 +216,6 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 		}
 	}
 	return slices.Collect(maps.Values(byID))
-}
-
-// prescribe puts the cures of the card that speaks before all else. The card of
-// a library does not overrule what the reader's own program says.
-func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*program.Program) []*candidate {
-	if card == nil {
-		return ranked
-	}
-	app := started(c, card, own)
-	if app != nil && app.Remedies[card.Cause] != nil {
-		return ranked
-	}
-	for i, cure := range card.Cures {
-		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && !fix.Suits(c, cure.Fix, false) {
-			continue
-		}
-		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
-		if at < 0 {
-			f := program.Adapt(own, fix.FixesByID()[cure.Fix])
-			if f.Useless != nil && f.Useless(c) != "" {
-				continue
-			}
-			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
-			b.makeOut(c, own)
-			ranked, at = append(ranked, b), len(ranked)
-		}
-		b := ranked[at]
-		b.score = float64(2 * (len(card.Cures) - i))
-		if !spelled {
-			b.put(c, cure, own)
-		}
-	}
-	return ranked
-}
-
-// started is the program that the reader started, nil where the card is its own.
-func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.Program {
-	for _, p := range own {
-		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") {
-			return p
-		}
-	}
-	return nil
-}
-
-// put words a fix as a card has it.
-func (b *candidate) put(c *ledger.Case, cure cause.Cure, own []*program.Program) {
-	b.advice.Title, b.advice.Tradeoff = cmp.Or(cure.Title, b.advice.Title), cmp.Or(cure.Cost, b.advice.Tradeoff)
-	if cure.Text != "" {
-		b.advice.Steps, b.advice.Effect = forReader(c, cure.Fix, []step.Step{{Kind: cure.Kind, Text: cure.Text}}, own), nil
-	}
 }
 
 // makeOut adds what is computed for a case: the steps, the reason and the

@@ -2,10 +2,10 @@ package cause
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Card is what somebody who knows a program would say of one of its messages.
@@ -29,11 +29,21 @@ type Card struct {
 	// meet the card.
 	Cause  string
 	Weight float64
+	// Headline is the line above the answer without the program's name: "did not
+	// start: nothing is left for the KV cache"; "" leaves it to the figures. Like
+	// all sentences of a card it may name figures, see [Tell].
+	Headline string
 	// Means says what happened in this program, and what decides between causes:
-	// one to three sentences, with figures in braces ("{asked} of {total}").
+	// one to four sentences.
 	Means string
 	// Not is what people try that cannot help here, and why; "" for nothing.
 	Not string
+	// Later is what it was if it runs now and fails again after a while; "" where
+	// that says nothing.
+	Later string
+	// Figures are numbers of its own that its sentences name, as text; nil: only
+	// those of the ledger.
+	Figures func(c *ledger.Case) map[string]string
 	// Cures are what resolves it, the best first.
 	Cures []Cure
 	// Sources are the upstream files that bear it out, and public threads in
@@ -46,10 +56,21 @@ type Card struct {
 type Cure struct {
 	Fix   string
 	Title string // imperative
-	// Kind and Text are its one step.
+	// If says where it is a cure; nil: wherever the card holds.
+	If func(c *ledger.Case) bool
+	// Told is what to do in words, before what is pasted.
+	Told string
+	// Ways are what to do in each of several cases, a line each; those that the
+	// log rules out fall away.
+	Ways []Way
+	// Kind and Text are its one step, or Steps make them from the case.
 	Kind, Text string
+	Steps      func(c *ledger.Case) []step.Step
 	Cost       string
 }
+
+// Way is what to do in one case: "Training", "Pictures".
+type Way struct{ For, Text string }
 
 // Sure is the weight from which a card decides about the cause; below it the
 // card speaks where the clues come to the same.
@@ -60,13 +81,13 @@ func (k *Card) Holds(c *ledger.Case) bool {
 	if !k.meets(c) {
 		return false
 	}
-	_, ok := Tell(c, k.Means)
+	_, ok := k.Tell(c, k.Means)
 	return ok
 }
 
 // Meaning is what the card says of a case for which it holds.
 func (k *Card) Meaning(c *ledger.Case) string {
-	told, _ := Tell(c, k.Means)
+	told, _ := k.Tell(c, k.Means)
 	return told
 }
 
@@ -79,44 +100,4 @@ func (k *Card) meets(c *ledger.Case) bool {
 		return false
 	}
 	return k.If == nil || k.If(c)
-}
-
-// Tell puts figures into a sentence: those of the ledger by their names in
-// reports, the model's name, and settings. Where the log does not give one of
-// them, ok is false.
-func Tell(c *ledger.Case, sentence string) (told string, ok bool) {
-	if !strings.Contains(sentence, "{") {
-		return sentence, true
-	}
-	entries := c.Entries()
-	var b strings.Builder
-	for rest := sentence; ; {
-		before, after, found := strings.Cut(rest, "{")
-		b.WriteString(before)
-		name, tail, closed := strings.Cut(after, "}")
-		if !found || !closed {
-			return b.String(), true
-		}
-		text := stated(c, entries, name)
-		if text == "" {
-			return "", false
-		}
-		b.WriteString(text)
-		rest = tail
-	}
-}
-
-// stated is a number of the ledger, the model's name or a setting, "" where the
-// log has none.
-func stated(c *ledger.Case, entries map[string]ledger.Entry, name string) string {
-	if e, known := entries[name]; known {
-		return e.String()
-	}
-	if name == "model" && c.Model != nil {
-		return c.Model.Name
-	}
-	if s, known := c.Setting(name); known {
-		return s.Value
-	}
-	return ""
 }

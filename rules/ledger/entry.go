@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -41,6 +42,19 @@ func (e Entry) minus(other Entry) Entry { return e.reckoned(other, e.Bytes-other
 
 func (e Entry) reckoned(other Entry, bytes int64) Entry {
 	return Entry{Bytes: bytes, From: slices.Concat(e.From, other.From), Within: e.Within + other.Within}
+}
+
+// Percent is a share without decimals, never 0 % of something; "" where
+// the whole is not known.
+func Percent(part, all Entry) string {
+	if all.Bytes <= 0 {
+		return ""
+	}
+	p := float64(part.Bytes) / float64(all.Bytes) * 100
+	if p > 0 && p < 1 {
+		return "under 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", p)
 }
 
 // Near reports that two amounts differ by no more than within.

@@ -15,6 +15,9 @@ import (
 type Step struct {
 	Kind string `json:"kind"` // shell, python, config, env, modelfile, ui, text
 	Text string `json:"text"`
+	// For is the case for which it is meant, where the log leaves several:
+	// "Training", "Pictures".
+	For string `json:"for,omitempty"`
 	// Applies is as_is (can be pasted), fill_in (after putting in what Fill
 	// names) or adapt (words, or a pattern for code of one's own).
 	Applies string `json:"applies,omitempty"`

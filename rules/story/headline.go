@@ -98,7 +98,7 @@ func (t teller) reason() string {
 	outside := t.Others.Bytes - ledger.DriverContext
 	switch {
 	case t.cause.ID == cause.LeakedProcess && t.Others.Has() && t.Total.Has() && outside*2 < t.Total.Bytes && outside*5 > t.Total.Bytes:
-		return percent(t.Others, t.Total) + " of it is held outside this program"
+		return ledger.Percent(t.Others, t.Total) + " of it is held outside this program"
 	case t.cause.ID == cause.Fragmentation && t.Slack.Has():
 		return t.Slack.String() + " lies unused, in pieces that are too small"
 	case t.cause.ID == cause.BatchTooLarge || t.cause.ID == "":

@@ -3,7 +3,6 @@
 package story
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -22,13 +21,20 @@ type Story struct {
 // Likely is how probable a cause is that a headline may name.
 const Likely = 0.8
 
-// Of tells the story of a case. Shown is how people write the program's name.
-func Of(c *ledger.Case, causes []odds.Cause, shown string) Story {
+// Of tells the story of a case. Shown is how people write the program's name,
+// card what is known of its message, nil for nothing.
+func Of(c *ledger.Case, causes []odds.Cause, shown string, card *cause.Card) Story {
 	t := teller{c, shown, odds.Cause{}}
 	if len(causes) > 0 && causes[0].Confidence >= Likely && causes[0].ID != cause.Unknown {
 		t.cause = causes[0]
 	}
-	return Story{Headline: t.headline(), Summary: t.summary()}
+	story := Story{Headline: t.headline(), Summary: t.summary()}
+	if card != nil && card.Headline != "" {
+		if told, ok := card.Tell(c, card.Headline); ok {
+			story.Headline = shown + " " + told
+		}
+	}
+	return story
 }
 
 type teller struct {
@@ -136,18 +142,6 @@ func (t teller) when() string {
 		return " " + p
 	}
 	return ""
-}
-
-// percent is a share without decimals, never 0 % of something.
-func percent(part, all ledger.Entry) string {
-	if all.Bytes <= 0 {
-		return ""
-	}
-	p := float64(part.Bytes) / float64(all.Bytes) * 100
-	if p > 0 && p < 1 {
-		return "under 1 %"
-	}
-	return fmt.Sprintf("%.0f %%", p)
 }
 
 // piece is what was refused, by the stage that the message names.

@@ -89,7 +89,7 @@ func (t teller) holders() string {
 		}
 		part := t.amount(p)
 		if p.ID == most.ID {
-			name += " (" + percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
+			name += " (" + ledger.Percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
 		}
 		told = append(told, part+" "+name)
 	}

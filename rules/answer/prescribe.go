@@ -1,0 +1,110 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// prescribe puts the cures of the card that speaks before all else. The card of
+// a library does not overrule what the reader's own program says.
+func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*program.Program) []*candidate {
+	if card == nil {
+		return ranked
+	}
+	app := started(c, card, own)
+	if app != nil && app.Remedies[card.Cause] != nil {
+		return ranked
+	}
+	for i, cure := range card.Cures {
+		if cure.If != nil && !cure.If(c) {
+			continue
+		}
+		spelled := app != nil && app.Steps[cure.Fix] != nil
+		if app != nil && !spelled && !fix.Suits(c, cure.Fix, false) {
+			continue
+		}
+		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
+		if at < 0 {
+			f := program.Adapt(own, fix.FixesByID()[cure.Fix])
+			if f.Useless != nil && f.Useless(c) != "" {
+				continue
+			}
+			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
+			b.makeOut(c, own)
+			ranked, at = append(ranked, b), len(ranked)
+		}
+		b := ranked[at]
+		b.score = float64(2 * (len(card.Cures) - i))
+		if !spelled {
+			b.put(c, card, cure, own)
+		}
+	}
+	return ranked
+}
+
+// started is the program that the reader started, nil where the card is its own.
+func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.Program {
+	for _, p := range own {
+		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") {
+			return p
+		}
+	}
+	return nil
+}
+
+// put words a fix as a card has it.
+func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own []*program.Program) {
+	if title, ok := card.Tell(c, cure.Title); ok {
+		b.advice.Title = cmp.Or(title, b.advice.Title)
+	}
+	if cost, ok := card.Tell(c, cure.Cost); ok {
+		b.advice.Tradeoff = cmp.Or(cost, b.advice.Tradeoff)
+	}
+	steps := pasted(c, card, cure)
+	told := words(c, card, cure)
+	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || len(told) == 0) {
+		steps = b.advice.Steps // as the program has it
+	} else {
+		b.advice.Effect = nil
+	}
+	b.advice.Steps = forReader(c, cure.Fix, slices.Concat(told, steps), own)
+}
+
+// pasted is the step of a cure, none where it has none or the log lacks one of
+// its figures.
+func pasted(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
+	if cure.Steps != nil {
+		return cure.Steps(c)
+	}
+	text, ok := card.Command(c, cure.Text)
+	if text == "" || !ok {
+		return nil
+	}
+	return []step.Step{{Kind: cure.Kind, Text: text}}
+}
+
+// words are what a cure says to do, and in which case.
+func words(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
+	var out []step.Step
+	if told, ok := card.Tell(c, cure.Told); ok && told != "" {
+		out = append(out, step.Step{Kind: "text", Text: told})
+	}
+	var ways []step.Step
+	for _, w := range cure.Ways {
+		if told, ok := card.Tell(c, w.Text); ok && fix.Way(c, w.For) {
+			ways = append(ways, step.Step{Kind: "text", Text: told, For: w.For})
+		}
+	}
+	if len(ways) == 1 && fix.Settled(c, ways[0].For) {
+		ways[0].For = ""
+	}
+	return append(out, ways...)
+}

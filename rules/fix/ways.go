@@ -1,0 +1,48 @@
+package fix
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// The cases of a way that the log can rule out; other names of cases always
+// stand.
+const (
+	Training   = "Training"
+	Using      = "Using a model"
+	Generating = "Generating text"
+	Pictures   = "Pictures or video"
+)
+
+// Way reports that a case is possible for who reads.
+func Way(c *ledger.Case, of string) bool {
+	work := c.Reader.Work
+	switch of {
+	case Training:
+		return c.Training() || c.Phase != "inference" && (work == "" || slices.Contains(trained, work))
+	case Using:
+		return !c.Training()
+	case Generating:
+		return !c.Training() && (work == "" || work == "text-inference")
+	case Pictures:
+		return work == "" || slices.Contains(pictures, work)
+	}
+	return true
+}
+
+// Settled reports that the log shows the case, so that it need not be named.
+func Settled(c *ledger.Case, of string) bool {
+	work := c.Reader.Work
+	switch of {
+	case Training:
+		return c.Training()
+	case Using:
+		return c.Phase == "inference"
+	case Generating:
+		return work == "text-inference"
+	case Pictures:
+		return slices.Contains(pictures, work)
+	}
+	return false
+}
