@@ -131,7 +131,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 		b.makeOut(c, own)
 	}
 	if len(causes) > 0 {
-		ranked = prescribe(c, program.CardOf(own, causes[0].Card), ranked, own)
+		ranked = prescribe(c, causes[0], ranked, own)
 	}
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -15,12 +16,13 @@ import (
 
 // prescribe puts the cures of the card that speaks before all else. The card of
 // a library does not overrule what the reader's own program says.
-func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*program.Program) []*candidate {
+func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []*program.Program) []*candidate {
+	card := program.CardOf(own, likeliest.Card)
 	if card == nil {
 		return ranked
 	}
 	app := started(c, card, own)
-	if app != nil && app.Remedies[card.Cause] != nil {
+	if app != nil && app.Remedies[likeliest.ID] != nil {
 		return ranked
 	}
 	for i, cure := range card.Cures {
@@ -37,7 +39,7 @@ func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*pro
 			if f.Useless != nil && f.Useless(c) != "" {
 				continue
 			}
-			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
+			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: likeliest.ID, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
 			b.makeOut(c, own)
 			ranked, at = append(ranked, b), len(ranked)
 		}

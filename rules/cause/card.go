@@ -26,7 +26,8 @@ type Card struct {
 	// If is what else must hold; nil: nothing.
 	If func(c *ledger.Case) bool
 	// Cause is what the message means, and Weight in what share of the logs that
-	// meet the card.
+	// meet the card. Without a cause the card puts into words what the clues find
+	// the likeliest.
 	Cause  string
 	Weight float64
 	// Headline is the line above the answer without the program's name: "did not
