@@ -32,8 +32,8 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		told[cure.Fix] = true
 		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && !fix.Suits(c, cure.Fix, false) {
-			continue
+		if app != nil && !spelled && (c.Reader.Edits != "code" || !fix.Suits(c, cure.Fix, false)) {
+			continue // how that is done in the program is not known
 		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
 		if at < 0 {

@@ -42,7 +42,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training: this program fills the {card} card by itself",
 		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing others wins {others} at most, the driver included.]]",
 		Not:      "Allocator settings[[ ({slack} to win)]] and `empty_cache()`: what is held is in use.",
-		Later:    kept, Cures: []cause.Cure{halveStep, cheaperTraining, lighterOptimizer}, Figures: batch,
+		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -50,7 +50,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory: this program fills the {card} card by itself",
 		Means:    "{asked} was the last straw, not the gap: {mine} is this program's own.[[ Closing others wins {others} at most, the driver included.]][[ Undoing fragments wins {slack}.]] What fills it, the model itself or the work of a step, this message does not tell; the first fix does: if half the work fails at the same place, it is the model.",
 		Not:      "`max_split_size_mb`, `expandable_segments`, `empty_cache()`[[: {slack} to win]].",
-		Later:    kept, Cures: []cause.Cure{halveModel, halveStep, smallerModel, freeOthers}, Figures: batch,
+		Later:    kept, Cures: []cause.Cure{halveModel, halveStep, halveOld, smallerModel, freeOthers}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -58,7 +58,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory on a {card} card that it shares",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 0.3 to 0.6 GiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
 		Not:      "Allocator settings[[: {slack} is all they could win]].",
-		Later:    kept, Cures: []cause.Cure{lookAround, lookFirst, halveStep, cheaperTraining, smallerModel}, Figures: batch,
+		Later:    kept, Cures: []cause.Cure{lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -67,8 +67,9 @@ var fullCards = []cause.Card{
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
 		Not:      "Killing processes before you know that they are not ranks of this job.",
 		Cures: []cause.Cure{
-			{Fix: "balance_split", Title: "See whether every card has one rank", Cost: "free", Told: "Several processes of this job on one card: give each its own, before anything else touches CUDA.", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
-			lookFirst, halveStep,
+			{Fix: "kill_stale_process", Title: "See whether the others are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "Something foreign that is yours, such as an earlier launch: end it by its PID."},
+			{Fix: "balance_split", Title: "Several ranks on one card: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
+			halveStep,
 		},
 		Figures: batch, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
 	},

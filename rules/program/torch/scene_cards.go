@@ -17,7 +17,7 @@ import (
 
 // Cures that hold for whatever runs on a card, by what it was doing.
 var halveStep = cause.Cure{
-	Fix: "lower_batch_size", Title: "Halve the work of a step and see if it runs", Cost: "slower",
+	Fix: "lower_batch_size", Title: "Halve the work of a step and see if it runs", Cost: "slower", If: when.Not(ledger.Before2020),
 	Ways: []cause.Way{
 		{For: fix.Training, Text: "half the batch size[[ ({batch})]] with twice the gradient accumulation, nearly the same result; then `torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss."},
 		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()` (half the weights, if they are 32 bit now)."},
@@ -26,10 +26,21 @@ var halveStep = cause.Cure{
 }
 
 var (
+	// halveOld is the same for PyTorch before 1.4, which has neither autocast nor
+	// inference_mode.
+	halveOld = cause.Cure{
+		Fix: "lower_batch_size", Title: halveStep.Title, Cost: "slower",
+		Ways: []cause.Way{
+			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; add up gradients over two batches for nearly the same result."},
+			{For: fix.Using, Text: "`with torch.no_grad():` around it, free and often the whole cure; then batch size 1, smaller or shorter input."},
+		},
+	}
 	// halveModel is the same where the weights are the likelier part.
 	halveModel = cause.Cure{
 		Fix: "half_precision", Title: "Make it need less, and see if it runs", Cost: "hardly any quality", Ways: halveStep.Ways,
-		If: func(c *ledger.Case) bool { return !c.Training() && c.Total.Bytes <= 8*units.GiB },
+		If: func(c *ledger.Case) bool {
+			return !c.Training() && !ledger.Before2020(c) && c.Total.Bytes <= 13*units.GiB/2
+		},
 	}
 	cheaperTraining = cause.Cure{
 		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time a step", If: (*ledger.Case).Training,
@@ -87,8 +98,7 @@ func onOneCard(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
 }
 
-// holdsLittle: less than a third of the card.
-func holdsLittle(c *ledger.Case) bool { return c.Mine.Bytes*3 < c.Total.Bytes }
+func halfOfCard(c *ledger.Case) bool { return c.Asked.Bytes*2 > c.Total.Bytes }
 
 // narrow: others hold a part of the card that would cover what was lacking, and
 // this program does not fill it.
@@ -109,15 +119,15 @@ var ownDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextT
 // program that has nothing narrower to say.
 var figureCards = []cause.Card{
 	{
-		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, neverFitting))),
+		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: 0.8,
 		Headline: "ran out of memory: {others%} of its {card} card is in other hands",
 		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 0.3 to 0.6 GiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, and {slack} of it is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{lookFirst, otherCard,
-			{Fix: "restart_session", If: holdsLittle, Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
-			halveStep}, Figures: batch,
+			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
+		}, Figures: batch,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 	{
@@ -151,7 +161,7 @@ var figureCards = []cause.Card{
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
 		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, a picture or volume at full size. The log does not say which.",
 		Not:      "Emptying the cache, allocator settings, closing programs: the empty card is too small.",
-		Cures:    []cause.Cure{lessInput, noScores, findShape},
+		Cures:    []cause.Cure{smallerInput, noScores, findShape},
 		Sources:  []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -168,7 +178,7 @@ var figureCards = []cause.Card{
 		},
 		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996"},
 	},
-	slackCard("pytorch/slack-large", 0.8, slackWouldDo),
+	slackCard("pytorch/slack-large", 0.8, when.All(slackWouldDo, bare)),
 	slackCard("pytorch/slack-some", 0.6, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
 		ID: "pytorch/large-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
@@ -178,6 +188,11 @@ var figureCards = []cause.Card{
 		Later:    kept, Cures: []cause.Cure{lessInput, noScores, cheaperTraining, smallerModel}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
+}
+
+// bare: nothing tells which program it was, nor what it was doing.
+func bare(c *ledger.Case) bool {
+	return len(c.Stack) == 1 && c.Phase == "unknown" && !c.Training()
 }
 
 // slackCard is about memory that lies unused in pieces.
@@ -212,16 +227,18 @@ func pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 }
 
 // Cures of a single tensor that is too large.
+var lessInput = cause.Cure{
+	Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
+	Ways: []cause.Way{
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
+		{For: "Text", Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
+		{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
+	},
+}
+
 var (
-	lessInput = cause.Cure{
-		Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
-		Ways: []cause.Way{
-			{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
-			{For: "Text", Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
-			{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
-		},
-	}
-	noScores = cause.Cure{
+	smallerInput = cause.Cure{Fix: "lower_resolution", Title: lessInput.Title, Cost: lessInput.Cost, Ways: lessInput.Ways}
+	noScores     = cause.Cure{
 		Fix: "efficient_attention", Title: "If it is attention: the fused kind", Cost: "none",
 		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: no score matrix is kept.",
 	}
