@@ -218,7 +218,7 @@ var lateCards = []cause.Card{
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
 		Not:      "Allocator settings: this memory is not the allocator's.",
 		Later:    kept, Figures: batch,
-		Cures: []cause.Cure{halveStep, halveOld, lookFirst, cheaperTraining, smallerModel},
+		Cures:   []cause.Cure{halveStep, halveOld, lookFirst, cheaperTraining, smallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
