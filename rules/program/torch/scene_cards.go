@@ -56,6 +56,7 @@ var (
 	}
 	otherCard = cause.Cure{
 		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free",
+		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
 	}
 )
 
@@ -121,9 +122,9 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: 0.8,
-		Headline: "ran out of memory: {others%} of its {card} card is in other hands",
+		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
 		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 0.3 to 0.6 GiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
-		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, and {slack} of it is unused]].",
+		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{lookFirst, otherCard,
 			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
