@@ -135,6 +135,9 @@ func Amount(bytes int64) string { return AmountWithin(bytes, 0) }
 // figures in GiB with two decimals do not differ by "38.12 MiB".
 func AmountWithin(bytes, within int64) string {
 	abs := max(bytes, -bytes)
+	if abs >= TiB && abs < 1024*TiB {
+		return strconv.FormatFloat(float64(bytes)/float64(TiB), 'f', 2, 64) + " TiB"
+	}
 	if abs >= 100*MiB || within >= MiB && abs >= GiB/100 {
 		return FormatGiB(bytes) + " GiB"
 	}

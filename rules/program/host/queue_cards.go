@@ -47,7 +47,7 @@ func queueCard(id string, weight float64, whose, means, not, source string, ask 
 	}}
 }
 
-var pbsCards = queueCard("pbs/limit", 0.95, "was ended by PBS at its memory limit",
+var pbsCards = queueCard("pbs/limit", 0.95, "ended the job at its memory limit",
 	"PBS watches what a job takes and ends it above what was asked for: `mem` is the RAM of all its processes together, `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more, and on GPU nodes it is RAM as well. Several processes of MPI on one node share the sum.",
 	"A longer walltime, or another GPU: it was ended for RAM.", "https://github.com/openpbs/openpbs",
 	cause.Cure{Steps: pbsSteps})
@@ -66,12 +66,12 @@ func pbsSteps(c *ledger.Case) []step.Step {
 	return more("shell", "gb", "#PBS -l "+resource+"=MEM")(c)
 }
 
-var lsfCards = queueCard("lsf/limit", 0.94, "was ended by LSF at its memory limit",
+var lsfCards = queueCard("lsf/limit", 0.94, "ended the job at its memory limit",
 	"LSF ended the job at its limit (-M), which counts the RAM of all its processes. The node may have had more: -M is a bound, and `rusage[mem=]` what is set aside for the job; both should be raised. A job without -M has the queue's default.",
 	"A longer run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
 	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})
 
-var htcondorCards = queueCard("htcondor/limit", 0.94, "was ended by HTCondor: it used more memory than it had asked for",
+var htcondorCards = queueCard("htcondor/limit", 0.94, "stopped the job: it used more memory than it had asked for",
 	"The slot of a job is as large as its request_memory, and HTCondor holds or ends what goes above it. The machine may have had more. A submit file without the line gets the pool's small default.",
 	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
 	cause.Cure{Steps: more("config", "GB", "request_memory = MEM")})
