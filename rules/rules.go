@@ -30,6 +30,8 @@
 package rules
 
 import (
+	"strings"
+
 	"slices"
 	"sync"
 
@@ -79,7 +81,13 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	if len(causes) > 0 {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
-	return story.Of(c, causes, Shown(c.Framework), card)
+	shown := Shown(c.Framework)
+	if card != nil && c.Framework == "other" {
+		if name, _, _ := strings.Cut(card.ID, "/"); c.In(name) { // a program that reports know from its stack alone
+			shown = Shown(name)
+		}
+	}
+	return story.Of(c, causes, shown, card)
 }
 
 // Known returns what is known of the case's message in its program, nil where

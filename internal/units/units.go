@@ -136,6 +136,8 @@ func Amount(bytes int64) string { return AmountWithin(bytes, 0) }
 func AmountWithin(bytes, within int64) string {
 	abs := max(bytes, -bytes)
 	switch {
+	case abs >= TiB && abs < 1024*TiB:
+		return strconv.FormatFloat(float64(bytes)/float64(TiB), 'f', 2, 64) + " TiB"
 	case abs >= GiB || within >= MiB && abs >= GiB/100:
 		return FormatGiB(bytes) + " GiB"
 	case abs >= 10*MiB:

@@ -57,7 +57,7 @@ const (
 func (t teller) event() event {
 	f := t.F()
 	switch {
-	case f.KilledRSS != nil, t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
+	case f.KilledRSS != nil, t.Root(fact.RayKilled), t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
 		return killed
 	case f.KVAvailable != nil && f.Requested == nil:
 		return noCache

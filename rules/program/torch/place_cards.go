@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -18,7 +20,7 @@ func ownCard(c *ledger.Case) bool {
 }
 
 // placeCards read where in a script a card was refused, whatever the script.
-var placeCards = []cause.Card{
+var placeCards = slices.Concat(ramCards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
 		Cause: cause.DeviceImbalance, Weight: 0.75,
@@ -52,29 +54,6 @@ var placeCards = []cause.Card{
 			{Fix: "close_other_apps", Title: "Free system memory", Kind: "text", Text: "See what holds RAM (`free -h`, or the Task Manager) and close it; fewer workers hold fewer batches.", Cost: "Free."},
 		},
 		Sources: []string{"pytorch/torch/utils/data/_utils/pin_memory.py", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp"},
-	},
-	{
-		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
-		Cause: cause.HostMemory, Weight: 0.93,
-		Means: "A DataLoader worker got signal 9: the system ran out of RAM, or a container reached its limit. Each worker holds its own copy of what the data set keeps, and batches in advance.",
-		Not:   "Anything about the card: this is system memory.",
-		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)   # num_workers=0 to test", Cost: "The card may wait for data."},
-			{Fix: "stream_dataset", Title: "Keep no list of Python objects in the data set", Kind: "text", Text: "Workers copy a list of strings or dicts little by little. Hold paths and labels as a NumPy array, and read each sample in `__getitem__`.", Cost: "Some rewriting."},
-			{Fix: "raise_memory_limit", Title: "In a container or job: raise its memory limit"},
-		},
-		Sources: []string{"pytorch/torch/utils/data/_utils/signal_handling.py", "https://github.com/pytorch/pytorch/issues/13246"},
-	},
-	{
-		ID: "pytorch/shared-memory", Kinds: []fact.Kind{fact.SharedMemory},
-		Cause: cause.HostMemory, Weight: 0.95,
-		Means: "Workers hand batches over through /dev/shm, and it is full. A Docker container has 64 MB of it unless told otherwise; RAM and the card may be nearly empty.",
-		Not:   "Swap or a smaller model: only /dev/shm counts.",
-		Cures: []cause.Cure{
-			{Fix: "raise_shm_size"},
-			{Fix: "lower_num_workers", Title: "Or load in the main process", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0)", Cost: "The card may wait for data."},
-		},
-		Sources: []string{"pytorch/torch/utils/data/_utils/signal_handling.py", "https://docs.docker.com/reference/cli/docker/container/run/"},
 	},
 	{
 		ID: "pytorch/cublas-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool { return c.Contains("alloc_failed") },
@@ -168,7 +147,7 @@ var placeCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/torch/nn/modules/sparse.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
 	},
-}
+})
 
 // ranksOnOneCard: processes of like size on GPU 0 under a launcher.
 func ranksOnOneCard(c *ledger.Case) bool {
