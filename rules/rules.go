@@ -31,6 +31,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/answer"
@@ -79,7 +80,23 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	if len(causes) > 0 {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
-	return story.Of(c, causes, Shown(c.Framework), card)
+	shown := Shown(c.Framework)
+	if card != nil && card.Headline != "" {
+		shown = headed(c.Framework, card)
+	}
+	return story.Of(c, causes, shown, card)
+}
+
+// headed is whom a card's headline is about: its own program where that says
+// more than the one that failed.
+func headed(framework string, card *cause.Card) string {
+	owner, _, _ := strings.Cut(card.ID, "/")
+	own, _ := Rank(owner)
+	below, _ := Rank(framework)
+	if byName()[owner] == nil || own <= below {
+		return Shown(framework)
+	}
+	return Shown(owner)
 }
 
 // Known returns what is known of the case's message in its program, nil where
