@@ -10,7 +10,7 @@ var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture lim
 var blenderCards = []cause.Card{
 	{
 		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.72,
+		Cause: cause.ModelTooLarge, Weight: 0.82, Headline: "could not fit the scene: neither the card nor system memory had room",
 		Means: "The card was full, Cycles tried system memory for the rest, and that was refused as well. So the scene itself (textures, geometry, hair) is far larger than the card, or RAM is short, too. Samples play no part.",
 		Not:   "Fewer samples or a smaller tile size: the scene has to be there whole.",
 		Cures: []cause.Cure{
@@ -22,8 +22,9 @@ var blenderCards = []cause.Card{
 	},
 	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of GPU memory", "Out of memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "Memory that can only live on the card was refused: buffers of the picture, acceleration structure, kernels. The scene fills the card, a viewport in Rendered mode holds a second copy, or another program has the rest. Animations that fail late: memory grows by frame.",
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
+		Means: "Memory that can only live on the card was refused: buffers of the picture, the acceleration structure, kernels. Textures and geometry fill it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, or another program has the rest; the log does not tell which. If frames rendered before, memory grows by frame.",
+		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Viewport to Solid, other programs closed", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
 			simplify,
@@ -35,7 +36,7 @@ var blenderCards = []cause.Card{
 
 var unrealCards = []cause.Card{{
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
-	Cause: cause.ModelTooLarge, Weight: 0.5,
+	Cause: cause.ModelTooLarge, Weight: 0.76, Headline: "could not create a texture or buffer in video memory",
 	Means: "The engine could not create a texture or buffer. On cards with 8 GB or less it is settings, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
 	Cures: []cause.Cure{
 		{Fix: "lower_resolution", Title: "One step lower textures, then ray tracing off", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
@@ -47,10 +48,10 @@ var unrealCards = []cause.Card{{
 
 var ryujinxCards = []cause.Card{{
 	ID: "ryujinx/vram", Said: []string{"MemoryAllocatorBlockList"}, Kinds: []fact.Kind{fact.GGMLAlloc, fact.PlainDevice},
-	Cause: cause.ModelTooLarge, Weight: 0.68,
+	Cause: cause.RetainedMemory, Weight: 0.78, Headline: "ran out of video memory on a texture",
 	Means: "The emulator asked Vulkan for a texture and the card was full. Some games decode ASTC textures to several times their size, and resolution scale or texture mods multiply them. Memory also grows from scene to scene until a game frees it.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "Scale 1x, no texture mods", Kind: "ui", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
+		{Fix: "lower_resolution", Title: "Scale 1x, no texture mods", Kind: "text", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
 		{Fix: "lowvram_mode", Title: "Texture recompression on", Kind: "ui", Text: "Options, Settings, Graphics: Enable Texture Recompression", Cost: "Slightly softer textures"},
 		{Fix: "restart_session", Title: "Save and restart now and then", Kind: "text", Text: "Save before a change of scene and restart the emulator; a card with 2 GB is too small for many games.", Cost: "Your place in the game"},
 	},
@@ -59,7 +60,7 @@ var ryujinxCards = []cause.Card{{
 
 var ffmpegCards = []cause.Card{{
 	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
-	Cause: cause.BudgetMisconfigured, Weight: 0.78,
+	Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "could not open another NVENC session",
 	Means: "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason.",
 	Not:   "A smaller picture or bitrate: the session was refused before either counts.",
 	Cures: []cause.Cure{
