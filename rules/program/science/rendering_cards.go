@@ -3,6 +3,7 @@ package science
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
@@ -33,6 +34,19 @@ var blenderCards = []cause.Card{
 		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://docs.blender.org/manual/en/latest/render/cycles/gpu_rendering.html"},
 	},
 }
+
+var octaneCards = []cause.Card{{
+	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to allocate device memory"}, If: ledger.OnCard,
+	Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
+	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a film of 4K with ten passes takes some GB by itself, an 8K texture of 8 bits 256 MiB. The log does not say which of them it was, nor what else is on the card; every card that renders needs the whole scene.",
+	Not:   "Fewer samples: they take time, not memory.",
+	Cures: []cause.Cure{
+		{Fix: "cpu_offload", Title: "Let it use system memory (out of core)", Kind: "ui", Text: "Preferences (plug-ins: Octane settings, Devices), Out of core: enable; RAM usage limit half of your RAM; leave GPU headroom as it is, or raise it a little if the driver still refuses", Cost: "Slower for what lies in RAM"},
+		{Fix: "close_other_apps", Title: "Free the card", Kind: "text", Text: "Look with `nvidia-smi` at what else is on it: browsers, other 3D programs, the desktop. A card with little memory: switch it off under Devices, since each holds the whole scene.", Cost: "Free"},
+		{Fix: "lower_resolution", Title: "Make the scene smaller", Kind: "text", Text: "Fewer render passes at once, textures of 4K and 8 bits, one level less of subdivision and displacement, instances in place of copies.", Cost: "Detail, seldom seen"},
+	},
+	Sources: []string{"https://docs.otoy.com/StandaloneH_STA/StandaloneSTA/TheOutofCoreSettings.htm", "https://docs.otoy.com/ModoH/Modo/Out-Of-CoreSettings.htm"},
+}}
 
 var unrealCards = []cause.Card{{
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
