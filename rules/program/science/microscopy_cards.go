@@ -12,7 +12,7 @@ var relionCards = []cause.Card{
 		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"},
 		Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out of its own pool on the card[[: {asked} more for a few particles]]",
 		Means: "At the start of each iteration RELION takes what is free on the card as a pool, and hands it out per particle. That pool ran out[[: one piece of {asked} was refused]]. Usually some particles have very many possible poses (noise, ice, a poor or too sharp reference), so that it dies at a random particle, and not in the first iterations. Several ranks on one card make each pool smaller.",
-		Not:   "A larger queue memory (`--mem`): that is RAM. Restarting without a change: it dies at the same particles.",
+		Not:   "A larger queue memory (`--mem`): that is RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Bound the poses: --maxsig", Kind: "text", Text: "Add `--maxsig 2000` (2D classes: `--maxsig 50`) to Additional arguments, and continue from the last _optimiser.star.", Cost: "Hardly any quality"},
 			oneRank,

@@ -96,6 +96,7 @@ var WGPU = program.Program{
 		"lower_resolution":   step.Paste("text", "Lower the window's size, MSAA samples (each multiplies the targets) and texture sizes; compress textures (BC7, ASTC)."),
 		"detach_accumulated": step.Paste("text", "Create buffers and textures once and write into them (`queue.write_buffer`). What is made anew in each frame is freed only after `device.poll`."),
 	},
+	Cards: wgpuCards,
 }
 
 // Ryujinx is the emulator; others of its kind have the same settings.

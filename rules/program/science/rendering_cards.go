@@ -48,10 +48,23 @@ var octaneCards = []cause.Card{{
 	Sources: []string{"https://docs.otoy.com/StandaloneH_STA/StandaloneSTA/TheOutofCoreSettings.htm", "https://docs.otoy.com/ModoH/Modo/Out-Of-CoreSettings.htm"},
 }}
 
+var wgpuCards = []cause.Card{{
+	ID: "wgpu/memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Caught rendering error", "bevy_render", "wgpu error"},
+	Cause: cause.RetainedMemory, Weight: 0.76, Headline: "was refused a buffer or texture by the graphics driver",
+	Means: "wgpu reports it without a size. Two reasons are usual: one resource that is far larger than meant (a buffer sized by a wrong count, a texture per window resize), or resources made anew in each frame, which are freed only when the device is polled and nothing refers to them. If it dies after a while, it is the second; another program on the card is possible too.",
+	Not:   "More RAM, except on integrated graphics, which have it for their own.",
+	Cures: []cause.Cure{
+		{Fix: "fix_shape", Title: "Dies at once: look at the sizes", Kind: "text", Text: "Print the size in each BufferDescriptor and TextureDescriptor, and compare with `device.limits().max_buffer_size`; in Bevy look at meshes, images and shadow maps that a system makes.", Cost: "Half an hour"},
+		{Fix: "detach_accumulated", Title: "Dies after a while: make resources once", Kind: "text", Text: "Write into the same buffer (`queue.write_buffer`) instead of creating one a frame; in Bevy change an asset through its handle instead of `assets.add(...)` in a system that runs each frame.", Cost: "Some lines of code"},
+		{Fix: "close_other_apps", Title: "See how full the card is", Kind: "text", Text: "`nvidia-smi -l 1`, or Task Manager, Performance, GPU, while it runs: a line that climbs is the second reason.", Cost: "Free"},
+	},
+	Sources: []string{"wgpu/wgpu/src/api/device.rs", "https://github.com/bevyengine/bevy/issues/24722"},
+}}
+
 var unrealCards = []cause.Card{{
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
 	Cause: cause.ModelTooLarge, Weight: 0.76, Headline: "could not create a texture or buffer in video memory",
-	Means: "The engine could not create a texture or buffer. On cards with 8 GB or less it is settings, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
+	Means: "The message gives no sizes. On cards with 8 GB or less it is the settings or the scene, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
 	Cures: []cause.Cure{
 		{Fix: "lower_resolution", Title: "One step lower textures, then ray tracing off", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
 		{Fix: "upgrade_version", Title: "Intel 13th/14th gen: BIOS with 0x12B or later", Kind: "text", Text: "Update the BIOS (microcode 0x12B or later) and choose Intel's default power settings; update the graphics driver as well.", Cost: "Half an hour"},

@@ -149,6 +149,7 @@ var mmsegCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Stitch in RAM", Told: "In `slide_inference` of mmseg/models/segmentors/encoder_decoder.py make both buffers on the CPU, and bring each window's scores there (classes x pixels x 4 bytes of RAM, twice):", Kind: "python", Text: "preds = torch.zeros((batch_size, out_channels, h_img, w_img))\ncount_mat = torch.zeros((batch_size, 1, h_img, w_img))\ncrop_seg_logit = self.encode_decode(crop_img, batch_img_metas).cpu()", Cost: "Somewhat slower."},
 			{Fix: "lower_resolution", Title: "Or cut the picture before testing", Kind: "text", Text: "Tiles of 2000 to 4000 pixels a side, each segmented by itself; join the label maps, one byte a pixel.", Cost: "Some lines of code; seams without overlap."},
+			{Fix: "bigger_gpu", Title: "Or a card with about three times {asked} free", Kind: "text", Text: "That many hold this picture: the sum, a padded copy and the quotient are of the same size.", Cost: "Rent."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py"},
 	},

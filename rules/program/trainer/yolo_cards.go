@@ -16,7 +16,7 @@ const (
 var yolov5Cards = []cause.Card{
 	{
 		ID: "yolov5/validation", Kinds: refused, Said: []string{"non_max_suppression", "val.run(", `val.py", line`, `test.py", line`}, If: ownCard,
-		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "ran out in validation, not in training", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out in validation, not in training", Figures: filled,
 		Means: validationMeans,
 		Not:   "--cache: it keeps pictures in system memory, not on the card.",
 		Cures: []cause.Cure{
@@ -98,7 +98,7 @@ var ultralyticsCards = []cause.Card{
 	},
 	{
 		ID: "ultralytics/validation", Kinds: refused, Said: []string{"engine/validator.py", "/val.py", "in run_validation", "in validate"}, If: ownCard,
-		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "ran out in validation, not in training", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out in validation, not in training", Figures: filled,
 		Means: validationMeans,
 		Not:   "amp: validation runs in 16 bit already.",
 		Cures: []cause.Cure{
