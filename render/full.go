@@ -117,7 +117,7 @@ func labelled(label, sentence string) inline {
 func saidBefore(in *diagnose.Incident, i int) bool {
 	why := in.Fixes[i].Why
 	for _, c := range in.Causes {
-		if c.Why == why {
+		if strings.HasPrefix(c.Why, why) { // what the tensor is may follow
 			return true
 		}
 	}

@@ -30,9 +30,8 @@
 package rules
 
 import (
-	"strings"
-
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/answer"
@@ -82,12 +81,22 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
 	shown := Shown(c.Framework)
-	if card != nil && c.Framework == "other" {
-		if name, _, _ := strings.Cut(card.ID, "/"); c.In(name) { // a program that reports know from its stack alone
-			shown = Shown(name)
-		}
+	if card != nil && card.Headline != "" {
+		shown = headed(c.Framework, card)
 	}
 	return story.Of(c, causes, shown, card)
+}
+
+// headed is whom a card's headline is about: its own program where that says
+// more than the one that failed.
+func headed(framework string, card *cause.Card) string {
+	owner, _, _ := strings.Cut(card.ID, "/")
+	own, _ := Rank(owner)
+	below, _ := Rank(framework)
+	if byName()[owner] == nil || framework != "other" && own <= below {
+		return Shown(framework)
+	}
+	return Shown(owner)
 }
 
 // Known returns what is known of the case's message in its program, nil where

@@ -16,9 +16,10 @@ var Own = parser("own", nil, unquoted(
 	text.On("Memory Object Allocation Failure", readBoostCompute),
 	text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
 	text.On("exceeds maximum array size preference", readMATLABSize),
-	text.On("Not enough allocatable device memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // hashcat
-	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),       // COLMAP
-	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                       // FFmpeg's NVENC
+	text.On("Not enough allocatable device memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),  // hashcat
+	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),        // COLMAP
+	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                        // FFmpeg's NVENC
+	text.On("Caught rendering error: Out of Memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Bevy
 	text.On("ran out of memory, skipping batch", readSkipped),
 )...)
 

@@ -4,6 +4,10 @@ package fact
 // prints one per card with the exception, ComfyUI (2026) after it.
 const TorchSummary Kind = "torch_summary"
 
+// TorchRetry is a library that ran out, and goes on with a function on the CPU
+// (detectron2 utils/memory.py, mmdet/utils/memory.py).
+const TorchRetry Kind = "torch_retry"
+
 // What NCCL says when a card or /dev/shm is full.
 const (
 	// NCCLAlloc is NCCL finding the card full before it has its own buffers

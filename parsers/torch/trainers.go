@@ -10,7 +10,13 @@ import (
 
 // Trainers reads what training programs print about the run: batch, lengths,
 // the card.
-var Trainers = text.Parser{Name: "trainers"}.Reading(nil, trainerLines, nil)
+var Trainers = text.Parser{Name: "trainers", Explains: map[fact.Kind]int{fact.TorchRetry: 4}}.Reading(trainerFailures, trainerLines, nil)
+
+// The code that prints them has braces where a function's name stands.
+var trainerFailures = slices.Concat(
+	text.OnAny(text.FailsIf(fact.Failure{Kind: fact.TorchRetry, Framework: "pytorch", Backend: "cuda", Wrapper: true}, 0, 260, text.NewPattern(
+		`^attemptingtocopyinputs(?:of[^{}]{3,160})?to(?:cpu|fp16)duetocudaoom`)), "Attempting to copy inputs"),
+)
 
 var trainerLines = slices.Concat(
 	[]text.Wording{

@@ -8,8 +8,8 @@ import (
 var gromacsCards = []cause.Card{
 	{
 		ID: "gromacs/calloc", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Said: []string{"Failed to calloc", "Failed to realloc", "Failed to malloc"},
-		Cause: cause.HostMemory, Weight: 0.85,
-		Means: "GROMACS asked the computer's own memory for the array that the line names: elements times their size are the bytes. In analyses it is all frames or all pairs of a group at once; in mdrun a box or grid that blew up.",
+		Cause: cause.HostMemory, Weight: 0.86, Headline: "asked for an array that is larger than the computer's memory",
+		Means: "The line names the array: elements x bytes each is what was asked for in RAM. In analysis tools it is all frames or all pairs of a group held at once (a group with the water has them by the thousand million); in mdrun and grompp a box, grid or position that blew up. The graphics card plays no part.",
 		Not:   "Anything about the graphics card: the call is for system memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Fewer frames, a smaller group", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10   # your own files; choose a group without the water", Cost: "Coarser sampling"},
@@ -20,7 +20,7 @@ var gromacsCards = []cause.Card{
 	},
 	{
 		ID: "gromacs/device-buffer", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"device buffer failed", "devicebuffer.cuh"},
-		Cause: cause.LeakedProcess, Weight: 0.55,
+		Cause: cause.LeakedProcess, Weight: 0.76, Headline: "could not get a buffer on the card",
 		Means: "A buffer on the card was refused. A simulation seldom needs more than a few GB, so look first at what else is on that card: other runs, or several ranks of this one. Only systems of many million atoms fill it themselves.",
 		Cures: []cause.Cure{
 			look,
@@ -33,19 +33,20 @@ var gromacsCards = []cause.Card{
 
 var openmmCards = []cause.Card{{
 	ID: "openmm/array", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Error creating array", "Error initializing array"},
-	Cause: cause.OversizedAllocation, Weight: 0.5,
-	Means: "The array that the message names could not be made on the card. Even a million atoms need few GB, so the likely reasons are a huge PME grid (large box, small tolerance), wrong positions, or several contexts at once, as in replica exchange.",
+	Cause: cause.LeakedProcess, Weight: 0.76, Headline: "could not make an array on the card",
+	Means: "The array that the message names was refused; it gives no sizes. Even a million atoms need few GB, so the model itself is seldom it. Three reasons are usual: something else fills the card, several contexts of this program exist at once (replica exchange, a loop that never deletes them), or a box or a tiny Ewald tolerance asks for a huge PME grid.",
+	Not:   "Fewer steps or a shorter run: memory is taken when the context is made.",
 	Cures: []cause.Cure{
 		look,
-		{Fix: "fix_shape", Title: "Check box, cutoff and tolerance", Kind: "python", Text: "print(topology.getPeriodicBoxVectors(), system.getNumParticles())", Cost: "A minute"},
-		{Fix: "lower_parallel", Title: "Replicas: keep fewer contexts", Kind: "python", Text: "cache.global_context_cache.capacity = 2   # openmmtools", Cost: "Time between replicas"},
+		{Fix: "lower_parallel", Title: "One context at a time", Told: "In a loop: `del simulation, context` before the next one. openmmtools keeps contexts in a cache; bound it:", Kind: "python", Text: "from openmmtools import cache\ncache.global_context_cache.capacity = 2", Cost: "Time between replicas"},
+		{Fix: "fix_shape", Title: "Check box, atoms and tolerance", Told: "A box of many times the molecule, or an ewaldErrorTolerance far below 5e-4, makes the grid large:", Kind: "python", Text: "print(topology.getPeriodicBoxVectors(), system.getNumParticles())", Cost: "A minute"},
 	},
 	Sources: []string{"https://github.com/openmm/openmm/issues/3975", "https://github.com/choderalab/openmmtools/issues/521"},
 }}
 
 var isaacCards = []cause.Card{{
 	ID: "isaac/physx", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PxgCudaDeviceMemoryAllocator"},
-	Cause: cause.BatchTooLarge, Weight: 0.7,
+	Cause: cause.BatchTooLarge, Weight: 0.78, Headline: "ran out in PhysX: {asked} for its buffers was refused",
 	Means: "PhysX could not get {asked} for its buffers; the kernel errors after it (700, launch failures) only follow. Buffers grow with environments and contacts. If one environment fails too, another process holds the card.",
 	Not:   "JAX's or PyTorch's memory variables: PhysX asks the driver itself.",
 	Cures: []cause.Cure{

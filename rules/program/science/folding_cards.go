@@ -1,21 +1,35 @@
 package science
 
 import (
+	"math"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-const foldMeans = "The length decides: pair activations grow with its square and more, and all chains of a complex count together. "
+const foldMeans = "The length decides, all chains of a complex together: pair activations grow with its square and more, so that 1.4 times the residues need twice the memory. "
 
 var (
 	shorterCure = cause.Cure{Fix: "lower_context", Title: "Fold less at once", Kind: "text", Text: "Leave out disordered ends and tags, or fold domains with some overlap: 70 % of the length needs half the memory.", Cost: "Contacts between the pieces"}
 	largerCard  = cause.Cure{Fix: "bigger_gpu", Title: "Run it on a larger card", Kind: "text", Text: "The same input runs unchanged on a card of 40 or 80 GB.", Cost: "Rent"}
 )
 
+// residues says how long a protein is whose scores of triangle attention have
+// the size that was refused: 4 heads, 32 bit.
+func residues(c *ledger.Case) map[string]string {
+	n := math.Cbrt(float64(ledger.Requested(c)) / 16)
+	if n < 200 || n > 5000 {
+		return map[string]string{"residues": ""}
+	}
+	return map[string]string{"residues": "about " + strconv.Itoa(int(n)/10*10)}
+}
+
 var alphafoldCards = []cause.Card{{
 	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
-	Cause: cause.ContextTooLong, Weight: 0.82,
-	Means: foldMeans + "{asked} is the scratch of one compiled prediction. AlphaFold's Docker script lets it spill into RAM; runs outside of it must set that themselves.",
+	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the length of this input[[: one prediction needs {asked} at once]]",
+	Means: foldMeans + "{asked} is the working memory of one compiled prediction, refused in one piece. AlphaFold's Docker script lets it spill into RAM; runs outside of it must set that themselves.",
 	Not:   "Fewer recycles or models: they run one after another in the same memory.",
 	Cures: []cause.Cure{
 		{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "env", Text: "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0", Cost: "Slower once it spills; RAM for it"},
@@ -26,8 +40,8 @@ var alphafoldCards = []cause.Card{{
 
 var alphafold3Cards = []cause.Card{{
 	ID: "alphafold3/tokens", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
-	Cause: cause.ContextTooLong, Weight: 0.82,
-	Means: foldMeans + "{asked} is the scratch of one compiled program, for the input padded to the next bucket. 80 GB hold 5,120 tokens; smaller cards need unified memory.",
+	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the number of tokens[[: one program needs {asked} at once]]",
+	Means: foldMeans + "{asked} is the working memory of one compiled program, for the input padded up to the next bucket. 80 GB hold 5,120 tokens; smaller cards need unified memory, which spills into RAM.",
 	Not:   "Fewer seeds: they run one after another.",
 	Cures: []cause.Cure{
 		{Fix: "cpu_offload", Title: "Turn unified memory on", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_UNIFIED_MEMORY=true\nexport XLA_CLIENT_MEM_FRACTION=3.2", Cost: "Slower once it spills; RAM for it"},
@@ -39,7 +53,7 @@ var alphafold3Cards = []cause.Card{{
 
 var colabfoldCards = []cause.Card{{
 	ID: "colabfold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
-	Cause: cause.ContextTooLong, Weight: 0.82,
+	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the length of one query[[: it needs {asked} at once]]",
 	Means: foldMeans + "ColabFold sets unified memory by itself: so {asked} fitted neither card nor RAM, or there is none (WSL). It goes on with the next query.",
 	Not:   "Setting TF_FORCE_UNIFIED_MEMORY: ColabFold has done so unless it was told not to.",
 	Cures: []cause.Cure{
@@ -51,7 +65,7 @@ var colabfoldCards = []cause.Card{{
 
 var boltzCards = []cause.Card{{
 	ID: "boltz/skipped", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"ran out of memory, skipping batch"},
-	Cause: cause.ContextTooLong, Weight: 0.8,
+	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on this input and skipped it: there is no structure",
 	Means: foldMeans + "Boltz caught the error and skipped this input: it ends without an error, but there is no structure for it. The message has no figures.",
 	Not:   "`--sampling_steps`: they run one after another in the same memory.",
 	Cures: []cause.Cure{
@@ -64,8 +78,8 @@ var boltzCards = []cause.Card{{
 
 var openfoldCards = []cause.Card{{
 	ID: "openfold/chunks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"triangular_attention.py", "tri_self_attn_block.py", "triangular_multiplicative_update.py", "esmfold/v1/trunk.py", "modeling_esmfold.py"}, If: real,
-	Cause: cause.ContextTooLong, Weight: 0.82,
-	Means: foldMeans + "It failed in the trunk: triangle attention makes length x length x length scores unless it works in chunks. {asked} is one such tensor.",
+	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the length of the protein, in the folding trunk", Figures: residues,
+	Means: foldMeans + "It failed in triangle attention, which makes heads x length x length x length scores unless it works in chunks.[[ {asked} would be {residues} residues with 4 heads in 32 bit.]]",
 	Cures: []cause.Cure{
 		{Fix: "lower_ubatch", Title: "Work in chunks", Kind: "text", Text: "ESMFold: `model.set_chunk_size(64)` (transformers: `model.trunk.set_chunk_size(64)`), 32 if needed. OpenFold: add `--long_sequence_inference`.", Cost: "Slower; the same result"},
 		{Fix: "half_precision", Title: "ESMFold: language model in 16 bit", Kind: "python", Text: "model.esm = model.esm.half()", Cost: "None that can be seen"},

@@ -10,19 +10,22 @@ var oneRank = cause.Cure{Fix: "lower_parallel", Title: "One MPI rank per card", 
 var relionCards = []cause.Card{
 	{
 		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"},
-		Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "RELION's own pool on the card ran out, the part that varies from particle to particle. The usual reason is particles with very many possible poses (noise, a poor reference). Sharing a card between ranks makes each pool smaller.",
-		Not:   "A smaller box alone: large volumes live outside this pool.",
+		Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out of its own pool on the card[[: {asked} more for a few particles]]",
+		Means: "At the start of each iteration RELION takes what is free on the card as a pool, and hands it out per particle. That pool ran out[[: one piece of {asked} was refused]]. Usually some particles have very many possible poses (noise, ice, a poor or too sharp reference), so that it dies at a random particle, and not in the first iterations. Several ranks on one card make each pool smaller.",
+		Not:   "A larger queue memory (`--mem`): that is RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Bound the poses: --maxsig", Kind: "text", Text: "Add `--maxsig 2000` (2D classes: `--maxsig 50`) to Additional arguments, and continue from the last _optimiser.star.", Cost: "Hardly any quality"},
 			oneRank,
+			{Fix: "lower_resolution", Title: "See which particles it is, or take a smaller box", Kind: "text", Text: "Large values of `_rlnNrOfSignificantSamples` in the last _data.star mark them: 2D classification without them often ends it. Particles rescaled to half the box need an eighth.", Cost: "Some particles, or resolution above the new Nyquist limit."},
+			look,
 		},
 		Sources: []string{"relion/src/error.h", "relion/src/acc/cuda/custom_allocator.cuh", "https://github.com/3dem/relion/issues/1075", "https://github.com/3dem/relion/issues/120"}, Solved: 1,
 	},
 	{
 		ID: "relion/volumes", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"acc_projector_impl.h", "acc_backprojector_impl.h", "cuda_mem_utils.h", "cuda_settings.h"}, Unsaid: []string{"CustomAllocator out of memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.68,
-		Means: "The reference volumes did not fit beside each other. RELION estimates 1.1e-8 x (2N)^3 GB for N pixels, per rank, in the last iteration: 450 pixels fill 8 GB. It often dies there after many good iterations.",
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out on the reference volumes",
+		Means: "The references did not fit on the card beside each other. RELION's own estimate for the LAST iteration, at full resolution, is 1.1e-8 x (2N)^3 GB per rank for a box of N pixels: 300 pixels 2.4, 450 pixels 8, 600 pixels 19 GB; every class or body adds one. So it often dies after many good iterations, and two ranks on a card need twice as much.",
+		Not:   "`--maxsig`: it bounds poses, the volumes stay.",
 		Cures: []cause.Cure{
 			oneRank,
 			{Fix: "cpu_offload", Title: "Finish the last iteration on the CPU", Kind: "ui", Text: "Continue from the last _optimiser.star with Compute, Use GPU acceleration: No", Cost: "Hours; needs RAM per rank"},
@@ -32,7 +35,7 @@ var relionCards = []cause.Card{
 	},
 	{
 		ID: "relion/ram", Kinds: []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.SlurmKill}, Said: []string{"relion_refine", "preread_images"},
-		Cause: cause.HostMemory, Weight: 0.86,
+		Cause: cause.HostMemory, Weight: 0.86, Headline: "lost a rank: the computer's memory (RAM) ran out",
 		Means: "A rank was killed for the computer's own memory, not the card's. Each rank keeps its references in RAM, and pre-reading particles adds the whole data set once more.",
 		Not:   "--free_gpu_memory: it is about the card.",
 		Cures: []cause.Cure{
@@ -46,9 +49,10 @@ var relionCards = []cause.Card{
 
 var cryosparcCards = []cause.Card{
 	{
-		ID: "cryosparc/card", Kinds: []fact.Kind{fact.PlainDevice, fact.NumbaAlloc, fact.DeviceAlloc}, Said: []string{"cryosparc_"},
-		Cause: cause.BatchTooLarge, Weight: 0.55,
-		Means: "The card refused memory in this job; the log shows neither its size nor what else is on it. Need grows with the cube of the box in refinements. cryoSPARC's scheduler does not see programs that it did not start.",
+		ID: "cryosparc/card", Kinds: []fact.Kind{fact.PlainDevice, fact.NumbaAlloc, fact.DeviceAlloc}, Said: []string{"cryosparc_", "cryosparc-compute/", "cryosparc/"},
+		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "ran out of graphics memory in this job",
+		Means: "PyCUDA asked the card for an array and was refused (a MemoryError of Python's, but not RAM). In refinements the need grows with the CUBE of the box: 1.26 times the box is twice the memory, and boxes of 800 pixels and more need the largest cards. The log shows neither the card's size nor what else is on it; cryoSPARC's scheduler does not see programs that it did not start.",
+		Not:   "More RAM or swap: it is the card's memory.",
 		Cures: []cause.Cure{
 			look,
 			{Fix: "lower_resolution", Title: "Downsample the particles", Kind: "ui", Text: "Build Downsample Particles on the inputs: Fourier crop to half the box, and run this job on its output", Cost: "Resolution above the new Nyquist limit"},

@@ -47,13 +47,15 @@ var Redshift = program.Program{
 var Octane = program.Program{
 	Name: "octane", Shown: "OctaneRender", Work: "rendering", Edits: "flags", Language: "cpp", Like: []*program.Program{&scene},
 	Proofs:   []string{"OctaneRender", "Octane Render", "octane.exe"},
-	Titles:   map[string]string{"cpu_offload": "Turn out-of-core textures on"},
+	Titles:   map[string]string{"cpu_offload": "Turn out-of-core memory on"},
 	Costs:    map[string]string{"cpu_offload": "Slower; system memory for the textures."},
 	Remedies: cures(order("cpu_offload", "lower_resolution", "close_other_apps", "bigger_gpu"), sceneHost),
 	Steps: steps{
 		"cpu_offload":      step.Paste("ui", "Preferences, Out of core: enable, and give it half of the system memory; raise GPU headroom a little if the driver still refuses"),
+		"close_other_apps": step.Paste("text", "Browsers, other 3D programs and a viewport with its own renderer: close them, or drive the desktop with another card."),
 		"lower_resolution": step.Paste("ui", "Compress or shrink textures (8-bit instead of 16 or 32), lower subdivision and displacement levels, and use instances for copies"),
 	},
+	Cards: octaneCards,
 }
 
 // Unreal is Unreal Engine, its editor and the games made with it.
@@ -94,6 +96,7 @@ var WGPU = program.Program{
 		"lower_resolution":   step.Paste("text", "Lower the window's size, MSAA samples (each multiplies the targets) and texture sizes; compress textures (BC7, ASTC)."),
 		"detach_accumulated": step.Paste("text", "Create buffers and textures once and write into them (`queue.write_buffer`). What is made anew in each frame is freed only after `device.poll`."),
 	},
+	Cards: wgpuCards,
 }
 
 // Ryujinx is the emulator; others of its kind have the same settings.

@@ -3,6 +3,7 @@ package science
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
@@ -10,7 +11,7 @@ var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture lim
 var blenderCards = []cause.Card{
 	{
 		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.72,
+		Cause: cause.ModelTooLarge, Weight: 0.82, Headline: "could not fit the scene: neither the card nor system memory had room",
 		Means: "The card was full, Cycles tried system memory for the rest, and that was refused as well. So the scene itself (textures, geometry, hair) is far larger than the card, or RAM is short, too. Samples play no part.",
 		Not:   "Fewer samples or a smaller tile size: the scene has to be there whole.",
 		Cures: []cause.Cure{
@@ -22,8 +23,9 @@ var blenderCards = []cause.Card{
 	},
 	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of GPU memory", "Out of memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "Memory that can only live on the card was refused: buffers of the picture, acceleration structure, kernels. The scene fills the card, a viewport in Rendered mode holds a second copy, or another program has the rest. Animations that fail late: memory grows by frame.",
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
+		Means: "Memory that can only live on the card was refused: buffers of the picture, the acceleration structure, kernels. Textures and geometry fill it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, or another program has the rest; the log does not tell which. If frames rendered before, memory grows by frame.",
+		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Viewport to Solid, other programs closed", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
 			simplify,
@@ -33,10 +35,36 @@ var blenderCards = []cause.Card{
 	},
 }
 
+var octaneCards = []cause.Card{{
+	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to allocate device memory"}, If: ledger.OnCard,
+	Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
+	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a film of 4K with ten passes takes some GB by itself, an 8K texture of 8 bits 256 MiB. The log does not say which of them it was, nor what else is on the card; every card that renders needs the whole scene.",
+	Not:   "Fewer samples: they take time, not memory.",
+	Cures: []cause.Cure{
+		{Fix: "cpu_offload", Title: "Let it use system memory (out of core)", Kind: "ui", Text: "Preferences (plug-ins: Octane settings, Devices), Out of core: enable; RAM usage limit half of your RAM; leave GPU headroom as it is, or raise it a little if the driver still refuses", Cost: "Slower for what lies in RAM"},
+		{Fix: "close_other_apps", Title: "Free the card", Kind: "text", Text: "Look with `nvidia-smi` at what else is on it: browsers, other 3D programs, the desktop. A card with little memory: switch it off under Devices, since each holds the whole scene.", Cost: "Free"},
+		{Fix: "lower_resolution", Title: "Make the scene smaller", Kind: "text", Text: "Fewer render passes at once, textures of 4K and 8 bits, one level less of subdivision and displacement, instances in place of copies.", Cost: "Detail, seldom seen"},
+	},
+	Sources: []string{"https://docs.otoy.com/StandaloneH_STA/StandaloneSTA/TheOutofCoreSettings.htm", "https://docs.otoy.com/ModoH/Modo/Out-Of-CoreSettings.htm"},
+}}
+
+var wgpuCards = []cause.Card{{
+	ID: "wgpu/memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Caught rendering error", "bevy_render", "wgpu error"},
+	Cause: cause.RetainedMemory, Weight: 0.76, Headline: "was refused a buffer or texture by the graphics driver",
+	Means: "wgpu reports it without a size. Two reasons are usual: one resource that is far larger than meant (a buffer sized by a wrong count, a texture per window resize), or resources made anew in each frame, which are freed only when the device is polled and nothing refers to them. If it dies after a while, it is the second; another program on the card is possible too.",
+	Not:   "More RAM, except on integrated graphics, which have it for their own.",
+	Cures: []cause.Cure{
+		{Fix: "fix_shape", Title: "Dies at once: look at the sizes", Kind: "text", Text: "Print the size in each BufferDescriptor and TextureDescriptor, and compare with `device.limits().max_buffer_size`; in Bevy look at meshes, images and shadow maps that a system makes.", Cost: "Half an hour"},
+		{Fix: "detach_accumulated", Title: "Dies after a while: make resources once", Kind: "text", Text: "Write into the same buffer (`queue.write_buffer`) instead of creating one a frame; in Bevy change an asset through its handle instead of `assets.add(...)` in a system that runs each frame.", Cost: "Some lines of code"},
+		{Fix: "close_other_apps", Title: "See how full the card is", Kind: "text", Text: "`nvidia-smi -l 1`, or Task Manager, Performance, GPU, while it runs: a line that climbs is the second reason.", Cost: "Free"},
+	},
+	Sources: []string{"wgpu/wgpu/src/api/device.rs", "https://github.com/bevyengine/bevy/issues/24722"},
+}}
+
 var unrealCards = []cause.Card{{
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
-	Cause: cause.ModelTooLarge, Weight: 0.5,
-	Means: "The engine could not create a texture or buffer. On cards with 8 GB or less it is settings, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
+	Cause: cause.ModelTooLarge, Weight: 0.76, Headline: "could not create a texture or buffer in video memory",
+	Means: "The message gives no sizes. On cards with 8 GB or less it is the settings or the scene, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
 	Cures: []cause.Cure{
 		{Fix: "lower_resolution", Title: "One step lower textures, then ray tracing off", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
 		{Fix: "upgrade_version", Title: "Intel 13th/14th gen: BIOS with 0x12B or later", Kind: "text", Text: "Update the BIOS (microcode 0x12B or later) and choose Intel's default power settings; update the graphics driver as well.", Cost: "Half an hour"},
@@ -47,10 +75,10 @@ var unrealCards = []cause.Card{{
 
 var ryujinxCards = []cause.Card{{
 	ID: "ryujinx/vram", Said: []string{"MemoryAllocatorBlockList"}, Kinds: []fact.Kind{fact.GGMLAlloc, fact.PlainDevice},
-	Cause: cause.ModelTooLarge, Weight: 0.68,
+	Cause: cause.RetainedMemory, Weight: 0.78, Headline: "ran out of video memory on a texture",
 	Means: "The emulator asked Vulkan for a texture and the card was full. Some games decode ASTC textures to several times their size, and resolution scale or texture mods multiply them. Memory also grows from scene to scene until a game frees it.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "Scale 1x, no texture mods", Kind: "ui", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
+		{Fix: "lower_resolution", Title: "Scale 1x, no texture mods", Kind: "text", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
 		{Fix: "lowvram_mode", Title: "Texture recompression on", Kind: "ui", Text: "Options, Settings, Graphics: Enable Texture Recompression", Cost: "Slightly softer textures"},
 		{Fix: "restart_session", Title: "Save and restart now and then", Kind: "text", Text: "Save before a change of scene and restart the emulator; a card with 2 GB is too small for many games.", Cost: "Your place in the game"},
 	},
@@ -59,7 +87,7 @@ var ryujinxCards = []cause.Card{{
 
 var ffmpegCards = []cause.Card{{
 	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
-	Cause: cause.BudgetMisconfigured, Weight: 0.78,
+	Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "could not open another NVENC session",
 	Means: "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason.",
 	Not:   "A smaller picture or bitrate: the session was refused before either counts.",
 	Cures: []cause.Cure{

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Detectron2 is Meta's detection library: keys of a config, typed after the
@@ -13,7 +14,7 @@ var Detectron2 = program.Program{
 	Name: "detectron2", Shown: "Detectron2",
 	Work: "vision", Edits: "code", Language: "python",
 	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN BASE_LR AMP.ENABLED"},
-	Proofs:  []string{"detectron2/engine/", "detectron2/modeling/", "detectron2/structures/", "detectron2/layers/", "detectron2/data/", "detectron2/utils/", "d2.engine.", "d2.utils.", "detectron2/"},
+	Proofs:  []string{"detectron2/engine/", "detectron2/modeling/", "detectron2/structures/", "detectron2/layers/", "detectron2/data/", "detectron2/utils/", "d2.engine.", "d2.utils.", "detectron2/", "to CPU due to CUDA OOM", "of <bound method MaskFormer.", "of <bound method OneFormer."},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "cfg.SOLVER.IMS_PER_BATCH = 2   # over all cards; tools/train_net.py: SOLVER.IMS_PER_BATCH 2 at the end\ncfg.SOLVER.BASE_LR /= 8        # by the same factor"),
 		"lower_resolution":  step.Paste("python", "cfg.INPUT.MIN_SIZE_TRAIN = (480, 560, 640)   # default 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000"),
@@ -63,7 +64,7 @@ var yoloWork = []cause.Remedy{
 	{Fix: "lower_batch_size", Fit: 1},
 	{Fix: "lower_resolution", Fit: 0.92},
 	{Fix: "use_smaller_model", Fit: 0.75},
-	{Fix: "close_other_apps", Fit: 0.5},
+	{Fix: "close_other_apps", Fit: 0.5, If: when.Not(ledger.FillsCard)},
 }
 
 // Ultralytics is the package with YOLOv8, YOLO11 and later: arguments of
@@ -115,6 +116,7 @@ var DETR = program.Program{
 		"lower_batch_size":  typed("main.py", step.Change{Flag: "--batch_size", Value: "1"}),
 		"lower_resolution":  say("In datasets/coco.py lower `scales` (480 to 800) and `max_size=1333` of RandomResize: 480 to 640 and 1000 take about half."),
 		"lower_num_workers": typed("main.py", step.Change{Flag: "--num_workers", Value: "1"}),
+		"cpu_offload":       step.Paste("python", "out_prob, out_bbox = out_prob.cpu(), out_bbox.cpu()   # in models/matcher.py, before the costs\ntgt_ids, tgt_bbox = tgt_ids.cpu(), tgt_bbox.cpu()"),
 		"use_smaller_model": say("Use resnet50 without dilation as the backbone; the DC5 variants keep features of twice the resolution."),
 	},
 	Remedies: plainVision,

@@ -1,10 +1,14 @@
 package trainer
 
 import (
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // NNUNetV2 plans batch and patch by itself, for a card of about 10 GB.
@@ -31,7 +35,7 @@ var NNUNetV2 = program.Program{
 		},
 	},
 	Steps: spelling{
-		"lower_batch_size":  say("Plan anew for the memory that is free, here 6 GB and dataset 1: `nnUNetv2_plan_experiment -d 1 -gpu_memory_target 6 -overwrite_plans_name nnUNetPlans_6G`, then `nnUNetv2_preprocess -d 1 -plans_name nnUNetPlans_6G -c 3d_fullres`, then `nnUNetv2_train 1 3d_fullres 0 -p nnUNetPlans_6G`."),
+		"lower_batch_size":  planAnew,
 		"lower_resolution":  say("Train `3d_lowres` instead of `3d_fullres` if your plans have it, or `2d`."),
 		"cpu_offload":       say("Predicting: add `--not_on_device` to nnUNetv2_predict, so that the stitched result stays in system memory (slower)."),
 		"lower_num_workers": say("Training: `export nnUNet_n_proc_DA=4`. Predicting: `-npp 1 -nps 1`. Preprocessing: `-np 2`. Each worker holds whole cases in RAM."),
@@ -42,10 +46,29 @@ var NNUNetV2 = program.Program{
 	Cards:  nnunetCards,
 }
 
+// planAnew plans for four fifths of what this program can have of the card.
+func planAnew(c *ledger.Case) []step.Step {
+	target := int64(6)
+	if c.Total.Has() {
+		own := c.Total.Bytes
+		if ledger.Crowded(c) && c.Others.Has() {
+			own -= c.Others.Bytes
+		}
+		target = max(2, own*4/5/units.GiB)
+	}
+	gb := strconv.FormatInt(target, 10)
+	plans := "nnUNetPlans_" + gb + "G"
+	return []step.Step{
+		{Kind: "text", Text: "For " + gb + " GB, dataset 1 and fold 0 (put in your own):"},
+		{Kind: "shell", Text: "nnUNetv2_plan_experiment -d 1 -gpu_memory_target " + gb + " -overwrite_plans_name " + plans +
+			"\nnnUNetv2_preprocess -d 1 -plans_name " + plans + " -c 3d_fullres\nnnUNetv2_train 1 3d_fullres 0 -p " + plans},
+	}
+}
+
 var nnunetWork = []cause.Remedy{
 	{Fix: "cpu_offload", Fit: 1.05, If: predicting},
 	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "close_other_apps", Fit: 0.85},
+	{Fix: "close_other_apps", Fit: 0.85, If: when.Not(ledger.FillsCard)},
 	{Fix: "lower_resolution", Fit: 0.7},
 }
 

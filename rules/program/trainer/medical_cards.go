@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -10,31 +11,51 @@ var nnunetCards = []cause.Card{
 	{
 		ID: "nnunetv2/workers", Kinds: ramGone, Said: []string{"Background workers died", "background workers are no longer alive", "background worker is 6 feet under", "nnunetv2/inference/data_iterators.py", "nnunetv2/preprocessing/", "nnUNetv2_plan_and_preprocess", "export_prediction"},
 		Cause: cause.HostMemory, Weight: 0.9,
-		Means: "nnU-Net's background workers hold whole cases in system memory: 32-bit images, and when predicting the scores of every class at full size. The system ended one when RAM was full; the main process then only sees that it is gone.",
-		Not:   "A smaller -gpu_memory_target: the card was not full.",
+		Headline: "lost a worker: the computer's memory (RAM) ran out",
+		Means:    "nnU-Net's background workers hold whole cases in RAM: 32-bit images, and when predicting the scores of every class at full size (100 classes x 100 million voxels x 4 bytes are 37 GiB). The system ended one when RAM was full; the main process only sees that it is gone. The graphics card plays no part.",
+		Not:      "A smaller -gpu_memory_target: the card was not full.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Fewer workers", Kind: "text", Text: "Predicting: add `-npp 1 -nps 1` to nnUNetv2_predict. Preprocessing: `-np 2`. Training: `export nnUNet_n_proc_DA=4`.", Cost: "Slower; free otherwise."},
 			{Fix: "add_swap"},
-			{Fix: "close_other_apps", Title: "Free system memory"},
+			{Fix: "raise_memory_limit", Title: "In a container or job: raise its limit", Kind: "text", Text: "`docker run --memory=64g --shm-size=16g` (or `--ipc=host`), Slurm `#SBATCH --mem=64G`.", Cost: "Less for others."},
 		},
 		Sources: []string{"nnUNet/nnunetv2/inference/data_iterators.py", "nnUNet/nnunetv2/utilities/default_n_proc_DA.py", "https://github.com/MIC-DKFZ/nnUNet/issues/1572"}, Solved: 1,
 	},
 	{
 		ID: "nnunetv2/predict", Kinds: refused, Said: []string{"predict_sliding_window_return_logits", "_internal_maybe_mirror_and_predict", "predict_logits_from_preprocessed_data", "nnUNetv2_predict", "Moving results arrays to CPU"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "Predicting keeps the scores of all classes for the whole case on the card: classes x voxels of the resampled image. Newer releases try again with them in system memory by themselves.",
-		Not:   "A smaller plan: the network is what was trained, the case is what is large.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out while predicting: the scores of a whole case are kept on the card", Figures: scores(2),
+		Means: "The network's patches are small; what is large is the result. nnU-Net keeps the scores of ALL classes for the whole resampled case on the card, classes x voxels x 2 bytes[[: {asked} are {values} million of them]]. Many classes (TotalSegmentator has over 100) or a large case at fine spacing are enough. Newer releases try again with the scores in RAM by themselves.",
+		Not:   "A smaller plan or batch: the case is what is large, not the network.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Keep the result in system memory", Kind: "text", Text: "Add `--not_on_device` to nnUNetv2_predict; in Python `nnUNetPredictor(perform_everything_on_device=False)`.", Cost: "Slower; RAM for the scores."},
+			{Fix: "cpu_offload", Title: "Keep the result in RAM", Told: "Add to your command of nnUNetv2_predict; in Python `nnUNetPredictor(perform_everything_on_device=False)`:", Kind: "text", Text: "`--not_on_device`", Cost: "Slower; the same result."},
 			lookFirst,
-			{Fix: "upgrade_version", Title: "Update nnU-Net", Kind: "shell", Text: "pip install --upgrade nnunetv2", Cost: "None, as a rule."},
+			{Fix: "lower_num_workers", Title: "And keep RAM free for it", Kind: "text", Text: "Add `-npp 1 -nps 1`: by default three processes each prepare and save cases at the same time, scores included.", Cost: "Slower."},
 		},
 		Sources: []string{"nnUNet/nnunetv2/inference/predict_from_raw_data.py"},
 	},
 	stepCard("nnunetv2/step", []string{"nnUNetTrainer.py", "run_training.py", "nnUNetv2_train"},
-		"nnU-Net planned batch and patch for a card of about 8 GB (ResEnc presets: M 9 to 11, L 24, XL 40), without looking at yours. A smaller card, or one that something else uses too, is not enough.",
+		"It failed in a training step. nnU-Net planned batch and patch for a card of about 8 GB (ResEnc presets: M 9 to 11, L 24, XL 40) without looking at yours. A smaller card, a larger preset, or something else on the card is enough.",
 		"A batch option: there is none; the plans decide.", "nnUNet/documentation/resenc_presets.md",
 		lookFirst, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}),
+}
+
+// scores says how many values a refused tensor of scores has, with so many
+// bytes each.
+func scores(bytes int64) func(c *ledger.Case) map[string]string {
+	return func(c *ledger.Case) map[string]string {
+		out := filled(c)
+		out["values"], out["thrice"], out["unused"] = "", "", ""
+		if n := ledger.Requested(c) / bytes; n >= 1_000_000 && !ledger.AbsurdSize(c) {
+			out["values"] = ledger.Thousands(n / 1_000_000)
+			if c.Near("count_map = torch.zeros(output_shape") {
+				out["thrice"] = units.Amount(3 * ledger.Requested(c))
+			}
+		}
+		if c.Slack.Has() && c.Slack.Bytes > units.GiB/2 {
+			out["unused"] = c.Slack.String()
+		}
+		return out
+	}
 }
 
 // lookFirst is the cure that costs nothing: see who holds the card.
@@ -44,37 +65,40 @@ var lookFirst = cause.Cure{
 
 var nnunetV1Cards = []cause.Card{
 	stepCard("nnunet/step", []string{"network_trainer.py", "nnUNetTrainerV2", "nnunet/training/"},
-		"nnU-Net planned its networks for a card of about 11 GB, without looking at yours; most data sets need about 8 free.",
+		"It failed in a training step. nnU-Net planned its networks for a card of about 11 GB without looking at yours; most data sets need about 8 GB free, so that a smaller card or a desktop beside it is enough.",
 		"A batch option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",
 		lookFirst, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var monaiCards = []cause.Card{
 	{
-		ID: "monai/stitch", Kinds: refused, Said: []string{"sliding_window_inference", "monai/inferers/", "output_image_list", "count_map"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.88,
-		Means: "sliding_window_inference keeps the stitched result of the whole volume where the input is: classes x voxels x 4 bytes, and a map of weights beside it. The windows themselves are small.",
-		Not:   "A smaller roi_size: the stitched result stays as large.",
+		ID: "monai/stitch", Kinds: refused, Said: []string{"sliding_window_inference", "monai/inferers/", "output_image_list", "count_map", "count_map = torch.zeros(output_shape"},
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.88, Headline: "ran out while stitching the windows of one volume", Figures: scores(4),
+		Means: "The windows fit; the result does not. sliding_window_inference keeps the scores of the WHOLE volume where the input is, classes x voxels x 4 bytes[[: {asked} are {values} million values]].[[ This MONAI has a map of weights of the same size beside it and divides into a third: {thrice} together.]] So it dies at the first volume that is large enough, mostly in validation, though training patches fit.",
+		Not:   "A smaller roi_size or training batch: the stitched result stays as large.",
+		Later: "To find the volume that is too large, print `image.shape` for each case.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload"},
-			{Fix: "lower_batch_size", Title: "One window at a time", Kind: "text", Text: "Pass `sw_batch_size=1`, and keep the input on the CPU with `sw_device=\"cuda\"`.", Cost: "Slower."},
-			{Fix: "inference_mode"},
+			{Fix: "cpu_offload", Title: "Stitch in RAM", Told: "Add the last two arguments to your own call, or to the `partial(...)` that makes it. Leave the image on the CPU, and bring the label there before the metric.", Kind: "python", Text: "pred = sliding_window_inference(image, roi_size, sw_batch_size, model,\n                                sw_device=\"cuda\", device=\"cpu\")", Cost: "A little slower; the same result."},
+			{Fix: "upgrade_version", Title: "Update MONAI", If: func(c *ledger.Case) bool { return c.Near("count_map = torch.zeros(output_shape") }, Told: "Newer releases keep that map once, not for each class, and divide in place: about a third of the memory. Test your own code with it.", Kind: "shell", Text: "pip install --upgrade monai", Cost: "Some names of transforms changed."},
+			{Fix: "inference_mode", Title: "Before validation: drop gradients and the unused reserve", Told: "[[{unused} of the card is reserved from training and unused. ]]Where it is not so already:", Kind: "python", Text: "model.eval()\ntorch.cuda.empty_cache()\nwith torch.no_grad(), torch.autocast(\"cuda\"):\n    pred = sliding_window_inference(image, roi_size, 1, model)   # your call, one window at a time", Cost: "None that shows."},
+			{Fix: "lower_resolution", Title: "Make the volume smaller", Kind: "text", Text: "`CropForegroundd` in the validation transforms drops the air around a body; a coarser `Spacingd` changes the scores.", Cost: "Detail, with coarser spacing."},
 		},
 		Sources: []string{"MONAI/monai/inferers/utils.py", "https://github.com/ljwztc/CLIP-Driven-Universal-Model/issues/55", "https://github.com/Project-MONAI/MONAI/issues/6427", "https://github.com/Project-MONAI/research-contributions/issues/22"}, Solved: 1,
 	},
 	{
 		ID: "monai/cache", Kinds: ramGone, Said: []string{"CacheDataset", "monai/data/dataset.py", "Loading dataset:", "SmartCacheDataset"},
 		Cause: cause.HostMemory, Weight: 0.88,
-		Means: "CacheDataset keeps every case in system memory after the fixed transforms, resampled and in 32 bit: often 100 to 500 MB each. The system ended the process when RAM was full.",
-		Not:   "A smaller batch: the cache holds the whole data set.",
+		Headline: "filled the computer's memory with cached cases",
+		Means:    "CacheDataset keeps every case in RAM after the fixed transforms, resampled and in 32 bit: 512 x 512 x 300 voxels are 300 MiB, with the label 600. Times the number of cases, and once more on each rank. The system ended the process when RAM was full; the card plays no part.",
+		Not:      "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers"},
-			{Fix: "stream_dataset", Title: "Cache on disk", Kind: "python", Text: "train_ds = PersistentDataset(data=files, transform=transforms, cache_dir=\"cache\")", Cost: "Disk space; somewhat slower."},
+			{Fix: "stream_dataset", Title: "Cache on disk instead", Kind: "python", Text: "train_ds = PersistentDataset(data=files, transform=transforms, cache_dir=\"cache\")   # in place of CacheDataset", Cost: "Disk space; somewhat slower."},
+			{Fix: "lower_num_workers", Title: "Or cache a part", Kind: "python", Text: "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.25, num_workers=2)", Cost: "The rest is prepared anew in each epoch."},
 		},
 		Sources: []string{"MONAI/monai/data/dataset.py"},
 	},
 	stepCard("monai/step", []string{"monai/networks/", "monai/losses/", "monai/engines/"},
-		"A training step did not fit. Patch size cubed times patches counts: RandCropByPosNegLabeld makes num_samples of each case, so that batch_size=2 with num_samples=4 is a batch of 8.",
+		"It failed in the network on patches. Patch size cubed x patches decides, and patches are more than batch_size says: RandCropByPosNegLabeld makes num_samples of each case, so that batch_size=2 with num_samples=4 is a batch of 8.",
 		"cache_rate: it is about system memory.", "MONAI/monai/transforms/croppad/dictionary.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "mixed_precision"}),
 }
@@ -82,8 +106,8 @@ var monaiCards = []cause.Card{
 var samCards = []cause.Card{
 	{
 		ID: "segment-anything/encoder", Kinds: refused, Said: []string{"image_encoder.py", "add_decomposed_rel_pos", "in set_image", "in set_torch_image"},
-		If: ownCard, Cause: cause.ModelTooLarge, Weight: 0.8,
-		Means: "It failed in the picture encoder, which always works at 1024 x 1024, whatever the picture. vit_h takes several GB for it, 2.4 of weights included; the size of the picture changes nothing here.",
+		If: ownCard, Cause: cause.ModelTooLarge, Weight: 0.86, Headline: "ran out in the picture encoder", Figures: filled,
+		Means: "It failed in the picture encoder, which always works at 1024 x 1024, whatever the picture. vit_h takes several GB for it, 2.4 of weights included; vit_b takes about a third of that.[[ {mine} of {full} is this program's own: others are not the reason.]]",
 		Not:   "A smaller picture or points_per_batch: the encoder does the same work.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model"},
@@ -94,8 +118,8 @@ var samCards = []cause.Card{
 	},
 	{
 		ID: "segment-anything/points", Kinds: refused, Said: []string{"automatic_mask_generator", "_process_batch", "postprocess_masks", "batched_mask_to_box"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.88,
-		Means: "The picture was encoded; what failed are the masks: points_per_batch (64) x 3 masks, each scaled to the full size of the picture in 32 bit.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.88, Headline: "ran out on the masks of a batch of points",
+		Means: "The picture was encoded; what failed are the masks: points_per_batch (64) x 3 masks at the full size of the picture, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1.",
 		Not:   "Fewer points_per_side: each batch stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},
@@ -106,11 +130,11 @@ var samCards = []cause.Card{
 	},
 	{
 		ID: "segment-anything/video", Kinds: append(append([]fact.Kind{}, refused...), ramGone...), Said: []string{"sam2_video_predictor", "load_video_frames", "in init_state", "propagate_in_video"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out on a long video",
 		Means: "SAM 2 loads all frames of a video at once, 12 MB each at 1024 x 1024 in 32 bit, and keeps the memory of each tracked frame: 1,000 frames are 12 GB before the first mask.",
 		Not:   "A smaller checkpoint alone: frames are most of it.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload"},
+			{Fix: "cpu_offload", Title: "Keep frames and states in RAM"},
 			{Fix: "lower_resolution", Title: "Cut the video into parts", Kind: "text", Text: "Split the video into pieces of some hundred frames and start each with the last mask of the one before.", Cost: "Some lines of code."},
 			{Fix: "inference_mode", Title: "16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.bfloat16):\n    state = predictor.init_state(video_path, offload_video_to_cpu=True)   # video_path: as in your call", Cost: "None that shows."},
 		},

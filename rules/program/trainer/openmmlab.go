@@ -1,6 +1,9 @@
 package trainer
 
-import "github.com/oomdoc/oomdoc/rules/program"
+import (
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
 
 // mmSteps are those of every OpenMMLab project on MMEngine.
 var mmSteps = spelling{
@@ -60,6 +63,7 @@ var MMSegmentation = program.Program{
 	Work: "vision", Edits: "flags", Language: "python",
 	Proofs: []string{"mmseg/models/", "mmseg/apis/", "mmseg/core/", "mmsegmentation/", "- mmseg - INFO"},
 	Steps: spelling{
+		"cpu_offload":      step.Paste("python", "model = init_model(config, checkpoint, device=\"cpu\")   # mmseg 0.x: init_segmentor"),
 		"lower_resolution": say("Lower `crop_size` in the config, such as (512, 512), also in model.data_preprocessor; for testing large pictures `model.test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(384, 384))`."),
 	},
 	Titles: map[string]string{"lower_resolution": "Train on smaller crops"},

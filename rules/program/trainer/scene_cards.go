@@ -6,58 +6,93 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
+// rebuilt compiles the extensions anew for the card that is there.
+var rebuilt = cause.Cure{
+	Fix: "upgrade_version", Title: "Build the extensions for THIS card", Told: "On the machine that trains, in the repository's folder; delete `build` in both folders first. 8.6 stands for your card: 7.5 RTX 20 and T4, 8.0 A100, 8.6 RTX 30, 8.9 RTX 40, 9.0 H100, 12.0 RTX 50.",
+	Kind: "shell", Text: "pip uninstall -y diff_gaussian_rasterization simple_knn\nexport TORCH_CUDA_ARCH_LIST=8.6\npip install --no-build-isolation --no-cache-dir submodules/diff-gaussian-rasterization submodules/simple-knn", Cost: "Some minutes.",
+}
+
+// absurd is what was asked for, in a unit that can be read.
+func absurd(c *ledger.Case) map[string]string {
+	size := c.Asked.String()
+	if n := ledger.Requested(c) >> 40; n >= 10 {
+		size = ledger.Thousands(n) + " TiB"
+	}
+	return map[string]string{"size": size}
+}
+
+// grown says how many Gaussians fill what this program holds: 59 numbers each,
+// with gradient and two moments of Adam.
+func grown(c *ledger.Case) map[string]string {
+	out := filled(c)
+	out["millions"] = ""
+	if n := c.Mine.Bytes / (59 * 16); c.Mine.Has() && n > 2_000_000 {
+		out["millions"] = ledger.Thousands(n / 1_000_000)
+	}
+	return out
+}
+
 var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.93,
-		Means: "It failed while the training pictures were being loaded: all of them lie on the card in 32 bit, about 20 MB each at 1600 x 1060. No Gaussian was trained yet.",
-		Not:   "--densify_grad_threshold: it counts once training runs.",
+		Cause: cause.BatchTooLarge, Weight: 0.93, Headline: "ran out while loading the pictures, before training began", Figures: filled,
+		Means: "All training pictures are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060, so that 500 are 9.5 GiB. No Gaussian was trained yet.[[ {mine} of {full} is this program's own.]]",
+		Not:   "`--densify_grad_threshold`: it counts once training runs.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload"},
-			{Fix: "lower_resolution"},
+			{Fix: "cpu_offload"}, {Fix: "lower_resolution"},
 			{Fix: "lower_batch_size", Title: "Use fewer pictures", Kind: "text", Text: "Leave out blurred and nearly identical ones, or split a large scene into parts.", Cost: "Gaps where pictures are missing."},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
 	},
 	{
-		ID: "gaussian-splatting/raster-absurd", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"rasterize_gaussians", "_RasterizeGaussians"},
-		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" },
-		Cause: cause.OversizedAllocation, Weight: 0.7,
-		Means: "The rasteriser asked for {asked}, more than the card has: Gaussians of a size or position that covers the whole picture, or numbers that are no longer valid. The count of Gaussians does not explain it.",
-		Not:   "Keeping the pictures in system memory: they are not what was asked for.",
+		ID: "gaussian-splatting/raster-absurd", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"rasterize_gaussians", "_RasterizeGaussians", "diff_gaussian_rasterization/__init__.py", "diff_gaussian_rasterization"},
+		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
+		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
+		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that the kernel did not run, so that the count was never written: as a rule the extension was compiled for another card or CUDA than it runs on, and its errors go unchecked. Less often, broken poses or Gaussians that cover every tile.",
+		Not:   "Smaller pictures, `--data_device cpu` or a bigger card: the size is no size.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Look at scales, poses and the point cloud", Kind: "text", Text: "Check the camera poses and the scale of the point cloud (metres against millimetres), and print the largest of `gaussians.get_scaling` before the failing step; NaN there means that training diverged.", Cost: "An hour of looking."},
-			{Fix: "upgrade_version", Title: "Build the rasteriser for your card and CUDA", Kind: "shell", Text: "pip install --force-reinstall --no-build-isolation submodules/diff-gaussian-rasterization", Cost: "Some minutes."},
+			rebuilt,
+			{Fix: "fix_shape", Title: "If it stays: let the kernel check itself", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then look at what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
+		},
+		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,
+	},
+	{
+		ID: "gaussian-splatting/point-cloud", Kinds: refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
+		Cause: cause.SoftwareBug, Weight: 0.78, Headline: "could not put the point cloud on the card, before training began",
+		Means: "It failed where distances between the points of the cloud are computed (simple-knn), a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError: RAM is not what is short. Two reasons are usual: the extension was built for another card or CUDA, or the pictures, loaded just before, already fill this one.",
+		Not:   "More RAM or a larger page file: it is the card's memory.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Look how full the card is when it fails", Told: "Nearly empty: go to 2. Nearly full with your pictures: `--data_device cpu`, or `-r 2`. Full before you start: end what is yours.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
+			rebuilt,
 			{Fix: "lower_resolution"},
 		},
-		Sources: []string{"https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35"},
+		Sources: []string{"gaussian-splatting/scene/gaussian_model.py", "https://github.com/graphdeco-inria/gaussian-splatting/issues/99"}, Solved: 1,
 	},
 	{
 		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means: "The number of Gaussians grows until --densify_until_iter, and memory with it: about 1 KB each with gradients and Adam, and more while the rasteriser sorts them. It dies thousands of steps into training.",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "grew more Gaussians than the card holds", Figures: grown,
+		Means: "Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {mine} would be {millions} million at most; the pictures have their share of it.]] So it dies thousands of steps into training, at the same place each time.",
 		Not:   "Starting again at the same settings: the same scene grows to the same size.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "cpu_offload"},
+			{Fix: "cpu_offload", Title: "Take the pictures off the card"}, {Fix: "lower_batch_size"},
 			{Fix: "lower_resolution"},
 		},
-		Sources: []string{"gaussian-splatting/README.md", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
+		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
 	},
 }
 
 var nerfCards = []cause.Card{
 	{
 		ID: "nerfstudio/cached-pictures", Kinds: refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
-		Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "splatfacto keeps all training pictures on the card, in 32 bit: width x height x 12 bytes each. From 500 pictures on it changes to system memory by itself.",
+		Cause: cause.BatchTooLarge, Weight: 0.86, Headline: "ran out while caching the training pictures", Figures: filled,
+		Means:   "splatfacto keeps all training pictures on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 pictures on it changes to RAM by itself.[[ {mine} of {full} is this program's own.]]",
 		Not:     "Fewer rays: splatfacto has none.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}},
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py"},
 	},
 	{
 		ID: "nerfstudio/render", Kinds: refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: 0.82, Headline: "ran out while rendering a whole picture, not in training",
 		Means: "It failed while a whole picture was being rendered, for evaluation, the viewer or a video, not in a training step. Rays are worked off in chunks whose size is a setting.",
 		Not:   "train-num-rays-per-batch: rendering does not read it.",
 		Cures: []cause.Cure{
@@ -67,21 +102,21 @@ var nerfCards = []cause.Card{
 		Sources: []string{"nerfstudio/nerfstudio/models/base_model.py"},
 	},
 	stepCard("nerfstudio/step", []string{"nerfstudio/engine/trainer.py", "nerfstudio/models/", "nerfstudio/pipelines/"},
-		"A training step did not fit. nerfacto: rays times samples decide. splatfacto: the number of Gaussians grows until stop-split-at, so that it dies thousands of steps into training.",
+		"It failed in a training step. nerfacto: rays x samples decide, from the first step on. splatfacto: the number of Gaussians grows until stop-split-at, so that it dies thousands of steps into training.",
 		"A smaller number of steps alone, with splatfacto: most growth is early.", "nerfstudio/nerfstudio/models/splatfacto.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "cpu_offload"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var ganCards = []cause.Card{
 	stepCard("stylegan/step", []string{"training/training_loop.py", "training/networks_stylegan", "training/loss.py"},
-		"A training step did not fit. --batch is divided by the cards, and all of that share goes through at once unless --batch-gpu says less. The regularisation steps need more than the others.",
+		"It failed in a training step. --batch is divided by the cards, and all of that share goes through at once unless --batch-gpu says less. The regularisation steps need more than the others.",
 		"--workers and --metrics: they do not count in a step.", "stylegan3/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var fastaiCards = []cause.Card{
 	stepCard("fastai/step", []string{"fastai/learner.py", "fastai/callback/"},
-		"A training step did not fit; after unfreeze() it needs more than before. In a notebook the failed cell keeps its tensors, so that smaller batches then fail as well until the kernel is restarted.",
+		"It failed in a training step: bs x picture size squared decides (bs is 64 unless you said otherwise), and more after unfreeze(). In a notebook the failed cell keeps its tensors, so that smaller batches fail as well until the kernel is restarted.",
 		"`torch.cuda.empty_cache()` in the next cell: the traceback still holds the tensors.", "fastai/fastai/callback/fp16.py",
 		cause.Cure{Fix: "restart_session", Title: "Restart the kernel, then a smaller bs", Kind: "python", Text: "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64", Cost: "The session is lost; slower."},
 		cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),

@@ -3,13 +3,25 @@ package trainer
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
+
+// joint says how many samples a refused tensor of the joint is for, of a size
+// that is usual.
+func joint(c *ledger.Case) map[string]string {
+	out := filled(c)
+	out["samples"] = ""
+	if n := ledger.Requested(c) / (400 * 80 * 1025 * 4); n >= 2 && n < 1000 {
+		out["samples"] = ledger.Thousands(n)
+	}
+	return out
+}
 
 var nemoCards = []cause.Card{
 	{
 		ID: "nemo/transducer", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"modules/rnnt.py", "RNNTJoint", "joint_after_projection", "rnnt_loss", "losses/rnnt"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means: "It failed in the joint network of the transducer: batch x time x text x vocabulary, the largest tensor by far. It is computed for fused_batch_size samples at a time, 16 by default.",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out in the transducer's joint network", Figures: joint,
+		Means: "The joint computes a score for every frame x every text position x every word piece, the largest tensor by far: samples x time x text x vocabulary x 4 bytes.[[ {asked} are {samples} samples of 400 frames, 80 positions and 1,025 pieces, for instance.]] With fuse_loss_wer it works on fused_batch_size samples at a time (16 in the recipes), otherwise on the whole batch. The longest recordings of a batch decide.",
 		Not:   "A smaller encoder: the joint does not depend on it.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=4` to the command; the batch of the encoder stays as it is.", Cost: "Slower steps; the same result."},
@@ -20,7 +32,7 @@ var nemoCards = []cause.Card{
 	},
 	{
 		ID: "nemo/transcribe", Kinds: refused, Said: []string{"in transcribe", "transcribe_speech.py", "_transcribe_forward"},
-		If: ownCard, Cause: cause.ContextTooLong, Weight: 0.85,
+		If: ownCard, Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on a long recording",
 		Means: "Transcribing attends over a whole recording: twice the length is four times the memory. Recordings of ten minutes and more may not fit on a 12 GB card, whatever the batch.",
 		Not:   "batch_size=1, if one file alone is too long.",
 		Cures: []cause.Cure{
@@ -30,14 +42,14 @@ var nemoCards = []cause.Card{
 		Sources: []string{"NeMo/examples/asr/asr_chunked_inference", "NeMo/docs/source/asr/results.rst"},
 	},
 	stepCard("nemo/step", []string{"nemo/collections/"},
-		"A training step did not fit. Samples of a batch are padded to the longest one, so that a single long recording decides; it can come at any step.",
+		"It failed in a training step. Samples of a batch are padded to the longest one, so that a single long recording decides; it can come at any step.",
 		"num_workers: workers take system memory.", "NeMo/examples/asr/conf/conformer/conformer_transducer_bpe.yaml",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "mixed_precision"}),
 }
 
 var espnetCards = []cause.Card{
 	stepCard("espnet/step", []string{"espnet2/train/trainer.py", "espnet/asr/pytorch_backend", "espnet2/tasks/"},
-		"A training step did not fit. batch_bins caps the elements of a batch, but a single utterance that is longer than that still goes in alone, and attention grows with its length squared.",
+		"It failed in a training step. batch_bins caps the elements of a batch, but a single utterance that is longer than that still goes in alone, and attention grows with its length squared.",
 		"batch_size, where batch_type is numel or length: batch_bins decides there.", "https://github.com/espnet/espnet/issues/2798",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "mixed_precision"}),
 }
@@ -45,7 +57,7 @@ var espnetCards = []cause.Card{
 var fairseqCards = []cause.Card{
 	{
 		ID: "fairseq/oom-report", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchSummary}, Said: []string{"Ran out of memory with exception", "ran out of memory with exception", "attempting to recover from OOM", "ran out of memory in validation step"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out on a batch of --max-tokens",
 		Means: "A batch of --max-tokens did not fit; fairseq prints this table for every card, skips the batch once and gives up where it cannot. The limit is that of one card: it counts padded tokens (audio: samples).",
 		Not:   "More cards: each gets --max-tokens of its own.",
 		Cures: []cause.Cure{
@@ -56,37 +68,7 @@ var fairseqCards = []cause.Card{
 		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
 	},
 	stepCard("fairseq/step", []string{"fairseq/trainer.py", "fairseq/tasks/", "fairseq_cli/train.py"},
-		"A training step did not fit. --max-tokens is the batch of one card, padding counted; a large dictionary makes the output layer large as well.",
+		"It failed in a training step. --max-tokens is the batch of one card, padding counted; a large dictionary makes the output layer large as well.",
 		"More cards: each gets --max-tokens of its own.", "https://github.com/facebookresearch/fairseq/issues/1191",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "gradient_checkpointing"}),
-}
-
-var pygCards = []cause.Card{
-	{
-		ID: "pyg/message", Kinds: refused, Said: []string{"message_passing.py", "in propagate", "in __lift__", "in _lift", "_collect", "torch_scatter", "gat_conv.py", "torch_geometric/nn/conv"},
-		If: ordinary, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means: "Messages are written out for every edge: edges x channels x 4 bytes, for each layer, and kept for the backward pass. With the whole graph in one step no batch size exists that could be lowered.",
-		Not:   "DataLoader with a smaller batch_size: it batches graphs, not the nodes of one.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "efficient_attention", Title: "Do not write messages out", Kind: "python", Text: "import torch_geometric.transforms as T\n\ndata = T.ToSparseTensor()(data)   # then model(data.x, data.adj_t): GCN, SAGE and GIN multiply instead", Cost: "None; not for edge features."},
-			{Fix: "lower_context"},
-		},
-		Sources: []string{"pytorch_geometric/torch_geometric/nn/conv/message_passing.py", "https://github.com/pyg-team/pytorch_geometric/issues/2730", "https://github.com/pyg-team/pytorch_geometric/issues/406"},
-	},
-}
-
-var dglCards = []cause.Card{
-	{
-		ID: "dgl/message", Kinds: append([]fact.Kind{fact.CPUAlloc}, refused...), Said: []string{"dgl/core.py", "in update_all", "in apply_edges", "dgl/nn/pytorch", "dgl/ops/"},
-		If: ordinary, Cause: cause.BatchTooLarge, Weight: 0.82,
-		Means: "A message function of the whole graph: values of every edge are kept for the backward pass, layers x edges x channels. With the full graph in one step there is no batch to lower.",
-		Not:   "A smaller learning set: all edges are computed for it.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "efficient_attention", Title: "Use built-in messages", Kind: "python", Text: "graph.update_all(dgl.function.copy_u(\"h\", \"m\"), dgl.function.mean(\"m\", \"h\"))   # fused: no value per edge is stored", Cost: "None."},
-			{Fix: "lower_context"},
-		},
-		Sources: []string{"dgl/python/dgl/core.py", "dgl/python/dgl/dataloading/dataloader.py"},
-	},
 }

@@ -137,6 +137,13 @@ func halved(c *ledger.Case, start string, names ...string) string {
 // say is a step in words.
 func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
 
+// told is a step with words before it.
+func told(text string, then func(*ledger.Case) []step.Step) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return append([]step.Step{{Kind: "text", Text: text}}, then(c)...)
+	}
+}
+
 // config is a step in a program's file.
 func config(text string) func(*ledger.Case) []step.Step { return step.Paste("config", text) }
 

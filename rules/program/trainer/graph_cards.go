@@ -1,0 +1,74 @@
+package trainer
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// edges says how many edges a refused tensor is for, with 64 channels of 32 bit.
+func edges(c *ledger.Case) map[string]string {
+	out := filled(c)
+	out["edges"], out["unused"] = "", ""
+	if n := ledger.Requested(c) / 256; n >= 200_000 && n < 10_000_000_000 {
+		out["edges"] = ledger.Thousands(tidy(n))
+	}
+	if c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes*8 > c.Total.Bytes {
+		out["unused"] = c.Slack.String()
+	}
+	return out
+}
+
+// narrower is a smaller model of a graph.
+var narrower = cause.Cure{
+	Fix: "lower_context", Title: "Narrower or fewer layers", Kind: "text", Text: "Halve `hidden_channels`, or the heads of GAT (it keeps a value for each edge and head): half the memory for messages. Or drop a layer.", Cost: "Some accuracy.",
+}
+
+var scattered = []string{"torch_scatter", "torch_scatter/", "in scatter_max", "in scatter_add", "in scatter(", "scatter.py", "utils/gen.py"}
+
+var pygCards = []cause.Card{
+	{
+		ID: "pyg/scatter-index", Kinds: []fact.Kind{fact.TorchAlloc}, Said: scattered,
+		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
+		Cause: cause.OversizedAllocation, Weight: 0.9, Headline: "asked for {asked}: one index is far too large", Figures: filled,
+		Means: "scatter makes a result with as many rows as the LARGEST number in `index` plus one, times the width of `src`. {asked} on a card of {total} is no graph: an index holds nonsense or an ID that was never renumbered (a hash, a database key, an uninitialised value).[[ {mine} is all that the program held.]]",
+		Not:   "A smaller batch, another card, allocator settings: the size comes from a number in the data.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Look at the index", Told: "Just before the failing call:", Kind: "python", Text: "print(src.shape, index.shape, index.dtype, int(index.min()), int(index.max()))", Cost: "A minute."},
+			{Fix: "lower_context", Title: "IDs that are not 0, 1, 2...: renumber them", Kind: "python", Text: "_, index = torch.unique(index, return_inverse=True)   # and pass dim_size= the number of nodes", Cost: "None."},
+			{Fix: "restart_session", Title: "The index looks right: find the true line", Told: "An earlier kernel may have written outside its tensor; this makes it stop there.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python YOUR_SCRIPT.py   # with your own arguments", Cost: "Slow, for one run only."},
+		},
+		Sources: []string{"https://github.com/rusty1s/pytorch_scatter/issues/84", "pytorch_scatter/torch_scatter/utils/gen.py"}, Solved: 1,
+	},
+	{
+		ID: "pyg/message", Kinds: refused, Said: slices.Concat([]string{"message_passing.py", "in propagate", "in __lift__", "in _lift", "_collect", "gat_conv.py", "torch_geometric/nn/conv"}, scattered[:1]),
+		If: when.All(func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) }, func(c *ledger.Case) bool { return ledger.NeverFits(c) == "" }), Cause: cause.BatchTooLarge, Weight: 0.85,
+		Headline: "ran out on the messages of all edges at once", Figures: edges,
+		Means: "A layer writes a message for EVERY edge, edges x channels x 4 bytes, and keeps it for the backward pass[[: {asked} are {edges} edges of 64 channels, for instance]]. With the whole graph in one step there is no batch size to lower.[[ {unused} of the card is reserved and unused, in pieces of the wrong size, so that a fresh start or fewer sizes may get a little further.]]",
+		Not:   "`DataLoader` with a smaller batch_size, if it is one graph: it batches graphs, not the nodes of one.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "One large graph: train on sampled neighbours"},
+			{Fix: "efficient_attention", Title: "Do not write messages out", Told: "GCN, SAGE and GIN then multiply with a sparse matrix (needs torch-sparse or a recent PyG):", Kind: "python", Text: "import torch_geometric.transforms as T\n\ndata = T.ToSparseTensor()(data)   # then model(data.x, data.adj_t)", Cost: "None; not for edge features."},
+			narrower,
+		},
+		Sources: []string{"pytorch_geometric/torch_geometric/nn/conv/message_passing.py", "https://github.com/pyg-team/pytorch_geometric/issues/2730", "https://github.com/pyg-team/pytorch_geometric/issues/406"},
+	},
+}
+
+var dglCards = []cause.Card{
+	{
+		ID: "dgl/message", Kinds: append([]fact.Kind{fact.CPUAlloc}, refused...), Said: []string{"dgl/core.py", "in update_all", "in apply_edges", "dgl/nn/pytorch", "dgl/ops/"},
+		If: ordinary, Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out on the messages of all edges at once", Figures: edges,
+		Means: "A message function ran over the whole graph: values of every edge are kept for the backward pass, layers x edges x channels x 4 bytes[[. {asked} are {edges} edges of 64 channels, for instance]]. With the full graph in one step there is no batch to lower.",
+		Not:   "A smaller training set of nodes: all edges are computed for it.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size"},
+			{Fix: "efficient_attention", Title: "Use built-in messages", Told: "A function of your own for messages writes every edge out; these do not:", Kind: "python", Text: "graph.update_all(dgl.function.copy_u(\"h\", \"m\"), dgl.function.mean(\"m\", \"h\"))", Cost: "None."},
+			narrower,
+		},
+		Sources: []string{"dgl/python/dgl/core.py", "dgl/python/dgl/dataloading/dataloader.py"},
+	},
+}

@@ -1,0 +1,160 @@
+package trainer
+
+import (
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// anchorsOf1024 are those of a one-stage detector for a picture of 1024 x 1024:
+// nine at each place of five levels.
+const anchorsOf1024 = 196_416
+
+// compared says how many pairs of boxes a refused matrix compares, with so many
+// bytes a pair, and what that means in objects of a picture.
+func compared(bytes int64) func(c *ledger.Case) map[string]string {
+	return func(c *ledger.Case) map[string]string {
+		out := filled(c)
+		out["pairs"], out["boxes"], out["onhost"] = "", "", ""
+		pairs := ledger.Requested(c) / bytes
+		if pairs < 20_000_000 || ledger.NeverFits(c) != "" && pairs > 1<<40 {
+			return out
+		}
+		out["pairs"] = ledger.Thousands(pairs / 1_000_000)
+		out["boxes"] = ledger.Thousands(tidy(pairs / anchorsOf1024))
+		out["onhost"] = strconv.FormatInt(ledger.CeilDiv(pairs*32, units.GiB), 10) + " GiB"
+		return out
+	}
+}
+
+// tidy is a count to two figures.
+func tidy(n int64) int64 {
+	step := int64(1)
+	for n/step >= 100 {
+		step *= 10
+	}
+	return n / step * step
+}
+
+// pixels says how large a picture a refused tensor of scores is for, where
+// every pixel has so many classes.
+func pixels(classes int64) func(c *ledger.Case) map[string]string {
+	return func(c *ledger.Case) map[string]string {
+		out := map[string]string{"megapixels": "", "classes": strconv.FormatInt(classes, 10)}
+		if n := ledger.Requested(c) / (4 * classes); n >= 500_000 {
+			out["megapixels"] = strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64)
+		}
+		return out
+	}
+}
+
+var assignOnCPU = cause.Cure{
+	Fix: "cpu_offload", Title: "Match crowded pictures in RAM",
+	Told: "Add this to every `assigner=dict(type='MaxIoUAssigner', ...)` of the config. Only pictures with more than 200 objects then go to the CPU[[; at {boxes} objects that takes some {onhost} of RAM]].",
+	Kind: "config", Text: "gpu_assign_thr=200,", Cost: "Slower for such pictures; the same result.",
+}
+
+// fullest finds the pictures with the most objects.
+const fullest = `python -c "import json, collections as c; print(c.Counter(a['image_id'] for a in json.load(open('annotations.json'))['annotations']).most_common(5))"   # your COCO file`
+
+var fewerBoxes = cause.Cure{
+	Fix: "lower_resolution", Title: "Fewer objects in one picture",
+	Told: "See which pictures are that full, then cut those into tiles, or put `RandomCrop` into the train_pipeline: objects and anchors both become fewer.",
+	Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut.",
+}
+
+var fewerInTiles = cause.Cure{
+	Fix: "lower_resolution", Title: "Fewer objects in one tile",
+	Told: "Split again into smaller tiles, tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file: about a quarter of the objects each. The fullest tiles are at the end of this list:",
+	Kind: "shell", Text: "wc -l trainval/annfiles/*.txt | sort -n | tail", Cost: "More tiles to go through.",
+}
+
+const (
+	assignMeans = "It failed in the overlap (IoU) of anchors with objects: a matrix of all anchors x all objects of ONE picture[[. {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture]]. Several of that size exist at once. One crowded picture is enough, so it strikes at a random step.[[ Besides, {outside} of the {total} is held outside this program, far more than a driver needs: an old run or somebody else's.]]"
+	assignNot   = "A smaller batch: pictures are matched one at a time."
+)
+
+var mmdetCards = []cause.Card{
+	{
+		ID: "mmdet/assign-dynamic", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dynamic_soft_label_assigner", "sim_ota_assigner", "task_aligned_assigner.py"},
+		Cause: cause.OversizedAllocation, Weight: 0.88, Headline: "ran out while matching predictions to the objects of one picture", Figures: filled,
+		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one picture, several of them at once. {asked} means a picture with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
+		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it. A smaller batch: pictures are matched one at a time.",
+		Cures: []cause.Cure{
+			fewerBoxes,
+			freeOthers,
+			{Fix: "lower_batch_size", Title: "A smaller batch leaves more for the matrix"},
+		},
+		Sources: []string{"mmdetection/mmdet/models/task_modules/assigners/dynamic_soft_label_assigner.py", "https://github.com/open-mmlab/mmdetection/issues/9616"},
+	},
+	{
+		ID: "mmdet/assign", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
+		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "ran out while matching anchors to the objects of one picture", Figures: compared(8),
+		Means: assignMeans, Not: assignNot,
+		Cures: []cause.Cure{
+			assignOnCPU, freeOthers, fewerBoxes,
+			{Fix: "half_precision", Title: "Overlaps in 16 bit", Told: "Add this to the same assigner: each of these matrices is half as large.", Kind: "config", Text: "iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16'),", Cost: "Slight rounding of the overlaps."},
+		},
+		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
+	},
+	stepCard("mmdet/step", []string{"mmdet/models/", "mmengine/runner/", "mmcv/runner/"},
+		"It failed in the network's own work on a batch. Pictures are scaled to about 1333 x 800, and the batch of the config is that of ONE card; the usual two take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
+		"More cards: each gets the same batch.", "mmdetection/docs/en/notes/faq.md",
+		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
+}
+
+var mmrotateCards = []cause.Card{
+	{
+		ID: "mmrotate/assign", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
+		Cause: cause.OversizedAllocation, Weight: 0.9, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
+		Means: assignMeans + " Aerial tiles with thousands of ships or cars are the usual ones.", Not: assignNot,
+		Cures:   []cause.Cure{assignOnCPU, freeOthers, fewerInTiles},
+		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmrotate/tools/data/dota/split/img_split.py", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28", "https://github.com/dingjiansw101/AerialDetection/issues/8"},
+	},
+	stepCard("mmrotate/step", []string{"mmrotate/models/"},
+		"It failed in the network's own work on a batch. Tiles are 1024 x 1024, and the batch of the config is that of ONE card.",
+		"More cards: each gets the same batch.", "mmrotate/tools/train.py",
+		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
+}
+
+// rotated: overlaps of rotated boxes are one number a pair, others two corners.
+func rotated(c *ledger.Case) map[string]string {
+	if c.Near("rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator") {
+		return compared(4)(c)
+	}
+	return compared(8)(c)
+}
+
+var mmsegCards = []cause.Card{
+	{
+		ID: "mmseg/whole-picture", Kinds: refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, Phases: []string{"inference", "unknown"}, Unsaid: []string{"slide_inference"},
+		Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out on a whole picture: testing does not crop", Figures: pixels(19),
+		Means: "Testing in mode 'whole' takes the picture as it is, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes (Cityscapes) {asked} would be a picture of {megapixels} megapixels; with 150 (ADE20K) an eighth of that]]. Softmax makes a second one.",
+		Not:   "A smaller training batch: testing takes one picture at a time.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Slide a window over it", Told: "Add to your command of tools/test.py (for crops of 512; take your config's crop_size). The network's own work then has one size; the scores of the whole picture stay on the card.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
+			{Fix: "use_smaller_model", Title: "Still too large: test tiles, join masks", Kind: "text", Text: "Cut pictures of more than about 5000 pixels a side, segment each tile, and put the label maps together on the CPU (one byte a pixel).", Cost: "Some lines of code."},
+			{Fix: "cpu_offload", Title: "Once in a while: on the CPU", Kind: "python", Text: "model = init_model(config, checkpoint, device=\"cpu\")   # as in your script; mmseg 0.x: init_segmentor", Cost: "Many times slower."},
+		},
+		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py", "mmsegmentation/tools/test.py"},
+	},
+	{
+		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, Phases: []string{"inference", "unknown"},
+		Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out while stitching the windows of one picture", Figures: pixels(19),
+		Means: "The window slides, but the scores of all classes are kept at the picture's full size on the card, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be a picture of {megapixels} megapixels]]. The windows are not what is too large.",
+		Not:   "A smaller crop_size or stride: the stitched scores stay as large.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Stitch in RAM", Told: "In `slide_inference` of mmseg/models/segmentors/encoder_decoder.py make both buffers on the CPU, and bring each window's scores there (classes x pixels x 4 bytes of RAM, twice):", Kind: "python", Text: "preds = torch.zeros((batch_size, out_channels, h_img, w_img))\ncount_mat = torch.zeros((batch_size, 1, h_img, w_img))\ncrop_seg_logit = self.encode_decode(crop_img, batch_img_metas).cpu()", Cost: "Somewhat slower."},
+			{Fix: "lower_resolution", Title: "Or cut the picture before testing", Kind: "text", Text: "Tiles of 2000 to 4000 pixels a side, each segmented by itself; join the label maps, one byte a pixel.", Cost: "Some lines of code; seams without overlap."},
+			{Fix: "bigger_gpu", Title: "Or a card with about three times {asked} free", Kind: "text", Text: "That many hold this picture: the sum, a padded copy and the quotient are of the same size.", Cost: "Rent."},
+		},
+		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py"},
+	},
+	stepCard("mmseg/step", []string{"mmseg/models/"},
+		"It failed in a batch of crops. crop_size squared x the batch of ONE card decides; for the loss the scores of all classes are scaled up to the crop, which weighs with 150 classes.",
+		"More cards: each gets the same batch.", "mmsegmentation/tools/train.py",
+		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
+}

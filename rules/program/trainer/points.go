@@ -1,0 +1,89 @@
+package trainer
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// SparseConv are the libraries of sparse convolution, and the networks for point
+// clouds that are made of them.
+var SparseConv = program.Program{
+	Name: "sparse-conv", Shown: "The point cloud network",
+	Work: "vision", Edits: "code", Language: "python",
+	Proofs:  []string{"-packages/spconv/", "spconv/pytorch/", "spconv/src/spconv", "ops/spconv/", "MinkowskiEngine/", "MinkowskiEngineBackend", "torchsparse/", "pcdet/", "softgroup/", "pointcept/"},
+	Sources: program.Sources{"OpenPCDet/tools/train.py": "--batch_size", "OpenPCDet/tools/cfgs/dataset_configs/kitti_dataset.yaml": "VOXEL_SIZE", "SoftGroup/configs/softgroup/softgroup_scannet.yaml": "max_npoint scale"},
+	Steps: spelling{
+		"lower_resolution": say("Raise the voxel size of your config by a half, such as 0.02 to 0.03 m (`voxel_size`, `VOXEL_SIZE`; SoftGroup and PointGroup: `scale: 50` is 0.02 m, 33 is 0.03)."),
+		"lower_batch_size": say("Batch 1 first, to see that it runs at all (`batch_size`, `--batch_size`, `samples_per_gpu`)."),
+	},
+	Titles: map[string]string{"lower_resolution": "Larger voxels"},
+	Costs:  map[string]string{"lower_resolution": "Fine structure."},
+	Like:   []*program.Program{&DataAside, &Vision},
+	Cards:  sparseCards,
+}
+
+var sparseCards = []cause.Card{{
+	ID: "sparse-conv/voxels", Said: []string{"-packages/spconv/", "spconv/", "MinkowskiEngine/", "torchsparse/", "pcdet/", "softgroup/", "indice_conv", "SparseTensor"},
+	If: func(c *ledger.Case) bool {
+		return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && ledger.NeverFits(c) == ""
+	},
+	Cause: cause.BatchTooLarge, Weight: 0.82, Headline: "ran out in a sparse convolution", Figures: filled,
+	Means: "Each OCCUPIED voxel has a value per channel, and each pair of neighbours an index, so that the number of points and the voxel size decide: half the voxel is up to four times as many on surfaces. Scenes differ, and the densest of a batch strikes at a random step; old spconv 1.x adds a table of the whole grid, 2.7 GiB for 2800 x 3200 x 80 voxels.[[ {mine} of {full} is this program's own: others are not the reason.]]",
+	Not:   "Allocator settings, if a dense scene is too large: it asks for more at once.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Bound the points of a scene", Kind: "text", Text: "Crop or sample at most 150,000 points for training (SoftGroup: `max_npoint`, 250000 by default; MinkowskiEngine: crop before `sparse_quantize`), and batch 1 to begin with. Print the count of each scene to see the densest.", Cost: "Less context; slower per sample."},
+		{Fix: "lower_resolution"},
+		{Fix: "mixed_precision", Title: "16 bit for the features", Told: "spconv 2 and TorchSparse compute in it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.autocast(\"cuda\"):\n    loss = model(batch)   # your own call; with a GradScaler", Cost: "Usually faster."},
+	},
+	Sources: []string{"https://github.com/traveller59/second.pytorch/issues/82", "https://github.com/drprojects/superpoint_transformer/issues/144", "https://github.com/vLAR-group/GrowSP/issues/9", "https://github.com/tianweiy/CenterPoint/issues/2"}, Solved: 1,
+}}
+
+// StableBaselines is Stable-Baselines3.
+var StableBaselines = program.Program{
+	Name: "stable-baselines3", Shown: "Stable-Baselines3",
+	Work: "science", Edits: "code", Language: "python",
+	Proofs: []string{"stable_baselines3/", "stable_baselines3", "sb3_contrib/"},
+	Steps: spelling{
+		"lower_batch_size": step.Paste("python", "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)   # your algorithm; default 1_000_000"),
+	},
+	Titles: map[string]string{"lower_batch_size": "A smaller replay buffer"},
+	Costs:  map[string]string{"lower_batch_size": "Older experience is forgotten sooner."},
+	Cards:  baselinesCards,
+}
+
+var shapeRows = regexp.MustCompile(`shape \((\d{4,12}),`)
+
+// replay says how many steps a replay buffer was to hold, and what a smaller one
+// takes.
+func replay(c *ledger.Case) map[string]string {
+	out := map[string]string{"rows": "", "smaller": ""}
+	m := shapeRows.FindStringSubmatch(c.Failure.Message)
+	if m == nil {
+		return out
+	}
+	rows, err := strconv.ParseInt(m[1], 10, 64)
+	if asked := ledger.Requested(c); err == nil && rows > 100_000 && asked > 0 {
+		out["rows"] = ledger.Thousands(rows)
+		out["smaller"] = units.Amount(ledger.Proportion(asked, 100_000, rows))
+	}
+	return out
+}
+
+var baselinesCards = []cause.Card{{
+	ID: "stable-baselines3/replay-buffer", Kinds: ramGone, Said: []string{"stable_baselines3/common/buffers.py", "enough memory to store the complete replay buffer"},
+	Cause: cause.HostMemory, Weight: 0.9, Headline: "could not make its replay buffer in RAM", Figures: replay,
+	Means: "An off-policy algorithm (DQN, SAC, TD3) makes its whole replay buffer when it is created: buffer_size x the bytes of an observation, in RAM[[. {rows} steps, the size that you set or the default, are {asked}]]. There are two such arrays, for observations and for what follows them. Nothing was learned yet; the graphics card plays no part.",
+	Not:   "A smaller batch_size or a larger graphics card: the buffer is in the computer's memory.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "A smaller buffer", Told: "[[100,000 steps are {smaller}, twice. ]]Your own algorithm and policy:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, buffer_size=100_000)", Cost: "Older experience is forgotten sooner; for most tasks enough."},
+		{Fix: "stream_dataset", Title: "Keep each frame once", Told: "It halves the buffer; add to the same call:", Kind: "python", Text: "model = DQN(\"CnnPolicy\", env, optimize_memory_usage=True,\n            replay_buffer_kwargs=dict(handle_timeout_termination=False))", Cost: "Episodes cut by a time limit count as ended."},
+		{Fix: "lower_resolution", Title: "Smaller observations", Kind: "text", Text: "Pictures as uint8, grey, 84 x 84 (AtariWrapper): a float32 one is four times as large, three colours three times.", Cost: "Detail."},
+	},
+	Sources: []string{"stable-baselines3/stable_baselines3/common/buffers.py", "stable-baselines3/stable_baselines3/common/off_policy_algorithm.py"},
+}}
