@@ -28,6 +28,7 @@ var vllmServer = launch{
 	start:  "vllm serve",
 	old:    "python -m vllm.entrypoints.openai.api_server --model",
 	before: before060,
+	flags:  true, readers: []string{"", "vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes", "own-script"},
 }
 
 // before060: "vllm serve" came with 0.6 as far as anybody uses it (0.5.5).
@@ -264,6 +265,9 @@ func fewerSequences(c *ledger.Case) int {
 	n := ledger.IntSetting(c, "max_num_seqs")
 	if n == 0 {
 		n = 256 // the usual default
+		if seqs, _, _, _, ok := rows(c); ok {
+			n = int(seqs)
+		}
 	}
 	by, _ := sequencesDivisor(c)
 	return max(1, n/by)
