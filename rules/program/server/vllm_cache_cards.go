@@ -68,7 +68,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
 			{Fix: "quantize_kv_cache", Title: "More tokens: an 8-bit cache with it", Told: "About twice as many fit, {fit_eight}. Not every card and attention backend has it.", Steps: shorterInEight, Cost: "slight loss"},
-			added("use_lower_quant", "Or make room", "An AWQ, GPTQ or FP8 checkpoint of the same model (search its name with that ending on huggingface.co) leaves to the cache what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", "slight loss of quality, or a card"),
+			words("use_lower_quant", "Or make room", "An AWQ, GPTQ or FP8 checkpoint of the same model (search its name with that ending on huggingface.co) leaves to the cache what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", "slight loss of quality, or a card"),
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/config/cache.py"},
 	},
@@ -88,21 +88,22 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-tokens", Kinds: []fact.Kind{fact.VLLMTokens}, If: when.Not(hardlyAnyTokens),
 		Cause: cause.ContextTooLong, Weight: 0.9, Figures: vllmFigures,
-		Headline: "did not start: a request of [[{tokens} tokens]][[ may be larger than its cache of {held}]]",
+		Headline: "did not start: its KV cache is smaller than one request[[ of {tokens} tokens]][[: it holds {held}]]",
 		Means:    "The model itself fits.[[ {lacking} tokens of cache are lacking: {small_token} for an 8B model of today (128 KiB a token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
-			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start. ]]{where}", "prompt and answer together are limited to that"),
-			added("raise_gpu_memory_utilization", "Or give vLLM more of the card", "0.05 more is {five}; `--enforce-eager` beside it does without the memory of CUDA graphs. Only if `nvidia-smi` shows the card empty before.", "little reserve; slower with eager"),
-			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "[[{held_eight} tokens instead of {held}, ]]where card and attention backend have it.", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "quantize_kv_cache") }, Cost: "slight loss"},
+			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start. ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
+			added("raise_gpu_memory_utilization", "Or give vLLM more of the card", "0.05 more is {five}; with `--enforce-eager` beside it no CUDA graphs need the rest. Only if `nvidia-smi` shows the card empty before.", "little reserve; slower with eager"),
+			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "[[{held_eight} tokens instead of {held}. ]]Not every card and attention backend has it.", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "quantize_kv_cache") }, Cost: "slight loss"},
 		},
 		Sources: []string{"vllm/worker/worker.py"},
 	},
 	{
 		ID: "vllm/cache-graph-estimate", Kinds: []fact.Kind{fact.VLLMNoCache}, If: absurdGraphs,
 		Cause: cause.SoftwareBug, Weight: 0.85, Figures: noCacheFigures,
-		Means: "vLLM estimated [[{graphs} ]]for its CUDA graphs, where 0.2 to 3 GiB is usual, and took that off the cache. The estimate is wrong; the card is not too small.",
-		Not:   "A larger share: the estimate takes it away again.",
+		Headline: "did not start: its estimate for CUDA graphs took the whole cache",
+		Means:    "vLLM estimated [[{graphs} ]]for its CUDA graphs, where 0.2 to 3 GiB is usual, and took that off the cache. The estimate is wrong; the card is not too small.",
+		Not:      "A larger share: the estimate takes it away again.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Turn the estimate off", Kind: "env", Text: "export VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0", Cost: "graphs may then need a little of the rest"},
 			as("enforce_eager", "Or run without CUDA graphs", "slower tokens"),
@@ -118,7 +119,7 @@ var vllmCacheCards = []cause.Card{
 		Not:      "A shorter context: it is the share that leaves nothing, at any length.",
 		Cures: []cause.Cure{
 			added("raise_gpu_memory_utilization", "Raise vLLM's share of the card", "If the card is for vLLM alone; else as far as the other program allows. {where}", "less for everything else on the card"),
-			added("use_lower_quant", "Or load smaller weights", "An AWQ, GPTQ or FP8 checkpoint of the same model: search its name with that ending on huggingface.co.", "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller weights", "An AWQ, GPTQ or FP8 checkpoint of the same model: search its name with that ending on huggingface.co.", "slight loss of quality"),
 			smallerTrial,
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", vllmThreads + "issues/2248"},
@@ -130,7 +131,7 @@ var vllmCacheCards = []cause.Card{
 		Means:    "The weights take {weights} on each card[[ of the {share_gib} that a share of {share} is]][[ ({weights%} of it all)]], and the working memory of one trial run the rest. The cache, which comes last, gets nothing.",
 		Not:      "A shorter context: at any length nothing is left.",
 		Cures: []cause.Cure{
-			added("use_lower_quant", "Load smaller weights of the same model", "An AWQ, GPTQ or FP8 checkpoint: search its name with that ending on huggingface.co. 4 bit takes a little over a quarter of 16 bit.", "slight loss of quality"),
+			words("use_lower_quant", "Load smaller weights of the same model", "An AWQ, GPTQ or FP8 checkpoint: search its name with that ending on huggingface.co. 4 bit takes a little over a quarter of 16 bit.", "slight loss of quality"),
 			added("multi_gpu", "Or split them over more cards", "Each then holds {weights_half}.", "needs them"),
 			added("cpu_offload", "Or keep a part in system memory", "For each card and in GiB; every token reads it over the bus. A share of 0.95 adds {five}, if that is what is missing.", "much slower"),
 		},
@@ -141,10 +142,11 @@ var vllmCacheCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: 0.6, Figures: noCacheFigures,
 		Headline: "did not start: nothing of its share is left for the KV cache",
 		Means:    "Weights and one trial run took all of vLLM's share of the card ({default} unless set). This older engine (V0) runs as many tokens as the context is long, so a long default length eats the cache too; before 0.9 other programs on the card count as its own as well. Which it was, `Model loading took` and `nvidia-smi` tell.",
+		Not:      "A smaller share: it leaves even less.",
 		Cures: []cause.Cure{
 			flags("lower_context", "Set the length that you need", "The trial run shrinks with it. {where}", "longer prompts are refused", option{"max_model_len", "8192"}),
 			added("raise_gpu_memory_utilization", "Give vLLM a larger share", "0.05 more is {five}. Only on a card that is otherwise empty.", "less for everything else on the card"),
-			added("use_lower_quant", "Or load smaller weights", "If they take four fifths of the card: an AWQ or GPTQ checkpoint, or a second card with `--tensor-parallel-size 2`.", "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller weights", "If they take four fifths of the card: an AWQ or GPTQ checkpoint, or a second card with `--tensor-parallel-size 2`.", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/worker/worker.py", vllmThreads + "issues/2248", vllmThreads + "pull/18974"},
 	},
@@ -157,11 +159,11 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("raise_gpu_memory_utilization", "Share below 0.9, or the card otherwise empty: raise it", "0.05 more is {five}[[; {lacking} and a cache is what is missing]]. {where}", "less for everything else on the card"),
 			smallerTrial,
-			added("use_lower_quant", "Weights near the card's size: smaller ones", "An AWQ, GPTQ or FP8 checkpoint (search the model's name with that ending on huggingface.co), `--tensor-parallel-size 2` with a second card, or `--cpu-offload-gb 4` (slow).", "slight loss of quality"),
+			words("use_lower_quant", "Weights near the card's size: smaller ones", "An AWQ, GPTQ or FP8 checkpoint (search the model's name with that ending on huggingface.co), `--tensor-parallel-size 2` with a second card, or `--cpu-offload-gb 4` (slow).", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/v1/worker/gpu_worker.py", vllmThreads + "issues/2248", vllmThreads + "issues/14992"},
 	},
 }
 
 // smallerTrial cures a trial run that takes what the cache should have.
-var smallerTrial = flags("lower_max_num_seqs", "Make the trial run smaller", "It computes this many tokens and sequences at once; models that see pictures also `--limit-mm-per-prompt '{\"image\": 1}'`.", "long prompts and many users are slower", option{"max_num_seqs", "32"}, option{"max_num_batched_tokens", "2048"})
+var smallerTrial = flags("lower_max_num_seqs", "Make the trial run smaller", "It computes this many tokens and sequences at once; models that see pictures also take fewer of them (`--limit-mm-per-prompt`).", "long prompts and many users are slower", option{"max_num_seqs", "32"}, option{"max_num_batched_tokens", "2048"})

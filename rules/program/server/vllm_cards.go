@@ -111,6 +111,19 @@ var vllmCheckCards = []cause.Card{
 		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"},
 	},
 	{
+		ID: "vllm/killed-kernel", Said: []string{"Killed process"}, If: when.All(func(c *ledger.Case) bool { return c.Framework == "vllm" && c.Contains("killed process") }),
+		Cause: cause.HostMemory, Weight: 0.9,
+		Headline: "lost a worker: Linux killed it for want of system memory",
+		Means:    "The kernel ended a worker of vLLM's: system memory ran out, not the card's. What fills it is likely what the ranks keep there: with `--cpu-offload-gb` each of them that many GiB, pinned, and while weights are packed for the kernels (Marlin) a second copy of a part.",
+		Not:      "`--gpu-memory-utilization`, `--max-model-len`: both are about the card.",
+		Cures: []cause.Cure{
+			words("use_lower_quant", "Bring less into system memory", "Smaller weights (4 bit instead of 8 or 16), or a lower `--cpu-offload-gb`, so that ranks x value stays a quarter below the RAM.", "quality, or more cards"),
+			{Fix: "raise_memory_limit", Title: "See how much was there", Told: "If it is a container, raise its limit.", Kind: "shell", Text: "free -h; sudo dmesg -T | grep -i 'killed process'", Cost: "only if the machine has the memory"},
+			as("add_swap", "Or add swap for the moment of packing", "a slow start"),
+		},
+		Sources: []string{"vllm/config/offload.py", "https://github.com/wtdcode/vllm-backport/issues/68"},
+	},
+	{
 		ID: "vllm/killed", Kinds: []fact.Kind{fact.VLLMKilled},
 		Cause: cause.HostMemory, Weight: 0.85,
 		Headline: "was killed (signal 9): system memory ran out, most likely",

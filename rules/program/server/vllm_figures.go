@@ -19,6 +19,11 @@ func added(fix, title, told, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: func(c *ledger.Case) []step.Step { return spelled(c, fix) }}
 }
 
+// words is a cure that is all told.
+func words(fix, title, told, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost}
+}
+
 // spelled is the step of a fix as vLLM has it, without the words around it.
 func spelled(c *ledger.Case, fix string) []step.Step {
 	var out []step.Step
@@ -49,7 +54,7 @@ func where(c *ledger.Case) string {
 	case vllmServer.logged(c) != nil:
 		return "Your command with it:"
 	case vllmServer.unknown(c):
-		return "Added to the command that starts vLLM (compose: to `command:`; Python: `LLM(…)` takes the same names with underscores):"
+		return "Add to the command that starts vLLM (compose: `command:`; Python: `LLM(…)`, same names with underscores):"
 	}
 	return "With your other options:"
 }
@@ -81,7 +86,9 @@ func shareFigures(c *ledger.Case, out map[string]string) {
 	now, stated := vllmShare.now(c)
 	low := vllmShare.lowered(c)
 	out["low"], out["off"], out["from"] = percent(low), strconv.FormatFloat(now-low, 'f', 2, 64), fmt.Sprintf("the default %g", now)
+	out["own"] = "if you set a share of your own, take " + out["off"] + " off that"
 	if stated {
+		delete(out, "own")
 		out["share"], out["from"] = fmt.Sprintf("%g", now), fmt.Sprintf("%g", now)
 	}
 	total, f := cardTotal(c), c.F()
@@ -107,12 +114,17 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 		return
 	}
 	n := f.MaxModelLen.Value
-	out["tokens"], out["fit"] = grouped(n), grouped(float64(fittingLength(c)))
-	out["fit_eight"] = grouped(float64(twiceFitting(c)))
+	held, known := cacheTokens(c)
+	out["tokens"], out["fit_eight"] = grouped(n), grouped(float64(twiceFitting(c)))
+	if known || f.EstMaxModelLen != nil || ledger.SizeOf(f.KVNeeded) > 0 && ledger.SizeOf(f.KVAvailable) > 0 {
+		out["fit"] = grouped(float64(fittingLength(c)))
+	} else {
+		out["fit_half"] = grouped(float64(fittingLength(c)))
+	}
 	if f.EstMaxModelLen != nil {
 		out["limit_tokens"] = grouped(f.EstMaxModelLen.Value)
 	}
-	if held, ok := cacheTokens(c); ok {
+	if known {
 		out["held"], out["held_eight"] = grouped(held), grouped(2*held)
 		out["lacking"] = grouped(n - held)
 		out["small_token"], out["large_token"] = units.Amount(int64(n-held)*128<<10), units.Amount(int64(n-held)*512<<10)
@@ -202,6 +214,10 @@ func samplerFigures(c *ledger.Case, out map[string]string) {
 	out["fewer"] = grouped(float64(fewer))
 	if seqs, words, bytes, whose, ok := rows(c); ok {
 		out["seqs"], out["words"], out["bytes"], out["whose"] = grouped(float64(seqs)), grouped(float64(words)), strconv.FormatInt(bytes, 10), whose
+		out["stage"] = "This is the trial run at start: weights are in, no cache is taken yet"
+		if startedUp(c) {
+			out["stage"] = "Graphs exist already, so weights and cache are in place, and this comes beside vLLM's share. If the lines above show requests being served, it was one step of those"
+		}
 		out["piece_fewer"] = units.Amount(int64(fewer) * words * bytes)
 		return
 	}

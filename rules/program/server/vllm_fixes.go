@@ -279,7 +279,7 @@ var samplesRows = when.Any(warmUp, when.All(ledger.VLLMOnCard, sampling))
 // sequencesDivisor is by how much to divide the sequences so that the sampler
 // finds room, 4 to 64; 4 where the figures do not say.
 func sequencesDivisor(c *ledger.Case) (by int, ok bool) {
-	if f := c.F(); !samplesRows(c) || f.Requested == nil || f.Free == nil {
+	if f := c.F(); !samplesRows(c) && !sampledRows(c) || f.Requested == nil || f.Free == nil {
 		return 4, false
 	}
 	for by := int64(4); by <= 64; by *= 2 {

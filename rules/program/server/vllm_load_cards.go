@@ -38,7 +38,7 @@ var vllmLoadCards = []cause.Card{
 		Not:      "`--gpu-memory-utilization`: no share counts while weights load.",
 		Cures: []cause.Cure{
 			tell("use_smaller_model", "Start without the draft model", "Leave `--speculative-config` out. If it then starts with room to spare, try a smaller or quantised draft model.", "slower tokens, same answers"),
-			added("use_lower_quant", "Or load smaller main weights", quantised, "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller main weights", quantised, "slight loss of quality"),
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu/spec_decode/speculator.py", "https://github.com/wtdcode/vllm-backport/issues/34"},
@@ -52,7 +52,7 @@ var vllmLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update vLLM: 2026 versions pack one by one", "flags may have changed"),
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
-			added("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/utils.py", vllmThreads + "pull/47851", vllmThreads + "issues/21864"}, Solved: 1,
 	},
@@ -76,7 +76,7 @@ var vllmLoadCards = []cause.Card{
 		Not:      "Smaller adapter files: the slots have the size of `--max-lora-rank`.",
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel", Title: "Fewer and smaller LoRA slots", Told: "Set the rank to that of your largest adapter (`r` in its adapter_config.json):", Kind: "config", Text: "--max-loras 1 --max-lora-rank 16", Cost: "fewer adapters at a time"},
-			added("use_lower_quant", "Or load smaller base weights", quantised, "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller base weights", quantised, "slight loss of quality"),
 			{Fix: "lower_batch_size", Title: "One adapter only: merge it", Told: "`merge_and_unload()` of PEFT writes it into the weights; then start without `--enable-lora`.", Cost: "no switching of adapters"},
 		},
 		Sources: []string{"vllm/lora/layers", "vllm/config/lora.py", vllmThreads + "issues/29049"},
@@ -102,7 +102,7 @@ var vllmLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what holds the card; end what is yours", Told: "Look on the host for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},
 			as("select_gpu", "Or use another card", "only where there is one"),
-			added("use_lower_quant", "Or load weights that fit beside it", "An AWQ, GPTQ or FP8 checkpoint of the same model, with `--gpu-memory-utilization` set to what is left of the card.", "slight loss of quality"),
+			words("use_lower_quant", "Or load weights that fit beside it", "An AWQ, GPTQ or FP8 checkpoint of the same model, with `--gpu-memory-utilization` set to what is left of the card.", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", vllmThreads + "issues/188"},
 	},
@@ -123,7 +123,7 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/load-bare", Kinds: onCard, If: when.All(aboveShare, notOthers),
 		Cause: cause.ModelTooLarge, Weight: 0.82, Figures: loadFigures,
 		Headline: "filled the card with its own tensors[[: {mine} of {total}]]",
-		Means:    "Most likely the weights do not fit. The share ({default} unless set, {share_gib}) bounds the cache and the trial run at start, not the loading of weights, and what PyTorch holds is above it already. The line does not show the step: if `Model loading took … GiB` stands above with much less, the weights are in and it was the trial run.",
+		Means:    "Most likely the weights do not fit. vLLM's share ({from}: {share_gib}) bounds the cache and the trial run at start, not the loading of weights, and what PyTorch holds is above it already. The line does not show the step: if `Model loading took … GiB` stands above with much less, the weights are in and it was the trial run.",
 		Not:      "`expandable_segments`[[ ({slack} to win)]], a higher share, ending other programs: nearly all of the card is this process's.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Weights did not load: take smaller ones", Told: quantised + " Older and AMD cards do not run every format.", Cost: "slight loss of quality"},
@@ -139,7 +139,7 @@ var vllmLoadCards = []cause.Card{
 		Means:    "vLLM says so itself: the weights do not fit what is free on the card. The share of the card counts only afterwards. Whether the card was empty before, the message does not say.",
 		Not:      "A lower `--gpu-memory-utilization`, which vLLM's own tip names: it frees nothing for weights.",
 		Cures: []cause.Cure{
-			added("use_lower_quant", "Load smaller weights of the same model", quantised+" {where}", "slight loss of quality"),
+			words("use_lower_quant", "Load smaller weights of the same model", quantised, "slight loss of quality"),
 			added("multi_gpu", "Or split the weights over more cards", halvesThem, "needs them"),
 			typed("kill_stale_process", "Check that the card is empty before the start", "nvidia-smi", "free"),
 		},
@@ -153,7 +153,7 @@ func aboveShare(c *ledger.Case) bool {
 	f, total := c.F(), cardTotal(c)
 	now, _ := vllmShare.now(c)
 	return ledger.VLLMOnCard(c) && c.Phase == "unknown" && total > 0 && f.Allocated != nil && !ledger.CacheTaken(c) && !c.Contains("private pools") &&
-		float64(f.Allocated.Bytes) > (now+0.03)*float64(total) && c.Slack.Has() && c.Slack.Bytes < total/100
+		float64(f.Allocated.Bytes) > (now+0.03)*float64(total) && c.Slack.Has() && c.Slack.Bytes < 128<<20
 }
 
 // loadFigures add how large a model the card holds.

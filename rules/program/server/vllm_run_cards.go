@@ -9,7 +9,7 @@ import (
 
 // lessShare is the cure where something outside vLLM's share found no room.
 func lessShare(title, more string) cause.Cure {
-	return added("lower_gpu_memory_utilization", title, "{low} instead of {from}[[ frees {freed} on each card]]; if you set a share of your own, take {off} off that."+more, "a smaller KV cache")
+	return added("lower_gpu_memory_utilization", title, "{low} instead of {from}[[ frees {freed} on each card]][[; {own}]]."+more, "a smaller KV cache")
 }
 
 const (
@@ -49,13 +49,13 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/sampler-rows", Kinds: onCard, If: when.All(ledger.VLLMOnCard, sampledRows), Phases: []string{"warmup", "unknown", "graph_capture"},
 		Cause: cause.BatchTooLarge, Weight: 0.84, Figures: vllmFigures,
-		Headline: "ran out after its CUDA graphs: likely sampling {seqs} sequences at once",
-		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the sampler's warm-up, the last step before serving, at that `max_num_seqs`. Graphs exist already, so weights and cache are in place, and this comes beside vLLM's share. If the lines above show requests being served, it was one step of those.",
-		Not:      "A shorter `--max-model-len` alone, for the cache fills its share all the same; `expandable_segments`[[ ({slack} to win)]].",
+		Headline: "ran out sampling for {seqs} sequences at once, most likely",
+		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
+		Not:      "A shorter `--max-model-len`, on which the piece does not depend; `expandable_segments`[[ ({slack} to win)]].",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}. Costs nothing until more than {fewer} requests run together; the others wait. {where}", "more requests wait"),
-			lessShare("Or leave more of the card free", tooShortThen),
-			flags("lower_max_batched_tokens", "It fails while serving: also compute fewer tokens at once", "", "slower long prompts", option{"max_num_batched_tokens", "2048"}),
+			afterGraphs(lessShare("Or leave more of the card free", tooShortThen)),
+			flags("lower_max_batched_tokens", "Or compute fewer tokens at once", "If that was not it: less work in a step.", "slower long prompts", option{"max_num_batched_tokens", "2048"}),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/v1/sample/ops/topk_topp_sampler.py", vllmThreads + "issues/15105"},
 	},
@@ -80,7 +80,7 @@ var vllmRunCards = []cause.Card{
 		Not:      trialFirst,
 		Cures: []cause.Cure{
 			flags("lower_max_batched_tokens", "Make the trial run smaller", "A quarter of the default or less, with fewer sequences. {where}", "long prompts and many users are slower", option{"max_num_batched_tokens", "2048"}, option{"max_num_seqs", "32"}),
-			added("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
 			added("multi_gpu", "Or use more cards", halvesThem, "needs them"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -215,16 +215,17 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: ledger.VLLMOnCard, Phases: []string{"unknown"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: loadFigures,
 		Headline: "ran out of the card, in a step that the log does not show",
 		Means:    "Which step failed decides what helps, and the lines above this one tell. Without `Model loading took` it was the weights; with it, but without `GPU KV cache size` (old: `# GPU blocks`), the trial run at start; with both, CUDA graphs or a request, beside a cache that fills vLLM's share at any length.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "By the last line that stands above", Ways: []cause.Way{
-				{For: "`GPU KV cache size`", Text: "leave more of the card free: `--gpu-memory-utilization {low}`[[ frees {freed}]] against {from}, the usual; `--max-num-seqs 32` beside it"},
-				{For: "`Model loading took`", Text: "a smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32`, for pictures `--limit-mm-per-prompt '{\"image\": 1}'`; the share does not count yet"},
-				{For: "Neither", Text: "smaller weights (AWQ, GPTQ, FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size 2`"},
+				{For: "GPU KV cache size", Text: "Leave more of the card free: `--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
+				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32`, with pictures a lower `--limit-mm-per-prompt`; the share does not count yet"},
+				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ, FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size 2`"},
 			}, Cost: "less cache or speed"},
-			typed("close_other_apps", "See that nothing else is on the card", "nvidia-smi", "free"),
+			piecesCure,
+			{Fix: "close_other_apps", Title: "See that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			flags("enforce_eager", "Start with less of everything, then go up", "", "slower", option{"max_model_len", "4096"}, option{"max_num_seqs", "16"}, option{"enforce_eager", "True"}),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -239,9 +240,18 @@ var piecesCure = cause.Cure{
 	Told: "{slack} is reserved and unused; {asked} was wanted. Before the start of vLLM:", Kind: "env", Text: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "not a margin by itself",
 }
 
+// maybeOthers: the log does not rule out that others hold part of the card.
+func maybeOthers(c *ledger.Case) bool { return !c.Others.Has() || c.OthersAtMost.Bytes > 1<<30 }
+
 // reserveCovers: the allocator's unused reserve is about what was lacking.
 func reserveCovers(c *ledger.Case) bool {
 	return c.Slack.Has() && c.Shortfall.Has() && c.Asked.Has() && c.Slack.Bytes > c.Shortfall.Bytes && c.Slack.Bytes > c.Asked.Bytes/4 && !when.Set("expandable_segments", "")(c)
+}
+
+// afterGraphs is a cure for what fails after the cache was taken.
+func afterGraphs(cure cause.Cure) cause.Cure {
+	cure.If = startedUp
+	return cure
 }
 
 func startedUp(c *ledger.Case) bool { return c.Contains("private pools") }
