@@ -141,4 +141,8 @@ var vllmCheckCards = []cause.Card{
 // startsDraft: a draft model of speculative decoding is being loaded.
 var startsDraft = []string{"drafter.load_model", "load_draft_model", "spec_decode/eagle.py", "spec_decode/speculator.py", "spec_decode/draft_model.py", "spec_decode/spec_decode_worker.py"}
 
-var heldByOthers = func(c *ledger.Case) bool { return ledger.LoadingWeights(c) && otherHolders(c) }
+// heldByOthers: what others hold is in the way, while weights load or at a time
+// that the log does not show.
+func heldByOthers(c *ledger.Case) bool {
+	return (ledger.LoadingWeights(c) || ledger.VLLMOnCard(c) && c.Phase == "unknown" && !ledger.CacheTaken(c)) && otherHolders(c)
+}

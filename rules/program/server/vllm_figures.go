@@ -203,6 +203,14 @@ func rows(c *ledger.Case) (seqs, words, bytes int64, whose string, ok bool) {
 
 func sampledRows(c *ledger.Case) bool { _, _, _, _, ok := rows(c); return ok }
 
+// usualSequences are those that the refused piece shows, else the default.
+func usualSequences(c *ledger.Case) int {
+	if seqs, _, _, _, ok := rows(c); ok {
+		return int(seqs)
+	}
+	return 256
+}
+
 // samplerFigures are the factors of what the sampler asked for, and what it
 // asks for with fewer sequences.
 func samplerFigures(c *ledger.Case, out map[string]string) {

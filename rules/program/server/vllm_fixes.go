@@ -264,10 +264,7 @@ func fewerSequences(c *ledger.Case) int {
 	}
 	n := ledger.IntSetting(c, "max_num_seqs")
 	if n == 0 {
-		n = 256 // the usual default
-		if seqs, _, _, _, ok := rows(c); ok {
-			n = int(seqs)
-		}
+		n = usualSequences(c)
 	}
 	by, _ := sequencesDivisor(c)
 	return max(1, n/by)

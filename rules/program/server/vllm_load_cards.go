@@ -96,8 +96,8 @@ var vllmLoadCards = []cause.Card{
 	{
 		ID: "vllm/load-others", Kinds: onCard, If: heldByOthers,
 		Cause: cause.LeakedProcess, Weight: 0.75, Figures: loadFigures,
-		Headline: "ran out while loading: {others} of the card is not its own",
-		Means:    "It failed while weights were loaded: vLLM itself has {mine}, and {others} of {total} is neither free nor this process's. That is another server or an earlier start of this one; the log does not name it.",
+		Headline: "ran out of the card: {others} of it is not this process's",
+		Means:    "vLLM itself has {mine}; {others} of {total} is neither free nor this process's. That is another server, an earlier start of this one that has not ended, or a second rank on the same card; the log does not name it.",
 		Not:      "`--gpu-memory-utilization`: no share counts while weights load.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what holds the card; end what is yours", Told: "Look on the host for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},

@@ -214,8 +214,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
-		ID: "vllm/phase-open", Kinds: onCard, If: ledger.VLLMOnCard, Phases: []string{"unknown"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: loadFigures,
+		ID: "vllm/phase-open", Kinds: onCard, If: when.All(ledger.VLLMOnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of the card, in a step that the log does not show",
 		Means:    "Which step failed decides what helps, and the lines above this one tell. Without `Model loading took` it was the weights; with it, but without `GPU KV cache size` (old: `# GPU blocks`), the trial run at start; with both, CUDA graphs or a request, beside a cache that fills vLLM's share at any length.",
 		Cures: []cause.Cure{

@@ -230,12 +230,14 @@ var lateCards = []cause.Card{
 			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: 0.6,
-		Means: "This form has no figures: the driver refused, not PyTorch's allocator. Most often the card was already full when the program started, with another process; the line alone does not show whether this program filled it.",
-		Not:   "Allocator settings such as max_split_size_mb: they do not reach the driver.",
+		Headline: "ran out of graphics memory; the message has no figures",
+		Means:    "The driver refused, not PyTorch's allocator, which would have given figures. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
+		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
+		Later:    kept, Figures: batch,
 		Cures: []cause.Cure{
 			lookFirst,
-			{Fix: "lower_batch_size", Title: "If the card was empty before: halve the batch"},
-			{Fix: "restart_session"},
+			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: halveStep.Ways},
+			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "Restart the notebook kernel or the machine: a process that died can leave the driver in a bad state. Then `CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
