@@ -117,7 +117,7 @@ func labelled(label, sentence string) inline {
 func saidBefore(in *diagnose.Incident, i int) bool {
 	why := in.Fixes[i].Why
 	for _, c := range in.Causes {
-		if c.Why == why {
+		if strings.HasPrefix(c.Why, why) { // what its figure says may follow there
 			return true
 		}
 	}

@@ -51,7 +51,7 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-length", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.All(when.Not(enoughCard), halfFits),
 		Cause: cause.ContextTooLong, Weight: 0.92, Figures: vllmFigures,
-		Means: "The weights fit; the context does not. vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]]. Where no length is set it takes the model's own maximum.",
+		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]].",
 		Not:   "`--max-num-seqs` (the check is for one request) or 0.95 for the share alone, unless little is missing: 0.05 more adds {five}[[; {short} would take a card of {card_for}]].",
 		Cures: []cause.Cure{
 			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]; take less if your prompts are shorter. {where}", "longer prompts are refused"),
@@ -63,12 +63,13 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-far", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.Not(enoughCard),
 		Cause: cause.ContextTooLong, Weight: 0.92, Figures: vllmFigures,
-		Means: "The weights fit; the context does not, by far. vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]]. Where no length is set it takes the model's own maximum.",
-		Not:   "An 8-bit cache alone[[ ({half} for this length)]], a larger share alone[[ (0.05 more adds {five})]], `--max-num-seqs` (the check is for one request).",
+		Means: "The weights fit[[ ({weights})]]; the context does not, by far.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]].",
+		Not:   "An 8-bit cache alone[[ ({half} for this length)]], a larger share alone (0.05 more adds {five}), `--max-num-seqs` (the check is for one request).",
 		Cures: []cause.Cure{
 			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
 			{Fix: "quantize_kv_cache", Title: "More tokens: an 8-bit cache with it", Told: "About twice as many fit, {fit_eight}. Not every card and attention backend has it.", Steps: shorterInEight, Cost: "slight loss"},
-			words("use_lower_quant", "Or make room", "An AWQ, GPTQ or FP8 checkpoint of the same model (search its name with that ending on huggingface.co) leaves to the cache what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", "slight loss of quality, or a card"),
+			{Fix: "use_lower_quant", Title: "Or make room", If: notQuantised, Told: "An AWQ, GPTQ or FP8 checkpoint of the same model (search its name with that ending on huggingface.co) leaves to the cache what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", Cost: "slight loss of quality, or a card"},
+			added("multi_gpu", "Or use a second card", "Each then holds half of the weights and half of the cache.", "needs it"),
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/config/cache.py"},
 	},
@@ -154,7 +155,7 @@ var vllmCacheCards = []cause.Card{
 		ID: "vllm/cache-none", Kinds: []fact.Kind{fact.VLLMNoCache},
 		Cause: cause.BudgetMisconfigured, Weight: 0.6, Figures: noCacheFigures,
 		Headline: "did not start: nothing of its share is left for the KV cache",
-		Means:    "vLLM takes its share of the card ({default} unless set), loads the weights, runs one trial batch, and what remains is the cache: here nothing[[, {lacking} less than nothing]]. The line `Model loading took … GiB` above tells which part is too large: near four fifths of the card it is the weights, far below that the trial run or a small share.",
+		Means:    "vLLM takes its share of the card ({default} unless set), loads the weights, runs one trial batch, and what remains is the cache: here nothing[[, {lacking} less than nothing]]. The line `Model loading took … GiB` above[[ ({weights})]] tells which part is too large: near four fifths of the card it is the weights, far below that the trial run or a small share.",
 		Not:      "A shorter `--max-model-len` by itself: the check fails before the length counts.",
 		Cures: []cause.Cure{
 			added("raise_gpu_memory_utilization", "Share below 0.9, or the card otherwise empty: raise it", "0.05 more is {five}[[; {lacking} and a cache is what is missing]]. {where}", "less for everything else on the card"),

@@ -38,7 +38,7 @@ var vllmCheckCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what holds the card, end what is yours", Told: "Look on the host (a container does not show the others) for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or service, else `kill PID`, and wait until its memory is gone.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},
 			as("select_gpu", "Or use another card", "only where there is one"),
-			added("lower_gpu_memory_utilization", "Or share the card, for a small model only", "{low} is {low_gib}, in which weights, working memory and cache all have to fit. {where}", "little KV cache"),
+			sharedCard("Or share the card, for a small model only", "{low} is {low_gib}, in which weights, working memory and cache all have to fit. {where}"),
 		},
 		Later:   "If it comes back at every restart: the old process needs some seconds to let go; wait 15 seconds between stop and start.",
 		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/50135"},
@@ -140,6 +140,16 @@ var vllmCheckCards = []cause.Card{
 
 // startsDraft: a draft model of speculative decoding is being loaded.
 var startsDraft = []string{"drafter.load_model", "load_draft_model", "spec_decode/eagle.py", "spec_decode/speculator.py", "spec_decode/draft_model.py", "spec_decode/spec_decode_worker.py"}
+
+// noRoomAtAll: so little is free at the start that no share of it helps.
+func noRoomAtAll(c *ledger.Case) bool { return startRefused(c) && c.Room.Has() && c.Room.Bytes < 3<<30 }
+
+// sharedCard is the cure where a model can still run beside what is there.
+func sharedCard(title, told string) cause.Cure {
+	cure := added("lower_gpu_memory_utilization", title, told, "little KV cache")
+	cure.If = func(c *ledger.Case) bool { return c.Room.Has() && c.Room.Bytes > 4<<30 }
+	return cure
+}
 
 // heldByOthers: what others hold is in the way, while weights load or at a time
 // that the log does not show.

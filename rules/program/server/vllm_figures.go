@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -71,6 +72,12 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	}
 	if u, ok := neededUtilization(c); ok {
 		out["needed"] = percent(u)
+	}
+	if s, ok := c.Setting("max_model_len"); !ok || s.Default {
+		out["no_length"] = "Where no length is set it takes the model's own maximum."
+	}
+	if w := ledger.SizeOf(c.F().Weights); w > 0 {
+		out["weights"] = units.Amount(w)
 	}
 	shareFigures(c, out)
 	lengthFigures(c, out)
@@ -266,13 +273,16 @@ func noCacheFigures(c *ledger.Case) map[string]string {
 		out["lacking"] = units.Amount(-f.KVAvailable.Bytes)
 	}
 	if w := ledger.SizeOf(f.Weights); w > 0 {
-		out["weights"], out["weights_half"] = units.Amount(w), units.Amount(w/2)
+		out["weights_half"] = units.Amount(w / 2)
 	}
 	if x, ok := c.Fact("graphs_estimate"); ok && x.Size != nil {
 		out["graphs"] = units.Amount(x.Size.Bytes)
 	}
 	return out
 }
+
+// notQuantised: the model's name does not say that its weights are small already.
+func notQuantised(c *ledger.Case) bool { return ledger.Quantised(c) == "" }
 
 // weightsFillShare: the weights, as printed, are most of the share.
 func weightsFillShare(c *ledger.Case) bool {
@@ -299,4 +309,14 @@ func swapFigures(c *ledger.Case) map[string]string {
 		"set_seqs":  "`--max-num-seqs 64` (verl: `actor_rollout_ref.rollout.max_num_seqs=64`)",
 		"set_swap":  "`--swap-space 16` (verl: `+actor_rollout_ref.rollout.engine_kwargs.vllm.swap_space=16`)",
 	}
+}
+
+func effectFreeCard(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !c.Root(fact.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
+		return effect.Kill(c)
+	}
+	e := fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Amount(f.Desired.Bytes-f.Free.Bytes), units.Amount(takenAtStart(c))))
+	e.Certainty = effect.Condition // of its being somebody's who can be ended
+	return e
 }

@@ -13,7 +13,7 @@ func lessShare(title, more string) cause.Cure {
 }
 
 const (
-	cacheFills   = "A shorter `--max-model-len` alone: the cache takes the whole share at any length."
+	cacheFills   = "A shorter context alone: the cache takes the whole share at any length."
 	trialFirst   = "`--gpu-memory-utilization`: the trial run comes before the share is applied."
 	tooShortThen = " If the cache is then too small for the context, allow shorter requests."
 )
@@ -25,7 +25,7 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: 0.65, Figures: vllmFigures,
 		Headline: "did not start: no room was left to warm up the sampler",
 		Means:    "Weights, cache and graphs were in place and had taken nearly all of the card. The last step before serving runs the sampler with {seqs} dummy requests, which sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]]. This comes on top of vLLM's share.",
-		Not:      "`--max-model-len`: the sampler's rows depend on requests and vocabulary only.",
+		Not:      "A shorter context: the sampler's rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks with them, to {sort_fewer}. ]]Nothing is lost below {fewer} requests at once. {where}", "more requests wait"),
 			lessShare("Or leave more of the card free", tooShortThen),
@@ -38,7 +38,7 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: 0.8, Figures: vllmFigures,
 		Headline: "did not start: warming up the sampler for {seqs} sequences needs too much",
 		Means:    "Weights, cache and graphs were in place. The last step before serving runs the sampler with {seqs} dummy requests (`max_num_seqs`; large cards and vLLM 0.8.0 to 0.8.3 default to 1024). It sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]], outside vLLM's share.",
-		Not:      "`--max-model-len`: the rows depend on requests and vocabulary only.",
+		Not:      "A shorter context: the rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks to {sort_fewer}. ]]Costs nothing until more than {fewer} requests run together. {where}", "more requests wait"),
 			lessShare("Or leave more of the card free", tooShortThen),
@@ -51,7 +51,7 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: 0.84, Figures: vllmFigures,
 		Headline: "ran out sampling for {seqs} sequences at once, most likely",
 		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
-		Not:      "A shorter `--max-model-len`, on which the piece does not depend; `expandable_segments`[[ ({slack} to win)]].",
+		Not:      "A shorter context, on which the piece does not depend; `expandable_segments`[[ ({slack} to win)]].",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}. Costs nothing until more than {fewer} requests run together; the others wait. {where}", "more requests wait"),
 			afterGraphs(lessShare("Or leave more of the card free", tooShortThen)),
@@ -90,7 +90,7 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: 0.82, Figures: vllmFigures,
 		Headline: "did not start: no room was left to capture CUDA graphs",
 		Means:    "Weights and cache were in place and had taken vLLM's share[[ ({share} of the card)]]. Capturing CUDA graphs, usually 0.2 to 3 GiB, found no room in the rest[[: {room} was free]]. Versions before 0.21 do not count them into the share.",
-		Not:      "A shorter `--max-model-len`: the cache takes what the share leaves, however long requests may be.",
+		Not:      "A shorter context: the cache takes what the share leaves, however long requests may be.",
 		Cures: []cause.Cure{
 			lessShare("Leave more of the card free", tooShortThen+" {where}"),
 			flags("lower_max_num_seqs", "Or capture fewer graphs", "They are made for up to that many sequences; set it to what you really serve at a time.", "more requests wait", option{"max_num_seqs", "16"}),
@@ -116,7 +116,7 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BudgetMisconfigured, Weight: 0.8, Figures: vllmFigures,
 		Headline: "did not start: the card no longer had what it had planned for the cache",
 		Means:    "The weights are in and vLLM had sized the cache by its share; when it took it, one piece[[ of {asked}]] was refused[[ with {room} free]]. Either something else took memory after the measurement (a second server starting at the same time, a desktop), or a fixed size was set (`--kv-cache-memory-bytes`, `--num-gpu-blocks-override`), or working memory is held that the trial run did not show.",
-		Not:      "`--max-model-len`: the cache takes the whole share at any length.",
+		Not:      "A shorter context: the cache takes the whole share at any length.",
 		Cures: []cause.Cure{
 			lessShare("Leave more of the card free", tooShortThen+" {where}"),
 			typed("close_other_apps", "See who else is on the card; start servers one after the other", "nvidia-smi", "free"),
