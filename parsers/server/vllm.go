@@ -47,7 +47,7 @@ var vllmFailures = slices.Concat(
 				`onstartupislessthandesiredgpumemoryutilization(?:\((?<utilization>NUM),(?<desired>SIZE)\))?`))),
 		// V0 prints plain bytes, V1 GiB.
 		text.On("Error in memory profiling", vllmFails(fact.VLLMProfileMoved, "startup_check", 0, 140, text.NewPattern(
-			`initialfreememoryBYTES,currentfreememory(?:(?<free>SIZE)|(?<free_bytes>INT))`))),
+			`initialfreememory(?:(?<initial_free>SIZE)|BYTES),currentfreememory(?:(?<free>SIZE)|(?<free_bytes>INT))`))),
 		text.On("when warming up sampler with", vllmWarmup),
 		text.On("when warming up pooler", vllmWarmup),
 		text.On("Failed to load model - not enough GPU memory", text.Fails(fact.Failure{Kind: fact.VLLMLoad, Framework: "vllm", Phase: "load"})),

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,9 +22,20 @@ var vllmArguments = []text.Wording{
 	text.On("Using max model len", text.States(0, 40, text.NewPattern(`modellen(?<is_max_model_len>INT)`))),
 	text.On("Starting to load model", vllmLoads),
 	text.On("vllm/entrypoints/llm.py", text.Says("vllm_offline")), // a Python program called LLM(): there is no server to start
+	text.On("LLM(model=", vllmCall),
 	text.On("logits_sort, logits_idx", text.Says("vllm_sampler")), // V0 and V1 sort the logits of all sequences
 	text.On("layers/sampler.py", text.Says("vllm_sampler")),
 	text.On("sample/sampler.py", text.Says("vllm_sampler")),
+}
+
+var vllmCallText = regexp.MustCompile(`LLM\(model=["']([\w.:/-]{3,120})["']`)
+
+// vllmCall reads the model of a program that calls LLM() itself.
+func vllmCall(m text.Message) int {
+	if k := vllmCallText.FindStringSubmatch(m.Log.LineText(m.At)); k != nil {
+		model(m, k[1])
+	}
+	return m.End
 }
 
 // vllmMemory are the arguments that bear on memory, with the values that mean

@@ -27,7 +27,7 @@ var vllmEvidence = text.Evidence{
 		text.Frames("load", 4, "in load_model"),
 		text.Frames("load", 1, "torch/utils/_device.py"),
 		text.Frames("inference", 3, "in run_busy_loop", "in _process_engine_step", "in engine_step", "in run_engine_loop"),
-		text.Frames("inference", 2, "in execute_model"),
+		text.Frames("inference", 2, "in execute_model", "_log_task_completion"),
 		text.Frames("inference", 0, "EngineDeadError"),
 		text.Steps("load", "Starting to load model", "Loading safetensors checkpoint shards"),
 		text.Steps("warmup", "Loading weights took"),

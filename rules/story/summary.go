@@ -205,6 +205,8 @@ func (t teller) heldSummary() string {
 	switch {
 	case f.Requested != nil:
 		return ""
+	case f.KVTokens != nil && f.MaxModelLen != nil:
+		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
 	case f.Free != nil && f.Total != nil:
 		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
 	case f.Total != nil:

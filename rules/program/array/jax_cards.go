@@ -101,6 +101,22 @@ var jaxCards = []cause.Card{
 		Sources: []string{"jax/experimental/pallas/ops/tpu/flash_attention.py", jaxMemory},
 	},
 	{
+		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
+		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
+		Means:    "A compiled program brings its scratch memory along, {asked} in one piece at the bottom of the chip's memory[[, and {free} was free in all]]. It was compiled, so by itself it fits. In its way is what lies there already: weights, a cache that was sized to fill the chip, arrays made before, or another process. The log does not say which.",
+		Not:      "Clearing the compilation cache: the program is there, its memory is not.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "Leave the program room", Ways: []cause.Way{
+				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now (0.83 instead of 0.93 ended it in one case): the KV cache shrinks by that"},
+				{For: "An array is being spread over chips", Text: "(`_multi_slice`, `device_put`) keep it in NumPy and put it there in shards, `jax.device_put(x, NamedSharding(mesh, P(\"data\")))`: the whole on one chip and its pieces do not fit beside each other"},
+				{For: "Training or your own model", Text: "half the batch per chip, or `jax.checkpoint` around the blocks: the scratch memory is mostly activations"},
+			}, Cost: "a smaller cache, or slower steps"},
+			{Fix: "lower_batch_size", Title: "See what lies on the chips, and drop what is not needed", Told: "Whether another process holds them, `sudo lsof /dev/accel* /dev/vfio/*` tells; your own arrays:", Kind: "python", Text: "for d in jax.local_devices():\n    print(d, d.memory_stats())\nprint(sum(a.nbytes for a in jax.live_arrays()) / 2**30, \"GiB\")", Cost: "free"},
+		},
+		Sources: []string{"https://github.com/AI-Hypercomputer/tpu-recipes/issues/151", jaxMemory},
+	},
+	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile},
 		Cause: cause.BatchTooLarge, Weight: 0.72,
 		Means: "The compiler adds up what the program needs on one chip: {asked} of {total}. It refuses before anything runs. `program` in the table is scratch and activations, `arguments` are parameters, optimizer state and inputs: the larger decides the cure.",

@@ -144,5 +144,5 @@ func TestShareOfAFixedCache(t *testing.T) {
 	c := made.Refused("vllm", "graph_capture", 24*units.GiB, 100*units.MiB, 600*units.MiB)
 	assert.Empty(t, vllmUseless["lower_gpu_memory_utilization"](c))
 	c.Facts.Settings = []fact.Setting{{Name: "kv_cache_memory_bytes", Value: "12884901888", Line: 1}}
-	assert.Contains(t, vllmUseless["lower_gpu_memory_utilization"](c), "Lower that value by 0.99 GiB")
+	assert.Contains(t, vllmUseless["lower_gpu_memory_utilization"](c), "Lower that value by 1012 MiB")
 }

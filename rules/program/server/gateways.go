@@ -18,6 +18,16 @@ func inVLLM(yes, no string) func(*ledger.Case) []step.Step {
 	}
 }
 
+// smallerLaunch lowers the share as vLLM's figures allow.
+func smallerLaunch(c *ledger.Case) []step.Step {
+	n := vllmFigures(c)
+	told := "The crashed engine does not recover: `xinference terminate --model-uid UID` (UID: of `xinference list`), then launch it with your options and `--gpu_memory_utilization " + n["low"] + "` instead of " + n["from"]
+	if n["freed"] != "" {
+		told += ", which leaves " + n["freed"] + " more of the card free"
+	}
+	return text(told + "." + inPage)(c)
+}
+
 const inPage = " In the web page: additional parameters passed to the inference engine."
 
 // Xinference launches models on engines of others and hands their options on.
@@ -26,11 +36,12 @@ var Xinference = program.Program{
 	Proofs: []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference"},
 	Sources: program.Sources{
 		"xinference/deploy/cmdline.py":                              "--gpu-idx --model-engine --model-uid --n-gpu --quantization --size-in-billions",
-		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_seqs --enforce_eager",
+		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_batched_tokens --max_num_seqs --enforce_eager",
 	},
 	Steps: steps{
 		"lower_context":                inVLLM("Launch the model again with `--max_model_len 8192`."+inPage, "Launch the model again with a smaller context: `n_ctx` of the llama.cpp engine; Transformers has no limit of its own, so send shorter prompts and lower `max_tokens`."),
-		"lower_gpu_memory_utilization": text("Launch the model again with `--gpu_memory_utilization 0.8`." + inPage),
+		"lower_gpu_memory_utilization": smallerLaunch,
+		"lower_max_batched_tokens":     text("Launch the model again with `--max_num_batched_tokens 2048`." + inPage),
 		"raise_gpu_memory_utilization": text("Launch the model again with `--gpu_memory_utilization 0.95`." + inPage),
 		"lower_max_num_seqs":           text("Launch the model again with `--max_num_seqs 16`." + inPage),
 		"enforce_eager":                text("Launch the model again with `--enforce_eager True`." + inPage),

@@ -32,6 +32,10 @@ type launch struct {
 	aliases map[string]string
 	// offline is a fact: the server runs inside a Python program, as LLM().
 	offline string
+	// flags: where the log shows no command, what is added to it is enough for
+	// these readers.
+	flags   bool
+	readers []string
 }
 
 // choice is what a fix sets an option to in a case.
@@ -82,7 +86,11 @@ func (s launch) sets(choices ...choice) func(c *ledger.Case) []step.Step {
 		if _, ok := c.Fact(s.offline); ok {
 			return []step.Step{{Kind: "python", Text: construct(c, set)}}
 		}
-		return []step.Step{{Kind: "shell", Text: s.with(c, set...)}}
+		text := s.with(c, set...)
+		if strings.HasPrefix(text, "-") { // no command of its own
+			return []step.Step{{Kind: "config", Text: text}}
+		}
+		return []step.Step{{Kind: "shell", Text: text}}
 	}
 }
 
@@ -119,7 +127,7 @@ func construct(c *ledger.Case, set []option) string {
 // own command edited, or a new one from the settings in the log.
 func (s launch) with(c *ledger.Case, set ...option) string {
 	words := s.logged(c)
-	if words == nil {
+	if words == nil && !s.unknown(c) {
 		words = s.fromSettings(c)
 	}
 	for _, o := range set {
@@ -135,6 +143,12 @@ func (s launch) with(c *ledger.Case, set ...option) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// unknown: the log shows neither the command nor the model nor an option, so
+// that what has to be added to the reader's own command is all there is to say.
+func (s launch) unknown(c *ledger.Case) bool {
+	return s.flags && c.ModelName() == "MODEL" && len(s.settings(c)) == 0 && slices.Contains(s.readers, c.Reader.Program) && s.logged(c) == nil
 }
 
 // logged returns the words of the last command before the failure.
@@ -158,13 +172,22 @@ func (s launch) fromSettings(c *ledger.Case) []string {
 		start = s.old
 	}
 	words := append(strings.Fields(start), c.ModelName())
+	for _, o := range s.settings(c) {
+		words = s.edit(words, o)
+	}
+	return words
+}
+
+// settings are the options that the log shows as set by the user.
+func (s launch) settings(c *ledger.Case) []option {
+	var out []option
 	for _, name := range s.repeats {
 		set, ok := c.Setting(name)
 		if ok && (!set.Default || s.dumps && set.Value != "1") && set.Value != "False" && set.Value != "None" {
-			words = s.edit(words, option{name, set.Value})
+			out = append(out, option{name, set.Value})
 		}
 	}
-	return words
+	return out
 }
 
 // edit replaces an option in a command, or adds it.

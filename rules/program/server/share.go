@@ -72,10 +72,17 @@ func (s share) now(c *ledger.Case) (u float64, stated bool) {
 func (s share) lowered(c *ledger.Case) float64 {
 	f := c.F()
 	if c.Root(fact.VLLMFreeTooLow) && f.Free != nil && cardTotal(c) > 0 {
-		return max(0.01, math.Floor(100*float64(f.Free.Bytes)/float64(cardTotal(c))+1e-9)/100)
+		free := f.Free.Bytes
+		if free > 4*units.GiB {
+			free -= startMargin
+		}
+		return max(0.01, math.Floor(100*float64(free)/float64(cardTotal(c))+1e-9)/100)
 	}
 	now, _ := s.now(c)
 	less := max(s.off, 0.05)
+	if onIntel(c) && ledger.Roomy(c) {
+		return max(s.least, math.Floor((now-2*less)*100+1e-9)/100) // what is free does not say how much can be had
+	}
 	if f.Requested != nil && s.of(c) > 0 {
 		lacking := max(0, f.Requested.Bytes-ledger.SizeOf(f.Free)) + units.GiB/2
 		if part := float64(lacking) / float64(s.of(c)); part < now {
@@ -84,6 +91,9 @@ func (s share) lowered(c *ledger.Case) float64 {
 	}
 	return max(s.least, math.Floor((now-less)*100+1e-9)/100)
 }
+
+// startMargin is left of what is free at the start: that varies by as much.
+const startMargin = 3 * units.GiB / 10
 
 // smaller is the effect of that: weights and cache give back the share that is
 // taken off, whatever it was.

@@ -48,6 +48,7 @@ var VLLM = program.Program{
 	Steps:    vllmSteps,
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
+	Whys:     map[string]func(c *ledger.Case) string{"use_lower_quant": func(*ledger.Case) string { return "" }}, // the cause says it
 	Cards:    vllmCards,
 }
 

@@ -28,6 +28,7 @@ var vllmServer = launch{
 	start:  "vllm serve",
 	old:    "python -m vllm.entrypoints.openai.api_server --model",
 	before: before060,
+	flags:  true, readers: []string{"", "vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes", "own-script"},
 }
 
 // before060: "vllm serve" came with 0.6 as far as anybody uses it (0.5.5).
@@ -61,6 +62,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"enable_flash_attention": step.Paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
 	"restart_session":        after("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.sets()),
 	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
+	"close_other_apps":       step.Paste("shell", "nvidia-smi"),
 }
 
 var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
@@ -85,6 +87,7 @@ var vllmUseless = map[string]func(c *ledger.Case) string{
 		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), 1, "It is at {share} already."),
 	),
 	"lower_gpu_memory_utilization": figures.Why(
+		cause.If(noRoomAtAll, 1, "In the {room} that is free no model runs."),
 		cause.If(ledger.LoadingWeights, 1, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
 		cause.If(ledger.Profiling, 1, "The dummy run comes before the cache is taken: a smaller share leaves it no more room."),
 		cause.If(ledger.ShareTooSmall, 1, "It makes the cache even smaller."),
@@ -263,7 +266,7 @@ func fewerSequences(c *ledger.Case) int {
 	}
 	n := ledger.IntSetting(c, "max_num_seqs")
 	if n == 0 {
-		n = 256 // the usual default
+		n = usualSequences(c)
 	}
 	by, _ := sequencesDivisor(c)
 	return max(1, n/by)
@@ -275,7 +278,7 @@ var samplesRows = when.Any(warmUp, when.All(ledger.VLLMOnCard, sampling))
 // sequencesDivisor is by how much to divide the sequences so that the sampler
 // finds room, 4 to 64; 4 where the figures do not say.
 func sequencesDivisor(c *ledger.Case) (by int, ok bool) {
-	if f := c.F(); !samplesRows(c) || f.Requested == nil || f.Free == nil {
+	if f := c.F(); !samplesRows(c) && !sampledRows(c) || f.Requested == nil || f.Free == nil {
 		return 4, false
 	}
 	for by := int64(4); by <= 64; by *= 2 {
@@ -386,12 +389,4 @@ func effectTwiceCards(c *ledger.Case) *effect.Effect {
 	return bound((held+f.Requested.Bytes)/2, have,
 		fmt.Sprintf("Half of the %s loaded so far and of the %s that failed on each of twice the cards. A lower bound: what was still to come is not in the log; %s in all fit that way, beside 1 GiB on each for the rest.",
 			units.Amount(held), f.Requested, units.Amount(2*(have-units.GiB))))
-}
-
-func effectFreeCard(c *ledger.Case) *effect.Effect {
-	f := c.F()
-	if !c.Root(fact.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
-		return effect.Kill(c)
-	}
-	return fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Amount(f.Desired.Bytes-f.Free.Bytes), units.Amount(takenAtStart(c))))
 }

@@ -7,249 +7,252 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// vllmLoadCards are about weights that are being loaded or packed.
-var vllmLoadCards = []cause.Card{
-	{
-		ID: "vllm/wake-up", Kinds: onCard, Said: []string{"in wake_up", "cumem_allocator.cpp", "device_allocator/cumem.py"},
-		Cause: cause.RetainedMemory, Weight: 0.75,
-		Means: "vLLM slept, gave its memory back, and could not take it again: something else holds it now. In a training loop that is likely the trainer in the same job, with gradients or its own cache.",
-		Not:   "`--max-model-len`: weights and cache come back in the sizes they had.",
-		Cures: []cause.Cure{
-			{Fix: "empty_cache", Title: "Give the trainer's memory back before wake-up", Kind: "python", Text: "import gc, torch\ngc.collect()\ntorch.cuda.empty_cache()   # in the trainer, before llm.wake_up()", Cost: "free"},
-			as("lower_gpu_memory_utilization", "Give vLLM a smaller share", "a smaller KV cache"),
-		},
-		Sources: []string{"vllm/device_allocator/cumem.py", vllmThreads + "issues/16663"},
-	},
-	{
-		ID: "vllm/load-draft", Kinds: onCard, Phases: []string{"load"}, Said: startsDraft,
-		Cause: cause.ModelTooLarge, Weight: 0.8,
-		Means: "The main model was in place. What did not fit is the draft model of speculative decoding, loaded after it and in its own precision; its cache comes on top later.",
-		Not:   "`--gpu-memory-utilization`: no share counts while weights load.",
-		Cures: []cause.Cure{
-			tell("use_smaller_model", "Start without the draft model", "Leave `--speculative-config` out. If it then starts with room to spare, try a smaller or quantised draft model.", "slower tokens, same answers"),
-			as("use_lower_quant", "Or load smaller main weights", "slight loss of quality"),
-			as("multi_gpu", "Or split it over more cards", "needs them"),
-		},
-		Sources: []string{"vllm/v1/worker/gpu/spec_decode/speculator.py", "https://github.com/wtdcode/vllm-backport/issues/34"},
-	},
-	{
-		ID: "vllm/load-repack", Kinds: onCard, Phases: []string{"load"}, Said: []string{"in process_weights_after_loading", "marlin_utils", "in gptq_marlin_repack", "in repack"},
-		Cause: cause.ModelTooLarge, Weight: 0.7,
-		Means: "The weights were read. What failed is packing them into the kernel's layout (Marlin, FP8, MoE), which holds a layer or all its experts twice for a moment. A model that fits afterwards can fail here.",
-		Not:   "`--gpu-memory-utilization`, `--max-model-len`: neither counts before the weights are packed.",
-		Cures: []cause.Cure{
-			as("upgrade_version", "Update vLLM: 2026 versions pack one by one", "flags may have changed"),
-			as("multi_gpu", "Split it over more cards", "needs them"),
-			as("use_lower_quant", "Load smaller weights", "slight loss of quality"),
-		},
-		Sources: []string{"vllm/model_executor/model_loader/utils.py", vllmThreads + "pull/47851", vllmThreads + "issues/21864"}, Solved: 1,
-	},
-	{
-		ID: "vllm/load-bitsandbytes", Kinds: onCard, Phases: []string{"load"}, Said: []string{"bitsandbytes_loader.py", "quantization/bitsandbytes.py"},
-		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "vLLM makes 4 bit out of a 16-bit checkpoint while it loads, so single tensors and unquantised parts are on the card at 16 bit for a while. The peak is above the size of the 4-bit model.",
-		Not:   "`--gpu-memory-utilization`: no share counts while weights load.",
-		Cures: []cause.Cure{
-			tell("use_lower_quant", "Load a checkpoint that is 4 bit already", "Search the model's name with -AWQ, -GPTQ-Int4 or -bnb-4bit on huggingface.co and serve that: nothing is converted on the card, and AWQ and GPTQ are faster too.", "another download"),
-			as("use_smaller_model", "Or use a smaller model", "lower quality"),
-		},
-		Sources: []string{"vllm/model_executor/model_loader/bitsandbytes_loader.py"},
-	},
-	{
-		ID: "vllm/lora-slots", Kinds: onCard, Said: []string{"vllm/lora/", "in create_lora_weights", "in _create_lora_modules"}, Phases: []string{"load", "warmup", "kv_cache", "unknown"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.7,
-		Means: "vLLM reserves buffers for every LoRA slot beside the weights at start: `max_loras` times `max_lora_rank`, in all layers, however small the adapters are. Those found no room.",
-		Not:   "Smaller adapter files: the slots have the size of `--max-lora-rank`.",
-		Cures: []cause.Cure{
-			tell("lower_parallel", "Fewer and smaller LoRA slots", "Set `--max-loras 1` and `--max-lora-rank` to the rank of your largest adapter (`r` in its adapter_config.json).", "fewer adapters at a time"),
-			as("use_lower_quant", "Load smaller base weights", "slight loss of quality"),
-		},
-		Sources: []string{"vllm/lora/layers", "vllm/config/lora.py", vllmThreads + "issues/29049"},
-	},
-	{
-		ID: "vllm/load-pinned", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory", "uva.py", "get_cuda_view_from_cpu_tensor", "maybe_offload_to_cpu"},
-		Cause: cause.HostMemory, Weight: 0.7,
-		Means: "It failed where weights or cache are put into pinned system memory for `--cpu-offload-gb`. CUDA's words are the same for both memories; pinned memory is limited by free RAM, the container, and on WSL by about half the RAM.",
-		Not:   "A smaller share of the card: the card was not what was asked.",
-		Cures: []cause.Cure{
-			tell("cpu_offload", "Offload less to system memory", "Lower `--cpu-offload-gb` (it counts for each card), so that cards x value stays well below free RAM.", "more must fit on the card"),
-			as("raise_memory_limit", "Give the container more memory", "only if the machine has it"),
-		},
-		Sources: []string{"vllm/config/offload.py", vllmThreads + "issues/1084"},
-	},
-	{
-		ID: "vllm/load-others", Kinds: onCard, If: heldByOthers,
-		Cause: cause.LeakedProcess, Weight: 0.75,
-		Means: "It failed while weights were loaded, and {others} of {total} is not this process's. Another server or an earlier start of this one holds the card; vLLM itself has {mine}.",
-		Not:   "`--gpu-memory-utilization`: no share counts while weights load.",
-		Cures: []cause.Cure{
-			typed("kill_stale_process", "See what holds the card; end what is yours", "nvidia-smi   # end what is yours with: kill PID", "free"),
-			as("select_gpu", "Or use another card", "only where there is one"),
-		},
-		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", vllmThreads + "issues/188"},
-	},
-	{
-		ID: "vllm/load-weights", Kinds: onCard, If: when.All(ledger.LoadingWeights, notOthers),
-		Cause: cause.ModelTooLarge, Weight: 0.9,
-		Means: "It failed while vLLM loaded the weights: {mine} of {total} is its own already, {asked} more was refused, and more layers were to come. Cache and share are not reached yet.",
-		Not:   "`--gpu-memory-utilization`, `--max-model-len`, `--enforce-eager`: none counts while weights load.",
-		Cures: []cause.Cure{
-			as("use_lower_quant", "Load smaller weights of the same model", "slight loss of quality"),
-			as("multi_gpu", "Split the weights over more cards", "needs them"),
-			as("cpu_offload", "Keep a part in system memory", "much slower"),
-		},
-		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", "vllm/model_executor/layers/linear.py"},
-	},
-	{
-		ID: "vllm/load-refused", Kinds: []fact.Kind{fact.VLLMLoad},
-		Cause: cause.ModelTooLarge, Weight: 0.85,
-		Means: "vLLM says so itself: the weights do not fit what is free on the card. The share counts only afterwards.",
-		Not:   "A lower `--gpu-memory-utilization`, which vLLM's own tip names: it frees nothing for weights.",
-		Cures: []cause.Cure{
-			as("use_lower_quant", "Load smaller weights of the same model", "slight loss of quality"),
-			as("multi_gpu", "Split the weights over more cards", "needs them"),
-			typed("kill_stale_process", "Check that the card is empty before the start", "nvidia-smi", "free"),
-		},
-		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/model_executor/layers/linear.py"},
-	},
+// lessShare is the cure where something outside vLLM's share found no room.
+func lessShare(title, more string) cause.Cure {
+	return added("lower_gpu_memory_utilization", title, "{low} instead of {from}[[ frees {freed} on each card]][[; {own}]]."+more, "a smaller KV cache")
 }
+
+const (
+	cacheFills   = "A shorter context alone: the cache takes the whole share at any length."
+	trialFirst   = "`--gpu-memory-utilization`: the trial run comes before the share is applied."
+	tooShortThen = " If the cache is then too small for the context, allow shorter requests."
+)
 
 // vllmRunCards are about trial runs, graphs and requests.
 var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/sampler-share", Kinds: []fact.Kind{fact.VLLMWarmup}, If: when.Not(manySequences),
-		Cause: cause.BudgetMisconfigured, Weight: 0.65,
-		Means: "Everything was in place; the last step before serving runs the sampler with {max_num_seqs} dummy requests, a usual number. Weights, cache and graphs had taken nearly all of the card, and this comes on top of vLLM's share.",
-		Not:   "`--max-model-len`: the sampler's rows depend on requests and vocabulary only.",
+		Cause: cause.BudgetMisconfigured, Weight: 0.65, Figures: vllmFigures,
+		Headline: "did not start: no room was left to warm up the sampler",
+		Means:    "Weights, cache and graphs were in place and had taken nearly all of the card. The last step before serving runs the sampler with {seqs} dummy requests, which sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]]. This comes on top of vLLM's share.",
+		Not:      "A shorter context: the sampler's rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
-			as("lower_max_num_seqs", "Or allow fewer sequences at a time", "more requests wait"),
+			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks with them, to {sort_fewer}. ]]Nothing is lost below {fewer} requests at once. {where}", "more requests wait"),
+			lessShare("Or leave more of the card free", tooShortThen),
+			typed("close_other_apps", "Check that nothing else came onto the card", "nvidia-smi", "free"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/27508"},
 	},
 	{
 		ID: "vllm/sampler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup}, If: manySequences,
-		Cause: cause.BatchTooLarge, Weight: 0.8,
-		Means: "Everything was in place; the last step before serving runs the sampler with {max_num_seqs} dummy requests. It sorts a row of the whole vocabulary in 32 bit for each, several GiB with a large vocabulary, outside vLLM's share.",
-		Not:   "`--max-model-len`: the rows depend on requests and vocabulary only.",
+		Cause: cause.BatchTooLarge, Weight: 0.8, Figures: vllmFigures,
+		Headline: "did not start: warming up the sampler for {seqs} sequences needs too much",
+		Means:    "Weights, cache and graphs were in place. The last step before serving runs the sampler with {seqs} dummy requests (`max_num_seqs`; large cards and vLLM 0.8.0 to 0.8.3 default to 1024). It sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]], outside vLLM's share.",
+		Not:      "A shorter context: the rows depend on requests and vocabulary only.",
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Allow fewer sequences at a time", "more requests wait"),
-			as("lower_gpu_memory_utilization", "Or leave more of the card free", "a smaller KV cache"),
+			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks to {sort_fewer}. ]]Costs nothing until more than {fewer} requests run together. {where}", "more requests wait"),
+			lessShare("Or leave more of the card free", tooShortThen),
+			flags("enforce_eager", "Or do without CUDA graphs", "That frees what they hold, 0.2 to 3 GiB.", "slower tokens", option{"enforce_eager", "True"}),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/14452", vllmThreads + "issues/27508"},
 	},
 	{
-		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"},
-		Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means: "The trial run at start encodes the largest images and videos that the model accepts, as many as allowed for a prompt, and the vision encoder found no room. Your own images may be far smaller.",
-		Not:   "`--gpu-memory-utilization`: the trial run comes before the share is applied.",
+		ID: "vllm/sampler-rows", Kinds: onCard, If: when.All(ledger.VLLMOnCard, sampledRows), Phases: []string{"warmup", "unknown", "graph_capture"},
+		Cause: cause.BatchTooLarge, Weight: 0.84, Figures: vllmFigures,
+		Headline: "ran out sampling for {seqs} sequences at once, most likely",
+		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
+		Not:      "A shorter context, on which the piece does not depend; `expandable_segments`[[ ({slack} to win)]].",
 		Cures: []cause.Cure{
-			as("lower_resolution", "Allow fewer and smaller images", "larger ones are scaled down"),
-			tell("lower_batch_size", "Text only: no images, no videos", "If you send text alone: `--limit-mm-per-prompt '{\"image\": 0, \"video\": 0}'`. The encoder is then not run at all.", "images are refused"),
-			as("lower_max_batched_tokens", "Compute fewer tokens at once", "slower long prompts"),
+			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}. Costs nothing until more than {fewer} requests run together; the others wait. {where}", "more requests wait"),
+			afterGraphs(lessShare("Or leave more of the card free", tooShortThen)),
+			flags("lower_max_batched_tokens", "Or compute fewer tokens at once", "If that was not it: less work in a step.", "slower long prompts", option{"max_num_batched_tokens", "2048"}),
+		},
+		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/v1/sample/ops/topk_topp_sampler.py", vllmThreads + "issues/15105"},
+	},
+	{
+		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"},
+		Cause: cause.BatchTooLarge, Weight: 0.85, Figures: vllmFigures,
+		Headline: "did not start: its trial run on the largest images did not fit",
+		Means:    "The trial run at start encodes the largest images and videos that the model accepts, as many as are allowed for a prompt, and the vision encoder found no room[[: {asked} wanted, {room} free beside {mine}]]. Your own images may be far smaller.",
+		Not:      trialFirst,
+		Cures: []cause.Cure{
+			added("lower_resolution", "Allow fewer and smaller images", "`max_pixels` is for models of the Qwen-VL kind; here about a million. Where video is not needed add `\"video\": 0`. {where}", "larger ones are scaled down"),
+			{Fix: "lower_batch_size", Title: "Text only: no images, no videos", Told: "The encoder is then not run at all:", Kind: "config", Text: "--limit-mm-per-prompt '{\"image\": 0, \"video\": 0}'", Cost: "images are refused"},
+			added("lower_max_batched_tokens", "Or compute fewer tokens at once", "Images of one batch count into it.", "slower long prompts"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", vllmThreads + "issues/18550", "https://github.com/gke-labs/open-rl/pull/215"}, Solved: 1,
 	},
 	{
 		ID: "vllm/profile-run", Kinds: onCard, If: ledger.Profiling,
-		Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "The weights are in place. The trial run at start computes `max_num_batched_tokens` at once, and its working memory found no room beside them. If next to nothing was free before it, the weights are the real problem.",
-		Not:   "`--gpu-memory-utilization`: the trial run comes before the share is applied.",
+		Cause: cause.BatchTooLarge, Weight: 0.7, Figures: loadFigures,
+		Headline: "did not start: its trial run found no room beside the weights",
+		Means:    "The weights are in place. The trial run at start computes `max_num_batched_tokens` at once (2,048 to 16,384 by default, for 16 bit models some hundred KiB each), and [[{asked} ]]of that found [[only {room} ]]beside the [[{mine} that are taken]]. The line `Model loading took … GiB` says how much of that are weights: near the card's size, they are the problem.",
+		Not:      trialFirst,
 		Cures: []cause.Cure{
-			as("lower_max_batched_tokens", "Compute fewer tokens at once", "slower long prompts"),
-			as("lower_max_num_seqs", "Allow fewer sequences at a time", "more requests wait"),
-			as("use_lower_quant", "Or load smaller weights", "slight loss of quality"),
+			flags("lower_max_batched_tokens", "Make the trial run smaller", "A quarter of the default or less, with fewer sequences. {where}", "long prompts and many users are slower", option{"max_num_batched_tokens", "2048"}, option{"max_num_seqs", "32"}),
+			words("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
+			added("multi_gpu", "Or use more cards", halvesThem, "needs them"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
 		ID: "vllm/graphs", Kinds: onCard, Phases: []string{"graph_capture"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.82,
-		Means: "Weights and cache had taken vLLM's share of the card; capturing CUDA graphs, which versions before 2026 do not count into it, found no room in the rest.",
-		Not:   "`--max-model-len`: the cache takes what the share leaves, however long requests may be.",
+		Cause: cause.BudgetMisconfigured, Weight: 0.82, Figures: vllmFigures,
+		Headline: "did not start: no room was left to capture CUDA graphs",
+		Means:    "Weights and cache were in place and had taken vLLM's share[[ ({share} of the card)]]. Capturing CUDA graphs, usually 0.2 to 3 GiB, found no room in the rest[[: {room} was free]]. Versions before 0.21 do not count them into the share.",
+		Not:      "A shorter context: the cache takes what the share leaves, however long requests may be.",
 		Cures: []cause.Cure{
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
-			tell("lower_max_num_seqs", "Capture fewer graphs", "Graphs are captured up to `--max-num-seqs`: set it to what you really serve at a time (16 or 32), or list the sizes: `--compilation-config '{\"cudagraph_capture_sizes\": [1, 2, 4, 8, 16]}'`.", "larger batches run without graphs"),
-			as("enforce_eager", "Or run without CUDA graphs", "slower tokens"),
+			lessShare("Leave more of the card free", tooShortThen+" {where}"),
+			flags("lower_max_num_seqs", "Or capture fewer graphs", "They are made for up to that many sequences; set it to what you really serve at a time.", "more requests wait", option{"max_num_seqs", "16"}),
+			added("enforce_eager", "Or do without graphs", "Sure to pass this step.", "slower tokens, most with small models"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/v1/worker/gpu_model_runner.py"},
 	},
 	{
-		ID: "vllm/cache-alloc", Kinds: onCard, Phases: []string{"kv_cache"}, If: ledger.VLLMOnCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.8,
-		Means: "vLLM had sized the cache by its share of the card, and when it took it the card no longer had that much: another process took memory in between, or fixed sizes were set that do not fit.",
-		Not:   "`--max-model-len`: the cache takes the whole share at any length.",
+		ID: "vllm/cache-alloc-xpu", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(ledger.VLLMOnCard, ledger.Roomy, onIntel),
+		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: vllmFigures,
+		Headline: "was refused {asked} for its cache although {room} of the Intel card is reported free",
+		Means:    "It was taking the KV cache, piece by piece, when the driver refused one. vLLM plans the cache from the figure for free memory, and on Intel cards not all of that can be had: the driver, buffers of the other ranks and pinned system memory take their part. Which one, the log does not say; another program on the card is possible too.",
+		Not:      "`empty_cache` or a higher share[[: the allocator's reserve is {slack}]].",
 		Cures: []cause.Cure{
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
-			typed("close_other_apps", "See who else is on the card", "nvidia-smi   # two servers that start at the same time measure each other; start them one after the other", "free"),
+			added("lower_gpu_memory_utilization", "Plan a smaller cache", "{low} instead of {from}[[ is {freed} less on each card]]; still refused: 0.05 less again."+tooShortThen+" {where}", "fewer tokens at once"),
+			{Fix: "restart_session", Title: "Start on a clean card and look at system memory", Told: "After `docker compose down` see that the card is empty and RAM is free; the container should have no tight `mem_limit`, and `shm_size: \"16g\"` with several ranks.", Kind: "shell", Text: "xpu-smi ps; free -h", Cost: "a minute"},
+			{Fix: "upgrade_version", Title: "Update driver and image together", Told: "Intel's compute runtime on the host and the vLLM (llm-scaler) image belong to each other. Until then smaller weights (FP8, 4 bit) leave the most room.", Cost: "an update to test"},
+		},
+		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "https://github.com/intel/llm-scaler/issues/672"},
+	},
+	{
+		ID: "vllm/cache-alloc", Kinds: onCard, Phases: []string{"kv_cache"}, If: ledger.VLLMOnCard,
+		Cause: cause.BudgetMisconfigured, Weight: 0.8, Figures: vllmFigures,
+		Headline: "did not start: the card no longer had what it had planned for the cache",
+		Means:    "The weights are in and vLLM had sized the cache by its share; when it took it, one piece[[ of {asked}]] was refused[[ with {room} free]]. Either something else took memory after the measurement (a second server starting at the same time, a desktop), or a fixed size was set (`--kv-cache-memory-bytes`, `--num-gpu-blocks-override`), or working memory is held that the trial run did not show.",
+		Not:      "A shorter context: the cache takes the whole share at any length.",
+		Cures: []cause.Cure{
+			lessShare("Leave more of the card free", tooShortThen+" {where}"),
+			typed("close_other_apps", "See who else is on the card; start servers one after the other", "nvidia-smi", "free"),
+			{Fix: "lower_context", Title: "You fixed the cache by hand: take that out", Told: "Start without `--kv-cache-memory-bytes` and `--num-gpu-blocks-override`; vLLM then measures.", Cost: "free"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/v1/core/kv_cache_utils.py"},
 	},
 	{
 		ID: "vllm/nccl", Kinds: []fact.Kind{fact.NCCLAlloc},
-		Cause: cause.BudgetMisconfigured, Weight: 0.65,
-		Means: "NCCL, which connects the cards, could not get its own buffers: some hundred MB a card that lie outside vLLM's share. Two ranks on one card fail the same way.",
-		Not:   "`--max-model-len`: the buffers do not depend on it.",
+		Cause: cause.BudgetMisconfigured, Weight: 0.65, Figures: vllmFigures,
+		Headline: "ran out when NCCL asked for its buffers",
+		Means:    "NCCL, which connects the cards, could not get its own buffers: some hundred MB a card that lie outside vLLM's share. Two ranks on one card fail the same way; `nvidia-smi` shows whether each has its own.",
+		Not:      "`--max-model-len`: the buffers do not depend on it.",
 		Cures: []cause.Cure{
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
+			added("lower_gpu_memory_utilization", "Leave more of the card free", "{low} instead of {from}. {where}", "a smaller KV cache"),
 			typed("close_other_apps", "Check that each rank has a card of its own", "nvidia-smi", "free"),
 		},
 		Sources: []string{"vllm/distributed/device_communicators/pynccl.py"},
 	},
 	{
 		ID: "vllm/prompt-logprobs", Kinds: onCard, Said: []string{"_get_prompt_logprobs", "in compute_logprobs", "prompt_logprobs", "in gather_logprobs"}, Phases: []string{"inference", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means: "A request asked for log-probabilities of its prompt: a row of the whole vocabulary in 32 bit for every token computed at once. The trial run at start does not include that, so the cache had taken the room.",
-		Not:   "A shorter `--max-model-len`: a chunk of the prompt is enough.",
+		Cause: cause.BatchTooLarge, Weight: 0.85, Figures: vllmFigures,
+		Headline: "ran out computing log-probabilities of a prompt",
+		Means:    "A request asked for log-probabilities of its prompt: a row of the whole vocabulary in 32 bit for every token computed at once, 0.6 MB a token with 150,000 words, several times over. The trial run at start does not include that, so the cache had taken the room.",
+		Not:      "A shorter `--max-model-len`: a chunk of the prompt is enough.",
 		Cures: []cause.Cure{
-			as("lower_max_batched_tokens", "Compute fewer prompt tokens at once", "slower long prompts"),
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
+			flags("lower_max_batched_tokens", "Compute fewer prompt tokens at once", "{where}", "slower long prompts", option{"max_num_batched_tokens", "512"}, option{"max_num_seqs", "128"}),
+			lessShare("Or leave more of the card free", ""),
 			tell("lower_batch_size", "Or do not ask for them", "Leave `prompt_logprobs` (in lm-eval: `loglikelihood` tasks) out of the request where only generated tokens matter.", "no scores of the prompt"),
 		},
 		Sources: []string{"vllm/v1/sample/sampler.py", vllmThreads + "issues/5907", vllmThreads + "pull/52054"},
 	},
 	{
 		ID: "vllm/vision-request", Kinds: onCard, Phases: []string{"inference"}, Said: []string{"_execute_mm_encoder", "_process_image_input", "_process_video_input", "in embed_multimodal", "in get_multimodal_embeddings"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "A request's images or video frames went through the vision encoder, and more or larger ones came together than the trial run at start had allowed for.",
-		Not:   "A shorter `--max-model-len`: the encoder's work follows pixels, not text.",
+		Cause: cause.BatchTooLarge, Weight: 0.75, Figures: vllmFigures,
+		Headline: "ran out encoding the images of a request",
+		Means:    "A request's images or video frames went through the vision encoder, and more or larger ones came together than the trial run at start had allowed for[[: {asked} more was wanted with {room} free]].",
+		Not:      "A shorter `--max-model-len`: the encoder's work follows pixels, not text.",
 		Cures: []cause.Cure{
-			as("lower_resolution", "Allow fewer and smaller images", "larger ones are scaled down"),
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
-			as("lower_max_num_seqs", "Serve fewer requests at a time", "more requests wait"),
+			added("lower_resolution", "Allow fewer and smaller images", "`max_pixels` is for models of the Qwen-VL kind. Clients can scale images down as well. {where}", "larger ones are scaled down"),
+			lessShare("Or leave more of the card free", ""),
+			as("lower_max_num_seqs", "Or serve fewer requests at a time", "more requests wait"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "https://github.com/MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks/pull/183"}, Solved: 1,
 	},
 	{
 		ID: "vllm/sampler-request", Kinds: onCard, Phases: []string{"inference", "unknown"}, Said: []string{"logits_sort", "apply_top_k_top_p", "apply_penalties", "apply_all_penalties"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "The sampler sorts a row of the whole vocabulary in 32 bit for every running sequence (top-p, top-k, penalties). That memory lies outside vLLM's share and grows with the sequences, not with their length.",
+		Cause: cause.BatchTooLarge, Weight: 0.75, Figures: vllmFigures,
+		Headline: "ran out in the sampler",
+		Means:    "The sampler sorts a row of the whole vocabulary in 32 bit for every running sequence (top-p, top-k, penalties)[[; {asked} of that found {room}]]. That memory lies outside vLLM's share and grows with the sequences, not with their length.",
+		Not:      cacheFills,
 		Cures: []cause.Cure{
-			as("lower_max_num_seqs", "Run fewer sequences at a time", "more requests wait"),
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
+			added("lower_max_num_seqs", "Run fewer sequences at a time", "Nothing is lost below {fewer} requests at once. {where}", "more requests wait"),
+			lessShare("Or leave more of the card free", ""),
+			{Fix: "upgrade_version", Title: "Or use FlashInfer's sampler", Told: "It needs no sort: install flashinfer for your CUDA and start with", Kind: "env", Text: "export VLLM_USE_FLASHINFER_SAMPLER=1", Cost: "NVIDIA cards only"},
 		},
-		Sources: []string{"vllm/v1/sample/ops/topk_topp_sampler.py", vllmThreads + "issues/5907"},
+		Sources: []string{"vllm/v1/sample/ops/topk_topp_sampler.py", "vllm/envs.py", vllmThreads + "issues/5907"},
 	},
 	{
 		ID: "vllm/gguf-dequant", Kinds: onCard, Said: []string{"_fused_mul_mat_gguf", "fused_mul_mat_gguf", "quantization/gguf.py", "ggml_dequantize"}, Phases: []string{"inference", "warmup", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: 0.6,
-		Means: "vLLM unpacks whole GGUF weight matrices to 16 bit for larger batches, which needs room beside the weights. Its GGUF support is experimental and needs more than llama.cpp for the same file.",
+		Cause: cause.BatchTooLarge, Weight: 0.6, Figures: vllmFigures,
+		Headline: "ran out unpacking GGUF weights",
+		Means:    "vLLM unpacks whole GGUF weight matrices to 16 bit for larger batches, which needs room beside the weights. Its GGUF support is experimental and needs more than llama.cpp for the same file.",
 		Cures: []cause.Cure{
 			tell("use_lower_quant", "Use an AWQ or GPTQ checkpoint instead", "Search the model's name with -AWQ or -GPTQ-Int4 on huggingface.co: same size, no unpacking, faster in vLLM.", "another download"),
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
+			lessShare("Or leave more of the card free", ""),
 		},
 		Sources: []string{"vllm/model_executor/layers/quantization/gguf.py"},
 	},
 	{
 		ID: "vllm/serving", Kinds: onCard, If: ledger.VLLMOnCard, Phases: []string{"inference"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75,
-		Means: "Start and graphs went well; a request asked for {asked} of working memory and {room} was left, as vLLM fills its share with cache and the rest was taken. The trial run at start did not foresee this mix of requests.",
-		Not:   "A shorter `--max-model-len`: the cache takes the whole share at any length.",
+		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: vllmFigures,
+		Headline: "ran out of the card while serving requests",
+		Means:    servingMeans,
+		Not:      cacheFills,
 		Cures: []cause.Cure{
-			as("lower_gpu_memory_utilization", "Leave more of the card free", "a smaller KV cache"),
-			as("lower_max_batched_tokens", "Compute fewer tokens at once", "slower long prompts"),
-			as("lower_max_num_seqs", "Run fewer sequences at a time", "more requests wait"),
+			lessShare("Leave more of the card free", tooShortThen+" {where}"),
+			flags("lower_max_batched_tokens", "Compute less at once", "", "slower long prompts, more requests wait", option{"max_num_batched_tokens", "2048"}, option{"max_num_seqs", "32"}),
+			piecesCure,
+		},
+		Later:   "The engine does not recover by itself: start it again. If its memory grows from request to request although the load is the same, update vLLM.",
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
+	},
+	{
+		ID: "vllm/after-graphs", Kinds: onCard, If: when.All(ledger.VLLMOnCard, ledger.CacheTaken, startedUp), Phases: []string{"unknown", "warmup"},
+		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: vllmFigures,
+		Headline: "ran out of the card after its cache was taken",
+		Means:    "Weights, cache and CUDA graphs were in place, for graphs hold memory already. What failed came after them: the last warm-up at start, or a request that needed more than the trial run had[[: {asked}, {short} more than was left]]. vLLM fills its share with cache at any length, so such work only finds what lies outside the share.",
+		Not:      cacheFills,
+		Cures: []cause.Cure{
+			lessShare("Leave more of the card free", tooShortThen+" {where}"),
+			flags("lower_max_batched_tokens", "Compute less at once", "", "slower long prompts, more requests wait", option{"max_num_batched_tokens", "2048"}, option{"max_num_seqs", "32"}),
+			piecesCure,
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
+	},
+	{
+		ID: "vllm/phase-open", Kinds: onCard, If: when.All(ledger.VLLMOnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
+		Headline: "ran out of the card, in a step that the log does not show",
+		Means:    "Which step failed decides what helps, and the lines above this one tell. Without `Model loading took` it was the weights; with it, but without `GPU KV cache size` (old: `# GPU blocks`), the trial run at start; with both, CUDA graphs or a request, beside a cache that fills vLLM's share at any length.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "By the last line that stands above", Ways: []cause.Way{
+				{For: "GPU KV cache size", Text: "Leave more of the card free: `--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
+				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32`, with pictures a lower `--limit-mm-per-prompt`; the share does not count yet"},
+				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ, FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size 2`"},
+			}, Cost: "less cache or speed"},
+			piecesCure,
+			{Fix: "close_other_apps", Title: "See that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			flags("enforce_eager", "Start with less of everything, then go up", "", "slower", option{"max_model_len", "4096"}, option{"max_num_seqs", "16"}, option{"enforce_eager", "True"}),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 }
+
+const servingMeans = "Start and graphs had gone well. vLLM fills its share with cache right then, at any length, so a request that needs more than the trial run did only finds what lies outside the share[[: {asked} was wanted, {short} more than was left]]. A long prompt, many requests at once, pictures or log-probabilities do that."
+
+// piecesCure wins the allocator's reserve, where it holds some.
+var piecesCure = cause.Cure{
+	Fix: "expandable_segments", Title: "Free and quick to try: let PyTorch join its reserve", If: reserveCovers,
+	Told: "{slack} is reserved and unused; {asked} was wanted. Before the start of vLLM:", Kind: "env", Text: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "not a margin by itself",
+}
+
+// maybeOthers: the log does not rule out that others hold part of the card.
+func maybeOthers(c *ledger.Case) bool { return !c.Others.Has() || c.OthersAtMost.Bytes > 1<<30 }
+
+// reserveCovers: the allocator's unused reserve is about what was lacking.
+func reserveCovers(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Shortfall.Has() && c.Asked.Has() && c.Slack.Bytes > c.Shortfall.Bytes && c.Slack.Bytes > c.Asked.Bytes/4 && !when.Set("expandable_segments", "")(c)
+}
+
+// afterGraphs is a cure for what fails after the cache was taken.
+func afterGraphs(cure cause.Cure) cause.Cure {
+	cure.If = startedUp
+	return cure
+}
+
+func startedUp(c *ledger.Case) bool { return c.Contains("private pools") }
+
+func onIntel(c *ledger.Case) bool { return c.Backend == "xpu" }

@@ -1,0 +1,39 @@
+package torch
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// npuCards are about Huawei's NPUs, of which a line seldom says what ran there.
+var npuCards = []cause.Card{{
+	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard), Phases: []string{"unknown"},
+	Cause: cause.ModelTooLarge, Weight: 0.82, Figures: npuFigures,
+	Headline: "filled the NPU with its own tensors: {mine} of {total}",
+	Means:    "Nearly all of the card is live tensors of this process, so it is what it loads or computes: neither fragments[[ ({slack} at most)]] nor other programs. {piece} Whether it trains or serves, this line does not show.",
+	Not:      "`max_split_size_mb`, `expandable_segments`[[: {slack} to win]].",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Compute less at once", Ways: []cause.Way{
+			{For: "Training", Text: "Half the micro-batch, twice the accumulation: the same result, slower. At 1 already: shorter sequences and recomputation (`model.gradient_checkpointing_enable()`; MindSpeed, Megatron: `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1`)"},
+			{For: "Serving with vLLM", Text: "`--gpu-memory-utilization` 0.1 lower than now, `--max-num-batched-tokens 2048 --max-num-seqs 32`; if `Loading model weights took` does not stand above, the weights did not fit: see the next points"},
+			{For: "Your own script", Text: "`torch.inference_mode()` where nothing is trained, a smaller batch, 16 bit"},
+		}, Cost: "slower"},
+		{Fix: "multi_gpu", Title: "Or split it over more NPUs", Told: "Serving: `--tensor-parallel-size 2`. Training: DeepSpeed ZeRO-3 or FSDP. `npu-smi info` shows whether each of them fills, or only this one.", Cost: "needs the cards"},
+		{Fix: "use_lower_quant", Title: "Or smaller weights", Told: "Serving: a W8A8 checkpoint (made by ModelSlim, on modelscope.cn) with `--quantization ascend`, half of 16 bit. Training: LoRA instead of all weights.", Cost: "slight loss of quality"},
+	},
+	Later:   "If it runs for many steps and dies then, something is kept from step to step (`loss` instead of `loss.item()`).",
+	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://github.com/vllm-project/vllm-ascend/issues/5020"},
+}}
+
+// npuFigures say what a piece of that size is as a rule.
+func npuFigures(c *ledger.Case) map[string]string {
+	piece := "A piece as small as the one refused can be a layer of the weights as well as something computed."
+	if ledger.Requested(c) >= 1<<30 {
+		piece = "One piece of the size refused is rather computed (activations, logits, a gathered buffer) than a weight."
+	}
+	return map[string]string{"piece": piece}
+}
+
+func onNPU(c *ledger.Case) bool { return c.Backend == "npu" }
