@@ -301,6 +301,9 @@ func strip(in *diagnose.Incident, width int) string {
 		}
 		return ""
 	case len(comparison(in)) == 2:
+		if two := spelled(in, comparison(in)); two[0].amount() == two[1].amount() {
+			return ""
+		}
 		return compare(spelled(in, comparison(in)), room)
 	}
 	if limit := ceiling(in.Figures); limit != nil {

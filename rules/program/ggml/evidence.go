@@ -71,8 +71,13 @@ func stage(name string) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return c.Failure.Stage == name }
 }
 
-func onMetal(c *ledger.Case) bool     { return c.Backend == "metal" }
-func onVulkan(c *ledger.Case) bool    { return c.Backend == "vulkan" }
+func onMetal(c *ledger.Case) bool  { return c.Backend == "metal" }
+func onSYCL(c *ledger.Case) bool   { return c.Backend == "sycl" }
+func onVulkan(c *ledger.Case) bool { return c.Backend == "vulkan" }
+
+// deviceFull: oneAPI names device memory, not resources or the host's.
+func deviceFull(c *ledger.Case) bool { return c.Contains("out_of_device_memory") }
+
 func hostRefused(c *ledger.Case) bool { return ledger.GGMLRefused(c) && ledger.InHost(c) }
 func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
 func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }

@@ -33,7 +33,7 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"balance_split":   llamaSplit,
 	"use_lower_quant": llamaQuant,
 	"use_mmap": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + speaks(c).settings["use_mmap"]}}
+		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + speaks(c).settings["use_mmap"] + "."}}
 	},
 	"raise_memory_limit": llamaLimit,
 	"select_gpu":         llamaSelect,
@@ -64,6 +64,8 @@ func llamaLayers(c *ledger.Case) []step.Step {
 	d := speaks(c)
 	set := fmt.Sprintf(d.settings["fewer_gpu_layers"], layersToKeep(c))
 	switch {
+	case !layersKnown(c) && !softwareDevice(c):
+		return []step.Step{d.halve()}
 	case softwareDevice(c):
 		return []step.Step{d.step(c, cmp.Or(d.settings["no_gpu"], fmt.Sprintf(d.settings["fewer_gpu_layers"], 0)))}
 	case c.Failure.Stage != "kv":
@@ -75,6 +77,9 @@ func llamaLayers(c *ledger.Case) []step.Step {
 // llamaContext shortens the context.
 func llamaContext(c *ledger.Case) []step.Step {
 	d := speaks(c)
+	if contextOf(c) == 0 {
+		return []step.Step{{Kind: "text", Text: "Halve " + d.context + "; if you set none, start with 8192: unset, it is the model's own maximum in many versions."}}
+	}
 	n := contextToTry(c)
 	return d.withFlash(c, fmt.Sprintf(d.settings["lower_context"], max(n/slots(c)/256*256, 256)), n)
 }
@@ -85,9 +90,11 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 	flash := d.settings["enable_flash_attention"]
 	call, rest, isCall := strings.Cut(flash, "({")
 	switch {
-	case scores(c, context) == 0:
+	case scores(c, context) == 0 || onSYCL(c):
 	case d.kind == "shell":
 		set += " " + flash
+	case d.kind == "python":
+		set += ", " + flash
 	case isCall && strings.HasPrefix(set, call+"({"):
 		set = strings.TrimSuffix(set, "})") + ", " + rest
 	default:
@@ -136,7 +143,7 @@ func llamaSplit(c *ledger.Case) []step.Step {
 	if d.settings["balance_split"] == "" || shares == "" {
 		return []step.Step{{Kind: "text", Text: "Give the full card a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the cards; the numbers are proportions)."}}
 	}
-	if strings.HasPrefix(d.start, "koboldcpp") {
+	if c.Says("koboldcpp") {
 		shares = strings.ReplaceAll(shares, ",", " ") // koboldcpp.py: nargs='+'
 	}
 	return []step.Step{d.step(c, fmt.Sprintf(d.settings["balance_split"], shares))}
