@@ -294,6 +294,9 @@ func capital(s string) string {
 // holds what.
 func strip(in *diagnose.Incident, width int) string {
 	room := barWidth(width)
+	if strings.Contains(in.Message, "not enough space in the") { // a pool inside the program
+		return ""
+	}
 	switch {
 	case in.Memory != nil && len(in.Memory.Parts) > 1:
 		if parts := sound(in, memoryParts(in, false)); parts != nil && divided(parts, in.Memory.TotalBytes) {

@@ -2,6 +2,9 @@ package ggml
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -63,6 +66,9 @@ var qwenCards = []cause.Card{{
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},
 }}
 
+// billions are the parameters in a name such as qwen72b-ggml.bin.
+var billions = regexp.MustCompile(`(\d{1,3}(?:\.\d)?)b(?:[^a-z]|$)`)
+
 // sizesByFormat are what a model's weights take in each of the formats of the
 // converter, in GB.
 func sizesByFormat(c *ledger.Case) map[string]string {
@@ -73,6 +79,10 @@ func sizesByFormat(c *ledger.Case) map[string]string {
 		out["idle"] = fmt.Sprint(n - 1)
 	}
 	n := ledger.Named(c).Parameters
+	if m := billions.FindStringSubmatch(strings.ToLower(c.ModelName())); n == 0 && m != nil {
+		x, _ := strconv.ParseFloat(m[1], 64)
+		n = int64(x * 1e9)
+	}
 	if n < 1e8 || n > 1e13 {
 		return out
 	}

@@ -31,6 +31,7 @@ var llamaClues = map[string][]cause.Clue{
 		evidence(bareBuffer,
 			cause.If(when.All(onVulkan, above(nearLimit)), 0.25, whichIsNot),
 			cause.If(when.All(onVulkan, when.Not(above(units.MiB))), 0.3, whichIsNot),
+			cause.If(roundPiece, 0.35, whichIsNot),
 			cause.If(nil, 0.5, whichIsNot+" The largest buffer is the weights', as a rule.")),
 		// whisper.cpp's compute buffers have the size that the model gives them.
 		evidence(when.All(transcribes, buffer("compute", "kv"), when.Not(ledger.InHost)), cause.If(nil, 0.6, "A buffer{refused} Its size follows from the size of the Whisper model.")),
@@ -54,6 +55,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(when.All(when.Root(fact.GGMLLimit), when.Not(contextFrom(0))), 0.35, inPlace),
 			cause.If(byOllama, 0.35, inPlace),
 			cause.If(nil, 0.5, inPlace)),
+		evidence(when.All(bareBuffer, roundPiece, when.Not(onVulkan)), cause.If(nil, 0.6, "A whole multiple of 64 MiB is a KV cache, as a rule.")),
 		evidence(buffer("state"), cause.If(nil, 0.33, "The recurrent state of a hybrid model{refused}")),
 		cause.Said(0.8, "One layer's part of the KV cache is larger than what this Vulkan device can address in a piece.", fact.GGMLCannotRun),
 		evidence(when.Root(fact.GGMLRuntime),

@@ -134,6 +134,11 @@ func era(c *ledger.Case, setting string) string {
 	return strings.Replace(setting, "-fa on", "-fa", 1)
 }
 
+// fewer says the same where a little room is all that lacks.
+func (d dialect) fewer() step.Step {
+	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.layers + ". How many are on the card now stands in the load lines: `offloaded N/M layers to GPU`."}
+}
+
 // flashOn reports that flash attention was on already.
 func flashOn(c *ledger.Case) bool {
 	s, ok := c.Setting("flash_attn")

@@ -89,6 +89,12 @@ func byOllama(c *ledger.Case) bool    { return c.In("ollama") }
 // bareBuffer: a buffer was refused on the card, and nothing says which.
 var bareBuffer = when.All(when.Root(fact.GGMLAlloc), bare, when.Not(ledger.InHost))
 
+// roundPiece: a whole multiple of 64 MiB of a buffer that nothing names.
+func roundPiece(c *ledger.Case) bool {
+	r := ledger.Requested(c)
+	return r >= 512*units.MiB && r%(64*units.MiB) == 0
+}
+
 // weightsWere refused, and nothing else came to be asked for.
 var weightsWere = when.All(when.Root(fact.GGMLAlloc), stage("weights"))
 

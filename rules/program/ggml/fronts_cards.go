@@ -144,16 +144,6 @@ var pythonCards = []cause.Card{
 		},
 		Sources: []string{"llama_cpp/llama.py"},
 	},
-	{
-		ID: "llama-cpp-python/kv", Kinds: refused, If: when.All(device("kv", "compute"), ownScript),
-		Cause: cause.ContextTooLong, Weight: 0.75,
-		Means: "The weights fit; {asked} for cache or working memory did not, and `Failed to create llama_context` is only how the binding reports that. `n_ctx=0` means the model's own maximum.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context (n_ctx)", "shorter conversations"),
-			does("cpu_offload", "Or keep the cache in system memory", "text", "Pass `offload_kqv=False` to `Llama(...)`: the cache then needs no memory of the card.", "slower with long contexts"),
-		},
-		Sources: []string{"llama_cpp/llama.py"},
-	},
 }
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.

@@ -65,6 +65,19 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{
+		ID: "llama.cpp/host-kv", Kinds: refused, If: host("kv"), Figures: numbers,
+		Cause: cause.ContextTooLong, Weight: 0.8,
+		Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
+		Means:    "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused by system memory, not by the card: it lies there because these layers run on the processor. [[{unset} ]]It is reserved whole at the start.",
+		Not:      "Fewer layers on the card: more of the cache would lie in system memory.",
+		Cures: []cause.Cure{
+			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
+			told("quantize_kv_cache", "Or the same length with an 8-bit cache", "{q8} instead of {asked}.", "slight loss of quality"),
+			as("close_other_apps", "And close what uses RAM", "free"),
+		},
+		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/ggml/src/ggml-backend.cpp"},
+	},
+	{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
@@ -110,7 +123,7 @@ var llamaLoadCards = []cause.Card{
 		Means:    "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]]Cache and working memory come on top, 1 GiB or more.",
 		Not:      "A shorter context or batch: it failed before either was allocated.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {layers} fit with cache and working memory.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {all} fit with cache and working memory.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
 			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality, and it stays fast"),
 			does("kill_stale_process", "See what else is on the card", "text", "`{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free"),
 		},
@@ -146,7 +159,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
 			told("quantize_kv_cache", "Or the same length with an 8-bit cache", "{q8} instead of {asked} (q4_0: {q4}).", "slight loss of quality"),
-			told("fewer_gpu_layers", "Or fewer layers on the card", "Each takes its weights and its part of the cache along[[; about {keep} of {layers} fit]].", "slower"),
+			told("fewer_gpu_layers", "Or fewer layers on the card", "Each takes its weights and its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
 		},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 	},
@@ -170,7 +183,7 @@ var llamaLoadCards = []cause.Card{
 		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is the product of attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
 		Not:      "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
-			where(when.Not(onSYCL), told("enable_flash_attention", "Turn flash attention on", "About {rest} of {asked} remain.", "free, where the device has it")),
+			where(when.Not(onSYCL), told("enable_flash_attention", "Turn flash attention on", "{rest} of {asked} remain.", "free, where the device has it")),
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context stays.", "slower prompts"),
 			told("lower_context", "Or a shorter context", "[[At {ctxTo} tokens: {ctxThen}, and a smaller cache.]]", "shorter conversations"),
 			where(onSYCL, told("enable_flash_attention", "Or flash attention, if this build has it for SYCL", "Nothing of the matrix is stored then. Where the backend lacks it, attention runs on the processor: slow.", "perhaps slow")),
@@ -178,7 +191,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/compute-absurd", Kinds: refused, If: when.All(device("compute"), absurdGraph, when.Not(diffuses), plain), Figures: numbers,
+		ID: "llama.cpp/compute-absurd", Kinds: refused, If: when.All(buffer("compute"), absurdGraph, when.Not(diffuses), plain), Figures: numbers,
 		Cause: cause.OversizedAllocation, Weight: 0.75,
 		Headline: "asked for a compute buffer of {asked}: more than any card",
 		Means:    "That is no memory anybody lacks: one working buffer of {asked} comes from attention over the whole context at once[[ ({tokens128} tokens with 128 heads)]], kept several times where several cards work in a pipeline, or from a fault of this build for this model.",
@@ -289,7 +302,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/unnamed-small", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1), below(512*units.MiB)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Headline: "filled {gpu} to the last {asked}",
-		Means:    "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` (any system: the task manager) shows both.",
+		Means:    "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the task manager shows both.",
 		Not:      "A much smaller model: about {asked} may be all that is missing.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "A few layers less on the card", "", "slightly slower"),
@@ -297,6 +310,19 @@ var llamaLoadCards = []cause.Card{
 			as("close_other_apps", "Close what else uses the card", "free"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
+	},
+	{
+		ID: "llama.cpp/unnamed-round", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), roundPiece), Figures: numbers,
+		Cause: cause.ContextTooLong, Weight: 0.5,
+		Headline: "was refused {asked} in one piece on {gpu}: by its roundness a KV cache",
+		Means:    "The log ends before the line that says for what. Weights and working memory come in odd amounts; a whole multiple of 64 MiB is a KV cache, as a rule: tokens x layers x width. Where no context length is set, many versions take the model's own maximum, often 131,072 tokens and more.",
+		Not:      "A smaller batch: the cache does not depend on it.",
+		Cures: []cause.Cure{
+			told("lower_context", "A shorter context", "The cache is linear in it: half the tokens, half of {asked}.", "shorter conversations"),
+			told("quantize_kv_cache", "Or an 8-bit cache", "{q8} instead of {asked}.", "slight loss of quality"),
+			told("fewer_gpu_layers", "Or fewer layers on the card", "Each takes its part of the cache along.", "slower"),
+		},
+		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
 		ID: "llama.cpp/unnamed", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1)), Figures: numbers,

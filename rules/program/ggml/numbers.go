@@ -31,12 +31,16 @@ func numbers(c *ledger.Case) map[string]string {
 		"ubTo":    fmt.Sprint(batchToTry(c)),
 		"context": grouped(b.Context),
 		"ctxTo":   grouped(contextToTry(c)),
-		"layers":  grouped(b.Layers),
+		"all":     grouped(b.Layers),
 		"moment":  moment(c),
 		"others":  sharesOf(c),
 		"slots":   grouped(max(count(c, "n_seq_max", 256), slots(c))),
 		"look":    lookAt(c),
 		"devices": devicesOf(c),
+		"claimed": claimed(c),
+	}
+	if !severalDevices(c) {
+		out["layers"] = out["all"]
 	}
 	amounts(c, b, out)
 	budgeted(b, out)
@@ -69,7 +73,7 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 			out["never"] = fmt.Sprint(gb)
 		}
 	}
-	out["quarter"] = units.Amount(asked / 4)
+	out["quarter"], out["q8"] = units.Amount(asked/4), units.Amount(ledger.Proportion(asked, 17, 32))
 	switch c.Failure.Stage {
 	case "weights":
 		if b.Layers > 1 && !severalDevices(c) {
@@ -77,7 +81,7 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 			out["mib"] = fmt.Sprint(ledger.CeilDiv(asked, b.Layers) / units.MiB)
 		}
 	case "kv":
-		out["q8"], out["q4"] = units.Amount(ledger.Proportion(asked, 17, 32)), units.Amount(ledger.Proportion(asked, 9, 32))
+		out["q4"] = units.Amount(ledger.Proportion(asked, 9, 32))
 		if b.Context > 0 {
 			out["kib"] = units.Amount(asked / b.Context)
 			out["ctxThen"] = units.Amount(ledger.Proportion(asked, contextToTry(c), b.Context))
@@ -148,6 +152,17 @@ func moment(c *ledger.Case) string {
 	return ""
 }
 
+// claimed is what was listed as free on the failing device, where that is more
+// than was refused.
+func claimed(c *ledger.Case) string {
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && mayFail(c, d) && d.Free.Bytes > ledger.Requested(c) {
+			return units.Amount(d.Free.Bytes)
+		}
+	}
+	return ""
+}
+
 // devicesOf are the names of the cards, each once.
 func devicesOf(c *ledger.Case) string {
 	names := map[string]int{}
@@ -187,13 +202,18 @@ func layersByHand(c *ledger.Case) []step.Step {
 	if out["keep"] != "" || out["mib"] == "" || d.kind == "ui" {
 		return llamaLayers(c)
 	}
-	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Each of the %s layers takes about %s, so set %s to (free MiB in `%s` - 1500) / %s.", out["layers"], out["layer"], d.layers, lookAt(c), out["mib"])}}
+	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Each of the %s layers takes about %s, so set %s to (free MiB in `%s` - 1500) / %s.", out["all"], out["layer"], d.layers, lookAt(c), out["mib"])}}
 }
 
-// lookAt is the tool that shows what is free.
+// lookAt is what shows what is free on the card.
 func lookAt(c *ledger.Case) string {
-	if c.Backend == "rocm" {
+	switch c.Backend {
+	case "rocm":
 		return "rocm-smi --showmeminfo vram"
+	case "metal":
+		return "Activity Monitor"
+	case "vulkan", "sycl":
+		return "nvtop"
 	}
 	return "nvidia-smi"
 }

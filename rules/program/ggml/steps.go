@@ -65,7 +65,10 @@ func llamaLayers(c *ledger.Case) []step.Step {
 	set := fmt.Sprintf(d.settings["fewer_gpu_layers"], layersToKeep(c))
 	switch {
 	case !layersKnown(c) && !softwareDevice(c):
-		return []step.Step{d.halve()}
+		if c.Failure.Stage == "weights" {
+			return []step.Step{d.halve()}
+		}
+		return []step.Step{d.fewer()}
 	case softwareDevice(c):
 		return []step.Step{d.step(c, cmp.Or(d.settings["no_gpu"], fmt.Sprintf(d.settings["fewer_gpu_layers"], 0)))}
 	case c.Failure.Stage != "kv":
@@ -103,31 +106,17 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 	return []step.Step{d.step(c, set)}
 }
 
-const (
-	startSmall = "The log does not say how much is left, so start small: the cache for {try} tokens in all takes {then} instead of {cache}. If it starts, double it until it does not."
-	twoChanges = "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."
-)
+const twoChanges = "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."
 
 var llamaWhys = map[string]func(*ledger.Case) string{
 	// On what the context rests, and what it costs besides its cache.
-	"lower_context": figures.Why(
-		cause.If(when.All(cacheUnbounded, noFlash), 0, startSmall+" "+twoChanges),
-		cause.If(cacheUnbounded, 0, startSmall),
-		cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash), 0, twoChanges)),
-	"enable_flash_attention": figures.Why(cause.If(when.All(stage("compute"), noFlash), 0, "It is off, and {scores} of the {requested} that were refused are the matrix of attention, which flash attention never builds.")),
+	"lower_context": figures.Why(cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash, when.Not(onSYCL)), 0, twoChanges)),
 	"fewer_gpu_layers": figures.Why(cause.If(softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; "+
 		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing.")),
 }
 
 // noFlash: flash attention is off, and its absence costs a matrix.
 func noFlash(c *ledger.Case) bool { return scores(c, contextOf(c)) > 0 }
-
-// cacheUnbounded: a cache was refused, and nothing says how much would be
-// granted.
-func cacheUnbounded(c *ledger.Case) bool {
-	b := budgetOf(c)
-	return b.Part == "kv" && b.unbounded(c) && b.KV > 0 && b.Context > contextToTry(c)
-}
 
 func llamaQuant(c *ledger.Case) []step.Step {
 	b := budgetOf(c)
