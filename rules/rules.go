@@ -31,6 +31,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/answer"
@@ -79,7 +80,20 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	if len(causes) > 0 {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
-	return story.Of(c, causes, Shown(c.Framework), card)
+	return story.Of(c, causes, shownOf(c, card), card)
+}
+
+// shownOf is the name for the headline: that of the program whose card speaks
+// where it says more than the engine's.
+func shownOf(c *ledger.Case, card *cause.Card) string {
+	if card != nil && card.Headline != "" {
+		name, _, _ := strings.Cut(card.ID, "/")
+		own, engine := slices.Index(c.Stack, name), slices.Index(c.Stack, c.Framework)
+		if own >= 0 && (own < engine || engine < 0) {
+			return Shown(name)
+		}
+	}
+	return Shown(c.Framework)
 }
 
 // Known returns what is known of the case's message in its program, nil where

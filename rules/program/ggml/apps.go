@@ -73,7 +73,7 @@ func app(p program.Program, settings map[string]string) program.Program {
 var LocalAI = app(program.Program{
 	Name: "localai", Work: "text-inference", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
 	Proofs: []string{"LocalAI version:", "GRPC(", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI", "core/backend/llm.go", "backend/go/"},
-	Beside: map[string][]string{"GRPC(": {"-127.0.0.1"}},
+	Beside: map[string][]string{"GRPC(": {"-127."}},
 	Sources: program.Sources{
 		"LocalAI/core/cli/run.go": "SINGLE_ACTIVE_BACKEND MAX_ACTIVE_BACKENDS LOCALAI_MAX_ACTIVE_BACKENDS",
 	},

@@ -55,7 +55,7 @@ var tabbyCards = []cause.Card{{
 var qwenCards = []cause.Card{{
 	ID: "qwen.cpp/one-card", Kinds: gpuFull, Figures: sizesByFormat,
 	Cause: cause.ModelTooLarge, Weight: 0.75,
-	Headline: "filled one card with the model[[; the other {idle} stayed empty]]",
+	Headline: "filled one card with the model[[, of {idle} that are there]]",
 	Means:    "qwen.cpp puts a model on one card, and the message has no figures.[[ {params} takes {f16} GB as f16, {q8} as q8_0, {q5} as q5_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or card 0 was busy: `ls -lh` of the file and `nvidia-smi` tell which.",
 	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
 	Cures: []cause.Cure{
@@ -73,10 +73,8 @@ var billions = regexp.MustCompile(`(\d{1,3}(?:\.\d)?)b(?:[^a-z]|$)`)
 // converter, in GB.
 func sizesByFormat(c *ledger.Case) map[string]string {
 	out := map[string]string{"idle": "", "params": ""}
-	if n := len(cardsOf(c)); n == 2 {
-		out["idle"] = "one"
-	} else if n > 2 {
-		out["idle"] = fmt.Sprint(n - 1)
+	if n := len(cardsOf(c)); n > 1 {
+		out["idle"] = fmt.Sprint(n)
 	}
 	n := ledger.Named(c).Parameters
 	if m := billions.FindStringSubmatch(strings.ToLower(c.ModelName())); n == 0 && m != nil {

@@ -65,7 +65,7 @@ func llamaLayers(c *ledger.Case) []step.Step {
 	set := fmt.Sprintf(d.settings["fewer_gpu_layers"], layersToKeep(c))
 	switch {
 	case !layersKnown(c) && !softwareDevice(c):
-		if c.Failure.Stage == "weights" {
+		if c.Failure.Stage == "weights" || c.Failure.Stage == "" && above(units.GiB)(c) {
 			return []step.Step{d.halve()}
 		}
 		return []step.Step{d.fewer()}
@@ -80,6 +80,9 @@ func llamaLayers(c *ledger.Case) []step.Step {
 // llamaContext shortens the context.
 func llamaContext(c *ledger.Case) []step.Step {
 	d := speaks(c)
+	if contextOf(c) == 0 && c.Failure.Stage == "kv" && above(24*units.GiB)(c) {
+		return []step.Step{{Kind: "text", Text: "Set " + d.context + " to 8192 first, then raise it until it fails: unset, it is the model's own maximum in many versions."}}
+	}
 	if contextOf(c) == 0 {
 		return []step.Step{{Kind: "text", Text: "Halve " + d.context + "; if you set none, start with 8192: unset, it is the model's own maximum in many versions."}}
 	}
@@ -123,7 +126,7 @@ func llamaQuant(c *ledger.Case) []step.Step {
 	if file, ok := b.fileThatFits(c); ok {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Amount(file), units.Amount(b.Weights))}}
 	}
-	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model: Q4_K_M, then IQ4_XS, Q3_K_M. The file should be at least 1.5 GiB smaller than the card's free memory."}}
+	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model, at least 1.5 GiB below the card's free memory: Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, hardly worse; then IQ4_XS, Q3_K_M."}}
 }
 
 // llamaSplit takes weight off the card that is full.
