@@ -89,7 +89,7 @@ func shownOf(c *ledger.Case, card *cause.Card) string {
 	if card != nil && card.Headline != "" {
 		name, _, _ := strings.Cut(card.ID, "/")
 		own, engine := slices.Index(c.Stack, name), slices.Index(c.Stack, c.Framework)
-		if own >= 0 && (own < engine || engine < 0) {
+		if own >= 0 && (own < engine || engine < 0) || c.Framework == other.Name && name != other.Name {
 			return Shown(name)
 		}
 	}

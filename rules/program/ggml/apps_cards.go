@@ -20,7 +20,7 @@ var localAICards = []cause.Card{{
 	Means:    "LocalAI's llama.cpp backend asked {gpu} for {asked} in one piece, the weights as a rule, and was refused. Either the card is too small, or something is on it already, often another model that LocalAI keeps loaded. The log shows neither the card's size nor what holds it; lines after it only try other backends.",
 	Not:      "A shorter context: it failed before any was made.",
 	Cures: []cause.Cure{
-		does("restart_session", "Look, and keep one model loaded at a time", "text", "`nvidia-smi` shows what is on the card. If it is another model of LocalAI's, start it with `MAX_ACTIVE_BACKENDS=1` (older versions: `SINGLE_ACTIVE_BACKEND=true`): it unloads one before it loads the next.", "switching models takes longer"),
+		does("kill_stale_process", "Look, and keep one model loaded at a time", "text", "`nvidia-smi` shows what is on the card. If it is another model of LocalAI's, start it with `MAX_ACTIVE_BACKENDS=1` (older versions: `SINGLE_ACTIVE_BACKEND=true`): it unloads one before it loads the next.", "switching models takes longer"),
 		as("fewer_gpu_layers", "Fewer layers on the card, in the model's YAML", "slower"),
 		as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
 	},

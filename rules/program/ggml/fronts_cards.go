@@ -151,8 +151,9 @@ var whisperCards = []cause.Card{
 	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.8,
-		Means: "whisper.cpp takes audio in pieces of 30 seconds, so that its memory follows the model alone: about 4 GB for large, 2 for medium, 1 for small. The card had less free than this model wants.",
-		Not:   "Cutting the audio into pieces: memory does not grow with its length.",
+		Headline: "ran out of the card's memory with this model",
+		Means:    "[[It was refused {asked} on the card. ]]whisper.cpp takes audio in pieces of 30 seconds, so that its memory follows the model alone: about 4 GB for large, 2 for medium, 1 for small. The card had less free than that: it is small for this model, or something else is on it; `nvidia-smi` (any system: the task manager) tells.",
+		Not:      "Cutting the audio into pieces: memory does not grow with its length.",
 		Cures: []cause.Cure{
 			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` (`models/download-ggml-model.sh large-v3-turbo-q5_0`) and pass it with `-m`: a fifth of large-v3, nearly as good.", "hardly any loss"),
 			does("use_smaller_model", "Or a smaller one", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`; `-p` (processors) above 1 makes a state for each: leave it at 1.", "more mistakes"),

@@ -215,6 +215,7 @@ var llamaPartCards = []cause.Card{
 		Means:    "The driver answered with error 39, out of device memory, and gives no size. Three things end like this: model, cache and working memory are more than a card's share; one buffer is above the 4 GiB that the driver gives in one piece unless told otherwise; or the driver fails with several cards. A start with little on one card tells them apart.",
 		Not:      "More system memory: it is the card's that was refused.",
 		Cures: []cause.Cure{
+			where(largeBatch, told("lower_ubatch", "Go back to the usual physical batch", "It is {ub} tokens here: the working memory grows with it.", "slower prompts")),
 			{Fix: "lower_context", Title: "Start small, on one card", Told: "If it runs, raise `-c` step by step. If one card works and both fail, it is the driver or the split; if even this fails, take fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
 			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			does("upgrade_version", "Update compute runtime and build, or take the Vulkan build", "text", "The releases of llama.cpp have a Vulkan build for the same card: the same model and options, without oneAPI.", "half an hour"),
@@ -254,7 +255,7 @@ var llamaPartCards = []cause.Card{
 		Not:      "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update the program", "old model files may need a new download"),
-			does("lower_batch_size", "Until then: a batch of 512 or less, shorter prompts", "text", "`-b 512` (llama-cpp-python: `n_batch=512`), and a prompt well below the context length; such pools were planned for that.", "slower prompts"),
+			where(when.Root(fact.GGMLPool), does("lower_batch_size", "Until then: a batch of 512 or less, shorter prompts", "text", "`-b 512` (llama-cpp-python: `n_batch=512`), and a prompt well below the context length; such pools were planned for that.", "slower prompts")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml.c"},
 	},

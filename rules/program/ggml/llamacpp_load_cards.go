@@ -120,10 +120,10 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/weights", Kinds: refused, If: device("weights"), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.8,
 		Headline: "did not load: the model's weights did not fit on {gpu}",
-		Means:    "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]]Cache and working memory come on top, 1 GiB or more.",
-		Not:      "A shorter context or batch: it failed before either was allocated.",
+		Means:    "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]Cache and working memory come on top, 1 GiB or more.",
+		Not:      "A shorter context or batch alone: it failed before either was allocated.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {all} fit with cache and working memory.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {all} fit with cache and working memory. ]][[With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
 			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality, and it stays fast"),
 			does("kill_stale_process", "See what else is on the card", "text", "`{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free"),
 		},
@@ -158,7 +158,7 @@ var llamaLoadCards = []cause.Card{
 		Not:      "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
-			told("quantize_kv_cache", "Or the same length with an 8-bit cache", "{q8} instead of {asked} (q4_0: {q4}).", "slight loss of quality"),
+			{Fix: "quantize_kv_cache", Title: "Or a longer one with an 8-bit cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
 			told("fewer_gpu_layers", "Or fewer layers on the card", "Each takes its weights and its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
 		},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},

@@ -44,6 +44,8 @@ func numbers(c *ledger.Case) map[string]string {
 	}
 	amounts(c, b, out)
 	budgeted(b, out)
+	out["q8ctx"] = grouped(longestIn8Bit(b))
+	out["q8told"] = cacheTold(c, out)
 	open := "The log does not show how much was free: the card is too small for this, or something is on it already; `" + lookAt(c) + "` tells."
 	switch c.Failure.Stage {
 	case "weights", "compute":
@@ -114,9 +116,51 @@ func budgeted(b budget, out map[string]string) {
 	if b.Part == "weights" && b.Refused > b.Free {
 		out["short"] = units.Amount(b.Refused - b.Free)
 	}
-	if n, ok := b.layersThatFit(); ok && n > 0 && n < b.Layers {
-		out["keep"] = fmt.Sprint(n)
+	if b.Part == "weights" && b.Free >= b.Refused && b.Basis == "log" {
+		out["close"] = "Hardly more than that was free, and the driver's own context takes 200 to 500 MiB of it."
 	}
+	n, ok := b.layersThatFit()
+	if !ok || n == 0 || n >= b.Layers {
+		return
+	}
+	out["keep"] = fmt.Sprint(n)
+	if b.Context > 8192 && b.KV > 0 {
+		b.KV, b.Context = ledger.Proportion(b.KV, 8192, b.Context), 8192
+		if short, ok := b.layersThatFit(); ok && short > n+1 {
+			out["keepShort"] = fmt.Sprint(short)
+		}
+	}
+}
+
+// cacheTold is what an 8-bit cache takes, and whether that is enough.
+func cacheTold(c *ledger.Case, out map[string]string) string {
+	switch {
+	case out["q8ctx"] != "":
+		return "All " + out["context"] + " tokens would still take " + out["q8"] + ", and " + out["left"] + " is left: together with a context of " + out["q8ctx"] + " it fits."
+	case out["q8"] != "" && out["q4"] != "":
+		return out["q8"] + " instead of " + units.Amount(ledger.Requested(c)) + " (q4_0: " + out["q4"] + ")."
+	}
+	return ""
+}
+
+// longestIn8Bit is the context whose 8-bit cache fits where all of it does not,
+// 0 where it does or that is not known.
+func longestIn8Bit(b budget) int64 {
+	left := b.Free - (b.sum() - b.Refused)
+	all := ledger.Proportion(b.Refused, 17, 32)
+	if b.Free == 0 || b.Part != "kv" || left <= 0 || all <= left || b.Context == 0 {
+		return 0
+	}
+	return ledger.Proportion(b.Context, left, all) / 1024 * 1024
+}
+
+// cacheIn8BitSteps sets the 8-bit cache, with the context that fits then.
+func cacheIn8BitSteps(c *ledger.Case) []step.Step {
+	d := speaks(c)
+	if n := longestIn8Bit(budgetOf(c)); n > 0 && d.kind == "shell" {
+		return []step.Step{d.step(c, fmt.Sprintf("-c %d ", n)+d.settings["quantize_kv_cache"])}
+	}
+	return llamaSteps["quantize_kv_cache"](c)
 }
 
 // about is the context whose attention over so many heads would fill a compute
