@@ -36,10 +36,22 @@ var candleCards = []cause.Card{
 		Sources:  []string{"candle/candle-core/src/cuda_backend/device.rs", "https://github.com/huggingface/candle/issues/2950"},
 	},
 	{
+		ID: "candle/loading", Kinds: []fact.Kind{fact.RustDriver}, Phases: []string{"load"},
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "ran out of the card's memory while it loaded the weights",
+		Means:    "The backtrace is in the loader, which copies one tensor after another to the card: nothing was computed yet, so it is the weights, or what was on the card before. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; the dtype given to `VarBuilder` decides, not that of the file. `nvidia-smi` before the start shows what else is there.",
+		Not:      "A shorter prompt: none was read yet.",
+		Cures: []cause.Cure{
+			sixteenBit, quantized,
+			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "Count 2 GB for each billion parameters in 16 bit, and 1 to 2 GB to work.", Cost: "lower quality"},
+		},
+		Sources: []string{"candle/candle-nn/src/var_builder.rs", "https://github.com/huggingface/candle/issues/2631"},
+	},
+	{
 		ID: "candle/card", Kinds: []fact.Kind{fact.RustDriver},
 		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Headline: "ran out of the card's memory",
-		Means:    "The driver gives no figures, and neither size nor moment is in the log. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32, which is what it gets where no `dtype` is chosen; cache and attention over a long prompt come on top.",
+		Means:    "The driver gives no figures, neither of what was wanted nor of what was free. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32, which is what it gets where no `dtype` is chosen; cache and attention over a long prompt come on top.",
 		Not:      "An option of PyTorch's allocator: candle has its own.",
 		Cures:    []cause.Cure{sixteenBit, watchCard, quantized},
 		Sources:  []string{"candle/candle-core/src/cuda_backend/device.rs", "candle/candle-nn/src/var_builder.rs"},

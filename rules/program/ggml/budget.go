@@ -93,6 +93,9 @@ func (b *budget) place(c *ledger.Case) {
 		if onVulkan(c) {
 			b.KV = max(b.KV, cacheOfShape(c, b.Layers-1))
 		}
+		if b.Graph == 0 { // it is still to come
+			b.Kept = loadReserve
+		}
 	case b.Part == "compute" && !absurdGraph(c):
 		b.Graph, b.Scores = b.Refused, min(scores(c, b.Context), b.Refused)
 	default:
