@@ -294,6 +294,9 @@ func capital(s string) string {
 // holds what.
 func strip(in *diagnose.Incident, width int) string {
 	room := barWidth(width)
+	if strings.Contains(in.Message, "not enough space in the") { // a pool inside the program
+		return ""
+	}
 	switch {
 	case in.Memory != nil && len(in.Memory.Parts) > 1:
 		if parts := sound(in, memoryParts(in, false)); parts != nil && divided(parts, in.Memory.TotalBytes) {
@@ -301,6 +304,9 @@ func strip(in *diagnose.Incident, width int) string {
 		}
 		return ""
 	case len(comparison(in)) == 2:
+		if two := spelled(in, comparison(in)); two[0].amount() == two[1].amount() {
+			return ""
+		}
 		return compare(spelled(in, comparison(in)), room)
 	}
 	if limit := ceiling(in.Figures); limit != nil {

@@ -20,7 +20,7 @@ import (
 // Programs of which two families know something.
 var (
 	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&server.TensorRTLLM, &array.Frameworks}}
-	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
+	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Cards: apps.EngineCards, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 
 // Programs returns every program, and what families share without a name. Of

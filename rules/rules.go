@@ -49,7 +49,18 @@ func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
 	ledger.Derive(c)
 	c.Explained = explain.Of(c)
-	return odds.Judge(c, clues(), program.Holding(c, program.Of(c.Stack, Programs())))
+	return odds.Judge(c, clues(), program.Holding(c, own(c)))
+}
+
+// own are the programs of a case: those that took part, after the one that the
+// reader started where the log only hints at it.
+func own(c *ledger.Case) []*program.Program {
+	started := func(name string) bool { p := byName()[name]; return p != nil && p.Reader().App }
+	stack := c.Stack
+	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
+		stack = append([]string{c.Reader.Program}, stack...)
+	}
+	return program.Of(stack, Programs())
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,
@@ -71,38 +82,38 @@ func known(c *ledger.Case) []reader.Known {
 // Advise says what to do about the causes of a case, the best first, and which
 // of the usual tips cannot help.
 func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Useless) {
-	return answer.Advise(c, causes, program.Of(c.Stack, Programs()))
+	return answer.Advise(c, causes, own(c))
 }
 
 // Tell says what happened to a case, for people.
 func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	var card *cause.Card
 	if len(causes) > 0 {
-		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
+		card = program.CardOf(own(c), causes[0].Card)
 	}
-	shown := Shown(c.Framework)
-	if card != nil && card.Headline != "" {
-		shown = headed(c.Framework, card)
-	}
-	return story.Of(c, causes, shown, card)
+	return story.Of(c, causes, Shown(called(c, card)), card)
 }
 
-// headed is whom a card's headline is about: its own program where that says
-// more than the one that failed.
-func headed(framework string, card *cause.Card) string {
-	owner, _, _ := strings.Cut(card.ID, "/")
-	own, _ := Rank(owner)
-	below, _ := Rank(framework)
-	if byName()[owner] == nil || framework != "other" && own <= below {
-		return Shown(framework)
+// called is the program that the headline names: what the reader started, else
+// that whose card speaks where it says more than the engine's.
+func called(c *ledger.Case, card *cause.Card) string {
+	if p := byName()[c.Reader.Program]; p != nil && p.Reader().App && p.Edits != "admin" {
+		return p.Name
 	}
-	return Shown(owner)
+	if card != nil && card.Headline != "" {
+		name, _, _ := strings.Cut(card.ID, "/")
+		owner, engine := slices.Index(c.Stack, name), slices.Index(c.Stack, c.Framework)
+		if owner >= 0 && (owner < engine || engine < 0) || c.Framework == other.Name && byName()[name] != nil {
+			return name
+		}
+	}
+	return c.Framework
 }
 
 // Known returns what is known of the case's message in its program, nil where
 // general knowledge has to do.
 func Known(c *ledger.Case, causes []odds.Cause) *answer.Knowledge {
-	return answer.Known(c, causes, program.Of(c.Stack, Programs()))
+	return answer.Known(c, causes, own(c))
 }
 
 // clues returns the clues for every cause, the general ones last.

@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -25,6 +26,10 @@ var llamaSwitches = map[string]string{
 	"-cmoe": "cpu_moe", "--cpu-moe": "cpu_moe", "--swa-full": "swa_full",
 }
 
+// started is a program of llama.cpp's with options behind it: a command that
+// somebody typed.
+var started = regexp.MustCompile(`(?:[\w./~\\:+-]*[/\\])?(?:llama-(?:server|cli|bench|run|mtmd-cli|perplexity|completion|embedding|simple)|main|server)(?:\.exe)?"? -{1,2}[a-zA-Z]`)
+
 // command reads the options of a command line, once for each line. A line that
 // ends in a backslash goes on in the next.
 func (g *ggmlReader) command(m text.Message) {
@@ -39,6 +44,13 @@ func (g *ggmlReader) command(m text.Message) {
 	for j := i + 1; strings.HasSuffix(line, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
 		line = strings.TrimSuffix(line, `\`) + " " + g.l.Lines[j].Text
 		g.commands[j] = true
+	}
+	typed := strings.TrimSpace(g.l.Lines[i].Text)
+	for j := i + 1; strings.HasSuffix(typed, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
+		typed = strings.TrimSpace(strings.TrimSuffix(typed, `\`)) + " " + strings.TrimSpace(g.l.Lines[j].Text)
+	}
+	if starts := started.FindStringIndex(typed); starts != nil {
+		g.f.Signals = append(g.f.Signals, fact.Signal{ID: "llama_command", Line: g.l.Line(at), Text: text.WithoutSecrets(typed[starts[0]:])})
 	}
 	words := strings.Fields(strings.NewReplacer(" │", "", `"`, " ", "=", " ", "'", " ").Replace(line))
 	for k, word := range words {

@@ -99,7 +99,7 @@ func (g *ggmlReader) find(p *text.Pattern, at, back, ahead int) text.Match {
 // Figures that lines state as facts: a group of a pattern bears the fact's name.
 var (
 	statedSizes = [...]string{
-		"kv_total", "weights", "model_size", "metal_allocated", "metal_limit", "rpc_free", "rpc_total", "pinned_refused", "diffusion_part",
+		"kv_total", "weights", "model_size", "metal_allocated", "metal_limit", "rpc_free", "rpc_total", "pinned_refused", "diffusion_part", "prompt_state",
 		"plan_available", "plan_partial", "plan_kv", "plan_graph", "plan_graph_partial",
 	}
 	statedCounts = [...]string{

@@ -42,11 +42,12 @@ var ggmlLines = slices.Concat(
 	on(states(cudaDevice, 130, 40, ""), "VMM:", ", compute capability"),
 	on(states(vulkanDevice, 110, 8, ""), "| uma:"),
 	on(states(listedDevice, 140, 12, ""), "MiB free)"),
+	on(states(syclDevice, 0, 110, ""), "SYCL0:", "SYCL1:", "SYCL2:", "SYCL3:"),
 	on((*ggmlReader).rpcDevice, "total_mem="),
 	on((*ggmlReader).memoryTable, "_memory_breakdown_print: | -"),
 	on((*ggmlReader).fitFailed, "failed to fit params to free device memory"),
 	// Command lines.
-	on((*ggmlReader).command, ".gguf", ".ggml", "-ngl", "--n-gpu-layers", "--gpu-layers", "--ctx-size", "--n_gpu_layers", "llama-server", "llama-bench"),
+	on((*ggmlReader).command, ".gguf", ".ggml", "-ngl", "--n-gpu-layers", "--gpu-layers", "--ctx-size", "--n_gpu_layers", "llama-server", "llama-bench", "/main -m"),
 	on((*ggmlReader).keywordArguments, "n_gpu_layers=", "n_ctx="),
 	on((*ggmlReader).koboldNamespace, "gpulayers="),
 	on(func(g *ggmlReader, _ text.Message) { g.hinted = "cuda" }, "CUDA_VISIBLE_DEVICES="),
@@ -54,7 +55,7 @@ var ggmlLines = slices.Concat(
 	on(program("koboldcpp"), "koboldcpp.py", "Welcome to KoboldCpp", `\koboldcpp\ggml\src\`, "Processing Prompt ["),
 	on(states(koboldTokens, 0, 60, ""), "Processing Prompt ["), // "[BLAS] (512 / 12710 tokens)"
 	on((*ggmlReader).loading, "load_tensors:"),
-	on(func(g *ggmlReader, m text.Message) { g.phase("inference", m.At) }, "prompt_save:"), // the server's cache of prompts
+	on((*ggmlReader).promptSaved, "prompt_save:"),
 	on(partOf("stable-diffusion.cpp"), "ggml_extend.hpp", "stable-diffusion.cpp"),
 	on((*ggmlReader).generates, "generating image:", "sampling using"),
 	on((*ggmlReader).decodes, "- decoding "),
@@ -88,10 +89,19 @@ var (
 	cudaDevice    = text.NewPattern(`device(?<index>\d{1,3}):(?<name>[^:]{1,90}?),(?:computecapability|gfx[^:]{1,60}vmm:)`)
 	vulkanDevice  = text.NewPattern(`(?<index>\d{1,2})=(?<name>[^|=]{2,100})\|uma:[01]`)
 	listedDevice  = text.NewPattern(`(?<device>(?:cuda|rocm|vulkan|sycl|metal|mtl|musa|opencl|cann)\d{0,3}):(?<name>[^:]{2,90}?)\((?<total>\d{1,9}mib),(?<free>\d{1,9}mib)free\)`)
+	syclDevice    = text.NewPattern(`(?<device>sycl\d):(?<name>intel[^:]{2,90}?)\((?<total>\d{1,9}mib)\)`)
 	rpcDevice     = text.NewPattern(`free_mem=(?<rpc_free>\d{1,18}),total_mem=(?<rpc_total>\d{1,18})`)
 	memoryRow     = text.NewPattern(`\|-(?<device>[a-z_]+\d{0,3})\((?<name>[^|]{1,60}?)\)\|(?<total>\d{1,9})=(?<free>\d{1,9})\+\(\d{1,9}=\d{1,9}\+\d{1,9}\+\d{1,9}\)\+(?<rest>-?\d{1,15})\|`)
+	promptSaved   = text.NewPattern(`promptwithlength(?<prompt_tokens>\d{1,9}),totalstatesize=(?<prompt_state>NUMmib)`)
 	koboldTokens  = text.NewPattern(`processingprompt\[\w{2,12}\]\(\d{1,9}/(?<prompt_tokens>\d{1,9})tokens\)`)
 )
+
+// promptSaved reads what the server puts into its cache of prompts, in system
+// memory.
+func (g *ggmlReader) promptSaved(m text.Message) {
+	g.phase("inference", m.At)
+	keep(m, g.find(promptSaved, m.At, 0, 110))
+}
 
 // states makes the reader of a line whose figures are facts, or those of a card
 // that it names; where it has them, a stage may begin.

@@ -75,7 +75,7 @@ func syclPool(_ *ggmlReader, m text.Message, _ text.Match, x *statement) bool {
 
 // atWork: the codes are the oneAPI runtime's, and PyTorch has them too.
 func atWork(g *ggmlReader, m text.Message, _ text.Match, _ *statement) bool {
-	return m.Mentions("ggml") || g.program != ""
+	return m.Mentions("ggml") || m.Mentions("sycl0:") || g.program != ""
 }
 
 // openCL reads "ggml_opencl: clCreateBuffer(...) error -61 at ggml-opencl.cpp:1339"

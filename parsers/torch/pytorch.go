@@ -328,7 +328,7 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		}
 		x.Kind = fact.NVMLAssert
 	case "UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF":
-		if strings.Contains(s, "ggml") {
+		if strings.Contains(s, "ggml") || strings.Contains(s, "sycl0:") {
 			return end // ggml's SYCL backend: see llamacpp.go
 		}
 		x.Kind, x.Backend = fact.XPURuntime, "xpu"

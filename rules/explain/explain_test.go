@@ -35,7 +35,7 @@ var cases = []struct{ name, log, want string }{
 ggml_backend_cuda_buffer_type_alloc_buffer: allocating 8192.00 MiB on device 0: cudaMalloc failed: out of memory
 llama_kv_cache_init: failed to allocate buffer for kv cache
 llama_init_from_gpt_params: error: failed to create context with model 'models/Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf'`,
-		"8.00 GiB are the KV cache of 65,536 tokens: 65,536 (tokens) x 32 (layers) x 4,096 bytes, with the shape of llama-3.1-8b."},
+		"8.00 GiB are the KV cache of 65,536 tokens: 65,536 tokens x 32 layers x 4,096 bytes, with the shape of llama-3.1-8b."},
 	{"the same with a byte more", `llama_new_context_with_model: n_ctx      = 65536
 ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 8589984633
 llama_kv_cache_init: failed to allocate buffer for kv cache

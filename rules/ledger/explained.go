@@ -92,6 +92,8 @@ func product(terms []Term) string {
 			out = append(out, n+" bytes")
 		case t.Name == "bits":
 			out = append(out, n+" bits")
+		case t.Name == "tokens", t.Name == "heads", t.Name == "layers":
+			out = append(out, n+" "+t.Name)
 		case t.Name == "":
 			out = append(out, n)
 		default:

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -16,7 +17,7 @@ import (
 // whyTensor says what the failed allocation is, "" where that is not known.
 func whyTensor(c *ledger.Case, said string) string {
 	if c.Explained != nil {
-		if strings.Contains(said, c.Explained.Sentence) {
+		if strings.Contains(said, c.Explained.Sentence) || c.Root(fact.GGMLPool) && strings.Contains(said, "pool") {
 			return ""
 		}
 		return " " + c.Explained.Sentence

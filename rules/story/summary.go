@@ -31,6 +31,9 @@ func (t teller) summary() string {
 
 // refusedSentence: so much was asked for, and so much there was.
 func (t teller) refusedSentence() string {
+	if t.Root(fact.GGMLPool, fact.GGMLPlan) && t.Free.Has() {
+		return fmt.Sprintf("It needed %s bytes of a pool of %s that it had planned for itself.", ledger.Thousands(t.Asked.Bytes), ledger.Thousands(t.Free.Bytes))
+	}
 	asked := "It asked" + before(" ", Device(t.Case)) + " for " + t.Asked.String()
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
 		return fmt.Sprintf("%s in one piece; all there is to have is %s, so it would not fit if nothing else were there.", asked, all)

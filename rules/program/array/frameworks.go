@@ -89,7 +89,8 @@ func notPyTorch(c *ledger.Case) string {
 var Candle = program.Program{
 	Name: "candle", Shown: "Candle", Rank: 56,
 	Work: "text-inference", Edits: "code", Language: "rust", Script: "candle",
-	Like: []*program.Program{&Frameworks},
+	Like:  []*program.Program{&Frameworks},
+	Cards: candleCards,
 }
 
 // imageLike: an array of pixels, or a network that as a rule gets one.

@@ -28,6 +28,12 @@ func spells(settings map[string]string) map[string]func(*ledger.Case) []step.Ste
 			continue
 		}
 		out[fix] = func(c *ledger.Case) []step.Step {
+			if fix == "fewer_gpu_layers" && !layersKnown(c) {
+				return []step.Step{
+					{Kind: "text", Text: "N is half of the layers that are on the card now (the load lines say `offloaded N/M layers to GPU`); raise it until it fails."},
+					{Kind: kind, Text: strings.ReplaceAll(text, "%d", "N")},
+				}
+			}
 			return []step.Step{{Kind: kind, Text: fmt.Sprintf(text, value(c))}}
 		}
 	}
@@ -66,7 +72,8 @@ func app(p program.Program, settings map[string]string) program.Program {
 // LocalAI has a YAML file for each model, in its models folder.
 var LocalAI = app(program.Program{
 	Name: "localai", Work: "text-inference", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
-	Proofs: []string{"LocalAI version:", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI", "core/backend/llm.go", "backend/go/"},
+	Proofs: []string{"LocalAI version:", "GRPC(", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI", "core/backend/llm.go", "backend/go/"},
+	Beside: map[string][]string{"GRPC(": {"-127."}},
 	Sources: program.Sources{
 		"LocalAI/core/cli/run.go": "SINGLE_ACTIVE_BACKEND MAX_ACTIVE_BACKENDS LOCALAI_MAX_ACTIVE_BACKENDS",
 	},
@@ -94,7 +101,7 @@ var LocalAI = app(program.Program{
 // of each model.
 var Jan = app(program.Program{
 	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js",
-	Proofs: []string{"[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error"},
+	Proofs: []string{"[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
 }, map[string]string{
 	"fewer_gpu_layers":       "ui Gear beside the model: GPU Layers: %d",
 	"lower_context":          "ui Gear beside the model: Context Size: %d",
@@ -138,7 +145,7 @@ var Llamafile = app(program.Program{
 
 // IkLlamaCpp is the fork ik_llama.cpp.
 var IkLlamaCpp = app(program.Program{
-	Name: "ik_llama.cpp", Work: "text-inference", Edits: "flags", Language: "cpp",
+	Name: "ik_llama.cpp", Shown: "ik_llama.cpp", Cards: ikCards, Work: "text-inference", Edits: "flags", Language: "cpp",
 	Proofs: []string{"ik_llama.cpp/", "HAVE_FANCY_SIMD is", "fused_moe     =", "fused_up_gate =", "ik_llama.cpp"},
 	Sources: program.Sources{
 		"ik_llama.cpp/common/common.cpp": "--fit --n-cpu-moe",
@@ -199,7 +206,7 @@ var ChatGLMCpp = app(program.Program{
 })
 
 var QwenCpp = app(program.Program{
-	Name: "qwen.cpp", Work: "text-inference", Edits: "flags", Language: "cpp",
+	Name: "qwen.cpp", Shown: "qwen.cpp", Cards: qwenCards, Work: "text-inference", Edits: "flags", Language: "cpp",
 	Proofs:  []string{"qwen.cpp/", "qwen_cpp/"},
 	Sources: program.Sources{"qwen.cpp/main.cpp": "--max_length --max_context_length"},
 }, map[string]string{

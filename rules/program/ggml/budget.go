@@ -93,6 +93,9 @@ func (b *budget) place(c *ledger.Case) {
 		if onVulkan(c) {
 			b.KV = max(b.KV, cacheOfShape(c, b.Layers-1))
 		}
+		if b.Graph == 0 { // it is still to come
+			b.Kept = loadReserve
+		}
 	case b.Part == "compute" && !absurdGraph(c):
 		b.Graph, b.Scores = b.Refused, min(scores(c, b.Context), b.Refused)
 	default:
@@ -236,6 +239,13 @@ func layersToKeep(c *ledger.Case) int64 {
 	return 20
 }
 
+// layersKnown: the log says how many layers are on the card, or there are.
+func layersKnown(c *ledger.Case) bool {
+	b := budgetOf(c)
+	_, fit := b.layersThatFit()
+	return fit || b.Layers > 4
+}
+
 // unbounded: a cache or a graph was refused, and nothing says how much would be
 // granted.
 func (b budget) unbounded(c *ledger.Case) bool {
@@ -254,7 +264,7 @@ func contextToTry(c *ledger.Case) int64 {
 		return 4096
 	}
 	n = b.Context / 2
-	if b.unbounded(c) { // half of what was refused may be as much too long
+	if b.unbounded(c) && b.Part == "kv" { // half of what was refused may be as much too long
 		n = min(max(n/2, 2048), 8192, n)
 	}
 	// A fifth to spare: part of a compute buffer does not depend on the context.
@@ -270,5 +280,5 @@ func batchToTry(c *ledger.Case) int64 {
 	if n, ok := b.batchThatFits(); ok {
 		return n
 	}
-	return max(b.Batch/2, 64)
+	return max(min(b.Batch/4, 512), 64)
 }

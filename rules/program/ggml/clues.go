@@ -31,6 +31,7 @@ var llamaClues = map[string][]cause.Clue{
 		evidence(bareBuffer,
 			cause.If(when.All(onVulkan, above(nearLimit)), 0.25, whichIsNot),
 			cause.If(when.All(onVulkan, when.Not(above(units.MiB))), 0.3, whichIsNot),
+			cause.If(roundPiece, 0.35, whichIsNot),
 			cause.If(nil, 0.5, whichIsNot+" The largest buffer is the weights', as a rule.")),
 		// whisper.cpp's compute buffers have the size that the model gives them.
 		evidence(when.All(transcribes, buffer("compute", "kv"), when.Not(ledger.InHost)), cause.If(nil, 0.6, "A buffer{refused} Its size follows from the size of the Whisper model.")),
@@ -40,6 +41,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(nil, 0.7, "The weights take about {weights} of the {limit} that Metal recommends to use at most.")),
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0)), when.Not(when.Fact("guard_nan"))),
 			cause.If(nil, 0.5, "The program stopped before loading: by its own estimate|, {system_required},| model and context do not fit.")),
+		evidence(when.All(when.Root(fact.GGMLSYCL), deviceFull), cause.If(nil, 0.55, "The driver had no device memory left to give.")),
 		cause.Said(0.42, "The model was loaded, and then the card had nothing left for the scratch memory of the computation.", fact.GGMLRuntime),
 	},
 	cause.ContextTooLong: {
@@ -53,6 +55,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(when.All(when.Root(fact.GGMLLimit), when.Not(contextFrom(0))), 0.35, inPlace),
 			cause.If(byOllama, 0.35, inPlace),
 			cause.If(nil, 0.5, inPlace)),
+		evidence(when.All(bareBuffer, roundPiece, when.Not(onVulkan)), cause.If(nil, 0.6, "A whole multiple of 64 MiB is a KV cache, as a rule.")),
 		evidence(buffer("state"), cause.If(nil, 0.33, "The recurrent state of a hybrid model{refused}")),
 		cause.Said(0.8, "One layer's part of the KV cache is larger than what this Vulkan device can address in a piece.", fact.GGMLCannotRun),
 		evidence(when.Root(fact.GGMLRuntime),
@@ -113,7 +116,8 @@ var llamaClues = map[string][]cause.Clue{
 		evidence(buffer(), cause.If(belowMetalLimit, 0.55, "{requested} was refused although Metal recommends up to {limit}: one buffer was over the largest that Metal gives (later versions use several), or other programs hold the memory.")),
 		evidence(when.All(when.Root(fact.LlamaGuard), when.Not(contextFrom(0))), cause.If(when.Fact("guard_nan"), 0.85, "The estimate has no number (NaN): the guard's own arithmetic failed, and no memory was asked for.")),
 		evidence(when.All(when.Root(fact.GGMLAlloc), when.Not(ledger.InHost)), cause.If(below(units.MiB), 0.45, "{requested} are refused: the device is full to the last byte, or the driver's number of allocations is used up.")),
-		cause.Said(0.5, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", fact.GGMLSYCL),
+		evidence(when.All(when.Root(fact.GGMLSYCL), deviceFull), cause.If(nil, 0.35, "The driver reports its own faults as a full device too.")),
+		cause.Said(0.4, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", fact.GGMLSYCL),
 	},
 	cause.Unknown: {
 		evidence(buffer("state"), cause.If(nil, 0.45, "The recurrent state of a hybrid model was refused; it grows with the number of slots, not with the context, and no size is stated.")),

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -13,7 +12,8 @@ import (
 // memory, by fix; %d stands for the value. What has no entry it does not have.
 type dialect struct {
 	kind     string // of the step
-	start    string // what stands before the model on a command line
+	layers   string // what holds the number of layers on the card
+	context  string // and the length of the context
 	settings map[string]string
 	upgrade  step.Step
 }
@@ -22,17 +22,17 @@ const advanced = "Load settings of the model (advanced): " // of LM Studio
 
 var dialects = map[string]dialect{
 	"llama.cpp": {
-		kind: "shell", start: "llama-server -m ",
+		kind: "shell", layers: "`-ngl`", context: "the context (`-c`)",
 		settings: map[string]string{
 			"fewer_gpu_layers": "-ngl %d", "lower_context": "-c %d", "lower_batch_size": "-b %d",
-			"lower_ubatch":           "-ub %d -b %[1]d", // physical: what the compute buffer grows with
+			"lower_ubatch":           "-ub %d",
 			"enable_flash_attention": "-fa on", "quantize_kv_cache": "-fa on -ctk q8_0 -ctv q8_0", "moe_cpu_offload": "--n-cpu-moe %d",
-			"lower_parallel": "--parallel 1", "balance_split": "-ts %s", "use_mmap": "remove --no-mmap (2026: --load-mode mmap)", "no_gpu": "--device none",
+			"lower_parallel": "--parallel 1", "balance_split": "-ts %s", "use_mmap": "take `--no-mmap` out of your command (2026: `--load-mode mmap`)", "no_gpu": "--device none",
 		},
 		upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again. Old GGML files (`.bin`) need a GGUF of the same model then."},
 	},
 	"llama-cpp-python": {
-		kind: "python",
+		kind: "python", layers: "`n_gpu_layers`", context: "`n_ctx`",
 		settings: map[string]string{
 			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d, n_ubatch=%[1]d", "enable_flash_attention": "flash_attn=True", "lower_batch_size": "n_batch=%d",
 			"quantize_kv_cache": "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0", "balance_split": "tensor_split=[%s]", "use_mmap": "use_mmap=True",
@@ -40,7 +40,7 @@ var dialects = map[string]dialect{
 		upgrade: step.Step{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"},
 	},
 	"node-llama-cpp": {
-		kind: "config",
+		kind: "config", layers: "`gpuLayers`", context: "`contextSize`",
 		settings: map[string]string{
 			"fewer_gpu_layers": "loadModel({gpuLayers: %d})", "lower_context": "createContext({contextSize: %d})", "lower_ubatch": "createContext({batchSize: %d})", "lower_batch_size": "createContext({batchSize: %d})",
 			"enable_flash_attention": "createContext({flashAttention: true})",
@@ -50,16 +50,19 @@ var dialects = map[string]dialect{
 		upgrade: step.Step{Kind: "shell", Text: "npm install node-llama-cpp@latest"},
 	},
 	"koboldcpp": {
-		kind: "shell", start: "koboldcpp --model ",
+		kind: "text", layers: "GPU Layers in the launcher (`--gpulayers`)", context: "Context Size in the launcher (`--contextsize`)",
 		settings: map[string]string{
-			"fewer_gpu_layers": "--gpulayers %d", "lower_context": "--contextsize %d", "lower_ubatch": "--blasbatchsize %d  # --batchsize in newer versions",
-			"enable_flash_attention": "--flashattention", "quantize_kv_cache": "--flashattention --quantkv 1", "moe_cpu_offload": "--moecpu %d", "lower_batch_size": "--blasbatchsize %d",
-			"balance_split": "--tensor_split %s", "use_mmap": "--usemmap",
+			"fewer_gpu_layers": "GPU Layers %d in the launcher (`--gpulayers %[1]d`).", "lower_context": "Context Size %d in the launcher (`--contextsize %[1]d`).",
+			"lower_ubatch":           "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
+			"lower_batch_size":       "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
+			"enable_flash_attention": "Tick Use FlashAttention in the launcher (`--flashattention`).", "quantize_kv_cache": "Tokens tab of the launcher: Use FlashAttention, Quantize KV Cache 8-Bit (`--flashattention --quantkv 1`).",
+			"moe_cpu_offload": "Hardware tab of the launcher: MoE CPU Layers %d (`--moecpu %[1]d`).",
+			"balance_split":   "Hardware tab of the launcher: Tensor Split `%s` (`--tensor_split %[1]s`).", "use_mmap": "tick Use MMAP in the launcher (`--usemmap`)",
 		},
 		upgrade: step.Step{Kind: "text", Text: "Take the newest koboldcpp from github.com/LostRuins/koboldcpp/releases."},
 	},
 	"lm-studio": {
-		kind: "ui",
+		kind: "ui", layers: "GPU Offload in the load settings of the model", context: "Context Length in the load settings of the model",
 		settings: map[string]string{
 			"fewer_gpu_layers": "Load settings of the model: GPU Offload %d", "lower_context": "Load settings of the model: Context Length %d",
 			"lower_ubatch": advanced + "Evaluation Batch Size %d", "lower_batch_size": advanced + "Evaluation Batch Size %d",
@@ -97,22 +100,26 @@ func spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(
 	}
 }
 
-// step makes a step out of one setting. On a command line it edits the
-// reader's own program and model.
+// halve says how to find the number of layers where the log gives none.
+func (d dialect) halve() step.Step {
+	return step.Step{Kind: "text", Text: "Halve " + d.layers + ", then raise it until it fails. How many are on the card now stands in the load lines: `offloaded N/M layers to GPU`."}
+}
+
+// step makes a step out of one setting, in words where the log does not show
+// the reader's own command.
 func (d dialect) step(c *ledger.Case, setting string) step.Step {
-	model := "model.gguf"
-	if c.Model != nil && c.Model.Name != "" {
-		model = c.Model.Name
-	}
 	switch d.kind {
 	case "shell":
-		setting = d.start + quote.Shell(model) + " " + era(c, setting)
+		return add(c, era(c, setting))
 	case "python":
-		arguments, comment, found := strings.Cut(setting, "  # ")
-		setting = "llm = Llama(model_path=" + quote.Python(model) + ", " + arguments + ")"
-		if found {
-			setting += "   # " + comment
+		arguments, comment, _ := strings.Cut(setting, "  # ")
+		told := "In your `Llama(...)` call: `" + arguments + "`"
+		if comment != "" {
+			told += " (" + comment + ")"
 		}
+		return step.Step{Kind: "text", Text: told + "."}
+	case "text":
+		return step.Step{Kind: "text", Text: setting}
 	}
 	return step.Step{Kind: d.kind, Text: setting}
 }
@@ -125,6 +132,11 @@ func era(c *ledger.Case, setting string) string {
 		return setting
 	}
 	return strings.Replace(setting, "-fa on", "-fa", 1)
+}
+
+// fewer says the same where a little room is all that lacks.
+func (d dialect) fewer() step.Step {
+	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.layers + ". How many are on the card now stands in the load lines: `offloaded N/M layers to GPU`."}
 }
 
 // flashOn reports that flash attention was on already.

@@ -20,8 +20,9 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/vae", Kinds: drawing, Said: []string{"vae: failed", "vae alloc", "vae compute buffer", "decoding 1 latents", "first_stage_model", "decode_first_stage", "wan_vae", "vae_encode"}, If: onGPU,
 		Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means: "The picture was computed; what failed is the VAE, which turns it into pixels all at once. Its memory grows with width times height, not with the model.",
-		Not:   "A smaller quantisation of the model: the VAE's working memory stays as it is.",
+		Headline: "computed the picture, then ran out of memory decoding it",
+		Means:    "The picture was computed; what failed is the VAE, which turns it into pixels all at once. Its memory grows with width times height, not with the model.",
+		Not:      "A smaller quantisation of the model: the VAE's working memory stays as it is.",
 		Cures: []cause.Cure{
 			does("vae_tiling", "Decode the picture in tiles", "text", "Add `--vae-tiling` to your command.", "faint seams at most"),
 			does("cpu_offload", "Or run the VAE on the processor", "text", "Add `--backend vae=cpu` (versions before 2026: `--vae-on-cpu`).", "a minute per picture"),
@@ -32,8 +33,9 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "conditioner", "llm: failed"}, If: when.All(onGPU, when.Not(samples)),
 		Cause: cause.ModelTooLarge, Weight: 0.7,
-		Means: "The text encoder found no room. T5 or the language model of newer picture models is several GB by itself, and it is needed only once, before the picture.",
-		Not:   "A smaller picture: the text encoder does not see it.",
+		Headline: "ran out of memory on the text encoder",
+		Means:    "The text encoder found no room. T5 or the language model of newer picture models is several GB by itself, and it is needed only once, before the picture.",
+		Not:      "A smaller picture: the text encoder does not see it.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Run the text encoder on the processor", "text", "Add `--backend te=cpu` (versions before 2026: `--clip-on-cpu`).", "some seconds per prompt"),
 			does("use_lower_quant", "Or a quantised text encoder", "text", "Take a GGUF of it (Q4_K or Q8_0) for `--t5xxl` or `--llm`.", "hardly any loss"),
@@ -43,7 +45,8 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/step", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}, If: when.All(samples, onGPU),
 		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "The weights are in place; the working memory of one step found no room. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
+		Headline: "ran out of memory in a sampling step",
+		Means:    "The weights are in place; the working memory of one step found no room. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
 		Cures: []cause.Cure{
 			does("enable_flash_attention", "Turn flash attention on", "text", "Add `--diffusion-fa` to your command.", "free on most cards"),
 			smallerPicture,
@@ -54,8 +57,9 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/weights", Kinds: drawing, Said: []string{"params backend buffer", "params buffer failed", "loading model tensors", "load tensors from"}, If: when.All(onGPU, when.Not(samples)),
 		Cause: cause.ModelTooLarge, Weight: 0.7,
-		Means: "The weights found no room on the card: {asked} was refused before any picture was begun. Diffusion model, text encoder and VAE are all loaded to it unless told otherwise.",
-		Not:   "`--vae-tiling` or a smaller picture: nothing was computed yet.",
+		Headline: "did not load: {asked} of weights found no room on the card",
+		Means:    "The weights found no room on the card: {asked} was refused before any picture was begun. Diffusion model, text encoder and VAE are all loaded to it unless told otherwise.",
+		Not:      "`--vae-tiling` or a smaller picture: nothing was computed yet.",
 		Cures: []cause.Cure{
 			offCard,
 			does("use_lower_quant", "Or quantise the weights", "text", "Take a GGUF file (Q8_0, Q4_K) of the model, or let it be converted while it loads: `--type q8_0`.", "slight loss of quality"),
@@ -66,7 +70,8 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/host", Kinds: refused, If: ledger.InHost,
 		Cause: cause.HostMemory, Weight: 0.75,
-		Means: "System memory was refused, {asked}, not the card's: weights that are kept off the card, or a file that is converted while it loads, which holds it twice for a moment.",
+		Headline: "was refused {asked} of system memory",
+		Means:    "System memory was refused, {asked}, not the card's: weights that are kept off the card, or a file that is converted while it loads, which holds it twice for a moment.",
 		Cures: []cause.Cure{
 			as("close_other_apps", "Close what uses RAM", "free"),
 			does("use_lower_quant", "Use a file that is quantised already", "text", "Take a GGUF of the model instead of `--type` on a 16-bit file; or convert once: `sd-cli -M convert`.", "another download"),

@@ -175,6 +175,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 	),
 	"enable_flash_attention": figures.Why(cause.If(flashOn, 0, "Flash attention is on already.")),
 	"use_lower_quant":        figures.Why(cause.If(arena, 0, tooSmall+"; how large the weights are does not matter.")),
+	"lower_batch_size":       figures.Why(cause.If(when.All(arena, loading), 0, tooSmall+" for the weights; no batch was read yet.")),
 	"lower_ubatch":           figures.Why(cause.If(weightsWere, 0, fmt.Sprintf(notLoaded, "batch"))),
 	"lower_context": figures.Why(
 		cause.If(weightsWere, 0, fmt.Sprintf(notLoaded, "context")),

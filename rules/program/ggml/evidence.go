@@ -71,8 +71,13 @@ func stage(name string) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return c.Failure.Stage == name }
 }
 
-func onMetal(c *ledger.Case) bool     { return c.Backend == "metal" }
-func onVulkan(c *ledger.Case) bool    { return c.Backend == "vulkan" }
+func onMetal(c *ledger.Case) bool  { return c.Backend == "metal" }
+func onSYCL(c *ledger.Case) bool   { return c.Backend == "sycl" }
+func onVulkan(c *ledger.Case) bool { return c.Backend == "vulkan" }
+
+// deviceFull: oneAPI names device memory, not resources or the host's.
+func deviceFull(c *ledger.Case) bool { return c.Contains("out_of_device_memory") }
+
 func hostRefused(c *ledger.Case) bool { return ledger.GGMLRefused(c) && ledger.InHost(c) }
 func bare(c *ledger.Case) bool        { return c.Failure.Stage == "" }
 func arena(c *ledger.Case) bool       { return c.Root(fact.GGMLPool, fact.GGMLPlan) }
@@ -83,6 +88,12 @@ func byOllama(c *ledger.Case) bool    { return c.In("ollama") }
 
 // bareBuffer: a buffer was refused on the card, and nothing says which.
 var bareBuffer = when.All(when.Root(fact.GGMLAlloc), bare, when.Not(ledger.InHost))
+
+// roundPiece: a whole multiple of 64 MiB of a buffer that nothing names.
+func roundPiece(c *ledger.Case) bool {
+	r := ledger.Requested(c)
+	return r >= 512*units.MiB && r%(64*units.MiB) == 0
+}
 
 // weightsWere refused, and nothing else came to be asked for.
 var weightsWere = when.All(when.Root(fact.GGMLAlloc), stage("weights"))

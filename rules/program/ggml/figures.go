@@ -36,6 +36,9 @@ const (
 func contextOf(c *ledger.Case) int64 {
 	f := c.F()
 	n := cmp.Or(f.Context, f.KVTokens)
+	if n == nil && c.Failure.Stage != "weights" {
+		return explained(c, "tokens")
+	}
 	if n == nil || n.Value < 0 || n.Value > mostTokens {
 		return 0
 	}
@@ -68,7 +71,7 @@ func layersInAll(c *ledger.Case) int64 {
 func offloadedLayers(c *ledger.Case) int64 {
 	f, total := c.F(), layersInAll(c)
 	if f.GPULayers == nil {
-		return 0
+		return layersExplained(c)
 	}
 	n := int64(f.GPULayers.Value)
 	switch {
@@ -78,6 +81,37 @@ func offloadedLayers(c *ledger.Case) int64 {
 		return 0
 	}
 	return n
+}
+
+// layersExplained are the layers that the refused bytes are, 0 if that is not
+// sure. Over several devices it is all layers: each has its part of them.
+func layersExplained(c *ledger.Case) int64 {
+	m := ledger.Named(c).Model
+	switch x := c.Explained; {
+	case x == nil || m == nil || x.Lower == nil || x.Lower.Name != "layers":
+		return 0
+	case len(x.Terms) == 0 || severalDevices(c):
+		return int64(m.Layers) + 1
+	default:
+		return x.Terms[0].Value
+	}
+}
+
+// explained is a factor of the bytes that were asked for, 0 if there is none.
+func explained(c *ledger.Case, name string) int64 {
+	if c.Explained == nil {
+		return 0
+	}
+	terms := c.Explained.Terms
+	for _, p := range c.Explained.Parts {
+		terms = append(terms[:len(terms):len(terms)], p.Terms...)
+	}
+	for _, t := range terms {
+		if t.Name == name {
+			return t.Value
+		}
+	}
+	return 0
 }
 
 // freeOf is what the failing device had before loading: the log's own figure,
@@ -176,7 +210,10 @@ func graphToCome(c *ledger.Case) int64 {
 // heads x context x physical batch at 32 bit, and its mask. It is 0 where the
 // log does not say that flash attention is off.
 func scores(c *ledger.Case, context int64) int64 {
-	heads := count(c, "n_head", mostParts)
+	heads := cmp.Or(count(c, "n_head", mostParts), explained(c, "heads"))
+	if x := c.Explained; x != nil && len(x.Parts) == 3 && explained(c, "heads") > 0 && context > 0 { // rules/explain: scores, mask, activations
+		return ledger.Proportion(x.Parts[0].Bytes+x.Parts[1].Bytes, context, explained(c, "tokens"))
+	}
 	if s, ok := c.Setting("flash_attn"); !ok || s.Value != "off" || heads == 0 {
 		return 0
 	}

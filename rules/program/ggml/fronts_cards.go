@@ -144,16 +144,6 @@ var pythonCards = []cause.Card{
 		},
 		Sources: []string{"llama_cpp/llama.py"},
 	},
-	{
-		ID: "llama-cpp-python/kv", Kinds: refused, If: when.All(device("kv", "compute"), ownScript),
-		Cause: cause.ContextTooLong, Weight: 0.75,
-		Means: "The weights fit; {asked} for cache or working memory did not, and `Failed to create llama_context` is only how the binding reports that. `n_ctx=0` means the model's own maximum.",
-		Cures: []cause.Cure{
-			as("lower_context", "A shorter context (n_ctx)", "shorter conversations"),
-			does("cpu_offload", "Or keep the cache in system memory", "text", "Pass `offload_kqv=False` to `Llama(...)`: the cache then needs no memory of the card.", "slower with long contexts"),
-		},
-		Sources: []string{"llama_cpp/llama.py"},
-	},
 }
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.
@@ -161,8 +151,9 @@ var whisperCards = []cause.Card{
 	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.8,
-		Means: "whisper.cpp takes audio in pieces of 30 seconds, so that its memory follows the model alone: about 4 GB for large, 2 for medium, 1 for small. The card had less free than this model wants.",
-		Not:   "Cutting the audio into pieces: memory does not grow with its length.",
+		Headline: "ran out of the card's memory with this model",
+		Means:    "[[It was refused {asked} on the card. ]]whisper.cpp takes audio in pieces of 30 seconds, so that its memory follows the model alone: about 4 GB for large, 2 for medium, 1 for small. The card had less free than that: it is small for this model, or something else is on it; `nvidia-smi` (any system: the task manager) tells.",
+		Not:      "Cutting the audio into pieces: memory does not grow with its length.",
 		Cures: []cause.Cure{
 			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` (`models/download-ggml-model.sh large-v3-turbo-q5_0`) and pass it with `-m`: a fifth of large-v3, nearly as good.", "hardly any loss"),
 			does("use_smaller_model", "Or a smaller one", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`; `-p` (processors) above 1 makes a state for each: leave it at 1.", "more mistakes"),

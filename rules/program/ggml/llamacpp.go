@@ -2,7 +2,11 @@
 // Studio, whisper.cpp, stable-diffusion.cpp.
 package ggml
 
-import "github.com/oomdoc/oomdoc/rules/program"
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/rules/program"
+)
 
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
@@ -48,7 +52,7 @@ var WhisperCpp = program.Program{Name: "whisper.cpp", Work: "audio", Edits: "fla
 var LlamaCppPython = program.Program{
 	Name: "llama-cpp-python",
 	Work: "text-inference", Edits: "code", Language: "python",
-	Cards:  pythonCards,
+	Cards:  slices.Concat(pythonOwn, pythonCards),
 	Proofs: pythonProofs,
 	Hints:  []string{"Failed to create llama_context"},
 }

@@ -1,6 +1,8 @@
 package ggml
 
 import (
+	"fmt"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -118,13 +120,28 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/common/fit.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "19980"},
 	},
 	{
-		ID: "llama.cpp/unified", Kinds: gpuFull, If: when.All(unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
+		ID: "llama.cpp/metal-buffer", Kinds: refused, If: belowMetalLimit, Figures: numbers,
+		Cause: cause.SoftwareBug, Weight: 0.55,
+		Headline: "was refused one Metal buffer of {asked}, far below what may be in use",
+		Means:    "macOS would let the graphics hold {limit} here. But Metal gives no single buffer above a maximum of its own, and builds of 2023 put a whole file into one. Else other programs held the memory at that moment: Activity Monitor, tab Memory, tells.",
+		Not:      "A higher `iogpu.wired_limit_mb`: the limit was not reached.",
+		Cures: []cause.Cure{
+			as("upgrade_version", "Take a newer build, which uses several buffers", "old `.bin` files need a GGUF of the same model"),
+			as("close_other_apps", "Close what uses memory", "free"),
+			as("use_smaller_model", "Or a smaller model", "lower quality"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m", llamaThreads + "1870"},
+	},
+	{
+		ID: "llama.cpp/unified", Kinds: gpuFull, If: when.All(unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: numbers,
 		Cause: cause.HostMemory, Weight: 0.6,
-		Means: "This graphics unit has no memory of its own. What it may take of the system's is limited by the driver (often half of it, or what the BIOS set aside), however much RAM is free.",
+		Headline: "was refused memory on graphics that share the computer's",
+		Means:    "This graphics unit has no memory of its own: it takes the computer's RAM, up to a limit of the driver (often half of it, or what the BIOS set aside).[[ {claimed} was listed as free, so it is not simply too large: the driver gives no piece like that, or programs and the file cache hold the RAM that the list counts as free.]] Larger pieces fail first.",
+		Not:      "A shorter context: this failed on the weights, as a rule.",
 		Cures: []cause.Cure{
 			as("fewer_gpu_layers", "Fewer layers on the graphics unit", "little is lost: the memory is the same"),
 			does("raise_memory_limit", "Or raise what the graphics may take", "text", "BIOS setup: UMA frame buffer or dedicated graphics memory. On Linux with AMD the kernel options `amdgpu.gttsize` (older) or `ttm.pages_limit` raise the shared part.", "less RAM for programs"),
-			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
+			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},
 	},
@@ -139,12 +156,14 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(contextFrom(32768)), when.Not(diffuses)),
 		Cause: cause.OversizedAllocation, Weight: 0.75,
-		Means: "Memory is not what is short: this driver gives no single buffer larger than 2 or 4 GiB, and one working buffer is {asked}. It grows with the physical batch and, without flash attention, with the context.",
-		Not:   "Closing programs or fewer layers: the buffer stays in one piece.",
+		Figures:  numbers,
+		Headline: "was refused one buffer of {asked}: more than this driver gives in a piece",
+		Means:    "Memory is not what is short: the driver gives no single buffer above a limit of its own (often 4 GiB, on some 2), and one working buffer is {asked}. It grows with the physical batch and, without flash attention, with the context.",
+		Not:      "Closing programs or fewer layers: the buffer stays in one piece.",
 		Cures: []cause.Cure{
-			as("enable_flash_attention", "Turn flash attention on", "free where the device has it"),
-			as("lower_ubatch", "A smaller physical batch", "slower prompts"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
+			told("enable_flash_attention", "Turn flash attention on", "What grows with the context is then never stored.", "free, where the device has it"),
+			told("lower_ubatch", "A smaller physical batch", "[[At {ubTo} tokens instead of {ub} it takes {ubThen}; the context stays.]]", "slower prompts"),
+			told("lower_context", "Or a shorter context", "", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
 	},
@@ -179,7 +198,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
-		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff)),
+		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill)),
 		Cause: cause.OversizedAllocation, Weight: 0.7,
 		Means: "Intel's oneAPI runtime gives no single buffer above 4 GiB unless that is relaxed, and this one is {asked}. How much of the card is free does not matter.",
 		Cures: []cause.Cure{
@@ -188,6 +207,20 @@ var llamaPartCards = []cause.Card{
 			as("lower_context", "Or a shorter context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
+	},
+	{
+		ID: "llama.cpp/sycl-full", Kinds: []fact.Kind{fact.GGMLSYCL}, If: deviceFull, Figures: numbers,
+		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Headline: "was refused memory on the Intel GPU[[: {devices}]]",
+		Means:    "The driver answered with error 39, out of device memory, and gives no size. Three things end like this: model, cache and working memory are more than a card's share; one buffer is above the 4 GiB that the driver gives in one piece unless told otherwise; or the driver fails with several cards. A start with little on one card tells them apart.",
+		Not:      "More system memory: it is the card's that was refused.",
+		Cures: []cause.Cure{
+			where(largeBatch, told("lower_ubatch", "Go back to the usual physical batch", "It is {ub} tokens here: the working memory grows with it.", "slower prompts")),
+			{Fix: "lower_context", Title: "Start small, on one card", Told: "If it runs, raise `-c` step by step. If one card works and both fail, it is the driver or the split; if even this fails, take fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
+			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
+			does("upgrade_version", "Update compute runtime and build, or take the Vulkan build", "text", "The releases of llama.cpp have a Vulkan build for the same card: the same model and options, without oneAPI.", "half an hour"),
+		},
+		Sources: []string{"llama.cpp/docs/backend/SYCL.md", llamaThreads + "25286"},
 	},
 	{
 		ID: "llama.cpp/sycl", Kinds: []fact.Kind{fact.GGMLSYCL},
@@ -201,13 +234,71 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
 	{
-		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, If: when.Not(beyondArena),
+		ID: "llama.cpp/arena-loading", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"model_load: ggml ctx size"}, If: when.Not(beyondArena), Figures: poolNumbers,
+		Cause: cause.SoftwareBug, Weight: 0.85,
+		Headline: "reckoned its own memory pool {lack} too small while it loaded a model",
+		Means:    "The loader adds up in its source how large a pool the tensors of this file need, and asks for that much: {pool}. They need {lack} more. A few KiB are the bookkeeping of ggml, which newer versions have more of; it is neither RAM nor the card's memory that is short, and the crash after it is the same fault.",
+		Not:      "Closing programs, more RAM or a smaller quantisation: the pool is reckoned too small again.",
+		Cures: []cause.Cure{{
+			Fix: "upgrade_version", Title: "Take a version whose estimate is right, or mend the estimate", Ways: []cause.Way{
+				{For: "Update", Text: "`git pull` and build again. Examples that are no longer kept up may be gone; for whisper.cpp's `talk` that is `talk-llama`, with a GGUF model."},
+				{For: "In the source", Text: "in the function that the line with `ggml ctx size` names, add `ctx_size += 1024*1024;` just before that line, and build again. It costs 1 MiB of RAM."},
+			}, Cost: "a rebuild",
+		}},
+		Sources: []string{"ggml/examples/gpt-2/main-alloc.cpp", "https://github.com/ggml-org/whisper.cpp/issues/1804"}, Solved: 1,
+	},
+	{
+		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, If: when.Not(beyondArena), Figures: poolNumbers,
 		Cause: cause.SoftwareBug, Weight: 0.78,
-		Means:   "A buffer of fixed size inside the program is too small. Neither RAM nor the card's memory is short: this build planned it for another batch or model.",
-		Not:     "More RAM, swap or fewer layers: the buffer keeps its size.",
-		Cures:   []cause.Cure{as("upgrade_version", "Update the program", "old model files may need a new download")},
+		Headline: "ran over a memory pool of fixed size inside itself",
+		Means:    "[[The pool has {pool}, and {lack} more was needed. ]]That build planned the pool for another batch, prompt or model: neither RAM nor the card's memory is short, and the number is no amount that any setting of the machine could give.",
+		Not:      "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",
+		Cures: []cause.Cure{
+			as("upgrade_version", "Update the program", "old model files may need a new download"),
+			where(when.Root(fact.GGMLPool), does("lower_batch_size", "Until then: a batch of 512 or less, shorter prompts", "text", "`-b 512` (llama-cpp-python: `n_batch=512`), and a prompt well below the context length; such pools were planned for that.", "slower prompts")),
+		},
 		Sources: []string{"llama.cpp/ggml/src/ggml.c"},
 	},
+}
+
+// serverCards are about the system's memory while a server works.
+var serverCards = []cause.Card{{
+	ID: "llama.cpp/prompt-cache", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD, fact.ShellKilled}, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: promptNumbers,
+	Cause: cause.HostMemory, Weight: 0.85,
+	Headline: "was killed: system memory ran out while it kept a prompt for later",
+	Means:    "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} a token),]] into the server's prompt cache. That lies in system memory, beside what of the model is there, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. The card plays no part. Whether the whole machine or a limit of its unit was at the end, `sudo journalctl -k | grep -i oom` says: CONSTRAINT_NONE or CONSTRAINT_MEMCG.",
+	Not:      "Fewer layers on the card or a smaller `-ub`: that moves work to system memory or saves none there.",
+	Cures: []cause.Cure{
+		does("lower_context", "Cap the prompt cache", "text", "Add `--cache-ram 0` to the server's command (or 2048, in MiB, if it shall keep some), and `--ctx-checkpoints 4`: those copies lie in system memory too.", "an earlier conversation is read anew when it comes back"),
+		does("quantize_kv_cache", "Make each saved prompt smaller", "text", "`-fa on -ctk q8_0 -ctv q8_0` about halves it, and a shorter `-c` bounds it.", "slight loss of quality"),
+		does("raise_memory_limit", "If a limit of the unit was reached, raise it; else add swap", "text", "`systemctl show UNIT -p MemoryMax` (UNIT: the service) shows the limit, `sudo systemctl edit UNIT` sets `MemoryMax=` below the machine's RAM.", "less for other programs"),
+	},
+	Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-task.cpp", llamaThreads + "20509"},
+}}
+
+// promptNumbers are those of the prompt that was saved last.
+func promptNumbers(c *ledger.Case) map[string]string {
+	tokens, state := count(c, "prompt_tokens", mostTokens), int64(0)
+	if x, ok := c.Fact("prompt_state"); ok && x.Size != nil {
+		state = x.Size.Bytes
+	}
+	out := map[string]string{"tokens": grouped(tokens), "state": "", "each": "", "fits": ""}
+	if tokens > 0 && state > 0 {
+		out["state"], out["each"] = units.Amount(state), units.Amount(state/tokens)
+		if n := 8 * units.GiB / state; n > 0 && n < 100 {
+			out["fits"] = fmt.Sprint(n)
+		}
+	}
+	return out
+}
+
+// poolNumbers are the size of a pool inside the program, and what it lacks.
+func poolNumbers(c *ledger.Case) map[string]string {
+	needed, pool := ledger.Requested(c), ledger.SizeOf(c.F().Free)
+	if pool == 0 || needed <= pool {
+		return nil
+	}
+	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool)}
 }
 
 // hostWeights: system memory was refused for what only it can give; caches are

@@ -33,7 +33,7 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"balance_split":   llamaSplit,
 	"use_lower_quant": llamaQuant,
 	"use_mmap": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + speaks(c).settings["use_mmap"]}}
+		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + speaks(c).settings["use_mmap"] + "."}}
 	},
 	"raise_memory_limit": llamaLimit,
 	"select_gpu":         llamaSelect,
@@ -64,6 +64,11 @@ func llamaLayers(c *ledger.Case) []step.Step {
 	d := speaks(c)
 	set := fmt.Sprintf(d.settings["fewer_gpu_layers"], layersToKeep(c))
 	switch {
+	case !layersKnown(c) && !softwareDevice(c):
+		if c.Failure.Stage == "weights" || c.Failure.Stage == "" && above(units.GiB)(c) {
+			return []step.Step{d.halve()}
+		}
+		return []step.Step{d.fewer()}
 	case softwareDevice(c):
 		return []step.Step{d.step(c, cmp.Or(d.settings["no_gpu"], fmt.Sprintf(d.settings["fewer_gpu_layers"], 0)))}
 	case c.Failure.Stage != "kv":
@@ -75,6 +80,12 @@ func llamaLayers(c *ledger.Case) []step.Step {
 // llamaContext shortens the context.
 func llamaContext(c *ledger.Case) []step.Step {
 	d := speaks(c)
+	if contextOf(c) == 0 && c.Failure.Stage == "kv" && above(24*units.GiB)(c) {
+		return []step.Step{{Kind: "text", Text: "Set " + d.context + " to 8192 first, then raise it until it fails: unset, it is the model's own maximum in many versions."}}
+	}
+	if contextOf(c) == 0 {
+		return []step.Step{{Kind: "text", Text: "Halve " + d.context + "; if you set none, start with 8192: unset, it is the model's own maximum in many versions."}}
+	}
 	n := contextToTry(c)
 	return d.withFlash(c, fmt.Sprintf(d.settings["lower_context"], max(n/slots(c)/256*256, 256)), n)
 }
@@ -85,9 +96,11 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 	flash := d.settings["enable_flash_attention"]
 	call, rest, isCall := strings.Cut(flash, "({")
 	switch {
-	case scores(c, context) == 0:
+	case scores(c, context) == 0 || onSYCL(c):
 	case d.kind == "shell":
 		set += " " + flash
+	case d.kind == "python":
+		set += ", " + flash
 	case isCall && strings.HasPrefix(set, call+"({"):
 		set = strings.TrimSuffix(set, "})") + ", " + rest
 	default:
@@ -96,18 +109,11 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 	return []step.Step{d.step(c, set)}
 }
 
-const (
-	startSmall = "The log does not say how much is left, so start small: the cache for {try} tokens in all takes {then} instead of {cache}. If it starts, double it until it does not."
-	twoChanges = "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."
-)
+const twoChanges = "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."
 
 var llamaWhys = map[string]func(*ledger.Case) string{
 	// On what the context rests, and what it costs besides its cache.
-	"lower_context": figures.Why(
-		cause.If(when.All(cacheUnbounded, noFlash), 0, startSmall+" "+twoChanges),
-		cause.If(cacheUnbounded, 0, startSmall),
-		cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash), 0, twoChanges)),
-	"enable_flash_attention": figures.Why(cause.If(when.All(stage("compute"), noFlash), 0, "It is off, and {scores} of the {requested} that were refused are the matrix of attention, which flash attention never builds.")),
+	"lower_context": figures.Why(cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash, when.Not(onSYCL)), 0, twoChanges)),
 	"fewer_gpu_layers": figures.Why(cause.If(softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; "+
 		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing.")),
 }
@@ -115,19 +121,12 @@ var llamaWhys = map[string]func(*ledger.Case) string{
 // noFlash: flash attention is off, and its absence costs a matrix.
 func noFlash(c *ledger.Case) bool { return scores(c, contextOf(c)) > 0 }
 
-// cacheUnbounded: a cache was refused, and nothing says how much would be
-// granted.
-func cacheUnbounded(c *ledger.Case) bool {
-	b := budgetOf(c)
-	return b.Part == "kv" && b.unbounded(c) && b.KV > 0 && b.Context > contextToTry(c)
-}
-
 func llamaQuant(c *ledger.Case) []step.Step {
 	b := budgetOf(c)
 	if file, ok := b.fileThatFits(c); ok {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Amount(file), units.Amount(b.Weights))}}
 	}
-	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model: Q4_K_M, then IQ4_XS, Q3_K_M. The file should be at least 1.5 GiB smaller than the card's free memory."}}
+	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model, at least 1.5 GiB below the card's free memory: Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, hardly worse; then IQ4_XS, Q3_K_M."}}
 }
 
 // llamaSplit takes weight off the card that is full.
@@ -136,7 +135,7 @@ func llamaSplit(c *ledger.Case) []step.Step {
 	if d.settings["balance_split"] == "" || shares == "" {
 		return []step.Step{{Kind: "text", Text: "Give the full card a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the cards; the numbers are proportions)."}}
 	}
-	if strings.HasPrefix(d.start, "koboldcpp") {
+	if c.Says("koboldcpp") {
 		shares = strings.ReplaceAll(shares, ",", " ") // koboldcpp.py: nargs='+'
 	}
 	return []step.Step{d.step(c, fmt.Sprintf(d.settings["balance_split"], shares))}

@@ -1,0 +1,120 @@
+package ggml
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// longNames are llama.cpp's options by their short name.
+var longNames = map[string][]string{
+	"-ngl": {"--n-gpu-layers", "--gpu-layers"}, "-c": {"--ctx-size"}, "-b": {"--batch-size"}, "-ub": {"--ubatch-size"}, "-fa": {"--flash-attn"},
+	"-ctk": {"--cache-type-k"}, "-ctv": {"--cache-type-v"}, "-ts": {"--tensor-split"}, "--n-cpu-moe": {"-ncmoe"}, "--parallel": {"-np"}, "-cram": {"--cache-ram"},
+}
+
+// longestCommand is what somebody still reads on the page.
+const longestCommand = 300
+
+// edited is the reader's own command with some options set, ok false where the
+// log shows none, or one that more than words and options stand in.
+func edited(c *ledger.Case, options string) (command string, ok bool) {
+	signal := c.Signal("llama_command")
+	if signal == nil || len(signal.Text) > longestCommand || strings.Contains(signal.Text, "llama-bench") {
+		return "", false
+	}
+	words, ok := shellWords(signal.Text)
+	if !ok || len(words) < 3 {
+		return "", false
+	}
+	changes := strings.Fields(options)
+	for len(changes) > 0 {
+		flag, value := changes[0], ""
+		changes = changes[1:]
+		if len(changes) > 0 && !strings.HasPrefix(changes[0], "-") {
+			value, changes = changes[0], changes[1:]
+		}
+		words = with(words, flag, value)
+	}
+	for i, w := range words {
+		if i == 0 || !isFlag(w) {
+			words[i] = quote.Shell(w)
+			if strings.HasPrefix(w, "~/") {
+				words[i] = "~/" + quote.Shell(w[2:])
+			}
+			continue
+		}
+		words[i] = step.SafeFlag(w)
+	}
+	return strings.Join(words, " "), true
+}
+
+// with sets one option of a command where it stands, else at its end.
+func with(words []string, flag, value string) []string {
+	at := slices.IndexFunc(words, func(w string) bool { return w == flag || slices.Contains(longNames[flag], w) })
+	switch {
+	case at < 0 && value == "":
+		return append(words, flag)
+	case at < 0:
+		return append(words, flag, value)
+	case value == "":
+		return words
+	case at+1 == len(words) || isFlag(words[at+1]):
+		return slices.Insert(words, at+1, value)
+	}
+	words[at+1] = value
+	return words
+}
+
+func isFlag(w string) bool {
+	return len(w) > 1 && w[0] == '-' && (w[1] < '0' || w[1] > '9')
+}
+
+// shellWords are the words of a command line; ok is false where a quote stays
+// open or the shell would do more than pass words on.
+func shellWords(line string) (words []string, ok bool) {
+	word, in, open := "", byte(0), false
+	for i := range len(line) {
+		ch := line[i]
+		switch {
+		case in != 0 && ch == in:
+			in = 0
+		case in != 0:
+			word += string(ch)
+		case ch == '"' || ch == '\'':
+			in, open = ch, true
+		case ch == ' ' || ch == '\t':
+			if open {
+				words = append(words, word)
+			}
+			word, open = "", false
+		case strings.IndexByte("`$;|&<>(){}#*\\", ch) >= 0 || ch < ' ' || ch > '~':
+			return nil, false
+		default:
+			word, open = word+string(ch), true
+		}
+	}
+	if open {
+		words = append(words, word)
+	}
+	return words, in == 0
+}
+
+// add is one setting on llama.cpp's command line: in the reader's own command
+// where the log shows it, else what to add to it.
+func add(c *ledger.Case, setting string) step.Step {
+	if command, ok := edited(c, setting); ok {
+		return step.Step{Kind: "shell", Text: command}
+	}
+	return step.Step{Kind: "text", Text: "Add `" + setting + "` to " + whose(c) + "."}
+}
+
+// whose is where the reader keeps the options.
+func whose(c *ledger.Case) string {
+	if c.Contains("-1  | ") { // docker compose
+		return "`command:` in your compose file"
+	}
+	return "your command"
+}

@@ -1,0 +1,263 @@
+package ggml
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// told is a fix as the program spells it, after words with its figures.
+func told(fix, title, told, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Told: told, Steps: llamaSteps[fix], Cost: cost}
+}
+
+// where is a cure for some of the cases in which a card holds.
+func where(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	cure.If = holds
+	return cure
+}
+
+// numbers are what the sentences of llama.cpp's cards name, "" for what the
+// log does not give.
+func numbers(c *ledger.Case) map[string]string {
+	b := budgetOf(c)
+	out := map[string]string{
+		"gpu":     gpuName(c),
+		"ub":      fmt.Sprint(b.Batch),
+		"ubTo":    fmt.Sprint(batchToTry(c)),
+		"context": grouped(b.Context),
+		"ctxTo":   grouped(contextToTry(c)),
+		"all":     grouped(b.Layers),
+		"moment":  moment(c),
+		"others":  sharesOf(c),
+		"slots":   grouped(max(count(c, "n_seq_max", 256), slots(c))),
+		"look":    lookAt(c),
+		"devices": devicesOf(c),
+		"claimed": claimed(c),
+	}
+	if !severalDevices(c) {
+		out["layers"] = out["all"]
+	}
+	amounts(c, b, out)
+	budgeted(b, out)
+	out["q8ctx"] = grouped(longestIn8Bit(b))
+	out["q8told"] = cacheTold(c, out)
+	open := "The log does not show how much was free: the card is too small for this, or something is on it already; `" + lookAt(c) + "` tells."
+	switch c.Failure.Stage {
+	case "weights", "compute":
+		if out["had"] == "" && out["left"] == "" {
+			out["doubt"] = open
+		}
+	case "kv":
+		if b.Context == 0 {
+			out["unset"] = "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
+		}
+	}
+	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {
+		out["piece"] = "Intel's driver may also refuse any single buffer above 4 GiB."
+	}
+	return out
+}
+
+// amounts are those of what was refused: per layer, per token, at other
+// settings.
+func amounts(c *ledger.Case, b budget, out map[string]string) {
+	asked := ledger.Requested(c)
+	if asked == 0 {
+		return
+	}
+	for _, gb := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48, 80} {
+		if gb*units.GiB <= asked {
+			out["never"] = fmt.Sprint(gb)
+		}
+	}
+	out["quarter"], out["q8"] = units.Amount(asked/4), units.Amount(ledger.Proportion(asked, 17, 32))
+	switch c.Failure.Stage {
+	case "weights":
+		if b.Layers > 1 && !severalDevices(c) {
+			out["layer"] = units.Amount(ledger.CeilDiv(asked, b.Layers))
+			out["mib"] = fmt.Sprint(ledger.CeilDiv(asked, b.Layers) / units.MiB)
+		}
+	case "kv":
+		out["q4"] = units.Amount(ledger.Proportion(asked, 9, 32))
+		if b.Context > 0 {
+			out["kib"] = units.Amount(asked / b.Context)
+			out["ctxThen"] = units.Amount(ledger.Proportion(asked, contextToTry(c), b.Context))
+		}
+	case "compute":
+		out["ubThen"] = units.Amount(ledger.Proportion(asked, batchToTry(c), b.Batch))
+		if n := scores(c, b.Context); n > 0 && n < asked {
+			out["scores"], out["rest"] = units.Amount(n), units.Amount(asked-n)
+			if (asked-n)*50 < asked {
+				out["scores"] = "Nearly all"
+			}
+			out["ctxThen"] = units.Amount(asked - n + ledger.Proportion(n, contextToTry(c), b.Context))
+		}
+		out["tokens128"], out["tokens32"] = about(asked, b.Batch, 128), about(asked, b.Batch, 32)
+	}
+}
+
+// budgeted are what was free and what was short.
+func budgeted(b budget, out map[string]string) {
+	if b.Free == 0 || b.Free == pieceLimit {
+		return
+	}
+	out["had"] = units.Amount(b.Free)
+	if b.Basis == "estimate" {
+		out["had"] = "about " + out["had"]
+	}
+	if left := b.Free - (b.sum() - b.Refused); left > 0 && left < b.Refused && b.Part != "weights" {
+		out["left"], out["short"] = units.Amount(left), units.Amount(b.Refused-left)
+	}
+	if b.Part == "weights" && b.Refused > b.Free {
+		out["short"] = units.Amount(b.Refused - b.Free)
+	}
+	if b.Part == "weights" && b.Free >= b.Refused && b.Basis == "log" {
+		out["close"] = "Hardly more than that was free, and the driver's own context takes 200 to 500 MiB of it."
+	}
+	n, ok := b.layersThatFit()
+	if !ok || n == 0 || n >= b.Layers {
+		return
+	}
+	out["keep"] = fmt.Sprint(n)
+	if b.Context > 8192 && b.KV > 0 {
+		b.KV, b.Context = ledger.Proportion(b.KV, 8192, b.Context), 8192
+		if short, ok := b.layersThatFit(); ok && short > n+1 {
+			out["keepShort"] = fmt.Sprint(short)
+		}
+	}
+}
+
+// cacheTold is what an 8-bit cache takes, and whether that is enough.
+func cacheTold(c *ledger.Case, out map[string]string) string {
+	switch {
+	case out["q8ctx"] != "":
+		return "All " + out["context"] + " tokens would still take " + out["q8"] + ", and " + out["left"] + " is left: together with a context of " + out["q8ctx"] + " it fits."
+	case out["q8"] != "" && out["q4"] != "":
+		return out["q8"] + " instead of " + units.Amount(ledger.Requested(c)) + " (q4_0: " + out["q4"] + ")."
+	}
+	return ""
+}
+
+// longestIn8Bit is the context whose 8-bit cache fits where all of it does not,
+// 0 where it does or that is not known.
+func longestIn8Bit(b budget) int64 {
+	left := b.Free - (b.sum() - b.Refused)
+	all := ledger.Proportion(b.Refused, 17, 32)
+	if b.Free == 0 || b.Part != "kv" || left <= 0 || all <= left || b.Context == 0 {
+		return 0
+	}
+	return ledger.Proportion(b.Context, left, all) / 1024 * 1024
+}
+
+// cacheIn8BitSteps sets the 8-bit cache, with the context that fits then.
+func cacheIn8BitSteps(c *ledger.Case) []step.Step {
+	d := speaks(c)
+	if n := longestIn8Bit(budgetOf(c)); n > 0 && d.kind == "shell" {
+		return []step.Step{d.step(c, fmt.Sprintf("-c %d ", n)+d.settings["quantize_kv_cache"])}
+	}
+	return llamaSteps["quantize_kv_cache"](c)
+}
+
+// about is the context whose attention over so many heads would fill a compute
+// buffer without flash attention.
+func about(bytes, batch, heads int64) string {
+	n := bytes / (batch * 4 * (heads + 1))
+	if n < 4096 {
+		return ""
+	}
+	return ledger.Thousands(n / 1000 * 1000)
+}
+
+func grouped(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return ledger.Thousands(n)
+}
+
+// gpuName is the failing device as the log numbers it.
+func gpuName(c *ledger.Case) string {
+	if d := c.F().Device; d != nil && d.Value >= 0 {
+		return fmt.Sprintf("GPU %d", int(d.Value))
+	}
+	return "the card"
+}
+
+// moment is when a buffer was asked for while the program ran.
+func moment(c *ledger.Case) string {
+	if c.Phase == "inference" && c.Failure.Stage == "compute" {
+		return "The model was loaded and running; when it moved or tidied its cache, it reserved its working memory anew."
+	}
+	return ""
+}
+
+// claimed is what was listed as free on the failing device, where that is more
+// than was refused.
+func claimed(c *ledger.Case) string {
+	for _, d := range c.Facts.Devices {
+		if d.Free != nil && mayFail(c, d) && d.Free.Bytes > ledger.Requested(c) {
+			return units.Amount(d.Free.Bytes)
+		}
+	}
+	return ""
+}
+
+// devicesOf are the names of the cards, each once.
+func devicesOf(c *ledger.Case) string {
+	names := map[string]int{}
+	for _, d := range c.Facts.Devices {
+		if d.Name != "" && len(d.Name) < 60 {
+			names[d.Name]++
+		}
+	}
+	for name, n := range names {
+		if len(names) == 1 && n > 1 {
+			return fmt.Sprintf("%d x %s", n, name)
+		}
+		if len(names) == 1 {
+			return name
+		}
+	}
+	return ""
+}
+
+// sharesOf lists the weights that each of several cards holds.
+func sharesOf(c *ledger.Case) string {
+	var list []string
+	for i, x := range cardsOf(c) {
+		if x.weights > 0 {
+			list = append(list, fmt.Sprintf("GPU %d %s", i, units.Amount(x.weights)))
+		}
+	}
+	if len(list) < 2 || len(list) > 8 {
+		return ""
+	}
+	return strings.Join(list, ", ")
+}
+
+// layersByHand is the number of layers, or how to reckon it from what is free.
+func layersByHand(c *ledger.Case) []step.Step {
+	d, out := speaks(c), numbers(c)
+	if out["keep"] != "" || out["mib"] == "" || d.kind == "ui" {
+		return llamaLayers(c)
+	}
+	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Each of the %s layers takes about %s, so set %s to (free MiB in `%s` - 1500) / %s.", out["all"], out["layer"], d.layers, lookAt(c), out["mib"])}}
+}
+
+// lookAt is what shows what is free on the card.
+func lookAt(c *ledger.Case) string {
+	switch c.Backend {
+	case "rocm":
+		return "rocm-smi --showmeminfo vram"
+	case "metal":
+		return "Activity Monitor"
+	case "vulkan", "sycl":
+		return "nvtop"
+	}
+	return "nvidia-smi"
+}

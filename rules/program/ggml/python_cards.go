@@ -1,0 +1,39 @@
+package ggml
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// cacheOnHost keeps the KV cache off the card.
+var cacheOnHost = does("cpu_offload", "Or keep the cache in system memory", "text", "`offload_kqv=False` in the same call: the cache then needs nothing of the card.", "slower the longer the chat")
+
+// pythonOwn are llama-cpp-python's, in which every setting is an argument.
+var pythonOwn = []cause.Card{
+	{
+		ID: "llama-cpp-python/cache", Kinds: refused, If: when.All(device("kv"), ownScript), Figures: numbers,
+		Cause: cause.ContextTooLong, Weight: 0.82,
+		Headline: "did not create its context: the KV cache[[ for {context} tokens]] did not fit",
+		Means:    "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}; `Failed to create llama_context` is only how the binding reports that. [[A card of {never} GB can never give it. ]]It is reserved whole for `n_ctx` tokens, and `n_ctx=0` means the model's own maximum, often 131,072 and more.",
+		Not:      "A smaller `n_batch`: the cache does not depend on it.",
+		Cures: []cause.Cure{
+			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}.]]", "shorter conversations"),
+			told("quantize_kv_cache", "Or an 8-bit cache", "{q8} instead of {asked}.", "slight loss of quality"),
+			cacheOnHost,
+		},
+		Sources: []string{"llama_cpp/llama.py"},
+	},
+	{
+		ID: "llama-cpp-python/compute", Kinds: refused, If: when.All(device("compute"), ownScript, when.Not(uneven)), Figures: numbers,
+		Cause: cause.ContextTooLong, Weight: 0.75,
+		Headline: "did not create its context: the compute buffer found no room on {gpu}",
+		Means:    "Weights and cache were in place; the working memory for one batch, {asked}, was refused on {gpu}[[ ({left} was left)]]. `Failed to create llama_context` is only how the binding reports that. It grows with the batch and, without flash attention, with `n_ctx`.",
+		Not:      "A smaller quantisation: this buffer holds no weights.",
+		Cures: []cause.Cure{
+			told("lower_ubatch", "A smaller batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
+			told("enable_flash_attention", "Flash attention", "The part that grows with the context is then never made.", "free, where the build has it"),
+			told("lower_context", "Or a shorter context", "", "shorter conversations"),
+		},
+		Sources: []string{"llama_cpp/llama.py"},
+	},
+}
