@@ -79,7 +79,16 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	if len(causes) > 0 {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
-	return story.Of(c, causes, Shown(c.Framework), card)
+	return story.Of(c, causes, called(c), card)
+}
+
+// called is the program as the headline names it: what the reader started, where
+// the engine below it is what failed.
+func called(c *ledger.Case) string {
+	if slices.Contains(c.Stack, c.Reader.Program) {
+		return Shown(c.Reader.Program)
+	}
+	return Shown(c.Framework)
 }
 
 // Known returns what is known of the case's message in its program, nil where

@@ -72,7 +72,7 @@ func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own [
 	}
 	steps := pasted(c, card, cure)
 	told := words(c, card, cure)
-	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || len(told) == 0) {
+	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0) {
 		steps = b.advice.Steps // as the program has it
 	} else {
 		b.advice.Effect = nil
