@@ -48,7 +48,18 @@ func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
 	ledger.Derive(c)
 	c.Explained = explain.Of(c)
-	return odds.Judge(c, clues(), program.Holding(c, program.Of(c.Stack, Programs())))
+	return odds.Judge(c, clues(), program.Holding(c, own(c)))
+}
+
+// own are the programs of a case: those that took part, after the one that the
+// reader started where the log only hints at it.
+func own(c *ledger.Case) []*program.Program {
+	started := func(name string) bool { p := byName()[name]; return p != nil && p.Reader().App }
+	stack := c.Stack
+	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
+		stack = append([]string{c.Reader.Program}, stack...)
+	}
+	return program.Of(stack, Programs())
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,
@@ -70,14 +81,14 @@ func known(c *ledger.Case) []reader.Known {
 // Advise says what to do about the causes of a case, the best first, and which
 // of the usual tips cannot help.
 func Advise(c *ledger.Case, causes []odds.Cause) ([]answer.Advice, []answer.Useless) {
-	return answer.Advise(c, causes, program.Of(c.Stack, Programs()))
+	return answer.Advise(c, causes, own(c))
 }
 
 // Tell says what happened to a case, for people.
 func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	var card *cause.Card
 	if len(causes) > 0 {
-		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
+		card = program.CardOf(own(c), causes[0].Card)
 	}
 	return story.Of(c, causes, called(c), card)
 }
@@ -85,7 +96,7 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 // called is the program as the headline names it: what the reader started, where
 // the engine below it is what failed.
 func called(c *ledger.Case) string {
-	if slices.Contains(c.Stack, c.Reader.Program) {
+	if programs := own(c); len(programs) > 0 && programs[0].Name == c.Reader.Program {
 		return Shown(c.Reader.Program)
 	}
 	return Shown(c.Framework)
@@ -94,7 +105,7 @@ func called(c *ledger.Case) string {
 // Known returns what is known of the case's message in its program, nil where
 // general knowledge has to do.
 func Known(c *ledger.Case, causes []odds.Cause) *answer.Knowledge {
-	return answer.Known(c, causes, program.Of(c.Stack, Programs()))
+	return answer.Known(c, causes, own(c))
 }
 
 // clues returns the clues for every cause, the general ones last.
