@@ -25,13 +25,15 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	if app != nil && app.Remedies[likeliest.ID] != nil {
 		return ranked
 	}
+	told := map[string]bool{}
 	for i, cure := range card.Cures {
-		if cure.If != nil && !cure.If(c) {
+		if told[cure.Fix] || cure.If != nil && !cure.If(c) {
 			continue
 		}
+		told[cure.Fix] = true
 		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && !fix.Suits(c, cure.Fix, false) {
-			continue
+		if app != nil && !spelled && (c.Reader.Edits != "code" || !fix.Suits(c, cure.Fix, false)) {
+			continue // how that is done in the program is not known
 		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
 		if at < 0 {
@@ -62,6 +64,10 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.
 	return nil
 }
 
+// ofOthers are fixes whose effect is what others hold, or what lies unused:
+// however they are told.
+var ofOthers = []string{"kill_stale_process", "close_other_apps", "select_gpu", "expandable_segments", "max_split_size"}
+
 // put words a fix as a card has it.
 func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own []*program.Program) {
 	if title, ok := card.Tell(c, cure.Title); ok {
@@ -72,9 +78,12 @@ func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own [
 	}
 	steps := pasted(c, card, cure)
 	told := words(c, card, cure)
+	if len(told) > 0 {
+		b.advice.Why = card.Meaning(c) // a fix that is told says itself why
+	}
 	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0) {
 		steps = b.advice.Steps // as the program has it
-	} else {
+	} else if !slices.Contains(ofOthers, cure.Fix) {
 		b.advice.Effect = nil
 	}
 	b.advice.Steps = forReader(c, cure.Fix, slices.Concat(told, steps), own)

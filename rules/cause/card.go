@@ -30,6 +30,9 @@ type Card struct {
 	// the likeliest.
 	Cause  string
 	Weight float64
+	// Among are the causes one of which must be the likeliest for a card without
+	// a cause to speak; nil: any.
+	Among []string
 	// Headline is the line above the answer without the program's name: "did not
 	// start: nothing is left for the KV cache"; "" leaves it to the figures. Like
 	// all sentences of a card it may name figures, see [Tell].

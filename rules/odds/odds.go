@@ -99,7 +99,7 @@ func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
 	}
 	for _, k := range cards {
 		switch {
-		case k.Cause == "":
+		case k.Cause == "" && (k.Among == nil || slices.Contains(k.Among, causes[0].ID)):
 			causes[0].Card, causes[0].Why = k.ID, k.Meaning(c)
 			return causes
 		case sure(k), len(causes) > 0 && causes[0].ID == k.Cause:
