@@ -49,14 +49,14 @@ func trtSize(c *ledger.Case) map[string]string {
 	half := int64(units.MiB / 2)
 	off := each % half
 	if _, set := c.Setting("max_batch_size"); !set && min(off, half-off) < 4<<10 && each >= half {
-		out["each"], out["few"] = units.Amount(each), units.Amount(8*each)
+		out["each"], out["few"] = fmt.Sprintf("%.1f MiB", float64(each)/(1<<20)), units.Amount(8*each)
 	}
 	return out
 }
 
 // trtWeights tells a request that is whole layers of a known model in 16 bit.
 func trtWeights(c *ledger.Case) map[string]string {
-	out := map[string]string{"model_16": "", "layers": "", "all": "", "eight": "", "four": ""}
+	out := map[string]string{"model_16": "", "layers": "", "square": "", "all": "", "eight": "", "four": ""}
 	n := ledger.Requested(c)
 	for _, m := range fit.Models() {
 		layer := 2 * (2*m.Hidden*m.Heads*m.HeadDim + 2*m.Hidden*m.KVHeads*m.HeadDim + 3*m.Hidden*m.FFN)
@@ -66,6 +66,9 @@ func trtWeights(c *ledger.Case) map[string]string {
 		square := 2 * m.Hidden * m.Hidden
 		if rest := n % layer; rest != 0 && rest != square {
 			continue
+		}
+		if n%layer != 0 {
+			out["square"] = fmt.Sprintf("%d x %[1]d", m.Hidden)
 		}
 		all := 2 * m.Parameters
 		out["model_16"], out["layers"] = fmt.Sprintf("%.0f billion parameters", float64(m.Parameters)/1e9), strconv.FormatInt(n/layer, 10)
@@ -237,7 +240,7 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/engine-weights", Kinds: []fact.Kind{fact.TRTEngine}, If: trtIsWeights,
 		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: trtWeights,
 		Headline: "could not build the engine: its 16-bit weights need {asked} in one piece",
-		Means:    "The builder asked the GPU for {asked}. To the byte that is {layers} layers of a model of {model_16} in 16 bit, so it is weights, not working memory. Whether the card is small or busy the log does not say: all weights are {all}, and a card must have more than that free, for the engine's work and its cache come on top.",
+		Means:    "The builder asked the GPU for {asked}. To the byte that is {layers} layers[[ and a matrix of {square}]] of a model of {model_16} in 16 bit, so it is weights, not working memory. Whether the card is small or busy the log does not say: all weights are {all}, and a card must have more than that free, for the engine's work and its cache come on top.",
 		Not:      "A smaller `--max_batch_size` or `--max_input_len` alone: they shrink work and cache, not these weights. \"Config saved\" is no engine.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Look first", Told: "A large card in use by something else: end that job if it is yours, and build again with nothing changed.", Kind: "shell", Text: look, Cost: "free"},

@@ -52,8 +52,9 @@ var Xinference = program.Program{
 	Cards: []cause.Card{{
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool { return otherHolders(c) || c.Root(fact.VLLMFreeTooLow) && takenByJob(c) },
 		Cause: cause.LeakedProcess, Weight: 0.7,
-		Means: "Much of the card is held by other processes: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
-		Not:   "A shorter context: others hold the memory.",
+		Headline: "found the card taken by another process",
+		Means:    "Much of the card is held by other processes[[ ({others} of {total})]]: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
+		Not:      "A shorter context: others hold the memory.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
 			typed("kill_stale_process", "Then look for processes that were left", "nvidia-smi   # end what is yours with: kill PID", "free"),
@@ -66,6 +67,7 @@ var Xinference = program.Program{
 // FastChat's workers run Transformers, or vLLM in vllm_worker.
 var FastChat = program.Program{
 	Name: "fastchat", Shown: "FastChat", Work: "text-inference", Edits: "flags", Language: "python",
+	Cards:   fastchatCards,
 	Proofs:  []string{"fastchat/serve/", "fastchat/model/", "fastchat.serve."},
 	Sources: program.Sources{"fastchat/model/model_adapter.py": "--cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
 	Steps: steps{

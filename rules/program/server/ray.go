@@ -16,6 +16,7 @@ import (
 var Ray = program.Program{
 	Name: "ray", Shown: "Ray", Rank: 35,
 	Edits: "code", Language: "python",
+	Cards: rayCards,
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			figures.First(
