@@ -280,7 +280,7 @@ var sglangRunCards = []cause.Card{
 	},
 	{
 		ID: "sglang/decode", Kinds: onCard, Phases: []string{"inference"}, If: sglangCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.7,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
 		Headline: "served, and ran out of the card on a request",
 		Means:    "{asked} was needed beside weights, KV pool and graphs, and {room} was left. These have their full size from the start; what varies is the batch. A prompt: smaller chunks help; long answers of many at once: fewer requests. The static share is what leaves either too little.",
 		Not:      "A shorter `--context-length`: the pool keeps its size.",

@@ -191,7 +191,7 @@ var trtCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/serving", Kinds: onCard, If: trtTorch,
-		Cause: cause.BudgetMisconfigured, Weight: 0.62,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
 		Headline: "ran out of the card beside its KV cache",
 		Means:    "The cache takes nine tenths of what is free after the weights, unless told; the work on a batch, CUDA graphs and images must do with the rest.[[ {room} was left and {asked} was needed.]] The message does not show how much of this process is cache.",
 		Not:      "A shorter answer: the cache has its full size from the start.",

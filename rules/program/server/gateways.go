@@ -61,6 +61,18 @@ var Xinference = program.Program{
 			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "only where there is one"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
+	}, {
+		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" },
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Headline: "ran out of the card beside what its vLLM engine took",
+		Means:    "The engine under Xinference is vLLM: it takes its share of the card for weights and cache (0.9 unless set at launch), and computing a request found no room in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this model's own.]]",
+		Not:      "Ending other programs, if `nvidia-smi` shows this model alone.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "Launch it with a smaller share", Told: "Terminate the model first. On the launch page: additional parameters passed to the inference engine; on the command line, beside your own options of `xinference launch`:", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},
+			{Fix: "lower_max_num_seqs", Title: "And fewer requests and a bounded length", Told: "In the same place:", Kind: "config", Text: "--max_num_seqs 16 --max_model_len 8192", Cost: "others wait, longer ones are refused"},
+			{Fix: "use_lower_quant", Title: "Or fewer bits", Told: "Another `--quantization` that the launch page lists for this model (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
+		},
+		Sources: []string{"xinference/deploy/cmdline.py", "inference/doc/source/getting_started/using_xinference.rst"},
 	}},
 }
 

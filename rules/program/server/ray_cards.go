@@ -36,7 +36,7 @@ var rayCards = []cause.Card{
 	{
 		ID: "ray/killed", Kinds: []fact.Kind{fact.RayKilled}, Figures: rayShares,
 		Cause: cause.HostMemory, Weight: 0.96,
-		Headline: "killed a worker because the node's RAM ran low",
+		Headline: "lost a worker: the node's RAM ran low, and Ray killed it",
 		Means:    "Ray watches the RAM of each node and from 95 % on kills the newest task that it can run again; no graphics card plays a part.[[ {used} of {node} was in use.]][[ The worker that it killed held {killed}, everything else {rest}.]][[ {small}]] The list of processes below the message, or `ray logs raylet.out`, shows who holds what.",
 		Not:      "GPU settings, a smaller share of the card: it is the computer's memory. A higher RAY_memory_usage_threshold alone: then the kernel kills instead.",
 		Cures: []cause.Cure{
@@ -52,7 +52,7 @@ var rayCards = []cause.Card{
 	{
 		ID: "ray/store", Kinds: []fact.Kind{fact.RayStore},
 		Cause: cause.HostMemory, Weight: 0.88,
-		Headline: "ran out of its object store, shared memory of the node",
+		Headline: "found Ray's object store full, shared memory of the node",
 		Means:    "Ray keeps objects that tasks pass to each other in shared memory (/dev/shm), by default 30 % of the RAM. Containers get 64 MB of it unless told, and objects stay as long as anything refers to them.",
 		Not:      "GPU settings: no card is involved.",
 		Cures: []cause.Cure{
@@ -85,7 +85,7 @@ var fastchatCards = []cause.Card{
 	},
 	{
 		ID: "fastchat/request", Kinds: onCard,
-		Cause: cause.ContextTooLong, Weight: 0.62,
+		Cause: cause.ContextTooLong, Weight: 0.76,
 		Headline: "ran out of the card while it answered",
 		Means:    "A FastChat worker keeps a cache for each conversation that is being answered, and it grows with every token of all of them; there is no fixed pool that would make others wait.[[ {mine} of {total} was its own when {asked} was refused.]]",
 		Not:      "A restart alone: the same load brings it back.",

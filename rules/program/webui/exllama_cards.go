@@ -149,8 +149,8 @@ var exllamaCards = []cause.Card{
 		Sources: []string{"https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/turboderp/exllama/issues/193"},
 	},
 	{
-		ID: "exllama/generate", Kinds: torchFull, Phases: []string{"inference"},
-		Cause: cause.ContextTooLong, Weight: 0.6,
+		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
+		Cause: cause.ContextTooLong, Weight: 0.78,
 		Headline: "loaded, and ran out of the card on a prompt",
 		Means:    "Weights and cache have their full size from the start, so it is the work on a prompt that found no room: {asked}, with {room} left. It goes in chunks of 2048 tokens unless set otherwise.",
 		Not:      "A shorter answer: the cache is there whole already.",

@@ -276,7 +276,7 @@ var textgenRunCards = []cause.Card{
 		ID: "text-generation-webui/training", Kinds: torchFull, Said: []string{"modules/training.py", `modules\training.py`, "trainer.train()"},
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "ran out of the card while training a LoRA",
-		Means:    "The Training tab keeps the base model, the LoRA's gradients and the activations of a micro batch on the card;[[ {mine} of {total} was its own when {asked} was refused.]] the last part grows with Micro Batch Size times Cutoff Length.",
+		Means:    "The Training tab keeps the base model, the LoRA's gradients and the activations of a micro batch on the card[[, {mine} of {total} when {asked} was refused]]; the last part grows with Micro Batch Size times Cutoff Length.",
 		Not:      "A smaller Batch Size alone: it only adds steps together; Micro Batch Size is what is computed at once.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Smaller pieces", Told: "Training tab: Micro Batch Size 1, Cutoff Length 256, LoRA Rank 8 to 32.", Cost: "slower"},
