@@ -73,7 +73,7 @@ func (s *Set) inProse(l *text.Log, x fact.Failure) bool {
 	if !ok || figureCount(x) > 1 {
 		return false
 	}
-	if strings.Count(before, "`")%2 == 1 {
+	if strings.Count(before, "`")%2 == 1 && !strings.Contains(before, " failed with error `") {
 		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
 		table := strings.Contains(outside(after), "|")
 		return (around > 12 || table && around > 0) && !firstPerson(l, x)

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/array"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/host"
 	"github.com/oomdoc/oomdoc/rules/program/science"
@@ -19,7 +20,7 @@ import (
 
 // Programs of which two families know something.
 var (
-	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&server.TensorRTLLM, &array.Frameworks}}
+	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&engine.TensorRTLLM, &array.Frameworks}}
 	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Cards: apps.EngineCards, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 
@@ -27,7 +28,7 @@ var (
 // clues that weigh the same the earlier counts.
 func Programs() []*program.Program {
 	return []*program.Program{
-		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &server.TensorRTLLM, &triton, &server.LMDeploy, &server.MLC, &host.Ray,
+		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &host.Ray,
 		&ggml.LlamaCpp, &ggml.KoboldCpp, &ggml.LMStudio, &ggml.StableDiffusionCpp, &ggml.WhisperCpp, &ggml.LlamaCppPython, &ggml.NodeLlamaCpp, &ggml.Ollama,
 		&webui.Textgen, &webui.ExLlama, &webui.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
@@ -46,8 +47,8 @@ func Programs() []*program.Program {
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
 		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
-		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &server.IPEXLLM, &server.Xinference, &server.FastChat, &server.TEI, &server.Infinity,
-		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &server.LiteLLM, &server.Exo, &server.Petals, &server.RKLLM, &server.MistralRs,
+		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &server.IPEXLLM, &server.Xinference, &server.FastChat, &engine.TEI, &engine.Infinity,
+		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&ggml.LocalAI, &ggml.Jan, &ggml.GPT4All, &ggml.Llamafile, &ggml.IkLlamaCpp, &ggml.LlamaBox, &ggml.Tabby, &ggml.ChatGLMCpp, &ggml.QwenCpp, &ggml.LLamaSharp,
 		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.AudioCraft, &apps.Demucs,
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,

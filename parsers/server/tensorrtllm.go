@@ -95,7 +95,7 @@ func trtEngine(m text.Message) int {
 		return m.End
 	}
 	framework := "other"
-	if m.Mentions("tensorrt-llm", "tensorrt_llm", "trt-llm", "trtllm") {
+	if m.Mentions("tensorrt-llm", "tensorrt_llm", "trt-llm", "trtllm", "trt_engines", "enginebuildingfailed,pleasechecktheerrorlog") {
 		framework = "tensorrt-llm"
 	}
 	return m.FailWith(fact.Failure{Kind: fact.TRTEngine, Framework: framework, Backend: "cuda", Phase: "load"}, m.Find(trtRequested, 120))

@@ -81,7 +81,7 @@ func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own [
 	if len(told) > 0 {
 		b.advice.Why = card.Meaning(c) // a fix that is told says itself why
 	}
-	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || len(told) == 0) {
+	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0) {
 		steps = b.advice.Steps // as the program has it
 	} else if !slices.Contains(ofOthers, cure.Fix) {
 		b.advice.Effect = nil

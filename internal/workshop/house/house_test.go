@@ -42,6 +42,7 @@ var floors = [][]string{
 	{"rules/cause"},
 	{"rules/fix"},
 	{"rules/program"},
+	{"rules/program/engine"},
 	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/science", "rules/program/apps"},
 	{"rules/odds"},
 	{"rules/answer", "rules/story"},

@@ -63,20 +63,34 @@ var Xinference = program.Program{
 	Cards: []cause.Card{{
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool { return otherHolders(c) || c.Root(fact.VLLMFreeTooLow) && takenByJob(c) },
 		Cause: cause.LeakedProcess, Weight: 0.7,
-		Means: "Much of the card is held by other processes: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
-		Not:   "A shorter context: others hold the memory.",
+		Headline: "found the card taken by another process",
+		Means:    "Much of the card is held by other processes[[ ({others} of {total})]]: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
+		Not:      "A shorter context: others hold the memory.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
 			typed("kill_stale_process", "Then look for processes that were left", "nvidia-smi   # end what is yours with: kill PID", "free"),
 			{Fix: "select_gpu", Title: "Or launch it on another card", Cost: "only where there is one"},
 		},
 		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
+	}, {
+		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" },
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Headline: "ran out of the card beside what its vLLM engine took",
+		Means:    "The engine under Xinference is vLLM: it takes its share of the card for weights and cache (0.9 unless set at launch), and computing a request found no room in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this model's own.]]",
+		Not:      "Ending other programs, if `nvidia-smi` shows this model alone.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "Launch it with a smaller share", Told: "Terminate the model first. On the launch page: additional parameters passed to the inference engine; on the command line, beside your own options of `xinference launch`:", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},
+			{Fix: "lower_max_num_seqs", Title: "And fewer requests and a bounded length", Told: "In the same place:", Kind: "config", Text: "--max_num_seqs 16 --max_model_len 8192", Cost: "others wait, longer ones are refused"},
+			{Fix: "use_lower_quant", Title: "Or fewer bits", Told: "Another `--quantization` that the launch page lists for this model (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
+		},
+		Sources: []string{"xinference/deploy/cmdline.py", "inference/doc/source/getting_started/using_xinference.rst"},
 	}},
 }
 
 // FastChat's workers run Transformers, or vLLM in vllm_worker.
 var FastChat = program.Program{
 	Name: "fastchat", Shown: "FastChat", Work: "text-inference", Edits: "flags", Language: "python",
+	Cards:   fastchatCards,
 	Proofs:  []string{"fastchat/serve/", "fastchat/model/", "fastchat.serve."},
 	Sources: program.Sources{"fastchat/model/model_adapter.py": "--cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
 	Steps: steps{

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,6 +31,8 @@ type launch struct {
 	dumps   bool
 	// aliases are options with another spelling of the same argument.
 	aliases map[string]string
+	// where says where an option goes that is added to a command of the reader's.
+	where string
 	// offline is a fact: the server runs inside a Python program, as LLM().
 	offline string
 	// flags: where the log shows no command, what is added to it is enough for
@@ -91,6 +94,24 @@ func (s launch) sets(choices ...choice) func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: text}}
 		}
 		return []step.Step{{Kind: "shell", Text: text}}
+	}
+}
+
+// adds are the steps of a fix that sets options: the log's own command edited,
+// else the options alone, which the reader adds to theirs.
+func (s launch) adds(choices ...choice) func(c *ledger.Case) []step.Step {
+	whole := s.sets(choices...)
+	return func(c *ledger.Case) []step.Step {
+		if s.logged(c) != nil {
+			return whole(c)
+		}
+		var words []string
+		for _, choose := range choices {
+			if o := choose(c); o.value != "" {
+				words = append(words, o.flag(), o.value)
+			}
+		}
+		return []step.Step{{Kind: "text", Text: cmp.Or(s.where, "Added to your start command:")}, {Kind: "config", Text: strings.Join(words, " ")}}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -20,7 +21,7 @@ import (
 var SGLang = program.Program{
 	Name: "sglang", Shown: "SGLang", Rank: 80,
 	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: sglangCards,
+	Cards: engine.SGLangCards,
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +
 			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size",
@@ -76,17 +77,17 @@ var SGLang = program.Program{
 		cause.Unknown:        {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "empty_cache", Fit: 0.8}, {Fix: "lower_gpu_memory_utilization", Fit: 0.7}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
-		"raise_mem_fraction":       sglangServer.sets(hundredths("mem_fraction_static", raisedFraction)),
-		"lower_mem_fraction":       sglangShare.relative(sglangServer.sets(hundredths("mem_fraction_static", sglangShare.lowered))),
-		"lower_max_num_seqs":       sglangServer.sets(divided("max_running_requests", 64, half)),
-		"lower_max_batched_tokens": sglangServer.sets(divided("chunked_prefill_size", 4096, effect.TokensDivisor)),
-		"lower_context":            sglangServer.sets(divided("context_length", 16384, half)),
-		"enforce_eager":            after("text", "Make graphs for small batches only (the option is --cuda-graph-max-bs-decode since June 2026); --disable-cuda-graph makes none:", sglangServer.sets(to("cuda_graph_max_bs", "16"))),
-		"quantize_kv_cache":        sglangServer.sets(to("kv_cache_dtype", "fp8_e5m2")),
-		"cpu_offload":              sglangServer.sets(to("cpu_offload_gb", "8")),
-		"multi_gpu":                sglangServer.sets(doubled("tp_size")),
-		"use_lower_quant": after("text", "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. Or let SGLang make FP8 out of a 16-bit one while it loads:",
-			sglangServer.sets(to("quantization", "fp8"))),
+		"raise_mem_fraction":       sglangServer.adds(hundredths("mem_fraction_static", raisedFraction)),
+		"lower_mem_fraction":       sglangShare.relative(sglangServer.adds(hundredths("mem_fraction_static", sglangShare.lowered))),
+		"lower_max_num_seqs":       sglangServer.adds(divided("max_running_requests", 64, half)),
+		"lower_max_batched_tokens": sglangServer.adds(divided("chunked_prefill_size", 4096, effect.TokensDivisor)),
+		"lower_context":            sglangServer.adds(divided("context_length", 16384, half)),
+		"enforce_eager":            after("text", "Make graphs for small batches only (the option is --cuda-graph-max-bs-decode since June 2026); --disable-cuda-graph makes none:", sglangServer.adds(to("cuda_graph_max_bs", "16"))),
+		"quantize_kv_cache":        sglangServer.adds(to("kv_cache_dtype", "fp8_e5m2")),
+		"cpu_offload":              sglangServer.adds(to("cpu_offload_gb", "8")),
+		"multi_gpu":                sglangServer.adds(doubled("tp_size")),
+		"use_lower_quant": after("text", "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. Or let SGLang make FP8 out of a 16-bit one while it loads (cards from Ada or Hopper on).",
+			sglangServer.adds(to("quantization", "fp8"))),
 		"upgrade_version": step.Paste("shell", "pip install -U sglang"),
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{

@@ -116,7 +116,7 @@ func (s share) relative(steps func(c *ledger.Case) []step.Step) func(c *ledger.C
 	return func(c *ledger.Case) []step.Step {
 		list := steps(c)
 		if now, stated := s.now(c); !stated && !c.Root(fact.VLLMFreeTooLow) {
-			list[0].Text += fmt.Sprintf("   # %.2f less than %g, the usual: take as much off a share of your own", now-s.lowered(c), now)
+			list[len(list)-1].Text += fmt.Sprintf("   # %.2f less than %g, the usual: take as much off a share of your own", now-s.lowered(c), now)
 		}
 		return list
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -16,7 +17,7 @@ import (
 var TGI = program.Program{
 	Name: "tgi", Shown: "TGI", Rank: 80,
 	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: tgiCards,
+	Cards: engine.TGICards,
 	Sources: program.Sources{
 		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +
 			" --quantize",
@@ -24,12 +25,12 @@ var TGI = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {figures.First(
 			cause.If(func(c *ledger.Case) bool { return c.In("tgi") && c.Phase == "warmup" && c.Root(fact.TorchAlloc) }, 0.62, "It failed in the warm-up, which runs the largest batch that the settings allow."),
-			cause.If(tgiTiny, 0.25, "The warm-up batch did not fit."),
+			cause.If(engine.TGITiny, 0.25, "The warm-up batch did not fit."),
 			cause.If(tgiWarmup, 0.58, "The warm-up wants a cache for {tgi_total_tokens} tokens at once beside the weights, and did not get it."),
 			cause.If(tgiWarmup, 0.58, "The warm-up runs {max_batch_prefill_tokens} tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above."),
 		)},
 		cause.SoftwareBug: {figures.First(
-			cause.If(tgiTiny, 0.55, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up."),
+			cause.If(engine.TGITiny, 0.55, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up."),
 			cause.If(tgiWarmup, 0.22, "Several versions put this sentence on any error of the warm-up."),
 		)},
 		cause.ModelTooLarge: {cause.Said(0.22, "The card may be full of weights before the warm-up begins.", fact.TGIWarmup)},
@@ -37,10 +38,10 @@ var TGI = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
-			{Fix: "lower_max_batched_tokens", Fit: 1, If: when.Not(tgiTiny)},
+			{Fix: "lower_max_batched_tokens", Fit: 1, If: when.Not(engine.TGITiny)},
 			{Fix: "use_lower_quant", Fit: 0.55},
 			{Fix: "upgrade_version", Fit: 0.65, If: tgiWarmup},
-			{Fix: "lower_context", Fit: 0.6, If: when.Not(tgiTiny)},
+			{Fix: "lower_context", Fit: 0.6, If: when.Not(engine.TGITiny)},
 			{Fix: "multi_gpu", Fit: 0.6},
 		},
 		cause.SoftwareBug:   {{Fix: "upgrade_version", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.6}},
@@ -55,17 +56,17 @@ var TGI = program.Program{
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"lower_max_batched_tokens": func(c *ledger.Case) []step.Step {
 			if ledger.IntSetting(c, "max_batch_total_tokens") > 0 {
-				return tgiServer.sets(divided("max_batch_total_tokens", 0, half))(c) // what TGI computes by itself since 1.0
+				return tgiServer.adds(divided("max_batch_total_tokens", 0, half))(c) // what TGI computes by itself since 1.0
 			}
 			prefill := divided("max_batch_prefill_tokens", 4096, effect.TokensDivisor)
 			n, _ := strconv.Atoi(prefill(c).value)
-			return tgiServer.sets(prefill, to("max_input_tokens", strconv.Itoa(n/2)), to("max_total_tokens", strconv.Itoa(n)))(c)
+			return tgiServer.adds(prefill, to("max_input_tokens", strconv.Itoa(n/2)), to("max_total_tokens", strconv.Itoa(n)))(c)
 		},
-		"lower_context":     tgiServer.sets(to("max_input_tokens", "1024"), to("max_total_tokens", "2048")),
-		"multi_gpu":         tgiServer.sets(doubled("num_shard")),
-		"use_lower_quant":   tgiServer.sets(to("quantize", "bitsandbytes-nf4")),
-		"quantize_kv_cache": tgiServer.sets(to("kv_cache_dtype", "fp8_e5m2")),
-		"enforce_eager":     tgiServer.sets(to("cuda_graphs", "0")),
+		"lower_context":     tgiServer.adds(to("max_input_tokens", "1024"), to("max_total_tokens", "2048")),
+		"multi_gpu":         tgiServer.adds(doubled("num_shard")),
+		"use_lower_quant":   tgiServer.adds(to("quantize", "bitsandbytes-nf4")),
+		"quantize_kv_cache": tgiServer.adds(to("kv_cache_dtype", "fp8_e5m2")),
+		"enforce_eager":     tgiServer.adds(to("cuda_graphs", "0")),
 		"upgrade_version":   step.Paste("shell", "docker pull ghcr.io/huggingface/text-generation-inference:latest"),
 	},
 }
@@ -75,13 +76,7 @@ var tgiServer = launch{
 	repeats: []string{"quantize", "num_shard"},
 	dumps:   true,
 	start:   "text-generation-launcher --model-id",
+	where:   "After the image's name in `docker run`, in place of your values:",
 }
 
 var tgiWarmup = when.Root(fact.TGIWarmup)
-
-// tgiTiny: so few tokens can't be what is too much, unless the sentence also
-// says for how many a cache was wanted.
-func tgiTiny(c *ledger.Case) bool {
-	n := ledger.IntSetting(c, "max_batch_prefill_tokens")
-	return tgiWarmup(c) && n > 0 && n <= 512 && !when.Fact("tgi_total_tokens")(c)
-}

@@ -24,6 +24,7 @@ var ExLlama = program.Program{
 		"exllamav2/", "exllamav3/", "exllama/model.py", "repositories/exllama/", "ExLlamaV2Cache", "load_autosplit", "Loading with autosplit",
 		"Loading with a manual GPU split",
 	},
+	Cards: exllamaCards,
 	Clues: map[string][]cause.Clue{
 		cause.ContextTooLong: {
 			cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit),
@@ -189,7 +190,7 @@ func cacheQuantisedAlready(c *ledger.Case) string {
 
 // TabbyAPI is the server on ExLlama; its load lines are its own.
 var TabbyAPI = program.Program{
-	Name: "tabbyapi",
+	Name: "tabbyapi", Shown: "TabbyAPI",
 	Work: "text-inference", Edits: "flags", Language: "python",
 	Proofs: []string{"Loading with autosplit", "Loading with a manual GPU split", "tabbyAPI/"},
 	Like:   []*program.Program{&ExLlama},

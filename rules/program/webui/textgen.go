@@ -41,6 +41,7 @@ var Textgen = program.Program{
 		"Output generated in":   {"tokens/s"},
 		"Using gpu_layers=":     {"ctx_size="},
 	},
+	Cards: textgenCards,
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			cause.Said(0.8, "The server vanished while it loaded a model, without a message: on Windows, in nearly every such case, RAM and page file were used up.", fact.SilentDeath),

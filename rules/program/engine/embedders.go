@@ -1,7 +1,6 @@
-package server
+package engine
 
 import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -26,30 +25,7 @@ var TEI = program.Program{
 		cause.ModelTooLarge: {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.9}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
 		cause.Unknown:       {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "upgrade_version", Fit: 0.7}},
 	},
-	Cards: []cause.Card{
-		{
-			ID: "tei/warmup", Kinds: []fact.Kind{fact.RustDriver, fact.TorchAlloc, fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"},
-			Cause: cause.BatchTooLarge, Weight: 0.7,
-			Means: "It failed at start, where TEI runs the largest batch that it would accept: `--max-batch-tokens`, 16384 unless set. Models without flash attention, and cards before Ampere, need memory for its square.",
-			Not:   "Smaller requests from your client: the warm-up does not depend on them.",
-			Cures: []cause.Cure{
-				{Fix: "lower_max_batched_tokens", Title: "Lower --max-batch-tokens", Cost: "longer texts are cut; less at a time"},
-				typed("close_other_apps", "See what else is on the card", "nvidia-smi", "free"),
-				{Fix: "upgrade_version", Title: "Take the image for your card", Cost: "a download"},
-			},
-			Sources: []string{"text-embeddings-inference/router/src/main.rs", "https://github.com/huggingface/text-embeddings-inference/issues/670"},
-		},
-		{
-			ID: "tei/serving", Kinds: []fact.Kind{fact.RustDriver, fact.TorchAlloc, fact.PlainDevice, fact.DeviceAlloc},
-			Cause: cause.BatchTooLarge, Weight: 0.6,
-			Means: "TEI gathers waiting texts into one batch of up to `--max-batch-tokens` and found no room for it. Its message has no figures, so the log does not say whether the model or another program takes the rest.",
-			Cures: []cause.Cure{
-				{Fix: "lower_max_batched_tokens", Title: "Lower --max-batch-tokens", Cost: "lower throughput"},
-				typed("close_other_apps", "See what else is on the card", "nvidia-smi", "free"),
-			},
-			Sources: []string{"text-embeddings-inference/router/src/main.rs", "https://github.com/huggingface/text-embeddings-inference/issues/350"},
-		},
-	},
+	Cards: teiCards,
 }
 
 // Infinity is michaelfeil's server for embeddings and rerankers, on PyTorch.
@@ -70,16 +46,5 @@ var Infinity = program.Program{
 		cause.BatchTooLarge: {{Fix: "lower_batch_size", Fit: 1.05}, {Fix: "lower_context", Fit: 0.9}, {Fix: "half_precision", Fit: 0.8}, {Fix: "use_smaller_model", Fit: 0.6}},
 		cause.ModelTooLarge: {{Fix: "half_precision", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.95}, {Fix: "select_gpu", Fit: 0.8}, {Fix: "lower_batch_size", Fit: 0.75}},
 	},
-	Cards: []cause.Card{{
-		ID: "infinity/batch", Kinds: onCard, Said: []string{"infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "Infinity gathers up to `--batch-size` texts, 32 unless set, pads them to the longest and computes them at once: batch times length is what fills the card, at start already, in its warm-up.",
-		Not:   "Fewer clients: it batches what waits, whoever sent it.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower --batch-size", Cost: "lower throughput"},
-			{Fix: "lower_context", Title: "Send shorter pieces of text", Cost: "more of them"},
-			{Fix: "half_precision", Title: "Use 16 bit", Cost: "hardly any loss"},
-		},
-		Sources: []string{"infinity/libs/infinity_emb/infinity_emb/cli.py", "https://github.com/michaelfeil/infinity/issues/498"}, Solved: 1,
-	}},
+	Cards: infinityCards,
 }

@@ -1,4 +1,4 @@
-package server
+package engine
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -12,7 +12,7 @@ import (
 // LMDeploy is what is peculiar to LMDeploy. Its share for the cache,
 // cache_max_entry_count, is of what is free after the weights (0.8 by default).
 var LMDeploy = program.Program{
-	Name: "lmdeploy",
+	Name: "lmdeploy", Shown: "LMDeploy",
 	Work: "text-inference", Edits: "flags", Language: "python",
 	Cards: lmdeployCards,
 	Sources: program.Sources{
@@ -53,8 +53,9 @@ func turboMindWeights(c *ledger.Case) bool { return turboMind(c) && c.Failure.St
 // MLC is what is peculiar to MLC LLM. Its share of the card,
 // gpu_memory_utilization, is 0.85 unless set.
 var MLC = program.Program{
-	Name: "mlc-llm",
-	Work: "text-inference", Edits: "flags", Language: "python",
+	Name: "mlc-llm", Shown: "MLC LLM",
+	Cards: mlcCards,
+	Work:  "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides"},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {figures.First(cause.If(when.Root(fact.MLCBudget), 0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set."))},

@@ -1,4 +1,4 @@
-package server
+package engine
 
 import (
 	"slices"
@@ -17,7 +17,8 @@ import (
 var TensorRTLLM = program.Program{
 	Name: "tensorrt-llm", Shown: "TensorRT-LLM", Rank: 80,
 	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: trtCards,
+	Proofs: []string{"model_params[f'model.layers", "tensorrt_llm/models/"},
+	Cards:  slices.Concat(trtCards, trtEngineCards),
 	Sources: program.Sources{
 		"TensorRT-LLM/tensorrt_llm/commands/serve.py": "--free_gpu_memory_fraction --max_batch_size --max_num_tokens --max_seq_len --tp_size",
 	},

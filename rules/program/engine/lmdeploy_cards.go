@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const (
+	lmdeployFAQ      = "https://github.com/InternLM/lmdeploy/blob/main/docs/en/faq.md"
+	lmdeployMessages = "https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/messages.py"
+	lmdeployIssues   = "https://github.com/InternLM/lmdeploy/issues/"
+)
+
+// lmdeploySet are the engine's arguments that the log shows.
+func lmdeploySet(c *ledger.Case) map[string]string {
+	out := map[string]string{"cache_share": "", "session": setting(c, "session_len"), "sequences": setting(c, "max_batch_size")}
+	if u, ok := shareSet(c); ok {
+		out["cache_share"] = fmt.Sprintf("%g", u)
+	}
+	if out["session"] == "None" {
+		out["session"] = ""
+	}
+	return out
+}
+
+// inLMDeploy is how its settings are written, in a program or on a command line.
+func inLMDeploy(fix, title, python, flags, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Cost: cost, Ways: []cause.Way{
+		{For: "Server", Text: "`lmdeploy serve api_server` with `" + flags + "`."},
+		{For: "Python", Text: "`pipeline(model, backend_config=TurbomindEngineConfig(" + python + "))`."},
+	}}
+}
+
+var (
+	lmdeployShare  = inLMDeploy("lower_mem_fraction", "Give the cache a smaller share", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
+	lmdeployLength = inLMDeploy("lower_context", "Bound session and batch", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused")
+	lmdeployQuant  = cause.Cure{
+		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "A quarter of 16 bit: an AWQ or GPTQ checkpoint of the same model from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
+		Cost: "slight loss of quality",
+	}
+	lmdeploySplit = inLMDeploy("multi_gpu", "Split it over two cards", "tp=2", "--tp 2", "needs a second card")
+)
+
+// lmdeployCards are LMDeploy's.
+var lmdeployCards = []cause.Card{
+	{
+		ID: "lmdeploy/no-cache", Kinds: []fact.Kind{fact.LMDeployCache},
+		Cause: cause.ModelTooLarge, Weight: 0.55,
+		Headline: "did not start: after the weights nothing is left for its cache",
+		Means:    "LMDeploy's PyTorch engine measures what is free once the weights are in, sets room for a prefill aside, and shares the rest. Here nothing was left to share: weights or prefill take it all, or another program is on the card.",
+		Not:      "A larger `--cache-max-entry-count`: it is a share of what is left.",
+		Cures: []cause.Cure{
+			{Fix: "lower_max_batched_tokens", Title: "Set less aside for prefill", Told: "8192 tokens is the default; added to `lmdeploy serve api_server`:", Kind: "config", Text: "--max-prefill-token-num 2048 --max-batch-size 16", Cost: "slower long prompts"},
+			lmdeployQuant, lmdeploySplit,
+		},
+		Sources: []string{"https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/pytorch/engine/executor/base.py", lmdeployMessages},
+	},
+	{
+		ID: "lmdeploy/notebook", Kinds: []fact.Kind{fact.TurboMind}, Said: []string{"ipykernel/", "IPython/core/", "ipython-input-"},
+		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Headline: "was refused graphics memory in a notebook",
+		Means:    "TurboMind names no size.[[ Its cache's share is set to {cache_share}.]] In a notebook the first suspect is the kernel itself: an engine that was made in it keeps weights and cache, `del` does not free it, and a failed start can leave its part on the card.",
+		Figures:  lmdeploySet,
+		Not:      "`torch.cuda.empty_cache()`: this memory is not PyTorch's.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Restart the kernel", Told: "Kernel, Restart; `nvidia-smi` must then show the card empty. Run only the cell that makes the engine. If it works now, it was the one before.", Cost: "free"},
+			lmdeployShare, lmdeployQuant,
+		},
+		Sources: []string{lmdeployFAQ, lmdeployIssues + "1593"},
+	},
+	{
+		ID: "lmdeploy/small-share", Kinds: []fact.Kind{fact.TurboMind}, If: shareBelow(0.31), Figures: lmdeploySet,
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "filled the card with weights: its cache is small already",
+		Means:    "TurboMind names no size, but its cache may take only {cache_share} of what the weights leave, so the cache is not what is too large. Weights and the buffers for[[ {sequences} requests at once]][[ of up to {session} tokens]] fill the card, or something else is on it: `nvidia-smi` before the start tells.",
+		Not:      "A still smaller `cache_max_entry_count`.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "A quarter of 16 bit: an AWQ checkpoint from huggingface.co with `model_format=\"awq\"`, or make one with `lmdeploy lite auto_awq`.", Cost: "slight loss of quality"},
+			{Fix: "lower_batch_size", Title: "Fewer requests at a time", Ways: []cause.Way{{For: "Python", Text: "`TurbomindEngineConfig(max_batch_size=8, ...)`, beside your own arguments."}, {For: "Server", Text: "`--max-batch-size 8`."}}, Cost: "others wait"},
+			lmdeploySplit,
+		},
+		Sources: []string{lmdeployFAQ, lmdeployMessages, lmdeployIssues + "1459"},
+	},
+	{
+		ID: "lmdeploy/turbomind-weights", Kinds: []fact.Kind{fact.TurboMind}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" }, Figures: lmdeploySet,
+		Cause: cause.ModelTooLarge, Weight: 0.55,
+		Headline: "was refused graphics memory for weights or fixed buffers",
+		Means:    "memory_utils.cu is where weights and fixed buffers are taken; the message has no size and no card. Either less is free than the weights need (16 bit: 2 GB per billion parameters), or something is on the card already, such as an earlier start[[ (the cache's share is {cache_share})]].",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Look what is on the card", Told: "It should be empty before the start; a Python process of yours that should be gone: `kill PID`.", Kind: "shell", Text: look, Cost: "free"},
+			lmdeployShare, lmdeployQuant,
+		},
+		Sources: []string{lmdeployFAQ, lmdeployIssues + "2236"},
+	},
+	{
+		ID: "lmdeploy/turbomind", Kinds: []fact.Kind{fact.TurboMind}, Figures: lmdeploySet,
+		Cause: cause.BudgetMisconfigured, Weight: 0.6,
+		Headline: "found no graphics memory left beside its cache",
+		Means:    "The message names no size. TurboMind's cache takes a share of what is free after the weights,[[ here {cache_share},]] 0.8 unless set; what comes later (buffers of requests, a vision model, another program) must do with the rest. LMDeploy's own FAQ names that share for this line.",
+		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: this memory is not PyTorch's.",
+		Cures:    []cause.Cure{lmdeployShare, lmdeployLength, lmdeployQuant},
+		Sources:  []string{lmdeployFAQ, lmdeployMessages},
+	},
+}
+
+// mlcNeeds is the share that MLC needs to have, and what to say of it.
+func mlcNeeds(c *ledger.Case) map[string]string {
+	out := map[string]string{"need": "", "buffer": "", "need_share": "", "past": ""}
+	f := c.F()
+	if f.Limit == nil || f.Weights == nil || f.ComputeBuffer == nil || f.Limit.Bytes <= 0 {
+		return out
+	}
+	need := f.Weights.Bytes + f.ComputeBuffer.Bytes
+	out["weights"], out["limit"] = units.Amount(f.Weights.Bytes), units.Amount(f.Limit.Bytes)
+	out["need"], out["buffer"] = units.Amount(need), units.Amount(f.ComputeBuffer.Bytes)
+	if u := 0.85 * float64(need) / float64(f.Limit.Bytes); u < 0.96 {
+		out["need_share"] = fmt.Sprintf("%.2f", u+0.01)
+	} else {
+		out["past"] = fmt.Sprintf("%.2f", u)
+	}
+	return out
+}
+
+var mlcFits = func(c *ledger.Case) bool { return mlcNeeds(c)["need_share"] != "" }
+
+// mlcCards are MLC LLM's.
+var mlcCards = []cause.Card{{
+	ID: "mlc-llm/budget", Kinds: []fact.Kind{fact.MLCBudget}, Figures: mlcNeeds,
+	Headline: "did not start: it needs {need} and may use {limit}",
+	Means:    "Weights {weights} and buffers for one chunk of a prompt {buffer} are {need}; MLC may use {limit}, its share of the card (`gpu_memory_utilization`, 0.85 unless set)[[; from 0.85, a share above {need_share} would hold that, and leave the cache hardly anything]][[; from 0.85, even a share of 1 would not do, it would take {past}]].",
+	Not:      "A shorter context alone: the cache is not counted in this sum.",
+	Cures: []cause.Cure{
+		{Fix: "lower_max_batched_tokens", Title: "Read prompts in smaller chunks", Told: "The buffers shrink with it; beside your other options:", Kind: "config", Text: `--overrides "prefill_chunk_size=512"`, Cost: "slower long prompts"},
+		{Fix: "use_lower_quant", Title: "Fewer bits", Told: "The same model from huggingface.co/mlc-ai with `q4f16_1` in its name, or `q3f16_1`, the smallest.", Cost: "some quality"},
+		{Fix: "raise_gpu_memory_utilization", Title: "A larger share", If: mlcFits, Told: "If nothing else needs the card:", Kind: "config", Text: `--overrides "gpu_memory_utilization=0.95;prefill_chunk_size=512"`, Cost: "less for the desktop and others"},
+		{Fix: "multi_gpu", Title: "Split it over two cards", If: when.Not(mlcFits), Kind: "config", Text: `--overrides "tensor_parallel_shards=2"`, Cost: "needs a second card"},
+	},
+	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/cpp/serve/config.cc", "https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/serve.py"},
+}}

@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const (
+	sglangTuning = "https://docs.sglang.io/advanced_features/hyperparameter_tuning.html"
+	sglangCode   = "https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/"
+	sglangThread = "https://github.com/sgl-project/sglang/"
+)
+
+// as is a cure whose step is the program's own: the log's command edited.
+func as(fix, title, told, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Own: true}
+}
+
+// sglangCard: an allocation on the card under SGLang, after its start check.
+func sglangCard(c *ledger.Case) bool {
+	return c.In("sglang") && !ledger.Roomy(c) && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle)
+}
+
+// sglangLoading: weights are still coming, no graph has been captured.
+func sglangLoading(c *ledger.Case) bool { return sglangCard(c) && !c.Contains("private pools") }
+
+// sglangWeights is what the weights took of what was free.
+func sglangWeights(c *ledger.Case) map[string]string {
+	out := map[string]string{"before": "", "took": "", "floor": "", "now": "", "whole": ""}
+	f := c.F()
+	if u, ok := shareSet(c); ok {
+		out["now"] = fmt.Sprintf("%g", u)
+	}
+	if x, ok := c.Fact("fraction_floor"); ok && x.Count != nil {
+		out["floor"] = fmt.Sprintf("%.3f", x.Count.Value)
+	}
+	if f.Weights == nil || f.Free == nil || f.Weights.Bytes+f.Free.Bytes <= 0 {
+		return out
+	}
+	before := f.Weights.Bytes + f.Free.Bytes
+	out["before"], out["took"] = units.Amount(before), units.Amount(f.Weights.Bytes)
+	out["floor"] = fmt.Sprintf("%.3f", float64(f.Weights.Bytes)/float64(before))
+	return out
+}
+
+// sglangPages says how many pages the free tokens are.
+func sglangPages(c *ledger.Case) map[string]string {
+	out := map[string]string{"wanted": "", "there": "", "pages": ""}
+	x, ok := c.Fact("tokens_wanted")
+	n := c.F().KVTokens
+	if !ok || x.Count == nil || n == nil {
+		return out
+	}
+	wanted, there := int64(x.Count.Value), int64(n.Value)
+	out["wanted"], out["there"] = fmt.Sprint(wanted), fmt.Sprint(there)
+	var pages []string
+	for _, size := range []int64{64, 128, 256} {
+		if there > 0 && there%size == 0 {
+			pages = append(pages, fmt.Sprintf("%d pages of %d", there/size, size))
+		}
+	}
+	out["pages"] = strings.Join(pages, " or ")
+	return out
+}
+
+// sglangCounted: tokens were refused although as many are free.
+func sglangCounted(step string) func(c *ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		x, ok := c.Fact("tokens_wanted")
+		n := c.F().KVTokens
+		return ok && x.Count != nil && n != nil && x.Count.Value <= n.Value && strings.Contains(c.Failure.Message, step)
+	}
+}
+
+// sglangSpace is FlashInfer's workspace against what was wanted of it.
+func sglangSpace(c *ledger.Case) map[string]string {
+	n := ledger.Requested(c)
+	if n <= 0 {
+		return map[string]string{"twice": ""}
+	}
+	twice := int64(512 * units.MiB)
+	for twice < n*5/4 {
+		twice *= 2
+	}
+	return map[string]string{"twice": fmt.Sprint(twice), "twice_mib": units.Amount(twice)}
+}
+
+var (
+	sglangLess  = as("lower_mem_fraction", "Leave more of the card outside the static share", "", "a smaller KV pool")
+	sglangChunk = as("lower_max_batched_tokens", "Read prompts in smaller chunks", "", "slower long prompts")
+	sglangFewer = as("lower_max_num_seqs", "Run fewer requests at a time", "", "others wait")
+	sglangQuant = as("use_lower_quant", "Load smaller weights", "", "slight loss of quality")
+	sglangSplit = as("multi_gpu", "Split it over more cards", "", "needs them")
+	sglangWho   = cause.Cure{Fix: "close_other_apps", Title: "See who else is on the card", Told: "Another server, a trainer, or workers of an earlier start: end what is yours.", Kind: "shell", Text: look, Cost: "free"}
+)
+
+// pageCures are what gets round tokens that are counted in pages.
+func pageCures(update cause.Cure, backends string) []cause.Cure {
+	return []cause.Cure{
+		update,
+		as("lower_max_num_seqs", "Until then: fewer requests at a time", "Each running request can need a page of its own. With `--schedule-conservativeness 1.3` beside it SGLang expects longer answers before it takes in another.", "others wait"),
+		{Fix: "lower_max_batched_tokens", Title: "Or pages of one token", Told: backends, Kind: "config", Text: "--page-size 1", Cost: "a little speed"},
+	}
+}
+
+// sglangBackends says which kernels work with pages of one token.
+const sglangBackends = "Where the attention backend allows it (FlashInfer and Triton do; FlashMLA wants 64, Cutlass MLA 128):"
+
+var sglangUpdate = as("upgrade_version", "Update SGLang", "Counting for prompts was mended in April and again in June 2025 (pull requests 5081, 7397); a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart")
+
+// sglangTokenCards are about the token pool and what SGLang counts itself.
+var sglangTokenCards = []cause.Card{
+	{
+		ID: "sglang/pages-jax", Kinds: []fact.Kind{fact.SGLangTokens}, Said: []string{"sgl_jax/", "sgl_jax."}, If: sglangCounted(""), Figures: sglangPages,
+		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
+		Means:    "This is the token pool, not the memory of the TPU as such. With pages each running request takes whole ones:[[ {there} tokens are {pages} tokens,]] and a step for more requests than pages are free finds none, though tokens are. The scheduler should have put requests back before that; some versions count tokens where they need pages.",
+		Not:      "`--mem-fraction-static` lower: it makes the pool smaller.",
+		Cures: pageCures(cause.Cure{
+			Fix: "upgrade_version", Title: "Update sglang-jax", Told: "`git pull` in its folder and install it again; if the newest still does it, report it with both numbers and the page size.", Cost: "a restart",
+		}, "If the model runs with it:"),
+		Sources: []string{"https://github.com/sgl-project/sglang-jax/issues/1360", "https://github.com/sgl-project/sglang-jax/issues/622"},
+	},
+	{
+		ID: "sglang/pages-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted("Prefill"), Figures: sglangPages,
+		Headline: "refused {wanted} tokens of prompts although {there} are free: it counts pages",
+		Means:    "This is the token pool, not the card's memory. With `--page-size` above 1 every request takes whole pages:[[ {there} free tokens are {pages} tokens,]] and a batch of many short prompts needs more pages than that though fewer tokens. The scheduler should have seen it; several versions counted tokens instead.",
+		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller. Smaller weights: the card is not what is full.",
+		Cures:    pageCures(sglangUpdate, sglangBackends),
+		Sources:  []string{sglangThread + "pull/5081", sglangThread + "pull/7397", sglangThread + "issues/7353"}, Solved: 1,
+	},
+	{
+		ID: "sglang/pages", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted(""), Figures: sglangPages,
+		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
+		Means:    "This is the token pool, not the card's memory. A decode step wants one token for each running request, here {wanted}, and a request at the end of its page needs a new one:[[ {there} free tokens are {pages} tokens,]] fewer pages than requests. SGLang should have put requests back into the queue before that, and in some versions counts wrongly.",
+		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
+		Cures:    pageCures(sglangUpdate, sglangBackends),
+		Sources:  []string{sglangThread + "issues/4602", sglangThread + "pull/5081", sglangTuning},
+	},
+	{
+		ID: "sglang/tokens", Kinds: []fact.Kind{fact.SGLangTokens}, Figures: sglangPages,
+		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Headline: "ran out of its token pool in the middle of answers",
+		Means:    "Not the card's memory as such, but the pool of KV tokens had no room for the next step of all running requests[[: {wanted} wanted, {there} left]]. SGLang takes in requests by a guess of how long answers get, and guessed too short for this load.",
+		Not:      "A lower `--mem-fraction-static`, the advice for other failures: it makes the pool smaller.",
+		Cures: []cause.Cure{
+			as("lower_max_num_seqs", "Take in fewer requests at a time", "And more carefully, with `--schedule-conservativeness 1.3` beside it.", "others wait"),
+			as("raise_mem_fraction", "Or a larger pool", "If the card shows a few GB free while it serves.", "less for graphs and requests"),
+			as("quantize_kv_cache", "Or an 8-bit cache", "About twice the tokens in the same pool.", "a little quality"),
+		},
+		Sources: []string{sglangTuning},
+	},
+	{
+		ID: "sglang/slots", Kinds: []fact.Kind{fact.SGLangSlots},
+		Headline: "ran out of request slots, which are no memory",
+		Means:    "The table of running requests has a row for each of `--max-running-requests`, and a batch wanted more rows than were free. The card is not full. The scheduler should not let that happen: some versions lose rows (with speculative decoding, pipelines or prefill apart from decode), or count them too high.",
+		Not:      "`--mem-fraction-static`, smaller weights: no byte was refused.",
+		Cures: []cause.Cure{
+			as("lower_max_num_seqs", "Set fewer requests, as the message says", "It keeps the scheduler away from the last rows.", "others wait"),
+			as("upgrade_version", "Update SGLang", "If it comes back after some hours, rows are lost: that is a fault to report with the `server_args` line.", "a restart"),
+		},
+		Sources: []string{sglangCode + "mem_cache/memory_pool.py", sglangThread + "issues/10408"},
+	},
+	{
+		ID: "sglang/workspace", Kinds: []fact.Kind{fact.FlashInferWorkspace}, Figures: sglangSpace,
+		Headline: "needed more of FlashInfer's workspace than it has",
+		Means:    "FlashInfer works in a buffer of fixed size, 384 MiB unless set (512 for some models), and this batch of prompts needed {asked} for one part of it. The card need not be full; the buffer is too small for the batch.",
+		Not:      "Smaller weights or a smaller KV pool: the buffer keeps its size.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Enlarge the buffer", Told: "In bytes, before the start. Versions before late 2025 may not read it: update those, larger models got more by default.", Kind: "env", Text: "export SGLANG_FLASHINFER_WORKSPACE_SIZE={twice}", Cost: "that much of the card"},
+			sglangChunk,
+			as("lower_max_num_seqs", "Or fewer requests at a time", "", "others wait"),
+		},
+		Sources: []string{sglangCode + "environ.py", sglangCode + "layers/attention/flashinfer_backend.py", sglangThread + "issues/2102"},
+	},
+}
+
+// sglangStartCards are about what is refused at start.
+var sglangStartCards = []cause.Card{
+	{
+		ID: "sglang/floor", Kinds: []fact.Kind{fact.SGLangStatic}, If: func(c *ledger.Case) bool { return sglangWeights(c)["floor"] != "" }, Figures: sglangWeights,
+		Headline: "did not start: its weights leave nothing of the static share for the KV pool",
+		Means:    "The static share is for weights and KV pool together.[[ The weights took {took} of the {before} that was free before them.]] They need {floor} of it, so the share has to be above that[[; it is {now}]]: higher, not lower. What it adds over {floor} is the pool, what it leaves to 1 is for CUDA graphs and requests.",
+		Not:      "A lower `--mem-fraction-static`, the usual advice for running out later; a shorter context: the pool is sized by the share.",
+		Cures: []cause.Cure{
+			as("raise_mem_fraction", "Raise the static share", "", "less for graphs and requests"),
+			as("multi_gpu", "Split it over more cards", "If that fails in graphs or requests, the weights are too large for these cards.", "needs them"),
+			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
+		},
+		Later:   "If it starts and runs out while it captures graphs: `--cuda-graph-max-bs 16`, not a lower share.",
+		Sources: []string{sglangCode + "model_executor/model_runner_kv_cache_mixin.py", sglangTuning, sglangThread + "issues/7691"},
+	},
+	{
+		ID: "sglang/static", Kinds: []fact.Kind{fact.SGLangStatic}, Figures: sglangWeights,
+		Cause: cause.BudgetMisconfigured, Weight: 0.65,
+		Headline: "did not start: nothing is left of the static share for the KV pool",
+		Means:    "The static share[[ ({now})]] is for weights and KV pool together, and the weights took all of it. That is why it asks for more, not less. The line \"Load weight end ... avail mem\" above, if you have it, says how much: below 3 GB left, the weights are too large for the card; more, the share is too small. Another program on the card has the same effect.",
+		Not:      "A lower `--mem-fraction-static`, the usual advice for running out later: it makes this worse.",
+		Cures: []cause.Cure{
+			as("raise_mem_fraction", "Raise the static share", "", "less for graphs and requests"),
+			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
+			as("multi_gpu", "Or split it over more cards", "", "needs them"),
+		},
+		Sources: []string{sglangCode + "model_executor/model_runner_kv_cache_mixin.py", sglangTuning, "https://github.com/sgl-project/sglang-omni/pull/292"},
+	},
+	{
+		ID: "sglang/state", Kinds: []fact.Kind{fact.SGLangState},
+		Cause: cause.BudgetMisconfigured, Weight: 0.6,
+		Headline: "did not start: no room for the states of a hybrid model",
+		Means:    "A hybrid model (Mamba or linear attention in it) keeps a state of fixed size for each running request beside the KV pool. The static share leaves no room for as many as may run.",
+		Not:      "`--context-length`: these states do not grow with it.",
+		Cures: []cause.Cure{
+			as("lower_max_num_seqs", "Run fewer requests at a time", "With `--max-mamba-cache-size 64` beside it, which bounds the states themselves.", "others wait"),
+			as("raise_mem_fraction", "Raise the static share", "", "less for graphs and requests"),
+			sglangQuant,
+		},
+		Sources: []string{sglangCode + "mem_cache/memory_pool.py"},
+	},
+	{
+		ID: "sglang/unbalanced", Kinds: []fact.Kind{fact.SGLangUnbalanced},
+		Cause: cause.LeakedProcess, Weight: 0.75,
+		Headline: "did not start: one card has much less free memory than the others",
+		Means:    "Before it loads, SGLang compares what is free on the cards, and one has less than nine tenths of the others. Something is on it, often a worker of an earlier start; or that card is smaller.",
+		Not:      "`--mem-fraction-static`: the check comes before it counts.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "See what is on that card", Told: "End what is yours and should be gone (`kill PID`); every card should show next to nothing before the start.", Kind: "shell", Text: look, Cost: "free"},
+			as("select_gpu", "Or leave that card out", "", "fewer cards"),
+			{Fix: "lower_mem_fraction", Title: "Cards of different size: switch the check off", Told: "The smallest card then sets the pool of all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0", Cost: "a smaller pool"},
+		},
+		Sources: []string{sglangCode + "model_executor/model_runner.py"},
+	},
+	{
+		ID: "sglang/load", Kinds: onCard, Phases: []string{"load"}, If: sglangLoading,
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "did not start: the weights do not fit on the card",
+		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and more layers were to come. The static share counts only afterwards.",
+		Not:      "`--mem-fraction-static`, `--context-length`: neither counts while weights load.",
+		Cures:    []cause.Cure{sglangQuant, sglangSplit, as("cpu_offload", "Keep a part in system memory", "", "much slower")},
+		Sources:  []string{sglangCode + "model_loader/loader.py"},
+	},
+}
+
+// sglangRunCards are about allocations beside the static share.
+var sglangRunCards = []cause.Card{
+	{
+		ID: "sglang/graphs", Kinds: onCard, Phases: []string{"graph_capture"}, If: sglangCard,
+		Cause: cause.BudgetMisconfigured, Weight: 0.85,
+		Headline: "did not start: CUDA graphs found no room beside weights and KV pool",
+		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]]; capturing graphs for large batches found[[ {room} where {asked} was needed]] too little in the rest. Graphs for 160 to 512 requests take some GB on each card, and the largest batches come first.",
+		Not:      "A higher `--mem-fraction-static`: it leaves the graphs less.",
+		Cures: []cause.Cure{
+			{Fix: "enforce_eager", Title: "Capture graphs for smaller batches only", Told: "Larger ones then run without. Since June 2026 it is `--cuda-graph-max-bs-decode`; `--disable-cuda-graph` makes none at all.", Kind: "config", Text: "--cuda-graph-max-bs 16", Cost: "large batches run slower"},
+			sglangLess, sglangQuant,
+		},
+		Sources: []string{sglangTuning, sglangThread + "pull/5634", sglangThread + "pull/5893"}, Solved: 2,
+	},
+	{
+		ID: "sglang/pool", Kinds: onCard, Phases: []string{"kv_cache"}, If: sglangCard,
+		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Headline: "did not start: the card no longer had what the KV pool was to take",
+		Means:    "The pool was sized by the static share of what was free before, and when it was taken[[ {room} was left for {asked}]] the card had less: another process that grew meanwhile, other ranks on the same card, or something loaded beside it (a draft model, a vision part).",
+		Not:      "A shorter context: the pool is sized by the share.",
+		Cures:    []cause.Cure{sglangLess, sglangWho, sglangQuant},
+		Sources:  []string{sglangCode + "mem_cache/memory_pool.py"},
+	},
+	{
+		ID: "sglang/prefill", Kinds: onCard, Said: []string{"in forward_extend"}, Phases: []string{"inference"}, If: sglangCard,
+		Cause: cause.BudgetMisconfigured, Weight: 0.78,
+		Headline: "served, and ran out of the card on a prompt",
+		Means:    "A chunk of prompts needed {asked} beside weights and KV pool, and {room} was left. The pool never shrinks, so what a chunk needs must fit beside it; SGLang's guide wants 5 to 8 GB free once it serves (`available_gpu_mem` in its start lines).",
+		Not:      "A shorter `--context-length`: a chunk has the same size at any length.",
+		Cures:    []cause.Cure{sglangChunk, sglangLess, sglangFewer},
+		Sources:  []string{sglangTuning},
+	},
+	{
+		ID: "sglang/decode", Kinds: onCard, Phases: []string{"inference"}, If: sglangCard,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Headline: "served, and ran out of the card on a request",
+		Means:    "{asked} was needed beside weights, KV pool and graphs, and {room} was left. These have their full size from the start; what varies is the batch. A prompt: smaller chunks help; long answers of many at once: fewer requests. The static share is what leaves either too little.",
+		Not:      "A shorter `--context-length`: the pool keeps its size.",
+		Cures:    []cause.Cure{sglangLess, sglangChunk, sglangFewer},
+		Sources:  []string{sglangTuning},
+	},
+	{
+		ID: "sglang/beside", Kinds: onCard, If: when.All(sglangCard, func(c *ledger.Case) bool { return c.Contains("private pools") }),
+		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Headline: "ran out of the card beside its static share",
+		Means:    "The message names private pools, so CUDA graphs exist: weights and KV pool have been taken, and something that came after found {room}. Of {total} it holds {mine} itself, most of it by its own choice of the static share.",
+		Not:      "`expandable_segments`: the pool is one large block and keeps its size.",
+		Cures:    []cause.Cure{sglangLess, as("lower_context", "Bound the context", "Where the pool is set by tokens (`--max-total-tokens`).", "longer requests are refused"), as("cpu_offload", "Keep a part of the weights in system memory", "", "much slower")},
+		Sources:  []string{sglangTuning, "https://github.com/guqiong96/lsglang/issues/7"},
+	},
+}
+
+// SGLangCards are SGLang's: the static share has a direction.
+var SGLangCards = slices.Concat(sglangTokenCards, sglangStartCards, sglangRunCards)

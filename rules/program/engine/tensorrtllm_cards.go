@@ -1,0 +1,314 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+const (
+	trtServe    = "https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/commands/serve.py"
+	trtCreator  = "https://github.com/NVIDIA/TensorRT-LLM/blob/main/tensorrt_llm/_torch/pyexecutor/py_executor_creator.py"
+	trtIssues   = "https://github.com/NVIDIA/TensorRT-LLM/issues/"
+	trtFraction = "--free_gpu_memory_fraction 0.7"
+)
+
+// trtTorch: an allocation on the card by TensorRT-LLM's own Python code.
+func trtTorch(c *ledger.Case) bool { return c.In("tensorrt-llm") && c.Root(onCard...) }
+
+func trtStage(stages ...string) func(c *ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		for _, s := range stages {
+			if c.Root(fact.TRTExecutor) && strings.HasPrefix(c.Failure.Stage, s) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// mostSequences is how many sequences TensorRT-LLM plans for unless told
+// (max_batch_size of its build configuration).
+const mostSequences = 2048
+
+// trtSize reads a size that no card has: divided by the sequences that are
+// planned for it may be a round size for each.
+func trtSize(c *ledger.Case) map[string]string {
+	out := map[string]string{"each": "", "few": "", "void": ""}
+	if strings.Contains(c.Failure.Message, "17179869184.00 GiB") {
+		out["void"] = "17179869184.00 GiB"
+	}
+	n := ledger.Requested(c)
+	each := (n + mostSequences/2) / mostSequences
+	half := int64(units.MiB / 2)
+	off := each % half
+	if _, set := c.Setting("max_batch_size"); !set && min(off, half-off) < 4<<10 && each >= half {
+		out["each"], out["few"] = fmt.Sprintf("%.1f MiB", float64(each)/(1<<20)), units.Amount(8*each)
+	}
+	return out
+}
+
+// trtWeights tells a request that is whole layers of a known model in 16 bit.
+func trtWeights(c *ledger.Case) map[string]string {
+	out := map[string]string{"model_16": "", "layers": "", "square": "", "all": "", "eight": "", "four": ""}
+	n := ledger.Requested(c)
+	for _, m := range fit.Models() {
+		layer := 2 * (2*m.Hidden*m.Heads*m.HeadDim + 2*m.Hidden*m.KVHeads*m.HeadDim + 3*m.Hidden*m.FFN)
+		if !m.Gated || m.FFNLayers != nil || m.Pattern != "" || layer <= 0 || m.Layers < 8 || n < int64(m.Layers-2)*layer || n > int64(m.Layers)*layer {
+			continue
+		}
+		square := 2 * m.Hidden * m.Hidden
+		if rest := n % layer; rest != 0 && rest != square {
+			continue
+		}
+		if n%layer != 0 {
+			out["square"] = fmt.Sprintf("%d x %[1]d", m.Hidden)
+		}
+		all := 2 * m.Parameters
+		out["model_16"], out["layers"] = fmt.Sprintf("%.0f billion parameters", float64(m.Parameters)/1e9), strconv.FormatInt(n/layer, 10)
+		out["all"], out["eight"], out["four"] = units.Amount(all), units.Amount(all/2), units.Amount(all/4)
+		return out
+	}
+	return out
+}
+
+func trtIsWeights(c *ledger.Case) bool { return trtWeights(c)["layers"] != "" }
+
+// trtRanks lists the processes on the card of a rank, but for those that are as
+// small as a driver's context, and what none of them accounts for.
+func trtRanks(c *ledger.Case) map[string]string {
+	out := map[string]string{"count": "", "device": "", "sizes": "", "unlisted": ""}
+	f := c.F()
+	if f.Device == nil || len(f.OtherProcesses) == 0 {
+		return out
+	}
+	n, least, most, all := 1, int64(0), int64(0), ledger.SizeOf(f.ProcessUsed)+ledger.SizeOf(f.Free)
+	for _, p := range f.OtherProcesses {
+		all += p.Bytes
+		if p.Bytes < units.GiB/2 {
+			continue
+		}
+		n++
+		if least == 0 || p.Bytes < least {
+			least = p.Bytes
+		}
+		most = max(most, p.Bytes)
+	}
+	out["count"], out["device"] = strconv.Itoa(n), strconv.Itoa(int(f.Device.Value))
+	out["sizes"] = units.Amount(least) + " to " + units.Amount(most)
+	if rest := ledger.SizeOf(f.Total) - all; f.ProcessUsed != nil && rest > units.GiB {
+		out["unlisted"] = units.Amount(rest)
+	}
+	return out
+}
+
+// trtShares are what the cache asks for: nine tenths of what is free, or less.
+func trtShares(c *ledger.Case) map[string]string {
+	return map[string]string{"nine": part(c.F().Free, 0.9), "seven": part(c.F().Free, 0.7)}
+}
+
+var trtFewer = cause.Cure{
+	Fix: "lower_batch_size", Title: "Plan for fewer requests at a time",
+	Told: "Added to your `trtllm-serve` command; in Python `LLM(..., max_batch_size=16, max_num_tokens=2048)`:", Kind: "config",
+	Text: "--max_batch_size 16 --max_num_tokens 2048", Cost: "more requests wait",
+}
+
+var trtSmallerCache = cause.Cure{
+	Fix: "lower_mem_fraction", Title: "Let the cache take less",
+	Told: "Added to `trtllm-serve`; in Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`; in Triton `kv_cache_free_gpu_mem_fraction` in config.pbtxt of the model:",
+	Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time",
+}
+
+var trtSplit = cause.Cure{
+	Fix: "multi_gpu", Title: "Split the weights over two cards", Told: "Each then holds half of weights and cache: added to `trtllm-serve`:",
+	Kind: "config", Text: "--tp_size 2", Cost: "needs a second card",
+}
+
+var trtQuant = cause.Cure{
+	Fix: "use_lower_quant", Title: "Serve a quantised checkpoint",
+	Told: "NVIDIA publishes many at huggingface.co/nvidia with FP8 or FP4 in the name: half or a quarter of 16 bit. FP8 needs a card from Ada or Hopper on, FP4 Blackwell; AWQ (4 bit) runs on older ones.",
+	Cost: "slight loss of quality",
+}
+
+// trtCards are TensorRT-LLM's.
+var trtCards = []cause.Card{
+	{
+		ID: "tensorrt-llm/huge", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
+			return trtTorch(c) && c.Asked.Has() && c.Total.Has() && c.Asked.Bytes > c.Total.Bytes
+		},
+		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: trtSize,
+		Headline: "asked for {asked} in one piece, on a {total} card",
+		Means: "A size worked out from limits, not a card that is a little too full: no card of this kind holds {asked}.[[ TensorRT-LLM plans for 2048 requests at once unless told, and {asked} / 2048 is {each} each, as a model with a fixed state per request (Mamba and its hybrids) needs. The log names neither model nor buffer, so that is a fit, no proof.]]" +
+			"[[ \"{void}\" is 2^64 bytes: a reading that went wrong, as under WSL; nobody holds that.]] What is free hardly matters here.",
+		Not: "`expandable_segments`, killing the process of the message, smaller weights: the request stays larger than the card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Plan for fewer requests at a time", Told: "[[{few} instead, if the sum above is right. ]]Added to your `trtllm-serve` command; in Python `LLM(..., max_batch_size=8)`:", Kind: "config", Text: "--max_batch_size 8", Cost: "more requests wait"},
+			{Fix: "lower_context", Title: "Cap the lengths as well", Told: "If it is still refused:", Kind: "config", Text: "--max_num_tokens 2048 --max_seq_len 4096", Cost: "longer requests are refused"},
+			{Fix: "upgrade_version", Title: "If it still asks for the same amount, update and report it", Told: "Then another limit or a fault of the version sets it. The lines above this error name the function; they belong into the report.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+		},
+		Sources: []string{trtServe, trtIssues + "8642"},
+	},
+	{
+		ID: "tensorrt-llm/ranks", Kinds: onCard, Phases: []string{"load"}, If: trtRanksTogether,
+		Cause: cause.DeviceImbalance, Weight: 0.85, Figures: trtRanks,
+		Headline: "loaded several ranks of one job onto GPU {device}",
+		Means:    "{count} processes stand on GPU {device} while the weights load, this one and others of {sizes}: workers of the same job, by their sizes and numbers.[[ {unlisted} more is held by nothing that the message lists.]] Each rank should have a card of its own; here only one card is visible to the job, or a variable or launcher pins every rank to it. Whether the model would fit is not known yet.",
+		Not:      "`expandable_segments`, batch or cache settings: ranks that share a card stay there. Killing them one by one ends the job.",
+		Cures: []cause.Cure{
+			{Fix: "select_gpu", Title: "See how many cards the job sees", Told: "It must be as many as there are ranks. If not: Docker `--gpus all --ipc=host`; Kubernetes `nvidia.com/gpu: N`; Slurm `--gpus-per-node=N` without `--gpus-per-task=1`; else `unset CUDA_VISIBLE_DEVICES`.", Kind: "shell", Text: "nvidia-smi -L; echo \"$CUDA_VISIBLE_DEVICES\"; python3 -c \"import torch; print(torch.cuda.device_count())\"", Cost: "free"},
+			{Fix: "multi_gpu", Title: "Or start as many ranks as there are cards", Told: "`--tp_size` with that number. Weights and cache must then fit into it times {total}."},
+			{Fix: "upgrade_version", Title: "All cards visible, and still one: update", Told: "Versions differ in how a rank finds its card. Stop the whole job first, and see that every card is empty.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+		},
+		Sources: []string{trtServe, trtIssues + "7818", trtIssues + "6281"},
+	},
+	{
+		ID: "tensorrt-llm/load", Kinds: onCard, Phases: []string{"load"}, If: trtTorch,
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "did not start: the weights do not fit on the card",
+		Means:    "It failed while weights were loaded.[[ {mine} of {total} is this process's own already, and more was to come.]] Buffers and cache come later, so no limit of those counts here.",
+		Not:      "`--free_gpu_memory_fraction`, `--max_seq_len`: the cache is made after the weights.",
+		Cures:    []cause.Cure{trtSplit, trtQuant, {Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"}},
+		Sources:  []string{trtCreator, trtServe},
+	},
+	{
+		ID: "tensorrt-llm/convert", Kinds: onCard, Said: []string{"model_params[f'model.layers", "convert_checkpoint.py", "convert_and_load_weights_into_trtllm", "load_weights_from_hf_model"},
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "ran out of the card while converting the checkpoint",
+		Means:    "This is the conversion, before any engine: it loads the model of Hugging Face onto the card and stacks its matrices there, so that for a moment weights exist twice.[[ {mine} of {total} was its own.]] The engine itself may still fit.",
+		Not:      "Batch or length: nothing is served yet. `expandable_segments`: weights fill the card.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Convert in system memory", Told: "Added to your `convert_checkpoint.py` command (Llama, Mixtral and most others have it); needs RAM for the whole model at 16 bit:", Kind: "config", Text: "--load_model_on_cpu", Cost: "slower, once"},
+			{Fix: "lower_num_workers", Title: "Convert one rank at a time", Told: "Each worker holds its own copy: `--workers 1`."},
+			{Fix: "multi_gpu", Title: "Split it", Told: "`--tp_size 2` writes a checkpoint for two cards; the conversion itself is what failed here, so together with the first."},
+		},
+		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/examples/llama/convert_checkpoint.py", trtIssues + "1519"},
+	},
+	{
+		ID: "tensorrt-llm/serving", Kinds: onCard, If: trtTorch,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Headline: "ran out of the card beside its KV cache",
+		Means:    "The cache takes nine tenths of what is free after the weights, unless told; the work on a batch, CUDA graphs and images must do with the rest.[[ {room} was left and {asked} was needed.]] The message does not show how much of this process is cache.",
+		Not:      "A shorter answer: the cache has its full size from the start.",
+		Cures:    []cause.Cure{trtSmallerCache, trtFewer, trtQuant},
+		Sources:  []string{trtServe},
+	},
+}
+
+// trtEngineCards are those of its executor and of engines.
+var trtEngineCards = []cause.Card{
+	{
+		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
+		Cause: cause.BudgetMisconfigured, Weight: 0.85, Figures: trtShares,
+		Headline: "did not start: the KV cache did not fit into what is free",
+		Means:    "Weights and sampler are in place.[[ {free} of {total} was free, and by default the cache takes nine tenths of that, {nine}: the card was refused that although it shows as free.]] Either something took memory in between (another rank or program), or this version estimates the share wrong; the report cannot tell which.",
+		Not:      "Smaller weights: they are in place, with this much left.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "Let the cache take less", Told: "Added to `trtllm-serve`; in Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`.[[ That asks for {seven}.]]", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},
+			{Fix: "upgrade_version", Title: "Update", Told: "How the share is estimated changed several times in 2025.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			{Fix: "lower_batch_size", Title: "Or plan for less", Kind: "config", Text: "--max_batch_size 16 --max_num_tokens 2048", Cost: "more requests wait"},
+		},
+		Sources: []string{trtCreator, trtIssues + "5872"},
+	},
+	{
+		ID: "tensorrt-llm/executor-model", Kinds: []fact.Kind{fact.TRTExecutor}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "model" },
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "did not start: the model did not fit on the card",
+		Means:    "The report names the model itself as what could not be made.[[ {free} of {total} was free before it began:]] that has to hold all weights of a rank and the work of one batch of `max_num_tokens`, 8192 by default.",
+		Not:      "`--free_gpu_memory_fraction`: the cache comes later.",
+		Cures:    []cause.Cure{trtSplit, trtQuant, {Fix: "lower_max_batched_tokens", Title: "If it nearly fits: a smaller batch of tokens", Kind: "config", Text: "--max_num_tokens 2048", Cost: "slower long prompts"}},
+		Sources:  []string{trtCreator, trtServe},
+	},
+	{
+		ID: "tensorrt-llm/executor-rest", Kinds: []fact.Kind{fact.TRTExecutor},
+		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Headline: "did not start: the buffers for a batch found no room",
+		Means:    "Weights are in place; what could not be made follows from `max_num_tokens` and `max_batch_size` (8192 and 2048 unless set).[[ {free} of {total} was free for it.]] The table above shows free memory before and after each part: the difference is what that part took.",
+		Not:      "A smaller share for the cache alone: these buffers are planned by tokens and requests.",
+		Cures: []cause.Cure{
+			{Fix: "lower_max_batched_tokens", Title: "Plan for smaller batches", Told: "Added to `trtllm-serve`; raise them again, one at a time, once it starts:", Kind: "config", Text: "--max_num_tokens 2048 --max_batch_size 16", Cost: "slower long prompts, more requests wait"},
+			trtSmallerCache, trtSplit,
+		},
+		Sources: []string{trtCreator, trtServe, trtIssues + "5950"},
+	},
+	{
+		ID: "tensorrt-llm/engine-weights", Kinds: []fact.Kind{fact.TRTEngine}, If: trtIsWeights,
+		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: trtWeights,
+		Headline: "could not build the engine: its 16-bit weights need {asked} in one piece",
+		Means:    "The builder asked the GPU for {asked}. To the byte that is {layers} layers[[ and a matrix of {square}]] of a model of {model_16} in 16 bit, so it is weights, not working memory. Whether the card is small or busy the log does not say: all weights are {all}, and a card must have more than that free, for the engine's work and its cache come on top.",
+		Not:      "A smaller `--max_batch_size` or `--max_input_len` alone: they shrink work and cache, not these weights. \"Config saved\" is no engine.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Look first", Told: "A large card in use by something else: end that job if it is yours, and build again with nothing changed.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "use_lower_quant", Title: "8-bit weights", Told: "About {eight}; with `int4` about {four}, more loss. Added to the command that builds (`build.py`; in later versions to `convert_checkpoint.py`), with a new output folder:", Kind: "config", Text: "--use_weight_only --weight_only_precision int8", Cost: "little quality"},
+			{Fix: "multi_gpu", Title: "Two cards, 16 bit kept", Told: "{eight} on each. In 2023's `build.py` `--world_size 2 --tp_size 2`, later `--tp_size 2` for `convert_checkpoint.py`; run it with `mpirun -n 2`.", Cost: "needs the second card at run time too"},
+		},
+		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.5.0/examples/llama/build.py", trtIssues + "346"},
+	},
+	{
+		ID: "tensorrt-llm/engine", Kinds: []fact.Kind{fact.TRTEngine},
+		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Headline: "was refused graphics memory for an engine",
+		Means:    "TensorRT plans the memory of an engine in one piece: weights, and working memory for the largest shapes that it is built for.[[ It asked for {asked} here.]] The log shows neither the card nor what was on it: `nvidia-smi` decides between a card that is busy and one that is too small.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Look what holds the card", Told: "Anything of yours that should be gone: end it and try again.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "lower_batch_size", Title: "Build for smaller shapes", Ways: []cause.Way{
+				{For: "TensorRT-LLM", Text: "`trtllm-build --max_batch_size 8 --max_num_tokens 2048 --max_seq_len 4096`."},
+				{For: "trtexec or ONNX Runtime", Text: "smaller `--maxShapes`, batch 1, and `--memPoolSize=workspace:2048` (MiB; `trt_max_workspace_size` in ONNX Runtime, in bytes)."},
+			}, Cost: "larger inputs are refused"},
+			{Fix: "half_precision", Title: "Fewer bits", Told: "`--fp16` for trtexec; 8-bit weights (`--use_weight_only`) for a language model: half of what the weights need.", Cost: "little quality"},
+		},
+		Sources: []string{"https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html", "https://github.com/NVIDIA/TensorRT-LLM/blob/v0.12.0/tensorrt_llm/commands/build.py"},
+	},
+	{
+		ID: "tensorrt-llm/cache-short", Kinds: []fact.Kind{fact.TRTCacheTooSmall},
+		Cause: cause.ContextTooLong, Weight: 0.6,
+		Headline: "did not start: the cache holds less than one request of full length",
+		Means:    "The engine is in place; what is left for the cache does not hold a single request of `max_seq_len`. Either that length is more than you need, or something else took the room: another program, a second instance of the model, a small share.",
+		Not:      "A smaller batch: the check is for one request.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Accept shorter requests", Ways: []cause.Way{
+				{For: "trtllm-serve", Text: "add `--max_seq_len 8192`."}, {For: "An engine built by hand", Text: "build it again with a smaller `--max_seq_len`."},
+			}, Cost: "longer ones are refused"},
+			{Fix: "raise_mem_fraction", Title: "Give the cache more of what is free", Ways: []cause.Way{
+				{For: "trtllm-serve", Text: "`--free_gpu_memory_fraction 0.95` (0.9 is the default)."}, {For: "Triton", Text: "`kv_cache_free_gpu_mem_fraction` in config.pbtxt; two instances on a card share it: 0.45 each."},
+			}, Cost: "less for everything else"},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/tensorrt_llm/batch_manager"},
+	},
+	{
+		ID: "tensorrt-llm/pinned", Kinds: []fact.Kind{fact.TRTRuntime}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "pinned" },
+		Cause: cause.HostMemory, Weight: 0.8,
+		Headline: "was refused pinned system memory, not graphics memory",
+		Means:    "The call that failed, cudaHostAlloc, takes memory of the computer that cannot be swapped out. So RAM was short or a limit on locked memory is set, as is usual in containers; the card may be empty.",
+		Not:      "A smaller share for the cache or fewer layers: they concern the card.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Lift the limits of the container", Told: "Added to `docker run`:", Kind: "config", Text: "--ipc=host --ulimit memlock=-1 --ulimit stack=67108864", Cost: "free"},
+			{Fix: "close_other_apps", Title: "See what RAM is left", Told: "`free -h` while it starts; pinned memory needs it free, swap does not count.", Cost: "free"},
+			{Fix: "lower_swap_space", Title: "Take back a host cache", Told: "If you set a cache in system memory (`kv_cache_host_memory_bytes` in Triton, `host_cache_size` in `KvCacheConfig`), make it smaller.", Cost: "less reuse of prompts"},
+		},
+		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/include/tensorrt_llm/runtime/tllmBuffers.h", trtIssues + "1670"},
+	},
+	{
+		ID: "tensorrt-llm/runtime", Kinds: []fact.Kind{fact.TRTRuntime},
+		Cause: cause.BatchTooLarge, Weight: 0.45,
+		Headline: "was refused graphics memory in its C++ runtime",
+		Means:    "The message names no size. What this runtime takes follows from the engine: buffers from its batch size and lengths, the cache nine tenths of what is free after it. `nvidia-smi` before the start shows whether something else is on the card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Plan for less", Ways: []cause.Way{
+				{For: "trtllm-serve", Text: "add `--max_batch_size 16 --max_num_tokens 2048 --max_seq_len 4096`."},
+				{For: "An engine built by hand", Text: "build it again with smaller `--max_batch_size`, `--max_input_len` and `--max_seq_len`, without beams; the runtime's flags cannot lower what it was built for."},
+			}, Cost: "longer requests are refused, more wait"},
+			{Fix: "lower_mem_fraction", Title: "Let the cache take less of what is free", Ways: []cause.Way{
+				{For: "trtllm-serve", Text: "`" + trtFraction + "` (0.9 is the default)."}, {For: "Triton", Text: "`kv_cache_free_gpu_mem_fraction` 0.7 in config.pbtxt; with several instances on a card 0.9 divided by their number."},
+			}, Cost: "fewer tokens at a time"},
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/include/tensorrt_llm/runtime/tllmBuffers.h", trtIssues + "401"},
+	},
+}

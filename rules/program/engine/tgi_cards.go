@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const (
+	tgiIssues   = "https://github.com/huggingface/text-generation-inference/issues/"
+	tgiCausal   = "https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/flash_causal_lm.py"
+	tgiGlobals  = "https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/globals.py"
+	tgiLauncher = "https://github.com/huggingface/text-generation-inference/blob/main/launcher/src/main.rs"
+)
+
+// inTGI: an allocation on the card under TGI.
+func inTGI(c *ledger.Case) bool { return c.In("tgi") && c.Root(onCard...) }
+
+// TGITiny: so few tokens can't be what is too much, unless the sentence also
+// says for how many a cache was wanted.
+func TGITiny(c *ledger.Case) bool {
+	n := ledger.IntSetting(c, "max_batch_prefill_tokens")
+	return c.Root(fact.TGIWarmup) && n > 0 && n <= 512 && !when.Fact("tgi_total_tokens")(c)
+}
+
+// tgiBatch are the tokens of the trial batch.
+func tgiBatch(c *ledger.Case) map[string]string {
+	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": ""}
+	if n := ledger.IntSetting(c, "max_batch_prefill_tokens"); n > 0 {
+		out["tokens"] = fmt.Sprint(n)
+	}
+	if x, ok := c.Fact("tgi_total_tokens"); ok && x.Count != nil {
+		out["total_tokens"] = fmt.Sprintf("%.0f", x.Count.Value)
+	}
+	if c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes {
+		out["slack_beside"] = c.Slack.String()
+	}
+	return out
+}
+
+var (
+	tgiFewer = as("lower_max_batched_tokens", "Lower the tokens of the trial batch", "", "longer prompts are refused")
+	tgiQuant = as("use_lower_quant", "Quantise the weights", "A quarter of 16 bit while it loads; an AWQ or GPTQ checkpoint (`--quantize awq`) answers faster.", "slight loss of quality")
+	tgiSplit = as("multi_gpu", "Split it over more cards", "With `--shm-size 1g` for `docker run`; the number of attention heads must be divisible by it.", "needs them")
+)
+
+// tgiTrial is what a trial batch asked for in bytes.
+func tgiTrial(id string, phases, said []string) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: onCard, Phases: phases, Said: said, If: inTGI, Figures: tgiBatch,
+		Headline: "did not start: its trial batch needed {asked} more",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow[[ ({tokens} prompt tokens)]]. {mine} was taken, mostly weights, and {asked} in one piece was not to be had.[[ {others} of the card is neither free nor its tensors: CUDA's own part is under 1 GiB, so look whether another shard or program is on it.]] What the batch needs grows with its tokens.",
+		Not:      "Fewer concurrent requests: the trial follows the tokens.",
+		Cures:    []cause.Cure{tgiFewer, tgiQuant, tgiSplit},
+		Sources:  []string{tgiCausal, tgiIssues + "563"},
+	}
+}
+
+// TGICards are those of Text Generation Inference.
+var TGICards = []cause.Card{
+	{
+		ID: "tgi/tiny", Kinds: []fact.Kind{fact.TGIWarmup}, If: TGITiny, Figures: tgiBatch,
+		Headline: "failed in its warm-up; {tokens} prompt tokens are too few to blame",
+		Means:    "A batch of {tokens} tokens takes some MB. Several versions put this sentence on any error of the warm-up, so it names a remedy for something that did not happen: the real error is the last line of the traceback above it, often a missing kernel for a quantised model, or a model that the version does not know. Only if that line says \"CUDA out of memory\" is the card full, of weights then.",
+		Not:      "A still smaller `--max-batch-prefill-tokens`.",
+		Cures: []cause.Cure{
+			as("upgrade_version", "Read the line above, and take the newest image", "It names the right error, and has kernels for more models:", "a download"),
+			{Fix: "use_lower_quant", Title: "If the model is quantised, try another kernel", Told: "`--quantize marlin` for GPTQ, `awq` for AWQ, `--quantize eetq` or `bitsandbytes-nf4` for a 16-bit checkpoint.", Cost: "perhaps slower"},
+			{Fix: "close_other_apps", Title: "If it does say out of memory: see what fills the card", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{tgiCausal, tgiIssues + "1164"},
+	},
+	{
+		ID: "tgi/warmup", Kinds: []fact.Kind{fact.TGIWarmup}, Figures: tgiBatch,
+		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a cache for {total_tokens}]]; weights are in by then, and the cache gets what this run leaves. So the card is short by that batch at least; how much it lacks the sentence does not say. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
+		Not:      "Fewer concurrent requests: the trial follows the tokens.",
+		Cures:    []cause.Cure{tgiFewer, tgiQuant, tgiSplit},
+		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},
+	},
+	{
+		ID: "tgi/load", Kinds: onCard, Phases: []string{"load"}, If: inTGI,
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "did not start: the weights do not fit on the card",
+		Means:    "It failed while TGI loaded the weights: {mine} of {total} is its own already, and more was to come. Token limits count only afterwards.",
+		Not:      "`--max-batch-prefill-tokens`, `--max-total-tokens`: nothing was computed yet.",
+		Cures:    []cause.Cure{tgiQuant, tgiSplit, as("use_smaller_model", "Or use a smaller model", "", "lower quality")},
+		Sources:  []string{"https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/__init__.py"},
+	},
+	tgiTrial("tgi/trial", []string{"warmup"}, nil),
+	tgiTrial("tgi/trial-failed", nil, []string{"Unable to warmup model", "Error: Warmup("}),
+	{
+		ID: "tgi/request", Kinds: onCard, If: inTGI, Figures: tgiBatch,
+		Headline: "started, and ran out of the card on a real request",
+		Means:    "After its warm-up TGI gives nearly all that is left to the cache, so that only a tenth or less of the card is free for work. This request needed {asked} and found {room}.[[ {slack_beside} lies unused in PyTorch's reserve, in pieces too small for it: scattered memory is part of this.]] Prompts of unusual length, `best_of` and log-probabilities need more than the trial did.",
+		Not:      "`--max-batch-total-tokens`: TGI works it out itself for most models and ignores yours.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "Leave more of the card outside the cache", Told: "For `docker run`, before the image's name; 0.90 is the default. TGI has it since 2.3 (September 2024); older: the next.", Kind: "config", Text: "-e TGI_WIGGLE_ROOM=0.8", Cost: "a tenth fewer tokens at a time"},
+			tgiFewer,
+			{Fix: "expandable_segments", Title: "Against scattered memory", Told: "Also before the image's name (PyTorch 2.1 and later):", Kind: "config", Text: "-e PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+			tgiQuant,
+		},
+		Sources: []string{tgiGlobals, tgiLauncher, tgiIssues + "2744", tgiIssues + "2083"},
+	},
+}

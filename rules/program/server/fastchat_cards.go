@@ -1,0 +1,33 @@
+package server
+
+import "github.com/oomdoc/oomdoc/rules/cause"
+
+// fastchatCards are FastChat's, whose workers run Transformers.
+var fastchatCards = []cause.Card{
+	{
+		ID: "fastchat/load", Kinds: onCard, Phases: []string{"load"},
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "did not load: the weights do not fit on the card",
+		Means:    "The worker loads the model at 16 bit, 2 GB for each billion parameters: 14 GB for 7B, 26 for 13B.[[ {mine} of {total} was its own when {asked} more was refused.]] Nothing was generated yet.",
+		Not:      "A smaller `max_new_tokens`, fewer users: it failed before any request.",
+		Cures: []cause.Cure{
+			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "About half; added to `fastchat.serve.cli` or `model_worker`, `--cpu-offloading` beside it if that is still too much (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
+			{Fix: "multi_gpu", Title: "Split it over two cards", Told: "The second number is for weights on each card; leave 4 GB free for the cache:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory 20GiB", Cost: "needs a second card"},
+			{Fix: "use_smaller_model", Title: "Or a smaller or 4-bit model", Told: "A GPTQ file with `--gptq-wbits 4 --gptq-groupsize 128`, AWQ with `--awq-wbits 4`: a quarter."},
+		},
+		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat#not-enough-memory"},
+	},
+	{
+		ID: "fastchat/request", Kinds: onCard,
+		Cause: cause.ContextTooLong, Weight: 0.76,
+		Headline: "ran out of the card while it answered",
+		Means:    "A FastChat worker keeps a cache for each conversation that is being answered, and it grows with every token of all of them; there is no fixed pool that would make others wait.[[ {mine} of {total} was its own when {asked} was refused.]]",
+		Not:      "A restart alone: the same load brings it back.",
+		Cures: []cause.Cure{
+			{Fix: "lower_parallel", Title: "One request at a time", Told: "Added to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
+			{Fix: "load_in_8bit", Title: "Smaller weights leave more for it", Kind: "config", Text: "--load-8bit", Cost: "slower"},
+			{Fix: "lower_context", Title: "Shorter conversations", Told: "Smaller `max_new_tokens` in the client, and a new conversation; or `vllm_worker`, which has a fixed pool."},
+		},
+		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py"},
+	},
+}

@@ -1,0 +1,174 @@
+package webui
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+const (
+	exllamaV2   = "https://github.com/turboderp-org/exllamav2/blob/master/exllamav2/"
+	exllamaV3   = "https://github.com/turboderp-org/exllamav3/blob/master/exllamav3/"
+	tabbyConfig = "https://github.com/theroyallab/tabbyAPI/blob/main/config_sample.yml"
+)
+
+const exllamaMeans = "ExLlama fills the cards layer by layer, each with its part of the cache, and makes the cache for the whole length at once; it ran out of card before it ran out of layers. [[For {name} the cache takes {each} a token at 16 bit: {eight} for 8192 tokens, {long} for 32768. ]]The message has no figures, so how much is lacking is open."
+
+// exllamaSizes is what the cache of the log's model takes.
+func exllamaSizes(c *ledger.Case) map[string]string {
+	out := map[string]string{"name": "", "each": "", "eight": "", "long": "", "huge": "", "small": "", "less": ""}
+	if c.Model == nil {
+		return out
+	}
+	m := fit.Find(c.Model.Name)
+	if m.Model == nil {
+		return out
+	}
+	each := m.Model.KVPerToken("f16")
+	if each <= 0 {
+		return out
+	}
+	out["name"], out["each"] = c.Model.Name, units.Amount(each)
+	n, _ := strconv.ParseInt(shorterContext(c), 10, 64)
+	out["eight"], out["long"] = units.Amount(8192*each), units.Amount(32768*each)
+	out["less"], out["small"] = strconv.FormatInt(n, 10), units.Amount(n*each)
+	if n := int64(m.Model.Context); n > 65536 {
+		out["huge"] = fmt.Sprintf("The model itself goes to %d tokens: %s.", n, units.Amount(n*each))
+	}
+	return out
+}
+
+var exllamaBits = cause.Cure{
+	Fix: "use_lower_quant", Title: "Fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "some quality below 4 bits",
+}
+
+// inExLlama is a cure for TabbyAPI's file, or for the loader's scripts and code.
+func inExLlama(fix, title, told, cost string, tabby func(c *ledger.Case) string, script func(c *ledger.Case) string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: func(c *ledger.Case) []step.Step {
+		if c.In("tabbyapi") {
+			return []step.Step{{Kind: "text", Text: "In config.yml, then restart:"}, {Kind: "config", Text: "model:\n  " + tabby(c)}}
+		}
+		return []step.Step{{Kind: "python", Text: script(c)}}
+	}}
+}
+
+var (
+	exllamaShorter = inExLlama("lower_context", "Make the cache shorter", "", "longer chats are cut",
+		func(c *ledger.Case) string {
+			n := shorterContext(c)
+			return "max_seq_len: " + n + "\n  cache_size: " + n
+		},
+		func(c *ledger.Case) string {
+			n := shorterContext(c)
+			if loaderV3(c) {
+				return "cache = Cache(model, max_num_tokens=" + n + ")   # in the scripts: -cs " + n
+			}
+			return "cache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)   # in the scripts: -l " + n
+		})
+	exllamaSmaller = inExLlama("quantize_kv_cache", "Keep the cache at fewer bits", "8 bit is about half of 16, 4 bit a quarter.", "hardly any quality at 8 bit",
+		func(c *ledger.Case) string { return "cache_mode: Q8   # Q6, Q4; ExLlamaV3: \"8,8\" down to \"4,4\"" },
+		func(c *ledger.Case) string {
+			if loaderV3(c) {
+				return "cache = Cache(model, max_num_tokens=8192, layer_type=CacheLayer_quant, k_bits=8, v_bits=8)   # in the scripts: -cq 8"
+			}
+			return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=8192, lazy=True)   # or _Q4; examples/chat.py: -cq8"
+		})
+)
+
+// loaderV3: ExLlamaV3, whose classes have other names.
+func loaderV3(c *ledger.Case) bool { return c.Near("exllamav3/", "in split for model and cache") }
+
+// as is a cure whose step is the program's own.
+func as(fix, title, cost string) cause.Cure { return cause.Cure{Fix: fix, Title: title, Cost: cost} }
+
+// exllamaCards are ExLlama's and TabbyAPI's.
+var exllamaCards = []cause.Card{
+	{
+		ID: "exllama/no-room-v3", Kinds: []fact.Kind{fact.ExLlamaSplit}, Said: []string{"exllamav3/", "in split for model and cache"}, Figures: exllamaSizes,
+		Cause: cause.ContextTooLong, Weight: 0.82,
+		Headline: "could not fit weights and cache together on the card",
+		Means:    exllamaMeans,
+		Not:      "Offloading layers to RAM: ExLlama runs on cards alone (experts of MoE models apart).",
+		Cures:    []cause.Cure{exllamaShorter, exllamaSmaller, exllamaBits},
+		Later:    "Another program on the card has the same effect: `nvidia-smi` before the load.",
+		Sources:  []string{exllamaV3 + "model/model_ls.py", exllamaV3 + "model_init.py", tabbyConfig},
+	},
+	{
+		ID: "exllama/no-room", Kinds: []fact.Kind{fact.ExLlamaSplit}, Figures: exllamaSizes,
+		Cause: cause.ContextTooLong, Weight: 0.82,
+		Headline: "could not fit weights and cache together on the card",
+		Means:    exllamaMeans,
+		Not:      "Offloading layers to RAM: ExLlama runs on cards alone.",
+		Cures:    []cause.Cure{exllamaShorter, exllamaSmaller, exllamaBits},
+		Later:    "Another program on the card has the same effect: `nvidia-smi` before the load.",
+		Sources:  []string{exllamaV2 + "model.py", exllamaV2 + "cache.py", tabbyConfig},
+	},
+	{
+		ID: "exllama/scratch", Kinds: torchFull, Said: []string{"context.prepare(scratch)", "in get_device_context", "get_device_context"}, If: func(c *ledger.Case) bool { return c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*7 },
+		Cause: cause.RetainedMemory, Weight: 0.78,
+		Headline: "found the card full of its own tensors when it began to load there",
+		Means:    "ExLlamaV2 makes its scratch space, here {asked}, when the first layer of a model reaches a card, and {room} of {total} was left: {mine} is this process's own already. So another model, or a draft model, is probably still loaded in it, as when two requests ask for different models at once. Otherwise the split fills that card to the brim; the lines above tell.",
+		Not:      "`expandable_segments`, ending other programs: this process holds the card.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Start clean, with one model", Told: "The cards should be nearly empty in `nvidia-smi` before it loads. If it works now: unload before you switch (TabbyAPI: `POST /v1/model/unload`); where clients change models by name, `inline_model_loading: false` in config.yml stops that.", Cost: "free"},
+			inExLlama("balance_split", "It fails with one model: leave room on that card", "", "if the other card has space", func(c *ledger.Case) string {
+				return "gpu_split_auto: true\n  autosplit_reserve: [96, 1024]   # MB, a number for each card"
+			}, func(c *ledger.Case) string {
+				return "model.load_autosplit(cache, reserve_vram=[256 * 2**20, 1024 * 2**20])   # bytes, a number for each card"
+			}),
+			exllamaSmaller,
+		},
+		Sources: []string{exllamaV2 + "device.py", exllamaV2 + "model.py", tabbyConfig, "https://github.com/theroyallab/tabbyAPI/issues/304"},
+	},
+	{
+		ID: "exllama/cache", Kinds: torchFull, Said: []string{"in create_state_tensors", "exllamav2/cache.py", "exllamav3/cache/"}, Figures: exllamaSizes,
+		Cause: cause.ContextTooLong, Weight: 0.82,
+		Headline: "loaded the weights; the cache beside them did not fit",
+		Means:    "The weights are in; it failed making the cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} a token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] The script takes the model's own longest context unless it is told another.",
+		Not:      "Offloading to RAM: ExLlama has none.",
+		Cures:    []cause.Cure{exllamaShorter, exllamaSmaller, exllamaBits},
+		Sources:  []string{exllamaV2 + "cache.py", exllamaV2 + "model_init.py", tabbyConfig},
+	},
+	{
+		ID: "exllama/mmap", Kinds: []fact.Kind{fact.MmapFailed}, Figures: textgenSizes,
+		Cause: cause.HostMemory, Weight: 0.92,
+		Headline: "could not map the weights file: system memory, not the cards",
+		Means:    "Linux refused (errno 12) to map the file of weights, before any of it reached a card. It refuses a single writable mapping that is larger than RAM and swap together, though little of it would be held at once[[; {name} at 4 bit is about {quarter}]]. Smaller models load for the same reason. Or a limit is set: the check tells.",
+		Not:      "A larger or smaller GPU split: no card was reached.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Allow the mapping", Told: "Look first: `free -h; ulimit -v; sysctl vm.overcommit_memory` and the file's size. Then (in a container: on the host):", Kind: "shell", Text: "sudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
+			as("add_swap", "Or add swap, so that RAM and swap exceed the file", "disk space"),
+			{Fix: "use_smaller_model", Title: "Or a version in several files", Told: "Shards of a few GB are mapped one by one; EXL2 and EXL3 builds come so.", Cost: "a download"},
+		},
+		Sources: []string{"https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/turboderp/exllama/issues/193"},
+	},
+	{
+		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
+		Cause: cause.ContextTooLong, Weight: 0.78,
+		Headline: "loaded, and ran out of the card on a prompt",
+		Means:    "Weights and cache have their full size from the start, so it is the work on a prompt that found no room: {asked}, with {room} left. It goes in chunks of 2048 tokens unless set otherwise.",
+		Not:      "A shorter answer: the cache is there whole already.",
+		Cures: []cause.Cure{
+			inExLlama("lower_ubatch", "Read prompts in smaller chunks", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {
+				return "config.max_input_len = 512\nconfig.max_attention_size = 512 ** 2   # before the model is made"
+			}),
+			exllamaShorter, exllamaSmaller,
+		},
+		Sources: []string{exllamaV2 + "config.py", tabbyConfig},
+	},
+	{
+		ID: "exllama/load", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen", "in load_autosplit", "in load_tp_gen", "exllama/model.py"}, Unsaid: []string{"generator/", "in forward"}, If: func(c *ledger.Case) bool { return !severalSplit(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "did not load: the weights do not fit on the card",
+		Means:    "It failed while the weights were loaded[[: {mine} of {total} was its own, and more layers were to come]]. ExLlama holds all of a model on cards; cache and scratch space come on top.",
+		Not:      "Offloading to RAM: ExLlama has none; a GGUF file with llama.cpp has.",
+		Cures:    []cause.Cure{exllamaBits, exllamaShorter, exllamaSmaller},
+		Sources:  []string{exllamaV2 + "model.py"},
+	},
+}

@@ -1,0 +1,313 @@
+package webui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const (
+	textgenCode   = "https://github.com/oobabooga/text-generation-webui/blob/main/modules/"
+	textgenIssues = "https://github.com/oobabooga/text-generation-webui/issues/"
+)
+
+// cardFull are refusals of the card by PyTorch and by llama.cpp.
+var (
+	torchFull = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}
+	ggmlFull  = []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}
+)
+
+// inTab is a cure on the Model tab, and as a flag for every start.
+func inTab(fix, title, tab, cost string, flags func(c *ledger.Case) []step.Change) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Told: tab, Cost: cost, Steps: func(c *ledger.Case) []step.Step {
+		changes := flags(c)
+		if step.Typed(c, "server.py") != nil || textgenSince(c) != 0 && textgenSince(c) < 202306 {
+			return textgenFlags(c, changes...)
+		}
+		return []step.Step{{Kind: "text", Text: "To keep it, in CMD_FLAGS.txt (in user_data/ since 2025):"}, {Kind: "config", Text: step.Edited(nil, changes...)}}
+	}}
+}
+
+func flag(name string, value func(c *ledger.Case) string) func(c *ledger.Case) []step.Change {
+	return func(c *ledger.Case) []step.Change { return []step.Change{{Flag: name, Value: value(c)}} }
+}
+
+func fixed(value string) func(c *ledger.Case) string {
+	return func(*ledger.Case) string { return value }
+}
+
+// contextFlag is the flag for the context by loader; releases since 2025 take
+// all of its names.
+func contextFlag(c *ledger.Case) []step.Change {
+	name := "--max_seq_len"
+	if loader(c) == "llama.cpp" || loader(c) == "" && c.In("llama.cpp") {
+		name = "--n_ctx"
+	}
+	return []step.Change{{Flag: name, Value: shorterContext(c)}}
+}
+
+// textgenSizes is what the model takes at 16 bit and at 4.
+func textgenSizes(c *ledger.Case) map[string]string {
+	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": ""}
+	if c.Model != nil && c.Model.Parameters > 0 {
+		out["full"], out["quarter"] = units.Amount(2*c.Model.Parameters), units.Amount(c.Model.Parameters*55/100)
+		out["name"] = c.Model.Name
+	}
+	if asked := ledger.Requested(c); asked > 0 {
+		out["shares"] = layerShares(asked)
+	}
+	return out
+}
+
+// layerShares says which part of the layers that were refused cards hold beside
+// a desktop, a cache of 4096 tokens and the work on it.
+func layerShares(asked int64) string {
+	var told []string
+	for _, gb := range []int64{6, 8, 10, 12, 16, 24} {
+		room := gb*units.GiB*94/100 - units.GiB*3/2
+		if room >= asked {
+			return strings.Join(append(told, fmt.Sprintf("all of them on %d GB (if that is your card, something else is on it)", gb)), ", ")
+		}
+		told = append(told, fmt.Sprintf("%d %% of them on a card of %d GB", room*100/asked/5*5, gb))
+	}
+	return strings.Join(told[max(0, len(told)-3):], ", ")
+}
+
+var textgenUnload = cause.Cure{
+	Fix: "close_other_apps", Title: "Free the card first",
+	Told: "Unload in the Model tab, or restart the webui; then `nvidia-smi`: more than about 1 GB in use is another model, a game or a browser.", Cost: "free",
+}
+
+var textgenGGUF = cause.Cure{
+	Fix: "use_lower_quant", Title: "Take a GGUF file of the model",
+	Told: "Q4_K_M, loaded with llama.cpp: about 0.6 GB for each billion parameters, and what the card cannot hold stays in RAM.[[ For {name} that is about {quarter}.]]", Cost: "slight loss of quality",
+}
+
+var textgenLoadCards = []cause.Card{
+	{
+		ID: "text-generation-webui/gpu-layers", Kinds: []fact.Kind{fact.GGMLAlloc}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" && !ledger.InHost(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: textgenSizes,
+		Headline: "could not put its layers for the GPU on the card: {asked} in one piece",
+		Means:    "llama.cpp asked for all layers that `n-gpu-layers` gives to the card, {asked}, and was refused; Python errors after that line (`AssertionError`, `no attribute 'model'`) only follow from it. The log shows neither the card's size nor its use. With a context of 4096 tokens there is room for {shares}.",
+		Not:      "A shorter `n_ctx` alone: it failed before the cache was made. `load-in-4bit`: that is the Transformers loader's.",
+		Cures: []cause.Cure{
+			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): the share above of the model's layers (a 7B has 33, a 13B 41), then up until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),
+			textgenUnload,
+			{Fix: "use_lower_quant", Title: "A smaller file", Told: "A lower quantisation of the same model, or a smaller model that fits whole: it runs faster than half of a larger one.", Cost: "slight loss of quality"},
+		},
+		Sources: []string{textgenCode + "shared.py", textgenIssues + "5415"},
+	},
+	{
+		ID: "text-generation-webui/working-memory", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLPlan, fact.LlamaCaller}, Said: []string{"failed to allocate compute buffers", "failed to allocate compute pp buffers", "graph_reserve: failed"},
+		Cause: cause.ContextTooLong, Weight: 0.85, Figures: textgenSizes,
+		Headline: "loaded the weights; the working memory beside them did not fit",
+		Means:    "llama.cpp makes weights, then the cache, then working memory: the last failed, so the card is short by little. Both of the latter follow from the context, and without flash attention the work grows with context times batch. \"Failed to create llama_context\" only follows from it.",
+		Not:      "`--load-in-4bit`, `--auto-devices`: those are for the Transformers loader.",
+		Cures: []cause.Cure{
+			inTab("lower_context", "Halve the context", "Model tab, `n_ctx` (`ctx-size` since 2025), then Load.", "shorter conversations", contextFlag),
+			{Fix: "lower_ubatch", Title: "Or read prompts in smaller parts", Told: "Model tab, `n_batch` 128 (since 2025 `batch-size` and `ubatch-size` 256).", Cost: "slower prompts"},
+			inTab("fewer_gpu_layers", "Or a few layers less on the GPU", "", "slightly slower", flag("--n-gpu-layers", fewerLayers)),
+		},
+		Sources: []string{textgenCode + "shared.py", textgenIssues + "6309"},
+	},
+	{
+		ID: "text-generation-webui/exllama", Kinds: []fact.Kind{fact.ExLlamaSplit}, Figures: exllamaSizes,
+		Cause: cause.ContextTooLong, Weight: 0.82,
+		Headline: "could not fit weights and cache together on the card",
+		Means:    exllamaMeans + "[[ {huge} Before April 2025 the webui took that length unless you set another.]] Another program on the card has the same effect.",
+		Not:      "`cpu-memory`, `auto-devices`, `load-in-4bit`: they are for Transformers; ExLlama runs on cards alone.",
+		Cures: []cause.Cure{
+			inTab("lower_context", "Set a shorter context", "Model tab, `max_seq_len` (`ctx-size` since 2025), then Load.[[ At {less} tokens the cache is {small}.]]", "older parts of a long chat are cut off", contextFlag),
+			inTab("quantize_kv_cache", "Or a smaller cache", "Model tab, `cache_type` (before December 2024 a tick box `cache_4bit`): q8 is about half, q4 about a quarter.", "hardly any quality at q8", textgenCacheFlag),
+			exllamaBits,
+		},
+		Sources: []string{exllamaV2 + "model.py", exllamaV3 + "model/model_ls.py", textgenCode + "shared.py", textgenIssues + "6267"},
+	},
+	{
+		ID: "text-generation-webui/split", Kinds: torchFull, Phases: []string{"load"}, If: func(c *ledger.Case) bool { return severalSplit(c) && strings.HasPrefix(loader(c), "exllama") },
+		Cause: cause.DeviceImbalance, Weight: 0.78,
+		Headline: "filled a card while loading: the split leaves no room beside the weights",
+		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. Cache and buffers come on top, most of them on the first card, and there the weights may fill it to the brim.",
+		Not:      "A larger split: it gives the weights still more.",
+		Cures: []cause.Cure{
+			inTab("balance_split", "Leave room on the first card", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
+			inTab("lower_context", "Or a shorter context", "", "older parts of a long chat are cut off", contextFlag),
+			exllamaBits,
+		},
+		Sources: []string{textgenCode + "shared.py", textgenIssues + "2752"},
+	},
+	{
+		ID: "text-generation-webui/gptq", Kinds: torchFull, Phases: []string{"load"}, Said: []string{"GPTQ_loader.py", "in load_quantized", "AutoGPTQ_loader"}, Figures: textgenSizes,
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "did not load: the GPTQ weights do not fit on the card",
+		Means:    "The file was read into RAM; moving it to the card failed, before any prompt.[[ {mine} of {total} was its own by then.]][[ {name} takes about {quarter} at 4 bit,]] and a conversation adds 1 to 2 GB. GPTQ files are 4 bit already, so a smaller copy of the same model hardly exists.",
+		Not:      "`--load-in-8bit`, `--load-in-4bit`: for 16-bit models in the Transformers loader. A shorter context: it was not reached.",
+		Cures: []cause.Cure{
+			inTab("cpu_offload", "Keep some layers off the card", "`pre_layer` is the number of layers that go to it; halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers)),
+			{Fix: "use_smaller_model", Title: "A 7B model instead of 13B", Told: "At 4 bit 7B takes about 4 GB, 13B 7.5, 30B 17: pick what leaves 2 GB of the card free."},
+			textgenGGUF,
+		},
+		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
+	},
+	{
+		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Figures: textgenSizes,
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "did not load: the weights do not fit on the card",
+		Means:    "The loader was moving the weights to the card[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",
+		Not:      "A shorter context or prompt: not reached yet. `max_split_size_mb`: weights fill the card.",
+		Cures: []cause.Cure{
+			textgenGGUF,
+			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
+		},
+		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "3278"},
+	},
+	{
+		ID: "text-generation-webui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
+		Cause: cause.ModelTooLarge, Weight: 0.78, Figures: textgenSizes,
+		Headline: "did not fit the model into the Mac's memory",
+		Means:    "A Mac's card uses the same memory as everything else, and PyTorch may take about two thirds of it. The Transformers loader brings the model at 16 bit: 2 GB for each billion parameters[[, {full} for {name}]].",
+		Not:      "`load-in-4bit`, `load-in-8bit`: bitsandbytes needs an NVIDIA card.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "Use llama.cpp with a GGUF file", Told: "Q4_K_M takes a third of that and runs on Metal; the llama.cpp loader is chosen by itself for `.gguf` files.", Cost: "slight loss of quality"},
+			{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "16 GB of memory: 7B or 8B at 4 bit; 32 GB: up to 30B."},
+			{Fix: "close_other_apps", Title: "Close what else uses memory", Told: "Activity Monitor, Memory: browsers first.", Cost: "free"},
+		},
+		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "4676"},
+	},
+}
+
+// textgenCacheFlag keeps the cache at fewer bits, by the release's own name.
+func textgenCacheFlag(c *ledger.Case) []step.Change {
+	if since := textgenSince(c); loader(c) == "exllamav3" || since >= 202412 {
+		return []step.Change{{Flag: "--cache_type", Value: "q4"}}
+	}
+	return []step.Change{{Flag: "--cache_4bit"}}
+}
+
+func severalSplit(c *ledger.Case) bool {
+	s, ok := c.Setting("gpu_split", "gs")
+	return ok && len(splitSizes(s.Value)) > 1
+}
+
+// textgenCards are text-generation-webui's.
+var textgenCards = slices.Concat(textgenHostCards, textgenLoadCards, textgenRunCards)
+
+// textgenHostCards are about the computer's own memory.
+var textgenHostCards = []cause.Card{
+	{
+		ID: "text-generation-webui/gptq-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Said: []string{"GPTQ_loader.py", "in load_quantized", "in load_quant", "make_quant", "GPTQ-for-LLaMa", "native-4bit-128g"}, Figures: textgenSizes,
+		Cause: cause.HostMemory, Weight: 0.95,
+		Headline: "ran out of RAM and page file while loading a GPTQ model",
+		Means:    "Not the card: the system refused {asked} of its own memory, a last straw. GPTQ-for-LLaMa first builds the whole model at 16 bit in RAM[[, {full} for {name},]] and then puts the 4-bit layers in its place; Windows counts all of that at once against RAM plus page file, even what is never touched. Task Manager, Performance, Memory shows it as \"Committed x/y\".",
+		Not:      "`--pre_layer`, `--gpu-memory`, `--load-in-4bit`: they concern the card.",
+		Cures:    hostCures("use_lower_quant", "A loader that makes no 16-bit copy", "ExLlama reads the same GPTQ files (webui from June 2023 on: loader `ExLlama`); llama.cpp maps a GGUF file instead of copying it.", "a download or update"),
+		Sources:  []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "429", textgenIssues + "2093"}, Solved: 3,
+	},
+	{
+		ID: "text-generation-webui/ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Figures: textgenSizes,
+		Cause: cause.HostMemory, Weight: 0.93,
+		Headline: "ran out of system memory while loading a model",
+		Means:    "Not the card: {asked} of RAM and page file was refused, the last piece of many. A model passes through system memory on its way to the card, at 16 bit and shard by shard[[: {full} for {name}]]; a single `.bin` or `.pt` file is held twice for a moment.",
+		Not:      "GPU settings (`--gpu-memory`, `--load-in-4bit`): the weights pass through RAM first.",
+		Cures:    hostCures("use_lower_quant", "A file that needs less of it", "A GGUF (Q4_K_M) with llama.cpp is a third of the size and is mapped, not copied; of 16-bit models take `.safetensors`, not `.bin`.", "slight loss of quality"),
+		Sources:  []string{textgenCode + "models.py", textgenIssues + "2093", textgenIssues + "1009"}, Solved: 2,
+	},
+	{
+		ID: "text-generation-webui/vanished", Kinds: []fact.Kind{fact.SilentDeath}, Figures: textgenSizes,
+		Cause: cause.HostMemory, Weight: 0.8,
+		Headline: "vanished while loading a model: RAM and page file, as a rule",
+		Means:    "No error follows the line that begins the load; Windows ends a program like that when RAM and page file are used up, and that was it in nearly all such threads.[[ {name} is {full} at 16 bit, and older GPTQ loaders build all of that in RAM first.]] Task Manager, Performance, Memory, \"Committed x/y\" shows it: watch it during the load.",
+		Not:      "Reinstalling, `--load-in-4bit`, `--gpu-memory`: no card is involved yet.",
+		Cures:    hostCures("use_lower_quant", "A loader and file that need less of it", "ExLlama for GPTQ files, or a GGUF of the model with llama.cpp.", "a download or update"),
+		Sources:  []string{textgenIssues + "2506", textgenIssues + "1581", textgenIssues + "2384"}, Solved: 4,
+	},
+	{
+		ID: "text-generation-webui/cpu-only", Kinds: []fact.Kind{fact.ShellKilled, fact.CPUAlloc, fact.ServerKilled}, Said: []string{"libbitsandbytes_cpu.so", "was compiled without GPU support", "CUDA extension not installed"}, Figures: textgenSizes,
+		Cause: cause.HostMemory, Weight: 0.9,
+		Headline: "loaded the model into RAM, for want of CUDA, and was killed",
+		Means:    "Two lines belong together: bitsandbytes found no GPU support, so this installation works on the processor, and the load then took more RAM than there is[[ ({full} for {name} at 16 bit, twice that at 32)]].",
+		Not:      "GPU settings: the card is not used at all.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "If you have an NVIDIA card: mend the installation", Told: "`nvidia-smi` must show the card; then run the installer again and choose NVIDIA (delete `installer_files` first).", Cost: "a download of some GB"},
+			{Fix: "use_lower_quant", Title: "If not: a GGUF file with llama.cpp", Told: "Q4_K_M, about 0.6 GB of RAM for each billion parameters[[: {quarter} for {name}]].", Cost: "slight loss of quality"},
+			as("add_swap", "Or more swap", "disk space; slow"),
+		},
+		Sources: []string{textgenIssues + "2509"},
+	},
+	{
+		ID: "text-generation-webui/killed", Kinds: []fact.Kind{fact.ShellKilled, fact.ServerKilled}, Figures: textgenSizes,
+		Cause: cause.HostMemory, Weight: 0.9,
+		Headline: "was killed while loading a model: the computer's RAM ran out",
+		Means:    "\"Killed\" is the kernel: system memory ran out, not the card's. A model passes through RAM[[: {full} for {name} at 16 bit]]. `sudo dmesg -T | grep -i oom` confirms it; in Docker, WSL or Colab the limit is theirs, not the machine's.",
+		Not:      "GPU settings: no card's memory was refused.",
+		Cures: []cause.Cure{
+			textgenGGUF,
+			as("add_swap", "More swap", "disk space; loading takes longer"),
+			as("raise_memory_limit", "In Docker or WSL: a higher limit", "less for the others"),
+		},
+		Sources: []string{textgenIssues + "2509"},
+	},
+}
+
+// hostCures are for RAM and page file, on Windows or elsewhere.
+func hostCures(fix, title, told, cost string) []cause.Cure {
+	windows := when.Any(reader.OnWindows, when.Root(fact.SilentDeath))
+	return []cause.Cure{
+		{Fix: "raise_pagefile", Title: "Enlarge the Windows page file", If: windows, Cost: "disk space, and a restart"},
+		{Fix: "add_swap", Title: "Add swap", If: when.Not(windows), Cost: "disk space"},
+		{Fix: "close_other_apps", Title: "Free RAM", Told: "Browsers, games, other AI programs, WSL (`wsl --shutdown`): sort Task Manager's Details by Commit size.", If: windows, Cost: "free"},
+		{Fix: fix, Title: title, Told: told, Cost: cost},
+		{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "7B needs half of 13B."},
+	}
+}
+
+// textgenRunCards are about generating.
+var textgenRunCards = []cause.Card{
+	{
+		ID: "text-generation-webui/training", Kinds: torchFull, Said: []string{"modules/training.py", `modules\training.py`, "trainer.train()"},
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "ran out of the card while training a LoRA",
+		Means:    "The Training tab keeps the base model, the LoRA's gradients and the activations of a micro batch on the card[[, {mine} of {total} when {asked} was refused]]; the last part grows with Micro Batch Size times Cutoff Length.",
+		Not:      "A smaller Batch Size alone: it only adds steps together; Micro Batch Size is what is computed at once.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Smaller pieces", Told: "Training tab: Micro Batch Size 1, Cutoff Length 256, LoRA Rank 8 to 32.", Cost: "slower"},
+			inTab("load_in_4bit", "Load the base model in 4 bit", "Model tab, Transformers loader, `load-in-4bit`, then Load and train.", "a little quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "use_smaller_model", Title: "Or a smaller base model", Told: "7B in 4 bit trains on 8 to 10 GB."},
+		},
+		Sources: []string{textgenCode + "training.py"},
+	},
+	{
+		ID: "text-generation-webui/prompt", Kinds: torchFull, Phases: []string{"inference"}, Figures: textgenSizes,
+		Headline: "loaded the model, and ran out of the card on a prompt",
+		Means:    "It died while it answered: the model is in, and the cache and the work grow with every token of the prompt, chat history and character included.[[ Of {total} this program holds {mine};]][[ {slack} of that is scattered free pieces, which a shorter prompt needs less of, too.]] If the very first short prompt fails, the model leaves too little room at all.",
+		Not:      "A restart alone: the same chat fails again.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Send less of the chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" 1024 (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
+			textgenGGUF,
+			inTab("cpu_offload", "Keep part of the weights off the card", "Transformers loader, `gpu-memory` 2 to 3 GB below the card (releases before 2025).", "slower", func(c *ledger.Case) []step.Change {
+				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
+			}),
+		},
+		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
+	},
+	{
+		ID: "text-generation-webui/llama-run", Kinds: []fact.Kind{fact.GGMLRuntime}, Headline: "ran out of the card in llama.cpp, and prints no size",
+		Means: "llama.cpp takes some memory only when it computes, and here the card was full by then. The log does not show when: while loading, too many layers are on the GPU; on the first or a long prompt, they leave too little beside them; or another program took memory since.",
+		Not:   "`load-in-4bit`: that is the Transformers loader's.",
+		Cures: []cause.Cure{
+			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of what is set; up again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),
+			inTab("lower_context", "If it dies on prompts: a shorter context", "Model tab, `n_ctx`, and `n_batch` 128.", "shorter conversations", contextFlag),
+			textgenUnload,
+		},
+		Sources: []string{textgenCode + "shared.py", textgenIssues + "4890"},
+	},
+}
