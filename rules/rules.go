@@ -33,6 +33,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/explain"
@@ -79,7 +80,16 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	if len(causes) > 0 {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
-	return story.Of(c, causes, Shown(c.Framework), card)
+	return story.Of(c, causes, Shown(started(c)), card)
+}
+
+// started is the app or trainer that the reader started, where the log proves
+// one, else whose message it is.
+func started(c *ledger.Case) string {
+	if p := byName()[c.Reader.Program]; p != nil && c.In(p.Name) && p.Reader().App && p.Edits != "admin" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CPUAlloc, fact.MPSAlloc, fact.ForgeLoad) {
+		return p.Name
+	}
+	return c.Framework
 }
 
 // Known returns what is known of the case's message in its program, nil where
