@@ -228,7 +228,7 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
 		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: 0.65,
-		Headline: "ran out of[[ its {total}]] graphics memory while sampling",
+		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
 		Means:    "It failed in a sampling step: {asked} more for the work on the picture. ComfyUI fits the weights to what is free before it samples, so what did not fit is that work: it grows with pixels and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, smallerFile},

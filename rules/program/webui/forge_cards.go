@@ -115,7 +115,7 @@ var forgeCards = slices.Concat([]cause.Card{
 	{
 		ID: "forge/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return inForge(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
 		Cause: cause.BatchTooLarge, Weight: 0.65,
-		Headline: "ran out of[[ its {total}]] graphics memory at work",
+		Headline: "ran out of graphics memory[[ ({total})]] at work",
 		Means:    "Forge keeps weights on the card up to the slider GPU Weights, and the work on the picture must do with the rest[[: {asked} more was refused with {mine} of {total} its own]]. Load lines above it are not the cause: loading was over.",
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both. Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -131,7 +131,7 @@ var sdnextCards = ofCard([]cause.Card{
 	{
 		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sdnext", "oom:", "automatic/modules", "modules/sd_offload.py", "Processing: "},
 		If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: 0.55,
-		Headline: "ran out of[[ its {total}]] graphics memory",
+		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "SD.Next moves parts of the model by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); the rest must hold the work on the picture.",
 		Not:      "A1111's `--opt-sdp-attention` and `--medvram-sdxl`: SD.Next does not know them.",
 		Cures: []cause.Cure{

@@ -201,7 +201,7 @@ var a1111Work = []cause.Card{
 	{
 		ID: "a1111/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sd_samplers", "k_diffusion", "CFGDenoiser", "process_images_inner"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
 		Cause: cause.BatchTooLarge, Weight: 0.65,
-		Headline: "ran out of[[ its {total}]] graphics memory while it made a picture",
+		Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
 		Means:    "It failed in a sampling step, with the model on the card[[; {mine} of {total} is its own]]. What grows there is the picture: pixels times batch size, plus each ControlNet and LoRA.",
 		Not:      "Fewer steps: each needs the same memory.",
 		Cures:    []cause.Cure{a1111Smaller, a1111Medvram, a1111SDP},
