@@ -68,6 +68,25 @@ var (
 			Sources: []string{allocatorSource, memoryFAQ, "https://github.com/sw-gong/MoNet/issues/1"},
 		},
 		{
+			ID: "pytorch/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, ledger.Overfull, when.Not(neverFitting)), Cause: cause.ModelTooLarge, Weight: 0.82,
+			Headline: "holds {mine} on a card of {total}: Windows moved the rest to RAM, and that ran out too",
+			Means:    "That is more than the card has: on Windows and WSL the NVIDIA driver lets a full card spill into RAM (\"shared GPU memory\", many times slower). The {asked} that were refused say that RAM and page file gave out as well. {over} too much is no matter of a setting: all parts of a model lie there at once, or at 32 bit.",
+			Figures: func(c *ledger.Case) map[string]string {
+				return map[string]string{"over": units.AmountWithin(c.Mine.Bytes-c.Total.Bytes, units.MiB)}
+			},
+			Not: "Allocator settings; a larger page file alone: it would run, at a crawl.",
+			Cures: []cause.Cure{
+				{Fix: "cpu_offload", Title: "Do not put everything on the card", Ways: []cause.Way{
+					{For: "diffusers", Text: "`pipe.enable_model_cpu_offload()` instead of `.to(\"cuda\")`; after it, it comes too late"},
+					{For: "transformers", Text: "`device_map=\"auto\"` in `from_pretrained`, without `.to(\"cuda\")`"},
+					{For: "A web UI", Text: "its low-memory mode, such as `--medvram`"},
+				}, Cost: "Slower than a card that holds it all, faster than now."},
+				{Fix: "half_precision", Title: "16 bit, if it runs at 32", Told: "`torch_dtype=torch.bfloat16` (float16 before RTX 30) in `from_pretrained`: half of the weights.", Cost: "None that shows, as a rule."},
+				{Fix: "use_smaller_model", Title: "A quantised or smaller model", Told: "It should come to about three quarters of {total}, with the rest for the work: 4 bit is a quarter of 16.", Cost: "Some quality."},
+			},
+			Sources: []string{allocatorSource, "https://github.com/zai-org/CogView4/issues/16"},
+		},
+		{
 			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(bare, hugePiece), Cause: cause.OversizedAllocation, Weight: 0.82,
 			Headline: "asked for {asked} in one piece: an einsum that writes down a whole matrix",
 			Means:    "The card has {total}, and only {mine} of it was in use. `einsum` multiplies everything by everything; the usual place is the attention of older Stable Diffusion code, whose matrix grows with the square of the pixels (twice the sides: 16 times). Hires. fix or an odd size often tips it over. The log does not name the program.",
