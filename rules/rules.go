@@ -86,7 +86,7 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 // started is the app or trainer that the reader started, where the log proves
 // one, else whose message it is.
 func started(c *ledger.Case) string {
-	if p := byName()[c.Reader.Program]; p != nil && c.In(p.Name) && p.Reader().App && p.Edits != "admin" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CPUAlloc, fact.MPSAlloc, fact.ForgeLoad, fact.PlainDevice) {
+	if p := byName()[c.Reader.Program]; p != nil && c.In(p.Name) && p.Reader().App && p.Edits != "admin" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CPUAlloc, fact.MPSAlloc, fact.ForgeLoad, fact.PlainDevice, fact.DispatchRefused, fact.InvokeRefused) {
 		return p.Name
 	}
 	return c.Framework

@@ -113,7 +113,7 @@ var comfyHost = []cause.Card{
 // comfyBare are the last to speak: a message without figures or frames.
 var comfyBare = []cause.Card{
 	{
-		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && c.F().Total == nil },
+		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) },
 		Cause: cause.Unknown, Weight: 0.5,
 		Headline: "ran out of graphics memory; which node it was decides",
 		Means:    "Its allocator (cudaMallocAsync) refuses without saying how much was asked for or free. ComfyUI moves weights out by itself before it works, so mostly one node's work is too large: a big picture, many frames, the VAE. The node is red in the workflow, and in the frames above the message.",

@@ -72,13 +72,21 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 		Means:    shown + " itself holds {mine} of {total}; {others} is neither free nor its own. A driver context is some hundred MiB of that; the rest belongs to something else: a second copy that did not end, the browser, a game, another AI program. {asked} was asked for, so freeing what they hold may be all that is needed.",
 		Not:      "A smaller model alone: what is missing is held by others.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See who holds the card, end what is yours", Told: "Windows also: Task Manager, Details, column Dedicated GPU memory.", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work."},
-			{Fix: "restart_session", Title: "Restart " + shown + " alone", Told: "Close all its windows, see that no python process is left, start it once. The browser without hardware acceleration frees some hundred MB more.", Cost: "Models load again."},
+			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Kind: seeWho.Kind, Text: seeWho.Text, Cost: seeWho.Cost, If: othersMost},
+			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Kind: seeWho.Kind, Text: seeWho.Text, Cost: seeWho.Cost, If: when.Not(othersMost)},
+			{Fix: "restart_session", Title: "Restart it alone", Told: "Close all its windows, see that no python process is left, start it once. The browser without hardware acceleration frees some hundred MB more.", Cost: "Models load again."},
 			{Fix: "lower_resolution", Title: "Until then, less at once", Told: "Half the width and height, batch 1; video: fewer frames.", Cost: "Detail."},
 		},
 		Sources: sources,
 	}
 }
+
+var seeWho = cause.Cure{
+	Title: "See who holds the card, end what is yours", Told: "Windows also: Task Manager, Details, column Dedicated GPU memory.", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
+}
+
+// othersMost: more than half of the card is not this program's.
+func othersMost(c *ledger.Case) bool { return c.Others.Bytes*2 > c.Total.Bytes }
 
 func notAMD(c *ledger.Case) bool { return c.Backend != "rocm" }
 

@@ -17,7 +17,7 @@ var MagicQuill = program.Program{
 	Cards: []cause.Card{{
 		ID: "magicquill/guess", Kinds: []fact.Kind{fact.DispatchRefused, fact.TorchAlloc, fact.CUDAError}, If: of("magicquill"), Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "does not fit on this card[[ ({total})]]: two models at once",
-		Means:    "It loads LLaVA, a language model that guesses the prompt (Draw&Guess, about 5 GB at 4 bit), and then Stable Diffusion with its BrushNets for the editing: about 15 GB by its authors' count, 24 recommended. transformers had to put a part of LLaVA on the processor, which a quantised model does not allow.",
+		Means:    "It loads LLaVA, a language model that guesses the prompt (Draw and Guess, about 5 GB at 4 bit), and then Stable Diffusion with its BrushNets for the editing: about 15 GB by its authors' count, 24 recommended. transformers had to put a part of LLaVA on the processor, which a quantised model does not allow.",
 		Not:      "`load_in_8bit_fp32_cpu_offload` from the message: it makes room for a helper and leaves none for the editing.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Leave the prompt guessing out", Told: "In `gradio_run.py`, in place of `llavaModel = LLaVAModel()`; in the page turn the wand (DrawNGuess) off and type the prompt.", Kind: "python", Text: "llavaModel = None", Cost: "You write the prompts."},
