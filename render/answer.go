@@ -54,13 +54,13 @@ func (p *page) why(in *diagnose.Incident) {
 		return
 	}
 	c := in.Causes[0]
-	told := join(bold("Why"), prose(" ("+doubt(c)+"): "))
+	told := join(bold("Why"), prose(" ("+doubt(in)+"): "))
 	why := ended(c.Why)
 	if p.options.Terse >= withoutDetails {
 		why = firstSentence(why)
 	}
 	told = join(told, prose(why))
-	if p.options.Terse < withoutOthers {
+	if p.options.Terse < withoutOthers && in.Knowledge == nil {
 		if others := otherCauses(in); others != "" {
 			told = join(told, prose(" "+others))
 		}
@@ -71,9 +71,10 @@ func (p *page) why(in *diagnose.Incident) {
 	}
 }
 
-// doubt is a cause's probability in a word.
-func doubt(c diagnose.Cause) string {
-	if c.ID == "unknown" {
+// doubt is the likeliest cause's probability in a word.
+func doubt(in *diagnose.Incident) string {
+	c := in.Causes[0]
+	if c.ID == "unknown" || in.Knowledge != nil && in.Knowledge.Open && c.Confidence < likely {
 		return "open"
 	}
 	return chance(c.Confidence)

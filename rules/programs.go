@@ -27,7 +27,7 @@ var (
 // clues that weigh the same the earlier counts.
 func Programs() []*program.Program {
 	return []*program.Program{
-		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &server.TensorRTLLM, &triton, &server.LMDeploy, &server.MLC, &server.Ray,
+		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &server.TensorRTLLM, &triton, &server.LMDeploy, &server.MLC, &host.Ray,
 		&ggml.LlamaCpp, &ggml.KoboldCpp, &ggml.LMStudio, &ggml.StableDiffusionCpp, &ggml.WhisperCpp, &ggml.LlamaCppPython, &ggml.NodeLlamaCpp, &ggml.Ollama,
 		&webui.Textgen, &webui.ExLlama, &webui.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,

@@ -30,6 +30,8 @@
 package rules
 
 import (
+	"strings"
+
 	"slices"
 	"sync"
 
@@ -80,7 +82,13 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	if len(causes) > 0 {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
-	return story.Of(c, causes, Shown(started(c)), card)
+	shown := Shown(started(c))
+	if card != nil && c.Framework == "other" {
+		if name, _, _ := strings.Cut(card.ID, "/"); c.In(name) { // a program that reports know from its stack alone
+			shown = Shown(name)
+		}
+	}
+	return story.Of(c, causes, shown, card)
 }
 
 // started is the app or trainer that the reader started, where the log proves

@@ -127,18 +127,23 @@ func Format(bytes int64) string {
 	return strconv.FormatFloat(float64(bytes)/float64(unit), 'f', 2, 64) + name
 }
 
-// Amount writes a size as reports do: with two decimals in GiB from 100 MiB on,
-// so that what stands together can be compared and added at a glance.
+// Amount writes a size as reports do: in GiB with two decimals, below a GiB in
+// MiB as programs print it, without decimals that say nothing.
 func Amount(bytes int64) string { return AmountWithin(bytes, 0) }
 
 // AmountWithin is [Amount] for a size that roundings can put off by so much: two
-// figures in GiB with two decimals do not differ by "38.12 MiB".
+// figures in GiB with two decimals do not differ by "38 MiB".
 func AmountWithin(bytes, within int64) string {
 	abs := max(bytes, -bytes)
-	if abs >= 100*MiB || within >= MiB && abs >= GiB/100 {
+	switch {
+	case abs >= TiB && abs < 1024*TiB:
+		return strconv.FormatFloat(float64(bytes)/float64(TiB), 'f', 2, 64) + " TiB"
+	case abs >= GiB || within >= MiB && abs >= GiB/100:
 		return FormatGiB(bytes) + " GiB"
+	case abs >= 10*MiB:
+		return strconv.FormatFloat(float64(bytes)/float64(MiB), 'f', 0, 64) + " MiB"
 	}
-	return Format(bytes)
+	return strings.Replace(Format(bytes), ".00 ", " ", 1)
 }
 
 // FormatGiB writes a size in GiB with two decimals and no unit, for tables and

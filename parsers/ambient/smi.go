@@ -81,6 +81,8 @@ func (t *tableReader) read() {
 		t.avail = strings.HasSuffix(strings.TrimSpace(s), "available")
 	case strings.HasPrefix(s, "Mem:"), strings.HasPrefix(s, "-/+ buffers/cache:"):
 		t.free()
+	case strings.HasPrefix(s, "Swap:"):
+		t.swap()
 	}
 	if strings.Contains(s, "iB / ") {
 		t.dockerStats()
@@ -171,12 +173,29 @@ func (t *tableReader) rocm() {
 // free reads the Mem: row: "available" is what a program can have, "free" is
 // not. Columns are KiB unless a unit or the command's -m says otherwise.
 func (t *tableReader) free() {
-	switch fields := strings.Fields(t.text); {
+	fields := strings.Fields(t.text)
+	if fields[0] == "Mem:" && len(fields) >= 6 {
+		t.fact("mem_total", t.column(fields[1]))
+	}
+	switch {
 	case fields[0] == "-/+" && len(fields) == 4: // procps before 3.3.10 has no such column
 		t.fact("mem_available", t.column(fields[3]))
 	case t.avail && len(fields) >= 7:
 		t.fact("mem_available", t.column(fields[6]))
 	}
+}
+
+// swap reads whether the computer has any.
+func (t *tableReader) swap() {
+	fields := strings.Fields(t.text)
+	if len(fields) < 4 {
+		return
+	}
+	size := t.column(fields[1])
+	if strings.Trim(fields[1], "0.BKMGib") == "" {
+		size = &fact.Size{Text: fields[1], Line: t.line}
+	}
+	t.fact("swap_total", size)
 }
 
 // column reads one cell. Without a unit the size of the number tells KiB from

@@ -26,8 +26,14 @@ func readCudarc(m text.Message) int {
 	case m.Mentions("::forward"):
 		x.Phase = "inference"
 	}
+	if v := m.Around(cubeclPattern, 600, 40); v.Ok() {
+		m.Say("cubecl_version", v.Text("version"))
+	}
 	return m.Fail(x, m.End)
 }
+
+// The panic names the source file in the crate: "cubecl-cuda-0.6.0/src/...".
+var cubeclPattern = text.NewPattern(`cubecl-cuda-(?<version>\d{1,3}\.\d{1,3}\.\d{1,3})`)
 
 var burnPattern = text.NewPattern(`(?:sizeof?|size|reserve)(?<requested>\d{1,20})`)
 

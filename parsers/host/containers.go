@@ -1,7 +1,9 @@
 package host
 
 import (
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -21,6 +23,9 @@ var containerWordings = []text.Wording{
 	text.On("The node had condition: [MemoryPressure]", readEvicted),
 	text.On("it exceeded the request memory", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "kubernetes", Backend: "cpu"})), // OpenPAI
 	text.On("Container killed due to memory usage", text.Fails(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"})),
+	text.On("kubectl ", readKubectl),
+	text.On("Namespace:", readNamespace),
+	text.On("Finished:", readFinished),
 	text.On("for exceeding memory limits", readYARN),
 	text.On("running beyond physical memory limits", readYARN),
 	text.On("running beyond virtual memory limits", readYARN),
@@ -30,6 +35,9 @@ var containerWordings = []text.Wording{
 var (
 	limitsPattern  = text.NewPattern(`limits"?:.{0,200}?memory"?:"?(?<limit>\d{1,16}(?:\.\d{1,4})?(?:[kmgt]i?)?)`)
 	evictedPattern = text.NewPattern(`thresholdquantity:\d{1,14}(?:[kmg]i?)?,available:(?<available>\d{1,14}[kmg]i?)`)
+	// "Container web was using 5053216Ki, which exceeds its request of 0", later
+	// "request is 0, has larger consumption of memory".
+	evictedUsing = text.NewPattern(`wasusing(?<used>\d{1,14}[kmg]i?),(?:whichexceedsitsrequestof|requestis)(?<request>\d{1,14}(?:[kmg]i?)?)`)
 )
 
 // readYARN reads "Container killed by YARN for exceeding memory limits. 7.2 GB
@@ -62,5 +70,60 @@ func readEvicted(m text.Message) int {
 	k := m.Find(evictedPattern, 120)
 	x := fact.Failure{Kind: fact.Evicted, Framework: "kubernetes", Backend: "cpu"}
 	x.Figures.Free = m.Log.Decimal(k, "available")
+	if u := m.Find(evictedUsing, 300); u.Ok() {
+		x.Figures.KilledRSS = m.Log.Decimal(u, "used")
+		m.Say("memory_request", u.Text("request"))
+	}
 	return m.Fail(x, m.Took(k))
+}
+
+// readKubectl notes whose pods a command is about: "kubectl describe pod -n rl x".
+func readKubectl(m text.Message) int {
+	fields := strings.Fields(m.Log.LineText(m.At))
+	for i, word := range fields {
+		name, joined := strings.CutPrefix(word, "--namespace=")
+		if (word == "-n" || word == "--namespace") && i+1 < len(fields) {
+			name, joined = fields[i+1], true
+		}
+		if joined && kubernetesName(name) {
+			m.Say("namespace", name)
+		}
+	}
+	return m.End
+}
+
+// readNamespace reads the line of kubectl describe.
+func readNamespace(m text.Message) int {
+	name, ok := strings.CutPrefix(strings.TrimSpace(m.Log.LineText(m.At)), "Namespace:")
+	if name = strings.TrimSpace(name); ok && kubernetesName(name) {
+		m.Say("namespace", name)
+	}
+	return m.End
+}
+
+// readFinished reckons how long a container ran from the two lines of kubectl
+// describe: "Started:  Fri, 15 Sep 2023 09:56:14 +0200".
+func readFinished(m text.Message) int {
+	at := m.Log.LineIndex(m.At)
+	if at < 1 {
+		return m.End
+	}
+	started, ok := describedTime(m.Log.Lines[at-1].Text, "Started:")
+	finished, ok2 := describedTime(m.Log.Lines[at].Text, "Finished:")
+	if seconds := int(finished.Sub(started).Seconds()); ok && ok2 && seconds >= 0 {
+		m.Count("ran_seconds", &fact.Count{Value: float64(seconds), Text: strconv.Itoa(seconds), Line: m.Log.Line(m.At)})
+	}
+	return m.End
+}
+
+func describedTime(line, name string) (time.Time, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), name)
+	t, err := time.Parse(time.RFC1123Z, strings.TrimSpace(rest))
+	return t, ok && err == nil
+}
+
+// kubernetesName: names are lower case letters, digits and dashes, so that they
+// can stand in a command.
+func kubernetesName(s string) bool {
+	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && s[0] != '-'
 }

@@ -40,6 +40,9 @@ var kernelWordings = slices.Concat(
 		// In bytes, of the statistics that cgroup v1 prints: the smallest limit up the
 		// path.
 		text.On("hierarchical_memory_limit ", text.States(0, 50, text.NewPattern(`hierarchical_memory_limit(?<cgroup_limit_bytes>\d{1,19})(?!\d)`))),
+		// "Total swap = 2097148kB", "4181632 pages RAM": what the machine has.
+		text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))),
+		text.On(" pages RAM", readPages),
 		text.On("due to memory pressure for ", readOOMD),
 		text.On("due to memory used (", readOOMD),
 		text.On("systemd-oomd killed ", text.Fails(oomdKill)),
@@ -104,6 +107,18 @@ func readKill(m text.Message) int {
 	}
 	text.Fail(m.Facts, m.Log, from, m.Took(k), x)
 	return m.Took(k) // the next kill may stand on the same line
+}
+
+var pagesPattern = text.NewPattern(`(?<!\d)(?<pages>\d{4,10})pagesram`)
+
+// readPages reads how much memory the machine has, in pages.
+func readPages(m text.Message) int {
+	if k := m.Around(pagesPattern, 12, 12); k.Ok() {
+		if n, ok := text.WholeNumber(k.Text("pages")); ok {
+			m.Fact("kernel_ram", &fact.Size{Bytes: n * pageSize, Text: k.Text("pages") + " pages", Line: k.Line()})
+		}
+	}
+	return m.End
 }
 
 // victim notes the process that was killed.

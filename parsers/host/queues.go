@@ -10,19 +10,32 @@ var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
 	text.On("PBS: job killed: mem", readPBS), text.On("PBS: job killed: vmem", readPBS), text.On("PBS: job killed: pmem", readPBS),
 	text.On("TERM_MEMLIMIT", readLSF),
 	text.On("memory usage exceeded request_memory", text.Fails(queueKill)),
-	text.On("Job has gone over memory limit of", text.Fails(queueKill)), // HTCondor
+	// HTCondor.
+	text.On("Job has gone over memory limit of", text.FailsWith(queueKill, 0, 140, text.NewPattern(
+		`memorylimitof(?<limit_mib>\d{1,9})megabytes(?:.{0,20}?usage:(?<killed_rss_mib>\d{1,9})megabytes)?`))),
 	text.On("Memory limit of", readCloudRun),
 }, nil, nil)
 
 var queueKill = fact.Failure{Kind: fact.SlurmKill, Framework: "other", Backend: "cpu"}
 
 var (
-	pbsPattern = text.NewPattern(`mem(?<killed_rss_kib>\d{1,16})kb?(?:exceeded|exceeds)limit(?<limit_kib>\d{1,16})kb`)
+	// In kb as a rule; Torque's limits of address space come in bytes.
+	pbsPattern      = text.NewPattern(`mem(?<killed_rss_kib>\d{1,16})kb?(?:exceeded|exceeds)limit(?<limit_kib>\d{1,16})kb`)
+	pbsBytesPattern = text.NewPattern(`mem(?<vmem_used_bytes>\d{7,19})(?:exceeded|exceeds)limit(?<limit_bytes>\d{7,19})(?!\d|[kmg]b)`)
+	// "Max Memory : 23183 MB" and "Total Requested Memory : 20000.00 MB" of the
+	// summary that LSF sends.
+	lsfPattern = text.NewPattern(`maxmemory:(?<killed_rss>SIZE)(?:.{0,80}?totalrequestedmemory:(?<limit>SIZE))?`)
 	runPattern = text.NewPattern(`memorylimitof(?<limit>SIZE)exceededwith(?<process_used>SIZE)used`)
 )
 
 // readPBS reads "=>> PBS: job killed: mem 4294967kb exceeded limit 2097152kb".
-func readPBS(m text.Message) int { return m.FailWith(queueKill, m.Find(pbsPattern, 120)) }
+func readPBS(m text.Message) int {
+	k := m.Find(pbsPattern, 120)
+	if !k.Ok() {
+		k = m.Find(pbsBytesPattern, 120)
+	}
+	return m.FailWith(queueKill, k)
+}
 
 // readLSF reads "TERM_MEMLIMIT: job killed after reaching LSF memory usage
 // limit.", and leaves lists of codes alone.
@@ -30,7 +43,9 @@ func readLSF(m text.Message) int {
 	if !m.Follows("jobkilled", 40) && !m.Follows("exit", 60) {
 		return m.End
 	}
-	return m.Fail(queueKill, m.End)
+	x := queueKill
+	m.Find(lsfPattern, 400).States(m.Facts, &x.Figures)
+	return m.Fail(x, m.End)
 }
 
 // readCloudRun reads "Memory limit of 512 MiB exceeded with 530 MiB used".

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -18,13 +21,14 @@ var rayFailures = []text.Wording{
 	// The raylet of 2.0: "Used memory (54.90GB) / total capacity (57.60GB)
 	// (0.95307) exceeds threshold 0.95, killing latest task".
 	text.On("System memory low at node with IP", text.FailsIf(rayFailure, 0, 200, text.NewPattern(
-		`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<limit>(?<total>SIZE))\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
+		`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<total>SIZE)\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
 	text.On("The object store is full", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	text.On("ObjectStoreFullError", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	// What stands under every kill of the monitor (2.1 and later), for pastes that
 	// have nothing else of it.
 	text.On("how to address the out of memory issue", text.Fails(fact.Failure{Kind: fact.RayKilled, Framework: "ray", Backend: "cpu", Wrapper: true})),
 	text.On("unexpected system error", rayWorkerDied),
+	text.On("memory users:", rayUsers), text.On("memory consumers are:", rayUsers),
 	// "RayOutOfMemoryError: More than 95% of the memory on node host is used
 	// (11.8 / 12.3 GB)", before 2.0. Without the figures it is a source line.
 	text.On("RayOutOfMemoryError", text.FailsIf(rayFailure, 0, 400, text.NewPattern(
@@ -36,7 +40,7 @@ var rayFailure = fact.Failure{Kind: fact.RayKilled, Framework: "ray", Backend: "
 // rayKilled reads the monitor's account: what the worker held, what the node
 // has, and the share in use. 2.0 and 2.1 lack the bracket about the task.
 var rayKilled = text.FailsWith(rayFailure, 420, 420, text.NewPattern(
-	`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<limit>(?<total>SIZE))(?:\((?<utilization>NUM)\))?`))
+	`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<total>SIZE)(?:\((?<utilization>NUM)\))?`))
 
 var rayWorkers = text.NewPattern(`(?<workers>INT)workers\(tasks/actors\)killedduetomemorypressure`)
 
@@ -46,6 +50,27 @@ func rayPressure(m text.Message) int {
 		return m.End
 	}
 	return m.Fail(rayFailure, m.End)
+}
+
+// rayUsers reads the largest processes that Ray lists, once: "410728  2.17
+// ray::work", before 2.0 "28442  5.0GB  ray_X:alloc()". GB is 2^30.
+func rayUsers(m text.Message) int {
+	if len(m.Facts.Tasks) > 0 {
+		return m.End
+	}
+	at := m.Log.LineIndex(m.At)
+	for _, line := range m.Log.Lines[at+1 : min(at+14, len(m.Log.Lines))] {
+		fields := strings.Fields(line.Text)
+		if len(fields) < 3 {
+			continue
+		}
+		pid, ok := text.WholeNumber(fields[0])
+		bytes, ok2 := units.Parse(strings.TrimSuffix(fields[1], "GB") + "gib")
+		if ok && ok2 {
+			m.Facts.Tasks = append(m.Facts.Tasks, fact.Process{PID: int(pid), Bytes: bytes, Text: fields[1], Name: fields[2], Device: -1, Line: line.Number})
+		}
+	}
+	return m.End
 }
 
 // rayWorkerDied: the text lists the OOM killer as a possibility for every death

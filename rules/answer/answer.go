@@ -75,6 +75,8 @@ type Useless struct {
 type Knowledge struct {
 	// ID is PROGRAM/WHAT.
 	ID string `json:"id"`
+	// Open: it tells the causes between which the log does not decide.
+	Open bool `json:"open,omitempty"`
 	// Not says what cannot help here, and why.
 	Not string `json:"not,omitempty"`
 	// Later says what it was if it runs now and fails again after a while.
@@ -93,7 +95,7 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 	card := program.CardOf(own, causes[0].Card)
 	not, _ := card.Tell(c, card.Not)
 	later, _ := card.Tell(c, card.Later)
-	return &Knowledge{ID: card.ID, Not: not, Later: later, Sources: card.Sources, Solved: card.Solved}
+	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: card.Sources, Solved: card.Solved}
 }
 
 // Open is a question that a log leaves open.
@@ -131,7 +133,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 		b.makeOut(c, own)
 	}
 	if len(causes) > 0 {
-		ranked = prescribe(c, program.CardOf(own, causes[0].Card), ranked, own)
+		ranked = prescribe(c, causes[0], ranked, own)
 	}
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))

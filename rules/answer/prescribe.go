@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -15,21 +16,24 @@ import (
 
 // prescribe puts the cures of the card that speaks before all else. The card of
 // a library does not overrule what the reader's own program says.
-func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*program.Program) []*candidate {
+func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []*program.Program) []*candidate {
+	card := program.CardOf(own, likeliest.Card)
 	if card == nil {
 		return ranked
 	}
 	app := started(c, card, own)
-	if app != nil && app.Remedies[card.Cause] != nil {
+	if app != nil && app.Remedies[likeliest.ID] != nil {
 		return ranked
 	}
+	told := map[string]bool{}
 	for i, cure := range card.Cures {
-		if cure.If != nil && !cure.If(c) {
+		if told[cure.Fix] || cure.If != nil && !cure.If(c) {
 			continue
 		}
+		told[cure.Fix] = true
 		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && !fix.Suits(c, cure.Fix, false) {
-			continue
+		if app != nil && !spelled && (c.Reader.Edits != "code" || !fix.Suits(c, cure.Fix, false)) {
+			continue // how that is done in the program is not known
 		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
 		if at < 0 {
@@ -37,7 +41,7 @@ func prescribe(c *ledger.Case, card *cause.Card, ranked []*candidate, own []*pro
 			if f.Useless != nil && f.Useless(c) != "" {
 				continue
 			}
-			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: card.Cause, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
+			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: likeliest.ID, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
 			b.makeOut(c, own)
 			ranked, at = append(ranked, b), len(ranked)
 		}
@@ -60,6 +64,10 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.
 	return nil
 }
 
+// ofOthers are fixes whose effect is what others hold, or what lies unused:
+// however they are told.
+var ofOthers = []string{"kill_stale_process", "close_other_apps", "select_gpu", "expandable_segments", "max_split_size"}
+
 // put words a fix as a card has it.
 func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own []*program.Program) {
 	if title, ok := card.Tell(c, cure.Title); ok {
@@ -70,9 +78,12 @@ func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own [
 	}
 	steps := pasted(c, card, cure)
 	told := words(c, card, cure)
+	if len(told) > 0 {
+		b.advice.Why = card.Meaning(c) // a fix that is told says itself why
+	}
 	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || len(told) == 0) {
 		steps = b.advice.Steps // as the program has it
-	} else {
+	} else if !slices.Contains(ofOthers, cure.Fix) {
 		b.advice.Effect = nil
 	}
 	b.advice.Steps = forReader(c, cure.Fix, slices.Concat(told, steps), own)

@@ -26,9 +26,13 @@ type Card struct {
 	// If is what else must hold; nil: nothing.
 	If func(c *ledger.Case) bool
 	// Cause is what the message means, and Weight in what share of the logs that
-	// meet the card.
+	// meet the card. Without a cause the card puts into words what the clues find
+	// the likeliest.
 	Cause  string
 	Weight float64
+	// Among are the causes one of which must be the likeliest for a card without
+	// a cause to speak; nil: any.
+	Among []string
 	// Headline is the line above the answer without the program's name: "did not
 	// start: nothing is left for the KV cache"; "" leaves it to the figures. Like
 	// all sentences of a card it may name figures, see [Tell].

@@ -8,9 +8,9 @@ import (
 
 // Tell puts figures into a sentence: {name} is a number of the ledger by its
 // name in reports, one of the card's own figures, the model's name, or a setting;
-// {name%} what share of the total a number is. What stands in [[ ]] is left out
-// where the log lacks one of its figures; ok is false where one is lacking
-// elsewhere.
+// {name%} what share of the total a number is, {card} the total without decimals
+// that say nothing. What stands in [[ ]] is left out where the log lacks one of
+// its figures, or has none of it; ok is false where one is lacking elsewhere.
 func (k *Card) Tell(c *ledger.Case, sentence string) (told string, ok bool) {
 	if !strings.ContainsAny(sentence, "{[") {
 		return sentence, true
@@ -28,7 +28,7 @@ func (k *Card) Tell(c *ledger.Case, sentence string) (told string, ok bool) {
 			return b.String(), true
 		}
 		optional, tail, _ := strings.Cut(after, "]]")
-		if part, known := filled(optional, figures); known {
+		if part, known := filled(optional, someOf(figures)); known {
 			b.WriteString(part)
 		}
 		rest = tail
@@ -65,6 +65,10 @@ func (k *Card) figures(c *ledger.Case) func(name string) string {
 		share, isShare := strings.CutSuffix(name, "%")
 		e, known := entries[share]
 		switch {
+		case name == "card" && c.Total.Has():
+			return c.Total.Round()
+		case known && e.Bytes == 0:
+			return nothing
 		case known && isShare:
 			return ledger.Percent(e, c.Total)
 		case known:
@@ -74,6 +78,18 @@ func (k *Card) figures(c *ledger.Case) func(name string) string {
 		}
 		s, _ := c.Setting(name)
 		return s.Value
+	}
+}
+
+const nothing = "nothing"
+
+// someOf looks up figures of which there is some.
+func someOf(figures func(name string) string) func(name string) string {
+	return func(name string) string {
+		if value := figures(name); value != nothing {
+			return value
+		}
+		return ""
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -27,6 +28,16 @@ func (e Entry) Has() bool { return e.From != nil }
 
 // String writes the number with its unit, no finer than it is known.
 func (e Entry) String() string { return units.AmountWithin(e.Bytes, e.Within) }
+
+// Round is a card's size as people say it: "24 GB" for 23.65 GiB would be a
+// guess, so it is the log's figure without decimals where that says the same.
+func (e Entry) Round() string {
+	text := e.String()
+	if whole, ok := strings.CutSuffix(text, ".00 GiB"); ok {
+		return whole + " GiB"
+	}
+	return text
+}
 
 // stated is a figure of the log.
 func stated(key string, s *fact.Size) Entry {

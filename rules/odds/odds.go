@@ -4,6 +4,7 @@ package odds
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -70,12 +71,12 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 		causes[i].Share = causes[i].Confidence / max(1, sum)
 	}
 	calibrate(causes)
-	causes = believe(c, causes, cards)
-	if len(causes) > 0 && causes[0].ID != cause.LeakedProcess {
-		causes[0].Why += whyTensor(c, causes[0].Why)
-	}
-	if len(causes) == 0 {
+	if len(causes) == 0 && !slices.ContainsFunc(cards, sure) {
 		causes = []Cause{{ID: cause.NotSaid.ID, Title: cause.NotSaid.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: reader.ForBackend(c, cause.NotSaid.Settles), Share: 0.5}}
+	}
+	causes = believe(c, causes, cards)
+	if causes[0].ID != cause.LeakedProcess {
+		causes[0].Why += whyTensor(c, causes[0].Why)
 	}
 	for i := range causes {
 		causes[i].Why = strings.ReplaceAll(causes[i].Why, " 0 bytes", " nothing")
@@ -83,8 +84,11 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 	return causes
 }
 
+func sure(k *cause.Card) bool { return k.Weight >= cause.Sure }
+
 // believe notes with each cause the first card that says so, and puts the cause
-// of the first card that is sure before the others, which share the rest.
+// of the first card that is sure before the others, which share the rest. A card
+// without a cause tells what the likeliest one does here.
 func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
 	for i := range causes {
 		for _, k := range cards {
@@ -94,7 +98,11 @@ func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
 		}
 	}
 	for _, k := range cards {
-		if k.Weight >= cause.Sure || len(causes) > 0 && causes[0].ID == k.Cause {
+		switch {
+		case k.Cause == "" && (k.Among == nil || slices.Contains(k.Among, causes[0].ID)):
+			causes[0].Card, causes[0].Why = k.ID, k.Meaning(c)
+			return causes
+		case sure(k), len(causes) > 0 && causes[0].ID == k.Cause:
 			return said(c, causes, k)
 		}
 	}
@@ -118,7 +126,7 @@ func said(c *ledger.Case, causes []Cause, card *cause.Card) []Cause {
 			first.Title, first.Settles = r.TitleFor(c), reader.ForBackend(c, r.Settles)
 		}
 	}
-	if card.Weight >= cause.Sure {
+	if sure(card) {
 		first.Confidence, first.Share = card.Weight, card.Weight
 	}
 	first.Card, first.Why, first.Evidence = card.ID, card.Meaning(c), evidence(c, []int{c.Failure.Line})

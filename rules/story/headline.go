@@ -74,7 +74,7 @@ func (t teller) refusedHeadline() string {
 	case ledger.AbsurdSize(t.Case):
 		return t.with("asked for an absurd size", "a number that is no size of memory")
 	case f.Requested != nil && t.Ceiling().Has() && f.Requested.Bytes > t.Ceiling().Bytes:
-		return t.with("asked for "+t.Asked.String()+" in one piece", "the "+t.whole()+" has "+round(t.Ceiling()))
+		return t.with("asked for "+t.Asked.String()+" in one piece", "the "+t.whole()+" has "+t.Ceiling().Round())
 	case f.Free != nil && ledger.Roomy(t.Case):
 		return t.with("was refused "+t.Asked.String()+" although "+t.Free.String()+" was free", "")
 	case t.piece() != "":

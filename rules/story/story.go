@@ -4,7 +4,6 @@ package story
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -58,7 +57,7 @@ const (
 func (t teller) event() event {
 	f := t.F()
 	switch {
-	case f.KilledRSS != nil, t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
+	case f.KilledRSS != nil, t.Root(fact.RayKilled), t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
 		return killed
 	case f.KVAvailable != nil && f.Requested == nil:
 		return noCache
@@ -107,9 +106,9 @@ func (t teller) card() string {
 	case t.Backend == "mps" || t.Backend == "metal":
 		return "the Mac's graphics memory"
 	case t.Total.Has() && t.Backend == "tpu":
-		return "its " + round(t.Total) + " TPU"
+		return "its " + t.Total.Round() + " TPU"
 	case t.Total.Has():
-		return "its " + round(t.Total) + " card"
+		return "its " + t.Total.Round() + " card"
 	case t.Backend == "tpu":
 		return "TPU memory"
 	case t.Backend == "npu":
@@ -118,16 +117,6 @@ func (t teller) card() string {
 		return "memory"
 	}
 	return "graphics memory"
-}
-
-// round is a card's size as people say it: "24 GB" for 23.65 GiB would be a
-// guess, so it is the log's figure without decimals where that says the same.
-func round(e ledger.Entry) string {
-	text := e.String()
-	if whole, ok := strings.CutSuffix(text, ".00 GiB"); ok {
-		return whole + " GiB"
-	}
-	return text
 }
 
 // phases say when it happened.

@@ -131,6 +131,8 @@ func (t teller) known(bytes int64) string {
 func (t teller) killedSummary() string {
 	f := t.F()
 	switch {
+	case t.Root(fact.RayKilled) && f.Allocated != nil && f.Total != nil:
+		return fmt.Sprintf("%s of the node's %s of system memory (RAM) were in use.", f.Allocated, f.Total)
 	case f.KilledRSS != nil && f.Limit != nil:
 		return fmt.Sprintf("It held %s of system memory (RAM) when it was killed; its limit was %s.", f.KilledRSS, f.Limit)
 	case f.KilledRSS != nil:

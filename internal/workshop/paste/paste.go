@@ -16,7 +16,7 @@ import (
 // programs are what suggested commands may start. None of these names comes
 // from a log.
 var programs = []string{
-	"accelerate", "aphrodite", "aws", "curl", "dask", "demucs", "df", "docker", "du", "echo", "export", "ffmpeg", "gcloud", "git", "gmx", "grep", "head", "hl-smi",
+	"accelerate", "aphrodite", "condor_q", "bjobs", "qstat", "aws", "curl", "dask", "demucs", "df", "docker", "du", "echo", "export", "ffmpeg", "gcloud", "git", "gmx", "grep", "head", "hl-smi",
 	"insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi",
 	"nvidia-smi", "ollama", "openllm", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl",
 	"systemd-run", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "whisper", "whisperx", "wsl", "xinference",

@@ -1,84 +1,216 @@
 package array
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const numpyError = "numpy/_core/_exceptions.py"
 
+// sides are those of the array that NumPy wanted, nil where they are not known.
+func sides(c *ledger.Case) []int64 {
+	shape, ok := c.Fact("array_shape")
+	if !ok {
+		return nil
+	}
+	var out []int64
+	for _, side := range strings.Split(strings.Trim(shape.Text, "() "), ",") {
+		if side = strings.TrimSpace(side); side == "" {
+			continue
+		}
+		n, ok := ledger.Whole(side)
+		if !ok || n <= 0 {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// allPairs: a matrix with two long sides of about the same length.
+func allPairs(c *ledger.Case) bool {
+	s := sides(c)
+	return len(s) == 2 && min(s[0], s[1]) >= 8192 && max(s[0], s[1])*10 <= min(s[0], s[1])*11
+}
+
+// record: the elements are rows of a table with named columns, as readers of
+// binary files declare them.
+func record(c *ledger.Case) bool { return c.Contains("data type [('") }
+
+// numpyFigures are what the shape in the message says.
+func numpyFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"n": "", "each": "", "block": "", "half": "", "bytes": "", "ffcv": "", "picture": "", "parts": "", "channels": "", "side": "", "windows_too": ""}
+	s, asked := sides(c), ledger.Requested(c)
+	if asked <= 0 {
+		return out
+	}
+	switch c.Reader.OS {
+	case "linux":
+		out["bound"] = "Linux promises more than it has and kills later, as a rule; so a refusal points to a limit: `ulimit -v`, strict overcommit, or an amount beyond RAM and swap."
+	default:
+		out["bound"] = "To be refused, in place of killed, is the rule on Windows, where RAM and page file together are the bound; on Linux it points to `ulimit -v` or strict overcommit."
+		out["windows_too"] = "Windows: Task Manager, Performance, Memory; \"Committed\" at its limit means a larger page file."
+	case "windows":
+		out["bound"] = "On Windows the bound is RAM and page file together (\"Committed\"), so it can be reached with RAM free."
+	}
+	if len(s) == 3 && (s[2] == 3 || s[2] == 4) {
+		out["picture"] = fmt.Sprintf("one picture of %d x %d, %s of it as plain pixels", s[1], s[0], units.Amount(s[0]*s[1]*s[2]))
+	}
+	out["parts"] = strconv.FormatInt(max(ledger.CeilDiv(asked, 256*units.MiB), 2), 10)
+	if c.Contains("data type float64") || c.Contains("data type int64") || c.Contains("data type complex128") {
+		out["half"] = units.Amount(asked / 2)
+	}
+	if record(c) && c.Contains("'sample_id'") && c.Contains("'ptr'") {
+		out["ffcv"] = "FFCV"
+	}
+	if len(s) == 0 {
+		return out
+	}
+	each := asked / s[0]
+	if tooManyAxes(c) {
+		out["channels"], out["side"] = strconv.FormatInt(s[len(s)-1], 10), ledger.Thousands(s[1])
+	}
+	out["n"], out["each"] = ledger.Thousands(s[0]), units.Amount(each)
+	if each < 1<<10 {
+		out["each"] = strconv.FormatInt(each, 10) + " bytes"
+	}
+	out["bytes"] = strconv.FormatInt(each, 10)
+	if each > 0 {
+		out["block"] = strconv.FormatInt(max(round(units.GiB/each), 1), 10)
+	}
+	return out
+}
+
+// round is a number with its first digit only: what is typed by hand.
+func round(n int64) int64 {
+	unit := int64(1)
+	for n/unit >= 10 {
+		unit *= 10
+	}
+	return n / unit * unit
+}
+
+// tooManyAxes: a picture's two sides and its channels, and the side once more.
+func tooManyAxes(c *ledger.Case) bool {
+	s := sides(c)
+	return len(s) == 4 && (s[3] == 1 || s[3] == 3 || s[3] == 4) && s[0] >= 256 && (s[0] == s[1] || s[0] == s[2])
+}
+
+func ordinaryArray(c *ledger.Case) bool {
+	return atLeast(cause.Large)(c) && !record(c) && !allPairs(c) && !tooManyAxes(c)
+}
+
+// readHeader prints what an FFCV file says of itself.
+func readHeader(c *ledger.Case) []step.Step {
+	if numpyFigures(c)["ffcv"] == "" {
+		return []step.Step{{Kind: "shell", Text: "ls -l FILE; head -c 64 FILE | xxd   # FILE: what is being read; its size, and the header that the reader goes by"}}
+	}
+	return []step.Step{{Kind: "python", Text: "import numpy as np, os\np = \"train.beton\"   # your file\nh = np.dtype([(\"version\", \"<u2\"), (\"fields\", \"<u2\"), (\"page\", \"<u4\"), (\"samples\", \"<u8\"), (\"table_at\", \"<u8\")], align=True)\nprint(os.path.getsize(p), np.fromfile(p, h, 1))"}}
+}
+
 var numpyCards = []cause.Card{
 	{
-		ID: "numpy/too-large", Kinds: []fact.Kind{fact.NumpyAlloc}, If: atLeast(cause.Large), Unsaid: []string{"pandas/core"},
-		Cause: cause.OversizedAllocation, Weight: 0.86,
-		Means: "NumPy wanted one array of {asked}; the shape in the message times the bytes of its type gives that. Two equal long sides are all pairs (distances, a kernel, a dense form of something sparse). Otherwise it is all the data at once.",
-		Not:   "Swap or closing programs: {asked} is not found by tidying up.",
+		ID: "numpy/record-table", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && record(c) },
+		Cause: cause.OversizedAllocation, Weight: 0.86, Figures: numpyFigures,
+		Headline: "took the rest of a file for a table of {n} rows",
+		Means:    "{n} rows of {bytes} bytes are the {asked}: columns with names are how a reader of a binary file declares its table, and that many rows come from the file's header or its length, not from your data. [[These columns are the allocation table of {ffcv}: it reads from the position in the header to the end of the file, so a position of 0, of a file whose writer did not finish, makes the whole file the table. ]]So likely the file is incomplete, damaged, or not of this format. If it really is about {asked} long, that fits, too.",
+		Not:      "RAM, swap, a smaller batch or fewer workers: the number itself is wrong.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Work in blocks, not on the whole array", Kind: "text", Text: "Pairs: nearest neighbours (`sklearn.neighbors.NearestNeighbors`), or blocks of rows (`sklearn.metrics.pairwise_distances_chunked`). All the data: read parts with `np.load(path, mmap_mode=\"r\")`. Counts and one-hot: stay sparse, without `toarray()`.", Cost: "Some rewriting"},
-			{Fix: "half_precision", Title: "Half of it with float32", Kind: "text", Text: "Pass `dtype=np.float32` where the array is made, if it is float64 now. `uint8` for pixels is an eighth.", Cost: "Seven digits instead of sixteen"},
-			{Fix: "fix_shape", Title: "If the shape surprises you: look for it", Kind: "text", Text: "Print the shapes of the operands in that line: an extra axis (`[:, None]`) or a transposed one makes every pair.", Cost: "A few minutes"},
+			{Fix: "fix_shape", Title: "Look at the file and its header", Told: "[[{ffcv}: `table_at` 0, or far from the end, says that it was not finished. ]]Compare the length with the original's.", Steps: readHeader, Cost: "Free"},
+			{Fix: "stream_dataset", Title: "Copy it again, or write it again", Told: "A copy: `rsync -avP --checksum SOURCE TARGET`. Written by yourself: with free space for all of it (`df -h .`), until the writer ends by itself; under another name first, 1,000 samples as a test, then rename.", Cost: "Hours, and disk"},
+			{Fix: "upgrade_version", Title: "The header is right: match reader and writer", Told: "Read it with the version of the library that wrote it; formats change between versions.", Cost: "Half an hour"},
 		},
-		Sources: []string{numpyError, "sklearn/metrics/pairwise.py"},
+		Sources: []string{numpyError, "ffcv/ffcv/reader.py", "ffcv/ffcv/types.py", "ffcv/ffcv/writer.py"},
+	},
+	{
+		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape"},
+		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: numpyFigures,
+		Headline: "wanted every pair of {n} items in one matrix: {asked}",
+		Means:    "Two long sides of about {n}: that is each item against each, {each} a row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
+		Not:      "Swap or closing programs: {asked} is not found by tidying up.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "See whether you meant it", Kind: "python", Told: "In the line of the traceback print both operands; (n, 1) beside (n,) is the mistake, `.ravel()` or `squeeze()` on one the cure:", Text: "print(a.shape, b.shape)   # a, b: the operands of that line", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "Meant: in blocks of rows", Told: "{block} rows at a time take 1 GiB; keep of each block only what you need (nearest, sum, above a threshold).", Kind: "python", Text: "for i in range(0, len(x), {block}):\n    part = cdist(x[i:i + {block}], x)   # your own function of two blocks\n    nearest.append(part.argpartition(10, axis=1)[:, :10])", Cost: "Some rewriting"},
+			{Fix: "half_precision", Title: "Or never build it", Told: "Neighbours: `sklearn.neighbors.NearestNeighbors` or FAISS. Graphs: a sparse matrix (`scipy.sparse`). float32 only halves it.", Cost: "Some rewriting"},
+		},
+		Sources: []string{numpyError, "sklearn/metrics/pairwise.py", "https://numpy.org/doc/stable/user/basics.broadcasting.html"},
+	},
+	{
+		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(units.GiB)(c) && tooManyAxes(c) },
+		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: numpyFigures,
+		Headline: "made {n} pictures out of one: {asked}",
+		Means:    "A picture with {channels} channels of that size is {each}; the shape has one long side more, so it is there {n} times. Broadcasting does that: a mask of shape (height, width) or (height, 1, width) meets a picture (height, width, {channels}), and NumPy lines up the wrong sides. If you do have {n} such pictures in one array, it is all your data at once.",
+		Not:      "More RAM, swap or a smaller type: a picture takes {each}, not {asked}.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Give the mask its channel side at the end", Told: "In the line of the traceback:", Kind: "python", Text: "print(image.shape, mask.shape)   # your own names\nmask = np.squeeze(mask)[..., None]   # (height, width, 1), beside (height, width, channels)", Cost: "Free"},
+			{Fix: "lower_resolution", Title: "Somebody else's program: pictures of the usual kind", Told: "RGB without transparency (`image.convert(\"RGB\")`), and a smaller size: with half the sides this array is an eighth.", Cost: "Detail"},
+			{Fix: "upgrade_version", Title: "Or its newest version", Told: "Such a mistake shows with some inputs only, and is often mended already; else report it with both shapes.", Cost: "A few minutes"},
+		},
+		Sources: []string{numpyError, "https://numpy.org/doc/stable/user/basics.broadcasting.html"},
+	},
+	{
+		ID: "numpy/too-large", Kinds: []fact.Kind{fact.NumpyAlloc}, If: ordinaryArray, Unsaid: []string{"pandas/core"},
+		Cause: cause.OversizedAllocation, Weight: 0.86, Figures: numpyFigures,
+		Headline: "was refused one array of {asked}",
+		Means:    "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. Two ways lead there: all the data are put into one array (stacked, converted, made dense), or a shape is not what you think, and an index, a product or an extra axis has made one side far too long. The shape tells: is its first number the count of your samples?",
+		Not:      "Swap or closing programs: {asked} in one piece is not found by tidying up.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "The shape surprises you: find where it comes from", Told: "Print the shapes of the operands in the line of the traceback; check what feeds that side (a size read from a file, an `[:, None]`, `np.zeros(max_id + 1)` with one huge ID).", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "It is all your data: never hold it at once", Told: "[[{block} of the {n} items are 1 GiB: ]]work in pieces of that size, with the array on disk in place of RAM:", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; rows come from disk as they are used\nout = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=shape)   # one to fill", Cost: "Some rewriting"},
+			{Fix: "half_precision", Title: "A smaller type, or sparse", Told: "[[float32 or int32 in place of 64 bit: {half}. ]]uint8 for pixels; counts and one-hot stay `scipy.sparse`, without `toarray()`.", Cost: "Digits"},
+		},
+		Sources: []string{numpyError, "numpy/lib/_format_impl.py", "https://docs.scipy.org/doc/scipy/reference/sparse.html"},
+	},
+	{
+		ID: "numpy/ram-full", Kinds: []fact.Kind{fact.NumpyAlloc}, If: small, Unsaid: []string{"pandas/core"},
+		Cause: cause.HostMemory, Weight: 0.82, Figures: numpyFigures,
+		Headline: "found RAM full: even {asked} was refused",
+		Means:    "{asked} is little[[: {picture}]]. So RAM was full before this line, and the line is only the one that came next. What filled it: results that a loop keeps in a list, several worker processes with a copy each, a model beside them, or other programs. {bound}",
+		Not:      "Making this one array smaller, or anything about the graphics card.",
+		Cures: []cause.Cure{
+			lookCommitted, lookRAM,
+			{Fix: "stream_dataset", Title: "Let go of results as they come", Told: "In the loop, in place of a list that grows to the end; video and pictures: fewer frames, threads or workers at a time:", Kind: "python", Text: "np.save(f\"out/{i:06}.npy\", result)   # i, result: your loop's\ndel result", Cost: "Disk space"},
+			{Fix: "half_precision", Title: "Keep small types until they are used", Told: "Pixels as uint8: a quarter of float32, an eighth of float64. `astype(np.float32, copy=False)` makes no second copy.", Cost: "None for images"},
+		},
+		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
 		ID: "numpy/moderate", Kinds: []fact.Kind{fact.NumpyAlloc}, If: moderate, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: 0.8,
-		Means: "NumPy was refused one array of {asked} of RAM. That is the last piece, not the whole need: the data it is made from are in memory as well. Integers and images become eight bytes a number when they turn into float64.",
-		Not:   "Anything about the graphics card: this is the computer's own memory.",
+		Cause: cause.HostMemory, Weight: 0.8, Figures: numpyFigures,
+		Headline: "was refused one array of {asked} in RAM",
+		Means:    "An array of {asked}[[ ({n} x {each})]] found no room. It is the last piece, not the whole need: what it is made from is in memory as well, for a conversion needs the old and the new array at once; joining a list of arrays does, too. {bound}",
+		Not:      "Anything about the graphics card: this is the computer's own memory.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Read it as it is used", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # rows come from disk when they are touched", Cost: "Disk speed"},
-			{Fix: "half_precision", Title: "Keep a smaller type", Kind: "python", Text: "x = np.stack(images).astype(np.float32)   # half of float64; leave pixels as uint8 until a batch is used", Cost: "None for images"},
-			{Fix: "close_other_apps", Title: "See what else holds RAM", Kind: "text", Text: "Linux: `free -h`. Windows: Task Manager, Performance, Memory; there the limit is \"Committed\", RAM and page file together, and an array is refused when it is reached even if RAM looks free.", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "Hold a part at a time", Told: "[[{block} of the {n} rows are 1 GiB. ]]On disk in place of RAM, filled row by row, with no list in between:", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; rows come from disk when they are touched\nout = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=x.shape)", Cost: "Disk speed"},
+			{Fix: "half_precision", Title: "A smaller type, from the start", Told: "[[float32 in place of 64 bit: {half} in place of {asked}. ]]Give `dtype=` where the array is made or read: `astype` afterwards needs both for a moment.", Cost: "Seven digits in place of sixteen"},
+			lookCommitted, lookRAM,
 		},
-		Sources: []string{numpyError},
+		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
+}
+
+// Who fills RAM, by system; on Windows the page file decides.
+var (
+	lookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit nothing more is given, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
+	lookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what fills RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: refused although much is available", Told: "Much is available: a limit of the shell, or strict overcommit, refuses early (`ulimit -v unlimited`, `sudo sysctl vm.overcommit_memory=0`).[[ {windows_too}]]", Cost: "Free"}
+)
+
+// small: too little to be what filled the memory.
+func small(c *ledger.Case) bool {
+	r := ledger.Requested(c)
+	return r > 0 && r < 256*units.MiB
 }
 
 func moderate(c *ledger.Case) bool {
 	r := ledger.Requested(c)
-	return r > 0 && r < cause.Large
-}
-
-// Pandas is pandas: its arrays are NumPy's.
-var Pandas = program.Program{
-	Name: "pandas", Work: "data", Edits: "code", Language: "python",
-	Proofs: []string{"pandas/core/", "pandas/io/", "pandas.errors.", "pandas._libs."},
-	Titles: map[string]string{"stream_dataset": "Read the table in pieces", "half_precision": "Use smaller types for the columns"},
-	Costs:  map[string]string{"stream_dataset": "Some rewriting.", "half_precision": "None for categories; fewer digits for float32."},
-	Remedies: map[string][]cause.Remedy{
-		cause.HostMemory:          {{Fix: "stream_dataset", Fit: 1}, {Fix: "half_precision", Fit: 0.95}, {Fix: "fix_shape", Fit: 0.8}, {Fix: "raise_memory_limit", Fit: 0.6, If: ledger.Capped}, {Fix: "close_other_apps", Fit: 0.6}, {Fix: "add_swap", Fit: 0.5}},
-		cause.OversizedAllocation: {{Fix: "fix_shape", Fit: 1}, {Fix: "stream_dataset", Fit: 0.8}, {Fix: "half_precision", Fit: 0.6}},
-	},
-	Steps: map[string]func(*ledger.Case) []step.Step{
-		"stream_dataset": step.Paste("python", "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):   # only the columns that you need\n    work(part)"),
-		"half_precision": step.Paste("python", "df = pd.read_csv(\"data.csv\", dtype={\"city\": \"category\", \"value\": \"float32\", \"n\": \"int32\"})   # text columns take most; df.memory_usage(deep=True) shows which"),
-		"fix_shape":      step.Paste("python", "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your merge key in place of id; duplicates on both sides multiply the rows"),
-	},
-	Cards: []cause.Card{
-		{
-			ID: "pandas/csv", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Error tokenizing data"},
-			Cause: cause.HostMemory, Weight: 0.85,
-			Means: "pandas' reader ran out of RAM while it parsed the file. A table takes two to ten times its CSV, text columns most. Now and then the cause is one unclosed quote, which turns the rest of the file into a single field.",
-			Not:   "`low_memory=False`: it needs more memory, not less.",
-			Cures: []cause.Cure{
-				{Fix: "stream_dataset", Title: "Read fewer columns, in pieces", Kind: "python", Text: "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):\n    work(part)   # your own column names", Cost: "Some rewriting"},
-				{Fix: "half_precision", Title: "Name the types of the columns", Kind: "python", Text: "df = pd.read_csv(\"data.csv\", dtype={\"city\": \"category\", \"value\": \"float32\"})", Cost: "None for repeated texts"},
-			},
-			Sources: []string{"pandas/_libs/src/parser/tokenizer.c", "https://pandas.pydata.org/docs/user_guide/scale.html"},
-		},
-		{
-			ID: "pandas/merge", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"reshape/merge.py", "in merge", "left.merge(", "pd.merge("},
-			Cause: cause.OversizedAllocation, Weight: 0.72,
-			Means: "A merge made far more rows than either table has: {asked} for one column of the result. Keys that repeat on both sides give every combination; 10,000 equal keys on each side are 100 million rows.",
-			Not:   "More memory or swap: with repeated keys the next merge is as large again.",
-			Cures: []cause.Cure{
-				{Fix: "fix_shape", Title: "Look for repeated keys first", Kind: "python", Text: "print(left[\"id\"].duplicated().sum(), right[\"id\"].duplicated().sum())   # your key in place of id\nleft.merge(right, on=\"id\", validate=\"many_to_one\")   # raises instead of multiplying", Cost: "Free"},
-				{Fix: "stream_dataset", Title: "If the result really is that large", Kind: "text", Text: "Merge in parts of the left table and write each part to disk, or use a database or DuckDB, which need not hold the result.", Cost: "Some rewriting"},
-			},
-			Sources: []string{"pandas/core/reshape/merge.py"},
-		},
-	},
+	return r > 0 && r < cause.Large && !(r >= units.GiB && tooManyAxes(c))
 }

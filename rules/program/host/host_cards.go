@@ -14,6 +14,20 @@ var (
 	whoKilled  = cause.Cure{Fix: "close_other_apps", Title: "Ask the kernel who and why", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: it was not the out-of-memory killer", Cost: "Free"}
 )
 
+const swap16 = "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile"
+
+// ownCgroup: a limit was reached that is neither Kubernetes' nor Slurm's nor
+// WSL's.
+func ownCgroup(c *ledger.Case) bool {
+	return capped(c) && !ownLimit("kubepods", "/slurm", "init.scope")(c)
+}
+
+// crumb: the victim held next to nothing.
+func crumb(c *ledger.Case) bool {
+	rss := c.F().KilledRSS
+	return rss != nil && rss.Bytes < 64<<20
+}
+
 func capped(c *ledger.Case) bool   { return ledger.Capped(c) }
 func uncapped(c *ledger.Case) bool { return !ledger.Capped(c) }
 
@@ -44,57 +58,101 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/another-held-more", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return uncapped(c) && ledger.OtherHoldsMore(c) },
-		Cause: cause.HostMemory, Weight: 0.95,
-		Means: "The whole machine was out of memory. The kernel ended one process, but its own table shows another one that held more: the killed one is not the culprit here.",
-		Not:   "Making the killed program smaller alone: the other one would take that, too.",
+		Cause: cause.HostMemory, Weight: 0.95, Figures: otherFigures,
+		Headline: "killed {victim}, but {other} held most of the memory",
+		Means:    "The whole machine was out of RAM. The kernel ended {victim}[[ ({held})]]; its own table of processes shows {other}, PID {other_pid}, with {other_held}. So the one that died is not the one to make smaller.",
+		Not:      "A smaller {victim} alone: the other one would take that, too.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "End or bound the one that held most", Kind: "shell", Text: "ps -eo pid,user,rss,etime,comm --sort=-rss | head   # the table in the log names it; rss there is in pages of 4 KiB", Cost: "Free"},
-			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
+			{Fix: "close_other_apps", Title: "Look at {other}, and end or bound it", Steps: stepsCloseBiggest, Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "If both are yours: one after the other", Told: "Run them in turn, or give each a limit of its own, so that the one that grows is the one that dies: `systemd-run --user --scope -p MemoryMax=8G COMMAND` (8G: what it may take).", Cost: "Time"},
+			{Fix: "add_swap", Title: "Swap, if the peak was short", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
 		},
-		Sources: []string{"linux/mm/oom_kill.c"},
+		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
+	},
+	{
+		ID: "linux/many-alike", Kinds: []fact.Kind{fact.KernelKill}, If: manyAlike,
+		Cause: cause.HostMemory, Weight: 0.95, Figures: teamFigures,
+		Headline: "killed one of {count} {team} processes, which held {together} together",
+		Means:    "Not one process is too large: the kernel's table lists {count} {team} processes with {each} each on average, {together} in all[[ ({shared})]][[; {limit} is the limit that they share]]. Such a group is as a rule one program's workers: data loaders, a process pool, one rank a card. Each is a copy of what it loads.",
+		Not:      "Making the one that was killed smaller: it was only the next in line.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Half as many processes", Ways: []cause.Way{
+				{For: "Data loader", Text: "`num_workers=2` (0 to see what the main process needs alone)"},
+				{For: "Pool, joblib", Text: "`Pool(processes=4)`, `n_jobs=4`: each costs about {each}"},
+				{For: "One process a card", Text: "load the weights in one of them, or memory-mapped (safetensors), so that they are not held once for each"},
+			}, Cost: "Slower"},
+			{Fix: "stream_dataset", Title: "Share what they copy", Told: "Open large arrays with `np.load(path, mmap_mode=\"r\")` inside the worker, in place of a list or DataFrame in the parent: a fork copies Python objects little by little as they are touched.", Cost: "Some rewriting"},
+			{Fix: "raise_memory_limit", If: capped, Steps: limitSteps, Title: "Raise the limit", Cost: "Less for the rest of the machine"},
+			{Fix: "add_swap", If: uncapped, Title: "Swap, if it was close", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow"},
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
-		Cause: cause.HostMemory, Weight: 0.94,
-		Means: "The kernel ran out of memory for the whole machine, swap included, and ended the process with the highest score, as a rule the largest. No limit of a container or job was reached. The card plays no part.",
-		Not:   "Raising a container's limit: the machine itself was at its end.",
+		Cause: cause.HostMemory, Weight: 0.94, Figures: machineFigures,
+		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",
+		Means:    "No limit of a container or job: the machine itself ran out of RAM[[ and of its {swap} of swap]]. [[{held} in one process is the largest part of it as a rule, for the kernel ends the one with the most. ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}), so any peak is fatal. ]]The log does not show how it came there: a jump while something loads is a matter of size, a climb over hours is something that is kept.",
+		Not:      "Raising the limit of a container, and anything about the graphics card.",
 		Cures: []cause.Cure{
-			{Fix: "add_swap", Title: "Add swap, if it was close", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow when used"},
-			lessAtOnce,
-			{Fix: "close_other_apps", Title: "See what else holds RAM", Kind: "shell", Text: "ps -eo pid,user,rss,etime,comm --sort=-rss | head", Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Watch which of the two it is, then hold less", Kind: "shell", Text: "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'", Ways: []cause.Way{
+				{For: "It jumps at a load", Text: "read in parts, memory-mapped, in 16 bit in place of 32; fewer worker processes"},
+				{For: "It climbs", Text: "a list, cache or log of results that grows: write it out, keep plain numbers (`loss.item()`), restart workers now and then"},
+				{For: "Something else is large", Text: "end it"},
+			}, Cost: "Free"},
+			{Fix: "add_swap", Title: "Swap, for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},
+			{Fix: "close_other_apps", Title: "Let this program die alone, and early", Told: "`systemd-run --user --scope -p MemoryMax=80% COMMAND` (your own command): a limit for it alone, so that the desktop and its other programs stay alive.", Cost: "It dies a little earlier"},
 		},
-		Sources: []string{"linux/mm/oom_kill.c"},
+		Sources: []string{"linux/mm/oom_kill.c", "systemd/man/systemd.resource-control.xml"},
 	},
 	{
-		ID: "linux/cgroup", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && !ownLimit("kubepods", "/slurm", "init.scope")(c) },
-		Cause: cause.HostMemory, Weight: 0.95,
-		Means: "A memory cgroup reached its own limit, and the kernel ended a process inside it; the machine may have had plenty. The path in the log says whose limit it is: docker, a service, a user. Files in /dev/shm and tmpfs count as well.",
-		Not:   "Swap or more RAM in the machine: the limit stays where it is.",
+		ID: "linux/cgroup-crumbs", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return ownCgroup(c) && crumb(c) },
+		Cause: cause.HostMemory, Weight: 0.93, Figures: cgroupFigures,
+		Headline: "killed processes of {held} each: their sum reached the limit, not one of them",
+		Means:    "The memory limit of {whose} was reached by many small processes together, or by files in /dev/shm and other tmpfs, which count as well. The one named ({victim}) held {held}: making it smaller changes nothing. If the same program is killed again and again, something starts it anew each time.",
+		Not:      "Swap or more RAM in the machine: the limit stays where it is.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit"},
-			lessAtOnce,
+			{Fix: "raise_memory_limit", Title: "See how many run, and the limit", Steps: limitSteps, Told: "Count them first: `ps -eo comm= | sort | uniq -c | sort -rn | head` inside the container; then `df -h /dev/shm /tmp`.", Cost: "Less for the rest of the machine"},
+			{Fix: "lower_num_workers", Title: "Bound the number of processes", Told: "A pool that starts one for each core sees the machine's cores, not the container's: set the number (`Pool(4)`, `-n 4`, `--workers 4`), or bound it from outside with `docker run --pids-limit 200`.", Cost: "Less at a time"},
+			{Fix: "empty_cache", Title: "Files in memory", Told: "Delete what lies in /dev/shm, and in /tmp where that is a tmpfs: it stays after the program that wrote it.", Cost: "Free"},
 		},
-		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c"},
+		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "docker/cli/command/container/opts.go"},
+	},
+	{
+		ID: "linux/cgroup", Kinds: []fact.Kind{fact.KernelKill}, If: ownCgroup,
+		Cause: cause.HostMemory, Weight: 0.95, Figures: cgroupFigures,
+		Headline: "killed {victim}: {whose} reached its own memory limit[[ of {limit}]]",
+		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the machine's RAM, of which there may be plenty. It is that of {whose}.[[ {victim} held {held} itself.]][[ The other {rest} of the {limit} are further processes in it, and files in /dev/shm and tmpfs, which count as well; page cache is given up first.]]",
+		Not:      "Swap or more RAM in the machine, or closing programs outside: the limit stays where it is.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise that limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; come down once the real peak is known.]]", Cost: "Less for the rest of the machine"},
+			{Fix: "lower_num_workers", Title: "Or stay below it", Ways: []cause.Way{
+				{For: "Several processes", Text: "fewer workers: each is a copy of what it loads (`num_workers=2`, `Pool(4)`; counted by the machine's cores, not the container's, unless set)"},
+				{For: "One process", Text: "read data in parts or memory-mapped; a model in 16 bit, from safetensors"},
+			}, Cost: "Some speed"},
+			{Fix: "detach_accumulated", Title: "It took hours or days to die: something grows", Told: "`docker stats`, or `cat /sys/fs/cgroup/memory.current` inside, every few minutes. A steady climb is a leak: update the program, or restart it on a schedule until that is found.", Cost: "Free"},
+		},
+		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
 	{
 		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD}, Said: []string{"systemd-oomd"},
 		Cause: cause.HostMemory, Weight: 0.93,
-		Means: "systemd-oomd ended the whole group, a terminal or desktop session with all in it, because its processes waited for memory more than half of the time for 20 seconds. Memory need not have been gone; it acts before that.",
-		Not:   "Looking for a kernel message: the kernel did not do this.",
+		Headline: "(systemd-oomd) ended a whole group of programs before memory was gone",
+		Means:    "Not the kernel: systemd-oomd ends a cgroup, a terminal tab or a whole desktop session with all that runs in it, when its processes spend most of their time waiting for memory (as a rule over half of 20 seconds), or when RAM and swap are both over 90 % full. So some RAM can have been free. A small swap, or none, makes such waits frequent.",
+		Not:      "Looking in dmesg: the kernel did not do this; `journalctl -u systemd-oomd` has it.",
 		Cures: []cause.Cure{
-			{Fix: "add_swap", Title: "Add swap, on a fast disk or zram", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "Disk space"},
-			{Fix: "raise_memory_limit", Title: "Start it in a group of its own", Kind: "shell", Text: "systemd-run --user --scope python train.py   # your own command; your terminal is not ended with it then", Cost: "None; it can still be ended itself"},
-			lessAtOnce,
+			{Fix: "raise_memory_limit", Title: "Start the job in a group of its own", Told: "Your terminal and desktop then survive, and this group is left to the kernel. Your own command in place of the last three words:", Kind: "shell", Text: "systemd-run --user --scope -p ManagedOOMMemoryPressure=auto python train.py", Cost: "If RAM really ends, the kernel kills it"},
+			{Fix: "add_swap", Title: "More swap, on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
+			{Fix: "lower_num_workers", Title: "Less at once", Told: "Fewer workers or compile jobs, a smaller batch of data; `systemd-cgtop -m` shows which group takes it while it runs.", Cost: "Some speed"},
 		},
 		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml"},
 	},
 	{
 		ID: "linux/earlyoom", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"earlyoom"},
 		Cause: cause.HostMemory, Weight: 0.95,
-		Means: "earlyoom, a daemon, ended the process before the kernel had to: by default when free RAM and free swap are both below 10 %. A small or full swap makes it act early.",
+		Means: "earlyoom, a daemon, ended the process before the kernel had to: by default when available RAM and free swap are both below 10 %. It picks the process with the highest score, as a rule the largest. A small or full swap makes it act early.",
 		Not:   "Looking in dmesg: the daemon logs by itself (`journalctl -u earlyoom`).",
 		Cures: []cause.Cure{
-			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk"},
+			{Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
 			lessAtOnce,
 			{Fix: "raise_memory_limit", Title: "Let it act later", Kind: "text", Text: "In /etc/default/earlyoom set `EARLYOOM_ARGS=\"-m 4 -s 10\"` (percent of RAM and of swap that must be free) and restart the service.", Cost: "Less warning before a stall"},
 		},

@@ -64,21 +64,6 @@ var awsBatchCards = limit("aws-batch/memory", signal9, 0.94,
 	"A larger instance type: the limit stays what the definition says.", "https://docs.aws.amazon.com/batch/latest/userguide/memory-management.html",
 	raise, lessAtOnce)
 
-var pbsCards = limit("pbs/limit", queue, 0.95,
-	"PBS ended the job because it used more memory than was asked for (`mem`, RAM of all its processes together; `vmem` counts address space too). The node may have had more. On GPU nodes it is RAM as well.",
-	"A longer walltime: it was ended for memory.", "https://github.com/openpbs/openpbs",
-	raise, lessAtOnce)
-
-var lsfCards = limit("lsf/limit", queue, 0.94,
-	"LSF ended the job at its memory limit (-M), the RAM of all its processes; the node may have had more. A job without -M has the queue's default. The summary lists Max Memory beside what was requested.",
-	"A larger run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
-	raise, lessAtOnce)
-
-var htcondorCards = limit("htcondor/limit", queue, 0.94,
-	"HTCondor held or ended the job because it used more than its request_memory. The machine may have had more: the slot is as large as the request.",
-	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
-	raise, lessAtOnce)
-
 var macCards = append(
 	limit("macos/killed", []fact.Kind{fact.ShellKilled}, 0.72,
 		"macOS ended the process with signal 9, without a word. As a rule RAM and swap were full; a program that is not signed, or `kill -9`, looks the same. GPU memory is the same RAM on Apple silicon.",

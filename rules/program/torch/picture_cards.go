@@ -13,8 +13,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// bare: no program shows besides PyTorch.
-func bare(c *ledger.Case) bool { return len(c.Stack) == 1 }
+// torchAlone: no program shows besides PyTorch.
+func torchAlone(c *ledger.Case) bool { return len(c.Stack) == 1 }
 
 // clipInRAM: what was refused is the word table of a picture model's encoder.
 func clipInRAM(c *ledger.Case) bool {
@@ -22,7 +22,7 @@ func clipInRAM(c *ledger.Case) bool {
 }
 
 var (
-	pageFile = cause.Cure{
+	morePageFile = cause.Cure{
 		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.", If: when.Not(onLinux),
 		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Custom size on an SSD with room: 16384 to 49152 MB; Set, restart.",
 	}
@@ -30,7 +30,7 @@ var (
 	// those of programs that make pictures, which it does not name.
 	barePictures = []cause.Card{
 		{
-			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(bare, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
+			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
 			Headline: "ran out of the computer's RAM while a picture model was loading",
 			Means:    "It is not the graphics card. [[{windows} ]]A piece of {asked} is refused only when nearly all is promised already. Stable Diffusion or a model like it was being loaded: for a moment a checkpoint lies in RAM twice, so the peak is far above the size of its file. Your RAM is not in the line.",
 			Figures: func(c *ledger.Case) map[string]string {
@@ -42,7 +42,7 @@ var (
 			},
 			Not: "Low-VRAM modes (they put more into RAM), smaller pictures, tiles: it failed before a picture was begun.",
 			Cures: []cause.Cure{
-				pageFile,
+				morePageFile,
 				{Fix: "add_swap", If: onLinux},
 				{Fix: "close_other_apps", Title: "Restart the computer, load before all else", Told: "Close browser, games and a second web UI. Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
 				{Fix: "close_other_apps", Title: "End what else uses RAM", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "Free.", If: onLinux},
@@ -51,7 +51,7 @@ var (
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		{
-			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, neverFitting, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: 0.9,
+			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFitting, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: 0.9,
 			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
 			Means:    "This program held only {held} of the card before, so it was nearly the first thing that it did there. Nothing leaks and nobody is in the way: one tensor is far too large. {asked} are {count} numbers of 32 bit, as a matrix of {side} x {side}: every item against every other (distances, a graph, attention), all of a data set at once, or a broadcast of (N, 1) with (N).",
 			Figures:  pieceFigures,
@@ -68,26 +68,7 @@ var (
 			Sources: []string{allocatorSource, memoryFAQ, "https://github.com/sw-gong/MoNet/issues/1"},
 		},
 		{
-			ID: "pytorch/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyLine, ledger.Overfull, when.Not(neverFitting)), Cause: cause.ModelTooLarge, Weight: 0.82,
-			Headline: "holds {mine} on a card of {total}: Windows moved the rest to RAM, and that ran out too",
-			Means:    "That is more than the card has: on Windows and WSL the NVIDIA driver lets a full card spill into RAM (\"shared GPU memory\", many times slower). The {asked} that were refused say that RAM and page file gave out as well. {over} too much is no matter of a setting: all parts of a model lie there at once, or at 32 bit.",
-			Figures: func(c *ledger.Case) map[string]string {
-				return map[string]string{"over": units.AmountWithin(c.Mine.Bytes-c.Total.Bytes, units.MiB)}
-			},
-			Not: "Allocator settings; a larger page file alone: it would run, at a crawl.",
-			Cures: []cause.Cure{
-				{Fix: "cpu_offload", Title: "Do not put everything on the card", Ways: []cause.Way{
-					{For: "diffusers", Text: "`pipe.enable_model_cpu_offload()` instead of `.to(\"cuda\")`; after it, it comes too late"},
-					{For: "transformers", Text: "`device_map=\"auto\"` in `from_pretrained`, without `.to(\"cuda\")`"},
-					{For: "A web UI", Text: "its low-memory mode, such as `--medvram`"},
-				}, Cost: "Slower than a card that holds it all, faster than now."},
-				{Fix: "half_precision", Title: "16 bit, if it runs at 32", Told: "`torch_dtype=torch.bfloat16` (float16 before RTX 30) in `from_pretrained`: half of the weights.", Cost: "None that shows, as a rule."},
-				{Fix: "use_smaller_model", Title: "A quantised or smaller model", Told: "It should come to about three quarters of {total}, with the rest for the work: 4 bit is a quarter of 16.", Cost: "Some quality."},
-			},
-			Sources: []string{allocatorSource, "https://github.com/zai-org/CogView4/issues/16"},
-		},
-		{
-			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(bare, hugePiece), Cause: cause.OversizedAllocation, Weight: 0.82,
+			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: 0.82,
 			Headline: "asked for {asked} in one piece: an einsum that writes down a whole matrix",
 			Means:    "The card has {total}, and only {mine} of it was in use. `einsum` multiplies everything by everything; the usual place is the attention of older Stable Diffusion code, whose matrix grows with the square of the pixels (twice the sides: 16 times). Hires. fix or an odd size often tips it over. The log does not name the program.",
 			Not:      "`max_split_size_mb`, closing programs: no such piece is to be had on this card.",
@@ -128,6 +109,11 @@ var (
 
 func onLinux(c *ledger.Case) bool {
 	return c.Reader.OS == "linux" || c.Contains("can't allocate memory")
+}
+
+// onlyMessage: nothing tells what the program was doing.
+func onlyMessage(c *ledger.Case) bool {
+	return torchAlone(c) && c.Phase == "unknown" && !c.Training() && c.Backend == "cuda" && len(c.F().OtherProcesses) == 0
 }
 
 // nearlyNothing: the program held less than a twentieth of the card.
@@ -203,7 +189,7 @@ func macFigures(c *ledger.Case) map[string]string {
 }
 
 // onMac: no program shows for certain.
-func onMac(c *ledger.Case) bool { return bare(c) && c.F().Limit != nil }
+func onMac(c *ledger.Case) bool { return torchAlone(c) && c.F().Limit != nil }
 
 // smallMac: the limit is that of 8 GB or less.
 func smallMac(c *ledger.Case) bool { return onMac(c) && c.F().Limit.Bytes < 10*units.GiB }
@@ -258,17 +244,7 @@ var (
 			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/lllyasviel/Fooocus/issues/980"}, Solved: 1,
 		},
 		{
-			ID: "pytorch/mac-limit", Kinds: []fact.Kind{fact.MPSAlloc}, If: onMac, Cause: cause.BatchTooLarge, Weight: 0.75,
-			Headline: "reached its limit on this Mac: {used} of {limit} in use",
-			Means:    "{tensors} are its tensors[[, {buffers} Metal buffers of the same program outside PyTorch's pool: temporaries of the step, not other programs]]. {asked} more was refused. The limit is PyTorch's own, 1.7 times the {recommended} that macOS recommends[[ on {ram}]]: by now it swaps. What grows is the work of a step: pixels, frames, batch, length.",
-			Figures:  macFigures,
-			Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` as a cure: beyond this limit the Mac swaps ever more and may freeze. `expandable_segments` is for NVIDIA.",
-			Cures:    []cause.Cure{macLess, macHalf, macClose},
-			Later:    "Fine at first, full later: something is kept from run to run; `torch.mps.empty_cache()` after `del`, or a restart, tells.",
-			Sources:  []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/Comfy-Org/ComfyUI/issues/7440"},
-		},
-		{
-			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: bare, Cause: cause.OversizedAllocation, Weight: 0.92,
+			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: torchAlone, Cause: cause.OversizedAllocation, Weight: 0.92,
 			Headline: "asked Metal for {asked} in one buffer",
 			Means:    "Metal gives no buffer of that size, however much memory is free. Such numbers are attention written out in full: every part of the picture or clip against every other, so it grows with the square of pixels times frames[[; for {goal} these must fall to {share}]].",
 			Figures: func(c *ledger.Case) map[string]string {

@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -18,7 +20,7 @@ func ownCard(c *ledger.Case) bool {
 }
 
 // placeCards read where in a script a card was refused, whatever the script.
-var placeCards = []cause.Card{
+var placeCards = slices.Concat(ramCards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
 		Cause: cause.DeviceImbalance, Weight: 0.75,
@@ -54,37 +56,14 @@ var placeCards = []cause.Card{
 		Sources: []string{"pytorch/torch/utils/data/_utils/pin_memory.py", "pytorch/aten/src/ATen/cuda/CachingHostAllocator.cpp"},
 	},
 	{
-		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
-		Cause: cause.HostMemory, Weight: 0.93,
-		Means: "A DataLoader worker got signal 9: the system ran out of RAM, or a container reached its limit. Each worker holds its own copy of what the data set keeps, and batches in advance.",
-		Not:   "Anything about the card: this is system memory.",
-		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)   # num_workers=0 to test", Cost: "The card may wait for data."},
-			{Fix: "stream_dataset", Title: "Keep no list of Python objects in the data set", Kind: "text", Text: "Workers copy a list of strings or dicts little by little. Hold paths and labels as a NumPy array, and read each sample in `__getitem__`.", Cost: "Some rewriting."},
-			{Fix: "raise_memory_limit", Title: "In a container or job: raise its memory limit"},
-		},
-		Sources: []string{"pytorch/torch/utils/data/_utils/signal_handling.py", "https://github.com/pytorch/pytorch/issues/13246"},
-	},
-	{
-		ID: "pytorch/shared-memory", Kinds: []fact.Kind{fact.SharedMemory},
-		Cause: cause.HostMemory, Weight: 0.95,
-		Means: "Workers hand batches over through /dev/shm, and it is full. A Docker container has 64 MB of it unless told otherwise; RAM and the card may be nearly empty.",
-		Not:   "Swap or a smaller model: only /dev/shm counts.",
-		Cures: []cause.Cure{
-			{Fix: "raise_shm_size"},
-			{Fix: "lower_num_workers", Title: "Or load in the main process", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0)", Cost: "The card may wait for data."},
-		},
-		Sources: []string{"pytorch/torch/utils/data/_utils/signal_handling.py", "https://docs.docker.com/reference/cli/docker/container/run/"},
-	},
-	{
 		ID: "pytorch/cublas-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool { return c.Contains("alloc_failed") },
 		Cause: cause.BatchTooLarge, Weight: 0.6,
-		Means: "cuBLAS wanted its handle and workspace, some ten MiB to a few hundred, and the card had not even that. What filled the card before this line is the cause: this process, or another one.",
-		Not:   "Reinstalling CUDA: the message is about memory, as a rule.",
+		Headline: "ran out of graphics memory, as cuBLAS wanted its workspace",
+		Means:    "cuBLAS, the matrix library, wanted a few MiB to a few hundred for itself and did not get them, so the card was full before this line. The message does not say who filled it: this program (its weights, or a batch), or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
+		Not:      "Reinstalling CUDA, as a rule.",
+		Later:    kept, Figures: batch,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "If the card is yours: halve the batch"},
-			lookFirst,
-			{Fix: "select_gpu"},
+			lookFirst, halveStep, otherCard,
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
 	},
@@ -168,7 +147,7 @@ var placeCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/torch/nn/modules/sparse.py", "https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html"},
 	},
-}
+})
 
 // ranksOnOneCard: processes of like size on GPU 0 under a launcher.
 func ranksOnOneCard(c *ledger.Case) bool {
@@ -190,24 +169,21 @@ var lateCards = []cause.Card{
 	{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", `torch\autograd\__init__.py`, "_engine_run_backward", "run_backward("},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "The forward pass fitted and the backward pass did not: it needs gradients beside the activations that are kept. The peak of a step is here, so that a little less work is often enough.",
-		Not:   "`empty_cache()` in the loop: everything held at this point is in use.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch, accumulate twice"},
-			{Fix: "gradient_checkpointing"},
-			{Fix: "mixed_precision"},
-		},
+		Headline: "ran out of memory in the backward pass",
+		Means:    "The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
+		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
+		Later:    kept, Figures: batch, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
 		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},
 		Said:   []string{"in _apply", "self._apply(convert)", ".to(device)", ".cuda()", "_lazy_init", "torch._C._cuda_init", "torch.cuda.set_device"},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: 0.65,
-		Means: "The driver, not PyTorch's allocator, refused, at the first use of the card. Before anything of this program lies on it, that mostly means that somebody else holds it.",
-		Not:   "A smaller batch: no batch was made yet.",
+		Headline: "was refused graphics memory at its first use of the card",
+		Means:    "The driver refused, not PyTorch's allocator, and before this program had put anything but its model there. That mostly means that something else holds the card: an earlier run, another user, another notebook. If `nvidia-smi` shows it empty, the model alone is too large, or the driver is in a bad state.",
+		Not:      "A smaller batch: no batch was made yet.",
 		Cures: []cause.Cure{
-			lookFirst,
-			{Fix: "select_gpu"},
+			lookFirst, otherCard,
 			{Fix: "restart_session", Title: "If nothing is on it: restart the kernel, then the driver", Kind: "text", Text: "A process that died can leave a card in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
@@ -217,12 +193,11 @@ var lateCards = []cause.Card{
 			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Cause: cause.BatchTooLarge, Weight: 0.5,
-		Means: "The refusal came from the driver, outside PyTorch's allocator, so that it has no figures; the line it names may be a later one. The card was full while the program worked, by itself or with others.",
-		Not:   "Allocator settings: this memory is not the allocator's.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			lookFirst,
-		},
+		Headline: "ran out of graphics memory at work; the message has no figures",
+		Means:    "The driver refused, not PyTorch's allocator, which would have given figures; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
+		Not:      "Allocator settings: this memory is not the allocator's.",
+		Later:    kept, Figures: batch,
+		Cures:   []cause.Cure{halveStep, halveOld, lookFirst, cheaperTraining, smallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
@@ -230,12 +205,14 @@ var lateCards = []cause.Card{
 			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
 		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: 0.6,
-		Means: "This form has no figures: the driver refused, not PyTorch's allocator. Most often the card was already full when the program started, with another process; the line alone does not show whether this program filled it.",
-		Not:   "Allocator settings such as max_split_size_mb: they do not reach the driver.",
+		Headline: "ran out of graphics memory; the message has no figures",
+		Means:    "The driver refused, not PyTorch's allocator, which would have given figures. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
+		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
+		Later:    kept, Figures: batch,
 		Cures: []cause.Cure{
 			lookFirst,
-			{Fix: "lower_batch_size", Title: "If the card was empty before: halve the batch"},
-			{Fix: "restart_session"},
+			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: halveStep.Ways},
+			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "Restart the notebook kernel or the machine: a process that died can leave the driver in a bad state. Then `CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},

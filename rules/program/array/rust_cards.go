@@ -1,0 +1,75 @@
+package array
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Burn is the deep learning framework of Rust.
+var Burn = program.Program{
+	Name: "burn", Shown: "Burn", Edits: "code", Language: "rust", Script: "burn",
+	Proofs: []string{"cubecl-", "cubecl_", "burn-core-", "burn_core", "burn_fusion"},
+	Titles: map[string]string{"gradient_checkpointing": "Compute cheap activations twice", "lower_batch_size": "A quarter of the batch", "upgrade_version": "A newer Burn"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"gradient_checkpointing": step.Paste("text", "In the type of the backend: `Autodiff<Cuda, BalancedCheckpointing>`, from `burn::backend::autodiff::checkpoint::strategy`."),
+		"lower_batch_size":       findBatch,
+	},
+	Cards: burnCards,
+}
+
+const burnNot = "PyTorch's settings (`PYTORCH_CUDA_ALLOC_CONF`): this is Rust. More RAM, or a debug build."
+
+// findBatch looks for the batch in Rust sources, the way of the system.
+func findBatch(c *ledger.Case) []step.Step {
+	if c.Windows() {
+		return []step.Step{{Kind: "shell", Text: "findstr /s /n batch_size *.rs"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "grep -rn batch_size src examples"}}
+}
+
+// cubeclVersion is the crate's that failed, as the path in the panic names it.
+func burnFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"cubecl": ""}
+	if v, ok := c.Fact("cubecl_version"); ok {
+		out["cubecl"] = strings.TrimSpace(v.Text)
+	}
+	return out
+}
+
+var burnCards = []cause.Card{
+	{
+		ID: "burn/pool-size", Kinds: []fact.Kind{fact.BurnPool},
+		Cause: cause.SoftwareBug, Weight: 0.68, Figures: burnFigures,
+		Headline: "has no memory pool for a piece of {asked}",
+		Means:    "cubecl, Burn's layer for the GPU, keeps pools for pieces of certain sizes, and found none for {asked}: the largest that the device gives in one buffer, or the pools that were set up, end below it. So the card may be free. Such sizes come from one tensor that is very large, or from a matrix multiplication or convolution whose working memory autotuning tried.",
+		Not:      burnNot,
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "A newer Burn first", Told: "In Cargo.toml, then build again; the pools were rewritten more than once:", Kind: "shell", Text: "cargo update -p burn && cargo tree -i cubecl-runtime   # a new minor version has to be set in Cargo.toml", Cost: "The API may have changed"},
+			{Fix: "lower_batch_size", Title: "Smaller pieces", Told: "Half the batch or picture size halves the largest tensor. Where the batch is set:", Steps: findBatch, Cost: "Slower epochs"},
+			{Fix: "limit_framework_preallocation", Title: "Pools without classes of size", Told: "`MemoryConfiguration::ExclusivePages`, in the runtime options with which the device is set up, gives each tensor a page of its own.", Cost: "More memory overall"},
+		},
+		Sources: []string{"cubecl/crates/cubecl-runtime/src/memory_management/memory_manage.rs", "cubecl/crates/cubecl-runtime/src/memory_management/base.rs", "https://github.com/tracel-ai/burn/issues/3510"},
+	},
+	{
+		ID: "burn/driver", Kinds: []fact.Kind{fact.RustDriver}, If: func(c *ledger.Case) bool { return c.In("burn") },
+		Cause: cause.BatchTooLarge, Weight: 0.62, Figures: burnFigures,
+		Headline: "ran out of GPU memory: its pool could not get another page",
+		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused; the panic shows no sizes. Batch x picture size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. In the very first step with batch 1: not the batch. The first line of the panic names a log file of the experiment, if there is one: it tells the step.",
+		Not:      burnNot,
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Watch the card in a second window while it starts", Told: "Close what is on it before (browser, game, an earlier run of this program that did not end).", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
+			{Fix: "lower_batch_size", Title: "A quarter of the batch", Told: "Activations shrink with it. It is set in the program's own sources; then build and start as before:", Steps: findBatch, Cost: "An epoch takes longer"},
+			{Fix: "upgrade_version", Title: "Memory grows from step to step, or batch 1 fails: a newer Burn", Told: "It has changed its pools and autotuning several times.", Ways: []cause.Way{
+				{For: "Cargo.toml", Text: "the newest `burn` (cubecl comes with it), then `cargo update`"},
+				{For: fix.Training, Text: "`Autodiff<Cuda, BalancedCheckpointing>` as the backend computes cheap activations twice and keeps fewer"},
+			}, Cost: "The API may have changed"},
+		},
+		Sources: []string{"cubecl/crates/cubecl-cuda/src/compute/storage/gpu.rs", "burn/crates/burn-autodiff/src/checkpoint/strategy.rs", "https://github.com/tracel-ai/burn/issues/3465"},
+	},
+}

@@ -1,0 +1,217 @@
+package host
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// after is the word of safe letters that follows a text in one of the messages,
+// "" where none does: numbers of jobs, names of nodes.
+func after(c *ledger.Case, text string) string {
+	for _, x := range append([]fact.Failure{c.Failure}, c.Chain...) {
+		if _, rest, found := strings.Cut(x.Message, text); found {
+			if end := strings.IndexFunc(rest, unsafe); end >= 0 {
+				rest = rest[:end]
+			}
+			if rest = strings.Trim(rest, "."); rest != "" {
+				return rest
+			}
+		}
+	}
+	return ""
+}
+
+func unsafe(r rune) bool {
+	return !(r == '-' || r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z')
+}
+
+// gib is an amount in whole GiB, rounded up.
+func gib(bytes int64) int64 { return ledger.CeilDiv(bytes, units.GiB) }
+
+// enough is what to ask for instead of a limit: twice that limit, or the peak
+// and a quarter where that is more; 0 where the log shows neither. What the
+// kernel says of its victim is one process of several.
+func enough(c *ledger.Case) int64 {
+	f := c.F()
+	least := int64(0)
+	if peak := f.KilledRSS; peak != nil {
+		least = peak.Bytes + peak.Bytes/4
+		if c.Kind(fact.KernelKill) && !c.Kind(fact.Evicted) {
+			least = 2 * peak.Bytes
+		}
+	}
+	limit := f.Limit
+	if limit != nil && limit.Bytes > 0 && limit.Bytes < 16*units.TiB {
+		return max(least, 2*limit.Bytes)
+	}
+	if least < units.GiB {
+		return 0
+	}
+	return least
+}
+
+// wanted is enough in whole GiB with the unit of whoever reads it, "" where the
+// log shows nothing to reckon from.
+func wanted(c *ledger.Case, unit string) string {
+	if n := enough(c); n > 0 {
+		return strconv.FormatInt(gib(n), 10) + unit
+	}
+	return ""
+}
+
+// wantedMiB is the same in MiB, in steps of a hundred.
+func wantedMiB(c *ledger.Case) string {
+	n := enough(c)
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(ledger.CeilDiv(n, 100*units.MiB)*100, 10)
+}
+
+// basis says where wanted comes from.
+func basis(c *ledger.Case) string {
+	f := c.F()
+	switch {
+	case f.Limit != nil && 2*f.Limit.Bytes >= enough(c):
+		return "twice today's " + f.Limit.String()
+	case f.KilledRSS != nil && c.Kind(fact.KernelKill):
+		return "twice the " + f.KilledRSS.String() + " of the process that died"
+	case f.KilledRSS != nil:
+		return "the " + f.KilledRSS.String() + " seen, and a quarter"
+	}
+	return ""
+}
+
+// hostFigures are what the sentences of this package name.
+func hostFigures(c *ledger.Case) map[string]string {
+	f := c.F()
+	out := map[string]string{"wanted": wanted(c, " GiB"), "basis": basis(c), "held": "", "victim": "", "pid": ""}
+	if f.KilledRSS != nil {
+		out["held"] = f.KilledRSS.String()
+	}
+	if v, ok := c.Fact("victim"); ok {
+		out["victim"] = plainName(v.Text)
+		if v.Count != nil {
+			out["pid"] = v.Count.Text
+		}
+	}
+	if f.Limit != nil {
+		out["limit"] = f.Limit.String()
+	}
+	if f.Allocated != nil {
+		out["used"] = f.Allocated.String()
+	}
+	for name, key := range map[string]string{"ram_total": "kernel_ram", "swap": "kernel_swap", "mem_total": "mem_total"} {
+		if x, ok := c.Fact(key); ok && x.Size != nil && x.Size.Bytes > 0 {
+			out[name] = units.Amount(x.Size.Bytes)
+		}
+	}
+	return out
+}
+
+// plainName is the name of a process without what could be markup.
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '`' || r == '*' || r == '[' || r == ']' || r < ' ' {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(s))
+}
+
+// noSwap: a table says that the machine has none.
+func noSwap(c *ledger.Case) bool {
+	for _, name := range [...]string{"kernel_swap", "swap_total"} {
+		if x, ok := c.Fact(name); ok && x.Size != nil {
+			return x.Size.Bytes == 0
+		}
+	}
+	return false
+}
+
+// team are the processes of one name that hold most of the memory together in
+// the kernel's table, where they are several.
+type team struct {
+	name  string
+	count int
+	bytes int64
+	all   int64 // of all processes of the table
+}
+
+func biggestTeam(c *ledger.Case) team {
+	sums, all := map[string]*team{}, int64(0)
+	var most team
+	for _, p := range c.Facts.Tasks {
+		all += p.Bytes
+		t := sums[p.Name]
+		if t == nil {
+			t = &team{name: p.Name}
+			sums[p.Name] = t
+		}
+		if p.Bytes >= 64*units.MiB {
+			t.count++
+			t.bytes += p.Bytes
+		}
+		if t.bytes > most.bytes {
+			most = *t
+		}
+	}
+	most.all = all
+	return most
+}
+
+// manyAlike: several processes of one name hold most of what the table lists,
+// none of them half of it.
+func manyAlike(c *ledger.Case) bool {
+	t := biggestTeam(c)
+	if t.count < 3 || t.bytes*2 < t.all {
+		return false
+	}
+	for _, p := range c.Facts.Tasks {
+		if p.Name == t.name && p.Bytes*2 > t.bytes {
+			return false
+		}
+	}
+	return true
+}
+
+func teamFigures(c *ledger.Case) map[string]string {
+	out, t := hostFigures(c), biggestTeam(c)
+	out["team"], out["count"], out["together"] = plainName(t.name), strconv.Itoa(t.count), units.Amount(t.bytes)
+	out["shared"] = ""
+	if limit := c.F().Limit; limit != nil && t.bytes > limit.Bytes {
+		out["shared"] = "more than the limit, for pages that they share count in each"
+	}
+	if t.count > 0 {
+		out["each"] = units.Amount(t.bytes / int64(t.count))
+	}
+	return out
+}
+
+// otherFigures name the process that held most when another was killed.
+func otherFigures(c *ledger.Case) map[string]string {
+	out := hostFigures(c)
+	if p, ok := ledger.BiggestOther(c); ok {
+		out["other"], out["other_held"] = plainName(p.Name), units.Amount(p.Bytes)
+		out["other_pid"] = strconv.Itoa(p.PID)
+	}
+	return out
+}
+
+// swapOf is the size of a swap file: half of what was held, in steps of 8 GB.
+func swapOf(c *ledger.Case) int64 {
+	n := int64(16)
+	if rss := c.F().KilledRSS; rss != nil {
+		n = min(max(ledger.CeilDiv(gib(rss.Bytes/2), 8)*8, 8), 64)
+	}
+	return n
+}
+
+func swapCommand(c *ledger.Case) string {
+	return fmt.Sprintf("sudo fallocate -l %dG /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", swapOf(c))
+}

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// inNamespace is "-n rl " where the log names the pod's namespace.
+func inNamespace(c *ledger.Case) string {
+	if ns, ok := c.Fact("namespace"); ok && ns.Text != "" {
+		return "-n " + ns.Text + " "
+	}
+	return ""
+}
+
+func podFigures(c *ledger.Case) map[string]string {
+	out := hostFigures(c)
+	out["available"], out["request"], out["lived"] = "", "", ""
+	if ran, ok := c.Fact("ran_seconds"); ok && ran.Count != nil {
+		out["lived"] = lived(int(ran.Count.Value))
+	}
+	if f := c.F(); f.Free != nil {
+		out["available"] = f.Free.String()
+	}
+	if r, ok := c.Fact("memory_request"); ok {
+		out["request"] = r.Text
+	}
+	return out
+}
+
+// lived says what the time that a container ran tells.
+func lived(seconds int) string {
+	switch {
+	case seconds < 120:
+		return fmt.Sprintf("It lived %d seconds: what it loads at its start does not fit.", seconds)
+	case seconds < 3*3600:
+		return fmt.Sprintf("It lived %d minutes.", seconds/60)
+	}
+	return fmt.Sprintf("It lived %d hours: something grows, more likely than one large load.", seconds/3600)
+}
+
+// resources is what to write into a pod's specification. Where the log shows
+// nothing to reckon from the number is the reader's to put in.
+func resources(c *ledger.Case, look string) []step.Step {
+	to := wanted(c, "Gi")
+	if to == "" {
+		return []step.Step{
+			{Kind: "shell", Text: look},
+			{Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: put the peak and a quarter\n  limits: {memory: 8Gi}"},
+		}
+	}
+	return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n  requests: {memory: %s}\n  limits: {memory: %[1]s}", to)}}
+}
+
+func evictedSteps(c *ledger.Case) []step.Step {
+	return resources(c, "kubectl top pod "+inNamespace(c)+"--containers   # what each takes now; again at its peak")
+}
+
+func podSteps(c *ledger.Case) []step.Step {
+	return resources(c, "kubectl top pod "+inNamespace(c)+"--containers\nkubectl describe pod "+inNamespace(c)+"POD | grep -A2 -i -E 'limits|requests'")
+}
+
+func nodeSteps(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "shell", Text: "kubectl top node\nkubectl describe node NODE | grep -A12 'Allocated resources'   # NODE: `kubectl get pod " + inNamespace(c) + "POD -o wide` shows it"}}
+}
+
+var kubernetesCards = []cause.Card{
+	{
+		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
+		Cause: cause.HostMemory, Weight: 0.93, Figures: podFigures,
+		Headline: "evicted the pod: its node, not the pod, ran low on RAM",
+		Means:    "The kubelet throws pods out when its node runs low on RAM, before the kernel has to[[ ({available} was left)]]. A pod's limit plays no part: reaching that reads OOMKilled. First go the pods that use more than they requested, so a pod without a request, or with one that is too low, goes before its neighbours. [[This one used {held} and had requested {request}. ]]Who filled the node is open: this pod, if its use grows, or a neighbour.",
+		Not:      "Raising the limit alone: it only lets the pod take more from a node that is short. Evicted pods in the list hold no memory.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Request what it really uses", Told: "The scheduler then places it where that is free, and it is evicted last if requests equal limits in all its containers.[[ {wanted} is {basis}.]] Without a controller (bare pod) it has to be created anew.", Steps: evictedSteps, Cost: "Pending while no node has that free; OOMKilled above it"},
+			{Fix: "close_other_apps", Title: "See who fills the node", Steps: nodeSteps, Told: "Requests far below what runs there: the others need honest ones, too. One that climbs: that is the leak.", Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Take less, or a node of its own", Told: "Fewer parallel environments, workers or samples in memory; or a larger node by `nodeSelector`. Save checkpoints to a persistent volume: an eviction loses what lies in the pod.", Cost: "Time, or money"},
+		},
+		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"},
+	},
+	{
+		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },
+		Cause: cause.HostMemory, Weight: 0.94, Figures: podFigures,
+		Headline: "ended the container at its memory limit[[ of {limit}]] (OOMKilled)",
+		Means:    "137 with OOMKilled: the kernel ended a process of the container at the container's own limit; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]It is RAM, not the GPU. What counts: all processes of the container, and files in memory (an `emptyDir` with medium Memory, /dev/shm); page cache is given up first.[[ {lived}]]",
+		Not:      "A larger node or more replicas: the limit of each pod stays as it is.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "In the Deployment, Job or Helm values, under the container.[[ {wanted} is {basis}.]]", Steps: podSteps, Cost: "Less room for other pods"},
+			{Fix: "lower_num_workers", Title: "Make it see its limit", Ways: []cause.Way{
+				{For: "Workers", Text: "many programs start one for each core of the node, not of the container: set the number yourself"},
+				{For: "JVM", Text: "`-XX:MaxRAMPercentage=75` leaves room beside the heap"},
+				{For: "Node.js", Text: "`NODE_OPTIONS=--max-old-space-size=` three quarters of the limit, in MB"},
+				{For: "Go", Text: "`GOMEMLIMIT` at nine tenths of the limit"},
+			}, Cost: "Some throughput"},
+			{Fix: "stream_dataset", Title: "Size or growth?", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A jump at a load: read in parts, memory-mapped. A steady climb: a leak, which a larger limit only postpones.", Cost: "Free"},
+		},
+		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://nodejs.org/api/cli.html", "https://pkg.go.dev/runtime/debug"},
+	},
+}

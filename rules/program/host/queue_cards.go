@@ -1,0 +1,135 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// more is the step of a queue's own spelling with the memory that follows from
+// the log; its program's own step where the log shows none.
+func more(kind, unit, spelling string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		to := wanted(c, unit)
+		if to == "" {
+			return nil
+		}
+		return []step.Step{{Kind: kind, Text: strings.ReplaceAll(spelling, "MEM", to)}}
+	}
+}
+
+// lessMemory is what a job can do itself, whatever runs it.
+var lessMemory = cause.Cure{Fix: "lower_num_workers", Title: "Or make the job smaller", Ways: []cause.Way{
+	{For: "Several processes or ranks", Text: "fewer on a node: each is a copy of what it loads"},
+	{For: "Python", Text: "`num_workers=2`, `Pool(4)`: counted by the node's cores unless set; arrays with `np.load(path, mmap_mode=\"r\")`"},
+	{For: "A tool with threads", Text: "fewer threads, or its own option for memory: many hold a buffer for each thread"},
+}, Cost: "Time"}
+
+// grows tells size from growth.
+var grows = cause.Cure{Fix: "stream_dataset", Title: "If it died after hours: watch it grow", Told: "`watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'` on the node. A jump is a load: read it in parts. A steady climb is something kept: write results out as they come.", Cost: "Free"}
+
+// queueCard is that of a batch system that ended a job at its limit.
+func queueCard(id string, weight float64, whose, means, not, source string, ask cause.Cure) []cause.Card {
+	ask.Fix, ask.Cost = "raise_memory_limit", cmp.Or(ask.Cost, "Perhaps a longer wait in the queue")
+	if ask.Title == "" {
+		ask.Title = "Ask for more[[: {wanted}]]"
+	}
+	ask.Told += "[[{wanted} is {basis}, rounded up.]]"
+	return []cause.Card{{
+		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: hostFigures,
+		Headline: whose + "[[: {held} used, {limit} asked for]]", Means: means, Not: not,
+		Cures: []cause.Cure{ask, lessMemory, grows}, Sources: []string{source},
+	}}
+}
+
+var pbsCards = queueCard("pbs/limit", 0.95, "ended the job at its memory limit",
+	"PBS watches what a job takes and ends it above what was asked for: `mem` is the RAM of all its processes together, `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more, and on GPU nodes it is RAM as well. Several processes of MPI on one node share the sum.",
+	"A longer walltime, or another GPU: it was ended for RAM.", "https://github.com/openpbs/openpbs",
+	cause.Cure{Steps: pbsSteps})
+
+func pbsSteps(c *ledger.Case) []step.Step {
+	resource := "mem"
+	for _, name := range [...]string{"pvmem", "vmem", "pmem"} {
+		if c.Contains("killed: " + name) {
+			resource = name
+			break
+		}
+	}
+	if resource == "mem" {
+		return more("shell", "gb", "#PBS -l mem=MEM   # PBS Pro with chunks: #PBS -l select=1:ncpus=8:mem=MEM, your own numbers for the rest")(c)
+	}
+	return more("shell", "gb", "#PBS -l "+resource+"=MEM")(c)
+}
+
+var lsfCards = queueCard("lsf/limit", 0.94, "ended the job at its memory limit",
+	"LSF ended the job at its limit (-M), which counts the RAM of all its processes. The node may have had more: -M is a bound, and `rusage[mem=]` what is set aside for the job; both should be raised. A job without -M has the queue's default.",
+	"A longer run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
+	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})
+
+var htcondorCards = queueCard("htcondor/limit", 0.94, "stopped the job: it used more memory than it had asked for",
+	"The slot of a job is as large as its request_memory, and HTCondor holds or ends what goes above it. The machine may have had more. A submit file without the line gets the pool's small default.",
+	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
+	cause.Cure{Steps: more("config", "GB", "request_memory = MEM")})
+
+// slurmFigures are those of a job that Slurm's cgroup ended.
+func slurmFigures(c *ledger.Case) map[string]string {
+	out := hostFigures(c)
+	out["node"], out["tasks"], out["step"] = "", "", ""
+	if node := after(c, "srun: error: "); node != "" {
+		out["node"] = node
+	}
+	if task := after(c, ": tasks "); task != "" {
+		out["tasks"] = "tasks " + task
+	} else if task := after(c, ": task "); task != "" {
+		out["tasks"] = "task " + task
+	}
+	for _, text := range [...]string{"StepId=", "event(s) in step "} {
+		out["step"] = cmp.Or(out["step"], after(c, text))
+	}
+	out["job"] = cmp.Or(slurmJob(c), "JOBID")
+	out["free_left"] = ""
+	if c.RAM.Has() {
+		out["free_left"] = c.RAM.String()
+	}
+	return out
+}
+
+// slurmAsk edits the reader's own request, or finds out what it was.
+func slurmAsk(c *ledger.Case) []step.Step {
+	job := cmp.Or(slurmJob(c), "JOBID")
+	look := step.Step{Kind: "shell", Text: "sacct -j " + job + " -o JobID,State,ReqMem,MaxRSS,MaxRSSNode,AllocCPUS,NTasks"}
+	if job == "JOBID" {
+		look.Text += "   # JOBID: the job's number"
+	}
+	to := wanted(c, "G")
+	switch {
+	case to == "":
+		return []step.Step{look, {Kind: "shell", Text: "#SBATCH --mem=0   # all of the node's RAM, to measure; then MaxRSS and a quarter"}}
+	case c.In("snakemake"):
+		return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n    mem_mb=%d   # in the rule; or --set-resources RULE:mem_mb=%[1]d", enough(c)/1000000)}}
+	}
+	return []step.Step{{Kind: "shell", Text: "#SBATCH --mem=" + to}, look}
+}
+
+var slurmCards = []cause.Card{{
+	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
+	Cause: cause.HostMemory, Weight: 0.95, Figures: slurmFigures,
+	Headline: "ended the job: it reached the RAM that it was granted[[, {limit}]]",
+	Means:    "The memory control of Slurm ended processes[[ of step {step}]][[ ({tasks} on {node})]]. The bound is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB a core; RAM, on GPU nodes too. [[{held} was in the process that was killed. ]][[`free` with {free_left} available speaks for a limit, not a full node, if it was taken on the node that failed while the job ran. ]]All tasks of the job on that node share it.",
+	Not:      "More GPUs or --gres, or swap: they bring a job no RAM.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]`MaxRSS` is sampled and can miss a short peak.", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "lower_num_workers", Title: "More RAM for each task", Ways: []cause.Way{
+			{For: "MPI, several tasks", Text: "the same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; each has twice the RAM"},
+			{For: "Asked by --mem-per-cpu", Text: "more `--cpus-per-task` brings more RAM with it"},
+			{For: "One Python process", Text: "`num_workers=2`; large arrays memory-mapped; weights read once, not once for each rank"},
+		}, Cost: "Nodes or time"},
+		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "`sstat -j {job} -a -o JobID,MaxRSS,MaxRSSNode` while it runs. A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
+	},
+	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
+}}

@@ -1,0 +1,84 @@
+package torch
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// full: this program has the card, and what was refused was small.
+var full = when.All(onOneCard, ledger.FillsCard, when.Not(ledger.Roomy))
+
+func training(c *ledger.Case) bool { return c.Training() }
+
+// ranked: the log shows a job of several processes.
+func ranked(c *ledger.Case) bool {
+	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
+}
+
+func loading(c *ledger.Case) bool { return c.Phase == "load" }
+
+// fullCards are for a card that is simply full: the commonest message, of which
+// the figures say what cannot be the cause.
+var fullCards = []cause.Card{
+	{
+		ID: "pytorch/full-on-load", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(full, loading), Among: ownDoing,
+		Headline: "ran out of memory while the weights were being loaded",
+		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Others hold {others} at most, the driver included.]]",
+		Not:      "A smaller batch or a shorter input: it failed before the first one.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
+			smallerModel,
+			{Fix: "cpu_offload", Title: "Leave a part in system memory", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
+		},
+		Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
+		ID: "pytorch/full-in-training", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(full, training), Among: ownDoing,
+		Headline: "ran out of memory in training: this program fills the {card} card by itself",
+		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing others wins {others} at most, the driver included.]]",
+		Not:      "Allocator settings[[ ({slack} to win)]] and `empty_cache()`: what is held is in use.",
+		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer}, Figures: batch,
+		Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
+		ID: "pytorch/last-straw", Kinds: []fact.Kind{fact.TorchAlloc}, If: full, Among: ownDoing,
+		Headline: "ran out of memory: this program fills the {card} card by itself",
+		Means:    "{asked} was the last straw, not the gap: {mine} is this program's own.[[ Closing others wins {others} at most, the driver included.]][[ Undoing fragments wins {slack}.]] What fills it, the model itself or the work of a step, this message does not tell; the first fix does: if half the work fails at the same place, it is the model.",
+		Not:      "`max_split_size_mb`, `expandable_segments`, `empty_cache()`[[: {slack} to win]].",
+		Later:    kept, Cures: []cause.Cure{halveModel, halveStep, halveOld, smallerModel, freeOthers}, Figures: batch,
+		Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
+		ID: "pytorch/shared-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
+		Headline: "ran out of memory on a {card} card that it shares",
+		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 0.3 to 0.6 GiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
+		Not:      "Allocator settings[[: {slack} is all they could win]].",
+		Later:    kept, Cures: []cause.Cure{lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: batch,
+		Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
+		ID: "pytorch/rank-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
+		Headline: "ran out of memory on one card of several",
+		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
+		Not:      "Killing processes before you know that they are not ranks of this job.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "See whether the others are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "Something foreign that is yours, such as an earlier launch: end it by its PID."},
+			{Fix: "balance_split", Title: "Several ranks on one card: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
+			halveStep,
+		},
+		Figures: batch, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
+	},
+	{
+		ID: "pytorch/no-total", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool {
+			return ledger.OnCard(c) && !c.Total.Has() && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
+		},
+		Means: "{asked} was refused; the message does not say how large the card is nor who holds it.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",
+		Cures: []cause.Cure{lookFirst, halveStep, smallerModel}, Figures: batch,
+		Sources: []string{allocatorSource, cudaNotes},
+	},
+}

@@ -1,0 +1,73 @@
+package torch
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const (
+	workerSignals = "pytorch/torch/utils/data/_utils/signal_handling.py"
+	shmInPod      = "volumes:\n- {name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}\nvolumeMounts:   # of the container\n- {name: shm, mountPath: /dev/shm}"
+)
+
+// shmWays are how /dev/shm is enlarged, by what runs the program.
+var shmWays = []cause.Way{
+	{For: "docker run", Text: "add `--shm-size=8g`, or `--ipc=host` for the host's"},
+	{For: "Compose", Text: "`shm_size: 8gb` in the service"},
+	{For: "No container", Text: "`df -h /dev/shm`; `sudo mount -o remount,size=16G /dev/shm`. Old files named torch_ or nccl- in it may be deleted while nothing runs"},
+}
+
+// moreShm is the same for a pod, in a pod only.
+func moreShm(c *ledger.Case) []step.Step {
+	if c.In("kubernetes") {
+		return []step.Step{{Kind: "config", Text: shmInPod}}
+	}
+	return []step.Step{{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # IMAGE: what you start today, with its other options"}}
+}
+
+// ramCards are about the computer's memory and the part of it that processes
+// share.
+var ramCards = []cause.Card{
+	{
+		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
+		Cause: cause.HostMemory, Weight: 0.93,
+		Headline: "lost a DataLoader worker: the computer's RAM, most likely, not the card",
+		Means:    "A worker got signal 9 from outside. On Linux that is nearly always the kernel when RAM, or the limit of a container or job, is full; the message has no amounts, and the place where the main process stopped says nothing. Each worker holds its own batches in advance, and copies little by little what the data set keeps in Python lists; so it grows with the workers and with the epochs.",
+		Not:      "A smaller model, 16 bit or allocator settings: the card is not involved. A full /dev/shm reads \"Bus error\".",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", Told: "With `num_workers=0` it runs slowly, but shows what one process needs. In YOLO `workers=2`; in other trainers the option of that name.", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)", Cost: "The card may wait for data."},
+			{Fix: "stream_dataset", Title: "It dies after hours or epochs: let nothing grow", Told: "Keep paths and labels as NumPy arrays in place of lists and dicts, read each sample in `__getitem__`, and set `persistent_workers=False`, so that every epoch starts fresh ones. `watch free -h` shows the climb.", Cost: "Some rewriting."},
+			{Fix: "raise_memory_limit", Title: "See whether it was a limit, and raise it", Told: "\"Memory cgroup\" in the line: `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig. \"Out of memory\": the machine; 16 GB of swap bridge a peak. In a container look on the host.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4", Cost: "Free to look."},
+		},
+		Sources: []string{workerSignals, "https://github.com/pytorch/pytorch/issues/13246"},
+	},
+	{
+		ID: "pytorch/shared-memory", Kinds: []fact.Kind{fact.SharedMemory},
+		Cause: cause.HostMemory, Weight: 0.95,
+		Headline: "ran out of shared memory (/dev/shm), not of RAM or graphics memory",
+		Means:    "DataLoader workers hand their batches to the main process through /dev/shm, and it is full. A Docker container or a pod has 64 MB of it unless told otherwise, whatever RAM is free: the batches of a few workers with images are more. So it can run for a while and fail at a larger batch.",
+		Not:      "Swap, a smaller model, or `kernel.shmmax`: only the size of /dev/shm counts.",
+		Cures: []cause.Cure{
+			{Fix: "raise_shm_size", Title: "A larger /dev/shm, when the container is started", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
+			{Fix: "lower_num_workers", Title: "You cannot change the container: no workers", Told: "Nothing goes through /dev/shm then; 1 or 2 workers with a small batch may fit as well.", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0)", Cost: "The card may wait for data."},
+			{Fix: "lower_batch_size", Title: "Between the two: less in flight", Told: "Batches that wait in /dev/shm: workers x `prefetch_factor` (2) x batch. Half of any of them is half of it.", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=1)", Cost: "Some speed."},
+		},
+		Sources: []string{workerSignals, "https://docs.docker.com/reference/cli/docker/container/run/"},
+	},
+	{
+		ID: "pytorch/nccl-shm", Kinds: []fact.Kind{fact.NCCLShm},
+		Cause: cause.HostMemory, Weight: 0.95,
+		Headline: "stopped in NCCL: shared memory (/dev/shm) is full",
+		Means:    "NCCL lets the processes of one machine talk through segments in /dev/shm, [[{asked} each here, ]]and could not make one more. A Docker container or pod has 64 MB of it unless told otherwise, so that a few cards are enough. The cards' own memory is not what is short, though the last line may read \"unhandled system error\".",
+		Not:      "A smaller batch or model: the segments do not depend on it.",
+		Cures: []cause.Cure{
+			{Fix: "raise_shm_size", Title: "A larger /dev/shm, when the container is started", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
+			{Fix: "lower_num_workers", Title: "You cannot change it: let NCCL do without", Told: "It then goes over the network stack between cards without a direct link. Or clear what crashed runs left: `rm /dev/shm/nccl-*` while nothing runs.", Kind: "env", Text: "export NCCL_SHM_DISABLE=1", Cost: "Slower between the cards."},
+			{Fix: "lower_parallel", Title: "Fewer segments", Told: "`export NCCL_MAX_NCHANNELS=2` makes fewer of them for each pair of cards.", Cost: "Bandwidth."},
+		},
+		Sources: []string{"nccl/src/misc/shmutils.cc", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
+	},
+}

@@ -1,0 +1,283 @@
+package torch
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Cures that hold for whatever runs on a card, by what it was doing.
+var halveStep = cause.Cure{
+	Fix: "lower_batch_size", Title: "Halve the work of a step and see if it runs", Cost: "slower", If: when.Not(ledger.Before2020),
+	Ways: []cause.Way{
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]] with twice the gradient accumulation, nearly the same result; then `torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss."},
+		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()` (half the weights, if they are 32 bit now)."},
+		{For: fix.Pictures, Text: "half the width and height: a quarter of the memory. AUTOMATIC1111: `--medvram`, ComfyUI: `--lowvram`."},
+	},
+}
+
+var (
+	// halveOld is the same for PyTorch before 1.4, which has neither autocast nor
+	// inference_mode.
+	halveOld = cause.Cure{
+		Fix: "lower_batch_size", Title: halveStep.Title, Cost: "slower",
+		Ways: []cause.Way{
+			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; add up gradients over two batches for nearly the same result."},
+			{For: fix.Using, Text: "`with torch.no_grad():` around it, free and often the whole cure; then batch size 1, smaller or shorter input."},
+		},
+	}
+	// halveModel is the same where the weights are the likelier part.
+	halveModel = cause.Cure{
+		Fix: "half_precision", Title: "Make it need less, and see if it runs", Cost: "hardly any quality", Ways: halveStep.Ways,
+		If: func(c *ledger.Case) bool {
+			return !c.Training() && !ledger.Before2020(c) && c.Total.Bytes <= 13*units.GiB/2
+		},
+	}
+	cheaperTraining = cause.Cure{
+		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time a step", If: (*ledger.Case).Training,
+		Told: "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; gradient checkpointing (`torch.utils.checkpoint`) keeps only a few of them.",
+	}
+	smallerModel = cause.Cure{
+		Fix: "use_smaller_model", Title: "A smaller or a quantised model", Cost: "some quality", If: when.Not((*ledger.Case).Training),
+		Told: "Language models: 4 bit is a quarter of 16 bit. Pictures: an fp8 or GGUF build. Others: the next smaller variant of it.",
+	}
+	lighterOptimizer = cause.Cure{
+		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
+		Told: "Weights, gradients and Adam take about 16 bytes a parameter in 32 bit, whatever the batch. `bitsandbytes.optim.AdamW8bit`, frozen layers or a LoRA make that smaller.",
+	}
+	otherCard = cause.Cure{
+		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free",
+		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
+	}
+)
+
+// lookFirst is the cure that costs nothing: see who holds the card.
+var lookFirst = look("kill_stale_process", nil)
+
+// lookAround is the same where it is a desktop rather than another run.
+var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })
+
+func look(id string, holds func(*ledger.Case) bool) cause.Cure {
+	return cause.Cure{
+		Fix: id, If: holds, Title: "Look who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
+		Told: "An old python of yours: by its PID (`kill PID`, Windows: Task Manager). Notebooks: restart their kernels. Browser and games: close them.[[ Up to {others_at_most} to win.]]",
+		Kind: "shell", Text: "nvidia-smi",
+	}
+}
+
+// freeOthers is a look where others hold little.
+var freeOthers = cause.Cure{
+	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free", If: func(c *ledger.Case) bool { return c.Others.Bytes > 300*units.MiB },
+	Told: "`nvidia-smi` lists it. At most {others} to win, a part of which is CUDA's own: enough only for a narrow miss.",
+}
+
+// kept is how memory grows from step to step.
+const kept = "If it runs and dies later, something is kept from step to step: add up `loss.item()`, not `loss`, and move results to the CPU."
+
+// batch is the batch size that the log states and half of it.
+func batch(c *ledger.Case) map[string]string {
+	s, _ := c.Setting(step.BatchSettings...)
+	n := step.Divided(s.Value, 2)
+	if n == 0 || s.Value == "1" {
+		return map[string]string{"batch": ""}
+	}
+	return map[string]string{"batch": step.OptionName(s) + " " + s.Value + " to " + strconv.Itoa(n)}
+}
+
+// onOneCard: the allocator of a card names what there is and what it holds, and
+// no limit of its own applies.
+func onOneCard(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
+}
+
+func halfOfCard(c *ledger.Case) bool { return c.Asked.Bytes*2 > c.Total.Bytes }
+
+// narrow: others hold a part of the card that would cover what was lacking, and
+// this program does not fill it.
+func narrow(c *ledger.Case) bool {
+	return c.Others.Has() && !ledger.FillsCard(c) && c.Others.Bytes > ledger.DriverContext
+}
+
+// overCommitted: more is held than the card has, which a driver allows that
+// moves the rest into system memory.
+func overCommitted(c *ledger.Case) bool {
+	return c.Mine.Bytes > c.Total.Bytes+c.Total.Bytes/50
+}
+
+// ownDoing are causes between which a full card's figures do not decide.
+var ownDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextTooLong, cause.OversizedAllocation, cause.Unknown}
+
+// figureCards read the allocator's message by what its figures say, for every
+// program that has nothing narrower to say.
+var figureCards = []cause.Card{
+	{
+		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
+		Cause: cause.LeakedProcess, Weight: 0.8,
+		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
+		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 0.3 to 0.6 GiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
+		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
+		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
+		Cures: []cause.Cure{lookFirst, otherCard,
+			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
+		}, Figures: batch,
+		Sources: []string{allocatorSource, cudaNotes},
+	},
+	{
+		ID: "pytorch/over-the-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, overCommitted), Among: ownDoing,
+		Headline: "ran out of memory: it held {mine} on a card of {card}",
+		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
+		Not:      "Allocator settings[[ ({slack} to win)]], or closing programs that hold a little.",
+		Cures:    []cause.Cure{halveStep, cheaperTraining, smallerModel, lighterOptimizer}, Figures: over,
+		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
+	},
+	{
+		ID: "pytorch/one-piece-far-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, farTooLarge),
+		Cause: cause.OversizedAllocation, Weight: 0.9,
+		Headline: "asked for {asked} in one piece: {times} times the card",
+		Means:    "No setting bridges that: a shape is wrong, a broadcast made a matrix of everything by everything, or an input was never cut to size. Where a size grows with the square of a count, a tenth of the count is a hundredth of the memory.",
+		Not:      "Emptying the cache, closing programs, 16 bit, a larger card: the size itself is the mistake.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Find the shape", Cost: "some minutes", Told: "Before the last line of your own code in the traceback, print the shapes that go in. Their product times 4 bytes (2 in 16 bit) should come out near {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
+			{Fix: "lower_batch_size", Title: "If the input is right but large: in parts", Cost: "some lines of code", Ways: []cause.Way{
+				{For: fix.Pictures, Text: "scale the picture down, or work on tiles."},
+				{For: "Whole data set at once", Text: "loop over pieces and move each result to the CPU."},
+				{For: "Text", Text: "cut the longest input; print the lengths first."},
+			}},
+			{Fix: "efficient_attention", Title: "If it is attention: never write the scores out", Cost: "none", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later) keeps no length x length matrix."},
+		},
+		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
+		ID: "pytorch/one-piece-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
+		Cause: cause.OversizedAllocation, Weight: 0.9,
+		Headline: "asked for {asked} in one piece: the whole card has {card}",
+		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, a picture or volume at full size. The log does not say which.",
+		Not:      "Emptying the cache, allocator settings, closing programs: the empty card is too small.",
+		Cures:    []cause.Cure{smallerInput, noScores, findShape},
+		Sources:  []string{allocatorSource, memoryFAQ},
+	},
+	{
+		ID: "pytorch/refused-though-free", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, hiddenLimit, slackWouldDo))),
+		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
+		Headline: "was refused {asked} with {free} free",
+		Means:    "The card was not full when the message was written. What fits that, and the log shows none of it: on Windows, RAM and page file used up (what lies on the card needs backing there); another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
+		Not:      "Halving the batch, allocator settings: far more than was asked for is free.",
+		Cures: []cause.Cure{
+			pagesFirst,
+			{Fix: "restart_session", Title: "Restart the program, and watch the card while it runs", Cost: "free", Told: "If it fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the work of a step.", Kind: "shell", Text: "nvidia-smi -l 1"},
+			onWindows,
+			{Fix: "upgrade_version", Title: "If it always fails at the same amount: driver and PyTorch", Cost: "half an hour", Told: "Update both. On AMD, Intel and shared graphics look up how much a program may take of the memory."},
+		},
+		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996"},
+	},
+	slackCard("pytorch/slack-large", 0.8, when.All(slackWouldDo, bare)),
+	slackCard("pytorch/slack-some", 0.6, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
+	{
+		ID: "pytorch/large-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
+		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
+		Means:    "{asked} is {asked%} of the card, for a single tensor. Weights come in smaller pieces; this is one operation over the whole input: attention scores, logits of a long text, a large picture or volume, all pairs.[[ Undoing fragments could win {slack}.]][[ Everything else on the card has {others}, the driver included.]]",
+		Not:      "A setting of the allocator: the piece is too large, not the gap.",
+		Later:    kept, Cures: []cause.Cure{lessInput, noScores, cheaperTraining, smallerModel}, Figures: batch,
+		Sources: []string{allocatorSource, memoryFAQ},
+	},
+}
+
+// bare: nothing tells which program it was, nor what it was doing.
+func bare(c *ledger.Case) bool {
+	return len(c.Stack) == 1 && c.Phase == "unknown" && !c.Training()
+}
+
+// slackCard is about memory that lies unused in pieces.
+func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, holds),
+		Cause: cause.Fragmentation, Weight: weight,
+		Headline: "ran out of memory with {slack} of its own lying unused",
+		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. That comes of sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Others hold {others} at most, the driver included.]]",
+		Not:      "Closing other programs: what is lacking lies within this one.",
+		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
+		Cures: []cause.Cure{
+			{Fix: "expandable_segments"},
+			{Fix: "max_split_size"},
+			{Fix: "lower_batch_size", Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
+		},
+		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
+	}
+}
+
+// Cures of a card that is not full.
+var (
+	pagesFirst = pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return reader.OnWindows(c) || reader.LooksLikeWindows(c) })
+	onWindows  = pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return cmp.Or(c.Reader.OS, "windows") == "windows" })
+)
+
+func pages(title string, holds func(*ledger.Case) bool) cause.Cure {
+	return cause.Cure{
+		Fix: "raise_pagefile", Title: title, If: holds, Cost: "disk space, a restart",
+		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Then System, Advanced system settings, Performance, Advanced, Virtual memory: at least RAM plus the card.",
+	}
+}
+
+// Cures of a single tensor that is too large.
+var lessInput = cause.Cure{
+	Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
+	Ways: []cause.Way{
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
+		{For: "Text", Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
+		{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
+	},
+}
+
+var (
+	smallerInput = cause.Cure{Fix: "lower_resolution", Title: lessInput.Title, Cost: lessInput.Cost, Ways: lessInput.Ways}
+	noScores     = cause.Cure{
+		Fix: "efficient_attention", Title: "If it is attention: the fused kind", Cost: "none",
+		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: no score matrix is kept.",
+	}
+	findShape = cause.Cure{
+		Fix: "fix_shape", Title: "If the size surprises you: print the shapes", Cost: "some minutes",
+		Told: "In the last line of your own code in the traceback; their product times 4 bytes should come out near {asked}.",
+	}
+)
+
+// over says by how much this program and its request exceed the card.
+func over(c *ledger.Case) map[string]string {
+	figures := batch(c)
+	figures["over"] = units.AmountWithin(c.Mine.Bytes+c.Asked.Bytes-c.Total.Bytes, c.Mine.Within+c.Asked.Within+c.Total.Within)
+	return figures
+}
+
+// times says how often the card would hold what was asked for.
+func times(c *ledger.Case) map[string]string {
+	return map[string]string{"times": fmt.Sprintf("%.0f", float64(c.Asked.Bytes)/float64(c.Total.Bytes))}
+}
+
+// slackWouldDo: the allocator's own reserve covers what was refused, and is a
+// good part of the card.
+func slackWouldDo(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
+}
+
+// farTooLarge: many times the card, which no resolution or length explains.
+func farTooLarge(c *ledger.Case) bool {
+	return neverFitting(c) && c.Asked.Has() && c.Total.Has() && c.Asked.Bytes > 8*c.Total.Bytes
+}
+
+// hiddenLimit: what is held and wanted comes to no more than a share of the
+// card, as set_per_process_memory_fraction leaves it.
+func hiddenLimit(c *ledger.Case) bool {
+	return cause.HiddenFraction(c).Weight > 0
+}
+
+func quarterOfCard(c *ledger.Case) bool {
+	return c.Asked.Has() && c.Total.Has() && c.Asked.Bytes*5 >= c.Total.Bytes && c.Shortfall.Has() && c.Shortfall.Bytes > 0
+}

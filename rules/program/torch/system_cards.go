@@ -1,0 +1,120 @@
+package torch
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+const cpuAllocator = "pytorch/c10/core/impl/alloc_cpu.cpp"
+
+// Cures of system memory.
+var (
+	pageFile = cause.Cure{
+		Fix: "raise_pagefile", Title: "Let the page file grow", Cost: "disk space and a restart", Kind: "ui",
+		Text: "Press Windows+R, run `SystemPropertiesAdvanced`; Performance, Settings, Advanced, Virtual memory, Change: custom size, initial 16384, maximum 65536 MB, on an SSD with room; restart.",
+	}
+	closeLargest = cause.Cure{
+		Fix: "close_other_apps", Title: "Close what holds most", Cost: "free",
+		Told: "Task Manager, Details, column \"Commit size\": browsers, games, a second AI program, an old python.exe.",
+	}
+	lessInRAM = cause.Cure{
+		Fix: "use_smaller_model", Title: "Or need less", Cost: "speed, or quality",
+		Ways: []cause.Way{
+			{For: "While a model loads", Text: "a smaller file of it, or 16 bit (`torch_dtype=torch.float16`, `low_cpu_mem_usage=True`)."},
+			{For: "While it computes on the processor", Text: "half the batch, length or picture."},
+			{For: "With loader workers", Text: "`num_workers=0`: each worker is a process of its own."},
+		},
+	}
+)
+
+// largeInRAM: a piece that is no last straw.
+func largeInRAM(c *ledger.Case) bool { return c.Asked.Bytes >= 4*units.GiB }
+
+// systemCards are PyTorch's refusals of system memory and of shared memory that
+// a Mac's graphics use.
+var systemCards = []cause.Card{
+	{
+		ID: "pytorch/cpu-large-piece", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), largeInRAM),
+		Headline: "asked for {asked} of system memory (RAM) in one piece",
+		Means:    "One tensor of {asked} on the processor, not on the graphics card. A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
+		Not:      "Anything about the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
+				{For: fix.Pictures, Text: "half the width and height or fewer frames, or tiles."},
+				{For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."},
+				{For: "Text", Text: "half the length: attention scores fall to a quarter."},
+			}},
+			{Fix: "fix_shape", Title: "If the size surprises you: print the shapes", Cost: "some minutes", Told: "Their product times 4 bytes should come out near {asked}. A length or a count that surprises you is the mistake."},
+			{Fix: "add_swap", Title: "For once: more virtual memory", Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
+		},
+		Sources: []string{cpuAllocator},
+	},
+	{
+		ID: "pytorch/cpu-windows", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool {
+			return reader.OnWindows(c) || c.Contains("not enough memory")
+		}),
+		Headline: "ran out of system memory (RAM): Windows had nothing left to promise",
+		Means:    "The computer's own memory was refused, not the graphics card's; \"not enough memory\" is what PyTorch says on Windows. Windows promises at most RAM plus page file, and counts what is reserved even if it is never used, so RAM may look free. {asked} was the last piece, not the whole need.",
+		Not:      "A smaller batch on the card, `PYTORCH_CUDA_ALLOC_CONF`: they do not touch RAM.",
+		Cures:    []cause.Cure{pageFile, closeLargest, lessInRAM},
+		Sources:  []string{cpuAllocator, "https://learn.microsoft.com/en-us/windows/win32/memory/page-state"},
+	},
+	{
+		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.Root(fact.CPUAlloc),
+		Headline: "was refused {asked} of system memory (RAM)",
+		Means:    "It is not the graphics card. Linux refuses outright (error 12) where a rule forbids it: `ulimit -v`, a strict overcommit, a container's or job's limit on address space. A machine that is merely full mostly has a program killed instead. {asked} was the last piece, not the whole need.",
+		Not:      "A smaller batch on the card: it does not touch RAM, unless it computes on the processor.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "See which rule it is, and lift it", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program; `ulimit -v` should say unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
+			{Fix: "add_swap", Title: "If `free -h` shows it full while it runs: swap", Cost: "disk; slow while it is used", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},
+			lessInRAM,
+		},
+		Sources: []string{cpuAllocator, "https://www.kernel.org/doc/Documentation/vm/overcommit-accounting"},
+	},
+	{
+		ID: "pytorch/mac-full", Kinds: []fact.Kind{fact.MPSAlloc}, If: when.All(when.Root(fact.MPSAlloc), func(c *ledger.Case) bool { return c.Limit.Has() && macMemory(c) != nil }),
+		Headline: "reached the limit for graphics on a Mac of {ram}",
+		Means:    "A Mac's graphics use its ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, which makes this a Mac of {ram}: above that it is swapping already.[[ This program's tensors hold {mine}.]][[ \"Other allocations\" are what the graphics of the same program hold beside them: {other}.]]",
+		Not:      "Raising or disabling the watermark: beyond {ram} the Mac swaps, crawls and may end programs.",
+		Later:    kept, Figures: macMemory,
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the work", Cost: "slower, or less detail", Ways: []cause.Way{
+				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles where the program offers it."},
+				{For: "Text", Text: "a shorter context, or a smaller quantisation of the model (MLX and GGUF builds run in less)."},
+				{For: fix.Training, Text: "half the batch size[[ ({batch})]], twice the accumulation."},
+			}},
+			{Fix: "close_other_apps", Title: "Close other programs", Cost: "free", Told: "Activity Monitor, Memory: browsers and other apps share these {ram}. Restart the program first if it has run for a while."},
+			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "fp8 does not work on MPS; 16 bit or a GGUF build does."},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
+	},
+}
+
+// macMemory is the memory of the Mac whose limit the message names: 1.7 times
+// the working set that macOS recommends, two thirds of the memory up to 32 GB
+// and three quarters above; nil where no Mac has such a limit.
+func macMemory(c *ledger.Case) map[string]string {
+	for _, gb := range [...]int64{8, 16, 18, 24, 32, 36, 48, 64, 96, 128, 192} {
+		recommended := gb * units.GiB * 3 / 4
+		if gb <= 32 {
+			recommended = gb * units.GiB * 2 / 3
+		}
+		if !ledger.Near(c.Limit.Bytes, recommended*17/10, units.GiB/20) {
+			continue
+		}
+		figures := batch(c)
+		figures["ram"], figures["other"] = fmt.Sprintf("%d GB", gb), ""
+		if o := c.F().OtherAllocations; o != nil && o.Bytes > units.GiB {
+			figures["other"] = units.Amount(o.Bytes)
+		}
+		return figures
+	}
+	return nil
+}
