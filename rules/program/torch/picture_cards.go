@@ -32,9 +32,9 @@ var (
 		{
 			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
 			Headline: "ran out of the computer's RAM while a picture model was loading",
-			Means:    "It is not the graphics card. [[{windows} ]]A piece of {asked} is refused only when nearly all is promised already. Stable Diffusion or a model like it was being loaded: for a moment a checkpoint lies in RAM twice, so the peak is far above the size of its file. Your RAM is not in the line.",
+			Means:    "It is not the graphics card. [[{windows} ]]A piece of {asked} is refused only when nearly all is promised already. Stable Diffusion or a model like it was being loaded: for a moment a checkpoint lies in RAM twice, so the peak is far above the size of its file. [[{explained} ]]Your RAM is not in the line.",
 			Figures: func(c *ledger.Case) map[string]string {
-				out := map[string]string{"windows": ""}
+				out := map[string]string{"windows": "", "explained": c.Explained.Sentence}
 				if !onLinux(c) {
 					out["windows"] = "Windows counts RAM and page file together."
 				}

@@ -22,7 +22,7 @@ var (
 	}
 	// roomSystems are what to look at where the log does not show the system.
 	roomSystems = []cause.Way{
-		{For: "Windows", Text: "card memory is booked against RAM plus page file too. Task Manager, Performance, Memory: is \"Committed x / y\" full while it runs, enlarge the page file (`sysdm.cpl`, Advanced, Performance, Advanced, Virtual memory: 16384 to 49152 MB on an SSD), restart"},
+		{For: "Windows", Text: "Task Manager, Performance, Memory: is \"Committed x / y\" nearly full while it runs? Then a larger page file (`sysdm.cpl`, Advanced, Performance, Advanced, Virtual memory: 16384 to 49152 MB), restart"},
 		{For: "Linux", Text: "`free -h` and `sudo dmesg -T | tail` while it runs: full RAM, or a line of the driver"},
 	}
 )
