@@ -232,7 +232,7 @@ var (
 	macCards = []cause.Card{
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: 0.75,
-			Headline: "reached its limit on this Mac: {used} of {limit} in use",
+			Headline: "reached its limit on this Mac, {limit}",
 			Means:    "{tensors} are its tensors[[, {buffers} other Metal buffers of the same program]]; {asked} more was refused. [[{fooocus} ]]The limit is PyTorch's own: 1.7 times what macOS recommends ({recommended})[[, which is that of {ram}]]. So it already holds more than the machine has for it, by swapping: the model is too large for this Mac, or the work on top of it.",
 			Figures:  macFigures,
 			Not:      "`expandable_segments` and 4-bit loading with bitsandbytes (both for NVIDIA); killing other programs for the limit's sake: it counts this program only.",
