@@ -38,7 +38,7 @@ func Programs() []*program.Program {
 		&science.PLMFit,
 		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
 		&array.Burn,
-		&webui.MagicQuill,
+		&webui.MagicQuill, &webui.LatentDiffusion,
 		&host.Snakemake, &host.Spark,
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,

@@ -16,7 +16,7 @@ var A1111 = text.NewParser("a1111", map[fact.Kind]int{fact.ForgeLoad: 4},
 )
 
 var (
-	forgePlan    = text.NewPattern(`\[memorymanagement\]target:[a-z0-9_]{1,60},freegpu:(?<free>NUMmb),modelrequire:(?<weights>NUMmb),(?:previouslyloaded:NUMmb,)?inferencerequire:NUMmb,remaining:NUMmb,(?<error>cudaerror:outofmemory|hiperror:outofmemory|[a-z.]{0,30}outofmemory)?`)
+	forgePlan    = text.NewPattern(`\[memorymanagement\]target:[a-z0-9_]{1,60},freegpu:(?<free>NUMmb),modelrequire:(?<weights>NUMmb),(?:previouslyloaded:NUMmb,)?inferencerequire:(?<work>NUMmb),remaining:NUMmb,(?<error>cudaerror:outofmemory|hiperror:outofmemory|[a-z.]{0,30}outofmemory)?`)
 	forgeWeights = text.NewPattern(`requiredmodelmemory:(?<weights>NUMmb)|modelmemory\(mb\)=(?<mb>NUM)`)
 )
 
@@ -31,6 +31,7 @@ func readForgeWeights(m text.Message) int {
 func readForgePlan(m text.Message) int {
 	k := m.Find(forgePlan, 400)
 	m.Fact("weights", k.Size("weights"))
+	m.Fact("forge_work", k.Size("work"))
 	if k.Lower("error") != "" {
 		from, to := k.Span()
 		x := fact.Failure{Kind: fact.ForgeLoad, Framework: "a1111", Backend: "cuda", Phase: "load", Stage: "weights"}

@@ -48,7 +48,11 @@ var (
 )
 
 func readTotalVRAM(m text.Message) int {
-	if k := m.Find(totalVRAM, 40); k.Ok() {
+	k := m.Find(totalVRAM, 40)
+	if size := k.Size("total"); size != nil && size.Bytes == units.GiB && strings.Contains(m.Log.Squeezed(), "directml") {
+		return m.End // a placeholder: DirectML does not say what there is
+	}
+	if k.Ok() {
 		text.Card(m.Facts, fact.Device{Index: -1, Total: k.Size("total"), Line: m.Log.Line(m.At)}, m.Log.LineText(m.At))
 	}
 	return m.End

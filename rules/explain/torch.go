@@ -193,9 +193,14 @@ func (s *search) served(m *fit.Model) {
 	}
 }
 
-// clipText is the text encoder of Stable Diffusion 1 (openai/clip-vit-large-patch14,
-// config.json: vocab_size 49408, hidden_size 768), which is no model of the catalogue.
-var clipText = matrix{"the token embeddings of CLIP's text encoder", 49408, 768, [2]string{"vocabulary", "width"}}
+// clipTexts are the text encoders of Stable Diffusion, which are no models of the
+// catalogue: of 1 (openai/clip-vit-large-patch14, config.json: vocab_size 49408,
+// hidden_size 768), of 2 (OpenCLIP ViT-H, 1024) and the second of XL (ViT-bigG, 1280).
+var clipTexts = []matrix{
+	{"the token embeddings of CLIP's text encoder", 49408, 768, [2]string{"vocabulary", "width"}},
+	{"the token embeddings of OpenCLIP's text encoder", 49408, 1024, [2]string{"vocabulary", "width"}},
+	{"the token embeddings of SDXL's second text encoder", 49408, 1280, [2]string{"vocabulary", "width"}},
+}
 
 // tensor reads weights in PyTorch: of the model that the log names, while it is
 // loaded or, in system memory, where nothing shows what went on; of any model
@@ -223,8 +228,10 @@ func tensor(q *question) *ledger.Explained {
 	for _, m := range fit.Models() {
 		s.whole(m)
 	}
-	s.matrix(nil, clipText, 2)
-	s.matrix(nil, clipText, 4)
+	for _, x := range clipTexts {
+		s.matrix(nil, x, 2)
+		s.matrix(nil, x, 4)
+	}
 	return s.found()
 }
 

@@ -22,12 +22,16 @@ var raiseWatermark = Fix{
 	Useless: uselessWatermark,
 }
 
+// aLittle is a last piece so small that the limit alone may be in the way: the
+// Mac swaps already, and some have run so.
+const aLittle = 64 * units.MiB
+
 // uselessWatermark: max allowed is 1.7 times recommendedMaxWorkingSetSize,
 // which macOS sets to two thirds of the memory up to 32 GB and three quarters
 // above: more than the memory itself.
 func uselessWatermark(c *ledger.Case) string {
-	limit := c.F().Limit
-	if !c.Root(fact.MPSAlloc) || limit == nil {
+	limit, asked := c.F().Limit, c.F().Requested
+	if !c.Root(fact.MPSAlloc) || limit == nil || asked != nil && asked.Bytes <= aLittle {
 		return ""
 	}
 	for _, gb := range [...]int64{8, 16, 18, 24, 32, 36, 48, 64, 96, 128, 192} {

@@ -1,6 +1,9 @@
 package apps
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -11,7 +14,7 @@ import (
 // EasyDiffusion is the one-click program on sdkit.
 var EasyDiffusion = program.Program{
 	Remedies: pictures("use_lower_quant"),
-	Name:     "easy-diffusion", Shown: "Easy Diffusion", Work: "image-generation",
+	Name:     "easy-diffusion", Shown: "Easy Diffusion", Work: "image-generation", Edits: "flags", Language: "python",
 	Proofs: []string{"-packages/sdkit/", "easydiffusion/", "ui/easydiffusion"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{
@@ -22,11 +25,13 @@ var EasyDiffusion = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: 0.65,
-		Means: "Easy Diffusion moves parts of the model by its setting GPU Memory Usage: Balanced by default, Low for cards of 3 to 4 GB. An initial image counts at its own size.",
-		Not:   "Flags of other web UIs (`--medvram`): it has none, only this setting.",
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "Easy Diffusion moves parts of the model by its setting GPU Memory Usage: Balanced by default, Low for cards of 3 to 4 GB. An initial image counts at its own size.",
+		Not:      "Flags of other web UIs (`--medvram`): it has none, only this setting.",
 		Cures: []cause.Cure{
-			cure("lowvram_mode", "Set GPU Memory Usage to Low", "ui", "Settings tab: GPU Memory Usage: Low", "Slower."),
-			cure("lower_resolution", "Smaller image, smaller initial image", "ui", "512x512 (SDXL 1024x1024); scale the initial image down to that; one image in parallel", "Less detail."),
+			{Fix: "lowvram_mode", Title: "GPU Memory Usage: Low", Told: "In the Settings tab; save, and run it again.", Cost: "Slower."},
+			{Fix: "lower_resolution", Title: "Smaller picture, smaller initial image", Told: "512 x 512 (SDXL 1024 x 1024), the initial image scaled down to that, one image in parallel; enlarge afterwards.", Cost: "Less detail."},
+			{Fix: "vae_tiling", Title: "If it failed at the very end: VAE Tiling", Told: "Image Settings.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/main.js", "https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/parameters.js"},
 	}),
@@ -34,7 +39,7 @@ var EasyDiffusion = program.Program{
 
 // SwarmUI starts ComfyUI behind a page of its own.
 var SwarmUI = program.Program{
-	Name: "swarmui", Shown: "SwarmUI", Work: "image-generation",
+	Name: "swarmui", Shown: "SwarmUI", Work: "image-generation", Edits: "flags", Language: "python",
 	Proofs:  []string{"[ComfyUI-0/STDERR]", "[ComfyUI-1/STDERR]", "[ComfyUI-0/STDOUT]", "SwarmUI/dlbackend", "SwarmUI/src"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--reserve-vram --vram-headroom"},
@@ -75,7 +80,7 @@ func inSwarm(c *ledger.Case) bool { return c.In("swarmui") }
 // Deforum animates in AUTOMATIC1111's web UI.
 var Deforum = program.Program{
 	Remedies: pictures("vae_tiling", "cpu_offload", "use_lower_quant"),
-	Name:     "deforum", Shown: "Deforum", Work: "video-generation",
+	Name:     "deforum", Shown: "Deforum", Work: "video-generation", Edits: "flags", Language: "python",
 	Proofs: []string{"deforum_helpers/", "deforum-for-automatic1111", "sd-webui-deforum"},
 	Like:   []*program.Program{&Pictures},
 	Steps: steps{
@@ -107,8 +112,8 @@ var Trainers = program.Program{
 
 // Dreambooth is the extension of AUTOMATIC1111's web UI.
 var Dreambooth = program.Program{
-	Name: "sd-dreambooth-extension", Shown: "The Dreambooth extension",
-	Proofs: []string{"sd_dreambooth_extension"},
+	Name: "sd-dreambooth-extension", Shown: "The Dreambooth extension", Work: "image-generation", Edits: "flags", Language: "python",
+	Proofs: []string{"sd_dreambooth_extension", "Injecting trainable lora...", "OOM Detected, reducing batch/grad size"},
 	Like:   []*program.Program{&Trainers},
 	Steps: steps{
 		"lower_batch_size":       step.Paste("ui", "Parameters: Batch Size 1, Class Batch Size 1, Gradient Accumulation Steps 1"),
@@ -120,15 +125,23 @@ var Dreambooth = program.Program{
 		"cpu_offload":            step.Paste("ui", "Parameters: Step Ratio of Text Encoder Training 0"),
 	},
 	Cards: cards(cause.Card{
-		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.TrainingStateTooLarge, Weight: 0.75,
-		Means: "Dreambooth trains all weights: model, gradients and optimizer lie on the card together. Its guide says that training the text encoder may not work below 12 GB; a LoRA takes a fraction.",
-		Not:   "`--medvram`: training needs all parts at once.",
-		Cures: []cause.Cure{
-			cure("use_lora", "Train a LoRA", "ui", "Parameters: Use LORA; Step Ratio of Text Encoder Training 0", "Slightly less faithful."),
-			cure("optimizer_8bit", "All of its savings together", "ui", "Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers, Gradient Checkpointing on, Batch Size 1, Max Resolution 512", "A third slower."),
-			restart,
+		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that lies on the card too; the log does not show how much is whose. ]]Dreambooth without LoRA trains all weights, and text encoder training may not work below 12 GB[[.{checkpointed}]]. Lines about LoRA, buckets and images behind the message are the next attempt, not the cause.",
+		Figures: func(c *ledger.Case) map[string]string {
+			if slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.HasSuffix(x.File, "torch/utils/checkpoint.py") }) {
+				return map[string]string{"checkpointed": " Gradient checkpointing is on already: the traceback runs through it"}
+			}
+			return map[string]string{"checkpointed": ""}
 		},
-		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md", "https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/scripts/main.py"},
+		Not:   "Fewer steps, `--medvram`[[, `max_split_size_mb` ({slack} to win)]]: every step needs all parts at once.",
+		Later: "If all that fails: kohya's sd-scripts, a LoRA, outside of the web UI: no second model on the card.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Start clean", Told: "End the web UI, see that `nvidia-smi` shows an empty card, start it and train at once, without making a picture before; Save Preview(s) Frequency 0.", Cost: "Free."},
+			{Fix: "optimizer_8bit", Title: "The cheapest settings together", Told: "Parameters: Use LORA, Batch Size 1, Class Batch Size 1, Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers, Gradient Checkpointing on, Use EMA off; if they are set, Step Ratio of Text Encoder Training 0.", Cost: "Slower; without the text encoder likeness may suffer."},
+			{Fix: "lower_resolution", Title: "Smaller pictures", Told: "Max Resolution 384 instead of 512: 0.56 of the pixels, so about half the work.", Cost: "Less detail learned."},
+		},
+		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md", "https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/scripts/main.py", "https://github.com/d8ahazard/sd_dreambooth_extension/issues/658"},
 	}),
 }
 

@@ -57,8 +57,9 @@ var Wan2GP = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: 0.88,
-			Means: "System memory ran out, not the card's. WanGP keeps whole models in RAM so that cards of 6 GB do; profiles 1 and 3 want the most, and pinned (reserved) memory counts on top.",
-			Not:   "Fewer frames: they are work for the card.",
+			Headline: "ran out of the computer's own memory, not the card's",
+			Means:    "WanGP keeps whole models in RAM so that cards of 6 GB do; profiles 1 and 3 want the most, and pinned (reserved) memory counts on top.",
+			Not:      "Fewer frames: they are work for the card.",
 			Cures: []cause.Cure{
 				cure("lowvram_mode", "Use the profile with least RAM", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.3", "Slower."),
 				managePage,
@@ -66,21 +67,24 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
 		cause.Card{
-			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.HostMemory, Weight: 0.5,
-			Means: "A bare CUDA error, without sizes. WanGP itself reads that as RAM: pinned memory for swapped weights was refused. The log does not prove it; after such an error the frames may name any later call, and only a restart clears it.",
+			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: 0.5,
+			Headline: "got a bare CUDA out-of-memory error: RAM as likely as the card",
+			Means:    "It has no sizes. WanGP itself takes such an error for RAM: pinned (reserved) memory for swapped weights was refused; a full card would say \"Tried to allocate\". The log does not prove it. The frames name whatever call came next, even one that needs nothing, and a second exception while it cleans up is fallout.",
+			Not:      "Fewer frames or VAE tiles alone: they are work for the card. Trying again without a restart: the CUDA context stays broken.",
 			Cures: []cause.Cure{
-				restart,
-				cure("lowvram_mode", "Pin less, use the leanest profile", "shell", "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", "Slower."),
-				lookAtCard,
+				{Fix: "restart_session", Title: "Restart WanGP, one model for each start", Told: "Close its window, see in Task Manager or `nvidia-smi` that python is gone, start it again. After switching models it is often enough.", Cost: "Free."},
+				{Fix: "raise_pagefile", Title: "More RAM to promise", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD, restart; close the browser. Linux: 32 GB of swap.", Cost: "Disk space."},
+				{Fix: "lowvram_mode", Title: "Pin less, the leanest profile", Kind: "shell", Text: "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", Cost: "Slower."},
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
 		cause.Card{
 			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: 0.65,
-			Means: "It failed on the card. WanGP's profiles decide what stays there: profile 4 (the default) and 5 keep least. If it is one of them already, frames times pixels are what is left to lower.",
+			Headline: "ran out of graphics memory[[ ({total})]]",
+			Means:    "It failed on the card[[: {asked} more with {mine} of {total} its own]]. WanGP's profiles decide what stays there: profile 4 (the default) and 5 keep least. If it is one of them already, frames times pixels are what is left to lower.",
 			Cures: []cause.Cure{
 				cure("lowvram_mode", "Profile 4 without preloading", "shell", "python wgp.py --profile 4 --preload 0 --attention sdpa", "Slower."),
-				cure("lower_resolution", "Fewer frames, then 480p", "ui", "Frames 49 instead of 81; longer clips with Sliding Windows", "A shorter or smaller clip."),
+				{Fix: "lower_resolution", Title: "Fewer frames, then 480p", Told: "Frames 49 instead of 81 (0.6 of the work); longer clips with Sliding Windows.", Cost: "A shorter or smaller clip."},
 				cure("close_other_apps", "Let the browser draw without the card", "text", "WanGP's authors count 1 to 5 GB for browsers: turn hardware acceleration off, or use the script for Chrome in its Scripts folder.", "Free."),
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/README.md"},
@@ -104,7 +108,9 @@ var Wan = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the processor the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each then holds the whole model.",
+		Means:    "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the processor the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",
 		Cures: []cause.Cure{
 			cure("lowvram_mode", "Offload, T5 on the processor", "config", "--offload_model True --t5_cpu", "Slower; RAM for the weights."),
 			cure("lower_resolution", "480p and fewer frames", "config", "--size 832*480 --frame_num 49   # 4n+1", "A shorter or smaller clip."),
@@ -117,7 +123,7 @@ var Wan = program.Program{
 // HunyuanVideo is Tencent's script.
 var HunyuanVideo = program.Program{
 	Name: "hunyuanvideo", Edits: "code", Language: "python", Shown: "HunyuanVideo", Work: "video-generation",
-	Proofs:  []string{"HunyuanVideo/hyvideo/", "HunyuanVideo/sample_video.py", "hyvideo/", "HunyuanVideo/"},
+	Proofs:  []string{"HunyuanVideo/hyvideo/", "HunyuanVideo/sample_video.py", "hyvideo/", "HunyuanVideo/", "--embedded-cfg-scale", "--flow-reverse"},
 	Like:    []*program.Program{&Pictures},
 	Sources: program.Sources{"HunyuanVideo/hyvideo/config.py": "--video-size --video-length --use-cpu-offload --use-fp8 --dit-weight --vae-tiling --ulysses-degree"},
 	Steps: steps{
@@ -127,17 +133,37 @@ var HunyuanVideo = program.Program{
 		"vae_tiling":       step.Paste("config", "--vae-tiling"),
 		"use_lower_quant":  step.Paste("config", "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt"),
 	},
-	Cards: cards(cause.Card{
-		ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.7,
-		Means: "Tencent's script states what it needs: 60 GB for 129 frames at 720x1280, 45 GB at 544x960. Below that no flag is enough by itself.",
-		Cures: []cause.Cure{
-			cure("cpu_offload", "Offload, smaller and shorter", "config", "--use-cpu-offload --video-size 544 960 --video-length 65", "Slower; a shorter clip."),
-			cure("use_lower_quant", "Use the fp8 weights", "config", "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", "About 10 GB less."),
-			cure("upgrade_version", "Run it in ComfyUI or WanGP", "text", "Both run the same model with quantised weights and tiles on 8 to 16 GB.", "Another program to set up."),
+	Cards: cards(
+		cause.Card{
+			ID: "hunyuanvideo/parallel", Kinds: onCard, Said: []string{"--ulysses-degree", "--ring-degree", "ulysses_degree"}, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.82,
+			Headline: "ran out of graphics memory[[ ({total})]]: every card holds the whole model",
+			Means:    "`--ulysses-degree` and `--ring-degree` split the sequence over the cards, not the weights: the transformer, 26 GB at 16 bit, and its Llama text encoder, 16 more, go to each of them[[; {mine} of {total} were in use on this one]]. A smaller clip cannot help much then: the weights fill the card.",
+			Not:      "More cards, a smaller or shorter clip: neither makes the weights smaller.",
+			Cures: []cause.Cure{
+				{Fix: "cpu_offload", Title: "One card with offload", Told: "Without torchrun and without the two degrees; your other options stay:", Kind: "shell", Text: "python sample_video.py --use-cpu-offload", Cost: "Slower; 60 GB of RAM."},
+				hunyuanFP8, hunyuanElsewhere,
+			},
+			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md", "https://github.com/Tencent-Hunyuan/HunyuanVideo/issues/299"},
 		},
-		Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md"},
-	}),
+		cause.Card{
+			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.78,
+			Headline: "ran out of graphics memory[[ ({total})]]",
+			Means:    "The transformer is 26 GB at 16 bit and its Llama text encoder 16, both on the card unless told otherwise[[; {mine} of {total} was this process's]]. Tencent states 60 GB for 129 frames at 720x1280, 45 GB at 544x960.",
+			Not:      "A quantised text encoder alone: the transformer stays as large.",
+			Cures: []cause.Cure{
+				{Fix: "cpu_offload", Title: "Offload, smaller and shorter", Kind: "config", Text: "--use-cpu-offload --video-size 544 960 --video-length 65", Cost: "Slower; 60 GB of RAM; a shorter clip."},
+				hunyuanFP8, hunyuanElsewhere,
+			},
+			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md"},
+		},
+	),
 }
+
+var (
+	hunyuanFP8 = cause.Cure{Fix: "use_lower_quant", Title: "The fp8 weights as well", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
+
+	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "ComfyUI or WanGP", Told: "Both run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
+)
 
 // CogVideo is its own scripts on diffusers.
 var CogVideo = program.Program{
@@ -153,8 +179,9 @@ var CogVideo = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "CogVideoX's table of needs holds with offload, VAE slicing and VAE tiling on. Without them, its README says, the peak is about three times as high.",
-		Not:   "Offload after `pipe.to(\"cuda\")`: everything is on the card then.",
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "CogVideoX's table of needs holds with offload, VAE slicing and VAE tiling on. Without them, its README says, the peak is about three times as high.",
+		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card then.",
 		Cures: []cause.Cure{
 			cure("cpu_offload", "Turn all three savings on", "python", "pipe.enable_sequential_cpu_offload()   # faster, with more memory: enable_model_cpu_offload()\npipe.vae.enable_slicing()\npipe.vae.enable_tiling()", "Slower."),
 			cure("use_smaller_model", "Use the 2B model at float16", "python", "pipe = CogVideoXPipeline.from_pretrained(\"THUDM/CogVideoX-2b\", torch_dtype=torch.float16)", "Quality."),
@@ -175,11 +202,14 @@ var OmniGen = program.Program{
 		"lower_resolution": step.Paste("python", "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)"),
 	},
 	Cards: cards(cause.Card{
-		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "Each input picture becomes part of the prompt, at the size it has. OmniGen measured 9, 12 and 13 GB for text, one and two pictures with its defaults, and 3, 5 and 6 with offload_model.",
+		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "Each input picture becomes part of the prompt, at the size it has, and attention grows with the square of that. OmniGen's own table: 9, 12 and 13 GB for text, one and two pictures with its defaults[[; here {mine} was in use]]. Much more than that means attention without a fused kernel (cards before RTX 30), or results of an earlier call that are still there.",
+		Not:      "A quantised language model: the pictures in the prompt are what grows.",
 		Cures: []cause.Cure{
-			cure("cpu_offload", "Offload the model", "python", "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True)", "Two to three times slower."),
-			cure("lower_resolution", "Shrink the input pictures", "python", "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512)", "Less detail kept."),
+			{Fix: "lower_resolution", Title: "Smaller input pictures, smaller result", Told: "512 instead of 1024: a quarter of the tokens, a sixteenth of written-out attention.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},
+			{Fix: "cpu_offload", Title: "Offload the model, guidance apart", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True, offload_kv_cache=True)", Cost: "Two to three times slower; 3 to 6 GB by OmniGen's table."},
+			{Fix: "restart_session", Title: "First call works, second fails: a fresh process", Told: "Update OmniGen (later code frees its cache), or restart between pictures.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/VectorSpaceLab/OmniGen/blob/main/docs/inference.md"},
 	}),

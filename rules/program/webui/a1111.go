@@ -35,9 +35,9 @@ var A1111 = program.Program{
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode": a1111Flags("--medvram-sdxl for SDXL only (1.6 and later), --lowvram for 4 GB and less.",
+		"lowvram_mode": a1111Flags("For 4 GB and less `--lowvram`; `--medvram-sdxl` does it for SDXL only (1.6 and later).",
 			step.Change{Flag: "--medvram"}, step.Change{Flag: "--no-half", Drop: true}),
-		"efficient_attention": a1111Flags("With PyTorch 1.x: --xformers.", step.Change{Flag: "--opt-sdp-attention"}),
+		"efficient_attention": a1111Flags("With PyTorch 1: `--xformers`.", step.Change{Flag: "--opt-sdp-attention"}),
 		"half_precision": a1111Flags("Without --no-half and --precision full: each doubles the memory. If images turn black use --no-half-vae alone.",
 			step.Change{Flag: "--no-half", Drop: true}),
 		"vae_tiling":        step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
@@ -47,6 +47,8 @@ var A1111 = program.Program{
 		"upgrade_version":   step.Paste("text", "git pull in the folder of the web UI; the package for Windows has update.bat."),
 		"use_lower_quant":   step.Paste("ui", "Settings, Optimizations: FP8 weight: Enable (1.8 and later); or a pruned fp16 .safetensors of the model"),
 	},
+	Titles:  map[string]string{"lowvram_mode": "Start with --medvram", "efficient_attention": "An attention that writes no score matrix", "lower_resolution": "A smaller picture", "vae_tiling": "Decode in tiles: Tiled VAE", "half_precision": "Take --no-half out"},
+	Costs:   map[string]string{"lowvram_mode": "Some speed."},
 	Useless: imageUseless,
 	Cards:   a1111Cards,
 }
@@ -74,25 +76,35 @@ var imageWork = when.All(work("a1111", "diffusers", "invokeai"), when.In("infere
 // a1111Flags is the line of webui-user.bat, with the options that the log shows.
 func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		flags := step.Edited(step.Typed(c, "Launching Web UI with arguments"), changes...)
+		own := step.Typed(c, "Launching Web UI with arguments")
+		flags := step.Edited(own, changes...)
 		if flags == "" {
 			return []step.Step{{Kind: "text", Text: note}}
 		}
-		return []step.Step{
-			{Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags},
-			{Kind: "text", Text: "In webui-user.bat; in webui-user.sh: export COMMANDLINE_ARGS=\"" + flags + "\". " + note},
+		beside := ", beside what stands there"
+		if own != nil {
+			beside = ""
 		}
+		if os := c.Reader.OS; os == "linux" || os == "mac" {
+			return []step.Step{{Kind: "text", Text: "In `webui-user.sh`" + beside + ". " + note}, {Kind: "config", Text: "export COMMANDLINE_ARGS=\"" + flags + "\""}}
+		}
+		where := "In `webui-user.bat`" + beside
+		if !c.Windows() {
+			where += " (`webui-user.sh`: `export` and quotes around it)"
+		}
+		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags}}
 	}
 }
 
 // Forge is the fork that keeps its own plan of the card.
 var Forge = program.Program{
-	Name: "forge",
+	Name: "forge", Shown: "Forge",
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Cards:  forgeCards,
 	Proofs: []string{"stable-diffusion-webui-forge", "[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken"},
 	Hints:  []string{"Begin to load"},
 	Like:   []*program.Program{&A1111},
+	Titles: map[string]string{"lowvram_mode": "Lower GPU Weights (MB)", "vae_tiling": "Always decode in tiles", "use_lower_quant": "A smaller file of the model"},
 	// Forge ignores --medvram and --lowvram; its slider does it.
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":    step.Paste("ui", "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"),

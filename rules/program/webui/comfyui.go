@@ -49,7 +49,7 @@ var ComfyUI = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        comfyLowvram,
 		"vae_tiling":          step.Paste("ui", "Replace the node VAE Decode by VAE Decode (Tiled), tile_size 256 (for video also temporal_size 16)"),
-		"lower_resolution":    step.Paste("ui", "Empty Latent node: halve width and height (a quarter of the work) or, for video, the number of frames; batch_size 1; upscale afterwards in tiles"),
+		"lower_resolution":    step.Paste("text", "In the Empty Latent node: half the width and height (a quarter of the work), batch_size 1; video: fewer frames first. Enlarge afterwards in tiles."),
 		"lower_batch_size":    step.Paste("ui", "Empty Latent Image: batch_size 1"),
 		"cpu_offload":         comfyStart("", step.Change{Flag: "--cpu-vae"}),
 		"use_lower_quant":     step.Paste("ui", "Load Diffusion Model: weight_dtype fp8_e4m3fn; or a GGUF file (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF), and an fp8 text encoder"),
@@ -60,6 +60,8 @@ var ComfyUI = program.Program{
 		"bigger_gpu":          comfyBigger,
 		"use_smaller_model":   smallerCheckpoint,
 	},
+	Titles:  map[string]string{"lowvram_mode": "Keep more of the card free for the work", "lower_resolution": "A smaller picture, or fewer frames", "use_lower_quant": "A smaller file of the same model", "upgrade_version": "Update ComfyUI"},
+	Costs:   map[string]string{"lowvram_mode": "Slower: more weights wait in RAM.", "use_lower_quant": "Little quality."},
 	Useless: imageUseless,
 	Cards:   comfyCards,
 }
@@ -105,12 +107,13 @@ var imageRemedies = map[string][]cause.Remedy{
 
 // Fooocus is what is peculiar to Fooocus, whose flags are its own.
 var Fooocus = program.Program{
-	Name: "fooocus",
+	Name: "fooocus", Shown: "Fooocus",
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ldm_patched/modules/args_parser.py": "--always-low-vram --attention-pytorch --always-offload-from-vram" +
 		" --vae-in-fp16 --unet-in-fp16 --vae-in-cpu --unet-in-fp8-e4m3fn --clip-in-fp8-e4m3fn"},
-	Proofs:   []string{"[Fooocus"},
-	Hints:    []string{"ldm_patched", "Fooocus/models/"},
+	Proofs:   []string{"[Fooocus", "backend/headless/fcbh/", "Fooocus/modules/", "Fooocus/ldm_patched/", "Request to load LoRAs [["},
+	Hints:    []string{"ldm_patched", "Fooocus/models/", "Total time:"},
+	Beside:   map[string][]string{"Total time:": {"seconds"}},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        step.Paste("shell", "python entry_with_update.py --always-low-vram"),
@@ -130,18 +133,12 @@ var Fooocus = program.Program{
 }
 
 var imageUseless = map[string]func(*ledger.Case) string{
-	"load_in_4bit": imageNo4bit,
-	"load_in_8bit": imageNo4bit,
 	"efficient_attention": func(c *ledger.Case) string {
 		if s, ok := c.Setting("xformers", "opt_sdp_attention", "opt_sub_quad_attention"); ok {
 			return "It is on already (" + step.SafeFlag(s.Flag) + ")."
 		}
 		return ""
 	},
-}
-
-func imageNo4bit(*ledger.Case) string {
-	return "That is an option of transformers for language models; image models come as fp8 or GGUF files."
 }
 
 // carvedOut: an integrated AMD card with its 512 MiB of fixed memory.
@@ -170,28 +167,54 @@ const besideWeights = "ComfyUI fits the weights to the card by itself; the work 
 // inVAE: the failure is in decoding or encoding.
 func inVAE(c *ledger.Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae") != nil }
 
-// comfyStart is the command of the log, or a plain one, with options added.
+// comfyStart starts ComfyUI with options added: the log's own command, the line
+// of the portable build, or a plain one with where else they go.
 func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		return []step.Step{
-			{Kind: "shell", Text: "python main.py " + step.Edited(step.Typed(c, "main.py"), changes...)},
-			{Kind: "text", Text: strings.TrimSpace("Portable build: add " + step.Edited(nil, changes...) + " to the line in run_nvidia_gpu.bat. " + note)},
+		own, flags, bat := step.Typed(c, "main.py"), step.Edited(nil, changes...), "run_nvidia_gpu.bat"
+		if c.Backend == "rocm" {
+			bat = "run_amd_gpu.bat"
 		}
+		switch {
+		case portableBuild(c):
+			return []step.Step{
+				{Kind: "text", Text: strings.TrimSpace(note + " In `" + bat + "`, the line becomes:")},
+				{Kind: "config", Text: `.\python_embeded\python.exe -s ComfyUI\main.py --windows-standalone-build ` + flags},
+			}
+		case own != nil:
+			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + step.Edited(own, changes...)})
+		}
+		where := "Portable build: the flag goes to the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."
+		return append(words(strings.TrimSpace(note+" "+where)), step.Step{Kind: "shell", Text: "python main.py " + flags})
 	}
+}
+
+func words(text string) []step.Step {
+	if text == "" {
+		return nil
+	}
+	return []step.Step{{Kind: "text", Text: text}}
+}
+
+// portableBuild: the paths are those of the package for Windows.
+func portableBuild(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.File, "ComfyUI_windows_portable") || strings.Contains(x.File, "python_embeded")
+	})
 }
 
 // comfyLowvram: since 2024-08 weights are moved in parts without a flag, and
 // keeping more of the card free is what helps; before, --lowvram. With dynamic
 // VRAM (2026) --lowvram does nothing and --vram-headroom keeps room.
 func comfyLowvram(c *ledger.Case) []step.Step {
-	note, keep := "Releases since August 2024 do that by themselves: there use --reserve-vram 1.5 instead, with dynamic VRAM (2026) --vram-headroom 1.5.", step.Change{Flag: "--lowvram"}
+	note, keep := "2 GB stay free beside the weights; 4 if that is not enough.", step.Change{Flag: "--reserve-vram", Value: "2"}
 	switch {
 	case dynamicVRAM(c):
 		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
 		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}
-	case c.Signal("lowvram_active") != nil || c.Kind(fact.ComfyUnload, fact.ComfyTips, fact.TorchSummary):
-		note = "Weights are moved in parts by themselves since August 2024; --reserve-vram (GB) keeps more of the card free for the work. If it is not enough: --novram."
-		keep = step.Change{Flag: "--reserve-vram", Value: "1.5"}
+	case c.Kind(fact.TorchAsync) && c.F().Requested != nil:
+		note = "ComfyUI of August 2024 and later splits weights by itself: there `--reserve-vram 2` instead."
+		keep = step.Change{Flag: "--lowvram"}
 	}
 	return comfyStart(note, keep, step.Change{Flag: "--highvram", Drop: true}, step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--normalvram", Drop: true})(c)
 }

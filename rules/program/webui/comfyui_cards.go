@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // What refuses memory of a card, and of the computer, under programs that make
@@ -41,141 +42,204 @@ const (
 // Cures that several cards share.
 var (
 	fewerPixels = cause.Cure{
-		Fix: "lower_resolution", Title: "Make the image smaller, upscale it in tiles", Kind: "ui",
-		Text: "Empty Latent node: halve width and height, batch_size 1; enlarge afterwards with Ultimate SD Upscale or a tiled upscaler",
-		Cost: "A quarter of the pixels; detail comes back by upscaling.",
+		Fix: "lower_resolution", Title: "Sample smaller, enlarge afterwards",
+		Told: "Empty Latent node: half the width and height (a quarter of the work), batch_size 1. Then Ultimate SD Upscale, which works in tiles.",
+		Cost: "One step more.",
 	}
 	fewerFrames = cause.Cure{
-		Fix: "lower_resolution", Title: "Make fewer frames, or smaller ones", Kind: "ui",
-		Text: "The latent video node: lower length (frames) first, then width and height; join clips afterwards",
+		Fix: "lower_resolution", Title: "Fewer frames, then smaller ones",
+		Told: "In the latent video node: `length` first (49 instead of 81 is 0.6 of the work), then width and height. Longer films from several clips.",
 		Cost: "A shorter or smaller clip.",
 	}
 	smallerFile = cause.Cure{
-		Fix: "use_lower_quant", Title: "Load an fp8 or GGUF file of the model", Kind: "ui",
-		Text: "Load Diffusion Model: a file whose name ends in fp8_scaled or fp8_e4m3fn; or a GGUF (Q5_K_M, Q4_K_S) with the node Unet Loader (GGUF)",
-		Cost: "Little quality; half to a quarter of the weights.",
+		Fix: "use_lower_quant", Title: "A smaller file of the same model",
+		Told: "An fp8 file in Load Diffusion Model (half of 16 bit), or a GGUF (Q5_K_M, Q4_K_S: about a third) with Unet Loader (GGUF) of ComfyUI-GGUF. It frees room for the work.",
+		Cost: "Little quality.",
 	}
 	comfyKeepFree = cause.Cure{
 		Fix: "lowvram_mode", Title: "Keep more of the card free for the work",
-		Cost: "Slower: more weights wait in system memory.",
+		Cost: "Slower: more weights wait in RAM.",
 	}
 	comfyTiles = cause.Cure{
-		Fix: "vae_tiling", Title: "Decode in tiles: VAE Decode (Tiled)", Kind: "ui",
-		Text: "Replace the node VAE Decode by VAE Decode (Tiled): tile_size 256, overlap 64; for video also temporal_size 16",
+		Fix: "vae_tiling", Title: "Decode in tiles",
+		Told: "In place of the node VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE also temporal_size 16.",
 		Cost: "Some seconds; seams are rarely seen.",
+	}
+	comfyCPUVAE = cause.Cure{
+		Fix: "cpu_offload", Title: "Run the VAE on the processor", Cost: "Minutes a picture.",
+		Steps: comfyStart("", step.Change{Flag: "--cpu-vae"}),
+	}
+	comfyUnload = cause.Cure{
+		Fix: "restart_session", Title: "Empty the card first",
+		Told: "Manager: Unload Models (or restart ComfyUI), then run only this workflow. Close what else uses the card: the browser that shows ComfyUI can hold some hundred MB.",
+		Cost: "Models load again.",
 	}
 )
 
-var comfyCards = ofCard(slices.Concat(comfyNodes, comfyCore, comfyBare))
+var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(comfyNodes, comfyHost, comfyCore, comfyBare)))
 
 var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/vae-fell-back", Kinds: []fact.Kind{fact.ComfyVAE},
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
 		Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "The whole image did not fit through the VAE, so ComfyUI decodes it again in tiles. That is a warning, not a crash: if the image comes out, nothing needs mending. A log that ends here hung or was cut.",
-		Cures:   []cause.Cure{comfyTiles, {Fix: "cpu_offload", Title: "Run the VAE on the processor", Kind: "text", Text: "Start with `--cpu-vae`: takes minutes, needs no memory of the card.", Cost: "Minutes an image."}},
+		Headline: "had to decode in tiles: the whole picture did not fit through the VAE",
+		Means:    "This is a warning: ComfyUI caught the failure and decodes again in tiles of 512 pixels by itself. If the picture comes out, nothing needs mending. Sampling was over; that its models were still on the card is what usually leaves too little. A log that ends here was cut, or the tiles hang.",
+		Not:      "Fewer steps or a smaller model file: sampling is done.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Decode in tiles at once, smaller ones", Told: "In place of VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE temporal_size 16 as well. It saves the failed try, and small tiles need a quarter of the memory.", Cost: "Seams, if any, at the borders of tiles."},
+			{Fix: "lower_resolution", Title: "Less to decode", Told: "Fewer frames (`length`) or a smaller picture: decoding grows with pixels times frames.", Cost: "Size."},
+			comfyCPUVAE,
+		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "9547"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_", "decode_tiled("},
 		Cause: cause.BatchTooLarge, Weight: 0.8,
-		Means:   "The VAE failed on the whole image, ComfyUI tried again in tiles by itself, and the tiles did not fit either. The card was nearly full before: models that were not unloaded, or another program.",
-		Not:     "Fewer steps or another sampler: sampling was already done.",
-		Cures:   []cause.Cure{{Fix: "vae_tiling", Title: "Decode in smaller tiles", Kind: "ui", Text: "Node VAE Decode (Tiled): tile_size 128 to 256; for video temporal_size 8 to 16", Cost: "Some seconds; seams may show at 128."}, comfyKeepFree, {Fix: "cpu_offload", Title: "Run the VAE on the processor", Kind: "text", Text: "Start with `--cpu-vae`.", Cost: "Minutes an image."}},
+		Headline: "could not decode the picture, not even in tiles",
+		Means:    "All steps were sampled. The VAE failed on the whole picture, ComfyUI tried again in tiles of 512 pixels by itself, and one tile found no room either. So the card was nearly full before: models that were not unloaded, or another program.",
+		Not:      "Fewer steps or another sampler: sampling was done.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "VAE Decode (Tiled): tile_size 256, then 128; with a video VAE temporal_size 16, then 8.", Cost: "Some seconds; seams may show at 128."},
+			comfyKeepFree, comfyUnload,
+		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "12823", comfyThread + "2431"}, Solved: 2,
 	},
 	{
+		ID: "comfyui/vae-encode", Kinds: onCard, Said: []string{"vae.encode(", "VAEEncode", "regular VAE encoding", "encode_tiled_"},
+		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Headline: "could not encode the input picture or clip",
+		Means:    "It failed before sampling: the VAE turns the input into a latent[[, {retried}]]. What counts is the size and number of the pictures that go in, not of the result; a photo of 12 megapixels or a clip of 100 frames is enough. If the first run works and the next fails, models of the first are still on the card.",
+		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"retried": retriedEncoding(c)} },
+		Not:      "Another sampler, fewer steps, a smaller model file: sampling had not begun.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Scale the input down first", Told: "Between the loader and the node that encodes: Upscale Image, or Scale Image to Total Pixels with 1.0 megapixels. Video: load fewer frames (frame_load_cap in Load Video).", Cost: "None where the result is not larger."},
+			{Fix: "vae_tiling", Title: "Encode in tiles", Told: "VAE Encode (Tiled) in place of VAE Encode: tile_size 256, with a video VAE temporal_size 16. Image-to-video nodes that encode by themselves have no such switch.", Cost: "Some seconds."},
+			comfyUnload,
+		},
+		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
+	},
+	{
 		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder"},
-		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "All frames were sampled; what failed is turning them into pixels. A video VAE works on many frames at once, so this step needs more than sampling did.",
-		Not:     "A smaller quantisation of the video model: it is out of the way at this point.",
-		Cures:   []cause.Cure{{Fix: "vae_tiling", Title: "Decode in tiles of space and time", Kind: "ui", Text: "Node VAE Decode (Tiled): tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4", Cost: "Slower; tiles in time can flicker a little."}, fewerFrames},
+		Unsaid: []string{"vae.encode(", "VAEEncode"}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Headline: "could not turn the sampled clip into frames",
+		Means:    "All steps were done; the video VAE failed. It takes many frames at once, each at full size, so this last step can need more than sampling did.",
+		Not:      "A smaller quantisation of the video model: it is out of the way at this point.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Tiles in space and time", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4.", Cost: "Slower; borders in time can flicker a little."},
+			fewerFrames, comfyUnload,
+		},
 		Sources: []string{comfyCode + "nodes.py", comfyThread + "5759"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/vae-decode", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
 		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "Sampling was done; the last step failed: the VAE turns the latent into all pixels at once, which takes more working memory than sampling. It grows with the pixels and the batch.",
-		Not:     "A smaller or quantised model: its weights are not what this step needs.",
-		Cures:   []cause.Cure{comfyTiles, comfyKeepFree, fewerPixels},
-		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "2431"}, Solved: 3,
-	},
-	{
-		ID: "comfyui/vae-encode", Kinds: onCard, Said: []string{"vae.encode(", "VAEEncode", "regular VAE encoding", "encode_tiled_"},
-		Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "It failed before sampling, while the VAE encoded the input picture or frames. What counts here is the size of what was loaded, not the size of the output: a photo of 12 megapixels is enough.",
-		Not:     "Another sampler or fewer steps: sampling had not begun.",
-		Cures:   []cause.Cure{{Fix: "lower_resolution", Title: "Scale the input down before it is encoded", Kind: "ui", Text: "Put the node Upscale Image (or Scale Image to Total Pixels, 1.0 megapixel) between Load Image and VAE Encode", Cost: "None where the output is not larger."}, {Fix: "vae_tiling", Title: "Encode in tiles", Kind: "ui", Text: "Replace VAE Encode by VAE Encode (Tiled), tile_size 512", Cost: "Some seconds."}},
-		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
+		Headline: "could not decode the finished picture",
+		Means:    "Sampling was done; the last step failed, where the VAE turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]It grows with pixels and batch (every picture of the batch counts) and can take more than sampling did.",
+		Not:      "A smaller or quantised model, fewer steps: neither is what this step needs.",
+		Cures:    []cause.Cure{comfyTiles, comfyKeepFree, fewerPixels},
+		Sources:  []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "2431"}, Solved: 3,
 	},
 	{
 		ID: "comfyui/upscale-model", Kinds: onCard, Said: []string{"ImageUpscaleWithModel", "nodes_upscale_model"},
 		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means:   "The upscaler works in tiles of 512 pixels and halves them by itself down to 128 before it gives up. So the tile was not the problem: the card was full of models, or the picture and its result do not fit beside them.",
-		Not:     "Looking for a tile setting: this node has none and has tried the smallest.",
-		Cures:   []cause.Cure{{Fix: "restart_session", Title: "Unload the models first", Kind: "ui", Text: "Manager: Unload Models, Free model and node cache; then run the upscaling in a workflow of its own", Cost: "Models load again next time."}, {Fix: "lower_resolution", Title: "Use a 2x model, or a smaller input", Kind: "ui", Text: "A 4x model makes 16 times the pixels; a 2x model 4 times. Batches: one image at a time", Cost: "A smaller result."}, {Fix: "vae_tiling", Title: "Upscale with Ultimate SD Upscale", Kind: "ui", Text: "Node Ultimate SD Upscale: tile_width and tile_height 512", Cost: "Slower; it redraws each tile."}},
+		Headline: "could not enlarge the picture with the upscale model",
+		Means:    "Upscale Image (using Model) works in tiles of 512 pixels and halves them down to 128 by itself before it gives up. So the tile was not the problem: the card was full of other models, or the input and its result do not fit beside them. At 4x the result has 16 times the pixels.",
+		Not:      "Looking for a tile setting: this node has none and has tried the smallest.",
+		Cures: []cause.Cure{
+			comfyUnload,
+			{Fix: "lower_resolution", Title: "A 2x model, or one picture at a time", Told: "2x makes 4 times the pixels, 4x 16 times. A clip: in batches of some frames.", Cost: "A smaller result."},
+			{Fix: "vae_tiling", Title: "Ultimate SD Upscale", Told: "The node of that name instead, tile_width and tile_height 512.", Cost: "Slower; it redraws each tile."},
+		},
 		Sources: []string{comfyCode + "comfy_extras/nodes_upscale_model.py"},
 	},
 	{
 		ID: "comfyui/text-encoder", Kinds: onCard, Said: []string{"encode_from_tokens", "encode_token_weights", "CLIPTextEncode", "text_encoders/", `text_encoders\`},
 		Cause: cause.ModelTooLarge, Weight: 0.75,
-		Means:   "It failed while the prompt was encoded, before any image work. T5-XXL takes about 9.8 GB at fp16 and half of that at fp8; the encoders of new video models are larger still. The image size does not matter here.",
-		Not:     "A smaller image or fewer frames: the encoder never sees them.",
-		Cures:   []cause.Cure{{Fix: "use_lower_quant", Title: "Load the fp8 text encoder", Kind: "ui", Text: "CLIP Loader: t5xxl_fp8_e4m3fn_scaled.safetensors (or a GGUF with CLIPLoader (GGUF)) instead of the fp16 file", Cost: "Hardly any quality."}, {Fix: "cpu_offload", Title: "Encode the prompt on the processor", Kind: "ui", Text: "CLIP Loader, DualCLIPLoader: device: cpu", Cost: "Some seconds for each new prompt."}, {Fix: "close_other_apps", Title: "See what else is on the card", Kind: "text", Text: "`nvidia-smi` lists it; a browser with hardware acceleration holds up to some GB.", Cost: "Free."}},
+		Headline: "could not run the text encoder",
+		Means:    "It failed on the prompt, before any work on the picture. T5-XXL takes about 9.8 GB at fp16 and half of that at fp8; the encoders of newer models (Qwen, Gemma, Mistral) are often larger. The size of the picture does not matter here.",
+		Not:      "A smaller picture, fewer frames, VAE tiles: none of them has begun.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "The fp8 file of the text encoder", Told: "In the CLIP loader, for example `t5xxl_fp8_e4m3fn_scaled.safetensors`; or a GGUF with CLIPLoader (GGUF).", Cost: "Hardly any quality."},
+			{Fix: "cpu_offload", Title: "Encode the prompt on the processor", Told: "CLIP loader: `device` cpu. It runs once for each new prompt.", Cost: "Some seconds, and RAM for it."},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py"},
 	},
 	{
 		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`},
 		Cause: cause.BatchTooLarge, Weight: 0.65,
-		Means:   "It failed inside a ControlNet. Each one is a second model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL) that runs in every step beside the main one.",
-		Cures:   []cause.Cure{{Fix: "use_smaller_model", Title: "Use one ControlNet, at fp16 or as a control LoRA", Kind: "ui", Text: "Control files named fp16, small or control-lora take a half to a tenth; a union model replaces several", Cost: "Slightly looser control."}, fewerPixels, comfyKeepFree},
+		Means: "It failed inside a ControlNet. Each is a second model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux) and runs in every step beside the main one.",
+		Not:   "Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			{Fix: "use_smaller_model", Title: "One ControlNet, in a small file", Told: "Files named fp16, small or control-lora take a half to a tenth; a union model replaces several. Bypass the others (Ctrl+B) to see which one tips it over.", Cost: "Slightly looser control."},
+			fewerPixels, comfyKeepFree,
+		},
 		Sources: []string{comfyCode + "comfy/controlnet.py"},
 	},
 	{
 		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"},
 		Cause: cause.OversizedAllocation, Weight: 0.75,
-		Means:   "This ComfyUI runs attention without a fused kernel: the frame says split, sub-quadratic or basic. It builds score matrices that grow with the square of the pixels, where PyTorch's own attention needs none.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels},
-		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
+		Headline: "ran out of graphics memory in an attention that writes out its scores",
+		Means:    "The frame says split, sub-quadratic or basic attention: [[{asked} of ]]scores between all parts of the picture, which grow with the square of the pixels. PyTorch's own attention never writes them down.",
+		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
+		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
 		Cause: cause.OversizedAllocation, Weight: 0.9,
 		Means:   "The split attention counted beforehand: even in its smallest slices the picture needs more than is free on the card. The message itself names the largest square that would fit now.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Leave split attention for PyTorch's own", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Free the card", Kind: "text", Text: "The limit is computed from what is free right now: end other programs that use the card.", Cost: "Free."}},
+		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "PyTorch's attention instead of split", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Free the card", Told: "The limit is computed from what is free right now: end other programs that use the card.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/moving-weights", Kinds: onCard, Said: []string{"load_models_gpu", "partially_load", "patch_weight_to_device", "model_load("},
 		Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: 0.6,
-		Means:   "It failed while weights were moved to the card, before the first step. ComfyUI plans that move by what looked free, so either something else took memory meanwhile, or LoRA patches were computed on top.",
-		Not:     "A smaller image: no image work had begun.",
-		Cures:   []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "text", Text: "`nvidia-smi` (Windows: Task Manager, Details, column Dedicated GPU memory). End a second ComfyUI, games, browsers.", Cost: "Free."}, comfyKeepFree, smallerFile},
+		Headline: "ran out of graphics memory while it moved a model to the card",
+		Means:    "No step had run. ComfyUI plans such a move by what looked free and splits a model that is too large, so either something else took memory meanwhile, or LoRA patches were computed on top.",
+		Not:      "A smaller picture: no work on it had begun.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "`nvidia-smi` (Windows also: Task Manager, Details, column Dedicated GPU memory). End a second ComfyUI, games, browsers.", Cost: "Free."},
+			comfyKeepFree, smallerFile,
+		},
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,
 	},
 	{
 		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src"},
 		Cause: cause.BatchTooLarge, Weight: 0.55,
-		Means:   "This ComfyUI runs with dynamic VRAM, the loader of 2026: weights are paged in while it works, so that a failed request mostly means too large a piece of work, or a loader that freed too late.",
-		Not:     "`--lowvram`: under dynamic VRAM it does nothing, by its own help text.",
-		Cures:   []cause.Cure{{Fix: "lowvram_mode", Title: "Keep headroom free, or turn the loader off", Kind: "text", Text: "Start with `--vram-headroom 1` (GB, raise it in halves); if that fails, `--disable-dynamic-vram` brings the old loader back.", Cost: "Slower; the old loader needs more RAM."}, fewerPixels, {Fix: "upgrade_version", Title: "Update ComfyUI", Kind: "text", Text: "The loader was mended often in 2026: update with the Manager or update\\update_comfyui.bat.", Cost: "Some minutes."}},
+		Means: "This ComfyUI runs with dynamic VRAM, the loader of 2026: weights are paged in while it works, so that a failed request mostly means too large a piece of work, or a loader that freed too late.",
+		Not:   "`--lowvram`: under dynamic VRAM it does nothing, by its own help text.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Keep headroom free, or turn the loader off", Told: "`--vram-headroom 1` (GB; raise it in halves). If that fails, `--disable-dynamic-vram` brings the old loader back. Portable build: at the end of the line in `run_nvidia_gpu.bat`.", Cost: "Slower; the old loader needs more RAM."},
+			fewerPixels,
+			{Fix: "upgrade_version", Title: "Update ComfyUI", Told: "The loader was mended often in 2026: Manager, or `update\\update_comfyui.bat` of the portable build.", Cost: "Some minutes."},
+		},
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyThread + "13598", comfyThread + "14396", "https://github.com/Comfy-Org/ComfyUI/pull/14480"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/sampling-video", Kinds: onCard, Said: []string{"ldm/wan/model", `ldm\wan\model`, "ldm/hunyuan_video/model", `ldm\hunyuan_video\model`, "ldm/lightricks/model", `ldm\lightricks\model`, "ldm/cosmos/", "ldm/genmo/"},
 		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means:   "It failed in a sampling step of a video model. The work grows with width, height and frames together, and all frames are in the card at once. ComfyUI had already moved out the weights it could.",
-		Not:     "Fewer steps: each step needs the same memory.",
-		Cures:   []cause.Cure{fewerFrames, comfyKeepFree, smallerFile},
-		Sources: []string{comfyCode + "comfy/ldm/wan/model.py", comfyThread + "13598"}, Solved: 1,
+		Headline: "ran out of graphics memory while it sampled the clip",
+		Means:    "It failed in a sampling step of a video model. [[The last piece was {asked}, of a card of {total}. ]]The work grows with width, height and frames together, and all frames are on the card at once; ComfyUI had already moved out what weights it could.",
+		Not:      "Fewer steps: each needs the same memory.",
+		Cures:    []cause.Cure{fewerFrames, comfyKeepFree, smallerFile},
+		Sources:  []string{comfyCode + "comfy/ldm/wan/model.py", comfyThread + "13598"}, Solved: 1,
 	},
 	{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
-		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil }, Cause: cause.BatchTooLarge, Weight: 0.65,
-		Means:   "It failed in a sampling step. ComfyUI fits the weights to what is free before it samples, so what did not fit is the work on the image: it grows with pixels and batch, and ControlNets, IPAdapters and previews add theirs.",
-		Not:     "Fewer steps: each step needs the same memory.",
-		Cures:   []cause.Cure{fewerPixels, comfyKeepFree, smallerFile},
-		Sources: []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
+		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: 0.65,
+		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
+		Means:    "It failed in a sampling step: {asked} more for the work on the picture. ComfyUI fits the weights to what is free before it samples, so what did not fit is that work: it grows with pixels and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
+		Not:      "Fewer steps: each needs the same memory.",
+		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, smallerFile},
+		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
+}
+
+// retriedEncoding: ComfyUI tried the whole input, then tiles.
+func retriedEncoding(c *ledger.Case) string {
+	if c.Kind(fact.ComfyVAE) {
+		return "the whole input first, then in tiles by ComfyUI itself"
+	}
+	return ""
 }

@@ -1,6 +1,8 @@
 package webui
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -15,25 +17,31 @@ const (
 )
 
 // plainDiffusers is a script of the reader's own, no program built on diffusers.
-func plainDiffusers(c *ledger.Case) bool { return !c.In("invokeai", "framepack", "sdnext", "fooocus") }
+func plainDiffusers(c *ledger.Case) bool {
+	return !c.In("invokeai", "framepack", "sdnext", "fooocus", "diffusers-train", "ai-toolkit", "onetrainer", "kohya")
+}
 
 var (
 	offloadModel = cause.Cure{
-		Fix: "cpu_offload", Title: "Let diffusers move one component at a time", Kind: "python",
-		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "A few seconds an image.",
+		Fix: "cpu_offload", Title: "Move one component at a time", Kind: "python",
+		Text: "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"), not after it", Cost: "A few seconds a picture; RAM for the whole model.",
 	}
 	offloadLayers = cause.Cure{
 		Fix: "lowvram_mode", Title: "Move layer by layer", Kind: "python",
 		Text: "pipe.enable_sequential_cpu_offload()   # instead of any other .to() or offload call", Cost: "Many times slower; the least memory.",
 	}
 	quantTransformer = cause.Cure{
-		Fix: "use_lower_quant", Title: "Load the transformer in 4 bit", Kind: "python",
+		Fix: "use_lower_quant", Title: "The transformer in 4 bit", Kind: "python",
 		Text: "import torch\nfrom diffusers import AutoModel, BitsAndBytesConfig, DiffusionPipeline\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nquant = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16)\ntransformer = AutoModel.from_pretrained(repo, subfolder=\"transformer\", quantization_config=quant, torch_dtype=torch.bfloat16)\npipe = DiffusionPipeline.from_pretrained(repo, transformer=transformer, torch_dtype=torch.bfloat16)",
 		Cost: "Little quality; diffusers 0.33, bitsandbytes.",
 	}
 	tiledVAE = cause.Cure{
 		Fix: "vae_tiling", Title: "Decode in tiles", Kind: "python",
-		Text: "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for more than one image at a time", Cost: "Some seconds.",
+		Text: "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for more than one picture at a time", Cost: "Some seconds.",
+	}
+	smallerCall = cause.Cure{
+		Fix: "lower_resolution", Title: "Less in one call", Kind: "python",
+		Text: "pipe(prompt, height=768, width=768, num_images_per_prompt=1)   # video: num_frames first", Cost: "Detail; 768 is 0.56 of the pixels of 1024.",
 	}
 )
 
@@ -41,83 +49,77 @@ var diffusersCards = ofCard([]cause.Card{
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: 0.85,
-		Means:   "The whole pipeline was being moved to the card: text encoders, transformer and VAE at once. No step needs more than one of them, so moving each when it runs is enough for most cards.",
-		Not:     "A smaller image: nothing was computed yet. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
-		Cures:   []cause.Cure{offloadModel, quantTransformer, offloadLayers},
-		Sources: []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
+		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
+		Means:    "`.to(\"cuda\")` puts everything there at once: text encoders, transformer and VAE. [[{mine} of {total} were full when it stopped. ]]No step needs more than one of them, so moving each when it runs is enough for most cards.",
+		Not:      "A smaller picture: nothing was computed yet. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
+		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
+		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/pipeline_utils.py"},
 	},
 	{
 		ID: "diffusers/component-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"module.to(self.execution_device)", "in pre_forward"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: 0.75,
-		Means:   "Model offload is at work already: it failed moving one component to the card. So a single component is too large for it: a FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8 GB.",
-		Not:     "`enable_model_cpu_offload()` once more, or a smaller image.",
-		Cures:   []cause.Cure{quantTransformer, offloadLayers, {Fix: "cpu_offload", Title: "Offload in groups of layers", Kind: "python", Text: "import torch\n\npipe.transformer.enable_group_offload(onload_device=torch.device(\"cuda\"), offload_device=torch.device(\"cpu\"), offload_type=\"leaf_level\", use_stream=True)", Cost: "Faster than sequential; diffusers 0.33."}},
-		Sources: []string{diffusersDocs, "https://github.com/huggingface/accelerate/blob/main/src/accelerate/hooks.py"},
+		Headline: "ran out of graphics memory: one component alone is too large for the card",
+		Means:    "Model offload is at work already: it failed moving a single component to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8[[; the card has {total}]].",
+		Not:      "`enable_model_cpu_offload()` once more, or a smaller picture.",
+		Cures:    []cause.Cure{quantTransformer, offloadLayers, {Fix: "cpu_offload", Title: "Offload in groups of layers", Kind: "python", Text: "import torch\n\npipe.transformer.enable_group_offload(onload_device=torch.device(\"cuda\"), offload_device=torch.device(\"cpu\"), offload_type=\"leaf_level\", use_stream=True)", Cost: "Faster than sequential; diffusers 0.33."}},
+		Sources:  []string{diffusersDocs, "https://github.com/huggingface/accelerate/blob/main/src/accelerate/hooks.py"},
 	},
 	{
 		ID: "diffusers/video-decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"temporal_decoder", "autoencoder_kl_cogvideox", "autoencoder_kl_hunyuan_video", "autoencoder_kl_wan", "autoencoder_kl_ltx", "autoencoder_kl_mochi", "decode_chunk_size"},
 		If: plainDiffusers, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "All steps were done; the video VAE failed. It decodes many frames at once, and without tiling this needs more than the transformer did.",
-		Not:     "Quantising the transformer: it had finished.",
-		Cures:   []cause.Cure{tiledVAE, {Fix: "lower_resolution", Title: "Decode or make fewer frames", Kind: "python", Text: "pipe(prompt, num_frames=49)\n# Stable Video Diffusion: pipe(image, decode_chunk_size=2)", Cost: "A shorter clip; with SVD a little flicker."}, offloadModel},
-		Sources: []string{diffusersDocs, "https://github.com/jeanne-wang/svd_keyframe_interpolation/issues/4"}, Solved: 1,
+		Headline: "could not turn the sampled clip into frames",
+		Means:    "All steps were done; the video VAE failed. It decodes many frames at once, and without tiling this needs more than the transformer did[[; {asked} more was refused]].",
+		Not:      "Quantising the transformer, fewer steps: it had finished.",
+		Cures:    []cause.Cure{tiledVAE, {Fix: "lower_resolution", Title: "Decode or make fewer frames", Kind: "python", Text: "pipe(prompt, num_frames=49)\n# Stable Video Diffusion: pipe(image, decode_chunk_size=2)", Cost: "A shorter clip; with SVD a little flicker."}, offloadModel},
+		Sources:  []string{diffusersDocs, "https://github.com/jeanne-wang/svd_keyframe_interpolation/issues/4"}, Solved: 1,
 	},
 	{
 		ID: "diffusers/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"self.vae.decode(", "vae.decode(", "autoencoder_kl.py"}, Unsaid: []string{"vae.encode("},
 		If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "All steps were done; the VAE failed turning the latent into pixels. It grows with the pixels and with the number of images, and the models before it are still on the card.",
-		Not:     "Fewer steps or attention slicing: the steps were over.",
-		Cures:   []cause.Cure{tiledVAE, offloadModel, {Fix: "lower_batch_size", Title: "One image at a time", Kind: "python", Text: "pipe(prompt, num_images_per_prompt=1)", Cost: "Several calls."}},
-		Sources: []string{diffusersDocs, diffusersCode + "models/autoencoders/autoencoder_kl.py"},
+		Headline: "could not decode the finished picture",
+		Means:    "All steps were done; the VAE failed turning the latent into pixels[[: {asked} more was refused]]. It grows with the pixels and with the number of pictures, and the models before it are still on the card.",
+		Not:      "Fewer steps or attention slicing: the steps were over.",
+		Cures:    []cause.Cure{tiledVAE, offloadModel, {Fix: "lower_batch_size", Title: "One picture at a time", Kind: "python", Text: "pipe(prompt, num_images_per_prompt=1)", Cost: "Several calls."}},
+		Sources:  []string{diffusersDocs, diffusersCode + "models/autoencoders/autoencoder_kl.py"},
 	},
 	{
 		ID: "diffusers/prompt", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"_get_t5_prompt_embeds", "encode_prompt(", "in encode_prompt"}, Unsaid: []string{"module.to(self.execution_device)"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: 0.75,
-		Means:   "It failed while the prompt was encoded, before the first step, with everything else on the card as well. T5-XXL alone is 9.8 GB at 16 bit; the image size does not matter here.",
-		Not:     "A smaller image or VAE tiling: neither has begun.",
-		Cures:   []cause.Cure{offloadModel, {Fix: "use_lower_quant", Title: "Load the text encoder in 8 bit", Kind: "python", Text: "from transformers import BitsAndBytesConfig, T5EncoderModel\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nencoder = T5EncoderModel.from_pretrained(repo, subfolder=\"text_encoder_2\", quantization_config=BitsAndBytesConfig(load_in_8bit=True))\n# then: from_pretrained(repo, text_encoder_2=encoder, ...); SD3: text_encoder_3", Cost: "Hardly any quality."}},
-		Sources: []string{diffusersDocs, diffusersCode + "pipelines/flux/pipeline_flux.py"},
+		Headline: "ran out of graphics memory while it encoded the prompt",
+		Means:    "No step had begun; everything else lies on the card beside the text encoder. T5-XXL alone is 9.8 GB at 16 bit, and the size of the picture does not matter here.",
+		Not:      "A smaller picture or VAE tiling: neither has begun.",
+		Cures:    []cause.Cure{offloadModel, {Fix: "use_lower_quant", Title: "The text encoder in 8 bit", Kind: "python", Text: "from transformers import BitsAndBytesConfig, T5EncoderModel\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nencoder = T5EncoderModel.from_pretrained(repo, subfolder=\"text_encoder_2\", quantization_config=BitsAndBytesConfig(load_in_8bit=True))\n# then: from_pretrained(repo, text_encoder_2=encoder, ...); SD3: text_encoder_3", Cost: "Hardly any quality."}, offloadLayers},
+		Sources:  []string{diffusersDocs, diffusersCode + "pipelines/flux/pipeline_flux.py"},
 	},
 	{
 		ID: "diffusers/scores", Kinds: []fact.Kind{fact.TorchAlloc, fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"get_attention_scores", "torch.baddbmm("},
 		If: plainDiffusers, Cause: cause.OversizedAllocation, Weight: 0.85,
-		Means:   "Attention builds its whole score matrix here (get_attention_scores), which grows with the square of the pixels. PyTorch 2's attention needs none; this runs with PyTorch 1, or a processor that was set by hand.",
-		Not:     "16 bit alone: it halves what a smaller matrix would cut to a fraction.",
-		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch 2's attention", Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, {Fix: "lower_resolution", Title: "Slice attention, or make it smaller", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower."}},
-		Sources: []string{diffusersCode + "models/attention_processor.py"},
-	},
-})
-
-var invokeCards = ofCard([]cause.Card{
-	{
-		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: 0.8,
-		Means:   "InvokeAI's model cache gave up: the model does not fit on the card as a whole beside the working memory that it keeps free. Loading it in part is a setting since 5.6, and on by default since 2026.",
-		Not:     "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
-		Cures:   []cause.Cure{{Fix: "cpu_offload", Title: "Turn partial loading on", Kind: "config", Text: "# invokeai.yaml, then restart\nenable_partial_loading: true", Cost: "Some speed."}, {Fix: "use_lower_quant", Title: "Install the quantised variant", Kind: "ui", Text: "Model Manager, Starter Models: the Quantized variant of FLUX and of the T5 encoder", Cost: "Little quality."}},
-		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/load/model_cache/model_cache.py", invokeLowVRAM},
+		Headline: "ran out of graphics memory in attention that writes out its scores",
+		Means:    "`get_attention_scores` builds the whole score matrix[[, {asked} of it here]]; it grows with the square of the pixels. PyTorch 2's attention needs none, so this runs with PyTorch 1, or with a processor that was set by hand (attention slicing and some adapters do that).",
+		Not:      "16 bit alone: it halves what a smaller matrix would cut to a fraction.",
+		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "PyTorch 2's attention", Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, smallerCall, {Fix: "lower_batch_size", Title: "Or slice it", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
+		Sources:  []string{diffusersCode + "models/attention_processor.py"},
 	},
 	{
-		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means:   "Denoising was done; decoding the latent failed. It grows with the pixels, and InvokeAI plans 3 GB of working memory unless told otherwise.",
-		Cures:   []cause.Cure{{Fix: "vae_tiling", Title: "Decode in tiles", Kind: "config", Text: "# invokeai.yaml, then restart\nforce_tiled_decode: true", Cost: "Some seconds."}, {Fix: "lowvram_mode", Title: "Keep more working memory", Kind: "config", Text: "# invokeai.yaml, then restart (5.6 and later)\ndevice_working_mem_gb: 4", Cost: "Some speed: fewer weights stay on the card."}},
-		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/services/config/config_default.py", invokeLowVRAM},
+		ID: "diffusers/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() && ledger.Overfull(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "holds more than the card has: Windows moved the rest to RAM, and that is full too",
+		Means:    "More is allocated than the {total} of the card, so the driver had begun to use system memory (slow), until that gave out as well. Mostly all components lie on the card at once: `.to(\"cuda\")`, or an offload call after it, which comes too late.",
+		Not:      "Allocator settings, a smaller picture: the weights alone are past the card.",
+		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
+		Sources:  []string{diffusersDocs, "https://github.com/zai-org/CogView4/issues/16"},
 	},
 	{
-		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means:   "It failed in a denoising step. InvokeAI fills the card with weights except for its working memory (3 GB by default); large images, control layers and LoRAs need more than that.",
-		Not:     "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
-		Cures:   []cause.Cure{{Fix: "lowvram_mode", Title: "Keep more working memory", Kind: "config", Text: "# invokeai.yaml, then restart (5.6 and later)\nenable_partial_loading: true\ndevice_working_mem_gb: 5", Cost: "Some speed."}, {Fix: "lower_resolution", Title: "Make it smaller, fewer control layers", Kind: "ui", Text: "1024x1024 or less; disable control layers and reference images one by one; enlarge in the Upscaling tab", Cost: "One step more."}},
-		Sources: []string{invokeLowVRAM},
-	},
-	{
-		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke,
-		Cause: cause.HostMemory, Weight: 0.88,
-		Means:   "System memory ran out, not the card's. InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card; on Windows it reserves much more page file than it uses.",
-		Not:     "`device_working_mem_gb`: it is about the card.",
-		Cures:   []cause.Cure{letWindowsPage, {Fix: "raise_memory_limit", Title: "Make the RAM cache smaller", Kind: "config", Text: "# invokeai.yaml, then restart\nmax_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models."}, moreSwap},
-		Sources: []string{invokeLowVRAM, "https://github.com/invoke-ai/InvokeAI/issues/7563"}, Solved: 1,
+		ID: "diffusers/steps", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"noise_pred = ", "in __call__", "transformer_flux.py", "unet_2d_condition.py", "models/transformers/"}, Unsaid: []string{"accelerator.backward", "loss.backward("},
+		If: func(c *ledger.Case) bool {
+			return plainDiffusers(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c)
+		},
+		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
+		Means:    "The model ran; the work of a step did not fit[[: {asked} more, with {mine} of {total} held already]]. It grows with pixels, pictures at a time and, for video, frames. Text encoders and VAE lie idle on the card meanwhile if the pipeline was moved there as a whole, so taking them off may be all that is needed.",
+		Not:      "Fewer steps: each needs the same memory.",
+		Cures:    []cause.Cure{offloadModel, smallerCall, quantTransformer},
+		Sources:  []string{diffusersDocs},
 	},
 })
 
@@ -125,28 +127,62 @@ const invokeLowVRAM = "https://invoke-ai.github.io/InvokeAI/features/low-vram/"
 
 func inInvoke(c *ledger.Case) bool { return c.In("invokeai") }
 
-var fooocusCards = ofCard([]cause.Card{
+var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn partial loading on", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
+
+var invokeCards = slices.Concat([]cause.Card{
+	roomLeft("invokeai/room-left", inInvoke, invokePartialCure, invokeLowVRAM),
+	othersHold("invokeai/others-hold", "InvokeAI", inInvoke, invokeLowVRAM),
+}, ofCard([]cause.Card{
 	{
-		ID: "fooocus/swap", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...),
-		Cause: cause.HostMemory, Weight: 0.93,
-		Means:   "System memory ran out, not the card's. Fooocus keeps SDXL, its refiner and a prompt model in RAM; its own guide asks for 40 GB of swap for nearly every crash like this.",
-		Not:     "`--always-low-vram`: it is about the card and needs still more RAM.",
-		Cures:   []cause.Cure{{Fix: "raise_pagefile", Title: "Give the page file room", Kind: "ui", Text: "Virtual memory: System managed size, with 40 GB free on the drive of Fooocus and on C:; restart the computer (Linux: 40 GB of swap)", Cost: "Disk space; an SSD, or it crawls."}, {Fix: "close_other_apps", Title: "Use no refiner, close browsers", Kind: "ui", Text: "Advanced, Model: Refiner None", Cost: "Slightly less detail."}},
-		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md", fooocusThread + "177", fooocusThread + "196", fooocusThread + "237", fooocusThread + "3522"}, Solved: 4,
+		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "could not make room for a model on the card",
+		Means:    "InvokeAI's model cache gave up: the model does not fit as a whole beside the working memory that it keeps free. Loading it in part is a setting since 5.6, and on by default in newer releases.",
+		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing. A smaller picture: it failed on the weights.",
+		Cures: []cause.Cure{
+			invokePartialCure,
+			{Fix: "use_lower_quant", Title: "The quantised variant", Told: "Model Manager, Starter Models: the Quantized FLUX and the Quantized T5 encoder, or a GGUF.", Cost: "Little quality; a download."},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/backend/model_manager/load/model_cache/model_cache.py", invokeLowVRAM},
 	},
 	{
-		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means:   "It failed in Upscale or Variation: there the input's size counts, and 2x of a large picture is several times what SDXL was made for.",
-		Cures:   []cause.Cure{{Fix: "lower_resolution", Title: "Use the fast upscale, or a smaller input", Kind: "ui", Text: "Input Image, Upscale or Variation: Upscale (Fast 2x), which only enlarges; or scale the picture to about 1000 pixels first", Cost: "Fast 2x adds no detail."}, {Fix: "lowvram_mode", Title: "Offload everything that is not in use", Kind: "shell", Text: "python entry_with_update.py --always-offload-from-vram --vae-in-fp16", Cost: "Some speed."}},
-		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/args_parser.py"},
+		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke,
+		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Headline: "could not decode the finished picture",
+		Means:    "Denoising was done; the VAE failed[[: {asked} more was refused]]. It grows with the pixels, and InvokeAI plans 3 GB of working memory unless told otherwise.",
+		Not:      "Fewer steps or a smaller model: both are over by then.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Decode in tiles", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "force_tiled_decode: true", Cost: "Some seconds."},
+			{Fix: "lowvram_mode", Title: "More working memory", Told: "In `invokeai.yaml` (5.6 and later):", Kind: "config", Text: "device_working_mem_gb: 4", Cost: "Some speed: fewer weights stay on the card."},
+			{Fix: "lower_resolution", Title: "Smaller, then the Upscaling tab", Told: "1024 x 1024 or less.", Cost: "One step more."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/services/config/config_default.py", invokeLowVRAM},
 	},
 	{
-		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("fooocus") && ledger.OnCard(c) },
-		Cause: cause.BatchTooLarge, Weight: 0.5,
-		Means:   "Fooocus manages the card by itself and is made to run SDXL in 4 GB. A failure on 6 GB or more mostly means that another program, or a second Fooocus, holds part of the card.",
-		Not:     "Flags of other web UIs (`--lowvram`, `--medvram`): Fooocus has its own names.",
-		Cures:   []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, {Fix: "lowvram_mode", Title: "Force its low-memory mode", Kind: "shell", Text: "python entry_with_update.py --always-low-vram", Cost: "Slower."}, {Fix: "lower_resolution", Title: "Make it smaller, one at a time", Kind: "ui", Text: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no ControlNet or Inpaint", Cost: "A smaller picture."}},
-		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"},
+		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke,
+		Cause: cause.BatchTooLarge, Weight: 0.7,
+		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
+		Means:    "InvokeAI fills the card with weights except for its working memory (3 GB by default); large pictures, control layers and LoRAs need more than that.",
+		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "More working memory", Told: "In `invokeai.yaml`, then restart (5.6 and later):", Kind: "config", Text: "enable_partial_loading: true\ndevice_working_mem_gb: 5", Cost: "Some speed."},
+			{Fix: "lower_resolution", Title: "Smaller, fewer control layers", Told: "1024 x 1024 or less; disable control layers and reference images one by one; enlarge in the Upscaling tab.", Cost: "One step more."},
+			{Fix: "use_lower_quant", Title: "The quantised variant of the model", Told: "Model Manager, Starter Models.", Cost: "Little quality."},
+		},
+		Sources: []string{invokeLowVRAM},
 	},
-})
+	{
+		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke,
+		Cause: cause.HostMemory, Weight: 0.88,
+		Headline: "ran out of the computer's own memory, not the card's",
+		Means:    "InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card; on Windows it reserves much more page file than it uses.",
+		Not:      "`device_working_mem_gb`: it is about the card.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "A smaller RAM cache", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: func(c *ledger.Case) bool { return !mostlyWindows(c) }},
+			letWindowsPage,
+			{Fix: "raise_memory_limit", Title: "A smaller RAM cache", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "max_cache_ram_gb: 8\nkeep_ram_copy_of_weights: false", Cost: "Slower switching of models.", If: mostlyWindows},
+			closeForRAM,
+		},
+		Sources: []string{invokeLowVRAM, "https://github.com/invoke-ai/InvokeAI/issues/7563"}, Solved: 1,
+	},
+}))

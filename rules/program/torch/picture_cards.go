@@ -1,0 +1,274 @@
+package torch
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// torchAlone: no program shows besides PyTorch.
+func torchAlone(c *ledger.Case) bool { return len(c.Stack) == 1 }
+
+// clipInRAM: what was refused is the word table of a picture model's encoder.
+func clipInRAM(c *ledger.Case) bool {
+	return c.Explained != nil && strings.Contains(c.Explained.What, "text encoder")
+}
+
+var (
+	morePageFile = cause.Cure{
+		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.", If: when.Not(onLinux),
+		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Custom size on an SSD with room: 16384 to 49152 MB; Set, restart.",
+	}
+	// barePictures read PyTorch's message where its figures or its frames are
+	// those of programs that make pictures, which it does not name.
+	barePictures = []cause.Card{
+		{
+			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
+			Headline: "ran out of the computer's RAM while a picture model was loading",
+			Means:    "It is not the graphics card. [[{windows} ]]A piece of {asked} is refused only when nearly all is promised already. Stable Diffusion or a model like it was being loaded: for a moment a checkpoint lies in RAM twice, so the peak is far above the size of its file. [[{explained} ]]Your RAM is not in the line.",
+			Figures: func(c *ledger.Case) map[string]string {
+				out := map[string]string{"windows": "", "explained": c.Explained.Sentence}
+				if !onLinux(c) {
+					out["windows"] = "Windows counts RAM and page file together."
+				}
+				return out
+			},
+			Not: "Low-VRAM modes (they put more into RAM), smaller pictures, tiles: it failed before a picture was begun.",
+			Cures: []cause.Cure{
+				morePageFile,
+				{Fix: "add_swap", If: onLinux},
+				{Fix: "close_other_apps", Title: "Restart the computer, load before all else", Told: "Close browser, games and a second web UI. Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
+				{Fix: "close_other_apps", Title: "End what else uses RAM", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "Free.", If: onLinux},
+				{Fix: "use_smaller_model", Title: "A smaller file of the model", Told: "The pruned fp16 .safetensors instead of a .ckpt: SD 1.5 2 GB instead of 4 to 7, SDXL 6.5. One program, one model; AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making pictures."},
+			},
+			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
+		},
+		{
+			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFitting, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: 0.9,
+			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
+			Means:    "This program held only {held} of the card before, so it was nearly the first thing that it did there. Nothing leaks and nobody is in the way: one tensor is far too large. {asked} are {count} numbers of 32 bit, as a matrix of {side} x {side}: every item against every other (distances, a graph, attention), all of a data set at once, or a broadcast of (N, 1) with (N).",
+			Figures:  pieceFigures,
+			Not:      "16 bit (still {half}), closing programs, allocator settings, a batch of 1 if the data set itself is the tensor: the empty card would be too small.",
+			Cures: []cause.Cure{
+				{Fix: "fix_shape", Title: "Print the shapes before the failing line", Kind: "python", Told: "The last line of your own code in the traceback makes it; the dimension that is near {side}, or a factor of it, is the culprit.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
+				{Fix: "lower_batch_size", Title: "If the size is meant: in parts", Ways: []cause.Way{
+					{For: "A data set", Text: "leave it on the CPU and move each batch: `for x, y in loader: x = x.cuda()`"},
+					{For: "All against all", Text: "in blocks of rows: `torch.cat([torch.cdist(a, b).min(1).values for a in A.split(2048)])`"},
+					{For: "Pictures, text", Text: "half the sides is a quarter of the tokens, and a sixteenth of what attention writes down"},
+				}, Cost: "Slower."},
+				{Fix: "upgrade_version", Title: "A library's own step: a newer version, or the CPU", Told: "Graph and attention operators were rewritten since so as not to build the whole matrix. On the CPU (`x.cpu()`) it takes {asked} of RAM.", Cost: "Some time."},
+			},
+			Sources: []string{allocatorSource, memoryFAQ, "https://github.com/sw-gong/MoNet/issues/1"},
+		},
+		{
+			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: 0.82,
+			Headline: "asked for {asked} in one piece: an einsum that writes down a whole matrix",
+			Means:    "The card has {total}, and only {mine} of it was in use. `einsum` multiplies everything by everything; the usual place is the attention of older Stable Diffusion code, whose matrix grows with the square of the pixels (twice the sides: 16 times). Hires. fix or an odd size often tips it over. The log does not name the program.",
+			Not:      "`max_split_size_mb`, closing programs: no such piece is to be had on this card.",
+			Cures: []cause.Cure{
+				{Fix: "efficient_attention", Title: "An attention that writes no matrix", Ways: []cause.Way{
+					{For: "AUTOMATIC1111", Text: "in `webui-user.bat`: `set COMMANDLINE_ARGS=--opt-sdp-attention` (PyTorch 2; before: `--xformers`), beside what stands there"},
+					{For: "diffusers", Text: "PyTorch 2 does it by itself; with 1.x `pipe.enable_xformers_memory_efficient_attention()`"},
+					{For: "Your own code", Text: "`torch.nn.functional.scaled_dot_product_attention(q, k, v)` instead of the two einsums"},
+				}, Cost: "None; usually faster."},
+				{Fix: "lower_resolution", Title: "Smaller, and multiples of 64", Told: "Half of both sides: a sixteenth of {asked}, {sixteenth}. Hires. fix at 1.5 instead of 2, or upscale in tiles afterwards.", Cost: "Detail, or one step more."},
+				{Fix: "vae_tiling", Title: "If it was the VAE: tiles", Told: "AUTOMATIC1111: the extension Tiled VAE. diffusers: `pipe.vae.enable_tiling()`.", Cost: "Some seconds."},
+			},
+			Figures: pieceFigures,
+			Sources: []string{"https://github.com/AUTOMATIC1111/stable-diffusion-webui/blob/master/modules/sd_hijack_optimizations.py", "https://github.com/KohakuBlueleaf/a1111-sd-webui-lycoris/issues/33"},
+		},
+		{
+			ID: "pytorch/sdpa-plain", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"scaled_dot_product_attention("}, If: when.All(ownCard, largeScores), Cause: cause.BatchTooLarge, Weight: 0.75,
+			Headline: "asked for {asked} in one piece: attention that writes out its scores",
+			Means:    "`scaled_dot_product_attention` needs hardly anything of its own with a fused kernel. {asked} means the plain path: length x length scores for each head. PyTorch falls back to it for bfloat16 on cards before RTX 30 and A100 (V100, T4, RTX 20), and for some masks and head sizes; or the input is just very long.",
+			Figures:  pieceFigures,
+			Not:      "`expandable_segments` alone[[: with all of the reserve back ({slack}) {still} are lacking]].",
+			Cures: []cause.Cure{
+				{Fix: "lower_resolution", Title: "Fewer tokens: what is lacking falls with the square", Told: "Half the tokens needs {quarter} here.", Ways: []cause.Way{
+					{For: "Pictures or video", Text: "0.7 of width and height is half the tokens; input and reference pictures count too; fewer frames"},
+					{For: "Text", Text: "half the length of prompt and context"},
+				}, Cost: "Detail, or context."},
+				{Fix: "efficient_attention", Title: "Get a fused kernel", Kind: "python", Told: "float16 instead of bfloat16 on such cards, and no dense mask of your own. This names the reason if it is refused:", Text: "from torch.nn.attention import SDPBackend, sdpa_kernel   # PyTorch 2.3\nwith sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):\n    output = model(x)   # your own call", Cost: "float16 can overflow with some models."},
+				{Fix: "cpu_offload", Title: "Free what lies idle", Ways: []cause.Way{
+					{For: "Pictures or video", Text: "diffusers: `pipe.enable_model_cpu_offload()` instead of `.to(\"cuda\")`; OmniGen: `offload_model=True`"},
+					{For: "Training", Text: "half the batch, gradient checkpointing"},
+				}, Cost: "Slower."},
+			},
+			Later:   "If the first run works and the second fails, results of the first are still on the card: `del` them, then `torch.cuda.empty_cache()`.",
+			Sources: []string{"pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.attention.sdpa_kernel.html", "https://github.com/VectorSpaceLab/OmniGen/issues/40"},
+		},
+	}
+)
+
+func onLinux(c *ledger.Case) bool {
+	return c.Reader.OS == "linux" || c.Contains("can't allocate memory")
+}
+
+// onlyMessage: nothing tells what the program was doing.
+func onlyMessage(c *ledger.Case) bool {
+	return torchAlone(c) && c.Phase == "unknown" && !c.Training() && c.Backend == "cuda" && len(c.F().OtherProcesses) == 0
+}
+
+// nearlyNothing: the program held less than a twentieth of the card.
+func nearlyNothing(c *ledger.Case) bool {
+	f := c.F()
+	return f.Allocated != nil && f.Total != nil && f.Allocated.Bytes*20 < f.Total.Bytes
+}
+
+// hugePiece: one request of more than half the card.
+func hugePiece(c *ledger.Case) bool {
+	return c.Asked.Has() && c.Total.Has() && c.Asked.Bytes*2 > c.Total.Bytes
+}
+
+// largeScores: no weight is of that size.
+func largeScores(c *ledger.Case) bool {
+	return c.Asked.Has() && c.Asked.Bytes >= 2*units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes > 0
+}
+
+// pieceFigures are what follows from the size of one piece.
+func pieceFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"count": "", "side": "", "half": "", "quarter": "", "sixteenth": "", "held": "", "still": ""}
+	if !c.Asked.Has() {
+		return out
+	}
+	asked := c.Asked.Bytes
+	out["count"] = fmt.Sprintf("%.1f billion", float64(asked)/4e9)
+	out["side"] = ledger.Thousands(int64(math.Sqrt(float64(asked)/4)/100+0.5) * 100)
+	out["half"], out["quarter"], out["sixteenth"] = units.Amount(asked/2), units.Amount(asked/4), units.Amount(asked/16)
+	if a := c.F().Allocated; a != nil {
+		out["held"] = a.String()
+	}
+	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 && c.Free.Has() {
+		if still := c.Shortfall.Bytes - c.Slack.Bytes; c.Slack.Has() && still > 0 {
+			out["still"] = units.AmountWithin(still, units.MiB)
+		}
+	}
+	return out
+}
+
+// macs are Macs' memories in GB by what macOS recommends to a graphics program,
+// in hundredths of a GiB: two thirds of it, above 36 GB three quarters.
+var macs = []struct{ recommended, ram int }{{533, 8}, {1067, 16}, {1200, 18}, {1600, 24}, {2133, 32}, {2700, 36}, {3600, 48}, {4800, 64}, {7200, 96}, {9600, 128}}
+
+// macFigures are the limit taken apart: PyTorch allows 1.7 times what macOS
+// recommends.
+func macFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"used": "", "recommended": "", "ram": "", "tensors": "", "buffers": "", "fooocus": ""}
+	f := c.F()
+	if f.Limit == nil || f.Allocated == nil {
+		return out
+	}
+	used := f.Allocated.Bytes
+	out["tensors"] = f.Allocated.String()
+	if o := f.OtherAllocations; o != nil {
+		used += o.Bytes
+		out["buffers"] = o.String()
+	}
+	out["used"] = units.AmountWithin(used, units.MiB)
+	rec := float64(f.Limit.Bytes) / 1.7 / float64(units.GiB)
+	out["recommended"] = fmt.Sprintf("%.2f GiB", rec)
+	for _, m := range macs {
+		if math.Abs(rec-float64(m.recommended)/100) < 0.02 {
+			out["ram"] = fmt.Sprintf("a Mac with %d GB", m.ram)
+		}
+	}
+	if math.Abs(rec-4) < 0.02 {
+		out["ram"] = "a graphics card of 4 GB, as in Intel Macs"
+	}
+	if c.Says("fooocus") {
+		out["fooocus"] = "\"Total time\" is how Fooocus ends a run, so it is probably that, with SDXL."
+	}
+	return out
+}
+
+// onMac: no program shows for certain.
+func onMac(c *ledger.Case) bool { return torchAlone(c) && c.F().Limit != nil }
+
+// smallMac: the limit is that of 8 GB or less.
+func smallMac(c *ledger.Case) bool { return onMac(c) && c.F().Limit.Bytes < 10*units.GiB }
+
+// littleMissing: the last piece is small, so that the limit alone may be it.
+func littleMissing(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes <= 64*units.MiB }
+
+// liftLimit starts the program without PyTorch's own limit.
+func liftLimit(c *ledger.Case) []step.Step {
+	if c.Says("fooocus") {
+		return []step.Step{{Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py"}}
+	}
+	return []step.Step{{Kind: "text", Text: "Put `PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` in front of the command that starts the program, on the same line."}}
+}
+
+var (
+	macLift = cause.Cure{
+		Fix: "raise_watermark", Title: "Lift PyTorch's limit", Told: "What is missing seems small, so this may be all. Save your work first.", Steps: liftLimit,
+		Cost: "The Mac swaps, and may become very slow.",
+	}
+	macLess = cause.Cure{
+		Fix: "lower_resolution", Title: "Less at once", Cost: "Detail, or time.",
+		Ways: []cause.Way{
+			{For: "Pictures or video", Text: "one picture, half the width and height (a quarter of the work, not of the model), fewer frames"},
+			{For: "Text", Text: "a shorter prompt; better still a 4-bit GGUF in llama.cpp or Ollama, made for Macs"},
+			{For: "Training", Text: "half the batch, twice the accumulation"},
+		},
+	}
+	macHalf = cause.Cure{
+		Fix: "half_precision", Title: "16 bit, if it runs at 32", Cost: "Pictures turn black with some models.",
+		Ways: []cause.Way{
+			{For: "diffusers, transformers", Text: "`torch_dtype=torch.float16` in `from_pretrained`"},
+			{For: "AUTOMATIC1111", Text: "take `--no-half` out of COMMANDLINE_ARGS (`webui-user.sh`)"},
+			{For: "ComfyUI", Text: "`python main.py --force-fp16`"},
+		},
+	}
+	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and what else is large", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
+	macModel = cause.Cure{Fix: "use_smaller_model", Title: "A smaller model", Told: "Pictures: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
+
+	macCards = []cause.Card{
+		{
+			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: 0.75,
+			Headline: "reached its limit on this Mac, {limit}",
+			Means:    "{tensors} are its tensors[[, {buffers} other Metal buffers of the same program]]; {asked} more was refused. [[{fooocus} ]]The limit is PyTorch's own: 1.7 times what macOS recommends ({recommended})[[, which is that of {ram}]]. So it already holds more than the machine has for it, by swapping: the model is too large for this Mac, or the work on top of it.",
+			Figures:  macFigures,
+			Not:      "`expandable_segments` and 4-bit loading with bitsandbytes (both for NVIDIA); killing other programs for the limit's sake: it counts this program only.",
+			Cures: []cause.Cure{
+				{Fix: macLift.Fix, Title: macLift.Title, Told: macLift.Told, Steps: macLift.Steps, Cost: macLift.Cost, If: littleMissing},
+				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(littleMissing)},
+				macLess, macClose, macModel,
+			},
+			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/lllyasviel/Fooocus/issues/980"}, Solved: 1,
+		},
+		{
+			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: torchAlone, Cause: cause.OversizedAllocation, Weight: 0.92,
+			Headline: "asked Metal for {asked} in one buffer",
+			Means:    "Metal gives no buffer of that size, however much memory is free. Such numbers are attention written out in full: every part of the picture or clip against every other, so it grows with the square of pixels times frames[[; for {goal} these must fall to {share}]].",
+			Figures: func(c *ledger.Case) map[string]string {
+				out := map[string]string{"goal": "", "share": ""}
+				if n := math.Sqrt(float64(ledger.Requested(c)) / (4 * float64(units.GiB))); n >= 1.3 {
+					out["goal"], out["share"] = "4 GiB", fmt.Sprintf("about 1/%.0f", math.Ceil(n))
+				}
+				return out
+			},
+			Not: "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: the one buffer stays as large.",
+			Cures: []cause.Cure{
+				{Fix: "lower_resolution", Title: "Far fewer tokens", Ways: []cause.Way{
+					{For: "Video", Text: "frames first (129 to 33 is a quarter), then half the width and height (another quarter)"},
+					{For: "Pictures", Text: "half of both sides: a quarter of the tokens, a sixteenth of the buffer"},
+					{For: "Text", Text: "a shorter input"},
+				}, Cost: "Size or length."},
+				{Fix: "efficient_attention", Title: "Attention in slices", Ways: []cause.Way{
+					{For: "diffusers", Text: "`pipe.enable_attention_slicing()`"},
+					{For: "ComfyUI", Text: "`python main.py --use-split-cross-attention`"},
+					{For: "Your own code", Text: "loop over heads or blocks of queries; on Metal `scaled_dot_product_attention` can write its scores too"},
+				}, Cost: "Slower."},
+				{Fix: "use_smaller_model", Title: "A program made for Macs", Told: "Draw Things and MLX ports run several of these models with attention that is not written out.", Cost: "Another program."},
+			},
+			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/Tencent-Hunyuan/HunyuanVideo-I2V/issues/66"},
+		},
+	}
+)

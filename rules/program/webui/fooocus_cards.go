@@ -1,0 +1,71 @@
+package webui
+
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+const fooocusArgs = "https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/args_parser.py"
+
+var inFooocus = of("fooocus")
+
+var fooocusLow = cause.Cure{
+	Fix: "lowvram_mode", Title: "Force its low-memory mode", Told: "Windows package: the flag at the end of the line in `run.bat`.", Kind: "shell", Text: "python entry_with_update.py --always-low-vram", Cost: "Slower.",
+}
+
+var fooocusCards = slices.Concat([]cause.Card{
+	roomLeft("fooocus/room-left", inFooocus, fooocusLow, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
+	othersHold("fooocus/others-hold", "Fooocus", inFooocus, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
+}, ofCard([]cause.Card{
+	{
+		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
+		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "could not put SDXL on the card through DirectML",
+		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders. The piece in the message is only the last one.",
+		Not:      "A smaller picture: it failed on the weights. The 1024 MB say nothing of your card.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Low-memory mode, VAE on the processor", Told: "In the line of `run.bat` that starts it (first `--always-low-vram` alone):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
+			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Its start with `entry_with_update.py` does; several releases failed so on AMD and later ones did not. Its readme asks for 8 GB of card memory on AMD under Windows.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Free the card, and give Windows a page file", Told: "Close browser and games; 40 GB free on the system drive for the page file.", Cost: "Free."},
+		},
+		Sources: []string{fooocusThread + "1232", fooocusArgs, "https://github.com/lllyasviel/Fooocus/blob/main/readme.md"}, Solved: 1,
+	},
+	{
+		ID: "fooocus/swap", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...),
+		Cause: cause.HostMemory, Weight: 0.93,
+		Headline: "ran out of the computer's own memory, not the card's",
+		Means:    "Fooocus keeps SDXL, its refiner and a prompt model in RAM; its own guide asks for 40 GB of swap for nearly every crash like this[[; {asked} is only the piece that was refused last]]. RAM and page file count together.",
+		Not:      "`--always-low-vram`: it is about the card and needs still more RAM.",
+		Cures: []cause.Cure{
+			{Fix: "raise_pagefile", Title: "Give the page file room", Told: "Virtual memory (Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced): System managed size, with 40 GB free on the drive of Fooocus and on C:; restart. Linux: 40 GB of swap.", Cost: "Disk space; an SSD, or it crawls."},
+			closeForRAM,
+			{Fix: "use_smaller_model", Title: "No refiner, no extra LoRAs", Told: "Advanced, Model: Refiner None.", Cost: "Slightly less detail."},
+		},
+		Sources: []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md", fooocusThread + "177", fooocusThread + "196", fooocusThread + "237", fooocusThread + "3522"}, Solved: 4,
+	},
+	{
+		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"},
+		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Headline: "ran out of graphics memory in Upscale or Variation",
+		Means:    "There the input's size counts: 2x of a large picture is several times what SDXL was made for.",
+		Not:      "Fewer steps or another style.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "The fast upscale, or a smaller input", Told: "Input Image, Upscale or Variation: Upscale (Fast 2x), which only enlarges; or scale the picture to about 1000 pixels first.", Cost: "Fast 2x adds no detail."},
+			{Fix: "lowvram_mode", Title: "Offload what is not in use", Kind: "shell", Text: "python entry_with_update.py --always-offload-from-vram --vae-in-fp16", Cost: "Some speed."},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+		},
+		Sources: []string{fooocusArgs},
+	},
+	{
+		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
+		Cause: cause.BatchTooLarge, Weight: 0.5,
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "Fooocus manages the card by itself and is made to run SDXL in 4 GB[[; here {mine} of {total} is its own]]. A failure on 6 GB or more mostly means that another program, or a second Fooocus, holds part of the card, or that ControlNets and Inpaint came on top.",
+		Not:      "Flags of other web UIs (`--lowvram`, `--medvram`): Fooocus has its own names.",
+		Cures:    []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, fooocusLow, {Fix: "lower_resolution", Title: "Smaller, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no ControlNet or Inpaint.", Cost: "A smaller picture."}},
+		Sources:  []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"},
+	},
+}))

@@ -1,0 +1,144 @@
+package webui
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+const forgeCode = "https://github.com/lllyasviel/stable-diffusion-webui-forge/blob/main/"
+
+// forgePlan are the numbers of Forge's line [Memory Management] in MB: what must
+// wait in RAM, now and with a smaller file of the same model.
+func forgePlan(c *ledger.Case) map[string]string {
+	out := map[string]string{"need": "", "free_mb": "", "work_mb": "", "over": "", "flux": "", "q4": "", "now": ""}
+	weights, ok := c.Fact("weights")
+	if !ok || weights.Size == nil || c.F().Free == nil {
+		return out
+	}
+	work := int64(units.GiB)
+	out["need"], out["free_mb"] = mib(weights.Size.Bytes), mib(c.F().Free.Bytes)
+	if w, ok := c.Fact("forge_work"); ok && w.Size != nil {
+		work = w.Size.Bytes
+		out["work_mb"] = mib(work)
+	}
+	if over := weights.Size.Bytes + work - c.F().Free.Bytes; over > 0 {
+		out["over"] = mib(over)
+	}
+	// 11,901,408,320 parameters of one byte, to the rounding of the line.
+	if ledger.Near(weights.Size.Bytes, 11901408320, 6*units.MiB) {
+		out["flux"] = "It is Flux at 8 bit: 11,901,408,320 parameters of one byte are 11,350.07 MB"
+		if left := 6480*units.MiB + units.GiB - c.F().Free.Bytes; left > 0 {
+			out["q4"], out["now"] = gib(left), gib(weights.Size.Bytes+units.GiB-c.F().Free.Bytes)
+		}
+	}
+	return out
+}
+
+func mib(bytes int64) string {
+	n := (bytes + units.MiB/2) / units.MiB
+	if n < 1000 {
+		return fmt.Sprintf("%d MB", n)
+	}
+	return fmt.Sprintf("%d,%03d MB", n/1000, n%1000)
+}
+
+func gib(bytes int64) string { return fmt.Sprintf("%.1f GB", float64(bytes)/float64(units.GiB)) }
+
+// forgeAtWork: its plan was not cut off by the error.
+func forgeAtWork(c *ledger.Case) bool { return inForge(c) && !c.Kind(fact.ForgeLoad) }
+
+func forgeLoading(c *ledger.Case) bool { return !c.Kind(fact.CPUAlloc, fact.CommitLimit) }
+
+var forgeCards = slices.Concat([]cause.Card{
+	roomLeft("forge/room-left", forgeAtWork, cause.Cure{Fix: "lowvram_mode"}, forgeCode+"backend/memory_management.py"),
+	othersHold("forge/others-hold", "Forge", inForge, forgeCode+"backend/memory_management.py"),
+}, ofCard([]cause.Card{
+	{
+		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading,
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "could not place the model[[: it is {over} larger than the card has free]]",
+		Means:    "Forge's own plan[[: {need} of model, {free_mb} free, {work_mb} kept for computing]]. What does not fit waits in RAM, which is normal; the error came while the parts were being placed. [[{flux}. ]]Unlike an ordinary shortage on the card it names no size: with Swap Location \"Shared\" Forge locks RAM for the card, and a refused lock reads like this. The log shows neither that setting nor your RAM.",
+		Figures:  forgePlan,
+		Not:      "`--medvram`, `--lowvram` (Forge ignores both), a smaller picture: it failed on the weights.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Swap Location CPU, GPU Weights 1000 lower", Told: "Both at the top of the page (UI: all, if they are hidden); Swap Method Queue. Forge's default keeps 1,024 MB for computing[[; here it was {work_mb}]].", Cost: "Some speed."},
+			{Fix: "use_lower_quant", Title: "A smaller file of the model", Told: "Flux: `flux1-dev-Q4_K_S.gguf`, about 6.4 GB[[: {q4} then wait in RAM instead of {now}, with 1,024 MB for computing]]; or `flux1-dev-bnb-nf4-v2`. T5 as `t5xxl_fp8_e4m3fn`.", Cost: "Little quality; a download."},
+			{Fix: "close_other_apps", Title: "Free card and RAM", Told: "`nvidia-smi`: on a card of 6 GB or more something else holds it. Close browser and games; on Windows a page file of 32 GB or more.", Cost: "Free."},
+		},
+		Sources: []string{forgeCode + "backend/memory_management.py", forgeCode + "modules_forge/main_entry.py"},
+	},
+	{
+		ID: "forge/weights-slider", Kinds: []fact.Kind{fact.ForgeLoad}, If: forgeLoading,
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "ran out of graphics memory while it placed the model",
+		Means:    "Forge planned its weights by the slider GPU Weights: what it is set to goes on the card, whatever else is there[[ ({need} of model, {free_mb} free)]]. With a small Remaining in the line [Memory Management] the slider is too high.",
+		Figures:  forgePlan,
+		Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Lower GPU Weights (MB)", Told: "At the top: the card minus 3000 (8 GB: about 5000; with Hires. fix or ControlNet less); Swap Location CPU, Swap Method Queue.", Cost: "Some speed."},
+			{Fix: "use_lower_quant", Title: "A smaller file of the model", Told: "`flux1-dev-bnb-nf4-v2` or a Q4_K_S GGUF, with T5 as `t5xxl_fp8_e4m3fn`; Diffusion in Low Bits: Automatic.", Cost: "Little quality."},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+		},
+		Sources: []string{forgeCode + "modules_forge/main_entry.py", forgeCode + "backend/memory_management.py"},
+	},
+	{
+		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge,
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "could not decode the finished picture",
+		Means:    "All steps were done; the VAE failed. Forge goes over to tiles by itself where it sees the failure coming; here it did not, or the tiles found no room beside the weights.",
+		Not:      "Fewer steps: they were over.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Always decode in tiles", Told: "In the page, Never OOM Integrated: tick Enabled for VAE (always tiled).", Cost: "Some seconds."},
+			{Fix: "lowvram_mode", Title: "GPU Weights (MB) 1000 lower", Told: "At the top of the page: what weights give up, the VAE gets.", Cost: "Some speed."},
+			a1111Smaller,
+		},
+		Sources: []string{forgeCode + "extensions-builtin/sd_forge_neveroom/scripts/forge_never_oom.py"},
+	},
+	{
+		ID: "forge/ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), If: inForge,
+		Cause: cause.HostMemory, Weight: 0.9,
+		Headline: "ran out of the computer's own memory, not the card's",
+		Means:    "Flux with T5 passes 16 to 33 GB through RAM while it loads, and Forge keeps there what does not fit on the card. On Windows RAM and page file count together.",
+		Not:      "GPU Weights lower: that moves more into RAM.",
+		Cures: []cause.Cure{
+			letWindowsPage,
+			{Fix: "use_lower_quant", Title: "NF4 or GGUF, and an fp8 T5", Told: "`flux1-dev-bnb-nf4-v2` (all in one, 12 GB) or a Q4_K_S GGUF with `t5xxl_fp8_e4m3fn`.", Cost: "Little quality."},
+			closeForRAM,
+		},
+		Sources: []string{forgeCode + "backend/memory_management.py"},
+	},
+	{
+		ID: "forge/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return inForge(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
+		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Headline: "ran out of graphics memory[[ ({total})]] at work",
+		Means:    "Forge keeps weights on the card up to the slider GPU Weights, and the work on the picture must do with the rest[[: {asked} more was refused with {mine} of {total} its own]]. Load lines above it are not the cause: loading was over.",
+		Not:      "`--medvram`, `--lowvram`: Forge ignores both. Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "GPU Weights (MB) 1000 to 2000 lower", Told: "At the top of the page (UI: all, if it is hidden): that much more is left for the work. Swap Location CPU.", Cost: "Some speed."},
+			a1111Smaller,
+			{Fix: "use_lower_quant", Title: "A smaller file of the model", Told: "An NF4 or GGUF file (Q4_K_S) for Flux; Diffusion in Low Bits float8-e4m3fn for others.", Cost: "Little quality."},
+		},
+		Sources: []string{forgeCode + "modules_forge/main_entry.py", forgeCode + "backend/memory_management.py"},
+	},
+}))
+
+var sdnextCards = ofCard([]cause.Card{
+	{
+		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sdnext", "oom:", "automatic/modules", "modules/sd_offload.py", "Processing: "},
+		If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: 0.55,
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "SD.Next moves parts of the model by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); the rest must hold the work on the picture.",
+		Not:      "A1111's `--opt-sdp-attention` and `--medvram-sdxl`: SD.Next does not know them.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Lower the offload watermark", Told: "Settings, Models & Loading: Model offload mode balanced, GPU high watermark 0.5; sequential is the slowest and needs least.", Cost: "Slower."},
+			{Fix: "vae_tiling", Title: "VAE tiling, if it failed at the end", Told: "Settings, Variable Auto Encoder: VAE tiling.", Cost: "Some seconds."},
+			{Fix: "use_lower_quant", Title: "Quantise while loading", Told: "Settings, Quantization Settings: tick Model and Text Encoder for one method (BitsAndBytes, NNCF, SDNQ); reload the model.", Cost: "Little quality."},
+		},
+		Sources: []string{"https://github.com/vladmandic/automatic/blob/master/modules/shared.py"},
+	},
+})
