@@ -17,6 +17,7 @@ import (
 var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Clues:   clues,
+	Cards:   bareCards,
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {
@@ -89,7 +90,8 @@ func notPyTorch(c *ledger.Case) string {
 var Candle = program.Program{
 	Name: "candle", Shown: "Candle", Rank: 56,
 	Work: "text-inference", Edits: "code", Language: "rust", Script: "candle",
-	Like: []*program.Program{&Frameworks},
+	Like:  []*program.Program{&Frameworks},
+	Cards: candleCards,
 }
 
 // imageLike: an array of pixels, or a network that as a rule gets one.

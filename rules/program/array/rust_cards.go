@@ -73,3 +73,32 @@ var burnCards = []cause.Card{
 		Sources: []string{"cubecl/crates/cubecl-cuda/src/compute/storage/gpu.rs", "burn/crates/burn-autodiff/src/checkpoint/strategy.rs", "https://github.com/tracel-ai/burn/issues/3465"},
 	},
 }
+
+var candleCards = []cause.Card{
+	{
+		ID: "candle/loading", Kinds: []fact.Kind{fact.RustDriver}, Phases: []string{"load"},
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "ran out of GPU memory while it loaded the weights",
+		Means:    "CUDA refused while tensors of the model were copied to the card; the error has no sizes. Candle keeps the type that the program passes to the loader: many of its examples take 32 bit unless told otherwise, 4 GB for each billion parameters, 16 bit half of that. How much of the card was free before is not in the log.",
+		Not:      "PyTorch's settings (`PYTORCH_CUDA_ALLOC_CONF`), or a shorter prompt: nothing was computed yet.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "16 bit", Told: "`DType::BF16` (F16 on cards before RTX 30) where `VarBuilder::from_mmaped_safetensors` gets its type; many examples have `--dtype bf16`.", Cost: "None as a rule"},
+			{Fix: "use_lower_quant", Title: "A quantised file", Told: "The GGUF of the same model with the `quantized` example of its family: about 0.6 GB for each billion parameters at Q4_K_M.", Cost: "Little quality"},
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
+		},
+		Sources: []string{"candle/candle-nn/src/var_builder.rs", "candle/candle-examples/examples/quantized/main.rs"},
+	},
+	{
+		ID: "candle/driver", Kinds: []fact.Kind{fact.RustDriver}, If: func(c *ledger.Case) bool { return c.In("candle") },
+		Cause: cause.Unknown, Weight: 0.6,
+		Headline: "ran out of GPU memory",
+		Means:    "CUDA refused a tensor; candle's error has neither the size nor what is free, and candle keeps no pool that could be emptied. When it happens decides: while the model loads, it is the weights (32 bit unless the program asks for less); at a long prompt, attention and the KV cache; after many requests, tensors that are kept.",
+		Not:      "PyTorch's settings (`PYTORCH_CUDA_ALLOC_CONF`): this is Rust.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "Watch the card while it runs", Kind: "shell", Text: "nvidia-smi -l 1", Told: "It tells which of the three it is, and what else is on the card.", Cost: "Free"},
+			{Fix: "lower_context", Title: "Fails at a prompt: shorter, or without matrices of attention", Told: "Fewer tokens; build with the feature `flash-attn` and turn the model's `use_flash_attn` on.", Cost: "Context"},
+			{Fix: "use_lower_quant", Title: "Fails while loading: 16 bit or a quantised file", Told: "`DType::BF16` for the loader, or the GGUF file of the same model: about 0.6 GB for each billion parameters at Q4_K_M.", Cost: "Little quality"},
+		},
+		Sources: []string{"candle/candle-core/src/cuda_backend/error.rs", "candle/candle-nn/src/var_builder.rs", "candle/candle-transformers/src/models/llama.rs"},
+	},
+}
