@@ -38,7 +38,7 @@ func Programs() []*program.Program {
 		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
 		&array.Burn,
 		&webui.MagicQuill,
-		&host.Snakemake, &host.Spark,
+		&host.Snakemake, &host.Spark, &host.YARN,
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
 		&science.GROMACS, &science.OpenMM, &science.Isaac, &science.MJX,

@@ -82,7 +82,7 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
 	shown := Shown(c.Framework)
-	if card != nil && c.Framework == "other" {
+	if card != nil && (c.Framework == "other" || c.Framework == "linux-oom-killer") {
 		if name, _, _ := strings.Cut(card.ID, "/"); c.In(name) { // a program that reports know from its stack alone
 			shown = Shown(name)
 		}
