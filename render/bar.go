@@ -84,6 +84,9 @@ func comparison(in *diagnose.Incident) []part {
 	case overCard:
 		return pair("planned", f.Desired, "all of it", ceiling(f))
 	case killed:
+		if in.Framework == "ray" { // what it killed is one of many, and the limit the node
+			return nil
+		}
 		return pair("held", f.KilledRSS, "limit", f.Limit)
 	}
 	limit := ceiling(f)

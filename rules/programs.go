@@ -39,7 +39,7 @@ func Programs() []*program.Program {
 		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
 		&array.Burn,
 		&webui.MagicQuill, &webui.LatentDiffusion,
-		&host.Snakemake, &host.Spark,
+		&host.Snakemake, &host.Spark, &host.YARN,
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
 		&science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,

@@ -97,8 +97,13 @@ func readTPUCompile(m text.Message) int {
 	if p := m.Find(tpuProgram, 600); p.Ok() {
 		m.Fact("tpu_program", p.SizeIn("program", p.Lower("unit")))
 	}
+	if p := m.Find(tpuArguments, 600); p.Ok() {
+		m.Fact("tpu_arguments", p.SizeIn("arguments", p.Lower("unit")))
+	}
 	return m.Fail(x, m.Took(k))
 }
+
+var tpuArguments = text.NewPattern(`arguments(?<arguments>NUM)(?<unit>[bkmgt])`)
 
 var tpuOnChip = fact.Lookalike{
 	ID: "tpu_on_chip_memory", Title: "A TPU kernel wants too much on-chip memory (vmem or smem), not HBM.",

@@ -21,7 +21,7 @@ var rayFailures = []text.Wording{
 	// The raylet of 2.0: "Used memory (54.90GB) / total capacity (57.60GB)
 	// (0.95307) exceeds threshold 0.95, killing latest task".
 	text.On("System memory low at node with IP", text.FailsIf(rayFailure, 0, 200, text.NewPattern(
-		`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<total>SIZE)\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
+		`usedmemory\((?<allocated>SIZE)\)/totalcapacity\((?<limit>(?<total>SIZE))\)(?:\((?<utilization>NUM)\))?exceedsthreshold`))),
 	text.On("The object store is full", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	text.On("ObjectStoreFullError", text.Fails(fact.Failure{Kind: fact.RayStore, Framework: "ray", Backend: "cpu"})),
 	// What stands under every kill of the monitor (2.1 and later), for pastes that
@@ -40,7 +40,7 @@ var rayFailure = fact.Failure{Kind: fact.RayKilled, Framework: "ray", Backend: "
 // rayKilled reads the monitor's account: what the worker held, what the node
 // has, and the share in use. 2.0 and 2.1 lack the bracket about the task.
 var rayKilled = text.FailsWith(rayFailure, 420, 420, text.NewPattern(
-	`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<total>SIZE)(?:\((?<utilization>NUM)\))?`))
+	`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<limit>(?<total>SIZE))(?:\((?<utilization>NUM)\))?`))
 
 var rayWorkers = text.NewPattern(`(?<workers>INT)workers\(tasks/actors\)killedduetomemorypressure`)
 

@@ -49,6 +49,35 @@ var onnxCards = []cause.Card{
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},
 	{
+		ID: "onnxruntime/crumb", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return crumb(c) && c.Backend == "" },
+		Cause: cause.HostMemory, Weight: 0.5,
+		Headline: "was refused even {asked}: memory was full before",
+		Means:    "{asked} is next to nothing, so this node is not what filled it. The allocator has the same name for RAM and for the card, and the line does not say which; look at both. Each session, and each process or thread with a session of its own, keeps an arena that grows to its largest run and never shrinks.",
+		Not:      "A smaller input for this one node.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "One session, few threads", Told: "In an app: its number of threads or of execution workers (2 in place of 8 or more). In your own code one `InferenceSession` for all threads, with `enable_cpu_mem_arena = False` in its options.", Kind: "python", Text: "options = onnxruntime.SessionOptions()\noptions.enable_cpu_mem_arena = False   # RAM goes back after each run\nsession = onnxruntime.InferenceSession(path, options, providers=providers)", Cost: "Some speed"},
+			{Fix: "close_other_apps", Title: "See which memory is full", Ways: []cause.Way{
+				{For: "Windows", Text: "Task Manager, Performance: \"Committed\" under Memory (at its limit: a larger page file), \"Dedicated GPU memory\" under GPU"},
+				{For: "Linux", Text: "`free -h; nvidia-smi`"},
+			}, Cost: "Free"},
+			{Fix: "limit_framework_preallocation", Title: "It is the card: take only what is asked for", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\"})]", Cost: "None worth mentioning"},
+		},
+		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html", "https://onnxruntime.ai/docs/get-started/with-c.html"},
+	},
+	{
+		ID: "onnxruntime/node", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return onCardWork(c) && c.Backend == "" },
+		Cause: cause.BatchTooLarge, Weight: 0.55,
+		Headline: "found no room for a buffer of {asked} in one node",
+		Means:    "One node of the network wanted {asked} for its result or its working memory; that follows from the size of the input and the batch. The allocator (BFCArena) has the same name for RAM and for the card, and the line does not say which: `nvidia-smi` while it runs does. The arena grows in powers of two, so up to twice as much may be asked for than is needed.",
+		Not:      "A smaller model file: the buffer is for activations, not for weights.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height is a quarter of the buffer, half the length a half to a quarter; if the model's input has a free size (names in its shape, not numbers).", Cost: "Detail"},
+			{Fix: "lower_batch_size", Title: "One sample for each run", Kind: "python", Text: "y = [session.run(None, {name: x[i:i + 1]})[0] for i in range(len(x))]   # name, x: as in your call", Cost: "More calls"},
+			{Fix: "limit_framework_preallocation", Title: "On the card: ask for no more than needed", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_algo_search\": \"HEURISTIC\"})]", Cost: "Slightly slower convolutions"},
+		},
+		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
+	},
+	{
 		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
 		Cause: cause.BatchTooLarge, Weight: 0.62,
 		Means: "One node wanted a buffer of {asked}, which follows from the input's size and batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces.",

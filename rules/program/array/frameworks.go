@@ -17,6 +17,7 @@ import (
 var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Clues:   clues,
+	Cards:   bareCards,
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: cause.HostRemedies,
 		cause.BudgetMisconfigured: {

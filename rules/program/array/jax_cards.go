@@ -117,14 +117,59 @@ var jaxCards = []cause.Card{
 		Sources: []string{"https://github.com/AI-Hypercomputer/tpu-recipes/issues/151", jaxMemory},
 	},
 	{
-		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile},
-		Cause: cause.BatchTooLarge, Weight: 0.72,
-		Means: "The compiler adds up what the program needs on one chip: {asked} of {total}. It refuses before anything runs. `program` in the table is scratch and activations, `arguments` are parameters, optimizer state and inputs: the larger decides the cure.",
-		Not:   "Restarting or clearing caches: the compiler refused by arithmetic.",
+		ID: "jax/tpu-arguments", Kinds: []fact.Kind{fact.TPUCompile}, If: mostlyArguments,
+		Cause: cause.ModelTooLarge, Weight: 0.78, Figures: tpuFigures,
+		Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, the KV cache, the inputs. A smaller batch hardly touches those; they have to be spread, or become smaller.",
+		Not:      "Restarting, clearing caches, or a smaller batch alone.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "program is larger: halve the batch per chip", Kind: "text", Text: "Halve the global batch, or keep it on twice the chips. Activations shrink in step.", Cost: "Slower per sample"},
-			{Fix: "gradient_checkpointing", Title: "or compute activations twice", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "shard_training", Title: "Spread the parameters over the chips", Told: "Each then holds its part; in MaxText and EasyDeL a larger `fsdp` axis of the mesh, in vLLM `--tensor-parallel-size`.", Kind: "python", Text: "mesh = jax.make_mesh((jax.device_count(),), (\"fsdp\",))\nparams = jax.device_put(params, jax.NamedSharding(mesh, jax.P(\"fsdp\")))   # where the first side divides", Cost: "More chips"},
+			{Fix: "half_precision", Title: "Parameters in bfloat16", Told: "Half of their share if they are float32 now; Adam's two moments cost twice the parameters again, Adafactor hardly any.", Cost: "Care with the optimizer"},
+			{Fix: "use_smaller_model", Title: "A smaller model", Told: "In 16 bit 2 GB for each billion parameters, and 4 times that in training with Adam.", Cost: "Quality"},
 		},
-		Sources: []string{"jax/docs/gpu_memory_allocation.rst"},
+		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
+	{
+		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
+		Cause: cause.BatchTooLarge, Weight: 0.72, Figures: tpuFigures,
+		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its scratch memory and activations, and {arguments} are arguments (parameters, state, inputs): so it is what is computed at once.]][[ {unknown}]]",
+		Not:      "Restarting or clearing caches: the compiler refused by arithmetic. Preallocation settings are for GPUs.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Less at once on each chip", Ways: []cause.Way{
+				{For: "Training", Text: "half the global batch, or the same on twice the chips; activations shrink in step"},
+				{For: "Inference", Text: "half the sequences at a time (vLLM `--max-num-seqs`), or a shorter length: attention without a fused kernel grows with its square"},
+				{For: "Folding", Text: "fewer or shorter sequences: pairs grow with the square of the length"},
+			}, Cost: "Slower per sample"},
+			{Fix: "gradient_checkpointing", Title: "In training: compute activations twice", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+			{Fix: "shard_training", Title: "Spread it over more chips", Told: "The rest may be parameters: shard them with `jax.NamedSharding` over a mesh (an `fsdp` or `tensor` axis; vLLM `--tensor-parallel-size`), and compute in bfloat16.", Cost: "More chips"},
+		},
+		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
+	},
+}
+
+// tpuFigures are the shares of XLA's table, and what is too much.
+func tpuFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"over": "", "program": "", "arguments": "", "unknown": ""}
+	for _, name := range [...]string{"program", "arguments"} {
+		if x, ok := c.Fact("tpu_" + name); ok && x.Size != nil {
+			out[name] = units.Amount(x.Size.Bytes)
+			if x.Size.Bytes == 0 {
+				out[name] = "0 GiB"
+			}
+		}
+	}
+	if out["arguments"] == "" {
+		out["unknown"] = "The table that would tell activations from parameters is not in this log: `program` in it is scratch and activations, `arguments` parameters, state and inputs. The larger decides the cure."
+	}
+	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 {
+		out["over"] = c.Shortfall.String()
+	}
+	return out
+}
+
+func mostlyArguments(c *ledger.Case) bool {
+	program, ok := c.Fact("tpu_program")
+	arguments, ok2 := c.Fact("tpu_arguments")
+	return ok && ok2 && program.Size != nil && arguments.Size != nil && arguments.Size.Bytes > program.Size.Bytes
 }

@@ -23,7 +23,7 @@ func sides(c *ledger.Case) []int64 {
 		return nil
 	}
 	var out []int64
-	for _, side := range strings.Split(strings.Trim(shape.Text, "() "), ",") {
+	for _, side := range strings.Split(strings.Trim(shape.Text, "()[] "), ",") {
 		if side = strings.TrimSpace(side); side == "" {
 			continue
 		}

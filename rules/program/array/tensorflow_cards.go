@@ -1,6 +1,9 @@
 package array
 
 import (
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -47,15 +50,16 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer", "/Adam/"},
-		Cause: cause.BatchTooLarge, Weight: 0.76,
-		Means: "The shape in the message is the tensor that no longer fitted ({asked}); its first number is the batch as a rule. It is the last straw, not the whole need: all activations of the step together filled the pool.",
-		Not:   "Memory growth: it changes when memory is taken, not how much the step needs.",
+		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
+		Headline: "filled the card in a step: a tensor of {asked} found no room",
+		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need. All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch, twice if need be", Kind: "text", Text: "Lower `batch_size` in `model.fit`; with tf.data in `dataset.batch(...)`. If the first number of the shape is not your batch, it is the other sides (image size, length) that count.", Cost: "Slower per sample"},
-			{Fix: "mixed_precision", Title: "Train in mixed precision", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # before the model is built", Cost: "None as a rule on RTX cards"},
-			{Fix: "lower_resolution", Title: "Smaller images or shorter sequences", Kind: "text", Text: "Half the width and height need a quarter of the activations; half the length of an attention a quarter as well.", Cost: "Detail"},
+			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, `batch_size` in a config; again if need be. Then the learning rate somewhat lower, too.", Cost: "Slower per sample"},
+			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
+			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations; half the length of an attention a quarter of its matrices.", Cost: "Detail"},
 		},
-		Sources: []string{bfcAllocator, tfGuide},
+		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
 	},
 	{
 		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy}, Said: []string{"_EagerConst", "convert_to_eager_tensor"},
@@ -71,21 +75,39 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart, fact.TFContext},
 		Cause: cause.LeakedProcess, Weight: 0.8,
-		Means:   "TensorFlow takes nearly the whole card when it starts, and the driver refused. So something else holds a large part already: often a notebook kernel or an earlier run of TensorFlow, which keeps its card until it ends.",
-		Not:     "A smaller batch or model: it failed before there was either.",
-		Cures:   []cause.Cure{lookAtCard, growth, {Fix: "select_gpu", Title: "Use another card", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Needs a free card"}},
+		Headline: "could not take its pool at the start: something else holds the card",
+		Means:    "When it starts, TensorFlow takes nearly all that is free in one piece, and retries with a tenth less each time: the falling sizes are that, not your model's need. The driver refused, so another process has taken memory since, or holds most of it: a notebook's kernel, an earlier run that did not end, several processes started at once (each takes all), the desktop on a small card.",
+		Not:      "A smaller batch or model: it failed before there was either.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "See who holds the card, and end it", Told: "An old python of yours: `kill` with its number; notebooks: Kernel, Shut down.", Kind: "shell", Text: "nvidia-smi", Cost: "A look is free"},
+			{Fix: "limit_framework_preallocation", Title: "Let every process take only what it uses", Told: "For several processes on one card, or the desktop beside it; set before each starts:", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"},
+			{Fix: "select_gpu", Title: "Another card, if there is one", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Needs a free card"},
+		},
 		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},
 	},
 	{
 		ID: "tensorflow/cudnn-handle", Kinds: []fact.Kind{fact.TFHandle}, Said: []string{"CUDNN_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_ALLOC_FAILED", "Failed to get convolution algorithm", "no algorithm worked"},
 		Cause: cause.BudgetMisconfigured, Weight: 0.55,
-		Means: "cuDNN or cuBLAS could not get memory of its own, outside TensorFlow's pool. Likely TensorFlow has taken the whole card at its start, or another process holds it. The same words also come from mismatched cuDNN versions; the log does not tell which.",
+		Headline: "could not set up cuDNN or cuBLAS: no room beside its pool, most likely",
+		Means:    "These libraries need some hundred MB of their own, outside TensorFlow's pool, which takes nearly the whole card at its start; another process on the card has the same effect. The same words come from a cuDNN that does not match TensorFlow; the log does not tell which. If it works after the first line below, it was memory.",
 		Cures: []cause.Cure{
 			growth, lookAtCard,
 			{Fix: "upgrade_version", Title: "If the card is empty: match cuDNN and TensorFlow", Kind: "shell", Text: "python -c \"import tensorflow as tf; print(tf.sysconfig.get_build_info())\"   # the cuDNN that it was built for", Cost: "Half an hour"},
 		},
 		Sources: []string{tfGuide},
 	},
+}
+
+// tensorFigures take the batch from the shape of the tensor.
+func tensorFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"batch": "", "each": "", "halved": ""}
+	s, asked := sides(c), ledger.Requested(c)
+	if len(s) < 2 || s[0] < 2 || s[0] > 4096 || asked <= 0 {
+		return out
+	}
+	out["batch"], out["each"] = strconv.FormatInt(s[0], 10), units.Amount(asked/s[0])
+	out["halved"] = strconv.FormatInt(max(s[0]/2, 1), 10) + " if it is " + out["batch"] + " now"
+	return out
 }
 
 // Keras is Keras, on any of its backends.

@@ -140,8 +140,8 @@ var kernelCards = []cause.Card{
 		Means:    "Not the kernel: systemd-oomd ends a cgroup, a terminal tab or a whole desktop session with all that runs in it, when its processes spend most of their time waiting for memory (as a rule over half of 20 seconds), or when RAM and swap are both over 90 % full. So some RAM can have been free. A small swap, or none, makes such waits frequent.",
 		Not:      "Looking in dmesg: the kernel did not do this; `journalctl -u systemd-oomd` has it.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Start the job in a group of its own", Told: "Your terminal and desktop then survive, and this group is left to the kernel. Your own command in place of the last three words:", Kind: "shell", Text: "systemd-run --user --scope -p ManagedOOMMemoryPressure=auto python train.py", Cost: "If RAM really ends, the kernel kills it"},
 			{Fix: "add_swap", Title: "More swap, on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
+			{Fix: "raise_memory_limit", Title: "Start the job in a group of its own", Told: "Then that group is what is ended, not your terminal or desktop with it. Your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
 			{Fix: "lower_num_workers", Title: "Less at once", Told: "Fewer workers or compile jobs, a smaller batch of data; `systemd-cgtop -m` shows which group takes it while it runs.", Cost: "Some speed"},
 		},
 		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml"},

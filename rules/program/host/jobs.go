@@ -12,4 +12,9 @@ var (
 		Name: "spark", Shown: "Spark", Work: "data", Edits: "flags", Language: "java",
 		Proofs: []string{"org.apache.spark", "org/apache/spark", "SparkContext"},
 	}
+	YARN = program.Program{
+		Name: "yarn", Shown: "YARN", Work: "data", Edits: "flags", Language: "java",
+		Proofs: []string{"Container killed by YARN", "is running beyond physical memory limits", "is running beyond virtual memory limits", "killed by YARN for exceeding"},
+		Cards:  yarnCards,
+	}
 )

@@ -18,6 +18,13 @@ var askKernel = cause.Cure{
 	Cost: "A look is free",
 }
 
+// askFree is the same where a limit is no likelier than other programs.
+var askFree = func() cause.Cure {
+	ask := askKernel
+	ask.Fix = "close_other_apps"
+	return ask
+}()
+
 var swapForPeak = cause.Cure{Fix: "add_swap", Title: "Swap, for a peak that is only a little too high", Kind: "shell", Text: swap16, Cost: "16 GB of disk, slow while it is used"}
 
 const bareKill = "Signal 9, without a word of its own: nearly always RAM, not the graphics card. The kernel ended it because the machine, or the limit of a container or job, was full. "
@@ -51,7 +58,7 @@ var killedCards = []cause.Card{
 		Means:    bareKill + "In training that is the data as a rule: the data set as Python objects, copied little by little into every loader worker, batches that wait in their queues, and what the loop itself collects. " + otherKills,
 		Not:      "A smaller batch on the card, or 16 bit there: a card that is full says so.",
 		Cures: []cause.Cure{
-			askKernel,
+			askFree,
 			{Fix: "lower_num_workers", Title: "Fewer workers, and nothing large in the data set", Ways: []cause.Way{
 				{For: "It dies within an epoch", Text: "`num_workers=0` once, to see what one process needs; then 2. Read samples in `__getitem__`, hold paths and labels as NumPy arrays"},
 				{For: "It dies after several", Text: "something is kept: `loss.item()` in place of `loss`, no list of outputs or images, `persistent_workers=False`"},

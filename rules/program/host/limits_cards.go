@@ -1,8 +1,12 @@
 package host
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // limit is the card of a service that ended a program at a limit.
@@ -16,15 +20,34 @@ var (
 	queue   = []fact.Kind{fact.SlurmKill}
 )
 
-var dockerRaise = cause.Cure{Fix: "raise_memory_limit", Title: "See whose limit it was, and raise it", Kind: "text", Text: "`docker inspect -f '{{.HostConfig.Memory}}' NAME` (NAME: the container) shows its own, 0 for none. Its own: `--memory=16g` (Compose: `mem_limit: 16g`). None: Docker Desktop, Settings, Resources, Memory; with WSL 2 in .wslconfig; on Linux the machine was full.", Cost: "Less for the rest"}
+var dockerRaise = cause.Cure{Fix: "raise_memory_limit", Title: "See whose limit it was, and raise it", Told: "The first number that this prints (CONTAINER: its name in `docker ps -a`) is the limit in bytes.", Ways: []cause.Way{
+	{For: "A number", Text: "its own: `docker update --memory 16g --memory-swap 16g CONTAINER` with twice that in place of 16g; Compose `mem_limit:`"},
+	{For: "0, Docker Desktop", Text: "the virtual machine's: Settings, Resources, Memory; with WSL 2 `memory=` in %UserProfile%\\.wslconfig, then `wsl --shutdown`"},
+	{For: "0, Linux", Text: "the whole machine was full: `free -h`, and swap or fewer programs"},
+}, Kind: "shell", Text: "docker inspect -f '{{.HostConfig.Memory}} {{.State.OOMKilled}}' CONTAINER", Cost: "Free to look"}
 
-var dockerCards = append(
-	limit("docker/oom-killed", []fact.Kind{fact.ContainerKill}, 0.94,
-		"Docker says OOMKilled: the kernel ended a process of the container for memory. With a --memory limit that was it; without one, Docker Desktop's virtual machine or the whole host was full. Files in /dev/shm and tmpfs count as well.",
-		"GPU settings: this is the computer's own memory.", "moby/daemon/monitor.go", dockerRaise, lessAtOnce),
-	limit("docker/exited-137", []fact.Kind{fact.ShellKilled}, 0.78,
-		"The container ended with 137: signal 9. As a rule that is memory, its own limit or the host's. `docker stop` that waited too long, and health checks, send it too: `docker inspect` says OOMKilled true or false.",
-		"GPU settings: this is the computer's own memory.", "moby/daemon/monitor.go", dockerRaise, whoKilled, lessAtOnce)...)
+var dockerLess = cause.Cure{Fix: "lower_num_workers", Title: "Or stay below it", Ways: []cause.Way{
+	{For: "Workers", Text: "many programs start one for each core of the host: set the number (`--workers 2`, `num_workers=2`)"},
+	{For: "A model", Text: "a smaller quantisation, or 16 bit from safetensors: RAM holds it while it loads"},
+	{For: "After hours", Text: "something grows: `docker stats` shows the climb; newest version, or a restart on a schedule"},
+}, Cost: "Some speed"}
+
+var dockerCards = []cause.Card{
+	{
+		ID: "docker/oom-killed", Kinds: []fact.Kind{fact.ContainerKill}, Cause: cause.HostMemory, Weight: 0.94,
+		Headline: "says OOMKilled: the container ran out of RAM",
+		Means:    "The kernel ended a process of the container for RAM, not for GPU memory. With a `--memory` limit that was it; without one, Docker Desktop's virtual machine (half of RAM or less by default) or the whole host was full. All processes of the container count together, and files in /dev/shm and tmpfs.",
+		Not:      "GPU settings, or starting it again as it is.",
+		Cures:    []cause.Cure{dockerRaise, dockerLess, whoKilled}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/update/"},
+	},
+	{
+		ID: "docker/exited-137", Kinds: []fact.Kind{fact.ShellKilled}, Cause: cause.HostMemory, Weight: 0.78,
+		Headline: "stopped with 137: killed, most likely for RAM",
+		Means:    "137 is signal 9. As a rule that is RAM: the container's own limit, Docker Desktop's virtual machine, or the host. A `docker stop` whose ten seconds ran out, a health check and an orchestrator send it, too; `docker inspect` below says OOMKilled true or false, though false is no proof if a child process was the one that died.",
+		Not:      "GPU settings: this is the computer's own memory.",
+		Cures:    []cause.Cure{dockerRaise, whoKilled, dockerLess}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/stop/"},
+	},
+}
 
 var githubCards = limit("github-actions/runner", signal9, 0.82,
 	"A process on the runner was ended by signal 9 (137), for memory as a rule. Standard runners have 16 GB for public repositories and half of that for private ones; tests and compilers in parallel fill it.",
@@ -78,15 +101,49 @@ var macCards = append(
 		cause.Cure{Fix: "use_lower_quant", Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
 		cause.Cure{Fix: "raise_memory_limit", Title: "iOS: ask for the larger limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})...)
 
-var wslCards = limit("wsl/half-of-ram", []fact.Kind{fact.KernelKill, fact.ShellKilled}, 0.9,
-	"WSL's virtual machine was out of memory. It gets half of the computer's RAM by default (8 GB on old builds of Windows 10), whatever Windows itself has free, and a quarter of that as swap.",
-	"Closing Windows programs: WSL's share does not grow by that.", "https://learn.microsoft.com/en-us/windows/wsl/wsl-config",
-	cause.Cure{Fix: "raise_memory_limit", Title: "Raise its share", Kind: "config", Text: "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB   # leave 4 to 8 GB to Windows\nswap=16GB", Cost: "Less for Windows"},
-	lessAtOnce)
+var wslCards = []cause.Card{{
+	ID: "wsl/half-of-ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Cause: cause.HostMemory, Weight: 0.9, Figures: hostFigures,
+	Headline: "ran out of its own share of the RAM[[: {victim} held {held}]]",
+	Means:    "WSL 2 is a virtual machine with half of the computer's RAM by default, whatever Windows itself has free, and a quarter of that as swap. [[What was killed held {held}, so its share was not much more than that. ]]In Task Manager it is VmmemWSL.",
+	Not:      "Closing Windows programs: WSL's share does not grow by that.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Raise its share", Told: "In %UserProfile%\\.wslconfig (make it, if it is not there), then `wsl --shutdown` in PowerShell. Leave 4 to 8 GB of the computer's RAM to Windows; `free -h` inside shows the new share.", Kind: "config", Text: "[wsl2]\nmemory=24GB   # of 32; put what yours allows\nswap=16GB", Cost: "Less for Windows"},
+		{Fix: "lower_num_workers", Title: "Take less inside", Told: "Fewer workers or compile jobs (`num_workers=2`, `MAX_JOBS=2`); models in 16 bit or a smaller quantisation. Files under /mnt/c are slow, but cost no more RAM.", Cost: "Some speed"},
+		{Fix: "close_other_apps", Title: "See what fills it", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head; sudo dmesg | grep -i 'killed process' | tail -3", Cost: "Free"},
+	},
+	Sources: []string{"https://learn.microsoft.com/en-us/windows/wsl/wsl-config"},
+}}
 
-var pageFileCards = limit("windows/commit-limit", []fact.Kind{fact.CommitLimit}, 0.94,
-	"Error 1455: Windows promises memory before it is used, and RAM plus page file are promised away. RAM may look free. A model file or the CUDA libraries take several GB of that promise in each Python process, so loader workers multiply it.",
-	"Freeing VRAM or a smaller batch on the card: this is the computer's own memory.", "https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-",
-	cause.Cure{Fix: "raise_pagefile", Title: "Let the page file grow", Kind: "ui", Text: "Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, initial 16384, maximum 65536 MB, on an SSD with room; restart", Cost: "Disk space and a restart"},
-	cause.Cure{Fix: "lower_num_workers", Title: "If workers load data: fewer of them", Kind: "text", Text: "Set the number of workers to 0 or 2 (`num_workers=0`, YOLO: `workers=0`).", Cost: "Data may come slower"},
-	cause.Cure{Fix: "close_other_apps", Title: "Look at Committed", Kind: "text", Text: "Task Manager, Performance, Memory: \"Committed\" shows used and limit; close what takes most.", Cost: "Free"})
+var pageFileCards = []cause.Card{{
+	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: 0.94,
+	Headline: "could promise no more memory (error 1455)",
+	Means:    "Windows promises memory before it is used, and RAM plus page file are promised away (\"Committed\" in the Task Manager); RAM itself may look free. Two things take large promises: a model file while it is opened, as much as its size, and the CUDA libraries, a few GB in every Python process, so that loader workers multiply them. A page file that is off, small, or on a full disk brings it on.",
+	Not:      "Freeing VRAM or a smaller batch: this is the computer's own memory.",
+	Cures: []cause.Cure{
+		{Fix: "raise_pagefile", Title: "Let the page file grow", Told: "Windows key, \"View advanced system settings\", Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", custom size on an SSD with room: initial 16384, maximum 65536 MB (more than the model file by far). Set, OK, restart.", Cost: "Disk space and a restart"},
+		{Fix: "lower_num_workers", Title: "Several processes: fewer of them", Told: "`num_workers=0` or 2 (YOLO `workers=0`); in a script with workers keep the start under `if __name__ == \"__main__\":`.", Cost: "Data may come slower"},
+		{Fix: "close_other_apps", Title: "Without a restart: free promises", Told: "Task Manager, Details, column \"Commit size\" (right click on the head, Select columns): end what stands on top and is not needed, another UI or an old python first. A smaller file of the model (fp8, 16 bit in place of 32) needs less.", Cost: "Free"},
+	},
+	Sources: []string{"https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-", "https://learn.microsoft.com/en-us/troubleshoot/windows-client/performance/introduction-to-the-page-file"},
+}}
+
+var yarnCards = []cause.Card{{
+	ID: "yarn/container", Kinds: []fact.Kind{fact.YARNKill}, Cause: cause.HostMemory, Weight: 0.93, Figures: hostFigures,
+	Headline: "killed the container above its memory limit[[ of {limit}]]",
+	Means:    "YARN adds up the container's processes and ends what goes above its size: executor memory plus overhead (by default a tenth of it, 384 MB at least). Python, TensorFlow and native libraries run beside the JVM and live in that overhead alone. \"virtual\" in the line counts address space, not RAM: that check is often switched off.",
+	Not:      "A larger -Xmx alone: the heap is not what grew, as a rule.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "More overhead, for what runs beside the JVM", Told: "In place of today's values; in clusters before Spark 2.3 `spark.yarn.executor.memoryOverhead`, in MB.", Steps: yarnSteps, Cost: "Fewer executors at a time"},
+		{Fix: "lower_num_workers", Title: "Fewer tasks in an executor", Told: "`--executor-cores 1`: as many tasks share a container as it has cores, each with a Python worker of its own.", Cost: "Less at a time"},
+		{Fix: "fix_shape", Title: "\"virtual memory\" in the line: switch that check off", Kind: "config", Text: "<property><name>yarn.nodemanager.vmem-check-enabled</name><value>false</value></property>", Told: "In yarn-site.xml of the nodes, by who runs them.", Cost: "None"},
+	},
+	Sources: []string{"https://spark.apache.org/docs/latest/configuration.html", "hadoop/hadoop-yarn-project/hadoop-yarn/hadoop-yarn-common/src/main/resources/yarn-default.xml"},
+}}
+
+func yarnSteps(c *ledger.Case) []step.Step {
+	overhead := "2g"
+	if limit := c.F().Limit; limit != nil && limit.Bytes > 0 {
+		overhead = strconv.FormatInt(max(gib(limit.Bytes/2), 1), 10) + "g"
+	}
+	return []step.Step{{Kind: "shell", Text: "spark-submit --conf spark.executor.memoryOverhead=" + overhead + " YOUR_JOB   # with its other options; half of the container's size today"}}
+}

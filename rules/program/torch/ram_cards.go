@@ -17,7 +17,7 @@ const (
 var shmWays = []cause.Way{
 	{For: "docker run", Text: "add `--shm-size=8g`, or `--ipc=host` for the host's"},
 	{For: "Compose", Text: "`shm_size: 8gb` in the service"},
-	{For: "No container", Text: "`df -h /dev/shm`; `sudo mount -o remount,size=16G /dev/shm`. Old files named torch_ or nccl- in it may be deleted while nothing runs"},
+	{For: "No container", Text: "`df -h /dev/shm`; `sudo mount -o remount,size=16G /dev/shm`."},
 }
 
 // moreShm is the same for a pod, in a pod only.
@@ -52,8 +52,8 @@ var ramCards = []cause.Card{
 		Not:      "Swap, a smaller model, or `kernel.shmmax`: only the size of /dev/shm counts.",
 		Cures: []cause.Cure{
 			{Fix: "raise_shm_size", Title: "A larger /dev/shm, when the container is started", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
-			{Fix: "lower_num_workers", Title: "You cannot change the container: no workers", Told: "Nothing goes through /dev/shm then; 1 or 2 workers with a small batch may fit as well.", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0)", Cost: "The card may wait for data."},
-			{Fix: "lower_batch_size", Title: "Between the two: less in flight", Told: "Batches that wait in /dev/shm: workers x `prefetch_factor` (2) x batch. Half of any of them is half of it.", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=1)", Cost: "Some speed."},
+			{Fix: "lower_num_workers", Title: "You cannot change the container: no workers", Told: "Nothing goes through /dev/shm then. In between: what waits there is workers x `prefetch_factor` (2) x batch, so 2 workers with `prefetch_factor=1` take a quarter of 4 with 2.", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0)", Cost: "The card may wait for data."},
+			{Fix: "restart_session", Title: "Clear what crashed runs left there", Told: "Files named torch_ or sem.mp- stay after a kill. See it with `df -h /dev/shm; ls -lt /dev/shm | head`; while nothing of yours runs:", Kind: "shell", Text: "rm -f /dev/shm/torch_*", Cost: "Free."},
 		},
 		Sources: []string{workerSignals, "https://docs.docker.com/reference/cli/docker/container/run/"},
 	},

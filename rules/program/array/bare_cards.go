@@ -1,0 +1,79 @@
+package array
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+var (
+	pageFile = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Windows: look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit nothing more is given, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
+	lookWhy  = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "See whether memory was really gone", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory", Ways: []cause.Way{
+		{For: "Much is available", Text: "a limit refused: `ulimit -v unlimited` in the shell that starts it (a number there is one, in KiB), or `sudo sysctl vm.overcommit_memory=0` where it is 2"},
+		{For: "RAM is full", Text: "watch `ps -eo pid,rss,args --sort=-rss | head` while it runs: a climb is a list or cache that grows, a jump is one large load"},
+		{For: "Windows", Text: "Task Manager, Performance, Memory: \"Committed\" at its limit means a larger page file"},
+	}, Cost: "Free"}
+	swapBridge = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Swap, for a peak", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow while it is used"}
+)
+
+func sizedAtLeast(bytes int64) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
+}
+
+// bareCards are refusals of the computer's memory that name no program.
+var bareCards = []cause.Card{
+	{
+		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: []string{"LightGBM", "lightgbm/basic.py"},
+		Cause: cause.HostMemory, Weight: 0.85,
+		Headline: "was refused RAM (std::bad_alloc)",
+		Means:    "C++'s way to say that the system refused memory: RAM, not the graphics card, and never with a size. Growing arrays double, and for a moment the old and the new one are there together, so two thirds in use can be too much. Otherwise a count is wrong: a damaged file, a negative number read as a huge one; then it fails at once, however much is free.",
+		Not:      "A smaller batch on the card, or its allocator settings.",
+		Cures: []cause.Cure{
+			pageFile, lookWhy,
+			{Fix: "stream_dataset", Title: "Give it less at a time", Told: "Add data in parts of a fixed size (an index: `add` in blocks of 100,000 vectors), tell containers their size beforehand (`reserve`), fewer threads: each has buffers of its own. With a tenth of the input it runs: it is the size; it fails as before: look for the wrong count or file.", Cost: "Time"},
+			swapBridge,
+		},
+		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+	},
+	{
+		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
+		Cause: cause.HostMemory, Weight: 0.8,
+		Headline: "was refused RAM (MemoryError)",
+		Means:    "Python asked the system for RAM and was refused; the message has no size. On Linux the kernel would rather kill, so that a refusal speaks for a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most); on Windows for RAM and page file together. Python objects are large: a number in a list takes 36 bytes, a short string some 60. The last line of the traceback is what came next, not what filled it.",
+		Not:      "Anything about the graphics card.",
+		Cures: []cause.Cure{
+			pageFile, lookWhy,
+			{Fix: "stream_dataset", Title: "Hold less as Python objects", Told: "Numbers in NumPy arrays (4 or 8 bytes each), files line by line (`for line in f`), results written as they come. 32 bit: `python -c \"import struct; print(struct.calcsize('P') * 8)\"`, then install the 64-bit Python.", Cost: "Some rewriting"},
+			swapBridge,
+		},
+		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+	},
+	{
+		ID: "other/rust-alloc", Kinds: []fact.Kind{fact.RustAlloc}, If: func(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Large },
+		Cause: cause.HostMemory, Weight: 0.82,
+		Headline: "was refused {asked} of RAM",
+		Means:    "Rust's allocator asked the system for {asked} and was refused: RAM, not the graphics card. A vector that grows doubles, so the {asked} are as a rule the new copy, with half of it, the old one, still there. What else the program holds is not in the line.",
+		Not:      "A build in release or debug: the amount is the same.",
+		Cures: []cause.Cure{
+			pageFile, lookWhy,
+			{Fix: "stream_dataset", Title: "Give it less at a time", Told: "A smaller file, batch or thread count (`RAYON_NUM_THREADS=4`: each thread holds buffers); in your own code `Vec::with_capacity`, or chunks in place of one vector.", Cost: "Time"},
+			swapBridge,
+		},
+		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://docs.rs/rayon/latest/rayon/struct.ThreadPoolBuilder.html"},
+	},
+	{
+		ID: "other/rust-alloc-absurd", Kinds: []fact.Kind{fact.RustAlloc}, If: sizedAtLeast(cause.Large),
+		Cause: cause.OversizedAllocation, Weight: 0.82,
+		Headline: "wanted {asked} of RAM in one piece",
+		Means:    "One piece of {asked}: a length that is wrong (a damaged or unexpected file, a header read as a count, a subtraction below zero), or the whole input at once. The line does not say which; a small, known good input decides it.",
+		Not:      "More RAM or swap, if the number is not the size of your data.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "It runs: the first input is damaged, of another format, or too large; check its size and download it again. It fails as well: a bug.", Cost: "A few minutes"},
+			{Fix: "upgrade_version", Title: "A bug: the newest version, with a backtrace", Kind: "env", Text: "export RUST_BACKTRACE=1", Told: "The backtrace names the function that asked; report it with the number.", Cost: "A few minutes"},
+			{Fix: "stream_dataset", Title: "It is the size of your data: in parts", Told: "Split the input, or use the program's own option for streaming or chunks.", Cost: "Time"},
+		},
+		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://doc.rust-lang.org/std/backtrace/index.html"},
+	},
+}
