@@ -59,6 +59,7 @@ var bareCards = []cause.Card{
 		Means:    "Exit code -9 is SIGKILL, sent from outside[[: rank {rank}, process {pid}]]; the launcher then stopped the others, and the traceback is its own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Every rank loads its own copy of model and data, so that four ranks need four times as much. A `kill -9` by hand or by a scheduler looks the same.",
 		Not:      "`--shm-size` or anything about the card: a full /dev/shm is a bus error, a full card a CUDA error.",
 		Cures: []cause.Cure{
+			{Fix: "add_swap", If: cause.LoadsModel, Title: "Add swap for the moment of loading", Told: "It ended while the model was being loaded: the checkpoint passes through RAM, once for each rank."},
 			{Fix: "raise_memory_limit", Title: "See which limit it was, and raise that", Told: "On the machine itself; `oom_kill` above 0 inside a container means the container's limit.", Ways: []cause.Way{
 				{For: "Docker", Text: "`--memory` of `docker run`"}, {For: "Kubernetes", Text: "`resources.limits.memory`"}, {For: "Slurm", Text: "`--mem`"}, {For: "No limit was set", Text: "add swap for the moment of loading, or RAM"},
 			}, Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
@@ -114,7 +115,7 @@ var bareCards = []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://docs.pytorch.org/docs/stable/mps_environment_variables.html", "https://github.com/buildingjoshbetter/TrueMemory/issues/459"},
 	},
 	{
-		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() },
+		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() && !managedMemory(c) },
 		Cause: cause.Unknown, Weight: 0.8,
 		Headline: "ran out of graphics memory in bitsandbytes",
 		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA and ended the program; it prints neither sizes nor the model. A path such as D:\\a\\ is that of the machine that built the package. It may also be the first to report a card that somebody else filled.",
@@ -131,13 +132,26 @@ var bareCards = []cause.Card{
 		Sources: []string{"bitsandbytes/csrc/ops.cu", "https://github.com/jllllll/bitsandbytes-windows-webui/issues/14", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/464"},
 	},
 	{
+		ID: "pytorch/bitsandbytes-managed", Kinds: []fact.Kind{fact.BitsAndBytes}, If: managedMemory,
+		Cause: cause.HostMemory, Weight: 0.78,
+		Headline: "did not get managed memory for bitsandbytes' paged optimizer",
+		Means:    "pythonInterface is where bitsandbytes asks for managed memory: RAM that the card can reach, for a paged optimizer (`paged_adamw_*`, as in QLoRA scripts). It prints no sizes. RAM, or what WSL or a container may have of it, was too little, or this system does not do managed memory well (Windows, WSL).",
+		Not:      "Loading the model in fewer bits: the model was loaded.",
+		Cures: []cause.Cure{
+			{Fix: "optimizer_8bit", Title: "An optimizer that is not paged", Told: "In a LoRA run it is small:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the card is tight."},
+			{Fix: "raise_memory_limit", Title: "More RAM for it", Told: "`free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` stands under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
+			{Fix: "lower_batch_size", Title: "Less of it: a smaller LoRA and batch", Told: "`r=8` in LoraConfig, batch 1.", Cost: "Slower."},
+		},
+		Sources: []string{"bitsandbytes/csrc/pythonInterface.cpp", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/726", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/959"},
+	},
+	{
 		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return ledger.Before2020(c) && ownCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
 		},
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "filled the {total} card by itself",
 		Means:    "{asked} was only the last straw. \"cached\" in the message means a PyTorch before 1.4: {slack} of its reserve is unused but in pieces, which comes from tensors of changing sizes (texts of different length); nearly all the rest is live. One long sample or too large a batch does it; if it died after many steps, that, or something that is kept.",
-		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it yet (1.7 and later do).",
+		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it yet (releases from 1.10 on do).",
 		Later:    "If it dies late again: add up `loss.item()`, not `loss`, and evaluate under `torch.no_grad()`.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the work of a step", Ways: []cause.Way{
@@ -147,7 +161,7 @@ var bareCards = []cause.Card{
 				{For: fix.Using, Text: "`with torch.no_grad():` around it (free)"},
 			}, Cost: "Slower."},
 			{Fix: "mixed_precision", Title: "A newer PyTorch, with 16 bit", Told: "From 1.6 on `torch.cuda.amp.autocast()` with a `GradScaler` takes up to half of the activations, and its allocator handles pieces better. Take a release that still supports the card.", Cost: "The code may need changes."},
-			{Fix: "kill_stale_process", Title: "See that nothing else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return fix.Way(c, fix.Training) }, Title: "Recompute instead of keep", Told: "`torch.utils.checkpoint.checkpoint(layer, x)` around the large layers in `forward()`; your PyTorch has it.", Cost: "About 30 % more time a step."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/UKPLab/sentence-transformers/issues/57", cudaNotes},
 	},
@@ -171,3 +185,6 @@ var bareCards = []cause.Card{
 		Sources: []string{"accelerate/src/accelerate/utils/operations.py", "https://github.com/huggingface/transformers/pull/31292"},
 	},
 }
+
+// managedMemory: the file of bitsandbytes that asks for managed memory.
+func managedMemory(c *ledger.Case) bool { return c.Contains("pythoninterface") }

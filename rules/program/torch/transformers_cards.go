@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // ramGone are the ways in which a process is told that RAM is at its end.
@@ -29,8 +30,9 @@ var loadingCards = []cause.Card{
 		Means:    "`device_map=\"auto\"` fills the cards up to about 90 % of what is free and had layers left for the CPU, where bitsandbytes does not run them. [[{model} needs about {w8} at 8 bit, {w4} at 4 bit. ]]The log has no sizes: the model may be too large for the card, another program may hold it, or PyTorch sees no GPU at all.",
 		Not:      "A smaller batch or `expandable_segments`: not a byte was loaded yet, this is a plan that came out too large.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "See what is free, and that PyTorch sees the card", Told: "Needed: about 1.1 GB a billion parameters at 8 bit, 0.6 at 4 bit, and 1 to 2 GB to work. `False` means a PyTorch without CUDA: reinstall that. An old run or notebook kernel on the card: end it and load again unchanged.", Kind: "shell", Text: "nvidia-smi\npython -c \"import torch; print(torch.cuda.is_available(), torch.cuda.mem_get_info())\"", Cost: "Free."},
-			{Fix: "load_in_4bit", Title: "4 bit, all of it on the card", Told: "Half of what 8 bit takes. `{\"\": 0}` goes around the plan: if it truly does not fit you get an error with sizes. bfloat16 instead of float16 from RTX 30 on.", Kind: "python", Text: fourBit(`{"": 0}`), Cost: "Little quality."},
+			{Fix: "kill_stale_process", If: when.Not(ledger.TinyCard), Title: "See what is free, and that PyTorch sees the card", Told: "Needed: about 1.1 GB a billion parameters at 8 bit, 0.6 at 4 bit, and 1 to 2 GB to work. `False` means a PyTorch without CUDA: reinstall that. An old run or notebook kernel on the card: end it and load again unchanged.", Kind: "shell", Text: "nvidia-smi\npython -c \"import torch; print(torch.cuda.is_available(), torch.cuda.mem_get_info())\"", Cost: "Free."},
+			{Fix: "use_smaller_model", If: ledger.TinyCard},
+			{Fix: "load_in_4bit", If: when.Not(ledger.TinyCard), Title: "4 bit, all of it on the card", Told: "Half of what 8 bit takes. `{\"\": 0}` goes around the plan: if it truly does not fit you get an error with sizes. bfloat16 instead of float16 from RTX 30 on.", Kind: "python", Text: fourBit(`{"": 0}`), Cost: "Little quality."},
 			{Fix: "cpu_offload", Title: "A part on the CPU", Told: "8 bit with `BitsAndBytesConfig(load_in_8bit=True, llm_int8_enable_fp32_cpu_offload=True)` and a `device_map` that names which layers go to \"cpu\"; these stay in 32 bit, 4 GB of RAM a billion parameters. A GGUF file of the same model in Ollama or llama.cpp splits with less trouble.", Cost: "Many times slower."},
 			{Fix: "use_smaller_model"},
 		},
@@ -57,8 +59,8 @@ var loadingCards = []cause.Card{
 		Means:    "The launcher starts one process for each card, and each loads all of the weights before anything is shared out. More cards do not help at this point.[[ This one holds {mine} of {total} already and was not through.]][[ {model} needs {w16} a card at 16 bit, {w4} at 4 bit.]]",
 		Not:      "A smaller batch, or a ZeRO stage 1 or 2: no sample was read, and these keep all weights on every card.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_4bit", If: writesCode, Title: "LoRA: load the base model in 4 bit on each rank", Told: "0.6 GB a billion parameters on each card.", Kind: "python", Text: "from accelerate import PartialState\n\nmodel = AutoModelForCausalLM.from_pretrained(\n    name, quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16),\n    device_map={\"\": PartialState().local_process_index})   # name: as in your call", Cost: "Little quality."},
 			{Fix: "shard_training", Title: "Full training: cut the weights up while they are loaded", Told: "ZeRO-3 does it if the `TrainingArguments` with its file are made before `from_pretrained`; FSDP if accelerate's file says:", Kind: "config", Text: "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: writesCode, Title: "LoRA: load the base model in 4 bit on each rank", Told: "0.6 GB a billion parameters on each card.", Kind: "python", Text: "from accelerate import PartialState\n\nmodel = AutoModelForCausalLM.from_pretrained(\n    name, quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16),\n    device_map={\"\": PartialState().local_process_index})   # name: as in your call", Cost: "Little quality."},
 			{Fix: "load_in_4bit", If: func(c *ledger.Case) bool { return !writesCode(c) }, Title: "LoRA on a model in 4 bit"},
 			{Fix: "use_smaller_model"},
 		},
