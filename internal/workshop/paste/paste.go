@@ -21,6 +21,7 @@ var programs = []string{
 	"nvidia-smi", "ollama", "openllm", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl",
 	"systemd-run", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "whisper", "whisperx", "wsl", "xinference",
 	"xpu-smi",
+	"axolotl", "cat", "free", "llamafactory-cli", "tail", "trl", "tune", "unset",
 }
 
 // powerShell are the lines for it that stand beside those for other shells.

@@ -61,8 +61,8 @@ var torchtuneCards = []cause.Card{
 	textStep("torchtune/step", []string{"torchtune/", "_single_device.py", "_distributed.py"},
 		"A step holds activations and logits of `batch_size` samples, each as long as it comes: `tokenizer.max_seq_len` is null by default, so that the longest sample decides.[[ {asked} is {tokens128} tokens of Llama 3's 128,000 words in 32 bit.]][[ This process holds {mine} of {total}.]] Full training takes 12 to 16 bytes a parameter besides[[ ({full} for {model} at 16)]].",
 		"More epochs or a smaller data set: one step is what fails.", "torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml",
-		cause.Cure{Fix: "lower_context", Title: "Cut the samples, with checkpoints", Told: "Added to your `tune run` command:", Kind: "shell", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "What is cut off is not learnt."},
-		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Steps: fewer("shell", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "lower_context", Title: "Cut the samples, with checkpoints", Told: "Added to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "What is cut off is not learnt."},
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
 		cause.Cure{Fix: "use_lora", Title: "LoRA on 4 bit", Told: "`tune ls` lists recipes and configs; take the one of your model that ends in `_qlora_single_device`.", Kind: "shell", Text: "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device", Cost: "For most purposes the same result."}),
 }
 
@@ -87,7 +87,7 @@ var swiftCards = []cause.Card{
 		Means:    "RLHF keeps a policy in training, a reference and often vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ Outside this process {others} of the card is taken: in such a run mostly its own vLLM or another rank, which a container hides; `nvidia-smi` on the machine tells whether it is an older run.]]",
 		Not:      "Killing the other processes, if they belong to the run.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: notOne, Title: "Fewer and shorter answers at a time", Told: "Added to `swift rlhf`:", Steps: fewer("shell", "--max_completion_length 1024 --per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
+			{Fix: "lower_batch_size", If: notOne, Title: "Fewer and shorter answers at a time", Told: "Added to `swift rlhf`:", Steps: fewer("config", "--max_completion_length 1024 --per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
 			{Fix: "lower_gpu_memory_utilization", Title: "vLLM on these cards: a smaller share, asleep while training", Told: "`--vllm_gpu_memory_utilization 0.3 --sleep_level 1 --offload_optimizer true --offload_model true`.", Cost: "Slower generation and steps."},
 			{Fix: "shard_training", Title: "Share weights and optimizer out", Told: "`--deepspeed zero3` (or `zero3_offload`), and `NPROC_PER_NODE` = the cards of a machine.", Cost: "Communication between the cards."},
 		},
@@ -96,8 +96,8 @@ var swiftCards = []cause.Card{
 	textStep("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/"},
 		"`--per_device_train_batch_size` x `--max_length`[[ ({length} here)]] decides, and the tokens of pictures count too; logits are tokens x vocabulary besides.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ This process holds {mine} of {total}.]]",
 		"More cards with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
-		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Told: "Added to `swift sft`:", Steps: fewer("shell", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
-		cause.Cure{Fix: "lower_context", Title: "Shorter samples, fewer pixels", Told: "And for vision models `MAX_PIXELS=1003520` before the command.", Kind: "shell", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Told: "Added to `swift sft`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "lower_context", Title: "Shorter samples, fewer pixels", Told: "And for vision models `MAX_PIXELS=1003520` before the command.", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
 		cause.Cure{Fix: "shard_training", Title: "4-bit LoRA on one card, ZeRO-3 on several", Told: "`--quant_method bnb --quant_bits 4` or `--deepspeed zero3` with `NPROC_PER_NODE` = the cards (not both).", Cost: "Little quality, or communication between the cards."}),
 }
 
@@ -109,7 +109,7 @@ var megatronCards = []cause.Card{
 		Means:    "It failed before a sample was computed: 18 bytes for each parameter that a card holds; with the distributed optimizer 6, and 12 divided by the data-parallel cards.[[ This process holds {mine} of {total}.]] How many parameters that is follows from tensor x pipeline parallel size.",
 		Not:      "`--micro-batch-size`: nothing of a batch is there yet.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Cut the model up further, share the optimizer", Told: "Added to your command; with 8 cards 4 x 2 or 8 x 1 of tensor x pipeline.", Kind: "shell", Text: "--use-distributed-optimizer --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel", Cost: "Communication between the cards."},
+			{Fix: "shard_training", Title: "Cut the model up further, share the optimizer", Told: "Added to your command; with 8 cards 4 x 2 or 8 x 1 of tensor x pipeline.", Kind: "config", Text: "--use-distributed-optimizer --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel", Cost: "Communication between the cards."},
 			{Fix: "offload_optimizer", Title: "Keep the optimizer in RAM", Told: "`--optimizer-cpu-offload --use-precision-aware-optimizer`.", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 		},
 		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/docs/source/api-guide/dist_optimizer.md"},
@@ -117,7 +117,7 @@ var megatronCards = []cause.Card{
 	textStep("megatron/step", []string{"megatron/core/transformer/", "megatron/core/pipeline_parallel/", "megatron/training/training.py", "vocab_parallel_cross_entropy"},
 		"The first pipeline stage holds activations of as many micro-batches as there are stages, so that it fills up first; one micro-batch x length[[ ({length} here)]] decides, not the global batch.[[ This process holds {mine} of {total}.]]",
 		"A smaller global batch: only the micro-batch is on the card.", "Megatron-LM/megatron/training/arguments.py",
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "Least memory, about a third more time; `--recompute-activations` alone is cheaper and saves less.", Kind: "shell", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
+		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "Least memory, about a third more time; `--recompute-activations` alone is cheaper and saves less.", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
 		cause.Cure{Fix: "lower_batch_size", Title: "The smallest micro-batch", Told: "`--micro-batch-size 1`; the global batch stays as it is.", Cost: "Slower; the same result."},
 		cause.Cure{Fix: "shard_training", Title: "Split long sequences over cards", Told: "`--context-parallel-size 2`, and `--sequence-parallel` beside tensor parallelism.", Cost: "Communication between the cards."}),
 }

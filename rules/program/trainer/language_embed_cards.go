@@ -32,7 +32,7 @@ var flagCards = []cause.Card{
 	textStep("flagembedding/group", []string{"FlagEmbedding/finetune", "FlagEmbedding/abc/finetune", "FlagEmbedding.finetune"},
 		"Each query brings `--train_group_size` passages (8 by default): a batch of 4 encodes 4 queries and 32 passages of `--passage_max_len` tokens.[[ This process holds {mine} of {total}.]]",
 		"`--query_max_len` alone: passages are most of it.", "FlagEmbedding/FlagEmbedding/abc/finetune/embedder/AbsArguments.py",
-		cause.Cure{Fix: "lower_batch_size", Title: "Encode in pieces, with checkpoints and 16 bit", Told: "`--sub_batch_size` keeps batch and group and encodes a few passages at a time:", Kind: "shell", Text: "--sub_batch_size 8 --gradient_checkpointing --fp16 --deepspeed ds_stage0.json", Cost: "Slower. The DeepSpeed file: FlagEmbedding's examples/finetune."},
+		cause.Cure{Fix: "lower_batch_size", Title: "Encode in pieces, with checkpoints and 16 bit", Told: "`--sub_batch_size` keeps batch and group and encodes a few passages at a time:", Kind: "config", Text: "--sub_batch_size 8 --gradient_checkpointing --fp16 --deepspeed ds_stage0.json", Cost: "Slower. The DeepSpeed file: FlagEmbedding's examples/finetune."},
 		cause.Cure{Fix: "lower_context", Title: "Shorter passages", Told: "`--query_max_len 64 --passage_max_len 256`.", Cost: "What comes after is not learnt."},
 		cause.Cure{Fix: "gradient_accumulation", Title: "Smaller batch or group", Told: "`--per_device_train_batch_size 1 --train_group_size 4`.", Cost: "Fewer negatives: somewhat worse."}),
 }

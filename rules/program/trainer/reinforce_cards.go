@@ -33,12 +33,12 @@ const enginesShare = "verl's engine takes its share of the whole card (`gpu_memo
 
 var offloadActor = cause.Cure{
 	Fix: "offload_optimizer", Title: "Move weights and optimizer to RAM while they are not needed", Told: "Added to your command:",
-	Kind: "shell", Text: "actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True actor_rollout_ref.ref.fsdp_config.param_offload=True", Cost: "Slower steps; 12 bytes of RAM a parameter.",
+	Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True actor_rollout_ref.ref.fsdp_config.param_offload=True", Cost: "Slower steps; 12 bytes of RAM a parameter.",
 }
 
 var smallerShare = cause.Cure{
 	Fix: "lower_gpu_memory_utilization", Title: "Give the engine a smaller share", Told: "It must hold the weights and some cache. Added to your command:",
-	Kind: "shell", Text: "actor_rollout_ref.rollout.gpu_memory_utilization=0.4", Cost: "Slower generation.",
+	Kind: "config", Text: "actor_rollout_ref.rollout.gpu_memory_utilization=0.4", Cost: "Slower generation.",
 }
 
 var verlCards = []cause.Card{
@@ -50,8 +50,8 @@ var verlCards = []cause.Card{
 		Not:      "A higher `RAY_memory_usage_threshold`: some GB more, and then the kernel kills instead. Anything about the cards.",
 		Later:    "Resume from the last whole checkpoint: the one being written may be partial.",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Save less, less often", Told: "Keep `hf_model` out in any case: it gathers the whole model on rank 0. Older releases: `checkpoint.contents`, where only hf_model makes a difference.", Kind: "shell", Text: "actor_rollout_ref.actor.checkpoint.save_contents='[\"model\"]' critic.checkpoint.save_contents='[\"model\"]' trainer.save_freq=100", Cost: "Without the optimizer a run cannot be resumed exactly."},
-			{Fix: "raise_memory_limit", Title: "Keep less in RAM, or have more", Told: "If the cards have room, no offload (newer releases: `critic.fsdp.` without model); else more nodes, or RAM.", Kind: "shell", Text: "actor_rollout_ref.actor.fsdp_config.optimizer_offload=False critic.model.fsdp_config.param_offload=False critic.model.fsdp_config.optimizer_offload=False", Cost: "Memory of the cards."},
+			{Fix: "shard_training", Title: "Save less, less often", Told: "Keep `hf_model` out in any case: it gathers the whole model on rank 0. Older releases: `checkpoint.contents`, where only hf_model makes a difference.", Kind: "config", Text: "actor_rollout_ref.actor.checkpoint.save_contents='[\"model\"]' critic.checkpoint.save_contents='[\"model\"]' trainer.save_freq=100", Cost: "Without the optimizer a run cannot be resumed exactly."},
+			{Fix: "raise_memory_limit", Title: "Keep less in RAM, or have more", Told: "If the cards have room, no offload (newer releases: `critic.fsdp.` without model); else more nodes, or RAM.", Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.optimizer_offload=False critic.model.fsdp_config.param_offload=False critic.model.fsdp_config.optimizer_offload=False", Cost: "Memory of the cards."},
 			{Fix: "upgrade_version", Title: "If it grows from save to save: a newer verl", Kind: "shell", Text: "pip install -U verl", Cost: "Names of settings may have changed."},
 		},
 		Sources: []string{"verl/verl/utils/checkpoint/fsdp_checkpoint_manager.py", "verl/docs/advance/checkpoint.rst", "https://github.com/verl-project/verl/issues/1335", "https://github.com/verl-project/verl/issues/1964"},
@@ -63,7 +63,7 @@ var verlCards = []cause.Card{
 		Means:    "This is the machine's RAM, not a card. With `param_offload` and `optimizer_offload` each worker keeps its weights and Adam's values there, 12 to 16 bytes a parameter over all workers of a node; vLLM's swap space (4 GiB an engine) and the data come on top. What Ray ends is its newest process, which need not be the one that holds the memory.",
 		Not:      "Smaller micro-batches: they are on the cards.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Look who holds it, and offload less", Told: "`ps -eo pid,rss,cmd --sort=-rss | head` while it runs. If the cards have room:", Kind: "shell", Text: "actor_rollout_ref.actor.fsdp_config.optimizer_offload=False actor_rollout_ref.ref.fsdp_config.param_offload=False", Cost: "Memory of the cards."},
+			{Fix: "raise_memory_limit", Title: "Look who holds it, and offload less", Told: "`ps -eo pid,rss,cmd --sort=-rss | head` while it runs. If the cards have room:", Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.optimizer_offload=False actor_rollout_ref.ref.fsdp_config.param_offload=False", Cost: "Memory of the cards."},
 			{Fix: "shard_training", Title: "Spread it over more nodes", Told: "`trainer.nnodes=2`: each holds half of what is offloaded.", Cost: "Another machine."},
 			{Fix: "use_lora", Title: "Train a LoRA", Told: "`actor_rollout_ref.model.lora_rank=32`: hardly any optimizer.", Cost: "For most purposes the same result."},
 		},
@@ -85,7 +85,7 @@ var verlCards = []cause.Card{
 		Means:    "These need the logits of whole responses: tokens of a micro-batch x vocabulary, in 32 bit and once more for the softmax.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words.]] The vocabulary decides, not the size of the model.",
 		Not:      "Offloading parameters: logits are not among them. data.train_batch_size: only the micro-batch is on a card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Fewer tokens at a time", Told: "With `use_dynamic_bsz=True` lower `ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` instead, to no less than prompt plus response.", Kind: "shell", Text: "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Cost: "Slower; the same result."},
+			{Fix: "lower_batch_size", Title: "Fewer tokens at a time", Told: "With `use_dynamic_bsz=True` lower `ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` instead, to no less than prompt plus response.", Kind: "config", Text: "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Cost: "Slower; the same result."},
 			{Fix: "efficient_attention", Title: "Entropy in pieces", Told: "`actor_rollout_ref.actor.entropy_from_logits_with_chunking=True actor_rollout_ref.actor.entropy_checkpointing=True`; `actor_rollout_ref.model.use_fused_kernels=True` never writes the logits out.", Cost: "Slightly slower."},
 			{Fix: "lower_context", Title: "Shorter responses", Told: "Halve `data.max_response_length`.", Cost: "Longer answers are cut."},
 		},
@@ -98,7 +98,7 @@ var verlCards = []cause.Card{
 		Means:    "An update holds activations and logits of a micro-batch beside weights, gradients and optimizer, and what the engine keeps.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]] The first update is the largest, when Adam makes its values; if it passed that, it is the length of the responses.",
 		Not:      "data.train_batch_size: only the micro-batch is on a card.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "One sample at a time, with checkpoints", Told: "With `use_dynamic_bsz=True` lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead.", Kind: "shell", Text: "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.enable_gradient_checkpointing=True", Cost: "Slower; the same result."},
+			{Fix: "lower_batch_size", Title: "One sample at a time, with checkpoints", Told: "With `use_dynamic_bsz=True` lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead.", Kind: "config", Text: "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.enable_gradient_checkpointing=True", Cost: "Slower; the same result."},
 			offloadActor, smallerShare,
 		},
 		Sources: []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/verl-project/verl/issues/328", "https://github.com/verl-project/verl/issues/40"},
@@ -110,8 +110,8 @@ var verlCards = []cause.Card{
 		Means:    enginesShare + ". It failed in a rollout[[; {mine} of {total} was this worker's]].[[ {asked} in one piece is {tokens152} tokens x Qwen's 152,000 words in 32 bit: probabilities for the sampler, which grow with the sequences at once and, where prompts count, their length.]]",
 		Not:      "ppo_micro_batch_size_per_gpu: the trainer is not in a step here.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Fewer sequences and tokens at a time", Told: "Added to your command (with the hf rollout: `actor_rollout_ref.rollout.micro_batch_size=1`):", Kind: "shell", Text: "actor_rollout_ref.rollout.max_num_seqs=64 actor_rollout_ref.rollout.max_num_batched_tokens=4096 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1", Cost: "Slower generation."},
-			{Fix: "lower_gpu_memory_utilization", Title: "Leave more of the card outside the cache", Told: smallerShare.Told, Kind: "shell", Text: smallerShare.Text, Cost: smallerShare.Cost},
+			{Fix: "lower_batch_size", Title: "Fewer sequences and tokens at a time", Told: "Added to your command (with the hf rollout: `actor_rollout_ref.rollout.micro_batch_size=1`):", Kind: "config", Text: "actor_rollout_ref.rollout.max_num_seqs=64 actor_rollout_ref.rollout.max_num_batched_tokens=4096 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1", Cost: "Slower generation."},
+			{Fix: "lower_gpu_memory_utilization", Title: "Leave more of the card outside the cache", Told: smallerShare.Told, Kind: "config", Text: smallerShare.Text, Cost: smallerShare.Cost},
 			offloadActor,
 		},
 		Sources: []string{"verl/docs/perf/perf_tuning.rst", "verl/verl/trainer/config/_generated_ppo_trainer.yaml", "https://github.com/qiancheng0/ToolRL/issues/39"},
@@ -126,7 +126,7 @@ var openrlhfCards = []cause.Card{
 		Means:    "With `--colocate_all_models` vLLM lives on the trainer's cards. Its share counts against the whole card and is 0.95 unless you say otherwise; when it woke up the trainer still held its own.[[ {free} of {total} was free.]]",
 		Not:      "A smaller micro-batch: the trainer is not in a step here.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "A smaller share, and both asleep in turn", Told: "Newer releases spell them with a dot: `--vllm.gpu_memory_utilization`, `--vllm.enable_sleep`.", Kind: "shell", Text: "--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep --deepspeed_enable_sleep", Cost: "Slower generation."},
+			{Fix: "lower_gpu_memory_utilization", Title: "A smaller share, and both asleep in turn", Told: "Newer releases spell them with a dot: `--vllm.gpu_memory_utilization`, `--vllm.enable_sleep`.", Kind: "config", Text: "--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep --deepspeed_enable_sleep", Cost: "Slower generation."},
 			{Fix: "offload_optimizer", Title: "Keep Adam in RAM", Told: "`--adam_offload` (newer: `--ds.adam_offload`).", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 			{Fix: "shard_training", Title: "Cut the trainer's weights up", Told: "`--zero_stage 3` (newer: `--ds.zero_stage 3`).", Cost: "Communication between the cards."},
 		},
@@ -135,7 +135,7 @@ var openrlhfCards = []cause.Card{
 	textStep("openrlhf/step", []string{"openrlhf/trainer", "openrlhf/models", "openrlhf/cli"},
 		"Prompt and response together are the length, and log probabilities need logits of all of it: tokens x vocabulary in 32 bit for each sample of a micro-batch.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words.]][[ This process holds {mine} of {total}.]]",
 		"The global batch sizes: only the micro-batch is on a card.", "OpenRLHF/openrlhf/cli/train_ppo_ray.py",
-		cause.Cure{Fix: "lower_batch_size", Title: "One sample at a time, with checkpoints", Told: "Newer releases: `--train.micro_batch_size 1 --rollout.micro_batch_size 1 --actor.gradient_checkpointing_enable`.", Kind: "shell", Text: "--micro_train_batch_size 1 --micro_rollout_batch_size 1 --gradient_checkpointing", Cost: "Slower; the same result."},
+		cause.Cure{Fix: "lower_batch_size", Title: "One sample at a time, with checkpoints", Told: "Newer releases: `--train.micro_batch_size 1 --rollout.micro_batch_size 1 --actor.gradient_checkpointing_enable`.", Kind: "config", Text: "--micro_train_batch_size 1 --micro_rollout_batch_size 1 --gradient_checkpointing", Cost: "Slower; the same result."},
 		cause.Cure{Fix: "offload_optimizer", Title: "Adam in RAM, weights cut up", Told: "`--adam_offload --zero_stage 3` (newer: `--ds.adam_offload --ds.zero_stage 3`).", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 		cause.Cure{Fix: "lower_context", Title: "Shorter responses", Told: "Halve `--generate_max_len` (newer: `--data.max_len`, prompt and response together).", Cost: "Longer answers are cut."}),
 }
