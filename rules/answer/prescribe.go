@@ -73,7 +73,7 @@ func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own [
 	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || len(told) == 0) {
 		steps = b.advice.Steps // as the program has it
 	} else {
-		b.advice.Effect = nil
+		b.advice.Effect, b.advice.Why = nil, card.Meaning(c)
 	}
 	b.advice.Steps = forReader(c, cure.Fix, slices.Concat(told, steps), own)
 }

@@ -51,6 +51,21 @@ func smallOnLinux(c *ledger.Case) bool {
 
 // bareCards are about messages below which no program shows.
 var bareCards = []cause.Card{
+	ramOfDeepSpeed("pytorch/deepspeed-killed", []string{"exits with return code = -9"}, nil),
+	{
+		ID: "pytorch/one-rank-killed", Kinds: []fact.Kind{fact.RankKilled}, Unsaid: []string{"closing signal SIGTERM", "exits with return code = -9", "zero_optimization"}, Figures: rankFigures,
+		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && rankFigures(c)["rank"] == "0" },
+		Cause: cause.HostMemory, Weight: 0.88,
+		Headline: "was ended by signal 9: most likely system memory (RAM) ran out",
+		Means:    "Exit code -9 is SIGKILL, sent from outside to process {pid}, the only rank that the lines show; the traceback is the launcher's own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Most often it is the loading of the model: a checkpoint passes through RAM as a whole, 2 bytes a parameter in 16 bit, 4 in 32 (7 billion: 13 or 26 GiB).",
+		Not:      "A smaller batch or shorter prompts: they are on the card.",
+		Cures: []cause.Cure{
+			{Fix: "add_swap", Title: "Watch RAM while it starts, and add swap if it fills up", Told: "`free -h` in a second window; `sudo dmesg -T | grep -i 'killed process'` says afterwards whether it was the kernel.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
+			{Fix: "raise_memory_limit", Title: "In a container, pod or job: raise its limit", Told: "Docker `--memory`, Kubernetes `resources.limits.memory`, Slurm `--mem`; WSL: `memory=24GB` under `[wsl2]` in .wslconfig.", Cost: "Less for the rest of the machine."},
+			{Fix: "use_smaller_model", Title: "Load less: 16 bit, a smaller or a quantised model", Told: "transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True` with safetensors; a GGUF file in llama.cpp or Ollama is mapped, not read into RAM.", Cost: "Quality, if it is quantised."},
+		},
+		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/meta-llama/llama/issues/856"},
+	},
 	{
 		ID: "pytorch/rank-killed", Kinds: []fact.Kind{fact.RankKilled}, Unsaid: []string{"cpu_adam", "offload_optimizer", "zero_optimization"}, Figures: rankFigures,
 		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && c.Root(fact.RankKilled) },
@@ -59,7 +74,7 @@ var bareCards = []cause.Card{
 		Means:    "Exit code -9 is SIGKILL, sent from outside[[: rank {rank}, process {pid}]]; the launcher then stopped the others, and the traceback is its own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Every rank loads its own copy of model and data, so that four ranks need four times as much. A `kill -9` by hand or by a scheduler looks the same.",
 		Not:      "`--shm-size` or anything about the card: a full /dev/shm is a bus error, a full card a CUDA error.",
 		Cures: []cause.Cure{
-			{Fix: "add_swap", If: cause.LoadsModel, Title: "Add swap for the moment of loading", Told: "It ended while the model was being loaded: the checkpoint passes through RAM, once for each rank."},
+			{Fix: "add_swap", If: cause.LoadsModel, Title: "Add swap for the moment of loading", Told: "Look first with `free -h` while it loads: if RAM fills up, this lets it through.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
 			{Fix: "raise_memory_limit", Title: "See which limit it was, and raise that", Told: "On the machine itself; `oom_kill` above 0 inside a container means the container's limit.", Ways: []cause.Way{
 				{For: "Docker", Text: "`--memory` of `docker run`"}, {For: "Kubernetes", Text: "`resources.limits.memory`"}, {For: "Slurm", Text: "`--mem`"}, {For: "No limit was set", Text: "add swap for the moment of loading, or RAM"},
 			}, Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},

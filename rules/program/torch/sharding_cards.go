@@ -36,20 +36,7 @@ var shardingCards = []cause.Card{
 }
 
 var deepspeedCards = []cause.Card{
-	{
-		ID: "deepspeed/offload-ram", Kinds: ramGone, Said: []string{"cpu_adam", "offload_optimizer", "ZeROOptions", "DeepSpeedCPUAdam", "deepspeed/launcher", "DeepSpeed info:", "zero_optimization", "sigkill_handler"}, Unsaid: []string{"Loading checkpoint shards"}, Figures: modelFigures,
-		Cause: cause.HostMemory, Weight: 0.8,
-		Headline: "lost a process to signal 9: most likely system memory (RAM) ran out",
-		Means:    "-9 is sent from outside, nearly always by the kernel or a container's limit; the card plays no part. Two things fill RAM in a DeepSpeed run: every rank reads its own copy of the model while loading, and offload keeps optimizer and 32-bit weights there, 12 to 16 bytes a parameter of all ranks together: 84 to 112 GB for 7 billion[[; {states} for {model}]].",
-		Not:      "A smaller batch: what was full is RAM, not a card.",
-		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "See what ended it, and raise that", Told: "`oom_kill` above 0: the container's limit (Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`); else the machine's RAM.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
-			{Fix: "shard_training", Title: "Keep less of it in RAM", Told: "Take `offload_optimizer` and `offload_param` out of the DeepSpeed file if the cards have room. With stage 3 make the TrainingArguments before `from_pretrained`: each rank then loads its part only.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3}", Cost: "Memory of the cards."},
-			{Fix: "use_lora", Title: "Train a LoRA: nearly nothing to offload"},
-			{Fix: "add_swap"},
-		},
-		Sources: []string{"DeepSpeed/deepspeed/ops/adam/cpu_adam.py", "DeepSpeed/docs/_pages/config-json.md", "DeepSpeed/deepspeed/launcher/launch.py"},
-	},
+	ramOfDeepSpeed("deepspeed/offload-ram", []string{"cpu_adam", "offload_optimizer", "ZeROOptions", "DeepSpeedCPUAdam", "deepspeed/launcher", "DeepSpeed info:", "zero_optimization", "exits with return code = -9"}, []string{"Loading checkpoint shards"}),
 	{
 		ID: "deepspeed/zero3-save", Kinds: refused, Said: []string{"_zero3_consolidated_16bit_state_dict", "_zero3_consolidated_fp16_state_dict", "save_16bit_model", "save_fp16_model"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.9,
@@ -148,4 +135,22 @@ var lightningCards = []cause.Card{
 		},
 		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
 	},
+}
+
+// ramOfDeepSpeed is a DeepSpeed run that the system ended.
+func ramOfDeepSpeed(id string, said, unsaid []string) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: ramGone, Said: said, Unsaid: unsaid, Figures: modelFigures,
+		Cause: cause.HostMemory, Weight: 0.8,
+		Headline: "lost a process to signal 9: most likely system memory (RAM) ran out",
+		Means:    "-9 is sent from outside, nearly always by the kernel or a container's limit; the card plays no part. Two things fill RAM in a DeepSpeed run: every rank reads its own copy of the model while loading, and offload keeps optimizer and 32-bit weights there, 12 to 16 bytes a parameter of all ranks together: 84 to 112 GB for 7 billion[[; {states} for {model}]].",
+		Not:      "A smaller batch: what was full is RAM, not a card.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "See what ended it, and raise that", Told: "`oom_kill` above 0: the container's limit (Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`); else the machine's RAM.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
+			{Fix: "shard_training", Title: "Keep less of it in RAM", Told: "Take `offload_optimizer` and `offload_param` out of the DeepSpeed file if the cards have room. With stage 3 make the TrainingArguments before `from_pretrained`: each rank then loads its part only.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3}", Cost: "Memory of the cards."},
+			{Fix: "use_lora", Title: "Train a LoRA: nearly nothing to offload"},
+			{Fix: "add_swap"},
+		},
+		Sources: []string{"DeepSpeed/deepspeed/ops/adam/cpu_adam.py", "DeepSpeed/docs/_pages/config-json.md", "DeepSpeed/deepspeed/launcher/launch.py"},
+	}
 }

@@ -126,7 +126,7 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Figures: lengthFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: 0.76,
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing.",
 		Not:      "A smaller global batch: only the batch of one card counts.",
@@ -167,7 +167,7 @@ var axolotlCards = []cause.Card{
 	},
 	{
 		ID: "axolotl/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Figures: lengthFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: 0.76,
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; only ZeRO-3 or FSDP divides all of that by the cards.",
 		Not:      "A smaller global batch: only `micro_batch_size` is on a card.",

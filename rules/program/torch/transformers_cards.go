@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -122,7 +123,7 @@ var loadingCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "load_in_4bit", Title: "Load it in 4 bit", Told: "0.6 GB a billion parameters instead of 2 (16 bit) or 4 (32 bit). bfloat16 from RTX 30 on.", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
 			{Fix: "half_precision", Title: "16 bit, if you set no dtype", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\")   # dtype= in transformers 5", Cost: "None for use."},
-			{Fix: "cpu_offload", Title: "Keep 16 bit, a part of it in RAM"},
+			{Fix: "cpu_offload", Title: "Keep 16 bit, a part of it in RAM", Told: "2 GiB of the card stay free for the work:", Steps: partInRAM, Cost: "5 to 20 times slower."},
 			{Fix: "use_smaller_model"},
 		},
 		Sources: []string{"transformers/src/transformers/modeling_utils.py", "transformers/docs/source/en/quantization/bitsandbytes.md"},
@@ -162,7 +163,7 @@ var generatingCards = []cause.Card{
 		Sources: []string{"transformers/src/transformers/generation/utils.py", "https://github.com/huggingface/transformers/pull/31292"},
 	},
 	{
-		ID: "transformers/generate", Kinds: refused, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "generation/utils.py", `generation\utils.py`, "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
+		ID: "transformers/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.NVMLAssert}, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "generation/utils.py", `generation\utils.py`, "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
 		If: func(c *ledger.Case) bool {
 			return (ownCard(c) || !c.Total.Has()) && !c.Training() && writesCode(c) && !c.In("text-generation-webui", "vllm", "diffusers", "comfyui")
 		}, Cause: cause.ContextTooLong, Weight: 0.75,
@@ -190,4 +191,13 @@ var generatingCards = []cause.Card{
 		},
 		Sources: []string{"accelerate/src/accelerate/utils/memory.py"},
 	},
+}
+
+// partInRAM leaves 2 GiB of the card free for the work.
+func partInRAM(c *ledger.Case) []step.Step {
+	room := modelFigures(c)["room"]
+	if room == "" {
+		room = "10"
+	}
+	return []step.Step{{Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\",\n    max_memory={0: \"" + room + "GiB\", \"cpu\": \"48GiB\"})   # name: as in your call; cpu: what RAM you have free"}}
 }

@@ -38,15 +38,17 @@ func smallerBatch(kind, format string) func(*ledger.Case) []step.Step {
 }
 
 // modelFigures are what the model of the log takes, "" where its size is not
-// known: w16, w8 and w4 its weights, full a full training in mixed precision,
-// frozen a full training whose weights are 16 bit.
+// known: w32 to w4 its weights, full a full training in mixed precision, states
+// what of that its optimizer keeps in 32 bit; room is the card less 2 GiB.
 func modelFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"params": "", "w32": "", "w16": "", "w8": "", "w4": "", "full": "", "states": ""}
+	out := map[string]string{"room": "", "w32": "", "w16": "", "w8": "", "w4": "", "full": "", "states": ""}
+	if gib := c.Total.Bytes / units.GiB; c.Total.Has() && gib > 3 {
+		out["room"] = strconv.FormatInt(gib-2, 10)
+	}
 	if c.Model == nil || c.Model.Parameters <= 0 {
 		return out
 	}
 	n := c.Model.Parameters
-	out["params"] = strconv.FormatFloat(float64(n)/1e9, 'f', 1, 64) + " billion"
 	for name, bytes := range map[string]int64{"w32": 4 * n, "w16": 2 * n, "w8": n * 11 / 10, "w4": n * 6 / 10, "full": 16 * n, "states": 12 * n} {
 		out[name] = units.Amount(bytes)
 	}
