@@ -40,14 +40,16 @@ import (
 // Set reads logs: every parser, with the keywords that lead to them. It is safe
 // for concurrent use.
 type Set struct {
-	all  []text.Parser
-	scan func() scan.Words
-	find func() index
+	all    []text.Parser
+	scan   func() scan.Words
+	find   func() index
+	prefix prefixes
 }
 
 // New returns a set that also knows what proves programs, and looks for words.
 func New(proofs []fact.Proof, words []string) *Set {
-	s := &Set{all: append([]text.Parser{proofsParser(proofs), wordsParser(words)}, families()...)}
+	proofs, prefix := prefixesOf(proofs)
+	s := &Set{all: append([]text.Parser{proofsParser(proofs), wordsParser(words)}, families()...), prefix: prefix}
 	s.scan = sync.OnceValue(s.scanWords)
 	s.find = sync.OnceValue(s.index)
 	return s
@@ -169,6 +171,7 @@ func (s *Set) Parse(l *text.Log) *fact.Facts {
 			s.all[p].Parse(l, own, f)
 		}
 	}
+	s.prefix.read(l, f)
 	s.dropQuoted(f, l)
 	dropNegative(f)
 	sortFacts(f)

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -68,7 +69,19 @@ func Proofs() []fact.Proof {
 	for _, p := range Programs() {
 		out = append(out, p.Evidence()...)
 	}
+	for _, unit := range slices.Sorted(maps.Keys(units)) {
+		out = append(out, fact.Proof{Word: unit, Program: units[unit], Unit: true})
+	}
 	return out
+}
+
+// units are the names under which containers and system units run a program,
+// those that can mean no other.
+var units = map[string]string{
+	"ollama": "ollama", "vllm": "vllm", "vllm-openai": "vllm", "vllm-server": "vllm", "sglang": "sglang", "tgi": "tgi", "text-generation-inference": "tgi",
+	"tabbyapi": "tabbyapi", "comfyui": "comfyui", "localai": "localai", "local-ai": "localai", "koboldcpp": "koboldcpp", "text-generation-webui": "text-generation-webui",
+	"llama-server": "llama.cpp", "llama-cpp": "llama.cpp", "llamacpp": "llama.cpp", "llama-cpp-server": "llama.cpp", "xinference": "xinference", "lmdeploy": "lmdeploy", "invokeai": "invokeai",
+	"text-embeddings-inference": "tei", "aphrodite": "aphrodite", "tritonserver": "triton-server", "stable-diffusion-webui": "a1111", "automatic1111": "a1111", "whisper-asr-webservice": "whisper-asr",
 }
 
 // Words returns what cards look for in a log, for the parsers.

@@ -217,4 +217,7 @@ type Proof struct {
 	Hint bool
 	// Beside lists what must follow closely for the word to count; nil: nothing.
 	Beside []string
+	// Unit marks the name of a container or system unit: it proves the program
+	// that runs in it where it stands before a failure.
+	Unit bool
 }

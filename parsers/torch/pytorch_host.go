@@ -19,10 +19,16 @@ var hostPyTorchFailures = slices.Concat(
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}),
 		"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.WorkerKilled, Framework: "pytorch", Backend: "cpu"}), "is killed by signal: Killed"),
-	text.OnAny(text.Quotes(fact.Failure{Kind: fact.RankKilled, Framework: "pytorch", Backend: "cpu", Weak: true}),
+	text.OnAny(rankKilled,
 		"failed (exitcode: -9)", "Signal 9 (SIGKILL) received by PID", "exits with return code = -9"),
 	text.OnAny(mmapRefused, "unable to mmap"),
 )
+
+// rankKilled keeps the line: it names the rank, its process and the program.
+func rankKilled(m text.Message) int {
+	text.Fail(m.Facts, m.Log, m.At, m.End, fact.Failure{Kind: fact.RankKilled, Framework: "pytorch", Backend: "cpu", Weak: true, Message: m.Log.LineText(m.At)})
+	return m.End
+}
 
 func cpuAllocator(m text.Message) int {
 	s := m.Log.Squeezed()

@@ -83,8 +83,11 @@ func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own [
 	}
 	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0) {
 		steps = b.advice.Steps // as the program has it
-	} else if !slices.Contains(ofOthers, cure.Fix) {
-		b.advice.Effect = nil
+	} else {
+		b.advice.Why = card.Meaning(c)
+		if !slices.Contains(ofOthers, cure.Fix) {
+			b.advice.Effect = nil
+		}
 	}
 	b.advice.Steps = forReader(c, cure.Fix, slices.Concat(told, steps), own)
 }

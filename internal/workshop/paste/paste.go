@@ -21,6 +21,7 @@ var programs = []string{
 	"nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "nvidia-smi", "ollama", "openllm", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl",
 	"systemd-run", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "whisper", "whisperx", "wsl", "xinference",
 	"xpu-smi",
+	"axolotl", "cat", "free", "llamafactory-cli", "tail", "trl", "tune", "unset",
 }
 
 // powerShell are the lines for it that stand beside those for other shells.

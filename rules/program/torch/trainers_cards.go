@@ -4,29 +4,56 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
+
+// alone is a run on one card, of which others hold little.
+func alone(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && !c.In("deepspeed") }
+
+// batchLines is a smaller batch in the file of a trainer.
+func batchLines(batch string) func(*ledger.Case) []step.Step {
+	return smallerBatch("config", batch+": %d\ngradient_accumulation_steps: %d")
+}
 
 var unslothCards = []cause.Card{
 	{
 		ID: "unsloth/fast-inference", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad}, Said: []string{"fast_inference=True", "fast_inference = True", "load_vllm", "unsloth_zoo/vllm_utils.py"},
 		Cause: cause.BudgetMisconfigured, Weight: 0.75,
-		Means: "With fast_inference Unsloth starts vLLM beside the trainer, and both share the card. vLLM takes its part first (gpu_memory_utilization); what is left was not enough for the other.",
-		Not:   "A smaller training batch, if it fails while the model is being loaded.",
+		Headline: "ran out of memory where vLLM (fast_inference) and the trainer share the card",
+		Means:    "With `fast_inference=True` Unsloth starts vLLM in the same process. vLLM takes its part first (`gpu_memory_utilization`, of the whole card); weights, cache and a training step together were more than the card.[[ {mine} of {total} is held here.]]",
+		Not:      "A smaller training batch, if it fails while the model is being loaded.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Give vLLM a smaller share", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length=1024, load_in_4bit=True, fast_inference=True, gpu_memory_utilization=0.4)   # name: your model", Cost: "Generation is slower."},
-			{Fix: "lower_context", Title: "Or do without vLLM", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length=1024, load_in_4bit=True, fast_inference=False)   # name: your model", Cost: "Rollouts are much slower."},
-		},
-		Sources: []string{"unsloth/unsloth/models/llama.py"},
+			{Fix: "lower_gpu_memory_utilization", Title: "Give vLLM a smaller share", Told: "It must still hold the weights; the rest of it is cache. With UNSLOTH_VLLM_STANDBY=1 set before the import vLLM gives its cache back while training (newer releases).", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True,\n    fast_inference=True, gpu_memory_utilization=0.4)   # name: as in your call", Cost: "Slower generation."},
+			{Fix: "lower_context", Title: "Or do without vLLM", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True, fast_inference=False)", Cost: "Rollouts are much slower."},
+			shortCompletions,
+		}, Figures: lengthFigures,
+		Sources: []string{"unsloth/unsloth/models/llama.py", "https://unsloth.ai/docs/get-started/reinforcement-learning-rl-guide/memory-efficient-rl"},
 	},
 	{
-		ID: "unsloth/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Said: []string{"unsloth_compiled_cache", "_unsloth_training_step", "unsloth/models/", "unsloth_zoo/"},
-		Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "A training step did not fit. With Unsloth's 4-bit LoRA weights are a small part; batch times length decides, and one long sample is enough.",
-		Not:   "A second card: the open-source Unsloth trains on one unless it is set up for more.",
+		ID: "unsloth/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_convert_to_fp32", "in convert_to_fp32", "logits.float()", "logits = logits.float", "fixed_cross_entropy", "in ForCausalLMLoss"}, Figures: logitFigures,
+		If: ownCard, Cause: cause.ContextTooLong, Weight: 0.78,
+		Headline: "ran out of memory over the logits of a batch",
+		Means:    "It failed while the logits were turned into 32 bit: batch x padded length x vocabulary.[[ {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen); one long sample pads the whole batch.]] Unsloth's own loss avoids that copy, so that this is an older release, an evaluation, or a metric that wants logits.",
+		Not:      "4 bit or a smaller LoRA: they do not touch the logits.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Batch 1, accumulate", Kind: "python", Text: "args = SFTConfig(per_device_train_batch_size=1, gradient_accumulation_steps=8)", Cost: "Slower; the same result."},
-			{Fix: "lower_context"},
-			{Fix: "gradient_checkpointing", Title: "Unsloth's own checkpointing"},
+			{Fix: "lower_context", Title: "Cut the samples", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True)   # name: as in your call; the same length in SFTConfig", Cost: "What is cut off is not learnt."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "upgrade_version", Title: "Update Unsloth", Kind: "shell", Text: "pip install --upgrade unsloth unsloth_zoo", Cost: "Free."},
+			{Fix: "inference_mode", Title: "In evaluation: one at a time, 16 bit", Kind: "python", Text: "SFTConfig(per_device_eval_batch_size=1, eval_accumulation_steps=4, fp16_full_eval=True)   # bf16_full_eval from RTX 30 on", Cost: "Slower evaluation."},
+		},
+		Sources: []string{"unsloth/unsloth/models/llama.py", "https://docs.unsloth.ai/basics/troubleshooting-and-faqs"},
+	},
+	{
+		ID: "unsloth/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, If: ownCard, Said: []string{"unsloth_compiled_cache", "_unsloth_training_step", "unsloth/models/", "unsloth_zoo/", "==((====))=="}, Figures: lengthFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Headline: "ran out of memory in a training step",
+		Means:    "With Unsloth's 4-bit LoRA the weights are a small part (0.6 GB a billion parameters[[, {w4} for {model}]]); batch times length decides, and one long sample pads a whole batch. At the first step: batch and model are too much. After many: that one sample.",
+		Not:      "A second card: a plain Unsloth run trains on one.",
+		Later:    "If it dies in an evaluation: `per_device_eval_batch_size=1, eval_accumulation_steps=4`.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_context", Title: "Shorter samples", Told: "The length that you load with is also where samples are cut:", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True)   # name: as in your call", Cost: "What is cut off is not learnt."},
+			{Fix: "gradient_checkpointing", Title: "Unsloth's own checkpointing", Told: "It moves activations to RAM:", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, use_gradient_checkpointing=\"unsloth\")   # with your other arguments", Cost: "A few per cent of time."},
 		},
 		Sources: []string{"unsloth/unsloth/models/llama.py"},
 	},
@@ -36,62 +63,119 @@ var llamaFactoryCards = []cause.Card{
 	{
 		ID: "llama-factory/preprocess", Kinds: append([]fact.Kind{fact.WorkerKilled, fact.PythonMemory, fact.NumpyAlloc}, ramGone...), Said: []string{"Running tokenizer on dataset", "preprocess_dataset", "preprocess_supervised_dataset", "Converting format of dataset", "get_dataset("},
 		Cause: cause.HostMemory, Weight: 0.85,
-		Means: "It ended while samples were being tokenised, before training: each of the preprocessing processes holds its own part in system memory, and vision data are decoded there.",
-		Not:   "A smaller training batch: training had not begun.",
+		Headline: "ran out of system memory (RAM) while tokenising the data",
+		Means:    "It ended before training: each of the preprocessing processes holds its own samples in RAM, 1,000 at a time, and pictures or video are decoded there.",
+		Not:      "A smaller training batch, or anything about the card: training had not begun.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Fewer preprocessing processes", Kind: "config", Text: "preprocessing_num_workers: 2\npreprocessing_batch_size: 128", Cost: "Tokenising takes longer."},
-			{Fix: "stream_dataset", Title: "Stream the data", Kind: "config", Text: "streaming: true\nmax_steps: 1000   # the length must be given then", Cost: "No epochs; the order is less random."},
-			{Fix: "lower_context", Title: "Cut samples (cutoff_len)"},
+			{Fix: "lower_num_workers", Title: "Fewer processes, smaller pieces", Told: "In your YAML:", Kind: "config", Text: "preprocessing_num_workers: 2\npreprocessing_batch_size: 128", Cost: "Tokenising takes longer."},
+			{Fix: "stream_dataset", Title: "Tokenise once and keep it, or stream", Told: "With `tokenized_path` the first run writes the result to disk; the next starts from there. Or:", Kind: "config", Text: "streaming: true\nmax_steps: 1000   # the length must be given then", Cost: "No epochs with streaming."},
+			{Fix: "raise_memory_limit", Title: "In a container or job: raise its memory limit"},
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/data_args.py"},
 	},
 	{
 		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard,
 		Cause: cause.RetainedMemory, Weight: 0.7,
-		Means: "Training runs; evaluation does not fit: it keeps the logits of its samples, and predict_with_generate keeps a cache as well.",
-		Not:   "A smaller training batch: evaluation has its own.",
+		Headline: "ran out of memory in evaluation",
+		Means:    "Training runs; evaluation does not fit: it keeps the logits of its samples on the card, and `predict_with_generate` keeps a cache as well.",
+		Not:      "A smaller training batch: evaluation has its own.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Evaluate one at a time", Kind: "config", Text: "per_device_eval_batch_size: 1\neval_accumulation_steps: 4", Cost: "Evaluation is slower."},
+			{Fix: "lower_batch_size", Title: "Evaluate one at a time, move results to RAM", Told: "In your YAML:", Kind: "config", Text: "per_device_eval_batch_size: 1\neval_accumulation_steps: 4", Cost: "Evaluation is slower."},
 			{Fix: "restart_session", Title: "Or go without evaluation", Kind: "config", Text: "val_size: 0\neval_strategy: \"no\"", Cost: "No evaluation loss."},
 		},
 		Sources: []string{"LLaMA-Factory/examples/train_lora/qwen3_lora_sft.yaml", "https://github.com/huggingface/transformers/issues/8476"},
 	},
 	{
-		ID: "llama-factory/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: func(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && !c.In("deepspeed") },
-		Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "A training step did not fit. cutoff_len times per_device_train_batch_size decides; with pictures or video the tokens of these count too.",
-		Not:   "More epochs' worth of cache clearing: what fills the card is in use.",
+		ID: "llama-factory/idle-ranks", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return cause.BareContexts(c).Weight > 0 }, Figures: modelFigures,
+		Cause: cause.DeviceImbalance, Weight: 0.8,
+		Headline: "ran out of memory on GPU 0, where the contexts of the other ranks sit as well",
+		Means:    "The small processes on this card are the other ranks of the same launch: each opened a context on GPU 0 besides its own card. That is some hundred MiB each; the large one is this rank's own model and step[[, {mine} of {total}]]. Freeing the contexts may be just enough, since little is short[[ ({short})]]; the card is full either way.",
+		Not:      "Ending the listed processes: they are ranks of this run.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "lower_context", Title: "Lower cutoff_len"},
-			{Fix: "efficient_attention", Title: "Fused kernels", Kind: "config", Text: "enable_liger_kernel: true\nflash_attn: fa2", Cost: "None; needs liger-kernel and flash-attn."},
+			{Fix: "select_gpu", Title: "Start with LLaMA-Factory's launcher", Told: "It gives each rank its card before CUDA starts (older releases: `torchrun --nproc_per_node 4 src/train_bash.py` or accelerate).", Kind: "shell", Text: "FORCE_TORCHRUN=1 llamafactory-cli train CONFIG.yaml", Cost: "Free."},
+			{Fix: "shard_training", Title: "Share weights and optimizer out over the cards", Told: "In your YAML; plain DDP holds all of it on each card.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", Title: "Or a LoRA on 4 bit, shorter samples", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\ncutoff_len: 1024\nper_device_train_batch_size: 1", Cost: "Little quality."},
 		},
-		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py"},
+		Sources: []string{"LLaMA-Factory/README.md", "https://github.com/hiyouga/LLaMA-Factory/issues/1936"},
+	},
+	{
+		ID: "llama-factory/load", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
+		If: ownCard, Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "ran out of memory while loading the model",
+		Means:    "It failed before the first sample: the weights do not fit[[; {mine} of {total} is weights already]].[[ {model} takes {w16} at 16 bit, {w4} at 4.]] With several cards each rank loads all of it unless DeepSpeed ZeRO-3 or FSDP cuts it up.",
+		Not:      "cutoff_len or the batch size: no sample was read.",
+		Cures: []cause.Cure{
+			{Fix: "load_in_4bit", Title: "LoRA on the model in 4 bit", Told: "In your YAML; export and chat need the same line.", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4   # pip install bitsandbytes", Cost: "Little quality."},
+			{Fix: "shard_training", Title: "Several cards: ZeRO-3", Told: "In your YAML (not together with quantization_bit), started with `FORCE_TORCHRUN=1 llamafactory-cli train`:", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
+			{Fix: "use_smaller_model"},
+		},
+		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/examples/README.md"},
+	},
+	{
+		ID: "llama-factory/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: alone, Figures: lengthFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Headline: "ran out of memory in a training step",
+		Means:    "`per_device_train_batch_size` x `cutoff_len` (2048 by default[[; here {length}]]) decides, on top of the weights; tokens of pictures and video count too.[[ This process holds {mine} of {total}.]] At the first step: batch and model are too much; after many: the longest sample. With `finetuning_type: full` " + lowered(lessState) + ".",
+		Not:      "`torch.cuda.empty_cache()`: what fills the card is in use.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Told: "In your YAML:", Steps: batchLines("per_device_train_batch_size"), Cost: "Slower; nearly the same result."},
+			{Fix: "lower_context", Title: "Shorter samples, fewer pixels", Told: "Pictures: `image_max_pixels: 262144`; video: fewer frames (`video_maxlen: 32`).", Kind: "config", Text: "cutoff_len: {shorter}", Cost: "What is cut off is not learnt."},
+			{Fix: "load_in_4bit", Title: "LoRA on 4 bit, with fused kernels", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\nenable_liger_kernel: true   # pip install liger-kernel", Cost: "Little quality."},
+		},
+		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/model_args.py", "LLaMA-Factory/src/llamafactory/hparams/data_args.py"},
+	},
+	{
+		ID: "llama-factory/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Figures: lengthFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Headline: "ran out of memory in training on several cards",
+		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing.",
+		Not:      "A smaller global batch: only the batch of one card counts.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "ZeRO-3 (ZeRO-3 already: with offload)", Told: "In your YAML; ds_z3_offload_config.json puts optimizer and weights into RAM.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Slower steps."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch of each card", Steps: batchLines("per_device_train_batch_size"), Cost: "Slower; nearly the same result."},
+			{Fix: "use_lora", Title: "LoRA instead of full training", Kind: "config", Text: "finetuning_type: lora\nlora_rank: 8", Cost: "For most purposes the same result."},
+		},
+		Sources: []string{"LLaMA-Factory/examples/README.md", "DeepSpeed/docs/_pages/config-json.md"},
 	},
 }
 
 var axolotlCards = []cause.Card{
 	{
-		ID: "axolotl/merge", Kinds: append([]fact.Kind{fact.TorchAlloc}, ramGone...), Said: []string{"do_merge_lora", "merge_and_unload", "axolotl.cli.merge_lora", "cli/merge_lora.py"},
+		ID: "axolotl/merge", Kinds: append([]fact.Kind{fact.TorchAlloc}, ramGone...), Said: []string{"do_merge_lora", "merge_and_unload", "axolotl.cli.merge_lora", "cli/merge_lora.py"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.85,
-		Means: "Merging loads the whole base model in 16 bit, not in the 4 bit that it was trained in, and adds the adapter.",
-		Not:   "Training settings: the batch plays no part in a merge.",
+		Headline: "ran out of memory while merging the LoRA",
+		Means:    "Merging loads the whole base model in 16 bit (2 GB a billion parameters[[, {w16} for {model}]]), not in the 4 bit that it was trained in, and adds the adapter.",
+		Not:      "Training settings: the batch plays no part in a merge.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Merge on the CPU", Kind: "text", Text: "Set `CUDA_VISIBLE_DEVICES=\"\"` before `axolotl merge-lora` with your config: it then merges in RAM, 2 bytes a parameter.", Cost: "Some minutes; RAM for the 16-bit model."},
-			{Fix: "restart_session", Title: "If the trainer still runs: end it first"},
+			{Fix: "cpu_offload", Title: "Merge on the CPU", Told: "It then takes RAM instead. CONFIG.yaml: the file that you trained with; `--lora-model-dir` where the adapter is not in its output_dir.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=\"\" axolotl merge-lora CONFIG.yaml", Cost: "Some minutes; RAM for the 16-bit model."},
+			{Fix: "restart_session", Title: "If the trainer still runs: end it first", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
-		Sources: []string{"axolotl/src/axolotl/cli/merge_lora.py"},
+		Sources: []string{"axolotl/src/axolotl/cli/merge_lora.py", "axolotl/docs/inference.qmd"},
 	},
 	{
-		ID: "axolotl/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: func(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && !c.In("deepspeed") },
-		Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "A training step did not fit. With sample_packing every row is filled to sequence_len, so that micro_batch_size times sequence_len is what each step really computes.",
-		Not:   "Shorter data: packing fills the row again.",
+		ID: "axolotl/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: alone, Figures: lengthFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Headline: "ran out of memory in a training step",
+		Means:    "With `sample_packing` every row is filled to `sequence_len`[[ ({length} here)]], so that each step computes `micro_batch_size` times that, whatever the data. On top come the logits: tokens x vocabulary, in 32 bit.[[ This process holds {mine} of {total}.]]",
+		Not:      "Shorter data: packing fills the row again.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "gradient_checkpointing"},
-			{Fix: "lower_context", Title: "Lower sequence_len"},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Smaller micro-batch, with checkpoints", Told: "In your YAML:", Steps: batchLines("gradient_checkpointing: true\nmicro_batch_size"), Cost: "Slower; nearly the same result."},
+			{Fix: "lower_context", Title: "Lower sequence_len", Told: "Memory falls with it; longer samples are dropped or cut.", Kind: "config", Text: "sequence_len: {shorter}", Cost: "Long samples are lost."},
+			{Fix: "efficient_attention", Title: "Never write the logits out (Cut Cross Entropy)", Told: "With the package that axolotl's docs name for it:", Kind: "config", Text: "plugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\nflash_attention: true", Cost: "None, for the models it knows."},
 		},
-		Sources: []string{"axolotl/docs/optimizations.qmd", "axolotl/docs/agents/sft.md"},
+		Sources: []string{"axolotl/docs/optimizations.qmd", "axolotl/docs/agents/sft.md", "axolotl/src/axolotl/integrations/cut_cross_entropy/README.md"},
+	},
+	{
+		ID: "axolotl/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Figures: lengthFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Headline: "ran out of memory in training on several cards",
+		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; only ZeRO-3 or FSDP divides all of that by the cards.",
+		Not:      "A smaller global batch: only `micro_batch_size` is on a card.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "ZeRO-3 (or its form with offload)", Told: "`axolotl fetch deepspeed_configs` puts the files there; zero3_bf16_cpuoffload_all.json keeps optimizer and weights in RAM.", Kind: "config", Text: "deepspeed: deepspeed_configs/zero3_bf16.json", Cost: "Slower steps."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the micro-batch", Steps: batchLines("micro_batch_size"), Cost: "Slower; nearly the same result."},
+			{Fix: "lower_context", Title: "Lower sequence_len", Kind: "config", Text: "sequence_len: {shorter}", Cost: "Long samples are lost."},
+		},
+		Sources: []string{"axolotl/docs/multi-gpu.qmd", "axolotl/docs/optimizations.qmd"},
 	},
 }

@@ -1,10 +1,15 @@
 package torch
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // ramGone are the ways in which a process is told that RAM is at its end.
@@ -15,157 +20,184 @@ func writesCode(c *ledger.Case) bool {
 	return !c.In("llama-factory", "axolotl", "ms-swift", "flagembedding", "torchtune", "kohya", "verl", "openrlhf")
 }
 
-var transformersCards = []cause.Card{
+var transformersCards = slices.Concat(loadingCards, generatingCards, trainerCards)
+
+// loadingCards are about a model on its way to the card.
+var loadingCards = []cause.Card{
 	{
-		ID: "transformers/eval-accumulates", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"nested_concat", "torch_pad_and_concatenate", "preds_host = logits", "EvalLoopContainer", "all_preds.add"},
-		If:    writesCode,
-		Cause: cause.RetainedMemory, Weight: 0.93,
-		Means: "Trainer's evaluation keeps the logits of every sample on the card until the end: samples x length x vocabulary. Training fits; this grows with the evaluation set.",
-		Not:   "A smaller per_device_eval_batch_size alone: the sum of the logits stays the same.",
+		ID: "transformers/dispatch-refused", Kinds: []fact.Kind{fact.DispatchRefused}, Figures: modelFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "refused to load: the quantised model does not fit what is free on the card",
+		Means:    "`device_map=\"auto\"` fills the cards up to about 90 % of what is free and had layers left for the CPU, where bitsandbytes does not run them. [[{model} needs about {w8} at 8 bit, {w4} at 4 bit. ]]The log has no sizes: the model may be too large for the card, another program may hold it, or PyTorch sees no GPU at all.",
+		Not:      "A smaller batch or `expandable_segments`: not a byte was loaded yet, this is a plan that came out too large.",
 		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "Keep the argmax, not the logits", Kind: "python", Text: "trainer = Trainer(model=model, args=args, eval_dataset=data,\n                  preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(dim=-1))", Cost: "None, if the metric needs predictions only."},
-			{Fix: "lower_batch_size", Title: "Move them to RAM in between", Kind: "python", Text: "args = TrainingArguments(\"out\", eval_accumulation_steps=8, per_device_eval_batch_size=1)", Cost: "System memory for all logits; slower."},
-			{Fix: "inference_mode", Title: "Only the loss is wanted: keep no logits", Kind: "python", Text: "args = TrainingArguments(\"out\", prediction_loss_only=True)", Cost: "compute_metrics is not called."},
+			{Fix: "kill_stale_process", If: when.Not(ledger.TinyCard), Title: "See what is free, and that PyTorch sees the card", Told: "Needed: about 1.1 GB a billion parameters at 8 bit, 0.6 at 4 bit, and 1 to 2 GB to work. `False` means a PyTorch without CUDA: reinstall that. An old run or notebook kernel on the card: end it and load again unchanged.", Kind: "shell", Text: "nvidia-smi\npython -c \"import torch; print(torch.cuda.is_available(), torch.cuda.mem_get_info())\"", Cost: "Free."},
+			{Fix: "use_smaller_model", If: ledger.TinyCard},
+			{Fix: "load_in_4bit", If: when.Not(ledger.TinyCard), Title: "4 bit, all of it on the card", Told: "Half of what 8 bit takes. `{\"\": 0}` goes around the plan: if it truly does not fit you get an error with sizes. bfloat16 instead of float16 from RTX 30 on.", Kind: "python", Text: fourBit(`{"": 0}`), Cost: "Little quality."},
+			{Fix: "cpu_offload", Title: "A part on the CPU", Told: "8 bit with `BitsAndBytesConfig(load_in_8bit=True, llm_int8_enable_fp32_cpu_offload=True)` and a `device_map` that names which layers go to \"cpu\"; these stay in 32 bit, 4 GB of RAM a billion parameters. A GGUF file of the same model in Ollama or llama.cpp splits with less trouble.", Cost: "Many times slower."},
+			{Fix: "use_smaller_model"},
 		},
-		Sources: []string{"transformers/src/transformers/trainer_pt_utils.py", "https://github.com/huggingface/transformers/issues/8476", "https://github.com/huggingface/transformers/issues/18947", "https://github.com/huggingface/transformers/issues/15466"}, Solved: 2,
+		Sources: []string{"transformers/src/transformers/quantizers/quantizer_bnb_8bit.py", "transformers/docs/source/en/quantization/bitsandbytes.md", "https://github.com/hustvl/Senna/issues/17"},
+	},
+	{
+		ID: "transformers/offload-folder", Kinds: []fact.Kind{fact.OffloadNeeded}, Figures: modelFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "stopped loading: the weights fit neither the cards nor RAM",
+		Means:    "`device_map=\"auto\"` filled the cards, then system memory, and wanted a folder on disk for the rest. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]Without a dtype transformers 4 loads 32 bit, twice what is needed; the log does not show which was asked for.",
+		Not:      "`offload_folder=\"offload\"` makes it load, but each token then reads weights from disk: minutes for an answer.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "16 bit, if you set no dtype", Told: "Half the memory at once. In transformers 5 the argument is `dtype`.", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\")   # name: as in your call", Cost: "None for use."},
+			{Fix: "load_in_4bit", Title: "4 bit (NVIDIA cards)", Told: "A quarter of 16 bit; it must then fit the card as a whole.", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
+			{Fix: "use_smaller_model", Title: "A smaller model, or a GGUF file in Ollama or llama.cpp"},
+		},
+		Sources: []string{"transformers/src/transformers/modeling_utils.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
+	},
+	{
+		ID: "transformers/rank-loads", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
+		If:    func(c *ledger.Case) bool { return c.Signal("distributed") != nil && ledger.Allocator(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "ran out of memory while loading: each rank puts the whole model on its own card",
+		Means:    "The launcher starts one process for each card, and each loads all of the weights before anything is shared out. More cards do not help at this point.[[ This one holds {mine} of {total} already and was not through.]][[ {model} needs {w16} a card at 16 bit, {w4} at 4 bit.]]",
+		Not:      "A smaller batch, or a ZeRO stage 1 or 2: no sample was read, and these keep all weights on every card.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Full training: cut the weights up while they are loaded", Told: "ZeRO-3 does it if the `TrainingArguments` with its file are made before `from_pretrained`; FSDP if accelerate's file says:", Kind: "config", Text: "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true", Cost: "Communication between the cards."},
+			{Fix: "load_in_4bit", If: writesCode, Title: "LoRA: load the base model in 4 bit on each rank", Told: "0.6 GB a billion parameters on each card.", Kind: "python", Text: "from accelerate import PartialState\n\nmodel = AutoModelForCausalLM.from_pretrained(\n    name, quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16),\n    device_map={\"\": PartialState().local_process_index})   # name: as in your call", Cost: "Little quality."},
+			{Fix: "load_in_4bit", If: func(c *ledger.Case) bool { return !writesCode(c) }, Title: "LoRA on a model in 4 bit"},
+			{Fix: "use_smaller_model"},
+		},
+		Sources: []string{"transformers/src/transformers/modeling_utils.py", "accelerate/docs/source/usage_guides/fsdp.md", "transformers/docs/source/en/deepspeed.md"},
+	},
+	{
+		ID: "transformers/warm-up", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"caching_allocator_warmup"}, Figures: modelFigures,
+		If: func(c *ledger.Case) bool {
+			need, ok := ledger.WeightsIn(c, "")
+			return !ok || ledger.Requested(c) <= need*3/2
+		},
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "could not reserve room for the weights: the model does not fit what is free",
+		Means:    "Before it reads a weight transformers (4.50 and later) reserves this card's share of the model in one piece. {asked} is therefore what the weights take as they are loaded now[[, and {free} was free]]. [[{model} should take {w16} at 16 bit. ]]If that is about twice the model's size, it is being loaded in 32 bit, or one of the first of these releases counted wrong.",
+		Not:      "A smaller batch or `expandable_segments`: nothing but this one piece was asked for.",
+		Cures: []cause.Cure{
+			{Fix: "load_in_4bit", Title: "Load it in 4 bit", Told: "Under a third of 16 bit.", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
+			{Fix: "half_precision", Title: "Say the dtype, and update", Told: "Halves it if it was 32 bit:", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, device_map=\"auto\")   # pip install -U transformers accelerate", Cost: "None."},
+			{Fix: "kill_stale_process", Title: "If the model should fit: see what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+		},
+		Sources: []string{"transformers/src/transformers/modeling_utils.py", "https://github.com/huggingface/transformers/issues/36483", "https://github.com/huggingface/transformers/issues/37436"},
 	},
 	{
 		ID: "transformers/kbit-fp32", Kinds: refused, Said: []string{"in prepare_model_for_kbit_training", "in prepare_model_for_int8_training", "param.data = param.data.to(torch.float32)"},
 		Cause: cause.ModelTooLarge, Weight: 0.9,
-		Means: "prepare_model_for_kbit_training turns every parameter that is not quantised into 32 bit: norms, but also embeddings and lm_head. With a vocabulary of 150,000 these are some GB, and of a model that was not quantised it is everything.",
-		Not:   "A smaller batch: it failed before training.",
+		Headline: "ran out of memory while preparing the quantised model for training",
+		Means:    "`prepare_model_for_kbit_training` turns every parameter that is not quantised into 32 bit: the norms, but also embeddings and lm_head, each some GB with a vocabulary of 150,000. If the model was not quantised at all, that is everything: four bytes a parameter.",
+		Not:      "A smaller batch: it failed before training.",
 		Cures: []cause.Cure{
-			{Fix: "load_in_4bit", Title: "Check that the model is quantised at all", Kind: "python", Text: "print(getattr(model, \"is_loaded_in_4bit\", False), model.get_memory_footprint() / 2**30)   # GiB; load with a BitsAndBytesConfig if it is False", Cost: "Free."},
+			{Fix: "load_in_4bit", Title: "Check that the model is quantised at all", Told: "`False`, or about 2 GiB a billion parameters: the `BitsAndBytesConfig` did not reach `from_pretrained` (it goes in as `quantization_config=`).", Kind: "python", Text: "print(getattr(model, \"is_loaded_in_4bit\", False), model.get_memory_footprint() / 2**30)   # GiB", Cost: "Free."},
 			{Fix: "half_precision", Title: "Skip the call, keep what it is for", Kind: "python", Text: "model.gradient_checkpointing_enable()\nmodel.enable_input_require_grads()   # instead of prepare_model_for_kbit_training(model)", Cost: "Norms stay in 16 bit: slightly less stable."},
 			{Fix: "use_smaller_model"},
 		},
 		Sources: []string{"peft/src/peft/utils/other.py", "https://github.com/huggingface/peft/issues/1149", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1569"}, Solved: 1,
 	},
 	{
+		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "TRAINING"},
+		If: func(c *ledger.Case) bool {
+			return writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
+		}, Figures: modelFigures,
+		Cause: cause.HostMemory, Weight: 0.85,
+		Headline: "ran out of system memory (RAM) while loading the model",
+		Means:    "It ended while weights were being read, before they were all on a card. Files pass through RAM: a .bin checkpoint as a whole, safetensors piece by piece, and a model without `device_map` is built in RAM first, in 32 bit if no dtype is given.[[ {model} is {w32} at 32 bit, {w16} at 16.]]",
+		Not:      "`load_in_4bit` alone: it shrinks what reaches the card, not what is read.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Read straight to the card, in 16 bit", Told: "With safetensors only some GB pass through RAM at a time (needs accelerate).", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\", low_cpu_mem_usage=True)   # name: as in your call", Cost: "None."},
+			{Fix: "add_swap", Title: "Add swap for the moment of loading"},
+			{Fix: "use_lower_quant", Title: "Take a checkpoint that is 4 bit already", Told: "Look on the Hub for the same model with -bnb-4bit, AWQ or GPTQ in its name: a quarter of the bytes are read.", Cost: "Another download."},
+		},
+		Sources: []string{"transformers/src/transformers/modeling_utils.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
+	},
+	{
+		ID: "transformers/load", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
+		If:    func(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && writesCode(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "ran out of memory while loading the model: the weights alone fill the card",
+		Means:    "It failed before the first sample: this process holds {mine} of {total} ({mine%}), weights that were loaded already, and more were to come. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]Without a dtype transformers 4 loads 32 bit: four bytes a parameter.",
+		Not:      "A smaller batch, a shorter prompt or `expandable_segments`: what is there is weights.",
+		Cures: []cause.Cure{
+			{Fix: "load_in_4bit", Title: "Load it in 4 bit", Told: "0.6 GB a billion parameters instead of 2 (16 bit) or 4 (32 bit). bfloat16 from RTX 30 on.", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
+			{Fix: "half_precision", Title: "16 bit, if you set no dtype", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\")   # dtype= in transformers 5", Cost: "None for use."},
+			{Fix: "cpu_offload", Title: "Keep 16 bit, a part of it in RAM", Told: "2 GiB of the card stay free for the work:", Steps: partInRAM, Cost: "5 to 20 times slower."},
+			{Fix: "use_smaller_model"},
+		},
+		Sources: []string{"transformers/src/transformers/modeling_utils.py", "transformers/docs/source/en/quantization/bitsandbytes.md"},
+	},
+}
+
+// fourBit loads a model in 4 bit by a device map.
+func fourBit(deviceMap string) string {
+	return "from transformers import AutoModelForCausalLM, BitsAndBytesConfig\n\nmodel = AutoModelForCausalLM.from_pretrained(\n    name, device_map=" + deviceMap + ",   # name: as in your call; pip install -U bitsandbytes accelerate\n    quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\",\n        bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=torch.float16))"
+}
+
+// generatingCards are about a model that is used.
+var generatingCards = []cause.Card{
+	{
 		ID: "transformers/card-0-full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"inference"}, Said: []string{"accelerate/hooks.py", "dispatch_model", "device_map", "accelerate/big_modeling.py"},
 		If: func(c *ledger.Case) bool { return distributed(c) || len(c.Facts.Devices) > 1 }, Cause: cause.DeviceImbalance, Weight: 0.6,
-		Means: "device_map splits the layers, not the work: what comes beside them (input, output, cache, logits) lies on one card, mostly the first. With its layers that card fills up while others have room.",
-		Not:   "More cards with the same map: the first stays the fullest.",
+		Headline: "filled one of several cards: the model is split, the work is not",
+		Means:    "`device_map` splits the layers. What comes beside them (input, cache, logits) is made where the layer lies that makes it, much of it on the first and the last card. With its layers that card is full while others have room; `nvidia-smi` shows it.",
+		Not:      "More cards with the same map: the same one stays the fullest.",
 		Cures: []cause.Cure{
-			{Fix: "balance_split", Title: "Leave the first card more room", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, device_map=\"balanced_low_0\")   # name: your model; or max_memory={0: \"10GiB\", 1: \"20GiB\"}", Cost: "None."},
+			{Fix: "balance_split", Title: "Leave the full card more room", Told: "Fewer layers on it; give each card a limit that leaves some GiB free.", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, device_map=\"auto\", max_memory={0: \"10GiB\", 1: \"20GiB\"})   # or device_map=\"balanced_low_0\"", Cost: "None."},
 			{Fix: "lower_context", Title: "Shorten the input, lower max_new_tokens"},
 		},
 		Sources: []string{"accelerate/src/accelerate/utils/modeling.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
 	},
 	{
-		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "TRAINING"},
+		ID: "transformers/prompt-logits", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"inference"}, Said: []string{"logits.float()", "logits = logits.float", "in convert_to_fp32", "_convert_to_fp32", "self.lm_head("}, Figures: logitFigures,
+		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.ContextTooLong, Weight: 0.85,
+		Headline: "ran out of memory over the logits of the prompt",
+		Means:    "It failed when the logits were made or turned into 32 bit: one number for each token of the input and each word of the vocabulary.[[ {asked} is {tokens32} tokens with a vocabulary of 32,000, {tokens152} with 152,000.]] Releases before 4.45 made them for the whole prompt though only the last token's are used.",
+		Not:      "4 bit: it shrinks weights, not logits.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Update transformers", Told: "Newer releases compute the logits of the last token only while generating. In a forward pass of your own pass `logits_to_keep=1` (4.45 to 4.48: `num_logits_to_keep`).", Kind: "shell", Text: "pip install -U transformers accelerate", Cost: "Free, as a rule."},
+			{Fix: "lower_context", Title: "Cut the input", Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=2048).to(model.device)", Cost: "What is cut off is not read."},
+			{Fix: "lower_batch_size", Title: "One prompt at a time", Told: "Half the prompts in a batch, half of it.", Cost: "Slower."},
+		},
+		Sources: []string{"transformers/src/transformers/generation/utils.py", "https://github.com/huggingface/transformers/pull/31292"},
+	},
+	{
+		ID: "transformers/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.NVMLAssert}, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "generation/utils.py", `generation\utils.py`, "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
 		If: func(c *ledger.Case) bool {
-			return writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
-		},
-		Cause: cause.HostMemory, Weight: 0.85,
-		Means: "It ended while weights were being read, by the system: RAM, not the card. Files are read into system memory first, in 16 or 32 bit, even where the card gets 4 bit.",
-		Not:   "load_in_4bit: it shrinks what reaches the card, not what is read.",
+			return (ownCard(c) || !c.Total.Has()) && !c.Training() && writesCode(c) && !c.In("text-generation-webui", "vllm", "diffusers", "comfyui")
+		}, Cause: cause.ContextTooLong, Weight: 0.75,
+		Headline: "ran out of memory while generating",
+		Means:    "The model had loaded; what came on top is the work on the prompt and the cache, which grows with every token of prompt and answer and with each prompt of a batch.[[ This process holds {mine} of {total}; how much of that is weights the log does not show: `model.get_memory_footprint() / 2**30` tells.]] If the weights leave less than 1 or 2 GiB, it is the model that is too large.",
+		Not:      "`torch.cuda.empty_cache()` after the error: the allocator has given back what it could.",
+		Later:    "If it works for a while and then fails: results are kept on the card (append `.cpu()`), or a chat history grows.",
 		Cures: []cause.Cure{
-			{Fix: "add_swap"},
-			{Fix: "half_precision", Title: "Read straight to the card, in 16 bit", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, device_map=\"auto\", low_cpu_mem_usage=True)   # name: your model, in safetensors", Cost: "None."},
-			{Fix: "use_lower_quant", Title: "Take a checkpoint that is 4 bit already", Kind: "text", Text: "Look on the Hub for the same model with -bnb-4bit, AWQ or GPTQ in its name: a quarter of the bytes are read.", Cost: "Another download."},
+			{Fix: "lower_context", Title: "Less prompt, no gradients, one at a time", Told: "With pictures or video in the prompt: fewer or smaller ones (processor's `max_pixels`); they become thousands of tokens.", Kind: "python", Text: "inputs = tokenizer(text, return_tensors=\"pt\", truncation=True, max_length=2048).to(model.device)\nwith torch.inference_mode():\n    output = model.generate(**inputs, max_new_tokens=256)", Cost: "What is cut off is not read."},
+			{Fix: "efficient_attention", Title: "Fused attention", Told: "If it is \"eager\" now, the work on the prompt grows with its length squared. `sdpa` needs no package.", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, attn_implementation=\"sdpa\", torch_dtype=torch.float16, device_map=\"auto\")", Cost: "None."},
+			{Fix: "load_in_4bit", Title: "Weights in 4 bit: room for the rest", Kind: "python", Text: fourBit(`"auto"`), Cost: "Little quality."},
 		},
-		Sources: []string{"transformers/src/transformers/modeling_utils.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
+		Sources: []string{"transformers/src/transformers/generation/utils.py", "transformers/src/transformers/cache_utils.py", "transformers/docs/source/en/attention_interface.md"},
 	},
 	{
-		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", `torch\optim\adam`, "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: []string{"deepspeed/runtime"},
-		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: 0.88,
-		Means: "The first forward and backward pass fitted; Adam then makes two values for each trained parameter. Full training in 16 and 32 bit takes about 16 bytes a parameter: 112 GB for 7 billion.",
-		Not:   "A batch of 1: model, gradients and optimizer do not shrink with it.",
+		ID: "transformers/batch-given-up", Kinds: []fact.Kind{fact.BatchGivenUp},
+		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Headline: "gave up: not even a batch of one fits",
+		Means:    "accelerate halved the batch down to one, and each attempt ran out of memory. Model, gradients and optimizer, or one single sample, are too much; or what earlier attempts left on the card was never freed.",
+		Not:      "A smaller batch size: one was tried.",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model"},
-			{Fix: "optimizer_8bit", Title: "8-bit, paged Adam"},
-			{Fix: "shard_training"},
+			{Fix: "gradient_checkpointing", Title: "Checkpoints, and shorter samples"},
+			{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model", Ways: []cause.Way{{For: fix.Training, Text: "full training takes about 16 bytes a parameter, a 4-bit LoRA under 1"}}},
+			{Fix: "kill_stale_process", Title: "See that the card is empty at the start", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
 		},
-		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
-	},
-	{
-		ID: "transformers/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"logits.float()", "logits = logits.float", "in ForCausalLMLoss", "loss_function(", "fixed_cross_entropy", "shift_logits"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && c.Training() && !c.In("unsloth") }, Cause: cause.BatchTooLarge, Weight: 0.85,
-		Means: "It failed at the loss: logits are batch x length x vocabulary, in 32 bit, several times over. With 150,000 words, 4,096 tokens are 2.3 GiB a copy, however small the model is.",
-		Not:   "LoRA or 4 bit: they do not touch the logits.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "One sample at a time"},
-			{Fix: "efficient_attention", Title: "A loss that never writes them out (Liger)", Kind: "python", Text: "args = TrainingArguments(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "None; needs the package liger-kernel."},
-			{Fix: "lower_context"},
-		},
-		Sources: []string{"transformers/src/transformers/loss/loss_utils.py", "https://github.com/huggingface/trl/issues/3678"},
-	},
-	{
-		ID: "transformers/cache-beside-checkpointing", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"past_key_value.update", "past_key_values.update", "in update_cache", "cache_utils.py"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.65,
-		Means: "Training failed in the key-value cache, which only generation needs. Either use_cache is on in the forward pass, or the step generates text, for evaluation or for rewards.",
-		Not:   "More cards: each keeps its own cache.",
-		Cures: []cause.Cure{
-			{Fix: "gradient_checkpointing", Title: "Turn the cache off, checkpoints on", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time a step."},
-			{Fix: "lower_batch_size"},
-			{Fix: "lower_context"},
-		},
-		Sources: []string{"transformers/src/transformers/cache_utils.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
-	},
-	{
-		ID: "transformers/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "_inner_training_loop", "in compute_loss", "trainer.train("}, Unsaid: []string{"deepspeed/runtime"},
-		If: func(c *ledger.Case) bool {
-			return ownCard(c) && !distributed(c) && !c.In("unsloth") && ledger.IntSetting(c, lengthSettings...) < 8192
-		}, Cause: cause.BatchTooLarge, Weight: 0.7,
-		Means: "A training step did not fit: activations of the batch, on top of weights, gradients and optimizer. Whether the batch or the longest sample is at fault shows by when it died: at once, or after many steps.",
-		Not:   "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Batch 1, accumulate"},
-			{Fix: "gradient_checkpointing"},
-			{Fix: "lower_context", Title: "If it died late: cut the longest samples"},
-		},
-		Sources: []string{"transformers/src/transformers/training_args.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
+		Sources: []string{"accelerate/src/accelerate/utils/memory.py"},
 	},
 }
 
-var trlCards = []cause.Card{
-	{
-		ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
-		Cause: cause.BudgetMisconfigured, Weight: 0.7,
-		Means: "vLLM lives on the same card as the trainer and keeps its share of it. What the two need at once is more than the card: the share is too large, or vLLM was not asleep.",
-		Not:   "A smaller batch alone: vLLM's share stays taken.",
-		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Give vLLM a smaller share, let it sleep", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_gpu_memory_utilization=0.2, vllm_enable_sleep_mode=True)", Cost: "Generation is slower."},
-			{Fix: "select_gpu", Title: "Or run vLLM on a card of its own", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL   # MODEL: the one you train; trainer: vllm_mode=\"server\"", Cost: "One card less for training."},
-			{Fix: "lower_context", Title: "Shorten completions (max_completion_length)", Kind: "python", Text: "args = GRPOConfig(\"out\", max_completion_length=512)", Cost: "Longer answers are cut."},
-		},
-		Sources: []string{"trl/trl/trainer/grpo_config.py", "https://github.com/huggingface/trl/issues/2688", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
-	},
-	{
-		ID: "trl/grpo-logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_get_per_token_logps", "selective_log_softmax", "grpo_trainer.py", "rloo_trainer.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.88,
-		Means: "Log probabilities need the logits of whole completions: batch x completion length x vocabulary. The vocabulary decides, not the size of the model, so that even 0.5B models fill 24 GB; ZeRO-3 does not split it.",
-		Not:   "LoRA, 4 bit or ZeRO-3: they do not touch the logits.",
-		Cures: []cause.Cure{
-			{Fix: "efficient_attention", Title: "The fused loss (Liger)", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "None; needs the package liger-kernel."},
-			{Fix: "lower_batch_size", Title: "Fewer completions at a time", Kind: "python", Text: "args = GRPOConfig(\"out\", per_device_train_batch_size=4, gradient_accumulation_steps=8, num_generations=4)   # the total batch must divide by num_generations", Cost: "Slower; a smaller group compares less."},
-			{Fix: "lower_context", Title: "Shorten completions (max_completion_length)", Kind: "python", Text: "args = GRPOConfig(\"out\", max_completion_length=512)", Cost: "Longer answers are cut."},
-		},
-		Sources: []string{"trl/trl/trainer/grpo_trainer.py", "https://github.com/huggingface/trl/issues/3678", "https://github.com/huggingface/trl/issues/2709", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
-	},
-	{
-		ID: "trl/dpo-pairs", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dpo_trainer.py", "concatenated_forward", "compute_ref_log_probs", "kto_trainer.py", "orpo_trainer.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
-		Means: "Preference training sends chosen and rejected through the model together, twice the batch that is set, and keeps a second, frozen copy of the model as the reference unless an adapter is trained.",
-		Not:   "A batch of 1 that is 1 already: it counts as two samples.",
-		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train an adapter: no reference copy is needed", Kind: "python", Text: "trainer = DPOTrainer(model=model, ref_model=None, args=args, train_dataset=data, processing_class=tokenizer, peft_config=LoraConfig(task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
-			{Fix: "lower_context", Title: "Compute the reference before, cut long pairs", Kind: "python", Text: "args = DPOConfig(\"out\", precompute_ref_log_probs=True, max_length=1024, per_device_train_batch_size=1)", Cost: "A pass over the data first."},
-			{Fix: "gradient_checkpointing"},
-		},
-		Sources: []string{"trl/trl/trainer/dpo_trainer.py", "trl/docs/source/reducing_memory_usage.md"},
-	},
-	{
-		ID: "trl/ppo-models", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"ppo_trainer.py", "PPOTrainer", "batched_forward_pass", "PolicyAndValueWrapper"},
-		Cause: cause.ModelTooLarge, Weight: 0.7,
-		Means: "PPO holds up to four models: policy, reference, reward and value. Their weights alone may fill the card before the first rollout; then come the logits of whole responses.",
-		Not:   "A smaller batch, if it fails before the first step.",
-		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train an adapter: the reference shares the base", Kind: "python", Text: "trainer = PPOTrainer(args=args, processing_class=tokenizer, model=policy, ref_model=None, reward_model=reward, value_model=value, train_dataset=data, peft_config=LoraConfig(task_type=\"CAUSAL_LM\"))", Cost: "For most purposes the same result."},
-			{Fix: "lower_batch_size", Title: "Score fewer responses at a time", Kind: "python", Text: "args = PPOConfig(output_dir=\"out\", per_device_train_batch_size=1, local_rollout_forward_batch_size=1, response_length=128)", Cost: "Slower."},
-			{Fix: "shard_training"},
-		},
-		Sources: []string{"trl/trl/experimental/ppo/ppo_config.py"},
-	},
+// partInRAM leaves 2 GiB of the card free for the work.
+func partInRAM(c *ledger.Case) []step.Step {
+	room := modelFigures(c)["room"]
+	if room == "" {
+		room = "10"
+	}
+	return []step.Step{{Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\",\n    max_memory={0: \"" + room + "GiB\", \"cpu\": \"48GiB\"})   # name: as in your call; cpu: what RAM you have free"}}
 }

@@ -1,131 +1,139 @@
 package trainer
 
 import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
+// trainedLength is what trainers call the length of a sample.
+var trainedLength = []string{"max_seq_length", "max_length", "seq_length", "max_seq_len", "max_len", "cutoff_len", "sequence_len"}
+
+// textFigures are batch and length of the log with their halves, what the model
+// takes, and how many tokens the piece that was refused is as 32-bit logits.
+func textFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"tokens128": "", "tokens152": "", "w16": "", "full": "", "length": "", "shorter": halved(c, "2048", trainedLength...)}
+	if s, ok := c.Setting(trainedLength...); ok {
+		out["length"] = s.Value
+	}
+	if c.Model != nil && c.Model.Parameters > 0 {
+		out["w16"], out["full"] = units.Amount(2*c.Model.Parameters), units.Amount(16*c.Model.Parameters)
+	}
+	if n := ledger.Requested(c); n >= units.GiB/2 {
+		out["tokens128"], out["tokens152"] = roundCount(n/128256/4), roundCount(n/151936/4)
+	}
+	return out
+}
+
+// roundCount is a count rounded to what it can mean: 20,300.
+func roundCount(n int64) string {
+	if n >= 1000 {
+		return fmt.Sprintf("%d,%03d", n/1000, n%1000/100*100)
+	}
+	return fmt.Sprint(n)
+}
+
+// fewer spells half of the batch and twice the accumulation that the log shows.
+func fewer(kind, format string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		batch, accumulate := ledger.IntSetting(c, step.BatchSettings...), max(ledger.IntSetting(c, "gradient_accumulation_steps"), 1)
+		if batch < 2 {
+			return []step.Step{{Kind: kind, Text: fmt.Sprintf(format, 1, 8)}}
+		}
+		return []step.Step{{Kind: kind, Text: fmt.Sprintf(format, batch/2, 2*accumulate) + fmt.Sprintf("   # was %d and %d", batch, accumulate)}}
+	}
+}
+
+func notOne(c *ledger.Case) bool { return ledger.IntSetting(c, step.BatchSettings...) != 1 }
+
+// textStep is a step of a language model that did not fit, in a trainer's words.
+func textStep(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
+	k := stepCard(id, said, means, not, source, cures...)
+	k.Headline, k.Figures = "ran out of memory in a training step", textFigures
+	return k
+}
+
 var torchtuneCards = []cause.Card{
-	stepCard("torchtune/step", []string{"torchtune/", "_single_device.py", "_distributed.py"},
-		"A training step did not fit. max_seq_len is null by default, so that samples of any length go in and the longest one decides; logits of a vocabulary of 128,000 come on top.",
+	textStep("torchtune/step", []string{"torchtune/", "_single_device.py", "_distributed.py"},
+		"A step holds activations and logits of `batch_size` samples, each as long as it comes: `tokenizer.max_seq_len` is null by default, so that the longest sample decides.[[ {asked} is {tokens128} tokens of Llama 3's 128,000 words in 32 bit.]][[ This process holds {mine} of {total}.]] Full training takes 12 to 16 bytes a parameter besides[[ ({full} for {model} at 16)]].",
 		"More epochs or a smaller data set: one step is what fails.", "torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml",
-		cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "gradient_checkpointing"}),
+		cause.Cure{Fix: "lower_context", Title: "Cut the samples, with checkpoints", Told: "Added to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "What is cut off is not learnt."},
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "use_lora", Title: "LoRA on 4 bit", Told: "`tune ls` lists recipes and configs; take the one of your model that ends in `_qlora_single_device`.", Kind: "shell", Text: "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device", Cost: "For most purposes the same result."}),
 }
 
 var swiftCards = []cause.Card{
 	{
 		ID: "ms-swift/pixels", Kinds: refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
 		If: ownCard, Cause: cause.OversizedAllocation, Weight: 0.85,
-		Means: "It failed in the vision part: pictures are cut into patches, and attention over the patches grows with their number squared. The default allows 16384 x 28 x 28 pixels a picture, about 12.8 million.",
-		Not:   "--max_length: the vision part runs before the tokens are counted.",
+		Headline: "ran out of memory in the vision part: the pictures are too large",
+		Means:    "Pictures are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default up to 16384 x 28 x 28 pixels a picture (12.8 million) go in.",
+		Not:      "`--max_length`: the vision part runs before tokens are counted.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution"},
-			{Fix: "efficient_attention", Title: "Flash attention", Kind: "text", Text: "Add `--attn_impl flash_attn` (needs the package flash-attn).", Cost: "None; usually faster."},
-			{Fix: "gradient_checkpointing", Title: "Checkpoints in the vision part too", Kind: "text", Text: "Add `--vit_gradient_checkpointing true`.", Cost: "Slower steps."},
+			{Fix: "lower_resolution", Title: "Fewer pixels", Told: "Before your command; about a million pixels a picture. The names with FPS and VIDEO are for video.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print is lost."},
+			{Fix: "efficient_attention", Title: "Flash attention", Told: "Add `--attn_impl flash_attn` (pip install flash-attn).", Cost: "None; usually faster."},
+			{Fix: "gradient_checkpointing", Title: "Checkpoints in the vision part too", Told: "Add `--vit_gradient_checkpointing true`, or freeze it: `--freeze_vit true`.", Cost: "Slower steps."},
 		},
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md"},
 	},
-	stepCard("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/"},
-		"A training step did not fit: --per_device_train_batch_size times --max_length decides, and the tokens of pictures count too.",
+	{
+		ID: "ms-swift/rlhf", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"swift/cli/rlhf.py", "rlhf_main", "grpo_trainer", "swift rlhf"}, Figures: textFigures,
+		If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !c.Limit.Has() }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		Headline: "ran out of memory in RLHF, where several parts of a run share each card",
+		Means:    "RLHF keeps a policy in training, a reference and often vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ Outside this process {others} of the card is taken: in such a run mostly its own vLLM or another rank, which a container hides; `nvidia-smi` on the machine tells whether it is an older run.]]",
+		Not:      "Killing the other processes, if they belong to the run.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: notOne, Title: "Fewer and shorter answers at a time", Told: "Added to `swift rlhf`:", Steps: fewer("config", "--max_completion_length 1024 --per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; long answers are cut."},
+			{Fix: "lower_gpu_memory_utilization", Title: "vLLM on these cards: a smaller share, asleep while training", Told: "`--vllm_gpu_memory_utilization 0.3 --sleep_level 1 --offload_optimizer true --offload_model true`.", Cost: "Slower generation and steps."},
+			{Fix: "shard_training", Title: "Share weights and optimizer out", Told: "`--deepspeed zero3` (or `zero3_offload`), and `NPROC_PER_NODE` = the cards of a machine.", Cost: "Communication between the cards."},
+		},
+		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md", "https://github.com/modelscope/ms-swift/issues/5943"},
+	},
+	textStep("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/"},
+		"`--per_device_train_batch_size` x `--max_length`[[ ({length} here)]] decides, and the tokens of pictures count too; logits are tokens x vocabulary besides.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ This process holds {mine} of {total}.]]",
 		"More cards with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "shard_training"}),
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Told: "Added to `swift sft`:", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
+		cause.Cure{Fix: "lower_context", Title: "Shorter samples, fewer pixels", Told: "And for vision models `MAX_PIXELS=1003520` before the command.", Kind: "config", Text: "--max_length {shorter} --use_liger_kernel true", Cost: "Longer samples are dropped or cut (`--truncation_strategy`)."},
+		cause.Cure{Fix: "shard_training", Title: "4-bit LoRA on one card, ZeRO-3 on several", Told: "`--quant_method bnb --quant_bits 4` or `--deepspeed zero3` with `NPROC_PER_NODE` = the cards (not both).", Cost: "Little quality, or communication between the cards."}),
 }
 
 var megatronCards = []cause.Card{
 	{
 		ID: "megatron/buffers", Kinds: refused, Said: []string{"param_and_grad_buffer.py", "distrib_optimizer.py", "_allocate_grad_buffers", "core/optimizer/", "optimizer_param_scheduler"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.85,
-		Means:   "It failed while gradient buffers or optimizer values were laid out: 18 bytes a parameter on each card (6 and 12 divided by the data-parallel cards with the distributed optimizer). No sample was computed yet.",
-		Not:     "--micro-batch-size: nothing of a batch is there yet.",
-		Cures:   []cause.Cure{{Fix: "shard_training"}, {Fix: "offload_optimizer"}},
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.85, Figures: textFigures,
+		Headline: "ran out of memory laying out gradients and optimizer",
+		Means:    "It failed before a sample was computed: 18 bytes for each parameter that a card holds; with the distributed optimizer 6, and 12 divided by the data-parallel cards.[[ This process holds {mine} of {total}.]] How many parameters that is follows from tensor x pipeline parallel size.",
+		Not:      "`--micro-batch-size`: nothing of a batch is there yet.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Cut the model up further, share the optimizer", Told: "Added to your command; with 8 cards 4 x 2 or 8 x 1 of tensor x pipeline.", Kind: "config", Text: "--use-distributed-optimizer --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel", Cost: "Communication between the cards."},
+			{Fix: "offload_optimizer", Title: "Keep the optimizer in RAM", Told: "`--optimizer-cpu-offload --use-precision-aware-optimizer`.", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+		},
 		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/docs/source/api-guide/dist_optimizer.md"},
 	},
-	stepCard("megatron/step", []string{"megatron/core/transformer/", "megatron/core/pipeline_parallel/", "megatron/training/training.py", "vocab_parallel_cross_entropy"},
-		"A step did not fit. The first pipeline stage holds activations of as many micro-batches as there are stages, so that it fills up first; one micro-batch times its length decides.",
+	textStep("megatron/step", []string{"megatron/core/transformer/", "megatron/core/pipeline_parallel/", "megatron/training/training.py", "vocab_parallel_cross_entropy"},
+		"The first pipeline stage holds activations of as many micro-batches as there are stages, so that it fills up first; one micro-batch x length[[ ({length} here)]] decides, not the global batch.[[ This process holds {mine} of {total}.]]",
 		"A smaller global batch: only the micro-batch is on the card.", "Megatron-LM/megatron/training/arguments.py",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "gradient_checkpointing"}, cause.Cure{Fix: "shard_training"}),
+		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "Least memory, about a third more time; `--recompute-activations` alone is cheaper and saves less.", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
+		cause.Cure{Fix: "lower_batch_size", Title: "The smallest micro-batch", Told: "`--micro-batch-size 1`; the global batch stays as it is.", Cost: "Slower; the same result."},
+		cause.Cure{Fix: "shard_training", Title: "Split long sequences over cards", Told: "`--context-parallel-size 2`, and `--sequence-parallel` beside tensor parallelism.", Cost: "Communication between the cards."}),
 }
 
 var colossalCards = []cause.Card{
 	{
-		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.7,
-		Means:   "It failed in the plug-in that places parameters, gradients and optimizer values. Static placement keeps all of the optimizer on the cards unless a fraction to offload is given.",
-		Not:     "A smaller batch alone, if it fails before the first step.",
-		Cures:   []cause.Cure{{Fix: "shard_training"}, {Fix: "offload_optimizer"}, {Fix: "gradient_checkpointing"}},
-		Sources: []string{"ColossalAI/colossalai/booster/plugin/gemini_plugin.py"},
-	},
-}
-
-var embedCards = []cause.Card{
-	{
-		ID: "sentence-transformers/encode", Kinds: refused, Said: []string{"in encode", "in encode_multi_process", "in predict", "in rank"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.82,
-		Means: "encode() sorts texts by length and begins with the longest, 32 at a time: the first batch is the worst. Models that read 8,192 tokens need far more for a long text than those of 512.",
-		Not:   "Splitting the list of texts: a batch of 32 long ones stays as large.",
+		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.78, Figures: textFigures,
+		Headline: "ran out of memory in the optimizer: its values stay on the cards",
+		Means:    "It failed in the plug-in that places parameters, gradients and optimizer values, in a step that forward and backward had passed.[[ This process holds {mine} of {total}.]] ZeRO-2 divides gradients and Adam's values by the cards but keeps all weights on each; without offload nothing goes to RAM. Full training takes about 16 bytes a parameter in all[[, {full} for {model}]].",
+		Not:      "A smaller batch alone, if it fails at the first step.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size"},
-			{Fix: "lower_context"},
-			{Fix: "half_precision"},
+			{Fix: "offload_optimizer", Title: "Move the optimizer to RAM", Told: "ColossalChat's older scripts: `--strategy colossalai_zero2_cpu`. With the booster:", Kind: "python", Text: "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)", Cost: "Slower steps; 12 bytes of RAM a parameter in all."},
+			{Fix: "shard_training", Title: "Share the weights out too (Gemini, ZeRO-3)", Kind: "python", Text: "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", shard_param_frac=1.0,\n                      offload_optim_frac=1.0, offload_param_frac=1.0)   # lower the fractions while it fits", Cost: "Slower steps."},
+			{Fix: "use_lora", Title: "Train a LoRA", Told: "ColossalChat: `--lora_rank 8`, newer releases `--lora_config` with a file.", Cost: "For most purposes the same result."},
 		},
-		Sources: []string{"sentence-transformers/sentence_transformers/SentenceTransformer.py"},
+		Sources: []string{"ColossalAI/colossalai/booster/plugin/gemini_plugin.py", "ColossalAI/colossalai/booster/plugin/low_level_zero_plugin.py", "https://github.com/hpcaitech/ColossalAI/issues/3509"},
 	},
-	stepCard("sentence-transformers/step", []string{"sentence_transformers/trainer.py", "sentence_transformers/losses/", "sentence_transformers/SentenceTransformer.py"},
-		"A training step did not fit. With pairs or triplets each sample is two or three texts, and a loss over in-batch negatives wants large batches.",
-		"Gradient accumulation alone: negatives come from the batch on the card.", "sentence-transformers/sentence_transformers/losses/CachedMultipleNegativesRankingLoss.py",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "mixed_precision"}),
-}
-
-var flagCards = []cause.Card{
-	stepCard("flagembedding/group", []string{"FlagEmbedding/finetune", "FlagEmbedding/abc/finetune", "FlagEmbedding.finetune"},
-		"A training step did not fit. Each query brings train_group_size passages (8 by default), so that a batch of 4 encodes 32 passages of passage_max_len tokens.",
-		"--query_max_len alone: passages are most of it.", "FlagEmbedding/FlagEmbedding/abc/finetune/embedder/AbsArguments.py",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_context"}, cause.Cure{Fix: "half_precision"}),
-}
-
-var verlCards = []cause.Card{
-	{
-		ID: "verl/rollout", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "vllm_rollout", "sglang_rollout", "resume_memory_occupation", "rollout_sharding_manager", "fsdp_vllm"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.78,
-		Means:   "The inference engine wanted its weights and cache back while the trainer still held its own on the same cards. gpu_memory_utilization counts against the whole card, not against what is free.",
-		Not:     "A smaller ppo_micro_batch_size_per_gpu: the trainer is not in a step here.",
-		Cures:   []cause.Cure{{Fix: "lower_gpu_memory_utilization"}, {Fix: "offload_optimizer"}, {Fix: "shard_training"}},
-		Sources: []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/hiyouga/EasyR1/pull/1", "https://github.com/TideDra/lmm-r1/issues/43"}, Solved: 1,
-	},
-	{
-		ID: "verl/log-prob", Kinds: refused, Said: []string{"compute_log_prob", "compute_ref_log_prob", "logprobs_from_logits", "entropy_from_logits"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.82,
-		Means: "It failed over log probabilities or entropy, which need the logits of whole responses: tokens of a micro-batch x vocabulary in 32 bit. The vocabulary decides, not the size of the model.",
-		Not:   "Offloading parameters: logits are not among them.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Fewer tokens at a time", Kind: "text", Text: "Add `actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1` (also for `ref`), or lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` where use_dynamic_bsz is on.", Cost: "Slower."},
-			{Fix: "efficient_attention", Title: "Entropy in pieces", Kind: "text", Text: "Add `actor_rollout_ref.actor.entropy_from_logits_with_chunking=True actor_rollout_ref.actor.entropy_checkpointing=True`.", Cost: "Slightly slower."},
-			{Fix: "lower_context"},
-		},
-		Sources: []string{"verl/docs/perf/perf_tuning.rst", "verl/verl/trainer/config/_generated_ppo_trainer.yaml"},
-	},
-	{
-		ID: "verl/update", Kinds: refused, Said: []string{"update_actor", "update_policy", "update_critic", "dp_actor.py"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means:   "The update of the policy did not fit: activations of a micro-batch beside weights, gradients and optimizer, and what the inference engine keeps. Its first step is the largest, when Adam makes its values.",
-		Not:     "data.train_batch_size: only the micro-batch is on a card.",
-		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "offload_optimizer"}, {Fix: "gradient_checkpointing"}},
-		Sources: []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/verl-project/verl/issues/328", "https://github.com/verl-project/verl/issues/40"},
-	},
-}
-
-var openrlhfCards = []cause.Card{
-	{
-		ID: "openrlhf/wake-up", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "cumem.py", "vllm_engine", "LLMRayActor"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.78,
-		Means:   "vLLM shares the cards with the trainer and wanted its memory back (wake_up) while the trainer still held its own. The share that it was given, and what the trainer keeps, are together more than the card.",
-		Not:     "A smaller micro-batch: the trainer is not in a step here.",
-		Cures:   []cause.Cure{{Fix: "lower_gpu_memory_utilization"}, {Fix: "offload_optimizer"}, {Fix: "shard_training"}},
-		Sources: []string{"OpenRLHF/openrlhf/cli/train_ppo_ray.py", "https://github.com/TideDra/lmm-r1/issues/43"},
-	},
-	stepCard("openrlhf/step", []string{"openrlhf/trainer", "openrlhf/models", "openrlhf/cli"},
-		"A step did not fit. Prompt and response together are the length, and log probabilities need logits of all of it: tokens x vocabulary in 32 bit for each sample of a micro-batch.",
-		"The global batch sizes: only the micro-batch is on a card.", "OpenRLHF/openrlhf/cli/train_ppo_ray.py",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "offload_optimizer"}, cause.Cure{Fix: "gradient_checkpointing"}),
 }

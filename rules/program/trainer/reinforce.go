@@ -39,7 +39,7 @@ var Verl = program.Program{
 		"verl/verl/trainer/config/_generated_ppo_trainer.yaml": "gpu_memory_utilization param_offload optimizer_offload entropy_from_logits_with_chunking entropy_checkpointing",
 		"verl/docs/perf/perf_tuning.rst":                       "ppo_micro_batch_size_per_gpu log_prob_micro_batch_size_per_gpu use_dynamic_bsz enable_gradient_checkpointing",
 	},
-	Proofs: []string{"(WorkerDict pid=", "ray::WorkerDict.", "verl/workers/", "verl/trainer/", "verl/utils/", "verl.trainer", "verl/single_controller/", "ray_trainer.py", "actor_rollout_"},
+	Proofs: []string{"(WorkerDict pid=", "(TaskRunner pid=", "ray::WorkerDict.", "verl/workers/", "verl/trainer/", "verl/utils/", "verl.trainer", "verl/single_controller/", "ray_trainer.py", "actor_rollout_"},
 	Steps: spelling{
 		"lower_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.4` (default 0.5)."),
 		"raise_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.6` (default 0.5), if the trainer is offloaded while it generates."),
@@ -61,7 +61,7 @@ var OpenRLHF = program.Program{
 	Work: "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{"OpenRLHF/openrlhf/cli/train_ppo_ray.py": "--vllm.gpu_memory_utilization --vllm --vllm.enable_sleep --train.micro_batch_size --train --rollout.micro_batch_size --rollout --ds.adam_offload --ds --ds.zero_stage --actor.gradient_checkpointing_enable --actor --data.max_len --data --ref.offload --ref" +
 		" --micro_train_batch_size --micro_rollout_batch_size --vllm_gpu_memory_utilization --adam_offload --gradient_checkpointing --generate_max_len --vllm_enable_sleep"},
-	Proofs: []string{"(LLMRayActor pid=", "openrlhf/", "OpenRLHF/", "openrlhf.cli"},
+	Proofs: []string{"(LLMRayActor pid=", "(PolicyModelActor pid=", "(ReferenceModelActor pid=", "(RewardModelActor pid=", "(CriticModelActor pid=", "openrlhf/", "OpenRLHF/", "openrlhf.cli"},
 	Steps: spelling{
 		"lower_gpu_memory_utilization": say("Set `--vllm.gpu_memory_utilization 0.5` with `--vllm.enable_sleep` (older releases: `--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep`)."),
 		"lower_batch_size":             say("Set `--train.micro_batch_size 1 --rollout.micro_batch_size 1` (older releases: `--micro_train_batch_size 1 --micro_rollout_batch_size 1`)."),

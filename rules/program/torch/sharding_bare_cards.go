@@ -1,0 +1,205 @@
+package torch
+
+import (
+	"regexp"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// attentionWords are where PyTorch's own attention is called.
+var attentionWords = []string{"scaled_dot_product_attention"}
+
+// largeAttention: one call of attention wants what no fused kernel would.
+func largeAttention(c *ledger.Case) bool {
+	return ledger.Requested(c) >= units.GiB/2 && !ledger.Crowded(c) && !c.Training() && !c.In("comfyui", "a1111", "forge", "fooocus")
+}
+
+var rankPattern = regexp.MustCompile(`local_rank: (\d{1,3}) \(pid: (\d{1,9})\)`)
+
+// rankFigures are the rank that was killed and its process.
+func rankFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"rank": "", "pid": ""}
+	if m := rankPattern.FindStringSubmatch(c.Failure.Message); m != nil {
+		out["rank"], out["pid"] = m[1], m[2]
+	}
+	return out
+}
+
+// hostFigures are what a table of the log shows of RAM.
+func hostFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"left": ""}
+	if x, ok := c.Fact("mem_available"); ok && x.Size != nil {
+		out["left"] = units.Amount(x.Size.Bytes)
+	}
+	return out
+}
+
+func tinyMacLimit(c *ledger.Case) bool {
+	limit := c.F().Limit
+	return limit != nil && limit.Bytes < 9*units.GiB/2
+}
+
+func smallOnLinux(c *ledger.Case) bool {
+	return ledger.Requested(c) < 2*units.GiB && !reader.OnWindows(c) && !reader.LooksLikeWindows(c) && !c.Training()
+}
+
+// bareCards are about messages below which no program shows.
+var bareCards = []cause.Card{
+	ramOfDeepSpeed("pytorch/deepspeed-killed", []string{"exits with return code = -9"}, nil),
+	{
+		ID: "pytorch/one-rank-killed", Kinds: []fact.Kind{fact.RankKilled}, Unsaid: []string{"closing signal SIGTERM", "exits with return code = -9", "zero_optimization"}, Figures: rankFigures,
+		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && rankFigures(c)["rank"] == "0" },
+		Cause: cause.HostMemory, Weight: 0.88,
+		Headline: "was ended by signal 9: most likely system memory (RAM) ran out",
+		Means:    "Exit code -9 is SIGKILL, sent from outside to process {pid}, the only rank that the lines show; the traceback is the launcher's own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Most often it is the loading of the model: a checkpoint passes through RAM as a whole, 2 bytes a parameter in 16 bit, 4 in 32 (7 billion: 13 or 26 GiB).",
+		Not:      "A smaller batch or shorter prompts: they are on the card.",
+		Cures: []cause.Cure{
+			{Fix: "add_swap", Title: "Watch RAM while it starts, and add swap if it fills up", Told: "`free -h` in a second window; `sudo dmesg -T | grep -i 'killed process'` says afterwards whether it was the kernel.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
+			{Fix: "raise_memory_limit", Title: "In a container, pod or job: raise its limit", Told: "Docker `--memory`, Kubernetes `resources.limits.memory`, Slurm `--mem`; WSL: `memory=24GB` under `[wsl2]` in .wslconfig.", Cost: "Less for the rest of the machine."},
+			{Fix: "use_smaller_model", Title: "Load less: 16 bit, a smaller or a quantised model", Told: "transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True` with safetensors; a GGUF file in llama.cpp or Ollama is mapped, not read into RAM.", Cost: "Quality, if it is quantised."},
+		},
+		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/meta-llama/llama/issues/856"},
+	},
+	{
+		ID: "pytorch/rank-killed", Kinds: []fact.Kind{fact.RankKilled}, Unsaid: []string{"cpu_adam", "offload_optimizer", "zero_optimization"}, Figures: rankFigures,
+		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && c.Root(fact.RankKilled) },
+		Cause: cause.HostMemory, Weight: 0.9,
+		Headline: "lost a process of its run to signal 9: most likely system memory (RAM) ran out",
+		Means:    "Exit code -9 is SIGKILL, sent from outside[[: rank {rank}, process {pid}]]; the launcher then stopped the others, and the traceback is its own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Every rank loads its own copy of model and data, so that four ranks need four times as much. A `kill -9` by hand or by a scheduler looks the same.",
+		Not:      "`--shm-size` or anything about the card: a full /dev/shm is a bus error, a full card a CUDA error.",
+		Cures: []cause.Cure{
+			{Fix: "add_swap", If: cause.LoadsModel, Title: "Add swap for the moment of loading", Told: "Look first with `free -h` while it loads: if RAM fills up, this lets it through.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
+			{Fix: "raise_memory_limit", Title: "See which limit it was, and raise that", Told: "On the machine itself; `oom_kill` above 0 inside a container means the container's limit.", Ways: []cause.Way{
+				{For: "Docker", Text: "`--memory` of `docker run`"}, {For: "Kubernetes", Text: "`resources.limits.memory`"}, {For: "Slurm", Text: "`--mem`"}, {For: "No limit was set", Text: "add swap for the moment of loading, or RAM"},
+			}, Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},
+			{Fix: "lower_num_workers", Title: "Fewer copies: test with one or two ranks", Told: "If `torchrun --nproc_per_node 2` with your other arguments runs, RAM is proved. `num_workers=2` in the data loaders: each worker of each rank is a process too.", Cost: "Slower."},
+			{Fix: "half_precision", Title: "Load lighter", Told: "transformers: 16 bit, safetensors, `low_cpu_mem_usage=True`; FSDP: rank 0 loads, `sync_module_states=True` hands it on; DeepSpeed: no CPU offload, or 12 bytes of RAM a parameter for it.", Cost: "None, as a rule."},
+			{Fix: "add_swap"},
+		},
+		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/hpcaitech/ColossalAI/issues/3677", "https://pytorch.org/docs/stable/fsdp.html"},
+	},
+	{
+		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: func(c *ledger.Case) bool {
+			return smallOnLinux(c) && c.Root(fact.CPUAlloc) && (c.Phase == "unknown" || c.Phase == "load") && !ledger.Capped(c)
+		}, Figures: hostFigures,
+		Cause: cause.HostMemory, Weight: 0.85,
+		Headline: "was refused system memory (RAM): what it holds already and this piece are too much",
+		Means:    "This is the computer's own memory, not the card's. {asked} is only the last of many pieces: a model in 32 bit takes 4 GB a billion parameters.[[ The table shows {left} available; if it was made after the end, the program's memory had been given back.]] Linux mostly ends a program that takes too much; a polite refusal points to a machine without swap, or to a rule (`ulimit -v`, `vm.overcommit_memory=2`).",
+		Not:      "Anything about the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Look for a rule, and lift it", Told: "`unlimited` and 0 (or 1) mean there is none: then it is RAM, and 2 or 3 helps.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited; sudo sysctl vm.overcommit_memory=0   # in the shell that starts the program", Cost: "Free."},
+			{Fix: "half_precision", Title: "Load the model in 16 bit", Told: "Half of 32 bit, which is the default of transformers 4 and of plain PyTorch:", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, low_cpu_mem_usage=True)   # name: as in your call", Cost: "None for use."},
+			{Fix: "add_swap", Title: "Add swap"},
+			{Fix: "use_smaller_model"},
+		},
+		Sources: []string{"pytorch/c10/core/impl/alloc_cpu.cpp", "https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/huggingface/transformers/issues/23016"},
+	},
+	{
+		ID: "pytorch/attention-square", Kinds: []fact.Kind{fact.TorchAlloc}, Said: attentionWords, If: largeAttention, Figures: pieceFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "ran out of memory in one call of attention",
+		Means:    "`scaled_dot_product_attention` asked for {asked} in one piece. Fused kernels need no such piece: PyTorch fell back to the plain form, which writes out every token against every other, so that it grows with the length squared. It does so for 32-bit numbers, for some masks, and for bfloat16 or flash on cards before RTX 30 (V100, T4).[[ Nearly all of the rest is this program's own: {mine} of {total}.]] If a first picture or prompt worked and the second failed, something of the first is still held.",
+		Not:      "`expandable_segments` alone[[: {slack} of unused reserve is far less than the piece]].",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Fewer tokens", Told: "Half the tokens take a quarter, {quarter}; half the batch takes half, {half}.", Ways: []cause.Way{
+				{For: fix.Pictures, Text: "0.7 x width and height is half the tokens; fewer frames, fewer input pictures"},
+				{For: fix.Generating, Text: "half the prompt"},
+			}, Cost: "Detail or context."},
+			{Fix: "efficient_attention", Title: "Get a fused kernel", Told: "float16 instead of bfloat16 or 32 bit, `is_causal=True` instead of a full mask, a newer PyTorch. This says why one is refused:", Kind: "python", Text: "from torch.nn.attention import sdpa_kernel, SDPBackend\nwith sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):\n    output = model(...)   # your call", Cost: "float16 overflows in some models (black pictures, NaN)."},
+			{Fix: "cpu_offload", Title: "Make room: what is not in use goes to RAM", Told: "Diffusers: `pipe.enable_model_cpu_offload()`; a project of its own often has an option such as `offload_model=True`. Restart between two pictures to see whether the first is still held.", Cost: "Slower."},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html", "https://github.com/VectorSpaceLab/OmniGen/issues/40"},
+	},
+	{
+		ID: "pytorch/mps-small-limit", Kinds: []fact.Kind{fact.MPSAlloc}, If: tinyMacLimit,
+		Cause: cause.BudgetMisconfigured, Weight: 0.82,
+		Headline: "reached a limit on the Mac's GPU memory that is too low for any Mac of Apple's own chips",
+		Means:    "`max allowed` is PyTorch's own limit, by default 1.7 times what Metal recommends: about 9 GiB on a Mac of 8 GB already. {limit} is far below, so that somebody set it: `PYTORCH_MPS_HIGH_WATERMARK_RATIO`, or the program calls `torch.mps.set_per_process_memory_fraction`. Otherwise it is an Intel Mac with a small card, or a virtual machine.",
+		Not:      "Closing other programs: the limit counts what this program holds only.",
+		Cures: []cause.Cure{
+			{Fix: "raise_watermark", Title: "Find who set the limit, and take it out", Told: "Then start the program again. The last line says what Metal recommends in GiB; a call of `set_per_process_memory_fraction` stands in the program or its packages.", Kind: "shell", Text: "echo $PYTORCH_MPS_HIGH_WATERMARK_RATIO; unset PYTORCH_MPS_HIGH_WATERMARK_RATIO\ngrep -rnE 'WATERMARK_RATIO|set_per_process_memory_fraction' --include=*.py .\npython -c \"import torch; print(torch.mps.recommended_max_memory() / 2**30)\"", Cost: "Free."},
+			{Fix: "lower_batch_size", Title: "If the limit must stay: less at a time", Told: "A smaller batch (embeddings: `model.encode(texts, batch_size=4)`), 16 bit (`model.half()`), and `torch.mps.empty_cache()` between pieces of work.", Cost: "Slower."},
+			{Fix: "cpu_offload", Title: "A GPU that is really this small: use the CPU", Told: "`device=\"cpu\"` where the program takes a device.", Cost: "Slower."},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://docs.pytorch.org/docs/stable/mps_environment_variables.html", "https://github.com/buildingjoshbetter/TrueMemory/issues/459"},
+	},
+	{
+		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() && !managedMemory(c) },
+		Cause: cause.Unknown, Weight: 0.8,
+		Headline: "ran out of graphics memory in bitsandbytes",
+		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA and ended the program; it prints neither sizes nor the model. A path such as D:\\a\\ is that of the machine that built the package. It may also be the first to report a card that somebody else filled.",
+		Not:      "PyTorch's allocator settings: this was refused by the driver.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "Free the card and watch it while you try again", Told: "Close browser, games and other UIs, end a left-over python. If it climbs to the top before it fails, it is the card; if not, see 3.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free."},
+			{Fix: "lower_context", Title: "Make the job smaller", Ways: []cause.Way{
+				{For: fix.Generating, Text: "a shorter prompt or file, 4 bit instead of 8; a 7B model needs 5 to 6 GB at 4 bit, a 13B 9 to 10"},
+				{For: fix.Training, Text: "batch 1, shorter samples, gradient checkpointing; `paged_adamw_8bit` lets the optimizer go to RAM"},
+			}, Cost: "Context or speed."},
+			{Fix: "upgrade_version", Title: "Update bitsandbytes", Told: "Since 0.43 the official package supports Windows; forks are no longer needed. In the environment of your program:", Kind: "shell", Text: "pip uninstall -y bitsandbytes bitsandbytes-windows\npip install -U bitsandbytes\npython -m bitsandbytes", Cost: "May want a newer PyTorch."},
+			{Fix: "use_smaller_model"},
+		},
+		Sources: []string{"bitsandbytes/csrc/ops.cu", "https://github.com/jllllll/bitsandbytes-windows-webui/issues/14", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/464"},
+	},
+	{
+		ID: "pytorch/bitsandbytes-managed", Kinds: []fact.Kind{fact.BitsAndBytes}, If: managedMemory,
+		Cause: cause.HostMemory, Weight: 0.78,
+		Headline: "did not get managed memory for bitsandbytes' paged optimizer",
+		Means:    "pythonInterface is where bitsandbytes asks for managed memory: RAM that the card can reach, for a paged optimizer (`paged_adamw_*`, as in QLoRA scripts). It prints no sizes. RAM, or what WSL or a container may have of it, was too little, or this system does not do managed memory well (Windows, WSL).",
+		Not:      "Loading the model in fewer bits: the model was loaded.",
+		Cures: []cause.Cure{
+			{Fix: "optimizer_8bit", Title: "An optimizer that is not paged", Told: "In a LoRA run it is small:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the card is tight."},
+			{Fix: "raise_memory_limit", Title: "More RAM for it", Told: "`free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` stands under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
+			{Fix: "lower_batch_size", Title: "Less of it: a smaller LoRA and batch", Told: "`r=8` in LoraConfig, batch 1.", Cost: "Slower."},
+		},
+		Sources: []string{"bitsandbytes/csrc/pythonInterface.cpp", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/726", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/959"},
+	},
+	{
+		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
+			return ledger.Before2020(c) && ownCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
+		},
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "filled the {total} card by itself",
+		Means:    "{asked} was only the last straw. \"cached\" in the message means a PyTorch before 1.4: {slack} of its reserve is unused but in pieces, which comes from tensors of changing sizes (texts of different length); nearly all the rest is live. One long sample or too large a batch does it; if it died after many steps, that, or something that is kept.",
+		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it yet (releases from 1.10 on do).",
+		Later:    "If it dies late again: add up `loss.item()`, not `loss`, and evaluate under `torch.no_grad()`.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the work of a step", Ways: []cause.Way{
+				{For: fix.Training, Text: "half the batch, and `optimizer.step()` only every second one (nearly the same result)"},
+				{For: "Text", Text: "cut samples at 128 or 256 tokens (BERT and RoBERTa: `max_seq_length`); attention grows with the length squared, and one long sample pads its batch"},
+				{For: "Pictures", Text: "half the width and height"},
+				{For: fix.Using, Text: "`with torch.no_grad():` around it (free)"},
+			}, Cost: "Slower."},
+			{Fix: "mixed_precision", Title: "A newer PyTorch, with 16 bit", Told: "From 1.6 on `torch.cuda.amp.autocast()` with a `GradScaler` takes up to half of the activations, and its allocator handles pieces better. Take a release that still supports the card.", Cost: "The code may need changes."},
+			{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return fix.Way(c, fix.Training) }, Title: "Recompute instead of keep", Told: "`torch.utils.checkpoint.checkpoint(layer, x)` around the large layers in `forward()`; your PyTorch has it.", Cost: "About 30 % more time a step."},
+		},
+		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/UKPLab/sentence-transformers/issues/57", cudaNotes},
+	},
+	{
+		ID: "pytorch/logits-fp32", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_convert_to_fp32", "in convert_to_fp32", "logits.float()", "logits = logits.float"}, If: when.All(ownCard, func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }), Figures: logitFigures,
+		Cause: cause.ContextTooLong, Weight: 0.8,
+		Headline: "ran out of memory turning a language model's logits into 32 bit",
+		Means:    "Logits are batch x padded length x vocabulary. {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen); one long sample pads its whole batch. The copy stands beside the 16-bit original, half its size.",
+		Not:      "4 bit or LoRA: they do not touch the logits.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Shorter samples or prompts", Ways: []cause.Way{
+				{For: fix.Training, Text: "`SFTConfig(max_length={shorter})` (max_seq_length in trl before 0.20); Unsloth: `max_seq_length={shorter}` where the model is loaded"},
+				{For: fix.Using, Text: "`tokenizer(text, truncation=True, max_length=2048)`"},
+			}, Cost: "What is cut off is lost."},
+			{Fix: "lower_batch_size", Title: "One sample at a time", Ways: []cause.Way{
+				{For: fix.Training, Text: "`per_device_train_batch_size=1, gradient_accumulation_steps=8`"},
+				{For: "Evaluation", Text: "`per_device_eval_batch_size=1, eval_accumulation_steps=4, bf16_full_eval=True`"},
+			}, Cost: "Slower."},
+			{Fix: "upgrade_version", Title: "Update transformers, trl and Unsloth", Told: "Newer releases avoid the copy, or compute the last token's logits only; `use_liger_kernel=True` never writes them out.", Kind: "shell", Text: "pip install -U transformers trl accelerate", Cost: "Free."},
+		},
+		Sources: []string{"accelerate/src/accelerate/utils/operations.py", "https://github.com/huggingface/transformers/pull/31292"},
+	},
+}
+
+// managedMemory: the file of bitsandbytes that asks for managed memory.
+func managedMemory(c *ledger.Case) bool { return c.Contains("pythoninterface") }

@@ -1,0 +1,102 @@
+package torch
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// writesTraining: the reader has the Trainer's arguments in a script.
+func writesTraining(c *ledger.Case) bool { return writesCode(c) && !c.In("unsloth") }
+
+// lessState is what full training in 16 and 32 bit takes for each parameter.
+const lessState = "Weights, gradients and Adam's two values take about 16 bytes for each trained parameter"
+
+var qlora = "from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training\n\nmodel = AutoModelForCausalLM.from_pretrained(name, device_map={\"\": 0},   # name: as in your call\n    quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16))\nmodel = prepare_model_for_kbit_training(model)\nmodel = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))"
+
+var trainOnLoRA = cause.Cure{
+	Fix: "use_lora", Title: "Train a LoRA on a 4-bit model",
+	Told: "About 1 byte a parameter instead of 16.[[ {model}: {w4} of weights.]] `bfloat16` needs RTX 30 or later; else float16.",
+	Kind: "python", Text: qlora, Cost: "For most purposes the same result.",
+}
+
+var pagedAdam = cause.Cure{
+	Fix: "optimizer_8bit", Title: "8-bit Adam, paged to RAM when it is tight",
+	Told: "2 bytes a parameter instead of 8 (pip install bitsandbytes):",
+	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "None worth mentioning.",
+}
+
+// trainerCards are about transformers' Trainer.
+var trainerCards = []cause.Card{
+	{
+		ID: "transformers/eval-accumulates", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"nested_concat", "torch_pad_and_concatenate", "preds_host = logits", "EvalLoopContainer", "all_preds.add"},
+		If:    writesCode,
+		Cause: cause.RetainedMemory, Weight: 0.93,
+		Headline: "ran out of memory in evaluation: the Trainer keeps the logits of every sample",
+		Means:    "It died joining the logits of one more evaluation batch to those before. The Trainer keeps them all on the card until evaluation ends: samples x length x vocabulary[[ ({asked} for the joined copy)]]; joining needs old and new copy at once. Training itself fits.",
+		Not:      "A smaller per_device_eval_batch_size alone: the sum of the logits stays the same. `expandable_segments` only delays it.",
+		Cures: []cause.Cure{
+			{Fix: "detach_accumulated", Title: "Keep the argmax, not the logits", Told: "One number for each token instead of the whole vocabulary; `compute_metrics` then gets predictions, not logits.", Kind: "python", Text: "trainer = Trainer(model=model, args=args, train_dataset=train, eval_dataset=data,\n    preprocess_logits_for_metrics=lambda logits, labels: (logits[0] if isinstance(logits, tuple) else logits).argmax(dim=-1))", Cost: "None, if the metric needs predictions only."},
+			{Fix: "lower_batch_size", Title: "Move them to RAM every few batches", Kind: "python", Text: "args = TrainingArguments(\"out\", eval_accumulation_steps=8, per_device_eval_batch_size=1)   # with your other arguments", Cost: "RAM for all logits; slower."},
+			{Fix: "inference_mode", Title: "Only the loss is wanted: keep none", Kind: "python", Text: "args = TrainingArguments(\"out\", prediction_loss_only=True)   # with your other arguments", Cost: "compute_metrics is not called."},
+		},
+		Sources: []string{"transformers/src/transformers/trainer_pt_utils.py", "https://github.com/huggingface/transformers/issues/8476", "https://github.com/huggingface/transformers/issues/18947", "https://github.com/huggingface/transformers/issues/15466"}, Solved: 2,
+	},
+	{
+		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", `torch\optim\adam`, "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: []string{"deepspeed/runtime"},
+		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.88, Figures: modelFigures,
+		Headline: "ran out of memory at its first optimizer step: model, gradients and Adam do not fit together",
+		Means:    "Forward and backward pass fitted; then Adam made its two values for each trained parameter and found no room. " + lessState + "[[: {full} for {model}]], whatever the batch.[[ This process holds {mine} of {total} already.]]",
+		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",
+		Cures: []cause.Cure{
+			trainOnLoRA, pagedAdam,
+			{Fix: "shard_training", Title: "Full training over several cards (ZeRO-3 or FSDP)", Told: "Divides the 16 bytes by the number of cards. With one card: ZeRO-2 with the optimizer offloaded, 12 bytes of RAM a parameter."},
+		},
+		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
+	},
+	{
+		ID: "transformers/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"logits.float()", "logits = logits.float", "in ForCausalLMLoss", "loss_function(", "fixed_cross_entropy", "shift_logits", "_convert_to_fp32", "in convert_to_fp32"},
+		If: func(c *ledger.Case) bool {
+			return ownCard(c) && c.Training() && writesTraining(c)
+		}, Cause: cause.BatchTooLarge, Weight: 0.85, Figures: logitFigures,
+		Headline: "ran out of memory at the loss: the logits of a batch are too large",
+		Means:    "Logits are batch x length x vocabulary, made in 16 bit, copied to 32 and again for the gradient, however small the model is.[[ {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen): batch times padded length.]]",
+		Not:      "LoRA, 4 bit or gradient checkpointing: they do not touch the logits.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Told: "Halves the logits; nearly the same result.", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_context", Title: "Cut the longest samples", Told: "A batch is padded to its longest sample: one outlier decides.", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learnt."},
+			{Fix: "efficient_attention", Title: "A loss that never writes them out (Liger)", Told: "For Llama, Mistral, Gemma, Qwen and more:", Kind: "python", Text: "args = TrainingArguments(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "None; Linux."},
+		},
+		Sources: []string{"transformers/src/transformers/loss/loss_utils.py", "https://github.com/huggingface/trl/issues/3678"},
+	},
+	{
+		ID: "transformers/cache-beside-checkpointing", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"past_key_value.update", "past_key_values.update", "in update_cache", "cache_utils.py"},
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.65,
+		Headline: "ran out of memory in the key-value cache, which training does not need",
+		Means:    "The cache is for generation. Either `use_cache` is on in the forward pass, or the step generates text, for evaluation or for rewards.",
+		Not:      "More cards: each keeps its own cache.",
+		Cures: []cause.Cure{
+			{Fix: "gradient_checkpointing", Title: "Turn the cache off, checkpoints on", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time a step."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_context"},
+		},
+		Sources: []string{"transformers/src/transformers/cache_utils.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
+	},
+	{
+		ID: "transformers/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "_inner_training_loop", "in compute_loss", "trainer.train(", "in train()"}, Unsaid: []string{"deepspeed/runtime"},
+		If: func(c *ledger.Case) bool {
+			return ownCard(c) && !distributed(c) && writesTraining(c) && ledger.IntSetting(c, lengthSettings...) < 8192
+		}, Cause: cause.BatchTooLarge, Weight: 0.75, Figures: lengthFigures,
+		Headline: "ran out of memory in a training step",
+		Means:    "What a step adds (activations of the batch, gradients) found no room beside the weights.[[ This process holds {mine} of {total} ({mine%}).]] When it died tells which: at the first step, batch and model are too much; after many, one long sample. " + lessState + " in full training[[, {full} for {model}]]: then no batch is small enough.",
+		Not:      "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",
+		Later:    "If it dies at an evaluation or a checkpoint instead: the Trainer keeps logits there (`eval_accumulation_steps=8`).",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Smaller batches, with checkpoints and 16 bit", Told: "Accumulation keeps the result nearly the same; checkpoints cut activations several times for 20 to 30 % more time. In your TrainingArguments (or SFTConfig):", Steps: smallerBatch("python", "gradient_checkpointing=True, bf16=True,   # fp16=True before RTX 30\nper_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "gradient_checkpointing", If: batchIsOne, Title: "Checkpoints and 16 bit", Told: "The batch is 1 already. Activations shrink several times for 20 to 30 % more time. In your TrainingArguments:", Kind: "python", Text: "gradient_checkpointing=True, bf16=True   # fp16=True before RTX 30", Cost: "Slower."},
+			{Fix: "lower_context", Title: "If it died late: cut the longest samples", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learnt."},
+			trainOnLoRA,
+		},
+		Sources: []string{"transformers/src/transformers/training_args.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
+	},
+}

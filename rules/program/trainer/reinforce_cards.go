@@ -1,0 +1,141 @@
+package trainer
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// hostGone is RAM at its end, as Ray or the kernel tells it.
+var hostGone = append([]fact.Kind{fact.RayKilled}, ramGone...)
+
+// saverFigures are the processes of the log's table that were saving.
+func saverFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"savers": "", "saving": "", "worker": ""}
+	count, bytes := 0, int64(0)
+	for _, p := range c.Facts.Tasks {
+		if strings.Contains(p.Name, "save_checkpoint") {
+			count, bytes = count+1, bytes+p.Bytes
+			_, out["worker"], _ = strings.Cut(p.Name, "::")
+		}
+	}
+	if count > 0 {
+		out["savers"], out["saving"] = strconv.Itoa(count), units.Amount(bytes)
+	}
+	return out
+}
+
+const enginesShare = "verl's engine takes its share of the whole card (`gpu_memory_utilization`, 0.5 by default) while the trainer's weights, gradients and optimizer are there too, unless they are offloaded"
+
+var offloadActor = cause.Cure{
+	Fix: "offload_optimizer", Title: "Move weights and optimizer to RAM while they are not needed", Told: "Added to your command:",
+	Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True actor_rollout_ref.ref.fsdp_config.param_offload=True", Cost: "Slower steps; 12 bytes of RAM a parameter.",
+}
+
+var smallerShare = cause.Cure{
+	Fix: "lower_gpu_memory_utilization", Title: "Give the engine a smaller share", Told: "It must hold the weights and some cache. Added to your command:",
+	Kind: "config", Text: "actor_rollout_ref.rollout.gpu_memory_utilization=0.4", Cost: "Slower generation.",
+}
+
+var verlCards = []cause.Card{
+	{
+		ID: "verl/save-ram", Kinds: hostGone, Said: []string{"save_checkpoint", "_save_checkpoint"}, Figures: saverFigures,
+		Cause: cause.HostMemory, Weight: 0.9,
+		Headline: "ran out of system memory (RAM) while saving a checkpoint",
+		Means:    "[[{savers} workers in {worker} hold {saving} together. ]]Saving copies each worker's part of weights and optimizer to RAM, on top of what CPU offload keeps there; the process that Ray ends is only the newest and mostly innocent. Whether this is the peak of one save or grew over several the log does not show: `watch -n5 'ps -eo pid,rss,cmd --sort=-rss | head'` over two saves does.",
+		Not:      "A higher `RAY_memory_usage_threshold`: some GB more, and then the kernel kills instead. Anything about the cards.",
+		Later:    "Resume from the last whole checkpoint: the one being written may be partial.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Save less, less often", Told: "Keep `hf_model` out in any case: it gathers the whole model on rank 0. Older releases: `checkpoint.contents`, where only hf_model makes a difference.", Kind: "config", Text: "actor_rollout_ref.actor.checkpoint.save_contents='[\"model\"]' critic.checkpoint.save_contents='[\"model\"]' trainer.save_freq=100", Cost: "Without the optimizer a run cannot be resumed exactly."},
+			{Fix: "raise_memory_limit", Title: "Keep less in RAM, or have more", Told: "If the cards have room, no offload (newer releases: `critic.fsdp.` without model); else more nodes, or RAM.", Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.optimizer_offload=False critic.model.fsdp_config.param_offload=False critic.model.fsdp_config.optimizer_offload=False", Cost: "Memory of the cards."},
+			{Fix: "upgrade_version", Title: "If it grows from save to save: a newer verl", Kind: "shell", Text: "pip install -U verl", Cost: "Names of settings may have changed."},
+		},
+		Sources: []string{"verl/verl/utils/checkpoint/fsdp_checkpoint_manager.py", "verl/docs/advance/checkpoint.rst", "https://github.com/verl-project/verl/issues/1335", "https://github.com/verl-project/verl/issues/1964"},
+	},
+	{
+		ID: "verl/offload-ram", Kinds: hostGone, Said: []string{"WorkerDict", "actor_rollout_"}, Unsaid: []string{"save_checkpoint", "_save_checkpoint"},
+		Cause: cause.HostMemory, Weight: 0.85,
+		Headline: "ran out of system memory (RAM)",
+		Means:    "This is the machine's RAM, not a card. With `param_offload` and `optimizer_offload` each worker keeps its weights and Adam's values there, 12 to 16 bytes a parameter over all workers of a node; vLLM's swap space (4 GiB an engine) and the data come on top. What Ray ends is its newest process, which need not be the one that holds the memory.",
+		Not:      "Smaller micro-batches: they are on the cards.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Look who holds it, and offload less", Told: "`ps -eo pid,rss,cmd --sort=-rss | head` while it runs. If the cards have room:", Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.optimizer_offload=False actor_rollout_ref.ref.fsdp_config.param_offload=False", Cost: "Memory of the cards."},
+			{Fix: "shard_training", Title: "Spread it over more nodes", Told: "`trainer.nnodes=2`: each holds half of what is offloaded.", Cost: "Another machine."},
+			{Fix: "use_lora", Title: "Train a LoRA", Told: "`actor_rollout_ref.model.lora_rank=32`: hardly any optimizer.", Cost: "For most purposes the same result."},
+		},
+		Sources: []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/verl-project/verl/issues/1964", "https://github.com/verl-project/verl/issues/2274"},
+	},
+	{
+		ID: "verl/rollout", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "resume_memory_occupation", "rollout_sharding_manager", "fsdp_vllm", "fsdp_sglang"},
+		Cause: cause.BudgetMisconfigured, Weight: 0.8,
+		Headline: "ran out of memory when the engine wanted its share back from the trainer",
+		Means:    enginesShare + ". Here the engine woke up for a rollout and wanted weights and cache back while the trainer still held its own.[[ {free} of {total} was free.]]",
+		Not:      "A smaller ppo_micro_batch_size_per_gpu: the trainer is not in a step here.",
+		Cures:    []cause.Cure{smallerShare, offloadActor, {Fix: "shard_training", Title: "Split each engine over two cards", Told: "`actor_rollout_ref.rollout.tensor_model_parallel_size=2`: each card holds half of the engine's weights.", Cost: "Fewer engines."}},
+		Sources:  []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/hiyouga/EasyR1/pull/1", "https://github.com/TideDra/lmm-r1/issues/43"}, Solved: 1,
+	},
+	{
+		ID: "verl/log-prob", Kinds: refused, Said: []string{"compute_log_prob", "compute_ref_log_prob", "logprobs_from_logits", "entropy_from_logits"},
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.82, Figures: textFigures,
+		Headline: "ran out of memory over log probabilities",
+		Means:    "These need the logits of whole responses: tokens of a micro-batch x vocabulary, in 32 bit and once more for the softmax.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words.]] The vocabulary decides, not the size of the model.",
+		Not:      "Offloading parameters: logits are not among them. data.train_batch_size: only the micro-batch is on a card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Fewer tokens at a time", Told: "With `use_dynamic_bsz=True` lower `ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` instead, to no less than prompt plus response.", Kind: "config", Text: "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Cost: "Slower; the same result."},
+			{Fix: "efficient_attention", Title: "Entropy in pieces", Told: "`actor_rollout_ref.actor.entropy_from_logits_with_chunking=True actor_rollout_ref.actor.entropy_checkpointing=True`; `actor_rollout_ref.model.use_fused_kernels=True` never writes the logits out.", Cost: "Slightly slower."},
+			{Fix: "lower_context", Title: "Shorter responses", Told: "Halve `data.max_response_length`.", Cost: "Longer answers are cut."},
+		},
+		Sources: []string{"verl/docs/perf/perf_tuning.rst", "verl/verl/trainer/config/_generated_ppo_trainer.yaml"},
+	},
+	{
+		ID: "verl/update", Kinds: refused, Said: []string{"update_actor", "update_policy", "update_critic", "dp_actor.py"},
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.75, Figures: textFigures,
+		Headline: "ran out of memory in the update of the policy",
+		Means:    "An update holds activations and logits of a micro-batch beside weights, gradients and optimizer, and what the engine keeps.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]] The first update is the largest, when Adam makes its values; if it passed that, it is the length of the responses.",
+		Not:      "data.train_batch_size: only the micro-batch is on a card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "One sample at a time, with checkpoints", Told: "With `use_dynamic_bsz=True` lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead.", Kind: "config", Text: "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.enable_gradient_checkpointing=True", Cost: "Slower; the same result."},
+			offloadActor, smallerShare,
+		},
+		Sources: []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/verl-project/verl/issues/328", "https://github.com/verl-project/verl/issues/40"},
+	},
+	{
+		ID: "verl/generate", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"generate_sequences", "vllm_rollout", "sglang_rollout", "hf_rollout"}, Figures: textFigures,
+		If: func(c *ledger.Case) bool { return !c.Limit.Has() }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		Headline: "ran out of memory while generating the responses",
+		Means:    enginesShare + ". It failed in a rollout[[; {mine} of {total} was this worker's]].[[ {asked} in one piece is {tokens152} tokens x Qwen's 152,000 words in 32 bit: probabilities for the sampler, which grow with the sequences at once and, where prompts count, their length.]]",
+		Not:      "ppo_micro_batch_size_per_gpu: the trainer is not in a step here.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Fewer sequences and tokens at a time", Told: "Added to your command (with the hf rollout: `actor_rollout_ref.rollout.micro_batch_size=1`):", Kind: "config", Text: "actor_rollout_ref.rollout.max_num_seqs=64 actor_rollout_ref.rollout.max_num_batched_tokens=4096 actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1", Cost: "Slower generation."},
+			{Fix: "lower_gpu_memory_utilization", Title: "Leave more of the card outside the cache", Told: smallerShare.Told, Kind: "config", Text: smallerShare.Text, Cost: smallerShare.Cost},
+			offloadActor,
+		},
+		Sources: []string{"verl/docs/perf/perf_tuning.rst", "verl/verl/trainer/config/_generated_ppo_trainer.yaml", "https://github.com/qiancheng0/ToolRL/issues/39"},
+	},
+}
+
+var openrlhfCards = []cause.Card{
+	{
+		ID: "openrlhf/wake-up", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "cumem.py", "vllm_engine", "LLMRayActor"},
+		Cause: cause.BudgetMisconfigured, Weight: 0.78,
+		Headline: "ran out of memory where vLLM and the trainer share a card",
+		Means:    "With `--colocate_all_models` vLLM lives on the trainer's cards. Its share counts against the whole card and is 0.95 unless you say otherwise; when it woke up the trainer still held its own.[[ {free} of {total} was free.]]",
+		Not:      "A smaller micro-batch: the trainer is not in a step here.",
+		Cures: []cause.Cure{
+			{Fix: "lower_gpu_memory_utilization", Title: "A smaller share, and both asleep in turn", Told: "Newer releases spell them with a dot: `--vllm.gpu_memory_utilization`, `--vllm.enable_sleep`.", Kind: "config", Text: "--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep --deepspeed_enable_sleep", Cost: "Slower generation."},
+			{Fix: "offload_optimizer", Title: "Keep Adam in RAM", Told: "`--adam_offload` (newer: `--ds.adam_offload`).", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "shard_training", Title: "Cut the trainer's weights up", Told: "`--zero_stage 3` (newer: `--ds.zero_stage 3`).", Cost: "Communication between the cards."},
+		},
+		Sources: []string{"OpenRLHF/openrlhf/cli/train_ppo_ray.py", "https://github.com/TideDra/lmm-r1/issues/43"},
+	},
+	textStep("openrlhf/step", []string{"openrlhf/trainer", "openrlhf/models", "openrlhf/cli"},
+		"Prompt and response together are the length, and log probabilities need logits of all of it: tokens x vocabulary in 32 bit for each sample of a micro-batch.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words.]][[ This process holds {mine} of {total}.]]",
+		"The global batch sizes: only the micro-batch is on a card.", "OpenRLHF/openrlhf/cli/train_ppo_ray.py",
+		cause.Cure{Fix: "lower_batch_size", Title: "One sample at a time, with checkpoints", Told: "Newer releases: `--train.micro_batch_size 1 --rollout.micro_batch_size 1 --actor.gradient_checkpointing_enable`.", Kind: "config", Text: "--micro_train_batch_size 1 --micro_rollout_batch_size 1 --gradient_checkpointing", Cost: "Slower; the same result."},
+		cause.Cure{Fix: "offload_optimizer", Title: "Adam in RAM, weights cut up", Told: "`--adam_offload --zero_stage 3` (newer: `--ds.adam_offload --ds.zero_stage 3`).", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+		cause.Cure{Fix: "lower_context", Title: "Shorter responses", Told: "Halve `--generate_max_len` (newer: `--data.max_len`, prompt and response together).", Cost: "Longer answers are cut."}),
+}
