@@ -30,6 +30,8 @@
 package rules
 
 import (
+	"strings"
+
 	"slices"
 	"sync"
 
@@ -79,7 +81,11 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 	if len(causes) > 0 {
 		card = program.CardOf(program.Of(c.Stack, Programs()), causes[0].Card)
 	}
-	return story.Of(c, causes, Shown(c.Framework), card)
+	shown := Shown(c.Framework)
+	if card != nil && strings.HasPrefix(card.ID, c.Reader.Program+"/") { // what they started, not what it runs on
+		shown = Shown(c.Reader.Program)
+	}
+	return story.Of(c, causes, shown, card)
 }
 
 // Known returns what is known of the case's message in its program, nil where

@@ -1,9 +1,12 @@
 package ggml
 
 import (
+	"fmt"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -50,70 +53,96 @@ var koboldCards = []cause.Card{
 	},
 }
 
+// Settings of LM Studio that several cards name.
+var (
+	studioContext = cause.Cure{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations",
+		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", contextToTry)}
+	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
+		Told:  "The rest runs on the processor. It loads: raise it until about 1 GiB of the card stays free.",
+		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", layersToKeep)}
+	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss",
+		Told: "Takes about half of it; needs flash attention.",
+		Kind: "ui", Text: "My Models, gear beside the model, Advanced: Flash Attention on, K and V Cache Quantization Type Q8_0"}
+	studioEject = cause.Cure{Fix: "restart_session", Title: "Eject other models, close games and browsers", Cost: "free",
+		Told: "A model that another chat or the local server loaded stays: `lms ps` lists them, `lms unload --all` ejects them."}
+	studioTrust = cause.Cure{Fix: "raise_memory_limit", Title: "If you know that it fits: guardrail off", Cost: "the computer may freeze",
+		Kind: "ui", Text: "Settings: Model loading guardrails: Relaxed or Off; for once: hold Alt (Option on a Mac) while you click Load"}
+)
+
+func inStudio(setting string, value func(*ledger.Case) int64) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "ui", Text: fmt.Sprintf(setting, value(c))}}
+	}
+}
+
 // lmStudioCards are LM Studio's: its guardrail, then what the engine says.
 var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/guard-nan", Kinds: guarded, If: when.Fact("guard_nan"),
-		Cause: cause.SoftwareBug, Weight: 0.88,
-		Means: "No memory was asked for: LM Studio's guardrail computed its estimate as NaN for this kind of model and refused because of that.",
+		Cause: cause.SoftwareBug, Weight: 0.88, Headline: "refused to load the model: its own estimate failed (NaN)",
+		Means: "No memory was asked for. LM Studio's guardrail computed what this kind of model needs as NaN, no number, and refused because of that; whether it fits is not known.",
 		Not:   "Closing programs or a smaller context: the estimate stays NaN.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update LM Studio and its runtime", "free"),
-			does("raise_memory_limit", "Or switch the guardrail off for this load", "ui", "Settings (developer mode or power user): Model loading guardrails: Off; or hold Alt (Option on a Mac) and choose Load anyway", "no protection from freezing"),
+			{Fix: "raise_memory_limit", Title: "Or switch the guardrail off for this load", Cost: "no protection from freezing", Kind: "ui", Text: "Settings: Model loading guardrails: Off; for once: hold Alt (Option on a Mac) while you click Load"},
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1038"}, Solved: 1,
 	},
 	{
 		ID: "lm-studio/guard-context", Kinds: guarded, If: absurdEstimate,
-		Cause: cause.ContextTooLong, Weight: 0.8,
-		Means: "LM Studio refused by its own estimate before it loaded anything. {asked} is far more than the file: nearly all of it is the context, which some models take at 128k and more by themselves.",
+		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "refused to load the model: the context that is set would take most of {asked}",
+		Means: "LM Studio refused by its own estimate, before it loaded anything. {asked} is far more than a model's file: nearly all of it is the context, for which some models are set to 128k tokens and more. The size of the file on disk is what the weights take; the rest shrinks with the context.",
 		Not:   "A smaller quantisation: it changes the small part of that sum.",
 		Cures: []cause.Cure{
-			as("lower_context", "Set the context length you need", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"),
-			does("raise_memory_limit", "If you know that it fits: guardrail off", "ui", "Settings: Model loading guardrails: Relaxed or Off", "the computer may freeze"),
+			{Fix: "lower_context", Title: "Set the context length that you need", Cost: "shorter conversations", Told: "8192 is enough for most chats; the estimate beside the setting shows what it takes.", Steps: inStudio("My Models, gear beside the model: Context Length %d", func(*ledger.Case) int64 { return 8192 })},
+			studioCache, studioTrust,
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1225", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1202"}, Solved: 1,
 	},
 	{
 		ID: "lm-studio/guard", Kinds: guarded,
-		Cause: cause.ModelTooLarge, Weight: 0.6,
-		Means: "LM Studio's guardrail refused by an estimate; nothing was loaded. It counts weights and the whole context, and what another loaded model holds as taken, so it can be too careful.",
-		Cures: []cause.Cure{
-			does("restart_session", "Eject other models first", "ui", "Developer or chat page: eject every loaded model, then load this one", "free"),
-			as("lower_context", "Then a shorter context", "shorter conversations"),
-			does("raise_memory_limit", "If you know that it fits: guardrail off", "ui", "Settings: Model loading guardrails: Relaxed or Off", "the computer may freeze"),
-		},
-		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631"},
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "refused to load the model[[: its estimate is {asked}]]",
+		Means:   "LM Studio's guardrail refused by an estimate, and nothing was loaded. It counts the weights, the whole context and what other loaded models hold, against what is free now, so it can be too careful. `lms load --estimate-only` with the model's key shows the estimate for other settings without loading.",
+		Cures:   []cause.Cure{studioEject, studioContext, studioTrust},
+		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631", "https://lmstudio.ai/docs/cli/load"},
 	},
 	{
 		ID: "lm-studio/projector", Kinds: gpuFull, Said: projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "It is a vision model: the text part was in place, and the vision projector, which LM Studio always puts on the card, or its work on an image found no room.",
+		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
+		Means: "The text part was in place. The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image found no room[[ for {asked}]].",
 		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Leave it room: lower GPU Offload", "slower"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-			does("use_smaller_model", "Or a version without vision", "ui", "Discover: choose a download of the model without the eye sign", "no images"),
+			studioLayers, studioContext,
+			{Fix: "use_smaller_model", Title: "Or a version without vision", Cost: "no images", Kind: "ui", Text: "Discover: choose a download of the model without the eye sign"},
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1873", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2295"},
 	},
 	{
 		ID: "lm-studio/kv", Kinds: refused, If: device("kv"),
-		Cause: cause.ContextTooLong, Weight: 0.82,
-		Means:   "The weights fit; the cache for the context did not: {asked}. It grows with Context Length and with Max Concurrent Predictions.",
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
+		Means:   "The weights fit; the cache for the context[[ of {context} tokens]] did not: {asked}. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
-		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"), as("fewer_gpu_layers", "Or lower GPU Offload", "slower")},
+		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
 		Sources: lmSources,
 	},
 	{
+		ID: "lm-studio/compute", Kinds: refused, If: when.All(device("compute"), when.Not(absurdGraph)),
+		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "did not load the model: {asked} of working memory found no room",
+		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
+		Not:   "A smaller quantisation alone: only the last piece is missing.",
+		Cures: []cause.Cure{
+			{Fix: "lower_ubatch", Title: "A smaller evaluation batch, flash attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
+			studioLayers, studioContext,
+		},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
+	},
+	{
 		ID: "lm-studio/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
-		Cause: cause.ModelTooLarge, Weight: 0.78,
-		Means: "The card refused the weights, {asked}, before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as another loaded model.",
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as a model that is still loaded. Cache and working memory would have come on top.",
 		Not:   "A shorter context: it failed before any was made.",
 		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Lower GPU Offload", "slower"),
-			does("restart_session", "Eject other models", "ui", "Developer or chat page: eject every loaded model, then load this one", "free"),
-			as("use_lower_quant", "Or download a smaller quantisation", "slight loss of quality"),
+			studioLayers, studioEject,
+			{Fix: "use_lower_quant", Title: "Or a smaller quantisation", Cost: "slight loss of quality", Told: "Discover marks the downloads that fit the card whole: Q4_K_M is about three quarters of a Q6_K and keeps full speed."},
 		},
 		Sources: lmSources,
 	},
