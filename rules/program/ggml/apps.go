@@ -66,7 +66,8 @@ func app(p program.Program, settings map[string]string) program.Program {
 // LocalAI has a YAML file for each model, in its models folder.
 var LocalAI = app(program.Program{
 	Name: "localai", Work: "text-inference", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
-	Proofs: []string{"LocalAI version:", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI", "core/backend/llm.go", "backend/go/", "DBG GRPC(", "INF [llama-cpp] Fails", "INF [llama-cpp] Attempting to load", "INF [llama-ggml] Attempting to load", "with backend llama-ggml"},
+	Proofs: []string{"LocalAI version:", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI", "core/backend/llm.go", "backend/go/", "GRPC(", "[llama-cpp] Fails", "[llama-cpp] Attempting to load", "[llama-ggml] Attempting to load", "with backend llama-ggml"},
+	Beside: map[string][]string{"GRPC(": {"stderr", "stdout"}},
 	Sources: program.Sources{
 		"LocalAI/core/cli/run.go": "SINGLE_ACTIVE_BACKEND MAX_ACTIVE_BACKENDS LOCALAI_MAX_ACTIVE_BACKENDS",
 	},
@@ -94,7 +95,7 @@ var LocalAI = app(program.Program{
 // of each model.
 var Jan = app(program.Program{
 	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js", Cards: janCards,
-	Proofs: []string{"[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error"},
+	Proofs: []string{"[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
 }, map[string]string{
 	"fewer_gpu_layers":       "ui Gear beside the model: GPU Layers: %d",
 	"lower_context":          "ui Gear beside the model: Context Size: %d",

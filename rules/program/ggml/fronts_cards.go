@@ -20,7 +20,7 @@ var (
 var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/projector", Kinds: gpuFull, Said: projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Cause: cause.ModelTooLarge, Weight: 0.7, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text model was in place; the vision projector (mmproj), or its work on an image, found no room on the card. KoboldCpp's automatic layers leave little for it.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the card", "text", "Tick `Vision Force CPU` beside the mmproj file in the launcher, or start with `--mmprojcpu`.", "images are read slowly"),
@@ -30,25 +30,25 @@ var koboldCards = []cause.Card{
 	},
 	{
 		ID: "koboldcpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)),
-		Cause: cause.ContextTooLong, Weight: 0.82,
-		Means:   "The weights fit; the KV cache found no room: {asked}. It grows with the context size of the launcher and with the layers on the card; Low VRAM keeps it in system memory instead.",
-		Not:     "A smaller BLAS batch: the cache does not depend on it.",
-		Cures:   []cause.Cure{as("lower_context", "A smaller context size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
+		Means:   "The weights fit; the KV cache[[ for {context} tokens]] found no room: {asked}. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
+		Not:     "A smaller batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{as("lower_context", "A smaller Context Size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache (tab Tokens: Quantize KV Cache)", "hardly any loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/compute", Kinds: refused, If: when.All(device("compute"), when.Not(diffuses)),
-		Cause: cause.BatchTooLarge, Weight: 0.55,
-		Means:   "Weights and cache had room; the working buffer, {asked}, found none. It grows with the BLAS batch size and, without FlashAttention, with the context. Only about that much is missing.",
-		Cures:   []cause.Cure{as("lower_ubatch", "A smaller BLAS batch", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
+		Cause: cause.BatchTooLarge, Weight: 0.55, Headline: "did not load the model: {asked} of working memory found no room",
+		Means:   "Weights and cache had room; the last piece, the working buffer of {asked}, found none, so at most that much is missing. It grows with the batch size and, without FlashAttention, with the context.",
+		Cures:   []cause.Cure{as("lower_ubatch", "A smaller batch (BLAS Batch Size)", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
-		Cause: cause.ModelTooLarge, Weight: 0.78,
-		Means:   "The card refused the model's layers, {asked}, before any context was made. The launcher's automatic layers go by the file's size and by what was free when it looked; a number typed by hand is not checked.",
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its layers did not fit on the card",
+		Means:   "The card refused the model's layers[[, {asked} in one piece,]] before any context was made. GPU Layers on -1 goes by the file's size and by what was free when the launcher looked; a number typed by hand is not checked. What else is on the card is not in these lines.",
 		Not:     "A smaller context or batch: neither was reached.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer GPU layers", "slower"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"), as("close_other_apps", "Close games and browsers", "free")},
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer GPU layers", "slower"), as("close_other_apps", "Or close games, browsers and other AI programs", "free"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 }
@@ -158,31 +158,41 @@ var pythonProofs = []string{"ValueError: Failed to create llama_context", "llama
 var pythonCards = []cause.Card{
 	{
 		ID: "llama-cpp-python/projector", Kinds: gpuFull, Said: projects, If: when.All(onGPU, ownScript),
-		Cause: cause.ModelTooLarge, Weight: 0.65,
+		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
 		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, found no room on the card.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave it room: fewer layers on the card", "slower"), as("lower_context", "Or a shorter context", "shorter conversations")},
+		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Leave it room: fewer layers on the card", "n_gpu_layers=%d", "slower", layersToKeep), inPython("lower_context", "Or a shorter context", "n_ctx=%d", "shorter conversations", contextToTry)},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
 	},
 	{
 		ID: "llama-cpp-python/again", Kinds: gpuFull, If: func(c *ledger.Case) bool { return c.Signal("notebook") != nil && device("weights")(c) && ownScript(c) },
-		Cause: cause.RetainedMemory, Weight: 0.5,
-		Means: "This runs in a notebook. A `Llama` object from an earlier cell, even one whose creation failed halfway, keeps its memory until it is closed or the kernel ends, and the card then refuses the second.",
+		Cause: cause.RetainedMemory, Weight: 0.5, Headline: "was refused the weights, maybe because an earlier cell still holds a model",
+		Means: "This runs in a notebook. A `Llama` object from an earlier cell, even one whose creation failed halfway, keeps its memory until it is closed or the kernel ends, and the card then refuses the second. Without one, the weights are simply more than was free.",
 		Cures: []cause.Cure{
 			does("restart_session", "Close the old model, or restart the kernel", "python", "llm.close()\ndel llm", "free"),
-			as("fewer_gpu_layers", "Then fewer layers on the card", "slower"),
+			inPython("fewer_gpu_layers", "Then fewer layers on the card", "n_gpu_layers=%d", "slower", layersToKeep),
 		},
 		Sources: []string{"llama_cpp/llama.py"},
 	},
 	{
-		ID: "llama-cpp-python/kv", Kinds: refused, If: when.All(device("kv", "compute"), ownScript),
-		Cause: cause.ContextTooLong, Weight: 0.75,
-		Means: "The weights fit; {asked} for cache or working memory did not, and `Failed to create llama_context` is only how the binding reports that. `n_ctx=0` means the model's own maximum.",
+		ID: "llama-cpp-python/kv", Kinds: refused, If: when.All(device("kv", "compute"), ownScript, when.Not(uneven)),
+		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "did not create the context: {asked} found no room on the card",
+		Means: "The weights fit; {asked} for the context's cache or working memory[[ at {context} tokens]] did not, and `Failed to create llama_context` is only how the binding reports that. `n_ctx=0` means the model's own maximum.",
+		Not:   "Installing it again: the build is not at fault.",
 		Cures: []cause.Cure{
-			as("lower_context", "A shorter context (n_ctx)", "shorter conversations"),
-			does("cpu_offload", "Or keep the cache in system memory", "text", "Pass `offload_kqv=False` to `Llama(...)`: the cache then needs no memory of the card.", "slower with long contexts"),
+			inPython("lower_context", "A shorter context", "n_ctx=%d", "shorter conversations", contextToTry),
+			does("cpu_offload", "Or keep the cache in system memory", "text", "Pass `offload_kqv=False` as well: the cache then needs no memory of the card.", "slower with long contexts"),
+			inPython("fewer_gpu_layers", "Or fewer layers on the card", "n_gpu_layers=%d", "slower", layersToKeep),
 		},
 		Sources: []string{"llama_cpp/llama.py"},
 	},
+}
+
+// inPython is an argument where the model is created, as words: the call has
+// other arguments that the log does not show.
+func inPython(fix, title, argument, cost string, value func(*ledger.Case) int64) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Cost: cost, Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Where the model is created, `Llama(...)` (LangChain: `LlamaCpp(...)`): `"+argument+"`.", value(c))}}
+	}}
 }
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.
