@@ -28,9 +28,6 @@ func programOf(prefix string) string {
 	if name, ok := strings.CutSuffix(prefix, " | "); ok {
 		return strings.TrimSpace(name) + " |"
 	}
-	if strings.Contains(prefix, "GRPC(") { // LocalAI's "DBG GRPC(model-127.0.0.1:40351): stderr "
-		return "localai"
-	}
 	open := strings.LastIndexByte(prefix, '[')
 	if open < 1 || !strings.HasSuffix(prefix, "]: ") {
 		return ""

@@ -149,10 +149,8 @@ func (g *ggmlReader) finish() {
 		}
 		fatal = true
 		text.Fail(g.f, g.l, r.At, r.End, g.failure(r))
-		for _, program := range [...]string{"ollama", "localai"} { // that a prefix names
-			if strings.Contains(g.l.Program(r.At), program) {
-				g.proves(program, r.At)
-			}
+		if strings.Contains(g.l.Program(r.At), "ollama") {
+			g.proves("ollama", r.At)
 		}
 	}
 	if !fatal {

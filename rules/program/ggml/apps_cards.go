@@ -29,7 +29,7 @@ func yaml(lines string) func(*ledger.Case) []step.Step {
 // oneModel keeps one model loaded at a time.
 var oneModel = cause.Cure{
 	Fix: "restart_session", Title: "Look what is on the card, and keep one model at a time", Cost: "reloading when you switch",
-	Told:  "If `nvidia-smi` shows a model of LocalAI's that is still there, start LocalAI with this (Docker: `-e`; versions before late 2025: `SINGLE_ACTIVE_BACKEND=true`). It unloads one model before it loads the next.",
+	Told:  "If `nvidia-smi` shows a model of LocalAI's that is still there, start LocalAI with this (Docker: `-e`; older versions: `SINGLE_ACTIVE_BACKEND=true`). It unloads one model before it loads the next.",
 	Steps: yaml("MAX_ACTIVE_BACKENDS=1"),
 }
 

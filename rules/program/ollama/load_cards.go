@@ -62,6 +62,8 @@ func loadFigures(c *ledger.Case) map[string]string {
 	}
 	if _, of := ggml.ContextToTry(c); of > 0 {
 		out["tokens"] = ledger.Thousands(of)
+	} else if held := explained(c, "tokens"); held > 0 {
+		out["tokens"] = ledger.Thousands(held)
 	}
 	if all := allCards(c); all > 0 {
 		out["cards"] = fmt.Sprintf("%d GB", all*17/20/1e9)

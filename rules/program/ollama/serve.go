@@ -134,13 +134,11 @@ func planned(c *ledger.Case) string {
 // stated is that where the log says it: in its own words, or by a size that is
 // so many layers of a shape.
 func stated(c *ledger.Case) (keep, of int64) {
-	if keep, of = ggml.LayersToKeep(c); of > 0 || c.Explained == nil || c.Reader.Cards > 1 {
+	if keep, of = ggml.LayersToKeep(c); of > 0 || c.Reader.Cards > 1 {
 		return keep, of
 	}
-	for _, t := range c.Explained.Terms {
-		if t.Name == "layers" && t.Value > 1 && t.Value < 200 {
-			return min(t.Value*17/20, t.Value-1), t.Value
-		}
+	if n := explained(c, "layers"); n > 1 && n < 200 {
+		return min(n*17/20, n-1), n
 	}
 	return 0, 0
 }
@@ -171,13 +169,36 @@ func layers(c *ledger.Case) []step.Step {
 	return append([]step.Step{told("Ollama's log says how many it took: `%s` (`offloaded %d/%[2]d`, `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d. Lower until it runs.", planned(c), of, keep)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
+// tokens is the context to set: half of what a cache of that size is for, where
+// the log does not say it.
+func tokens(c *ledger.Case) int64 {
+	n, of := ggml.ContextToTry(c)
+	switch held := explained(c, "tokens") / ggml.Slots(c); {
+	case of == 0 && held >= 4096:
+		return held / 2 / 1024 * 1024
+	case of == 0 && ggml.Slightly(c):
+		return 2048 // half of the usual default
+	}
+	return n
+}
+
+// explained is a factor of the bytes that were refused, 0 where they are not
+// explained.
+func explained(c *ledger.Case, name string) int64 {
+	if c.Explained != nil {
+		for _, t := range c.Explained.Terms {
+			if t.Name == name {
+				return t.Value
+			}
+		}
+	}
+	return 0
+}
+
 // context shortens the context where it was set: in the reader's code, else by
 // a Modelfile.
 func context(c *ledger.Case) []step.Step {
-	n, of := ggml.ContextToTry(c)
-	if of == 0 && ggml.Slightly(c) {
-		n = 2048 // half of the usual default
-	}
+	n := tokens(c)
 	switch {
 	case c.Near(llamaIndex...):
 		return python("llm = Ollama(model=%q, context_window=%d)", named(c), n)

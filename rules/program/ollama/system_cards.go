@@ -29,6 +29,9 @@ var likes = []size{{"", 671, 404e9}, {"", 235, 142e9}, {"", 120, 65e9}, {"", 70,
 // name, else by which model is as large.
 func shape(c *ledger.Case) string {
 	need := ledger.SizeOf(c.F().SystemRequired)
+	if full, card, weights, cache := amountOf(c, "plan_full"), amountOf(c, "plan_partial"), amountOf(c, "plan_weights"), amountOf(c, "plan_kv"); full != "" && card != "" && weights != "" && cache != "" {
+		return fmt.Sprintf("By its plan the model takes %s in all: %s of weights, %s of cache, the rest is working memory; %s of that goes to the card.", full, weights, cache, card)
+	}
 	if m := ledger.Named(c); m.Parameters > 0 {
 		format, bits := m.Format, "in "+m.Format
 		if format == "" {
