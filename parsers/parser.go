@@ -167,7 +167,7 @@ func (s *Set) hitsByParser(l *text.Log) [][]text.Hit {
 func (s *Set) Parse(l *text.Log) *fact.Facts {
 	f := &fact.Facts{}
 	for p, own := range s.hitsByParser(l) {
-		if len(own) > 0 {
+		if len(own) > 0 || s.all[p].Name == ambient.System.Name { // prefixes tell the system too
 			s.all[p].Parse(l, own, f)
 		}
 	}

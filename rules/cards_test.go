@@ -25,7 +25,7 @@ func cardLogs(t *testing.T) map[string]string {
 		archive, err := txtar.ParseFile(path)
 		require.NoError(t, err)
 		for _, f := range archive.Files {
-			require.NotContains(t, out, f.Name, "twice in %s", path)
+			require.Empty(t, out[f.Name], "%q is twice in testdata/cards, again in %s", f.Name, path)
 			out[f.Name] = string(f.Data)
 		}
 	}

@@ -22,7 +22,7 @@ type Line struct {
 	// pid=160"); lines of one source belong together when ranks interleave.
 	Source string
 	// Program is the unit or container that journald or docker compose puts
-	// before the line ("ollama", "ollama-1").
+	// before the line ("ollama", "ollama-1 |").
 	Program string
 	// Width is the columns of the physical line that ends here, prefixes and
 	// all: what tells that a console broke it. 0 where an escaped break ends it.

@@ -23,10 +23,10 @@ func Strip(s string) (text, source, program string) {
 }
 
 // programOf reads the unit of journald's "host ollama[1418]: " and the
-// container of compose's "ollama  | ".
+// container of compose's "ollama  | ", which keeps its bar.
 func programOf(prefix string) string {
 	if name, ok := strings.CutSuffix(prefix, " | "); ok {
-		return strings.TrimSpace(name)
+		return strings.TrimSpace(name) + " |"
 	}
 	open := strings.LastIndexByte(prefix, '[')
 	if open < 1 || !strings.HasSuffix(prefix, "]: ") {

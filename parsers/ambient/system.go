@@ -76,6 +76,9 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	seen, last := map[string]int{}, map[string]int{}
 	if i := slices.IndexFunc(l.Lines, func(x clean.Line) bool { return x.Program != "" }); i >= 0 { // journald's prefix, or a container's
 		f.Signals = append(f.Signals, fact.Signal{ID: fact.OnLinux, Line: l.Lines[i].Number, Text: l.Lines[i].Text})
+		if strings.HasSuffix(l.Lines[i].Program, "|") {
+			f.Signals = append(f.Signals, fact.Signal{ID: fact.InContainer, Line: l.Lines[i].Number, Text: l.Lines[i].Text})
+		}
 	}
 	asked := map[[2]int]bool{} // of which line and which word
 	for _, h := range hits {

@@ -134,6 +134,8 @@ const (
 	OnWindows = "windows_path"
 	OnMac     = "mac"
 	OnWSL     = "wsl"
+	// InContainer: docker compose printed the lines.
+	InContainer = "container"
 )
 
 // Signal is evidence for a phase or an activity: "backward", "optimizer_step",

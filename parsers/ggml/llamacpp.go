@@ -100,7 +100,8 @@ func (g *ggmlReader) find(p *text.Pattern, at, back, ahead int) text.Match {
 var (
 	statedSizes = [...]string{
 		"kv_total", "weights", "model_size", "metal_allocated", "metal_limit", "rpc_free", "rpc_total", "pinned_refused", "diffusion_part", "prompt_state",
-		"plan_available", "plan_partial", "plan_kv", "plan_graph", "plan_graph_partial",
+		"plan_available", "plan_partial", "plan_kv", "plan_graph", "plan_graph_partial", "plan_full", "plan_weights",
+		"ram_total", "ram_free", "swap_free",
 	}
 	statedCounts = [...]string{
 		"kv_tokens", "gpu_layers", "total_layers", "n_ctx", "n_ctx_per_seq", "n_ubatch", "n_seq_max", "bits_per_weight", "prompt_tokens",

@@ -37,13 +37,14 @@ var ollamaLines = []text.Wording{
 	text.On("msg=offload", offloadPlan), text.On(`msg="offload to`, offloadPlan),
 	text.On("KvSize:", loadRequest), text.On("runner.num_ctx=", runnerState), text.On("runner.name=", runnerState),
 	text.On(`msg="model weights"`, engineBuffer), text.On(`msg="kv cache"`, engineBuffer), text.On(`msg="compute graph"`, engineBuffer),
-	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="inference compute"`, gpuMemory),
+	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, ram), text.On(`msg="inference compute"`, gpuMemory),
 	text.On("gpu VRAM usage didn't recover", notRecovered), text.On("ollama run ", ollamaRun),
 }
 
 var (
 	ollamaNeeds     = text.NewPattern(`requiresmoresystemmemory\((?<need>SIZE)\)thanisavailable\((?<have>SIZE)\)`)
 	ollamaRequested = text.NewPattern(`requested="?(?<need>SIZE)"?.{0,60}?available="?(?<have>SIZE)`)
+	ollamaSystemRAM = text.NewPattern(`total="?(?<ram_total>SIZE)"?free="?(?<ram_free>SIZE)"?(?:free_)?swap="?(?<swap_free>SIZE)`)
 	ollamaRequestKV = text.NewPattern(`kvsize:(?<n_ctx>\d{1,9})`)
 	ollamaGPULayers = text.NewPattern(`gpulayers:(?<gpu_layers>\d{1,4})\[`)
 	ollamaContext   = text.NewPattern(`runner\.num_ctx=(?<n_ctx>\d{1,9})`)
@@ -58,7 +59,9 @@ var ollamaPlan = [...]*text.Pattern{
 	text.NewPattern(`layers\.model=(?<total_layers>\d{1,4})layers\.offload=(?<gpu_layers>\d{1,4})`),
 	text.NewPattern(`memory\.available="\[(?<plan_available>SIZE)`),
 	text.NewPattern(`memory\.required\.allocations="\[(?<plan_partial>SIZE)\]`),
+	text.NewPattern(`memory\.required\.full="(?<plan_full>SIZE)"`),
 	text.NewPattern(`memory\.required\.kv="(?<plan_kv>SIZE)"`),
+	text.NewPattern(`memory\.weights\.total="(?<plan_weights>SIZE)"`),
 	text.NewPattern(`memory\.graph\.full="(?<plan_graph>SIZE)"`),
 	text.NewPattern(`memory\.graph\.partial="(?<plan_graph_partial>SIZE)"`),
 }
@@ -72,6 +75,7 @@ func systemMemory(o text.Message) int {
 	m := o.Find(ollamaNeeds, 120)
 	if !m.Ok() {
 		m = o.Find(ollamaRequested, 240)
+		keep(o, o.Find(ollamaSystemRAM, 240))
 	}
 	x.Figures.SystemRequired, x.Figures.SystemAvailable = m.Size("need"), m.Size("have")
 	return o.Fail(x, o.Took(m))
@@ -115,6 +119,12 @@ func offloadPlan(o text.Message) int {
 func loadRequest(o text.Message) int {
 	keep(o, o.Find(ollamaRequestKV, 24))
 	keep(o, o.Find(ollamaGPULayers, 160))
+	return o.End
+}
+
+// ram: what the computer has and had free before the load.
+func ram(o text.Message) int {
+	keep(o, o.Find(ollamaSystemRAM, 120))
 	return o.End
 }
 

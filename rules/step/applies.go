@@ -15,6 +15,7 @@ const (
 // placeholders stand in steps for what the log does not say.
 var placeholders = []Fill{
 	{"MODEL", "the folder or repository that you load"},
+	{"MODELNAME", "your model's name, as `ollama list` shows it"},
 	{"model.gguf", "your model file"},
 	{"IMAGE", "the image that you run"},
 	{"SERVICE", "the service in your compose file"},

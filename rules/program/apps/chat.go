@@ -44,8 +44,9 @@ var OpenWebUI = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "open-webui/embedding", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: 0.7,
-			Means: "It is Open WebUI's own process that ran out, not the model you chat with: it embeds documents and reranks hits with PyTorch on the same card, and keeps what it once reserved.",
-			Not:   "A smaller chat model or context, unless Ollama shares this card.",
+			Headline: "ran out of graphics memory for documents, not for the chat",
+			Means:    "It is Open WebUI's own process that ran out, not the model you chat with: it embeds documents and reranks hits with PyTorch on the same card, and keeps what it once reserved. A chat model that Ollama holds on that card leaves it little: `ollama ps` shows how much.",
+			Not:      "A smaller chat model or context, unless Ollama shares this card.",
 			Cures: []cause.Cure{
 				cure("cpu_offload", "Let documents be embedded elsewhere", "ui", "Admin Panel, Settings, Documents: Embedding Model Engine Ollama; or run the image open-webui:main instead of :cuda", "Slower reading on the processor."),
 				cure("lower_batch_size", "Embed one piece at a time", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, Chunk Size 500, Reranking Model empty", "Reading takes longer."),
@@ -55,7 +56,8 @@ var OpenWebUI = program.Program{
 		},
 		cause.Card{
 			ID: "open-webui/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: 0.85,
-			Means: "The container ran out of system memory. Without a card, embedding and reranking models live in its RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
+			Headline: "ran out of system memory (RAM), while it worked on documents",
+			Means:    "The container ran out of system memory. Without a card, embedding and reranking models live in its RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
 			Cures: []cause.Cure{
 				cure("use_smaller_model", "Take the reranker out", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
 				cure("raise_memory_limit", "Give the container more", "config", "# docker compose, the service\nmem_limit: 6g", "RAM."),

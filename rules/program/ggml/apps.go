@@ -72,8 +72,9 @@ func app(p program.Program, settings map[string]string) program.Program {
 // LocalAI has a YAML file for each model, in its models folder.
 var LocalAI = app(program.Program{
 	Name: "localai", Work: "text-inference", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
-	Proofs: []string{"LocalAI version:", "GRPC(", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI", "core/backend/llm.go", "backend/go/"},
-	Beside: map[string][]string{"GRPC(": {"-127."}},
+	Proofs: []string{"LocalAI version:", "GRPC(", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "grpc process not found", "LocalAI API is listening", "mudler/LocalAI", "core/backend/llm.go", "backend/go/", "): stderr ", "[llama-cpp] Fails", "[llama-cpp] Attempting to load", "[llama-ggml] Attempting to load", "with backend llama-ggml"},
+	// A line of a backend: "DBG GRPC(model-127.0.0.1:40351): stderr llama_...".
+	Beside: map[string][]string{"GRPC(": {"-127."}, "): stderr ": {"ggml", "llama", "load_tensors", "alloc_tensor", "cudaerror", "sched_"}},
 	Sources: program.Sources{
 		"LocalAI/core/cli/run.go": "SINGLE_ACTIVE_BACKEND MAX_ACTIVE_BACKENDS LOCALAI_MAX_ACTIVE_BACKENDS",
 	},
@@ -100,7 +101,7 @@ var LocalAI = app(program.Program{
 // Jan is a desktop program; its settings are those of its llama.cpp provider and
 // of each model.
 var Jan = app(program.Program{
-	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js",
+	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js", Cards: janCards,
 	Proofs: []string{"[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
 }, map[string]string{
 	"fewer_gpu_layers":       "ui Gear beside the model: GPU Layers: %d",

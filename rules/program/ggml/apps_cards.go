@@ -7,37 +7,141 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-var localAICards = []cause.Card{{
-	ID: "localai/weights", Kinds: refused, If: when.All(device("weights", ""), above(units.GiB), when.Not(mixtureOfExperts)), Figures: numbers,
-	Cause: cause.ModelTooLarge, Weight: 0.7,
-	Headline: "could not load the model: its weights did not fit on the card",
-	Means:    "LocalAI's llama.cpp backend asked {gpu} for {asked} in one piece, the weights as a rule, and was refused. Either the card is too small, or something is on it already, often another model that LocalAI keeps loaded. The log shows neither the card's size nor what holds it; lines after it only try other backends.",
-	Not:      "A shorter context: it failed before any was made.",
-	Cures: []cause.Cure{
-		does("kill_stale_process", "Look, and keep one model loaded at a time", "text", "`nvidia-smi` shows what is on the card. If it is another model of LocalAI's, start it with `MAX_ACTIVE_BACKENDS=1` (older versions: `SINGLE_ACTIVE_BACKEND=true`): it unloads one before it loads the next.", "switching models takes longer"),
-		as("fewer_gpu_layers", "Fewer layers on the card, in the model's YAML", "slower"),
-		as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
-	},
-	Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md"},
-}}
+// localFigures: LocalAI asks for all layers unless its YAML says otherwise, so
+// that a share of the weights is that of a layer.
+func localFigures(c *ledger.Case) map[string]string {
+	r := ledger.Requested(c)
+	out := map[string]string{"need": units.Amount(r + units.GiB), "quarter": units.Amount(r * 3 / 4)}
+	if r > 0 && r < 24*units.GiB {
+		out["layer"] = fmt.Sprintf("%d MiB", r/33/units.MiB)
+	}
+	return out
+}
 
-var gpt4AllCards = []cause.Card{{
-	ID: "gpt4all/fallback", Kinds: refused, Said: []string{"GPU loading failed"},
-	Cause: cause.ModelTooLarge, Weight: 0.75,
-	Means: "The model did not fit on the card, and GPT4All went on with the processor by itself: it works, slower. The card wants room for all layers and the context that are set for this model.",
-	Cures: []cause.Cure{
-		as("fewer_gpu_layers", "Fewer GPU layers for this model", "slower than all on the card"),
-		as("lower_context", "Or a shorter context length", "shorter conversations"),
-		as("use_smaller_model", "Or a smaller model", "lower quality"),
+func yaml(lines string) func(*ledger.Case) []step.Step {
+	return func(*ledger.Case) []step.Step { return []step.Step{{Kind: "config", Text: lines}} }
+}
+
+// oneModel keeps one model loaded at a time.
+var oneModel = cause.Cure{
+	Fix: "restart_session", Title: "Look what is on the card, and keep one model at a time", Cost: "reloading when you switch",
+	Told:  "If `nvidia-smi` shows a model of LocalAI's that is still there, start LocalAI with this (Docker: `-e`; older versions: `SINGLE_ACTIVE_BACKEND=true`). It unloads one model before it loads the next.",
+	Steps: yaml("MAX_ACTIVE_BACKENDS=1"),
+}
+
+var localAICards = []cause.Card{
+	{
+		ID: "localai/weights", Kinds: refused, If: when.All(device("weights", ""), when.Not(mixtureOfExperts)), Figures: localFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and was refused: less was free. LocalAI puts all layers on the card unless the model's YAML says otherwise, and keeps earlier models loaded. The log shows neither the card's size nor what holds it; cache and working memory come on top[[: count on {need}]]. The lines after it only try other backends.",
+		Not:   "A shorter context: it failed before any was made.",
+		Cures: []cause.Cure{
+			oneModel,
+			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
+				Told:  "In the model's YAML in the models folder, then restart LocalAI.[[ A 7B or 8B model has 33 layers of about {layer}.]] Refused again: 10. It loads: raise it until about 1 GiB stays free.",
+				Steps: yaml("gpu_layers: 20")},
+			{Fix: "use_lower_quant", Title: "Or a smaller file of the same model", Cost: "slight loss of quality",
+				Told: "Q4_K_M takes about three quarters of a Q6_K[[ ({quarter} instead of {asked})]] and keeps full speed; put its name in the YAML: `parameters:`, `model: NAME.Q4_K_M.gguf` (the new file)."},
+		},
+		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md", "LocalAI/core/cli/run.go", "https://github.com/mudler/LocalAI/issues/1946"},
 	},
-	Sources: []string{"gpt4all/gpt4all-chat/src/chatllm.cpp", "gpt4all/gpt4all-chat/qml/ModelSettings.qml"},
-}}
+	{
+		ID: "localai/context", Kinds: refused, If: device("kv", "compute"), Figures: localFigures,
+		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "did not load the model: the context found no room on the card",
+		Means: "The weights fit; {asked} for the context's cache or its working memory did not. It follows `context_size` in the model's YAML[[ ({context} tokens here)]], and another model that LocalAI keeps loaded takes from the same card.",
+		Not:   "A smaller file of the model alone: the weights are in.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "A shorter context, with an 8-bit cache", Cost: "shorter conversations",
+				Told: "In the model's YAML in the models folder, then restart LocalAI. The 8-bit cache takes about half and needs flash attention.",
+				Steps: func(c *ledger.Case) []step.Step {
+					return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d\nflash_attention: \"on\"\ncache_type_k: q8_0\ncache_type_v: q8_0", contextToTry(c))}}
+				}},
+			oneModel,
+			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the same YAML; LocalAI asks for all layers otherwise.",
+				Steps: func(c *ledger.Case) []step.Step {
+					return []step.Step{{Kind: "config", Text: fmt.Sprintf("gpu_layers: %d", layersToKeep(c))}}
+				}},
+		},
+		Sources: []string{"LocalAI/docs/content/advanced/model-configuration.md", "LocalAI/core/cli/run.go"},
+	},
+	{
+		ID: "localai/running", Kinds: atWork, If: onGPU,
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "ran out of graphics memory while it answered",
+		Means: "The model was loaded with all that LocalAI put on the card, and the scratch memory that grows with a prompt found nothing left. No size is printed: a few hundred MB is usual. A second model that stays loaded on the card is the other common reason.",
+		Cures: []cause.Cure{
+			oneModel,
+			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the model's YAML in the models folder, then restart LocalAI. All layers of a 7B are 33; lower it until it holds.", Steps: yaml("gpu_layers: 28")},
+			{Fix: "lower_context", Title: "Or a shorter context", Cost: "shorter conversations", Told: "In the same YAML.", Steps: func(c *ledger.Case) []step.Step {
+				return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d", contextToTry(c))}}
+			}},
+		},
+		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md"},
+	},
+}
+
+var gpt4AllCards = []cause.Card{
+	{
+		ID: "gpt4all/fallback", Kinds: refused, Said: []string{"GPU loading failed"},
+		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "found no room for the model on the card, and runs it on the processor",
+		Means: "The model did not fit on the card[[ ({asked} was refused)]], and GPT4All went on with the processor by itself: it works, slower. The card needs room for all layers and the context that are set for this model.",
+		Not:   "Restarting: it falls back again as long as the model is set so large.",
+		Cures: []cause.Cure{
+			{Fix: "fewer_gpu_layers", Title: "Fewer GPU layers for this model", Cost: "slower than all on the card", Kind: "ui", Text: "Settings, Model, choose the model: GPU Layers 20 (100 means all); then reload it"},
+			{Fix: "lower_context", Title: "Or a shorter context length", Cost: "shorter conversations", Kind: "ui", Text: "Settings, Model: Context Length 2048; then reload the model"},
+			as("use_smaller_model", "Or a smaller model", "lower quality"),
+		},
+		Sources: []string{"gpt4all/gpt4all-chat/src/chatllm.cpp", "gpt4all/gpt4all-chat/qml/ModelSettings.qml"},
+	},
+	{
+		ID: "gpt4all/vulkan", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(onVulkan, bare),
+		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "did not load the model: the card refused memory",
+		Means: "The Vulkan driver refused memory for the model; the lines name neither how much nor what was free. GPT4All puts as many layers on the card as are set, all of them by default, and that is more than this card had free.",
+		Not:   "More RAM: the card was what refused.",
+		Cures: []cause.Cure{
+			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card, or none", Cost: "slower", Ways: []cause.Way{
+				{For: "The program", Text: "Settings, Model: GPU Layers 20; or Settings, Application: Device CPU"},
+				{For: "Python", Text: "`GPT4All(name, device=\"cpu\")`, or `ngl=20` beside `device=\"gpu\"`"},
+			}},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Cost: "free", Told: "`nvidia-smi`, or the task manager: games, browsers and other AI programs hold some of it."},
+			as("use_smaller_model", "Or a smaller model", "lower quality"),
+		},
+		Sources: []string{"gpt4all/gpt4all-bindings/python/gpt4all/gpt4all.py", "https://github.com/nomic-ai/gpt4all/issues/1690"},
+	},
+}
+
+var janCards = []cause.Card{
+	{
+		ID: "jan/kv", Kinds: refused, If: device("kv"),
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} of cache",
+		Means: "The weights fit; the cache for the context did not: {asked}. No length, or 0, means the model's own maximum, often 128k or 256k tokens, and that is far more than a chat uses.",
+		Not:   "A smaller batch: the cache does not depend on it.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Set a context size", Cost: "shorter conversations", Kind: "ui", Text: "Gear beside the model: Context Size 8192; then start the model again"},
+			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss", Told: "About half of it.", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: Flash Attention on, KV Cache K Type and V Type q8_0"},
+			{Fix: "restart_session", Title: "Or stop another model that is loaded", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
+		},
+		Sources: []string{"https://github.com/janhq/jan/issues/8236", "jan/extensions/llamacpp-extension/settings.json"},
+	},
+	{
+		ID: "jan/weights", Kinds: refused, If: when.All(device("weights", ""), when.Not(mixtureOfExperts)),
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. Jan puts as many layers on the card as GPU Layers says, which is more than the free memory holds; another model that is still loaded takes from it too.",
+		Not:   "A shorter context: it failed before any was made.",
+		Cures: []cause.Cure{
+			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower", Kind: "ui", Text: "Gear beside the model: GPU Layers 20; raise it until about 1 GiB of the card stays free"},
+			{Fix: "restart_session", Title: "Or stop another model that is loaded", Cost: "free", Kind: "ui", Text: "Settings, Model Providers, Llama.cpp: stop it in the list; Auto-Unload Old Models on keeps it so"},
+			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
+		},
+		Sources: []string{"jan/extensions/llamacpp-extension/settings.json"},
+	},
+}
 
 var tabbyCards = []cause.Card{{
 	ID: "tabby/models", Kinds: gpuFull, If: onGPU,

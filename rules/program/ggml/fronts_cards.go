@@ -1,9 +1,12 @@
 package ggml
 
 import (
+	"fmt"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -17,7 +20,7 @@ var (
 var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/projector", Kinds: gpuFull, Said: projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Cause: cause.ModelTooLarge, Weight: 0.7, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text model was in place; the vision projector (mmproj), or its work on an image, found no room on the card. KoboldCpp's automatic layers leave little for it.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the card", "text", "Tick `Vision Force CPU` beside the mmproj file in the launcher, or start with `--mmprojcpu`.", "images are read slowly"),
@@ -27,93 +30,119 @@ var koboldCards = []cause.Card{
 	},
 	{
 		ID: "koboldcpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)),
-		Cause: cause.ContextTooLong, Weight: 0.82,
-		Means:   "The weights fit; the KV cache found no room: {asked}. It grows with the context size of the launcher and with the layers on the card; Low VRAM keeps it in system memory instead.",
-		Not:     "A smaller BLAS batch: the cache does not depend on it.",
-		Cures:   []cause.Cure{as("lower_context", "A smaller context size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
+		Means:   "The weights fit; the KV cache[[ for {context} tokens]] found no room: {asked}. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
+		Not:     "A smaller batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{as("lower_context", "A smaller Context Size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache (tab Tokens: Quantize KV Cache)", "hardly any loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/compute", Kinds: refused, If: when.All(device("compute"), when.Not(diffuses)),
-		Cause: cause.BatchTooLarge, Weight: 0.55,
-		Means:   "Weights and cache had room; the working buffer, {asked}, found none. It grows with the BLAS batch size and, without FlashAttention, with the context. Only about that much is missing.",
-		Cures:   []cause.Cure{as("lower_ubatch", "A smaller BLAS batch", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
+		Cause: cause.BatchTooLarge, Weight: 0.55, Headline: "did not load the model: {asked} of working memory found no room",
+		Means:   "Weights and cache had room; the last piece, the working buffer of {asked}, found none, so at most that much is missing. It grows with the batch size and, without FlashAttention, with the context.",
+		Cures:   []cause.Cure{as("lower_ubatch", "A smaller batch (BLAS Batch Size)", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
-		Cause: cause.ModelTooLarge, Weight: 0.78,
-		Means:   "The card refused the model's layers, {asked}, before any context was made. The launcher's automatic layers go by the file's size and by what was free when it looked; a number typed by hand is not checked.",
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its layers did not fit on the card",
+		Means:   "The card refused the model's layers[[, {asked} in one piece,]] before any context was made. GPU Layers on -1 goes by the file's size and by what was free when the launcher looked; a number typed by hand is not checked. What else is on the card is not in these lines.",
 		Not:     "A smaller context or batch: neither was reached.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer GPU layers", "slower"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"), as("close_other_apps", "Close games and browsers", "free")},
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer GPU layers", "slower"), as("close_other_apps", "Or close games, browsers and other AI programs", "free"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
+}
+
+// Settings of LM Studio that several cards name.
+var (
+	studioContext = cause.Cure{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations",
+		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", contextToTry)}
+	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
+		Told:  "The rest runs on the processor. It loads: raise it until about 1 GiB of the card stays free.",
+		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", layersToKeep)}
+	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss",
+		Told: "Takes about half of it; needs flash attention.",
+		Kind: "ui", Text: "My Models, gear beside the model, Advanced: Flash Attention on, K and V Cache Quantization Type Q8_0"}
+	studioEject = cause.Cure{Fix: "restart_session", Title: "Eject other models, close games and browsers", Cost: "free",
+		Told: "A model that another chat or the local server loaded stays: `lms ps` lists them, `lms unload --all` ejects them."}
+	studioTrust = cause.Cure{Fix: "raise_memory_limit", Title: "If you know that it fits: guardrail off", Cost: "the computer may freeze",
+		Kind: "ui", Text: "Settings: Model loading guardrails: Relaxed or Off; for once: hold Alt (Option on a Mac) while you click Load"}
+)
+
+func inStudio(setting string, value func(*ledger.Case) int64) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "ui", Text: fmt.Sprintf(setting, value(c))}}
+	}
 }
 
 // lmStudioCards are LM Studio's: its guardrail, then what the engine says.
 var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/guard-nan", Kinds: guarded, If: when.Fact("guard_nan"),
-		Cause: cause.SoftwareBug, Weight: 0.88,
-		Means: "No memory was asked for: LM Studio's guardrail computed its estimate as NaN for this kind of model and refused because of that.",
+		Cause: cause.SoftwareBug, Weight: 0.88, Headline: "refused to load the model: its own estimate failed (NaN)",
+		Means: "No memory was asked for. LM Studio's guardrail computed what this kind of model needs as NaN, no number, and refused because of that; whether it fits is not known.",
 		Not:   "Closing programs or a smaller context: the estimate stays NaN.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update LM Studio and its runtime", "free"),
-			does("raise_memory_limit", "Or switch the guardrail off for this load", "ui", "Settings (developer mode or power user): Model loading guardrails: Off; or hold Alt (Option on a Mac) and choose Load anyway", "no protection from freezing"),
+			{Fix: "raise_memory_limit", Title: "Or switch the guardrail off for this load", Cost: "no protection from freezing", Kind: "ui", Text: "Settings: Model loading guardrails: Off; for once: hold Alt (Option on a Mac) while you click Load"},
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1038"}, Solved: 1,
 	},
 	{
 		ID: "lm-studio/guard-context", Kinds: guarded, If: absurdEstimate,
-		Cause: cause.ContextTooLong, Weight: 0.8,
-		Means: "LM Studio refused by its own estimate before it loaded anything. {asked} is far more than the file: nearly all of it is the context, which some models take at 128k and more by themselves.",
+		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "refused to load the model: the context that is set would take most of {asked}",
+		Means: "LM Studio refused by its own estimate, before it loaded anything. {asked} is far more than a model's file: nearly all of it is the context, for which some models are set to 128k tokens and more. The size of the file on disk is what the weights take; the rest shrinks with the context.",
 		Not:   "A smaller quantisation: it changes the small part of that sum.",
 		Cures: []cause.Cure{
-			as("lower_context", "Set the context length you need", "shorter conversations"),
-			as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"),
-			does("raise_memory_limit", "If you know that it fits: guardrail off", "ui", "Settings: Model loading guardrails: Relaxed or Off", "the computer may freeze"),
+			{Fix: "lower_context", Title: "Set the context length that you need", Cost: "shorter conversations", Told: "8192 is enough for most chats; the estimate beside the setting shows what it takes.", Steps: inStudio("My Models, gear beside the model: Context Length %d", func(*ledger.Case) int64 { return 8192 })},
+			studioCache, studioTrust,
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1225", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1202"}, Solved: 1,
 	},
 	{
 		ID: "lm-studio/guard", Kinds: guarded,
-		Cause: cause.ModelTooLarge, Weight: 0.6,
-		Means: "LM Studio's guardrail refused by an estimate; nothing was loaded. It counts weights and the whole context, and what another loaded model holds as taken, so it can be too careful.",
-		Cures: []cause.Cure{
-			does("restart_session", "Eject other models first", "ui", "Developer or chat page: eject every loaded model, then load this one", "free"),
-			as("lower_context", "Then a shorter context", "shorter conversations"),
-			does("raise_memory_limit", "If you know that it fits: guardrail off", "ui", "Settings: Model loading guardrails: Relaxed or Off", "the computer may freeze"),
-		},
-		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631"},
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "refused to load the model[[: its estimate is {asked}]]",
+		Means:   "LM Studio's guardrail refused by an estimate, and nothing was loaded. It counts the weights, the whole context and what other loaded models hold, against what is free now, so it can be too careful. `lms load --estimate-only` with the model's key shows the estimate for other settings without loading.",
+		Cures:   []cause.Cure{studioEject, studioContext, studioTrust},
+		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631", "https://lmstudio.ai/docs/cli/load"},
 	},
 	{
 		ID: "lm-studio/projector", Kinds: gpuFull, Said: projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.65,
-		Means: "It is a vision model: the text part was in place, and the vision projector, which LM Studio always puts on the card, or its work on an image found no room.",
+		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
+		Means: "The text part was in place. The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image found no room[[ for {asked}]].",
 		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Leave it room: lower GPU Offload", "slower"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
-			does("use_smaller_model", "Or a version without vision", "ui", "Discover: choose a download of the model without the eye sign", "no images"),
+			studioLayers, studioContext,
+			{Fix: "use_smaller_model", Title: "Or a version without vision", Cost: "no images", Kind: "ui", Text: "Discover: choose a download of the model without the eye sign"},
 		},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1873", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2295"},
 	},
 	{
 		ID: "lm-studio/kv", Kinds: refused, If: device("kv"),
-		Cause: cause.ContextTooLong, Weight: 0.82,
-		Means:   "The weights fit; the cache for the context did not: {asked}. It grows with Context Length and with Max Concurrent Predictions.",
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
+		Means:   "The weights fit; the cache for the context[[ of {context} tokens]] did not: {asked}. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
-		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality"), as("fewer_gpu_layers", "Or lower GPU Offload", "slower")},
+		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
 		Sources: lmSources,
 	},
 	{
+		ID: "lm-studio/compute", Kinds: refused, If: when.All(device("compute"), when.Not(absurdGraph)),
+		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "did not load the model: {asked} of working memory found no room",
+		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
+		Not:   "A smaller quantisation alone: only the last piece is missing.",
+		Cures: []cause.Cure{
+			{Fix: "lower_ubatch", Title: "A smaller evaluation batch, flash attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
+			studioLayers, studioContext,
+		},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
+	},
+	{
 		ID: "lm-studio/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
-		Cause: cause.ModelTooLarge, Weight: 0.78,
-		Means: "The card refused the weights, {asked}, before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as another loaded model.",
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as a model that is still loaded. Cache and working memory would have come on top.",
 		Not:   "A shorter context: it failed before any was made.",
 		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Lower GPU Offload", "slower"),
-			does("restart_session", "Eject other models", "ui", "Developer or chat page: eject every loaded model, then load this one", "free"),
-			as("use_lower_quant", "Or download a smaller quantisation", "slight loss of quality"),
+			studioLayers, studioEject,
+			{Fix: "use_lower_quant", Title: "Or a smaller quantisation", Cost: "slight loss of quality", Told: "Discover marks the downloads that fit the card whole: Q4_K_M is about three quarters of a Q6_K and keeps full speed."},
 		},
 		Sources: lmSources,
 	},
@@ -129,21 +158,29 @@ var pythonProofs = []string{"ValueError: Failed to create llama_context", "llama
 var pythonCards = []cause.Card{
 	{
 		ID: "llama-cpp-python/projector", Kinds: gpuFull, Said: projects, If: when.All(onGPU, ownScript),
-		Cause: cause.ModelTooLarge, Weight: 0.65,
+		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
 		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, found no room on the card.",
-		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave it room: fewer layers on the card", "slower"), as("lower_context", "Or a shorter context", "shorter conversations")},
+		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Leave it room: fewer layers on the card", "n_gpu_layers=%d", "slower", layersToKeep), inPython("lower_context", "Or a shorter context", "n_ctx=%d", "shorter conversations", contextToTry)},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
 	},
 	{
 		ID: "llama-cpp-python/again", Kinds: gpuFull, If: func(c *ledger.Case) bool { return c.Signal("notebook") != nil && device("weights")(c) && ownScript(c) },
-		Cause: cause.RetainedMemory, Weight: 0.5,
-		Means: "This runs in a notebook. A `Llama` object from an earlier cell, even one whose creation failed halfway, keeps its memory until it is closed or the kernel ends, and the card then refuses the second.",
+		Cause: cause.RetainedMemory, Weight: 0.5, Headline: "was refused the weights, maybe because an earlier cell still holds a model",
+		Means: "This runs in a notebook. A `Llama` object from an earlier cell, even one whose creation failed halfway, keeps its memory until it is closed or the kernel ends, and the card then refuses the second. Without one, the weights are simply more than was free.",
 		Cures: []cause.Cure{
 			does("restart_session", "Close the old model, or restart the kernel", "python", "llm.close()\ndel llm", "free"),
-			as("fewer_gpu_layers", "Then fewer layers on the card", "slower"),
+			inPython("fewer_gpu_layers", "Then fewer layers on the card", "n_gpu_layers=%d", "slower", layersToKeep),
 		},
 		Sources: []string{"llama_cpp/llama.py"},
 	},
+}
+
+// inPython is an argument where the model is created, as words: the call has
+// other arguments that the log does not show.
+func inPython(fix, title, argument, cost string, value func(*ledger.Case) int64) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Cost: cost, Steps: func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Where the model is created, `Llama(...)` (LangChain: `LlamaCpp(...)`): `"+argument+"`.", value(c))}}
+	}}
 }
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.

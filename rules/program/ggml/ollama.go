@@ -1,30 +1,23 @@
 package ggml
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Ollama is what is peculiar to Ollama: it decides itself how many
 // layers go on the card, from estimates, and checks system memory before it
-// loads. What its runner prints is judged in clues.go.
+// loads. What its runner prints is judged in clues.go; what to do about it
+// stands in rules/program/ollama.
 var Ollama = program.Program{
 	Name: "ollama", Shown: "Ollama", Rank: 86,
 	Work: "text-inference", Edits: "flags", Language: "go",
-	Sources: program.Sources{
-		"ollama/cmd/cmd.go":          "--version",
-		"ollama/envconfig/config.go": "OLLAMA_FLASH_ATTENTION OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_NUM_PARALLEL OLLAMA_SCHED_SPREAD",
-	},
 	Proofs: []string{
 		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
 		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory",
@@ -34,8 +27,6 @@ var Ollama = program.Program{
 	},
 	Clues:    ollamaClues,
 	Remedies: ollamaRemedies,
-	Steps:    ollamaSteps,
-	Cards:    ollamaCards,
 	Effects:  map[string]func(*ledger.Case) *effect.Effect{"add_swap": ollamaSwap, "raise_memory_limit": ollamaLimit},
 	Checks: map[string]string{
 		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
@@ -132,7 +123,7 @@ var ollamaRemedies = map[string][]cause.Remedy{
 		{Fix: "raise_pagefile", Fit: 0.97, If: reader.OnWindows},
 		{Fix: "use_smaller_model", Fit: 0.85, If: when.Not(tooLittle)},
 		{Fix: "add_swap", Fit: 0.93, If: when.Not(reader.OnWindows)},
-		{Fix: "raise_memory_limit", Fit: 0.85},
+		{Fix: "raise_memory_limit", Fit: 0.85, If: when.Any(ledger.Capped, when.Not(when.Root(fact.KernelKill)))},
 		{Fix: "use_mmap", Fit: 0.85, If: stage("weights")},
 		{Fix: "lower_context", Fit: 0.8, If: when.All(when.Root(fact.OllamaSystem), when.Not(slightly))},
 	},
@@ -146,50 +137,6 @@ var ollamaRemedies = map[string][]cause.Remedy{
 		{Fix: "restart_session", Fit: 0.9},
 		{Fix: "lower_parallel", Fit: 0.6},
 	},
-}
-
-var ollamaSteps = map[string]func(*ledger.Case) []step.Step{
-	"fewer_gpu_layers":       ollamaOption("num_gpu", layersToKeep),
-	"lower_context":          ollamaOption("num_ctx", func(c *ledger.Case) int64 { return max(contextToTry(c)/slots(c)/256*256, 512) }),
-	"lower_ubatch":           ollamaOption("num_batch", batchToTry),
-	"lower_batch_size":       ollamaOption("num_batch", batchToTry),
-	"quantize_kv_cache":      ollamaServer("OLLAMA_FLASH_ATTENTION=1", "OLLAMA_KV_CACHE_TYPE=q8_0"),
-	"enable_flash_attention": ollamaServer("OLLAMA_FLASH_ATTENTION=1"),
-	"lower_parallel":         ollamaServer("OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1"),
-	"balance_split":          ollamaServer("OLLAMA_SCHED_SPREAD=1"),
-	"restart_session": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "ollama ps"}, {Kind: "shell", Text: "ollama stop " + quote.Shell(c.ModelName())}, {Kind: "shell", Text: "sudo systemctl restart ollama"}}
-	},
-	"upgrade_version": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # Linux; elsewhere the installer from ollama.com"}, {Kind: "shell", Text: "ollama --version"}}
-	},
-	"use_smaller_model": step.Paste("text", "Choose a smaller size of the family on ollama.com/library (a tag like `:3b` or `:8b`); `ollama list` shows the sizes of what you have."),
-	"use_lower_quant":   step.Paste("text", "Choose a 4-bit tag of the model on ollama.com/library (`...-q4_K_M`; the plain tags usually are that), and `ollama run` it."),
-	"use_mmap":          step.Paste("text", "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."),
-	"raise_memory_limit": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", ollamaGiB(c))}}
-	},
-	"close_other_apps": func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "ollama ps   # another model may still be loaded: ollama stop NAME"}, {Kind: "text", Text: "Close browsers, games and other AI programs, then try again."}}
-	},
-}
-
-// ollamaOption spells an option for the three places that take it. A flag of
-// `ollama run` for any of them never existed.
-func ollamaOption(name string, value func(*ledger.Case) int64) func(*ledger.Case) []step.Step {
-	return func(c *ledger.Case) []step.Step {
-		model, n := quote.Printable(c.ModelName()), value(c)
-		first := step.Step{Kind: "text", Text: "Write these two lines into a file named `Modelfile`, then make a model of them and run it"}
-		if c.Phase == "inference" { // it loads, so that it can be told in the chat
-			first.Text = fmt.Sprintf("In `ollama run %s`: `/set parameter %s %d`; for good by a Modelfile", model, name, n)
-		}
-		return []step.Step{
-			first,
-			{Kind: "modelfile", Text: fmt.Sprintf("FROM %s\nPARAMETER %s %d", model, name, n)},
-			{Kind: "shell", Text: "ollama create smaller -f Modelfile && ollama run smaller"},
-			{Kind: "shell", Text: "curl http://localhost:11434/api/generate -d " + quote.Shell(fmt.Sprintf(`{"model": %q, "prompt": "hello", "options": {%q: %d}}`, model, name, n))},
-		}
-	}
 }
 
 // slots is by how many requests the context is divided or multiplied: Ollama's
@@ -206,23 +153,9 @@ func slots(c *ledger.Case) int64 {
 	return max(n, 1)
 }
 
-// ollamaServer sets variables where they count: for the server, not for
-// `ollama run`.
-func ollamaServer(variables ...string) func(*ledger.Case) []step.Step {
-	unit := "sudo systemctl edit ollama    # add these lines, then: sudo systemctl restart ollama\n[Service]"
-	docker := "docker run"
-	for _, v := range variables {
-		unit += "\nEnvironment=\"" + v + "\""
-		docker += " -e " + v
-	}
-	return func(*ledger.Case) []step.Step {
-		return []step.Step{{Kind: "config", Text: unit}, {Kind: "shell", Text: docker + " ... ollama/ollama"}}
-	}
-}
-
-// ollamaGiB is a limit for the container in GiB: what is needed and a GiB for
+// OllamaGiB is a limit for the container in GiB: what is needed and a GiB for
 // the rest, 16 where the log does not say.
-func ollamaGiB(c *ledger.Case) int64 {
+func OllamaGiB(c *ledger.Case) int64 {
 	if need := c.F().SystemRequired; need != nil && need.Bytes < units.TiB {
 		return ledger.CeilDiv(need.Bytes, units.GiB) + 1
 	}
@@ -242,7 +175,7 @@ func systemEffect(c *ledger.Case, have int64, certainty, note string) *effect.Ef
 
 // ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
 func ollamaLimit(c *ledger.Case) *effect.Effect {
-	return systemEffect(c, ollamaGiB(c)*units.GiB, effect.Condition, "{system_required} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
+	return systemEffect(c, OllamaGiB(c)*units.GiB, effect.Condition, "{system_required} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
 }
 
 // ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3

@@ -84,26 +84,6 @@ var (
 			Figures: pieceFigures,
 			Sources: []string{"https://github.com/AUTOMATIC1111/stable-diffusion-webui/blob/master/modules/sd_hijack_optimizations.py", "https://github.com/KohakuBlueleaf/a1111-sd-webui-lycoris/issues/33"},
 		},
-		{
-			ID: "pytorch/sdpa-plain", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"scaled_dot_product_attention("}, If: when.All(ownCard, largeScores), Cause: cause.BatchTooLarge, Weight: 0.75,
-			Headline: "asked for {asked} in one piece: attention that writes out its scores",
-			Means:    "`scaled_dot_product_attention` needs hardly anything of its own with a fused kernel. {asked} means the plain path: length x length scores for each head. PyTorch falls back to it for bfloat16 on cards before RTX 30 and A100 (V100, T4, RTX 20), and for some masks and head sizes; or the input is just very long.",
-			Figures:  pieceFigures,
-			Not:      "`expandable_segments` alone[[: with all of the reserve back ({slack}) {still} are lacking]].",
-			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Fewer tokens: what is lacking falls with the square", Told: "Half the tokens needs {quarter} here.", Ways: []cause.Way{
-					{For: "Pictures or video", Text: "0.7 of width and height is half the tokens; input and reference pictures count too; fewer frames"},
-					{For: "Text", Text: "half the length of prompt and context"},
-				}, Cost: "Detail, or context."},
-				{Fix: "efficient_attention", Title: "Get a fused kernel", Kind: "python", Told: "float16 instead of bfloat16 on such cards, and no dense mask of your own. This names the reason if it is refused:", Text: "from torch.nn.attention import SDPBackend, sdpa_kernel   # PyTorch 2.3\nwith sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):\n    output = model(x)   # your own call", Cost: "float16 can overflow with some models."},
-				{Fix: "cpu_offload", Title: "Free what lies idle", Ways: []cause.Way{
-					{For: "Pictures or video", Text: "diffusers: `pipe.enable_model_cpu_offload()` instead of `.to(\"cuda\")`; OmniGen: `offload_model=True`"},
-					{For: "Training", Text: "half the batch, gradient checkpointing"},
-				}, Cost: "Slower."},
-			},
-			Later:   "If the first run works and the second fails, results of the first are still on the card: `del` them, then `torch.cuda.empty_cache()`.",
-			Sources: []string{"pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp", "https://pytorch.org/docs/stable/generated/torch.nn.attention.sdpa_kernel.html", "https://github.com/VectorSpaceLab/OmniGen/issues/40"},
-		},
 	}
 )
 

@@ -85,23 +85,7 @@ var bareCards = []cause.Card{
 		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/hpcaitech/ColossalAI/issues/3677", "https://pytorch.org/docs/stable/fsdp.html"},
 	},
 	{
-		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: func(c *ledger.Case) bool {
-			return smallOnLinux(c) && c.Root(fact.CPUAlloc) && (c.Phase == "unknown" || c.Phase == "load") && !ledger.Capped(c)
-		}, Figures: hostFigures,
-		Cause: cause.HostMemory, Weight: 0.85,
-		Headline: "was refused system memory (RAM): what it holds already and this piece are too much",
-		Means:    "This is the computer's own memory, not the card's. {asked} is only the last of many pieces: a model in 32 bit takes 4 GB a billion parameters.[[ The table shows {left} available; if it was made after the end, the program's memory had been given back.]] Linux mostly ends a program that takes too much; a polite refusal points to a machine without swap, or to a rule (`ulimit -v`, `vm.overcommit_memory=2`).",
-		Not:      "Anything about the graphics card.",
-		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Look for a rule, and lift it", Told: "`unlimited` and 0 (or 1) mean there is none: then it is RAM, and 2 or 3 helps.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited; sudo sysctl vm.overcommit_memory=0   # in the shell that starts the program", Cost: "Free."},
-			{Fix: "half_precision", Title: "Load the model in 16 bit", Told: "Half of 32 bit, which is the default of transformers 4 and of plain PyTorch:", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, low_cpu_mem_usage=True)   # name: as in your call", Cost: "None for use."},
-			{Fix: "add_swap", Title: "Add swap"},
-			{Fix: "use_smaller_model"},
-		},
-		Sources: []string{"pytorch/c10/core/impl/alloc_cpu.cpp", "https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/huggingface/transformers/issues/23016"},
-	},
-	{
-		ID: "pytorch/attention-square", Kinds: []fact.Kind{fact.TorchAlloc}, Said: attentionWords, If: largeAttention, Figures: pieceFigures,
+		ID: "pytorch/attention-square", Kinds: []fact.Kind{fact.TorchAlloc}, Said: attentionWords, If: largeAttention, Figures: logitsFigures,
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "ran out of memory in one call of attention",
 		Means:    "`scaled_dot_product_attention` asked for {asked} in one piece. Fused kernels need no such piece: PyTorch fell back to the plain form, which writes out every token against every other, so that it grows with the length squared. It does so for 32-bit numbers, for some masks, and for bfloat16 or flash on cards before RTX 30 (V100, T4).[[ Nearly all of the rest is this program's own: {mine} of {total}.]] If a first picture or prompt worked and the second failed, something of the first is still held.",

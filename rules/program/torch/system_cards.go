@@ -67,9 +67,9 @@ var systemCards = []cause.Card{
 		Sources:  []string{cpuAllocator, "https://learn.microsoft.com/en-us/windows/win32/memory/page-state"},
 	},
 	{
-		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.Root(fact.CPUAlloc),
+		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.Root(fact.CPUAlloc), Figures: hostFigures,
 		Headline: "was refused {asked} of system memory (RAM)",
-		Means:    "It is not the graphics card. Linux refuses outright (error 12) where a rule forbids it: `ulimit -v`, a strict overcommit, a container's or job's limit on address space. A machine that is merely full mostly has a program killed instead. {asked} was the last piece, not the whole need.",
+		Means:    "It is not the graphics card. Linux refuses outright (error 12) where a rule forbids it: `ulimit -v`, a strict overcommit, a container's or job's limit on address space. A machine that is merely full mostly has a program killed instead. {asked} was the last piece, not the whole need.[[ The table shows {left} available; if it was made after the end, the memory had been given back.]]",
 		Not:      "A smaller batch on the card: it does not touch RAM, unless it computes on the processor.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "See which rule it is, and lift it", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program; `ulimit -v` should say unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},

@@ -1,0 +1,282 @@
+package ollama
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// byOllama: cards of buffers are for Ollama's runner alone.
+func byOllama(c *ledger.Case) bool { return c.In("ollama") }
+
+// overCard: more was asked for in one piece than the empty card has.
+func overCard(c *ledger.Case) bool {
+	whole := cardBytes(c)
+	return whole > 0 && ledger.Requested(c) > whole
+}
+
+// split: the refused buffer holds the output matrix, which is copied there only
+// where that layer stayed in system memory.
+func split(c *ledger.Case) bool {
+	return c.Explained != nil && strings.Contains(c.Explained.Sentence, "output matrix")
+}
+
+func layersKnown(c *ledger.Case) bool { _, of := stated(c); return of > 0 }
+
+// lacking is at most what a last piece that was refused is short of, in whole
+// GiB.
+func lacking(c *ledger.Case) int64 {
+	return min(max(ledger.CeilDiv(ledger.Requested(c), units.GiB), 1), 8)
+}
+
+// large: a compute buffer that only a long context makes.
+func large(c *ledger.Case) bool { return ledger.Requested(c) >= 2*units.GiB && !split(c) }
+
+// unsized: the weights were refused, and no line says how much they were.
+func unsized(c *ledger.Case) bool { return ledger.Requested(c) == 0 }
+
+// forced: the number of layers was set by hand.
+var forced = []string{"layers.requested="}
+
+// loadFigures are what the sentences about a load name.
+func loadFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{
+		"card": ggml.FailingCard(c), "plan": amountOf(c, "plan_partial"), "planfree": amountOf(c, "plan_available"), "full": amountOf(c, "plan_full"),
+	}
+	for _, maker := range []string{"NVIDIA ", "GeForce ", "AMD "} {
+		out["card"] = strings.Replace(out["card"], maker, "", 1)
+	}
+	if whole := cardBytes(c); whole > 0 {
+		out["whole"] = units.Amount(whole)
+	}
+	if keep, of := stated(c); of > 0 {
+		out["keep"], out["of"] = fmt.Sprint(keep), fmt.Sprint(of)
+	}
+	if _, of := ggml.ContextToTry(c); of > 0 {
+		out["tokens"] = ledger.Thousands(of)
+	} else if held := explained(c, "tokens"); held > 0 {
+		out["tokens"] = ledger.Thousands(held)
+	}
+	if all := allCards(c); all > 0 {
+		out["cards"] = fmt.Sprintf("%d GB", all*17/20/1e9)
+	}
+	if n := ggml.Slots(c); n > 1 {
+		out["slots"] = fmt.Sprint(n)
+	}
+	out["gib"], out["quarter"] = fmt.Sprint(lacking(c)), units.Amount(ledger.Requested(c)/4)
+	return out
+}
+
+// allCards is what several cards have together, 0 where one is not known.
+func allCards(c *ledger.Case) int64 {
+	seen, sum := map[int]bool{}, int64(0)
+	for _, d := range c.Facts.Devices {
+		if d.Index < 0 || seen[d.Index] {
+			continue
+		}
+		seen[d.Index] = true
+		bytes := ledger.SizeOf(d.Total)
+		if card, ok := fit.Card(d.Name); ok {
+			bytes = cmp.Or(bytes, card.TotalBytes)
+		}
+		if bytes == 0 {
+			return 0
+		}
+		sum += bytes
+	}
+	if len(seen) < 2 {
+		return 0
+	}
+	return sum
+}
+
+const (
+	tightPlan = "Ollama counts the layers that go to the card by an estimate, and it was too tight[[: {plan} planned of {planfree} free]]. "
+	elseThere = "What else is on the card is not in the log: another model that is still loaded, a game and the desktop count too."
+)
+
+var (
+	leaveRoom  = either(when.Not(layersKnown), does("fewer_gpu_layers", "Make Ollama plan {gib} GiB less for the card", "A few layers then run on the processor.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
+	setLayers  = either(layersKnown, does("fewer_gpu_layers", "Put {keep} instead of {of} layers on the card", "", "slower", layers))
+	lessAtOnce = does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall)
+	update     = as("upgrade_version", "Update Ollama", "a download")
+	eightBit   = does("quantize_kv_cache", "Or an 8-bit cache: about half of {asked}", "", "hardly any loss; needs flash attention", steps["quantize_kv_cache"])
+	otherSize  = as("use_smaller_model", "Or a smaller model", "lower quality")
+)
+
+func shortAndSmall(c *ledger.Case) []step.Step {
+	n, _ := ggml.ContextToTry(c)
+	return modelfile(c, fmt.Sprintf("num_ctx %d", n), "num_batch 128")
+}
+
+var loadCards = []cause.Card{
+	{
+		ID: "ollama/num-gpu", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Said: forced, Unsaid: []string{"layers.requested=-1"}, Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.85, Headline: "put more layers on the card than fit: `num_gpu` was set by hand",
+		Means: "`num_gpu` is set (`layers.requested` in the log), so Ollama put that many layers on the card without counting, and the weights, {asked}, did not fit. A Modelfile, a front end's model settings (Open WebUI: num_gpu) or the request's options set it.",
+		Cures: []cause.Cure{
+			says("fewer_gpu_layers", "Leave num_gpu to Ollama", "Take `num_gpu` out of the request or Modelfile; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses (\"30%/70% CPU/GPU\").", "free"),
+			lessAtOnce, otherSize,
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "9170"},
+	},
+	{
+		ID: "ollama/weights-over", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", ""), overCard, when.Not(ggml.Shared)), Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "planned {asked} of weights for one card: more than it has",
+		Means: "It asked for {asked} in one piece, and the [[{card}, with ]]{whole}[[ for programs]], cannot give that even when it is empty; cache and working memory would come on top. Ollama chose too many layers for it, by its own plan or by a `num_gpu` that you set.",
+		Not:   "A shorter context or closing programs: the weights alone are too large.",
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "About 15 % fewer layers on the cards", "", "slower: the rest runs on the processor", layers),
+			says("upgrade_version", "Update Ollama", "How it divides a model among cards was reworked several times, and newer versions can keep room on each: `OLLAMA_GPU_OVERHEAD=1073741824` (1 GiB; 0.3.10 to 0.24), `LLAMA_ARG_FIT_TARGET=2048` (MiB; from 0.30 on), set for the server. Models are kept.", "a download"),
+			says("use_lower_quant", "Or a smaller file of the model", "[[Up to about {cards} in all fits on the cards with a short context. ]]`ollama list` shows its size now; a tag with fewer bits stands on its page at ollama.com/library.", "slight loss of quality"),
+		},
+		Sources: []string{threads + "3683", "ollama/envconfig/config.go"}, Solved: 1,
+	},
+	{
+		ID: "ollama/vision", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(byOllama, when.Not(ledger.InHost), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
+		Means: "The text part was in place; the vision projector, or the work on an image, found no room[[ for {asked}]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with a picture.",
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Leave it room: 2 GiB less for the layers", "", "slower", room(2)),
+			update,
+			says("use_smaller_model", "Or a smaller vision model, or smaller pictures", "Pictures of 1024 pixels or less take fewer tokens in most vision models; text-only questions do not need the projector's work at all.", "less detail"),
+		},
+		Sources: []string{"https://github.com/ollama/ollama/pull/16866", threads + "16496"}, Solved: 1,
+	},
+	{
+		ID: "ollama/requests", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("kv"), manyRequests), Figures: loadFigures,
+		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory: the cache is made for several requests at once",
+		Means: "The weights fit; {asked} for the context did not. Ollama makes room for [[{slots} ]]requests at a time, each with the whole `num_ctx`. Versions before 0.10 chose 2 or 4 by themselves.",
+		Cures: []cause.Cure{
+			does("lower_parallel", "Serve one request at a time", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") }),
+			does("lower_context", "Or a shorter context", "", "shorter conversations", context), eightBit,
+		},
+		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx"},
+	},
+	{
+		ID: "ollama/flash-attention", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), ggml.ScoresFill), Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "ran out of graphics memory: attention without flash attention",
+		Means: "Weights and cache fit; the working buffer of {asked} did not. Flash attention is off, and most of the buffer is the matrix of attention over the context[[ of {tokens} tokens]], which flash attention never builds.",
+		Cures: []cause.Cure{
+			does("enable_flash_attention", "Turn flash attention on", "", "free where card and model have it", steps["enable_flash_attention"]),
+			does("lower_context", "Or a shorter context", "", "shorter conversations", context), leaveRoom, setLayers,
+		},
+		Sources: []string{"ollama/docs/faq.mdx", "ollama/envconfig/config.go"},
+	},
+	{
+		ID: "ollama/kv", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("kv")), Figures: loadFigures,
+		Cause: cause.ContextTooLong, Weight: 0.78, Headline: "ran out of graphics memory: the context is too long for what the weights leave",
+		Means: "The weights fit; the cache for the context[[ of {tokens} tokens]] did not: {asked}. Its length comes from the request or front end (`num_ctx`), the Modelfile, `OLLAMA_CONTEXT_LENGTH`, or the version: since 0.15.5 a card of 24 GiB gets 32k by itself, 48 GiB 256k.",
+		Not:   "A smaller prompt batch: the cache does not depend on it.",
+		Cures: []cause.Cure{
+			does("lower_context", "A shorter context", "A `num_ctx` that a front end sends wins over this: lower it there.", "shorter conversations", context), eightBit, setLayers, leaveRoom,
+		},
+		Sources: []string{"ollama/docs/context-length.mdx", "ollama/docs/faq.mdx"},
+	},
+	{
+		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "put too much of the model on the card: {asked} of working memory found no room",
+		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. The output matrix is in it, and that is copied to the card only when its layer stayed in RAM: the card is too small for the whole model, and Ollama's plan for a part of it was too tight[[ ({plan} of {planfree} free)]]. " + elseThere,
+		Not:     "Flash attention alone: the peak is the output, not attention.",
+		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
+		Sources: []string{"ollama/envconfig/config.go", "llama.cpp/src/llama-context.cpp", threads + "9782"},
+	},
+	{
+		ID: "ollama/compute-large", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), large, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
+		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory: working memory of {asked} for the context",
+		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds. Ollama's plan did not count it in full.",
+		Not:   "More RAM: the card was what refused.",
+		Cures: []cause.Cure{
+			does("lower_context", "A shorter context, and prompts in smaller pieces", "The buffer follows both: 128 instead of 512 tokens at once is about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
+			does("enable_flash_attention", "Flash attention, where the model has it", "With an 8-bit cache, which needs it.", "hardly any loss", steps["quantize_kv_cache"]),
+			leaveRoom, setLayers,
+		},
+		Sources: []string{"ollama/docs/faq.mdx", threads + "8667"},
+	},
+	{
+		ID: "ollama/compute", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "put too much of the model on the card: {asked} of working memory found no room",
+		Means:   "Weights and cache were in; the last piece, the working buffer, was refused: at most {asked} is missing. " + tightPlan + elseThere,
+		Not:     "More RAM: the card was what refused.",
+		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
+		Sources: []string{"ollama/envconfig/config.go", threads + "8471"},
+	},
+	{
+		ID: "ollama/experts", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights"), ggml.Experts, when.Not(unsized)), Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.8, Headline: "planned more layers for the card than fit: {asked} of weights refused",
+		Means: "It is a mixture of experts, whose layers are large and not all alike, and Ollama's estimate of how many fit took one or more too many: {asked} in one piece was more than was free. Cache and working memory would have come on top. Ollama moves whole layers only: it has no setting that keeps just the experts in system memory.",
+		Not:   "A shorter context alone: the weights were refused, before any context was made.",
+		Cures: []cause.Cure{
+			either(layersKnown, does("fewer_gpu_layers", "Put {keep} instead of {of} layers on the card", "", "slower", layers)),
+			either(when.Not(layersKnown), does("fewer_gpu_layers", "Fewer layers on the card", "", "slower", layers)),
+			does("lower_gpu_memory_utilization", "Or make Ollama plan with less of the card", "In bytes; here 4 GiB. Raise it until it loads.", "a few layers run on the processor", room(4)),
+			says("use_smaller_model", "Or llama.cpp itself for this model", "Its `--n-cpu-moe` keeps experts in system memory and all else on the card, much faster than whole layers there. Otherwise a smaller model.", "another program"),
+		},
+		Sources: []string{threads + "8447", "ollama/envconfig/config.go", "llama.cpp/common/arg.cpp"}, Solved: 1,
+	},
+	{
+		ID: "ollama/weights-unsized", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights"), unsized), Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Means: "The buffer for the layers that Ollama wanted on the card was refused, before any context was made; these lines say neither how large it was nor what was free. The plan was too tight, or something else is on the card: another model that is still loaded, a game, the desktop. The server's log above this has both.",
+		Not:   "A shorter context alone: none was made yet.",
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
+			does("close_other_apps", "Or free it: see what is there", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
+			otherSize,
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "5764", threads + "11265"},
+	},
+	{
+		ID: "ollama/weights", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "planned more weights for the card than it gave: {asked} refused",
+		Means: "Ollama asked the card for its layers' weights in one piece, {asked}, and less was free. " + tightPlan + "Cache and working memory would have come on top. " + elseThere,
+		Not:   "More RAM, or a shorter context alone: the card refused the weights, before any context was made.",
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
+			does("lower_gpu_memory_utilization", "Or look what else is there, and let Ollama plan with less", "`nvidia-smi` shows it; `ollama stop NAME` unloads a model that `ollama ps` lists. For good:", "a few layers run on the processor", room(1)),
+			update,
+		},
+		Sources: []string{"ollama/envconfig/config.go", threads + "8447", threads + "8471"}, Solved: 1,
+	},
+	{
+		ID: "ollama/modern", Kinds: ggml.RefusedKinds, Said: modernWords, If: when.All(byOllama, ggml.Device("")), Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "did not start the model: the card refused {asked}",
+		Means: "Since 0.30 Ollama runs llama-server, which counts layers and context by what is free and keeps 1 GiB; it was refused all the same. A `num_gpu` or long `num_ctx` that is set switches that counting off in part, and what another program takes in between is not counted. " + elseThere,
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Keep 2 GiB free instead of 1", "Take `num_gpu` out of the Modelfile or request first, if you set it.", "a few layers run on the processor", room(1)),
+			does("lower_context", "Or a shorter context", "", "shorter conversations", context), otherSize,
+		},
+		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go", "llama.cpp/common/fit.cpp"},
+	},
+	{
+		ID: "ollama/part-large", Kinds: ggml.BufferKinds, If: when.All(byOllama, ggml.Device(""), when.Not(ggml.Shared), func(c *ledger.Case) bool { return ledger.Requested(c) >= 3*units.GiB }), Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "planned more for the card than it gave: {asked} in one piece was refused",
+		Means: "A piece of {asked} is the weights of the layers that Ollama planned for this card, as a rule, and less was free. The plan was too tight, or something else is there: another model that is still loaded, a game, the desktop. The lines around this one in the server's log say which; cache and working memory come on top.",
+		Not:   "More RAM or swap: the card was what refused.",
+		Cures: []cause.Cure{
+			does("fewer_gpu_layers", "Fewer layers on the card", "", "slower: the rest runs on the processor", layers),
+			does("close_other_apps", "Or free it: see what is there", "`ollama stop NAME` unloads a model that it lists; else games and other AI programs.", "free", look),
+			does("lower_gpu_memory_utilization", "Or make Ollama plan 2 GiB less", "", "a few layers run on the processor", room(2)),
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "8447"},
+	},
+	{
+		ID: "ollama/part", Kinds: ggml.BufferKinds, If: when.All(byOllama, ggml.Device(""), when.Not(ggml.Shared)), Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "did not load the model: the card refused memory",
+		Means: "The runner ended because the card gave no more memory[[ ({asked} was asked for)]]; which part of the model it was, and how much was free, is not in these lines. A model that is too large, one that is still loaded, or a plan that was too tight end alike; the server's log shows more above this (`journalctl -u ollama`, `docker logs ollama`, server.log on Windows).",
+		Not:   "More RAM or swap: the card was what refused.",
+		Cures: []cause.Cure{
+			does("close_other_apps", "See what is on the card, and unload it", "Another model, or this one from an earlier start: `ollama stop NAME`; else games and other AI programs.", "free", look),
+			does("fewer_gpu_layers", "Then fewer layers on the card", "", "slower", room(1)), otherSize,
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "5113", threads + "5764"},
+	},
+}

@@ -1,0 +1,161 @@
+// Package ollama knows what to do about Ollama's messages: its settings, where
+// they go on each system, and what its server's log says of memory.
+package ollama
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Ollama is [ggml.Ollama] with its settings and cards.
+var Ollama = func() program.Program {
+	p := ggml.Ollama
+	p.Steps, p.Cards = steps, slices.Concat(systemCards, partCards, hostCards, loadCards, runCards)
+	p.Titles = map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Read prompts in smaller pieces", "fewer_gpu_layers": "Fewer layers on the card"}
+	p.Costs = map[string]string{"upgrade_version": "A download."}
+	p.Sources = program.Sources{
+		"ollama/cmd/cmd.go":          "--version",
+		"ollama/envconfig/config.go": "OLLAMA_FLASH_ATTENTION OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_NUM_PARALLEL OLLAMA_SCHED_SPREAD OLLAMA_GPU_OVERHEAD OLLAMA_CONTEXT_LENGTH LLAMA_ARG_FIT_TARGET",
+		"docker/cli/docs/reference/commandline/container_stats.md": "--no-stream",
+		"rocm_smi_lib/python_smi_tools/rocm_smi.py":                "--showmeminfo",
+	}
+	return p
+}()
+
+const threads = "https://github.com/ollama/ollama/issues/"
+
+var steps = map[string]func(*ledger.Case) []step.Step{
+	"fewer_gpu_layers": layers,
+	"lower_context":    context,
+	"lower_ubatch":     batch,
+	"lower_batch_size": batch,
+	"quantize_kv_cache": func(c *ledger.Case) []step.Step {
+		return server(c, "OLLAMA_FLASH_ATTENTION=1", "OLLAMA_KV_CACHE_TYPE=q8_0")
+	},
+	"enable_flash_attention": func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_FLASH_ATTENTION=1") },
+	"lower_parallel": func(c *ledger.Case) []step.Step {
+		return server(c, "OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1")
+	},
+	"balance_split":                func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_SCHED_SPREAD=1") },
+	"lower_gpu_memory_utilization": room(1),
+	"restart_session":              restart,
+	"upgrade_version": func(c *ledger.Case) []step.Step {
+		switch {
+		case inDocker(c):
+			return []step.Step{{Kind: "shell", Text: "docker pull ollama/ollama   # then start the container anew; models stay in its volume"}}
+		case c.Windows() || c.Reader.OS == "mac":
+			return []step.Step{told("Take the installer from ollama.com; models are kept.")}
+		case c.Reader.OS == "linux":
+			return []step.Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # models are kept"}}
+		}
+		return []step.Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # Linux; elsewhere the installer from ollama.com"}}
+	},
+	"use_smaller_model": smaller,
+	"use_lower_quant":   step.Paste("text", "Choose a tag of the model with fewer bits on ollama.com/library (`...-q4_K_M`; the plain tags usually are that already), and `ollama run` it."),
+	"use_mmap":          step.Paste("text", "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."),
+	"raise_memory_limit": func(c *ledger.Case) []step.Step {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", ggml.OllamaGiB(c))}}
+	},
+	"close_other_apps": func(c *ledger.Case) []step.Step {
+		return lookThen(c, "Whatever it lists stays loaded for 5 minutes after its last use, embedding models too: `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")
+	},
+}
+
+func restart(c *ledger.Case) []step.Step {
+	switch {
+	case inDocker(c):
+		return []step.Step{{Kind: "shell", Text: "docker restart ollama"}}
+	case c.Windows() || c.Reader.OS == "mac":
+		return []step.Step{told("Quit Ollama in the tray or menu bar and start it again.")}
+	}
+	return []step.Step{{Kind: "shell", Text: "sudo systemctl restart ollama"}}
+}
+
+func batch(c *ledger.Case) []step.Step {
+	return modelfile(c, fmt.Sprintf("num_batch %d", ggml.BatchToTry(c)))
+}
+
+// size is a current model of Ollama's library, in 4 bit as its plain tag is.
+type size struct {
+	tag    string
+	params int64 // in thousands of a billion
+	bytes  int64
+}
+
+// sizes are from large to small, the usual ones of one family.
+var sizes = []size{{"qwen3:235b", 235, 142e9}, {"gpt-oss:120b", 120, 65e9}, {"llama3.3:70b", 70, 43e9}, {"qwen3:32b", 32, 20e9}, {"qwen3:14b", 14, 93e8}, {"qwen3:8b", 8, 52e8}, {"qwen3:4b", 4, 26e8}, {"qwen3:1.7b", 2, 14e8}}
+
+// fitting is the largest of them that leaves a tenth and a GiB of so much for
+// context and work, and is smaller than the present model.
+func fitting(c *ledger.Case, have int64) (size, bool) {
+	now := ledger.Named(c).Parameters
+	for _, s := range sizes {
+		if s.bytes*11/10+units.GiB <= have && (now == 0 || s.params*1e9 < now*9/10) {
+			return s, true
+		}
+	}
+	return size{}, false
+}
+
+// smaller names a model that fits where the log says how much there is.
+func smaller(c *ledger.Case) []step.Step {
+	have := ledger.SizeOf(c.F().SystemAvailable)
+	if have == 0 {
+		have = cardBytes(c)
+	}
+	if s, ok := fitting(c, have); ok {
+		return []step.Step{told("Up to about %dB at 4 bit fits in %s with a short context, for example:", s.params, units.Amount(have)), {Kind: "shell", Text: "ollama run " + s.tag}}
+	}
+	if family, _, _ := strings.Cut(named(c), ":"); family != "MODELNAME" && !strings.Contains(family, "/") {
+		return []step.Step{told("Its smaller sizes stand on ollama.com/library/%s/tags: one needs its file's size and 1 to 2 GB more.", family)}
+	}
+	return []step.Step{told("Choose a smaller size of the family on ollama.com/library (a tag like `:4b` or `:8b`; the plain tags are 4 bit): it needs its file's size and 1 to 2 GB more. `ollama list` shows the sizes of what you have.")}
+}
+
+// cardBytes is what the failing card has in all, 0 where neither log nor
+// catalogue says it.
+func cardBytes(c *ledger.Case) int64 {
+	if c.Total.Has() {
+		return c.Total.Bytes
+	}
+	if card, ok := fit.Card(ggml.FailingCard(c)); ok && !ledger.SharesMemory(ggml.FailingCard(c)) {
+		return card.TotalBytes
+	}
+	return 0
+}
+
+// amountOf is a fact of the log that is a size.
+func amountOf(c *ledger.Case, name string) string {
+	if x, ok := c.Fact(name); ok && x.Size != nil && x.Size.Bytes > 0 {
+		return units.Amount(x.Size.Bytes)
+	}
+	return ""
+}
+
+// as is a cure as the program spells it, with the value computed.
+func as(fix, title, cost string) cause.Cure { return cause.Cure{Fix: fix, Title: title, Cost: cost} }
+
+// does is a cure with words before the program's own step.
+func does(fix, title, words, cost string, steps func(*ledger.Case) []step.Step) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Told: words, Steps: steps, Cost: cost}
+}
+
+// says is a cure in words, before which nothing is pasted.
+func says(fix, title, words, cost string) cause.Cure {
+	return cause.Cure{Fix: fix, Title: title, Told: words, Cost: cost}
+}
+
+// either is a cure where a condition holds.
+func either(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
+	cure.If = holds
+	return cure
+}

@@ -1,0 +1,187 @@
+package ollama
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+var unifiedWords = []string{"library=Metal", "recommendedMaxWorkingSetSize", "has unified memory", "uma: 1", "Jetson", "GB10"}
+
+// killFigures are what a killed runner had taken.
+func killFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"ram": amountOf(c, "ram_free"), "all": amountOf(c, "ram_total"), "card": ggml.FailingCard(c)}
+	var card, host int64
+	for _, b := range c.Facts.Buffers {
+		switch {
+		case b.Kind != "weights":
+		case fact.HostMemory(b.Device):
+			host += b.Size.Bytes
+		default:
+			card += b.Size.Bytes
+		}
+	}
+	if card > 0 {
+		out["oncard"] = units.Amount(card)
+	}
+	if host > 0 {
+		out["inram"] = units.Amount(host)
+	}
+	if card > 0 && host > 0 {
+		out["both"] = units.Amount(card + host)
+	}
+	return out
+}
+
+// pinned: memory of the system that the card's driver pins.
+func pinned(c *ledger.Case) bool {
+	return strings.HasSuffix(strings.ToLower(c.Failure.Memory), "_host")
+}
+
+// killer asks who sent the signal.
+func killer(c *ledger.Case) []step.Step {
+	if inDocker(c) {
+		return []step.Step{{Kind: "shell", Text: "docker inspect -f '{{.State.OOMKilled}}' ollama; sudo dmesg -T | grep -i 'killed process' | tail -3"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process' | tail -3; free -h; ollama ps"}}
+}
+
+const signal9 = "The runner got signal 9 while it loaded. The kernel sends that when RAM and swap are used up, and a container's limit does the same; a service that was stopped by hand looks alike. "
+
+// logOf is where the server's log lies.
+func logOf(c *ledger.Case) string {
+	switch {
+	case inDocker(c):
+		return "`docker logs ollama`"
+	case c.Windows():
+		return "`%LOCALAPPDATA%\\Ollama\\server.log`"
+	case c.Reader.OS == "linux":
+		return "`journalctl -u ollama -n 100 --no-pager`"
+	case c.Reader.OS == "mac":
+		return "`~/.ollama/logs/server.log`"
+	}
+	return "`journalctl -u ollama -n 100 --no-pager` (Linux), `~/.ollama/logs/server.log` (Mac)"
+}
+
+func logFigures(c *ledger.Case) map[string]string { return map[string]string{"log": logOf(c)} }
+
+// partCards are about Ollama's own messages that no buffer of llama.cpp's
+// stands behind.
+var partCards = []cause.Card{
+	{
+		ID: "ollama/killed-unified", Kinds: []fact.Kind{fact.OllamaKilled}, If: when.Any(ggml.Shared, near(unifiedWords)), Figures: killFigures,
+		Cause: cause.HostMemory, Weight: 0.8, Headline: "was killed while it loaded: graphics and programs share one memory, and it ran out",
+		Means: signal9 + "Here the graphics[[ ({card})]] have no memory of their own: [[{oncard} of weights for the GPU, ]][[{inram} for the processor, ]]context and all programs come out of the same RAM.",
+		Not:   "Fewer layers on the graphics: it is the same memory.",
+		Cures: []cause.Cure{
+			as("use_smaller_model", "A smaller model or fewer bits", "lower quality"),
+			does("close_other_apps", "See what takes the rest", "Desktop, browser and other models count: `ollama stop NAME` unloads one that `ollama ps` lists. Without the desktop a Jetson has 1 to 2 GB more.", "free", look),
+			does("lower_context", "And a shorter context", "", "shorter conversations", context),
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "9685"},
+	},
+	{
+		ID: "ollama/killed", Kinds: []fact.Kind{fact.OllamaKilled}, Unsaid: unifiedWords, Figures: killFigures,
+		Cause: cause.HostMemory, Weight: 0.82, Headline: "was killed while it loaded: system memory (RAM) ran out",
+		Means: signal9 + "It is RAM that ran out, not the card's memory: the layers that do not go to the card[[ ({inram} of weights)]] and their part of the context stay there[[; {ram} of {all} was free before]].",
+		Not:   "Fewer layers on the card: that moves more into system memory.",
+		Cures: []cause.Cure{
+			does("close_other_apps", "Make sure who killed it, and close what uses RAM", "A line with `ollama` is the proof. `ollama stop NAME` unloads a model that `ollama ps` lists.", "free", killer),
+			as("use_smaller_model", "A smaller model or fewer bits", "lower quality"),
+			says("raise_memory_limit", "Or more memory, if a limit did it", "Container: `docker update --memory 24g --memory-swap 24g ollama`, or `mem_limit:` in compose. Kubernetes: `resources.limits.memory`. WSL: `memory=` below `[wsl2]` in .wslconfig. Without a limit, swap lets it load, slowly.", "only if the machine has it"),
+		},
+		Sources: []string{"ollama/llm/server.go"},
+	},
+	{
+		ID: "ollama/pinned", Kinds: ggml.RefusedKinds, If: when.All(byOllama, pinned),
+		Cause: cause.HostMemory, Weight: 0.85, Headline: "did not load the model: system memory (RAM) ran out, not the card's",
+		Means: "What was refused[[, {asked},]] is CUDA_Host memory: RAM that the driver pins for the layers which stay off the card. It has to lie in RAM itself, and containers can limit it. The graphics card is not what is short here.",
+		Not:   "Fewer layers on the card: they would need more of the same RAM.",
+		Cures: []cause.Cure{
+			unload,
+			as("use_smaller_model", "A smaller model", "lower quality"),
+			says("raise_memory_limit", "Or a container's or WSL's limit: raise it", "`docker update --memory 24g --memory-swap 24g ollama`; WSL: `memory=` below `[wsl2]` in .wslconfig.", "only if the machine has it"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "ollama/llm/server.go"},
+	},
+	{
+		ID: "ollama/layout-forced", Kinds: []fact.Kind{fact.OllamaLayout}, Said: []string{"with num_gpu"},
+		Cause: cause.BudgetMisconfigured, Weight: 0.85, Headline: "did not load the model: so many layers as `num_gpu` asks for do not fit",
+		Means: "`num_gpu` was set by hand (a Modelfile, a front end's model settings, the request's options), and Ollama may not go below it: that many layers do not fit what is free on the card.",
+		Cures: []cause.Cure{
+			says("fewer_gpu_layers", "Leave num_gpu to Ollama", "Take `num_gpu` out of the Modelfile or request; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses.", "free"),
+			does("lower_context", "Or a shorter context", "", "shorter conversations", context),
+			unload,
+		},
+		Sources: []string{"ollama/llm/server.go"},
+	},
+	{
+		ID: "ollama/layout", Kinds: []fact.Kind{fact.OllamaLayout},
+		Cause: cause.BudgetMisconfigured, Weight: 0.5, Headline: "found no way to place the model in the memory that it saw",
+		Means: "The planner (0.11.5 to 0.24) tried smaller and smaller parts of the model on the card and none fitted. Another model or program holds the card, or the context is so long that not even the smallest part fits beside it. The lines above this one list what it tried.",
+		Cures: []cause.Cure{
+			does("restart_session", "Unload what is still there", "`ollama stop NAME` for each model that it lists; then other programs on the card.", "free", look),
+			does("lower_context", "A shorter context", "", "shorter conversations", context),
+			says("fewer_gpu_layers", "Leave num_gpu alone", "If a Modelfile, front end or request sets `num_gpu`, take it out.", "free"),
+		},
+		Sources: []string{"ollama/llm/server.go"},
+	},
+	{
+		ID: "ollama/guess", Kinds: []fact.Kind{fact.OllamaGuess}, Figures: logFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "stopped while it loaded the model, and only guesses that memory was short",
+		Means: "No size, card or model is named, and the guess is Ollama's: versions 0.1.4 to 0.1.17 (autumn 2023) printed this for any end of the runner. Mostly model and context were larger than the free memory. A driver that does not match, a processor without AVX or a damaged download end alike: {log} says \"out of memory\" or \"killed\" if it was memory.",
+		Cures: []cause.Cure{
+			says("upgrade_version", "Update Ollama and try again", "Later versions count before they load, put fewer layers on the card by themselves, and name the reason. Linux: `curl -fsSL https://ollama.com/install.sh | sh`; Mac and Windows: the installer from ollama.com. Models are kept.", "a download"),
+			does("use_smaller_model", "Still there: try a small model", "If this runs, it was memory. A model needs the size that `ollama list` shows and 1 to 2 GB more.", "lower quality", func(*ledger.Case) []step.Step {
+				return []step.Step{{Kind: "shell", Text: "ollama run llama3.2:1b"}}
+			}),
+			does("fewer_gpu_layers", "Keep your model: leave the card out", "If it runs so, the card was too small: raise `num_gpu` to 10, then 20.", "much slower", func(c *ledger.Case) []step.Step {
+				return modelfile(c, "num_gpu 0", "num_ctx 2048")
+			}),
+		},
+		Sources: []string{threads + "1727", threads + "1019"}, Solved: 1,
+	},
+	{
+		ID: "ollama/not-recovered", Kinds: []fact.Kind{fact.OllamaDriver}, If: ggml.NotRecovered,
+		Cause: cause.RetainedMemory, Weight: 0.65, Headline: "found the card full while it changed models",
+		Means: "Ollama was changing models: the runner before had ended, its memory had not come back after 5 seconds, and the driver answered \"out of memory\" (code 2) when the next one only looked at the card. No model was too large: nothing was loaded yet.",
+		Cures: []cause.Cure{
+			does("restart_session", "See who holds the card; restart Ollama if it is an old runner", "An `ollama` process in the list without a model in `ollama ps` is a leftover.", "a minute", func(c *ledger.Case) []step.Step {
+				return append([]step.Step{{Kind: "shell", Text: "ollama ps; nvidia-smi"}}, restart(c)...)
+			}),
+			does("lower_parallel", "Keep one model loaded at a time", "", "switching models takes longer", steps["lower_parallel"]),
+			does("lower_gpu_memory_utilization", "And leave 1 GiB of the card out of the plan", "", "a few layers run on the processor", room(1)),
+		},
+		Sources: []string{"ollama/server/sched.go", threads + "9562"},
+	},
+	{
+		ID: "ollama/driver", Kinds: []fact.Kind{fact.OllamaDriver},
+		Cause: cause.LeakedProcess, Weight: 0.5, Headline: "found the card full before it loaded anything",
+		Means: "The driver answered \"out of memory\" (code 2) when Ollama only looked at the card, before any model: something holds all of it, another program or an old runner of Ollama's.",
+		Not:   "A smaller model or context: nothing was loaded yet.",
+		Cures: []cause.Cure{
+			does("kill_stale_process", "See what holds the card", "An `ollama` process without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "free", func(*ledger.Case) []step.Step {
+				return []step.Step{{Kind: "shell", Text: "ollama ps; nvidia-smi"}}
+			}),
+			does("restart_session", "Restart Ollama", "", "a minute", restart),
+			does("lower_gpu_memory_utilization", "If it comes back under load: leave 1 GiB of the card free", "", "a few layers run on the processor", room(1)),
+		},
+		Sources: []string{"ollama/discover/gpu.go"},
+	},
+	{
+		ID: "ollama/client", Kinds: []fact.Kind{fact.OllamaRunner}, Said: clients, Figures: logFigures,
+		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "could not load the model: its server ran out of memory",
+		Means: "Your Python code only passes on what the Ollama server answered: its runner ended because memory was refused. Which part of the model it was stands in the server's log: {log}.",
+		Cures: []cause.Cure{
+			does("close_other_apps", "See what is loaded on the server", "`ollama stop NAME` unloads what it lists; an embedding model beside the chat model counts too.", "free", look),
+			does("lower_context", "Shorten the context in your code", "", "shorter conversations", context), otherSize,
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "13556"},
+	},
+}

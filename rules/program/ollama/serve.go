@@ -1,0 +1,245 @@
+package ollama
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Words of versions and of what stands around Ollama. They are read where a
+// card names them.
+var (
+	// modernWords are of 0.30 (June 2026) and later, which run llama-server.
+	modernWords = []string{"llama-server process has terminated", "llama-server reported out-of-memory", "llama-server startup failed", "source=llama_server.go", "starting llama-server"}
+	// ancientWords are of versions before 0.3.10 (September 2024), which keep no
+	// part of a card free on demand.
+	ancientWords = []string{"llama runner process no longer running", "llm/llama.cpp/ggml-cuda", `llm\llama.cpp\ggml-cuda`, "jmorganca", "unable to allocate backend buffer", "llama runner exited"}
+	dockerWords  = []string{"/root/.ollama", "docker", "kubernetes", "kubepods", "container"}
+	langchain    = []string{"langchain", "Ollama call failed"}
+	llamaIndex   = []string{"llama_index"}
+	ollamaPython = []string{"ollama._types", "ollama/_client.py"}
+	clients      = append(append(append([]string{}, langchain...), llamaIndex...), ollamaPython...)
+)
+
+func near(words []string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Near(words...) }
+}
+
+func modern(c *ledger.Case) bool  { return c.Near(modernWords...) }
+func ancient(c *ledger.Case) bool { return c.Near(ancientWords...) }
+func inDocker(c *ledger.Case) bool {
+	return c.Signal(fact.InContainer) != nil || c.Near(dockerWords...)
+}
+func byClient(c *ledger.Case) bool { return c.Near(clients...) }
+
+// named is the model as Ollama knows it, a placeholder where the log does not
+// say: a file of weights has no template.
+func named(c *ledger.Case) string {
+	name := quote.Printable(c.ModelName())
+	if c.Model == nil || c.Model.Name == "" || strings.Contains(name, "sha256") || strings.ContainsAny(name, " '\"\\") {
+		return "MODELNAME"
+	}
+	return name
+}
+
+// fitted names the copy of a model with other settings: qwen3:8b is qwen3-fit.
+func fitted(c *ledger.Case) string {
+	name := named(c)
+	if name == "MODELNAME" {
+		return "model-fit"
+	}
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	name, _, _ = strings.Cut(name, ":")
+	return quote.Shell(name) + "-fit"
+}
+
+func told(format string, values ...any) step.Step {
+	return step.Step{Kind: "text", Text: fmt.Sprintf(format, values...)}
+}
+
+// modelfile makes a copy of the model with other parameters: where loading
+// fails, /set in the chat comes too late.
+func modelfile(c *ledger.Case, parameters ...string) []step.Step {
+	lines := append([]string{"FROM " + named(c)}, parameters...)
+	copied := fitted(c)
+	for i := range parameters {
+		lines[i+1] = "PARAMETER " + parameters[i]
+	}
+	switch {
+	case inDocker(c):
+		return []step.Step{{Kind: "shell", Text: fmt.Sprintf(`docker exec -it ollama sh -c "printf '%s\n' > /tmp/Modelfile && ollama create %s -f /tmp/Modelfile"`+"   # then use %[2]s", strings.Join(lines, `\n`), copied)}}
+	case c.Reader.OS == "linux" || c.Reader.OS == "mac" || c.Reader.OS == "wsl":
+		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("printf '%s\\n' > Modelfile\nollama create %s -f Modelfile && ollama run %[2]s", strings.Join(lines, `\n`), copied)}}
+	}
+	return []step.Step{
+		told("Save these lines as a file named `Modelfile`, then `ollama create %s -f Modelfile` and `ollama run %[1]s`.", copied),
+		{Kind: "modelfile", Text: strings.Join(lines, "\n")},
+	}
+}
+
+// server sets variables where they count: for the server, not for `ollama run`.
+func server(c *ledger.Case, variables ...string) []step.Step {
+	each := func(before, after string) string {
+		return before + strings.Join(variables, after+"\n"+before) + after
+	}
+	switch {
+	case inDocker(c):
+		return []step.Step{told("In docker compose, under Ollama's service; then `docker compose up -d` (with `docker run`: `-e NAME=VALUE` for each)."), {Kind: "config", Text: "environment:\n" + each("  - ", "")}}
+	case c.Windows():
+		return []step.Step{told("Quit Ollama in the tray, run this in a terminal, start Ollama again."), {Kind: "shell", Text: strings.ReplaceAll(each("setx ", ""), "=", " ")}}
+	case c.Reader.OS == "mac":
+		return []step.Step{told("Then quit Ollama in the menu bar and start it again."), {Kind: "shell", Text: strings.ReplaceAll(each("launchctl setenv ", ""), "=", " ")}}
+	case c.Reader.OS == "linux":
+		return []step.Step{told("`sudo systemctl edit ollama`, add these lines, save, then `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
+	}
+	return []step.Step{
+		told("For the server, not for `ollama run`: on Linux `sudo systemctl edit ollama`, each as `Environment=\"NAME=VALUE\"` below `[Service]`; on Windows `setx NAME VALUE`; on a Mac `launchctl setenv NAME VALUE`; with Docker `-e NAME=VALUE`. Then restart Ollama."),
+		{Kind: "config", Text: each("", "")},
+	}
+}
+
+// room makes Ollama plan with less of the card, as its version is told that;
+// older ones are told the layers.
+func room(gib int64) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		switch {
+		case ancient(c):
+			return layers(c)
+		case modern(c):
+			return server(c, fmt.Sprintf("LLAMA_ARG_FIT_TARGET=%d", (gib+1)*1024))
+		}
+		return server(c, fmt.Sprintf("OLLAMA_GPU_OVERHEAD=%d", gib*units.GiB))
+	}
+}
+
+// planned is how the log that tells the layers is searched.
+func planned(c *ledger.Case) string {
+	switch {
+	case inDocker(c):
+		return "docker logs ollama 2>&1 | grep -i offload | tail -3"
+	case c.Windows():
+		return `findstr /i offload "%LOCALAPPDATA%\Ollama\server.log"`
+	case c.Reader.OS == "mac":
+		return "grep -i offload ~/.ollama/logs/server.log | tail -3"
+	}
+	return "journalctl -u ollama | grep -i offload | tail -3"
+}
+
+// stated is that where the log says it: in its own words, or by a size that is
+// so many layers of a shape.
+func stated(c *ledger.Case) (keep, of int64) {
+	if keep, of = ggml.LayersToKeep(c); of > 0 || c.Reader.Cards > 1 {
+		return keep, of
+	}
+	if n := explained(c, "layers"); n > 1 && n < 200 {
+		return min(n*17/20, n-1), n
+	}
+	return 0, 0
+}
+
+// kept is how many layers to set, of how many; of is 0 where neither log nor
+// catalogue says it.
+func kept(c *ledger.Case) (keep, of int64) {
+	if keep, of = stated(c); of > 0 {
+		return keep, of
+	}
+	if m := ledger.Named(c).Model; m != nil && m.Layers > 1 {
+		of = int64(m.Layers) + 1
+		return of * 17 / 20, of
+	}
+	return 0, 0
+}
+
+// layers sets the number of layers on the card: from what the log says, else
+// with where to look it up.
+func layers(c *ledger.Case) []step.Step {
+	if keep, of := stated(c); of > 0 {
+		return modelfile(c, fmt.Sprintf("num_gpu %d", keep))
+	}
+	keep, of := kept(c)
+	if of == 0 {
+		keep, of = 28, 33
+	}
+	return append([]step.Step{told("Ollama's log says how many it took: `%s` (`offloaded %d/%[2]d`, `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d. Lower until it runs.", planned(c), of, keep)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+}
+
+// tokens is the context to set: half of what a cache of that size is for, where
+// the log does not say it.
+func tokens(c *ledger.Case) int64 {
+	n, of := ggml.ContextToTry(c)
+	switch held := explained(c, "tokens") / ggml.Slots(c); {
+	case of == 0 && held >= 4096:
+		return held / 2 / 1024 * 1024
+	case of == 0 && ggml.Slightly(c):
+		return 2048 // half of the usual default
+	}
+	return n
+}
+
+// explained is a factor of the bytes that were refused, 0 where they are not
+// explained.
+func explained(c *ledger.Case, name string) int64 {
+	if c.Explained != nil {
+		for _, t := range c.Explained.Terms {
+			if t.Name == name {
+				return t.Value
+			}
+		}
+	}
+	return 0
+}
+
+// context shortens the context where it was set: in the reader's code, else by
+// a Modelfile.
+func context(c *ledger.Case) []step.Step {
+	n := tokens(c)
+	switch {
+	case c.Near(llamaIndex...):
+		return python("llm = Ollama(model=%q, context_window=%d)", named(c), n)
+	case c.Near(langchain...):
+		return python("llm = ChatOllama(model=%q, num_ctx=%d)", named(c), n)
+	case c.Near(ollamaPython...):
+		return python("ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})", named(c), n)
+	case c.Phase == "inference" && named(c) != "MODELNAME" && !inDocker(c):
+		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
+	}
+	return modelfile(c, fmt.Sprintf("num_ctx %d", n))
+}
+
+func python(format string, values ...any) []step.Step {
+	return []step.Step{{Kind: "python", Text: fmt.Sprintf(format, values...)}}
+}
+
+// look shows what is loaded, and what memory is left.
+func look(c *ledger.Case) []step.Step {
+	command := "ollama ps"
+	switch {
+	case inDocker(c):
+		command = "docker exec ollama ollama ps; docker stats --no-stream"
+		if ledger.OnCard(c) {
+			command = "docker exec ollama ollama ps; nvidia-smi"
+		}
+	case ggml.Shared(c) && c.Reader.OS == "linux":
+		command = "ollama ps; free -h"
+	case c.Reader.OS == "linux" && ledger.OnCard(c) && c.Backend == "rocm":
+		command = "ollama ps; rocm-smi --showmeminfo vram gtt; free -h"
+	case ledger.OnCard(c) && c.Backend == "cuda" && c.Reader.OS != "mac":
+		command = "ollama ps; nvidia-smi"
+		if c.Windows() {
+			command = "ollama ps && nvidia-smi"
+		}
+	case c.Reader.OS == "linux":
+		command = "ollama ps; free -h"
+	}
+	return []step.Step{{Kind: "shell", Text: command}}
+}
+
+func lookThen(c *ledger.Case, then string) []step.Step {
+	return append([]step.Step{told("%s", then)}, look(c)...)
+}

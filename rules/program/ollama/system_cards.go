@@ -1,0 +1,172 @@
+package ollama
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+var (
+	denied      = []fact.Kind{fact.OllamaSystem}
+	systemFiles = []string{"ollama/llm/server.go", threads + "6918", threads + "7013", threads + "13556"}
+)
+
+func manyRequests(c *ledger.Case) bool {
+	return ledger.IntSetting(c, "parallel", "ollama_num_parallel") > 1
+}
+
+// likes are models that people run, with what Ollama's plain tag takes.
+var likes = []size{{"", 671, 404e9}, {"", 235, 142e9}, {"", 120, 65e9}, {"", 70, 43e9}, {"", 32, 20e9}, {"", 14, 93e8}, {"", 8, 52e8}, {"", 4, 28e8}}
+
+// shape says whether weights or context make what is asked for: by the model's
+// name, else by which model is as large.
+func shape(c *ledger.Case) string {
+	need := ledger.SizeOf(c.F().SystemRequired)
+	if full, card, weights, cache := amountOf(c, "plan_full"), amountOf(c, "plan_partial"), amountOf(c, "plan_weights"), amountOf(c, "plan_kv"); full != "" && card != "" && weights != "" && cache != "" {
+		return fmt.Sprintf("By its plan the model takes %s in all: %s of weights, %s of cache, the rest is working memory; %s of that goes to the card.", full, weights, cache, card)
+	}
+	if m := ledger.Named(c); m.Parameters > 0 {
+		format, bits := m.Format, "in "+m.Format
+		if format == "" {
+			format, bits = "Q4_K_M", "at 4 bit"
+		}
+		if w, ok := fit.WeightBytes(m.Parameters, format); ok && named(c) != "MODELNAME" {
+			switch {
+			case w*2 <= need:
+				return fmt.Sprintf("%s takes only about %s %s: the rest is context, times the requests that are served at once.", named(c), units.Amount(w), bits)
+			case w*4 >= need*3:
+				return fmt.Sprintf("%s takes about %s %s, so it is the weights, not the context.", named(c), units.Amount(w), bits)
+			}
+			return fmt.Sprintf("%s takes about %s %s; context and working memory come on top.", named(c), units.Amount(w), bits)
+		}
+	}
+	for _, s := range likes {
+		if s.bytes*95/100 <= need && need <= s.bytes*6/5 {
+			return fmt.Sprintf("That much is a %dB model at 4 bit with a short context, or a smaller one with a long context or several requests at once.", s.params)
+		}
+	}
+	return "Weights that large, or a smaller model with a long context or several requests at once: the line does not tell."
+}
+
+// systemFigures are what the sentences about Ollama's check name.
+func systemFigures(c *ledger.Case) map[string]string {
+	have := ledger.SizeOf(c.F().SystemAvailable)
+	out := map[string]string{
+		"lack": "less than 0.1 GiB", "shape": shape(c), "ram": amountOf(c, "ram_free"), "all": amountOf(c, "ram_total"), "swap": amountOf(c, "swap_free"),
+		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", ggml.OllamaGiB(c)),
+	}
+	if m := ggml.Missing(c); m >= units.GiB/20 {
+		out["lack"] = units.Amount(m)
+	}
+	if byClient(c) {
+		out["client"] = "Your Python code is fine: the error comes from the Ollama server."
+	}
+	return out
+}
+
+const (
+	checks  = "Before it loads, Ollama holds what does not go to a graphics card (weights, context, working memory) against free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
+	noSwap  = "A limit of the container, WSL or VM counts as all there is: raise it if the machine has more. Swap passes this check too, and is very slow."
+	noLayer = "Fewer layers on the graphics card: they would need more RAM, not less."
+)
+
+var (
+	unload = does("close_other_apps", "See what else is loaded, and unload it",
+		"What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once. Then close browsers and other AI programs.", "free", look)
+	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
+		"The rest is context, and what is asked for follows it. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` halves it.", "shorter conversations", context)
+	takeLess = as("use_smaller_model", "Otherwise a smaller model", "lower quality")
+)
+
+// inContainer is the card of a server in a container, which words or the log's
+// prefixes show.
+func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.Card {
+	if holds == nil {
+		holds = ggml.Checked
+	}
+	return cause.Card{
+		ID: id, Kinds: denied, Said: said, If: when.All(ggml.Checked, holds), Figures: systemFigures,
+		Cause: cause.HostMemory, Weight: 0.82, Headline: "refused to load the model: {lack} of system memory short in its container",
+		Means: checks + "{shape} In a container {room} is the container's limit, or that of Docker Desktop's virtual machine (half of the RAM as a rule), not the machine's memory.",
+		Not:   noLayer,
+		Cures: []cause.Cure{
+			does("raise_memory_limit", "Give the container or Docker's VM more, if the machine has it", "Docker Desktop on a Mac: Settings, Resources, Memory limit. On Windows: `memory=` below `[wsl2]` in `%UserProfile%\\.wslconfig`, then `wsl --shutdown`. Linux: the container's own limit:", "only if the machine has it", func(c *ledger.Case) []step.Step {
+				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("docker update --memory %dg --memory-swap %[1]dg ollama", ggml.OllamaGiB(c))}}
+			}),
+			as("use_smaller_model", "Or a smaller model", "lower quality"),
+			does("lower_context", "Or a shorter context, if you set a long one", "", "shorter conversations", context),
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "7423"},
+	}
+}
+
+// composed: docker compose printed the log.
+func composed(c *ledger.Case) bool { return c.Signal(fact.InContainer) != nil }
+
+var systemCards = []cause.Card{
+	{
+		ID: "ollama/system-parallel", Kinds: denied, If: manyRequests, Figures: systemFigures,
+		Cause: cause.HostMemory, Weight: 0.8, Headline: "refused to load the model: {lack} of system memory short",
+		Means: checks + "The server makes room for {slots} requests at once, so that the context counts {slots} times in the {asked}.",
+		Not:   noLayer, Later: noSwap,
+		Cures: []cause.Cure{
+			does("lower_parallel", "Serve one request at a time", "Takes {saved} % off the context's part of that sum.", "others wait", func(c *ledger.Case) []step.Step {
+				return server(c, "OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1")
+			}),
+			does("lower_context", "Then a shorter context", "", "shorter conversations", context), unload,
+		},
+		Sources: []string{"ollama/server/sched.go", threads + "7423"},
+	},
+	inContainer("ollama/system-container", dockerWords, nil), inContainer("ollama/system-compose", nil, composed),
+	{
+		ID: "ollama/system-slightly", Kinds: denied, If: ggml.Slightly, Figures: systemFigures,
+		Cause: cause.HostMemory, Weight: 0.88, Headline: "refused to load the model: {lack} of system memory short",
+		Means: checks + "{asked} and {room} are rounded, and {lack} is missing: whatever frees a little is enough.[[ {client}]] It is RAM that is short, even if there is a graphics card.",
+		Not:   noLayer, Later: noSwap,
+		Cures: []cause.Cure{
+			does("close_other_apps", "Unload other models, close a browser, try again", "What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once.", "free", look),
+			does("lower_context", "For good: a shorter context", "Most versions take 4096 if you set nothing. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
+			as("use_smaller_model", "Or a smaller model, with room to spare", "lower quality"),
+		},
+		Sources: systemFiles,
+	},
+	{
+		ID: "ollama/system-hopeless", Kinds: denied, If: ggml.Hopeless, Figures: systemFigures,
+		Cause: cause.HostMemory, Weight: 0.8, Headline: "refused to load the model: it needs {asked} of system memory, {room} is free",
+		Means: checks + "{shape}[[ {client}]] More than twice of what is free is missing: closing programs does not make up for that.",
+		Not:   "Closing programs, or swap for the rest: an answer would take hours.",
+		Cures: []cause.Cure{
+			as("use_smaller_model", "Choose a model of another size", "lower quality"),
+			does("lower_context", "If its file is well below {small}: shorten the context", "`ollama list` shows the size. Some programs ask for 128k tokens and more by themselves.", "shorter conversations", context),
+			says("bigger_gpu", "Or run it elsewhere", "A computer with {asked} of RAM and card memory together, or one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
+		},
+		Sources: systemFiles,
+	},
+	{
+		ID: "ollama/system", Kinds: denied, If: ggml.Checked, Figures: systemFigures,
+		Cause: cause.HostMemory, Weight: 0.85, Headline: "refused to load the model: {lack} of system memory short",
+		Means: checks + "{shape}[[ {client}]] `ollama list` shows how large a model is, `ollama ps` what is loaded.",
+		Not:   noLayer, Later: noSwap,
+		Cures:   []cause.Cure{unload, shorten, takeLess},
+		Sources: systemFiles,
+	},
+	{
+		ID: "ollama/system-engine", Kinds: denied, If: when.Not(ggml.Checked),
+		Cause: cause.HostMemory, Weight: 0.82, Headline: "refused to load the model: system memory (RAM) is short",
+		Means: "Before it loads, Ollama adds up what does not fit on a graphics card and finds that free RAM and swap do not hold it. This line has no figures; the server's log has them, as `model request too large for system`: requested, available, total, free, swap.",
+		Not:   noLayer,
+		Cures: []cause.Cure{
+			unload,
+			does("lower_context", "Shorten the context, if you set a long one", "", "shorter conversations", context),
+			as("use_smaller_model", "Or a smaller model", "lower quality"),
+		},
+		Sources: []string{"ollama/llm/server.go"},
+	},
+}
