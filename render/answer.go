@@ -18,9 +18,32 @@ const (
 	withoutDetails = Tersest
 )
 
+// enough is how many words an answer has at most, as far as leaving out what is
+// least needed can make it so: nobody reads on.
+const enough = 240
+
+// What each degree of shortness leaves out.
+const (
+	withoutThird  = 1 // all of the third fix but its first sentence
+	withoutLater  = 2 // what it was if it fails again
+	withoutSecond = 3 // all of the second fix but its first sentence
+	shortest      = withoutSecond
+)
+
 // answer is the page of about 200 words: what happened, why, three fixes, what
 // will not help.
 func (p *page) answer(in *diagnose.Incident) {
+	before := p.blocks
+	for p.short = 0; ; p.short++ {
+		p.blocks = slices.Clone(before)
+		p.told(in)
+		if p.short == shortest || len(strings.Fields(p.blocks.Text(Layout{}))) <= enough {
+			return
+		}
+	}
+}
+
+func (p *page) told(in *diagnose.Incident) {
 	terse := p.options.Terse
 	p.heading(p.level, headline(in))
 	if terse >= withoutDetails {
@@ -38,9 +61,9 @@ func (p *page) answer(in *diagnose.Incident) {
 	p.fixes(in)
 	if terse < withoutCosts {
 		p.wontHelp(in)
-		if k := in.Knowledge; k != nil {
-			p.say(prose(k.Later))
-		}
+	}
+	if k := in.Knowledge; k != nil && terse < withoutCosts && p.short < withoutLater {
+		p.say(prose(k.Later))
 	}
 	if terse < withoutOthers {
 		p.also()
@@ -257,6 +280,12 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	item := join(lead(fix), worked(fix.Effect))
 	words, ways, pasted := split(fix.Steps)
 	pasted = pasted[:min(len(pasted), 1)]
+	if p.short >= withoutThird && number == fullFixes || p.short >= withoutSecond && number > 1 {
+		words, ways = firstSentence(words), nil
+		if words != "" && (len(pasted) == 0 || len(pasted[0].Text) > 56) {
+			pasted = nil
+		}
+	}
 	if p.options.Terse >= withoutSteps {
 		item, ways, pasted = join(lead(fix), oneStep(pasted)), nil, nil
 	} else {

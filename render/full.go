@@ -138,7 +138,7 @@ func (p *page) steps(steps []diagnose.Step) {
 	for i := 0; i < len(steps); i++ {
 		language, ok := languages[steps[i].Kind]
 		if !ok {
-			p.say(told(steps[i]))
+			p.say(toldStep(steps[i]))
 			continue
 		}
 		text := steps[i].Text
@@ -150,8 +150,8 @@ func (p *page) steps(steps []diagnose.Step) {
 	}
 }
 
-// told is a step in words, with the case for which it is meant.
-func told(s diagnose.Step) inline {
+// toldStep is a step in words, with the case for which it is meant.
+func toldStep(s diagnose.Step) inline {
 	if s.For == "" {
 		return prose(s.Text)
 	}

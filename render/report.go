@@ -58,6 +58,7 @@ type page struct {
 	report  *diagnose.Report
 	options Options
 	level   int // of the first heading
+	short   int // how much is left out for the sake of few words
 	blocks  Document
 }
 
