@@ -97,7 +97,7 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 // called is the program that the headline names: what the reader started, else
 // that whose card speaks where it says more than the engine's.
 func called(c *ledger.Case, card *cause.Card) string {
-	if p := byName()[c.Reader.Program]; p != nil && p.Reader().App && p.Edits != "admin" {
+	if p := byName()[c.Reader.Program]; p != nil && p.Name != "" && p.Reader().App && p.Edits != "admin" {
 		return p.Name
 	}
 	if card != nil && card.Headline != "" {
