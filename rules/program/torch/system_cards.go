@@ -34,6 +34,11 @@ var (
 	}
 )
 
+// nothingKept: neither growing lists nor a checkpoint copied by each process.
+func nothingKept(c *ledger.Case) bool {
+	return !cause.ClimbingHost(c) && !ledger.GrowsList(c) && ledger.FailedAt(c, "reading_checkpoint") == nil
+}
+
 // largeInRAM: a piece that is no last straw.
 func largeInRAM(c *ledger.Case) bool { return c.Asked.Bytes >= 4*units.GiB }
 
@@ -67,7 +72,7 @@ var systemCards = []cause.Card{
 		Sources:  []string{cpuAllocator, "https://learn.microsoft.com/en-us/windows/win32/memory/page-state"},
 	},
 	{
-		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.Root(fact.CPUAlloc), Figures: hostFigures,
+		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), nothingKept), Figures: hostFigures,
 		Headline: "was refused {asked} of system memory (RAM)",
 		Means:    "It is not the graphics card. Linux refuses outright (error 12) where a rule forbids it: `ulimit -v`, a strict overcommit, a container's or job's limit on address space. A machine that is merely full mostly has a program killed instead. {asked} was the last piece, not the whole need.[[ The table shows {left} available; if it was made after the end, the memory had been given back.]]",
 		Not:      "A smaller batch on the card: it does not touch RAM, unless it computes on the processor.",
