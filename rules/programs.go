@@ -15,6 +15,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ollama"
 	"github.com/oomdoc/oomdoc/rules/program/science"
 	"github.com/oomdoc/oomdoc/rules/program/server"
+	"github.com/oomdoc/oomdoc/rules/program/textgen"
 	"github.com/oomdoc/oomdoc/rules/program/torch"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
@@ -32,7 +33,7 @@ func Programs() []*program.Program {
 	return []*program.Program{
 		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &host.Ray,
 		&ggml.LlamaCpp, &ggml.KoboldCpp, &ggml.LMStudio, &ggml.StableDiffusionCpp, &ggml.WhisperCpp, &ggml.LlamaCppPython, &ggml.NodeLlamaCpp, &ollama.Ollama,
-		&webui.Textgen, &webui.ExLlama, &webui.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
+		&textgen.Textgen, &textgen.ExLlama, &textgen.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
