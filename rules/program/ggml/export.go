@@ -75,27 +75,11 @@ func BatchToTry(c *ledger.Case) int64 { return batchToTry(c) }
 // Slots is by how many requests the context is multiplied.
 func Slots(c *ledger.Case) int64 { return slots(c) }
 
-// Missing is what system memory lacks by Ollama's check, 0 where it does not
-// say.
-func Missing(c *ledger.Case) int64 {
-	if !checked(c) {
-		return 0
-	}
-	return missing(c)
-}
+// SeveralDevices reports that more than one card takes part.
+func SeveralDevices(c *ledger.Case) bool { return severalDevices(c) }
 
-// Checked: Ollama's check says what it compared.
-func Checked(c *ledger.Case) bool { return checked(c) }
-
-// Slightly: so little is missing that the smallest saving is enough. Hopeless:
-// nothing that can be closed makes up for it.
-func Slightly(c *ledger.Case) bool { return slightly(c) }
-
-// Hopeless: no program to close makes up for what is missing.
-func Hopeless(c *ledger.Case) bool { return hopeless(c) }
-
-// NotRecovered: the runner before had not given its memory back.
-func NotRecovered(c *ledger.Case) bool { return notRecovered(c) }
+// SharedMemoryCard names the card if the only one shares the system's memory.
+func SharedMemoryCard(c *ledger.Case) string { return sharedMemoryCard(c) }
 
 // BufferKinds are the failures that ggml reports of a buffer.
 var BufferKinds = []fact.Kind{fact.GGMLAlloc}

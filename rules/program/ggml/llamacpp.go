@@ -1,5 +1,5 @@
-// Package ggml knows llama.cpp and what is built on ggml: Ollama, KoboldCpp, LM
-// Studio, whisper.cpp, stable-diffusion.cpp.
+// Package ggml knows llama.cpp and what is built on ggml: KoboldCpp, LM Studio,
+// whisper.cpp, stable-diffusion.cpp.
 package ggml
 
 import (
