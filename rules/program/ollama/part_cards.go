@@ -148,7 +148,7 @@ var partCards = []cause.Card{
 		Sources: []string{threads + "1727", threads + "1019"}, Solved: 1,
 	},
 	{
-		ID: "ollama/not-recovered", Kinds: []fact.Kind{fact.OllamaDriver}, If: ggml.NotRecovered,
+		ID: "ollama/not-recovered", Kinds: []fact.Kind{fact.OllamaDriver}, If: notRecovered,
 		Cause: cause.RetainedMemory, Weight: 0.65, Headline: "found the card full while it changed models",
 		Means: "Ollama was changing models: the runner before had ended, its memory had not come back after 5 seconds, and the driver answered \"out of memory\" (code 2) when the next one only looked at the card. No model was too large: nothing was loaded yet.",
 		Cures: []cause.Cure{

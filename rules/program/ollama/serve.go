@@ -176,7 +176,7 @@ func tokens(c *ledger.Case) int64 {
 	switch held := explained(c, "tokens") / ggml.Slots(c); {
 	case of == 0 && held >= 4096:
 		return held / 2 / 1024 * 1024
-	case of == 0 && ggml.Slightly(c):
+	case of == 0 && slightly(c):
 		return 2048 // half of the usual default
 	}
 	return n

@@ -1,7 +1,8 @@
-package ggml
+package fronts
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -11,7 +12,7 @@ var cacheOnHost = does("cpu_offload", "Or keep the cache in system memory", "tex
 // pythonOwn are llama-cpp-python's, in which every setting is an argument.
 var pythonOwn = []cause.Card{
 	{
-		ID: "llama-cpp-python/cache", Kinds: refused, If: when.All(device("kv"), ownScript), Figures: numbers,
+		ID: "llama-cpp-python/cache", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), ownScript), Figures: ggml.Numbers,
 		Cause: cause.ContextTooLong, Weight: 0.82,
 		Headline: "did not create its context: the KV cache[[ for {context} tokens]] did not fit",
 		Means:    "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}; `Failed to create llama_context` is only how the binding reports that. [[A card of {never} GB can never give it. ]]It is reserved whole for `n_ctx` tokens, and `n_ctx=0` means the model's own maximum, often 131,072 and more.",
@@ -24,7 +25,7 @@ var pythonOwn = []cause.Card{
 		Sources: []string{"llama_cpp/llama.py"},
 	},
 	{
-		ID: "llama-cpp-python/compute", Kinds: refused, If: when.All(device("compute"), ownScript, when.Not(uneven)), Figures: numbers,
+		ID: "llama-cpp-python/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), ownScript, when.Not(ggml.Uneven)), Figures: ggml.Numbers,
 		Cause: cause.ContextTooLong, Weight: 0.75,
 		Headline: "did not create its context: the compute buffer found no room on {gpu}",
 		Means:    "Weights and cache were in place; the working memory for one batch, {asked}, was refused on {gpu}[[ ({left} was left)]]. `Failed to create llama_context` is only how the binding reports that. It grows with the batch and, without flash attention, with `n_ctx`.",

@@ -1,4 +1,4 @@
-package ggml
+package fronts
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -38,7 +39,7 @@ var oneModel = cause.Cure{
 
 var localAICards = []cause.Card{
 	{
-		ID: "localai/weights", Kinds: refused, If: when.All(device("weights", ""), when.Not(mixtureOfExperts)), Figures: localFigures,
+		ID: "localai/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)), Figures: localFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and was refused: less was free. LocalAI puts all layers on the card unless the model's YAML says otherwise, and keeps earlier models loaded. The log shows neither the card's size nor what holds it; cache and working memory come on top[[: count on {need}]]. The lines after it only try other backends.",
 		Not:   "A shorter context: it failed before any was made.",
@@ -53,7 +54,7 @@ var localAICards = []cause.Card{
 		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md", "LocalAI/core/cli/run.go", "https://github.com/mudler/LocalAI/issues/1946"},
 	},
 	{
-		ID: "localai/context", Kinds: refused, If: device("kv", "compute"), Figures: localFigures,
+		ID: "localai/context", Kinds: ggml.RefusedKinds, If: ggml.Device("kv", "compute"), Figures: localFigures,
 		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "did not load the model: the context found no room on the card",
 		Means: "The weights fit; {asked} for the context's cache or its working memory did not. It follows `context_size` in the model's YAML[[ ({context} tokens here)]], and another model that LocalAI keeps loaded takes from the same card.",
 		Not:   "A smaller file of the model alone: the weights are in.",
@@ -61,25 +62,25 @@ var localAICards = []cause.Card{
 			{Fix: "lower_context", Title: "A shorter context, with an 8-bit cache", Cost: "shorter conversations",
 				Told: "In the model's YAML in the models folder, then restart LocalAI. The 8-bit cache takes about half and needs flash attention.",
 				Steps: func(c *ledger.Case) []step.Step {
-					return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d\nflash_attention: \"on\"\ncache_type_k: q8_0\ncache_type_v: q8_0", contextToTry(c))}}
+					return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d\nflash_attention: \"on\"\ncache_type_k: q8_0\ncache_type_v: q8_0", ggml.ContextToSet(c))}}
 				}},
 			oneModel,
 			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the same YAML; LocalAI asks for all layers otherwise.",
 				Steps: func(c *ledger.Case) []step.Step {
-					return []step.Step{{Kind: "config", Text: fmt.Sprintf("gpu_layers: %d", layersToKeep(c))}}
+					return []step.Step{{Kind: "config", Text: fmt.Sprintf("gpu_layers: %d", ggml.LayersToSet(c))}}
 				}},
 		},
 		Sources: []string{"LocalAI/docs/content/advanced/model-configuration.md", "LocalAI/core/cli/run.go"},
 	},
 	{
-		ID: "localai/running", Kinds: atWork, If: onGPU,
+		ID: "localai/running", Kinds: ggml.AtWork, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "ran out of graphics memory while it answered",
 		Means: "The model was loaded with all that LocalAI put on the card, and the scratch memory that grows with a prompt found nothing left. No size is printed: a few hundred MB is usual. A second model that stays loaded on the card is the other common reason.",
 		Cures: []cause.Cure{
 			oneModel,
 			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the model's YAML in the models folder, then restart LocalAI. All layers of a 7B are 33; lower it until it holds.", Steps: yaml("gpu_layers: 28")},
 			{Fix: "lower_context", Title: "Or a shorter context", Cost: "shorter conversations", Told: "In the same YAML.", Steps: func(c *ledger.Case) []step.Step {
-				return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d", contextToTry(c))}}
+				return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d", ggml.ContextToSet(c))}}
 			}},
 		},
 		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md"},
@@ -88,7 +89,7 @@ var localAICards = []cause.Card{
 
 var gpt4AllCards = []cause.Card{
 	{
-		ID: "gpt4all/fallback", Kinds: refused, Said: []string{"GPU loading failed"},
+		ID: "gpt4all/fallback", Kinds: ggml.RefusedKinds, Said: []string{"GPU loading failed"},
 		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "found no room for the model on the card, and runs it on the processor",
 		Means: "The model did not fit on the card[[ ({asked} was refused)]], and GPT4All went on with the processor by itself: it works, slower. The card needs room for all layers and the context that are set for this model.",
 		Not:   "Restarting: it falls back again as long as the model is set so large.",
@@ -118,7 +119,7 @@ var gpt4AllCards = []cause.Card{
 
 var janCards = []cause.Card{
 	{
-		ID: "jan/kv", Kinds: refused, If: device("kv"),
+		ID: "jan/kv", Kinds: ggml.RefusedKinds, If: ggml.Device("kv"),
 		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} of cache",
 		Means: "The weights fit; the cache for the context did not: {asked}. No length, or 0, means the model's own maximum, often 128k or 256k tokens, and that is far more than a chat uses.",
 		Not:   "A smaller batch: the cache does not depend on it.",
@@ -130,7 +131,7 @@ var janCards = []cause.Card{
 		Sources: []string{"https://github.com/janhq/jan/issues/8236", "jan/extensions/llamacpp-extension/settings.json"},
 	},
 	{
-		ID: "jan/weights", Kinds: refused, If: when.All(device("weights", ""), when.Not(mixtureOfExperts)),
+		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. Jan puts as many layers on the card as GPU Layers says, which is more than the free memory holds; another model that is still loaded takes from it too.",
 		Not:   "A shorter context: it failed before any was made.",
@@ -144,7 +145,7 @@ var janCards = []cause.Card{
 }
 
 var tabbyCards = []cause.Card{{
-	ID: "tabby/models", Kinds: gpuFull, If: onGPU,
+	ID: "tabby/models", Kinds: ggml.FullKinds, If: onGPU,
 	Cause: cause.ModelTooLarge, Weight: 0.6,
 	Means: "Tabby starts a llama-server of its own for each model: completion, chat and embedding, all on the same card unless told otherwise. One of them found no room; the name in brackets (`<completion>`, `<chat>`) says which.",
 	Cures: []cause.Cure{
@@ -157,14 +158,14 @@ var tabbyCards = []cause.Card{{
 
 // qwenCards are qwen.cpp's, which puts a model on one card.
 var qwenCards = []cause.Card{{
-	ID: "qwen.cpp/one-card", Kinds: gpuFull, Figures: sizesByFormat,
+	ID: "qwen.cpp/one-card", Kinds: ggml.FullKinds, Figures: sizesByFormat,
 	Cause: cause.ModelTooLarge, Weight: 0.75,
 	Headline: "filled one card with the model[[, of {idle} that are there]]",
 	Means:    "qwen.cpp puts a model on one card, and the message has no figures.[[ {params} takes {f16} GB as f16, {q8} as q8_0, {q5} as q5_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or card 0 was busy: `ls -lh` of the file and `nvidia-smi` tell which.",
 	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
 	Cures: []cause.Cure{
 		{Fix: "use_lower_quant", Title: "Convert the model to 4 bit", Told: "If the file is larger than a card (`-i`: the folder that you converted before):", Kind: "shell", Text: "python3 qwen_cpp/convert.py -i QWEN_FOLDER -t q4_0 -o qwen-q4_0.bin", Cost: "some quality"},
-		{Fix: "select_gpu", Title: "If card 0 was busy, take another", If: severalDevices, Steps: onOtherCard, Cost: "free"},
+		{Fix: "select_gpu", Title: "If card 0 was busy, take another", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
 		does("multi_gpu", "Or llama.cpp, which splits a model over all cards", "text", "Convert with its `convert_hf_to_gguf.py --outtype q8_0`, then run the file with `-ngl 99 -c 8192`. qwen.cpp is no longer developed, and llama.cpp needs less.", "a conversion"),
 	},
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},
@@ -177,7 +178,7 @@ var billions = regexp.MustCompile(`(\d{1,3}(?:\.\d)?)b(?:[^a-z]|$)`)
 // converter, in GB.
 func sizesByFormat(c *ledger.Case) map[string]string {
 	out := map[string]string{"idle": "", "params": ""}
-	if n := len(cardsOf(c)); n > 1 {
+	if n := ggml.Cards(c); n > 1 {
 		out["idle"] = fmt.Sprint(n)
 	}
 	n := ledger.Named(c).Parameters
@@ -197,7 +198,7 @@ func sizesByFormat(c *ledger.Case) map[string]string {
 
 // onOtherCard starts the same command on the next card.
 func onOtherCard(c *ledger.Case) []step.Step {
-	if command, ok := edited(c, ""); ok {
+	if command, ok := ggml.Edited(c, ""); ok {
 		return []step.Step{{Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 " + command}}
 	}
 	return []step.Step{{Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1"}}
@@ -205,7 +206,7 @@ func onOtherCard(c *ledger.Case) []step.Step {
 
 // ikCards are ik_llama.cpp's.
 var ikCards = []cause.Card{{
-	ID: "ik_llama.cpp/compute", Kinds: refused, If: when.All(device("compute"), above(4*units.GiB)), Figures: numbers,
+	ID: "ik_llama.cpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(4*units.GiB)), Figures: ggml.Numbers,
 	Cause: cause.OversizedAllocation, Weight: 0.75,
 	Headline: "asked for a compute buffer of {asked}",
 	Means:    "Weights and cache were in place. The buffer of {asked} is attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` bounds it; with several cards in a pipeline (n_copies=4) parts of it are kept four times.",
