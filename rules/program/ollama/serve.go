@@ -3,6 +3,7 @@ package ollama
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -39,13 +40,19 @@ func inDocker(c *ledger.Case) bool {
 func byClient(c *ledger.Case) bool { return c.Near(clients...) }
 
 // named is the model as Ollama knows it, a placeholder where the log does not
-// say: a file of weights has no template.
+// say (a file of weights has no template) or has no name that Ollama allows: it
+// stands within quotes of commands.
 func named(c *ledger.Case) string {
-	name := quote.Printable(c.ModelName())
-	if c.Model == nil || c.Model.Name == "" || strings.Contains(name, "sha256") || strings.ContainsAny(name, " '\"\\") {
+	name := c.ModelName()
+	if c.Model == nil || name == "" || strings.Contains(name, "sha256") || name[0] == '-' || strings.ContainsFunc(name, notInName) {
 		return "MODELNAME"
 	}
 	return name
+}
+
+// notInName reports what no name of a model has (ollama/types/model/name.go).
+func notInName(r rune) bool {
+	return r != '.' && r != '_' && r != ':' && r != '/' && r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 }
 
 // fitted names the copy of a model with other settings: qwen3:8b is qwen3-fit.

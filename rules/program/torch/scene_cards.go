@@ -61,7 +61,12 @@ var (
 )
 
 // lookFirst is the cure that costs nothing: see who holds the card.
-var lookFirst = look("kill_stale_process", nil)
+var lookFirst = look("kill_stale_process", when.Not(listed))
+
+// endListed is the same where the message says who it is.
+var endListed = cause.Cure{Fix: "kill_stale_process", If: listed}
+
+func listed(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }
 
 // lookAround is the same where it is a desktop rather than another run.
 var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })
@@ -131,7 +136,7 @@ var figureCards = []cause.Card{
 		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 0.3 to 0.6 GiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{lookFirst, otherCard,
+		Cures: []cause.Cure{endListed, lookFirst, otherCard,
 			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: batch,
 		Sources: []string{allocatorSource, cudaNotes},
