@@ -63,7 +63,7 @@ func systemFigures(c *ledger.Case) map[string]string {
 		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", limitGiB(c)),
 	}
 	if m := missing(c); m >= units.GiB/20 {
-		out["lack"] = units.Amount(m)
+		out["lack"] = c.Shortfall.String()
 	}
 	if byClient(c) {
 		out["client"] = "Your Python code is fine: the error comes from the Ollama server."

@@ -56,7 +56,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/shared-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 0.3 to 0.6 GiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
+		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 300 to 600 MiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
 		Not:      "Allocator settings[[: {slack} is all they could win]].",
 		Later:    kept, Cures: []cause.Cure{endListed, lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
