@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -214,8 +215,13 @@ func (t teller) heldSummary() string {
 		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
 	case f.Total != nil:
 		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+	case f.Empty() && t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
+		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
+			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."
+		}
+		return "The log does not say how much memory it held."
 	case f.Empty():
-		return "The message has no figures: neither what was asked for nor what was free."
+		return "The error itself names neither what was asked for nor what was free."
 	}
 	return "The message does not say how much was asked for."
 }

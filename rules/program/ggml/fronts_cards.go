@@ -44,6 +44,14 @@ var koboldCards = []cause.Card{
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
+		ID: "koboldcpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(diffuses)),
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Means:   "Loading leaves the card nearly full, and the working memory of a prompt, which KoboldCpp does not reserve at the start, found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. If less than about 500 MB is free after loading, it was KoboldCpp's own load; else another program came in between.",
+		Not:     "A smaller quantisation first: a few layers less are enough.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Two or three GPU layers less", "slightly slower"), as("lower_ubatch", "Or a smaller batch", "slower prompts"), as("lower_context", "Or a smaller Context Size", "shorter memory of the story")},
+		Sources: []string{"koboldcpp.py", koboldWiki},
+	},
+	{
 		ID: "koboldcpp/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its layers did not fit on the card",
 		Means:   "The card refused the model's layers[[, {asked} in one piece,]] before any context was made. GPU Layers on -1 goes by the file's size and by what was free when the launcher looked; a number typed by hand is not checked. What else is on the card is not in these lines.",
@@ -136,6 +144,14 @@ var lmStudioCards = []cause.Card{
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},
 	{
+		ID: "lm-studio/running", Kinds: atWork, If: onGPU,
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Means:   "The model was loaded and left the card nearly full; the working memory of a prompt found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. Another model that is still loaded, a game or a browser may also have taken the rest.",
+		Not:     "A smaller quantisation first: a little room is enough.",
+		Cures:   []cause.Cure{studioEject, studioContext, studioLayers},
+		Sources: lmSources,
+	},
+	{
 		ID: "lm-studio/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as a model that is still loaded. Cache and working memory would have come on top.",
@@ -185,6 +201,7 @@ func inPython(fix, title, argument, cost string, value func(*ledger.Case) int64)
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.
 var whisperCards = []cause.Card{
+	poolCard("whisper.cpp"),
 	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.8,

@@ -180,7 +180,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: 0.8,
 		Headline: "ran out of memory for attention over {context} tokens",
-		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is the product of attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
+		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
 		Not:      "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			where(when.Not(onSYCL), told("enable_flash_attention", "Turn flash attention on", "{rest} of {asked} remain.", "free, where the device has it")),
@@ -220,12 +220,12 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, flashOn))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: 0.75,
 		Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
-		Means:    "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch. So large it is attention without flash attention, as a rule: heads x context x batch x 4 bytes[[ ({asked} would be about {tokens32} tokens with 32 heads, {tokens128} with 128)]][[; {left} was left on {gpu}]].",
+		Means:    "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule: heads x context x batch x 4 bytes. [[With the 128 heads of DeepSeek V3 or R1 it would be about {tokens128} tokens, with the 32 of many smaller models {tokens32}.]]",
 		Not:      "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
-			told("enable_flash_attention", "Flash attention", "Most of that buffer is then never made, where the build has it for this model and device.", "free"),
-			told("lower_context", "Or half the context", "Half the cache and about half of this buffer.", "shorter conversations"),
+			told("lower_context", "Or half the context", "That takes half of this buffer and half of the cache.", "shorter conversations"),
+			told("enable_flash_attention", "Or flash attention, where model and build have it", "Most of that buffer is then never made; DeepSeek's large models have it since May 2025 only: update first.", "free"),
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/src/llama-context.cpp"},
 	},
@@ -277,7 +277,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Headline: "ran out on {gpu} while it computed",
-		Means:    "The message gives no size. At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation; another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
+		Means:    "At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation. Another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Leave it room: a few layers less", "", "slightly slower"),
 			told("lower_context", "Or a shorter context", "", "shorter conversations"),
