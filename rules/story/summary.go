@@ -24,7 +24,7 @@ func (t teller) summary() string {
 	case overCard:
 		return t.planSummary()
 	}
-	if !t.Asked.Has() {
+	if !t.Asked.Has() || t.Asked.Bytes == 0 {
 		return t.heldSummary()
 	}
 	return strings.TrimSpace(t.refusedSentence() + " " + t.holders())
@@ -207,7 +207,7 @@ func before(preposition, word string) string {
 func (t teller) heldSummary() string {
 	f := t.F()
 	switch {
-	case f.Requested != nil:
+	case f.Requested != nil && f.Requested.Bytes > 0:
 		return ""
 	case f.KVTokens != nil && f.MaxModelLen != nil:
 		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))

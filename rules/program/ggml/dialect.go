@@ -31,7 +31,7 @@ var dialects = map[string]dialect{
 			"enable_flash_attention": "-fa on", "quantize_kv_cache": "-fa on -ctk q8_0 -ctv q8_0", "moe_cpu_offload": "--n-cpu-moe %d",
 			"lower_parallel": "--parallel 1", "balance_split": "-ts %s", "use_mmap": "take `--no-mmap` out of your command (2026: `--load-mode mmap`)", "no_gpu": "--device none",
 		},
-		upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again. Old GGML files (`.bin`) need a GGUF of the same model then."},
+		upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again."},
 	},
 	"llama-cpp-python": {
 		kind: "python", layers: "`n_gpu_layers`", context: "`n_ctx`",
@@ -139,6 +139,9 @@ func (d dialect) step(c *ledger.Case, setting string) step.Step {
 // without a value.
 var flashSwitch = []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model", "llama_kv_cache_update_impl", "llama_kv_cache_init", "llama_init_from_gpt_params", "llama_kv_cache_unified"}
 
+// flashWords are words of builds since then.
+var flashWords = []string{"ggml_gallocr_reserve_n_impl", "common_init_result", "sched_reserve", "common_params_fit_impl", "llama_params_fit"}
+
 // era adapts flash attention to the build; sure is false where the log does not
 // tell its age.
 func era(c *ledger.Case, setting string) (spelled string, sure bool) {
@@ -147,12 +150,15 @@ func era(c *ledger.Case, setting string) (spelled string, sure bool) {
 	if oldBuild(c) || told && !inWords {
 		return strings.Replace(setting, "-fa on", "-fa", 1), true
 	}
-	return setting, inWords || !strings.Contains(setting, "-fa on")
+	return setting, inWords || said(c, flashWords) || !strings.Contains(setting, "-fa on")
 }
 
 // oldBuild: the log has words that newer builds no longer print.
-func oldBuild(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return slices.Contains(flashSwitch, w.Text) })
+func oldBuild(c *ledger.Case) bool { return said(c, flashSwitch) }
+
+// said: one of the words that cards look for stands anywhere in the log.
+func said(c *ledger.Case, words []string) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return slices.Contains(words, w.Text) })
 }
 
 // flashAge is what to know where the log does not tell the age of the build.

@@ -66,7 +66,7 @@ var (
 	studioContext = cause.Cure{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations",
 		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", contextToTry)}
 	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
-		Told:  "The rest runs on the processor. It loads: raise it until about 1 GiB of the card stays free.",
+		Told:  "The rest runs on the processor. If it loads, raise it until about 1 GiB of the card stays free.",
 		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", layersToKeep)}
 	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss",
 		Told: "Takes about half of it; needs flash attention.",
@@ -133,7 +133,19 @@ var lmStudioCards = []cause.Card{
 		Sources: lmSources,
 	},
 	{
-		ID: "lm-studio/compute", Kinds: refused, If: when.All(device("compute"), when.Not(absurdGraph)),
+		ID: "lm-studio/compute-unsized", Kinds: refused, If: when.All(device("compute"), when.Not(above(1))),
+		Cause: cause.ContextTooLong, Weight: 0.78, Headline: "did not load the model: the last piece, working memory, found no room",
+		Means: "`compute pp buffers` are the working memory for reading a prompt. They are made last, so weights and cache were in place and only this piece was missing; the lines do not say how large it was. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
+		Not:   "A smaller quantisation first: only the last piece is missing.",
+		Cures: []cause.Cure{
+			studioContext,
+			{Fix: "lower_ubatch", Title: "Or a smaller evaluation batch, flash attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
+			studioLayers,
+		},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
+	},
+	{
+		ID: "lm-studio/compute", Kinds: refused, If: when.All(device("compute"), above(1), when.Not(absurdGraph)),
 		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "did not load the model: {asked} of working memory found no room",
 		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
 		Not:   "A smaller quantisation alone: only the last piece is missing.",

@@ -175,6 +175,19 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
 	},
 	{
+		ID: "llama.cpp/metal-context", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.All(contextFrom(16384), fewWeights), Figures: metalNumbers,
+		Cause: cause.ContextTooLong, Weight: 0.75,
+		Headline: "ran out of the Mac's graphics memory at work, with a context of {context} tokens",
+		Means:    "It loaded, and then a Metal command failed. [[The weights take {weights} of the {limit} that macOS lets the graphics use, ]]so it is not they that fill it: the cache for {context} tokens is, with the working memory for a prompt on top, which without flash attention grows with the context too. Other programs share that memory; Activity Monitor, tab Memory, shows them.",
+		Not:      "A smaller quantisation first: the weights are the small part.",
+		Cures: []cause.Cure{
+			told("lower_context", "A shorter context", "Half the tokens are half the cache.", "shorter conversations"),
+			told("enable_flash_attention", "And flash attention", "Then no matrix of attention is stored.", "free"),
+			told("quantize_kv_cache", "Or the same length with an 8-bit cache", "About half of it.", "slight loss of quality"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
+	},
+	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights),
 		Cause: cause.ModelTooLarge, Weight: 0.6,
 		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.",
@@ -235,10 +248,10 @@ var llamaPartCards = []cause.Card{
 	},
 	poolCard("llama.cpp"),
 	{
-		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, If: when.Not(beyondArena), Figures: poolNumbers,
+		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: flashWords, If: when.Not(beyondArena), Figures: poolNumbers,
 		Cause: cause.SoftwareBug, Weight: 0.78,
 		Headline: "ran over a memory pool of fixed size inside itself",
-		Means:    "[[The pool has {pool}, and {lack} more was needed. ]]That build planned the pool for another batch, prompt or model: neither RAM nor the card's memory is short, and the number is no amount that any setting of the machine could give.",
+		Means:    "[[The pool has {pool}, and {lack} more was needed. ]]That build planned it for another batch, prompt or model. Neither RAM nor the card's memory is short, and no setting of the machine changes it.",
 		Not:      "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update the program", "old model files may need a new download"),
@@ -275,6 +288,15 @@ func promptNumbers(c *ledger.Case) map[string]string {
 		if n := 8 * units.GiB / state; n > 0 && n < 100 {
 			out["fits"] = fmt.Sprint(n)
 		}
+	}
+	return out
+}
+
+// metalNumbers are those of a Mac's memory.
+func metalNumbers(c *ledger.Case) map[string]string {
+	out := numbers(c)
+	if n := budgetOf(c).Weights; n > 0 {
+		out["weights"] = units.Amount(n)
 	}
 	return out
 }

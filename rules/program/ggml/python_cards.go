@@ -24,6 +24,19 @@ var pythonOwn = []cause.Card{
 		Sources: []string{"llama_cpp/llama.py"},
 	},
 	{
+		ID: "llama-cpp-python/last-card", Kinds: refused, If: when.All(device("compute"), ownScript, uneven), Figures: numbers,
+		Cause: cause.DeviceImbalance, Weight: 0.7,
+		Headline: "did not create its context: {gpu} had no room for its last {asked}",
+		Means:    "Weights and cache were dealt out over the cards and are in place; {gpu} then lacked {asked} of working memory[[ ({left} was left)]], so at most that much is missing. By default each card gets a share by its free memory, and cache and working memory come on top of it.",
+		Not:      "A smaller quantisation first: so little can be had cheaper.",
+		Cures: []cause.Cure{
+			told("lower_context", "A shorter context", "", "shorter conversations"),
+			does("balance_split", "Or give {gpu} fewer layers", "text", "`tensor_split=[...]` in your `Llama(...)` call: one number for each card, in their order, smaller for the one that failed.", "a few trials"),
+			told("lower_ubatch", "Or a smaller batch", "", "slower prompts"),
+		},
+		Sources: []string{"llama_cpp/llama.py", "llama.cpp/src/llama-model.cpp"},
+	},
+	{
 		ID: "llama-cpp-python/compute", Kinds: refused, If: when.All(device("compute"), ownScript, when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: 0.75,
 		Headline: "did not create its context: the compute buffer found no room on {gpu}",
