@@ -215,7 +215,7 @@ func (t teller) heldSummary() string {
 		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
 	case f.Total != nil:
 		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
-	case f.Empty() && t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
+	case t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
 		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
 			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."
 		}

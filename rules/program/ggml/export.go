@@ -99,3 +99,6 @@ func NotRecovered(c *ledger.Case) bool { return notRecovered(c) }
 
 // BufferKinds are the failures that ggml reports of a buffer.
 var BufferKinds = []fact.Kind{fact.GGMLAlloc}
+
+// OddCard: the device that failed is the processor's own graphics.
+func OddCard(c *ledger.Case) bool { return oddCard(c) }

@@ -192,7 +192,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/compute-large", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), large, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory: working memory of {asked} for the context",
-		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds. Ollama's plan did not count it in full.",
+		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds. Ollama's plan left too little room for it.",
 		Not:   "More RAM: the card was what refused.",
 		Cures: []cause.Cure{
 			does("lower_context", "A shorter context, and prompts in smaller pieces", "The buffer follows both: 128 instead of 512 tokens at once is about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),
