@@ -125,7 +125,15 @@ var lmStudioCards = []cause.Card{
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1873", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2295"},
 	},
 	{
-		ID: "lm-studio/kv", Kinds: refused, If: device("kv"),
+		ID: "lm-studio/kv-unsized", Kinds: refused, If: when.All(device("kv"), when.Not(above(1))),
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the cache for the context found no room",
+		Means:   "The weights were in place; the KV cache, which is reserved whole for Context Length, was refused. The line does not say how large it was. Models are often set to 128k tokens and more, and Max Concurrent Predictions can multiply it.",
+		Not:     "A smaller evaluation batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2319"}, lmSources...),
+	},
+	{
+		ID: "lm-studio/kv", Kinds: refused, If: when.All(device("kv"), above(1)),
 		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
 		Means:   "The weights fit; the cache for the context[[ of {context} tokens]] did not: {asked}. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",

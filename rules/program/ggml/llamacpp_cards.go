@@ -246,7 +246,7 @@ var llamaPartCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
-	poolCard("llama.cpp"),
+	poolCard("llama.cpp"), batchCard("llama.cpp", "Start it with `-b 512`."),
 	{
 		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: flashWords, If: when.Not(beyondArena), Figures: poolNumbers,
 		Cause: cause.SoftwareBug, Weight: 0.78,

@@ -56,13 +56,13 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/host", Kinds: refused, If: when.All(hostWeights, above(1)),
+		ID: "llama.cpp/host", Kinds: refused, If: when.All(hostWeights, above(1)), Figures: hostNumbers,
 		Cause: cause.HostMemory, Weight: 0.8,
-		Means: "System memory was refused, not the card's: {asked} for the part of the model that stays off the card. Free RAM, a container's limit or its swap is what decides.",
+		Means: "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
 		Not:   "Fewer layers on the card: that needs more system memory.",
 		Cures: []cause.Cure{
 			as("close_other_apps", "Close what uses RAM", "free"),
-			as("raise_memory_limit", "In a container: raise its limit", "only if the machine has it"),
+			as("raise_memory_limit", "If there is a limit, raise it", "only if the machine has it"),
 			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},

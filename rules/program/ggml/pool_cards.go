@@ -34,3 +34,31 @@ func slightlyShort(c *ledger.Case) bool {
 	lack := ledger.Requested(c) - ledger.SizeOf(c.F().Free)
 	return lack > 0 && lack < units.MiB
 }
+
+// batchCard is about a batch for which such a build has no room.
+func batchCard(program, where string) cause.Card {
+	return cause.Card{
+		ID: program + "/arena-batch", Kinds: []fact.Kind{fact.GGMLPool}, If: beyondArena, Figures: poolNumbers,
+		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Headline: "ran over a memory pool of fixed size inside itself: the batch is larger than planned for",
+		Means:    "The pool for temporaries has a fixed size in these builds of 2023, made for batches of 512 tokens; here the batch is {batch_size}. [[It has {pool}, and {lack} more was needed. ]]Neither RAM nor the card's memory is short, and the crash after it is the same fault.",
+		Not:      "Fewer layers on the card, more RAM or another quantisation: the pool keeps its size.",
+		Cures: []cause.Cure{
+			does("lower_batch_size", "Set the batch back to 512", "text", where, "slower prompts"),
+			as("upgrade_version", "Or a newer version, which has no such pool", "old `.bin` files need a GGUF of the same model"),
+		},
+		Sources: []string{"llama.cpp/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"}, Solved: 1,
+	}
+}
+
+// hostNumbers say what system memory was to hold.
+func hostNumbers(c *ledger.Case) map[string]string {
+	out := map[string]string{"part": "for the part of the model that stays off the card", "little": ""}
+	if c.Failure.Stage == "compute" {
+		out["part"] = "of working memory"
+	}
+	if below(units.GiB)(c) {
+		out["little"] = "So little is refused only when nearly nothing is left."
+	}
+	return out
+}

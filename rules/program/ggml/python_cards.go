@@ -10,6 +10,7 @@ var cacheOnHost = does("cpu_offload", "Or keep the cache in system memory", "tex
 
 // pythonOwn are llama-cpp-python's, in which every setting is an argument.
 var pythonOwn = []cause.Card{
+	batchCard("llama-cpp-python", "`n_batch=512` in the `Llama(...)` call; with the server (`python -m llama_cpp.server`) `--n_batch 512`."),
 	{
 		ID: "llama-cpp-python/cache", Kinds: refused, If: when.All(device("kv"), ownScript), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: 0.82,

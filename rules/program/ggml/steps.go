@@ -137,7 +137,11 @@ func llamaQuant(c *ledger.Case) []step.Step {
 	if file, ok := b.fileThatFits(c); ok {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Amount(file), units.Amount(b.Weights))}}
 	}
-	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model, at least 1.5 GiB below the card's free memory: Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, hardly worse; then IQ4_XS, Q3_K_M."}}
+	room := "at least 1.5 GiB below the card's free memory"
+	if ledger.InHost(c) {
+		room = "at least 1.5 GiB below the free RAM"
+	}
+	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model, " + room + ": Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, hardly worse; then IQ4_XS, Q3_K_M."}}
 }
 
 // llamaSplit takes weight off the card that is full.
