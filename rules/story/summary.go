@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -23,7 +24,7 @@ func (t teller) summary() string {
 	case overCard:
 		return t.planSummary()
 	}
-	if !t.Asked.Has() {
+	if !t.Asked.Has() || t.Asked.Bytes == 0 {
 		return t.heldSummary()
 	}
 	return strings.TrimSpace(t.refusedSentence() + " " + t.holders())
@@ -209,7 +210,7 @@ func before(preposition, word string) string {
 func (t teller) heldSummary() string {
 	f := t.F()
 	switch {
-	case f.Requested != nil:
+	case f.Requested != nil && f.Requested.Bytes > 0:
 		return ""
 	case f.KVTokens != nil && f.MaxModelLen != nil:
 		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
@@ -217,10 +218,18 @@ func (t teller) heldSummary() string {
 		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
 	case f.Total != nil:
 		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+	case t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
+		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
+			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."
+		}
+		if t.told != nil {
+			return ""
+		}
+		return "The log does not say how much memory it held."
 	case f.Empty() && t.told != nil:
 		return "" // the card says what is known
 	case f.Empty():
-		return "The message has no figures: neither what was asked for nor what was free."
+		return "The error itself names neither what was asked for nor what was free."
 	}
 	return "The message does not say how much was asked for."
 }

@@ -2,7 +2,9 @@ package fronts
 
 import (
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -19,7 +22,7 @@ import (
 // that a share of the weights is that of a layer.
 func localFigures(c *ledger.Case) map[string]string {
 	r := ledger.Requested(c)
-	out := map[string]string{"need": units.Amount(r + units.GiB), "quarter": units.Amount(r * 3 / 4)}
+	out := map[string]string{"quarter": units.Amount(r * 3 / 4)}
 	if r > 0 && r < 24*units.GiB {
 		out["layer"] = fmt.Sprintf("%d MiB", r/33/units.MiB)
 	}
@@ -32,21 +35,26 @@ func yaml(lines string) func(*ledger.Case) []step.Step {
 
 // oneModel keeps one model loaded at a time.
 var oneModel = cause.Cure{
-	Fix: "restart_session", Title: "Look what is on the card, and keep one model at a time", Cost: "reloading when you switch",
-	Told:  "If `nvidia-smi` shows a model of LocalAI's that is still there, start LocalAI with this (Docker: `-e`; older versions: `SINGLE_ACTIVE_BACKEND=true`). It unloads one model before it loads the next.",
-	Steps: yaml("MAX_ACTIVE_BACKENDS=1"),
+	Fix: "restart_session", Title: "See what is on the card, and keep one model at a time", Cost: "reloading when you switch",
+	Told: "Run `nvidia-smi`: if an earlier model of LocalAI's is still there, set this in LocalAI's environment (Docker: `-e`) and restart it. It then unloads one model before it loads the next.",
+	Steps: func(c *ledger.Case) []step.Step {
+		if ggml.OldBuild(c) {
+			return []step.Step{{Kind: "config", Text: "SINGLE_ACTIVE_BACKEND=true"}}
+		}
+		return []step.Step{{Kind: "config", Text: "MAX_ACTIVE_BACKENDS=1   # versions before 3.9: SINGLE_ACTIVE_BACKEND=true"}}
+	},
 }
 
 var localAICards = []cause.Card{
 	{
 		ID: "localai/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)), Figures: localFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and was refused: less was free. LocalAI puts all layers on the card unless the model's YAML says otherwise, and keeps earlier models loaded. The log shows neither the card's size nor what holds it; cache and working memory come on top[[: count on {need}]]. The lines after it only try other backends.",
+		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and less was free. Either the card is too small for them, with about 1 GiB more for cache and working memory, or an earlier model that LocalAI keeps loaded is still there: the log shows neither size. Lines after this one only try other backends.",
 		Not:   "A shorter context: it failed before any was made.",
 		Cures: []cause.Cure{
 			oneModel,
 			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
-				Told:  "In the model's YAML in the models folder, then restart LocalAI.[[ A 7B or 8B model has 33 layers of about {layer}.]] Refused again: 10. It loads: raise it until about 1 GiB stays free.",
+				Told:  "In the model's YAML in the models folder, then restart LocalAI; 10 if it is refused again[[ (a 7B or 8B model has 33 layers, here of about {layer})]].",
 				Steps: yaml("gpu_layers: 20")},
 			{Fix: "use_lower_quant", Title: "Or a smaller file of the same model", Cost: "slight loss of quality",
 				Told: "Q4_K_M takes about three quarters of a Q6_K[[ ({quarter} instead of {asked})]] and keeps full speed; put its name in the YAML: `parameters:`, `model: NAME.Q4_K_M.gguf` (the new file)."},
@@ -161,12 +169,12 @@ var qwenCards = []cause.Card{{
 	ID: "qwen.cpp/one-card", Kinds: ggml.FullKinds, Figures: sizesByFormat,
 	Cause: cause.ModelTooLarge, Weight: 0.75,
 	Headline: "filled one card with the model[[, of {idle} that are there]]",
-	Means:    "qwen.cpp puts a model on one card, and the message has no figures.[[ {params} takes {f16} GB as f16, {q8} as q8_0, {q5} as q5_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or card 0 was busy: `ls -lh` of the file and `nvidia-smi` tell which.",
+	Means:    "qwen.cpp puts a model on one card, and the error has no sizes.[[ {params} takes {f16} GB as f16, {q8} as q8_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or another job held that card: the file's size and `nvidia-smi` tell which.",
 	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
 	Cures: []cause.Cure{
-		{Fix: "use_lower_quant", Title: "Convert the model to 4 bit", Told: "If the file is larger than a card (`-i`: the folder that you converted before):", Kind: "shell", Text: "python3 qwen_cpp/convert.py -i QWEN_FOLDER -t q4_0 -o qwen-q4_0.bin", Cost: "some quality"},
-		{Fix: "select_gpu", Title: "If card 0 was busy, take another", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
-		does("multi_gpu", "Or llama.cpp, which splits a model over all cards", "text", "Convert with its `convert_hf_to_gguf.py --outtype q8_0`, then run the file with `-ngl 99 -c 8192`. qwen.cpp is no longer developed, and llama.cpp needs less.", "a conversion"),
+		{Fix: "use_lower_quant", Title: "Look at the file's size, and convert to 4 bit if it is larger than a card", Steps: qwenSmaller, Cost: "some quality"},
+		{Fix: "select_gpu", Title: "If it is 4 bit already, that card was busy: take another", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
+		{Fix: "multi_gpu", Title: "Or llama.cpp, which splits a model over all cards", Steps: qwenSplit, Cost: "a conversion"},
 	},
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},
 }}
@@ -194,6 +202,42 @@ func sizesByFormat(c *ledger.Case) map[string]string {
 		out[name] = fmt.Sprintf("%.3g", float64(n)*bits/8e9)
 	}
 	return out
+}
+
+// qwenFolder is the model's folder, which holds its tokeniser too.
+func qwenFolder(c *ledger.Case) string {
+	if signal := c.Signal("llama_command"); signal != nil {
+		words, _ := ggml.ShellWords(signal.Text)
+		if at := slices.Index(words, "--tiktoken"); at >= 0 && at+1 < len(words) && strings.Contains(words[at+1], "/") {
+			return quote.Shell(path.Dir(words[at+1]))
+		}
+	}
+	return "QWEN_FOLDER"
+}
+
+// ofFolder explains the word that stands for a folder that the log does not name.
+func ofFolder(c *ledger.Case) string {
+	if qwenFolder(c) == "QWEN_FOLDER" {
+		return " (`QWEN_FOLDER`: the folder that you converted before)"
+	}
+	return ""
+}
+
+// qwenSmaller converts the model to 4 bit, and starts that file.
+func qwenSmaller(c *ledger.Case) []step.Step {
+	text := "python3 qwen_cpp/convert.py -i " + qwenFolder(c) + " -t q4_0 -o qwen-q4_0.bin"
+	if command, ok := ggml.Edited(c, "-m qwen-q4_0.bin"); ok {
+		text += "\n" + command
+	}
+	return []step.Step{
+		{Kind: "text", Text: "`ls -lh` shows the file's size. In the folder of qwen.cpp" + ofFolder(c) + ":"},
+		{Kind: "shell", Text: text},
+	}
+}
+
+// qwenSplit runs the model in llama.cpp, on all cards.
+func qwenSplit(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "text", Text: "Convert with its `convert_hf_to_gguf.py " + qwenFolder(c) + " --outtype q8_0 --outfile qwen-q8_0.gguf`" + ofFolder(c) + ", then start it with `-m qwen-q8_0.gguf -ngl 99 -c 8192`."}}
 }
 
 // onOtherCard starts the same command on the next card.

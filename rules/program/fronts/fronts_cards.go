@@ -45,6 +45,14 @@ var koboldCards = []cause.Card{
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
+		ID: "koboldcpp/running", Kinds: ggml.AtWork, If: when.All(onGPU, when.Not(diffuses)),
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Means:   "Loading leaves the card nearly full, and the working memory of a prompt, which KoboldCpp does not reserve at the start, found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. If less than about 500 MB is free after loading, it was KoboldCpp's own load; else another program came in between.",
+		Not:     "A smaller quantisation first: a few layers less are enough.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Two or three GPU layers less", "slightly slower"), as("lower_ubatch", "Or a smaller batch", "slower prompts"), as("lower_context", "Or a smaller Context Size", "shorter memory of the story")},
+		Sources: []string{"koboldcpp.py", koboldWiki},
+	},
+	{
 		ID: "koboldcpp/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its layers did not fit on the card",
 		Means:   "The card refused the model's layers[[, {asked} in one piece,]] before any context was made. GPU Layers on -1 goes by the file's size and by what was free when the launcher looked; a number typed by hand is not checked. What else is on the card is not in these lines.",
@@ -59,7 +67,7 @@ var (
 	studioContext = cause.Cure{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations",
 		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)}
 	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
-		Told:  "The rest runs on the processor. It loads: raise it until about 1 GiB of the card stays free.",
+		Told:  "The rest runs on the processor. If it loads, raise it until about 1 GiB of the card stays free.",
 		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", ggml.LayersToSet)}
 	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss",
 		Told: "Takes about half of it; needs flash attention.",
@@ -118,7 +126,15 @@ var lmStudioCards = []cause.Card{
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1873", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2295"},
 	},
 	{
-		ID: "lm-studio/kv", Kinds: ggml.RefusedKinds, If: ggml.Device("kv"),
+		ID: "lm-studio/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(above(1))),
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the cache for the context found no room",
+		Means:   "The weights were in place; the KV cache, which is reserved whole for Context Length, was refused. The line does not say how large it was. Models are often set to 128k tokens and more, and Max Concurrent Predictions can multiply it.",
+		Not:     "A smaller evaluation batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2319"}, lmSources...),
+	},
+	{
+		ID: "lm-studio/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), above(1)),
 		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
 		Means:   "The weights fit; the cache for the context[[ of {context} tokens]] did not: {asked}. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
@@ -126,7 +142,19 @@ var lmStudioCards = []cause.Card{
 		Sources: lmSources,
 	},
 	{
-		ID: "lm-studio/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(ggml.AbsurdGraph)),
+		ID: "lm-studio/compute-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(above(1))),
+		Cause: cause.ContextTooLong, Weight: 0.78, Headline: "did not load the model: the last piece, working memory, found no room",
+		Means: "`compute pp buffers` are the working memory for reading a prompt. They are made last, so weights and cache were in place and only this piece was missing; the lines do not say how large it was. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
+		Not:   "A smaller quantisation first: only the last piece is missing.",
+		Cures: []cause.Cure{
+			studioContext,
+			{Fix: "lower_ubatch", Title: "Or a smaller evaluation batch, flash attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
+			studioLayers,
+		},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
+	},
+	{
+		ID: "lm-studio/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(1), when.Not(ggml.AbsurdGraph)),
 		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "did not load the model: {asked} of working memory found no room",
 		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
 		Not:   "A smaller quantisation alone: only the last piece is missing.",
@@ -135,6 +163,14 @@ var lmStudioCards = []cause.Card{
 			studioLayers, studioContext,
 		},
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
+	},
+	{
+		ID: "lm-studio/running", Kinds: ggml.AtWork, If: onGPU,
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Means:   "The model was loaded and left the card nearly full; the working memory of a prompt found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. Another model that is still loaded, a game or a browser may also have taken the rest.",
+		Not:     "A smaller quantisation first: a little room is enough.",
+		Cures:   []cause.Cure{studioEject, studioContext, studioLayers},
+		Sources: lmSources,
 	},
 	{
 		ID: "lm-studio/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
@@ -188,6 +224,7 @@ func inPython(fix, title, argument, cost string, value func(*ledger.Case) int64)
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.
 var whisperCards = []cause.Card{
+	ggml.PoolCard("whisper.cpp"),
 	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.8,

@@ -72,7 +72,7 @@ func systemFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	checks  = "Before it loads, Ollama holds what does not go to a graphics card (weights, context, working memory) against free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
+	checks  = "Before it loads, Ollama compares what does not go to a graphics card (weights, context, working memory) with free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
 	noSwap  = "A limit of the container, WSL or VM counts as all there is: raise it if the machine has more. Swap passes this check too, and is very slow."
 	noLayer = "Fewer layers on the graphics card: they would need more RAM, not less."
 )
