@@ -57,11 +57,19 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 // started is the program that the reader started, nil where the card is its own.
 func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.Program {
 	for _, p := range own {
-		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") {
+		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") && !frontOf(p, card) {
 			return p
 		}
 	}
 	return nil
+}
+
+// frontOf reports that a program spells nothing by itself and is like the one
+// whose card it is: TabbyAPI on ExLlama.
+func frontOf(p *program.Program, card *cause.Card) bool {
+	return p.Steps == nil && slices.ContainsFunc(p.Like, func(of *program.Program) bool {
+		return of.Name != "" && strings.HasPrefix(card.ID, of.Name+"/")
+	})
 }
 
 // ofOthers are fixes whose effect is what others hold, or what lies unused:

@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -65,7 +66,7 @@ func (t teller) short(told string) string {
 // shares are how parts of a memory are told in a sentence.
 var shares = map[string]string{
 	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "work", ledger.PartTensors: "its live tensors",
-	ledger.PartUnused: "its unused reserve", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "other libraries of the process",
+	ledger.PartUnused: "its unused reserve", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
 	ledger.PartBuffers: "its other buffers", ledger.PartOthers: "other programs", ledger.PartKept: "left out on purpose", ledger.PartUnknown: "driver, others or free",
 }
 
@@ -77,12 +78,12 @@ func (t teller) holders() string {
 	}
 	var told []string
 	most := ledger.MemoryPart{}
-	for _, p := range m.Parts {
+	for _, p := range withoutContext(m.Parts) {
 		if p.ID != ledger.PartUnknown && p.Bytes > most.Bytes {
 			most = p
 		}
 	}
-	for _, p := range m.Parts {
+	for _, p := range withoutContext(m.Parts) {
 		name := shares[p.ID]
 		if p.ID == ledger.PartUnknown && t.Free.Has() {
 			name = "driver and other programs"
@@ -100,6 +101,19 @@ func (t teller) holders() string {
 		return ""
 	}
 	return fmt.Sprintf("Of %s: %s.", t.all(m), strings.Join(told, ", "))
+}
+
+// withoutContext are the parts with a process's libraries and its driver as one:
+// no log says where one ends.
+func withoutContext(parts []ledger.MemoryPart) []ledger.MemoryPart {
+	out := slices.Clone(parts)
+	libraries := slices.IndexFunc(out, func(p ledger.MemoryPart) bool { return p.ID == ledger.PartLibraries })
+	driver := slices.IndexFunc(out, func(p ledger.MemoryPart) bool { return p.ID == ledger.PartDriver })
+	if libraries < 0 || driver < 0 {
+		return out
+	}
+	out[libraries].Bytes += out[driver].Bytes
+	return slices.Delete(out, driver, driver+1)
 }
 
 // all is the memory of which holders tell the shares.
@@ -158,7 +172,11 @@ func (t teller) cacheSummary() string {
 	if f.KVAvailable.Bytes <= 0 {
 		return subject + "; after the weights and the working memory nothing is left for it."
 	}
-	told := t.short(fmt.Sprintf("%s; after the weights and the working memory %s is left for it", subject, f.KVAvailable))
+	left := fmt.Sprintf("after the weights and the working memory %s is left for it", f.KVAvailable)
+	if _, byHand := t.Setting("kv_cache_memory_bytes"); byHand {
+		left = fmt.Sprintf("%s was fixed for it", f.KVAvailable)
+	}
+	told := t.short(subject + "; " + left)
 	if f.EstMaxModelLen != nil {
 		told += fmt.Sprintf(" %s tokens would fit.", thousands(f.EstMaxModelLen))
 	}
@@ -206,8 +224,8 @@ func before(preposition, word string) string {
 func (t teller) heldSummary() string {
 	f := t.F()
 	switch {
-	case f.Requested != nil:
-		return ""
+	case f.Requested != nil, t.Root(fact.VLLMProfileMoved, fact.SGLangTokens):
+		return "" // whose cards say the figures
 	case f.KVTokens != nil && f.MaxModelLen != nil:
 		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
 	case f.Free != nil && f.Total != nil:

@@ -31,7 +31,7 @@ var vllmCacheCards = []cause.Card{
 		Not:      "`--gpu-memory-utilization`, up or down: it does not count beside a fixed cache.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Fix a little more, or let vLLM measure", Told: "[[{more_gib} holds {tokens} tokens with room to spare; nothing checks that it fits beside the weights (`Model loading took`) and working memory. ]]Left out, vLLM measures, and the cache takes all that they leave of its share. Instead of the number you pass now:", Kind: "config", Text: "--kv-cache-memory-bytes {more}", Cost: "that much less for the rest"},
-			added("lower_context", "Or accept slightly shorter requests", "{fit} tokens fit what is fixed.", "longer prompts are refused"),
+			added("lower_context", "Or accept slightly shorter requests", "{fit} tokens fit what is fixed, by the two figures; the end of vLLM's message names the exact limit.", "longer prompts are refused"),
 			added("quantize_kv_cache", "Or an 8-bit cache", "[[{half} instead of {asked}, ]]if it is 16 bit now and the attention backend of this card has it.", "slight loss"),
 		},
 		Sources: []string{"vllm/config/cache.py", "vllm/v1/worker/gpu_worker.py"},

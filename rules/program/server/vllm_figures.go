@@ -84,6 +84,9 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	samplerFigures(c, out)
 	if grew := grownBy(c); grew > 0 {
 		out["grew"] = units.Amount(grew)
+		if x, _ := c.Fact("initial_free"); c.Room.Has() {
+			out["before_gib"] = x.Size.String()
+		}
 	}
 	return out
 }
