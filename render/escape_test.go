@@ -102,11 +102,16 @@ func shape(t *testing.T, markdown string) []string {
 	return blocks
 }
 
-// harmless are plain words in as many lines as a text has.
+// harmless are plain words, as many and as long as those of a text, in as many
+// lines.
 func harmless(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i := range lines {
-		lines[i] = "harmless words" + strings.Repeat(" more", max(len(lines[i])-14, 0)/5)
+		words := strings.Fields(lines[i])
+		for k := range words {
+			words[k] = strings.Repeat("w", len(words[k]))
+		}
+		lines[i] = strings.Join(words, " ")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,11 @@
 package render
 
 import (
+	"regexp"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/rules"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 )
@@ -27,8 +32,8 @@ func Cause(r cause.Rule) Document {
 	return p.blocks
 }
 
-// Fix is the page about a fix.
-func Fix(f fix.Fix) Document {
+// Fix is the page about a fix, with how it is done in programs.
+func Fix(f fix.Fix, spellings []rules.Spelling) Document {
 	p := &page{level: 1}
 	p.heading(1, prose(f.Title))
 	p.paragraphs(f.Doc())
@@ -37,6 +42,7 @@ func Fix(f fix.Fix) Document {
 			p.say(x)
 		}
 	}
+	p.spellings(spellings)
 	var items []inline
 	for _, r := range f.Cures() {
 		items = append(items, join(literal(r.ID), prose(": "+r.Title)))
@@ -46,6 +52,73 @@ func Fix(f fix.Fix) Document {
 		p.items(items)
 	}
 	return p.blocks
+}
+
+// spellings are how a fix is done: in general, then by program.
+func (p *page) spellings(spellings []rules.Spelling) {
+	p.heading(2, prose("How"))
+	for _, s := range spellings {
+		if s.Program != "" {
+			p.say(bold(s.Program + ":"))
+		}
+		p.steps(s.Steps)
+		p.say(fills(s.Steps))
+	}
+}
+
+// Card is the page about a message of a program: what it means, what cures it,
+// what cannot help, and where that is known from.
+func Card(k *cause.Card, program string) Document {
+	p := &page{level: 1}
+	title := k.Headline
+	if title == "" {
+		title = "ran out of memory"
+	}
+	p.heading(1, prose(program+" "+blanks(title)))
+	p.say(prose(blanks(k.Means)))
+	told := map[string]bool{}
+	for _, cure := range k.Cures {
+		title := cure.Title
+		if title == "" {
+			title = fix.Fixes()[cure.Fix].Title
+		}
+		if told[title] { // the same for other cases
+			continue
+		}
+		told[title] = true
+		item := join(bold(strings.TrimRight(blanks(title), ".")+"."), prose(" "+blanks(cure.Told)))
+		p.blocks = append(p.blocks, list{[]inline{item}, len(told)})
+		var ways []inline
+		for _, w := range cure.Ways {
+			ways = append(ways, join(bold(w.For+":"), prose(" "+blanks(w.Text))))
+		}
+		p.items(ways)
+		if cure.Text != "" {
+			p.steps([]diagnose.Step{{Kind: cure.Kind, Text: blanks(cure.Text)}})
+		}
+	}
+	p.say(labelled("Won't help:", blanks(k.Not)))
+	p.say(prose(blanks(k.Later)))
+	var sources []inline
+	for _, s := range k.Sources {
+		sources = append(sources, literal(s))
+	}
+	p.say(bold("Known from:"))
+	p.items(sources)
+	return p.blocks
+}
+
+// figuresOfLogs are what a card says only of a log.
+var figuresOfLogs = regexp.MustCompile(`\[\[.*?\]\]|\{[a-z_0-9%.]+\}`)
+
+// blanks is a card's sentence without what a log would put in.
+func blanks(s string) string {
+	return figuresOfLogs.ReplaceAllStringFunc(s, func(part string) string {
+		if part[0] == '[' {
+			return ""
+		}
+		return "..."
+	})
 }
 
 func (p *page) paragraphs(doc []string) {

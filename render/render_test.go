@@ -14,6 +14,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/render"
+	"github.com/oomdoc/oomdoc/rules"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 )
@@ -122,7 +123,7 @@ func TestExplanations(t *testing.T) {
 		assert.Contains(t, render.Cause(r).Text(render.Layout{Width: 80}), r.Title)
 	}
 	for id, f := range fix.Fixes() {
-		page := render.Fix(f).Markdown(render.Layout{Width: 80})
+		page := render.Fix(f, rules.Spellings(f)).Markdown(render.Layout{Width: 80})
 		assert.True(t, strings.HasPrefix(page, "# "), id)
 	}
 }

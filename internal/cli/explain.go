@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/render"
+	"github.com/oomdoc/oomdoc/rules"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
-// explain prints what a cause or a fix means, from the rule's own literal, or
-// lists them all.
+// explain prints what a cause, a fix or a message of a program means, from its own
+// literal, or lists causes and fixes.
 func (s *session) explain(args []string) error {
 	o, err := parseFlags(args)
 	if err != nil {
@@ -26,10 +27,9 @@ func (s *session) explain(args []string) error {
 	if len(o.files) == 0 {
 		return s.print([]byte(catalogue()))
 	}
-	id := strings.ReplaceAll(strings.ToLower(o.files[0]), "-", "_")
-	doc, ok := explained(id)
+	doc, ok := explained(strings.ToLower(o.files[0]))
 	if !ok {
-		return trouble("there is no cause or fix %q; oomdoc explain lists them", o.files[0])
+		return trouble("there is no cause, fix or message %q; oomdoc explain lists them", o.files[0])
 	}
 	layout, colored := s.layout(o)
 	if o.format == "text" {
@@ -60,6 +60,10 @@ func catalogue() string {
 }
 
 func explained(id string) (render.Document, bool) {
+	if card, program := rules.Card(id); card != nil {
+		return render.Card(card, program), true
+	}
+	id = strings.ReplaceAll(id, "-", "_")
 	for _, r := range cause.All() {
 		if r.ID == id {
 			return render.Cause(r), true
@@ -69,5 +73,5 @@ func explained(id string) (render.Document, bool) {
 	if !ok {
 		return nil, false
 	}
-	return render.Fix(fix), true
+	return render.Fix(fix, rules.Spellings(fix)), true
 }

@@ -21,18 +21,18 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	if card == nil {
 		return ranked
 	}
-	app := started(c, card, own)
+	app, library := started(c, card, own)
 	if app != nil && app.Remedies[likeliest.ID] != nil {
 		return ranked
 	}
 	told := map[string]bool{}
 	for i, cure := range card.Cures {
-		if told[cure.Fix] || cure.If != nil && !cure.If(c) {
+		if told[cure.Fix] || cure.Title != "" && told[cure.Title] || cure.If != nil && !cure.If(c) {
 			continue
 		}
-		told[cure.Fix] = true
+		told[cure.Fix], told[cure.Title] = true, true
 		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && (c.Reader.Edits != "code" || !fix.Suits(c, cure.Fix, false)) {
+		if app != nil && !spelled && (library && c.Reader.Edits != "code" || !fix.Suits(c, cure.Fix, false)) {
 			continue // how that is done in the program is not known
 		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
@@ -54,22 +54,21 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	return ranked
 }
 
-// started is the program that the reader started, nil where the card is its own.
-func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.Program {
+// started is the program that the reader started, nil where the card is its own
+// or that of an engine which it is like; library, that the card is of a library
+// whose cures are lines of code.
+func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *program.Program, library bool) {
+	name, _, _ := strings.Cut(card.ID, "/")
 	for _, p := range own {
-		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") && !frontOf(p, card) {
-			return p
+		switch {
+		case p.Name == "":
+		case p.Name == name:
+			library = p.Script != ""
+		case p.Name == c.Reader.Program && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
+			app = p
 		}
 	}
-	return nil
-}
-
-// frontOf reports that a program spells nothing by itself and is like the one
-// whose card it is: TabbyAPI on ExLlama.
-func frontOf(p *program.Program, card *cause.Card) bool {
-	return p.Steps == nil && slices.ContainsFunc(p.Like, func(of *program.Program) bool {
-		return of.Name != "" && strings.HasPrefix(card.ID, of.Name+"/")
-	})
+	return app, library
 }
 
 // ofOthers are fixes whose effect is what others hold, or what lies unused:

@@ -69,6 +69,8 @@ func (k *Card) figures(c *ledger.Case) func(name string) string {
 			return c.Total.Round()
 		case known && e.Bytes == 0:
 			return nothing
+		case known && e.Bytes < 0:
+			return ""
 		case known && isShare:
 			return ledger.Percent(e, c.Total)
 		case known:

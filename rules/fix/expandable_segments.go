@@ -119,12 +119,11 @@ func uselessSlackBound(c *ledger.Case) string {
 }
 
 // beforeExpandable reports a message of a PyTorch older than 2.1, which has no
-// expandable_segments. One without a hint (1.4 to 1.9) may as well be a newer
-// one that was cut.
+// expandable_segments: they all name the card in brackets.
 func beforeExpandable(c *ledger.Case) bool {
 	if v := reader.TorchVersion(c); v > 0 {
 		return v < 201
 	}
 	since, ok := c.Fact("torch_since")
-	return ok && (since.Text == "1.0" || since.Text == "1.10")
+	return ok && (since.Text == "1.0" || since.Text == "1.4" || since.Text == "1.10")
 }

@@ -22,7 +22,7 @@ func HasExpandableSegments(c *ledger.Case) bool {
 		return true
 	}
 	era, ok := c.Fact("torch_since")
-	return !ok || era.Text == "2.2" || era.Text == "2.9" || era.Text == "1.4"
+	return !ok || era.Text == "2.2" || era.Text == "2.9"
 }
 
 // What the version of PyTorch decides, as far as the log gives it away: the

@@ -51,7 +51,11 @@ func Environ(c *ledger.Case, name, value string) Step {
 	case c.Windows():
 		return Step{Kind: "env", Text: fmt.Sprintf("set %s=%s\n$env:%[1]s = \"%[2]s\"   # instead, in PowerShell", name, value)}
 	}
-	return Step{Kind: "env", Text: "export " + name + "=" + value}
+	text := "export " + name + "=" + value
+	if c.Reader.OS == "" && len(text) < 60 {
+		text += "   # Windows: set " + name + "=" + value
+	}
+	return Step{Kind: "env", Text: text}
 }
 
 // FromPretrained writes the loading of the log's model with transformers. The

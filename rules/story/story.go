@@ -23,7 +23,7 @@ const Likely = 0.8
 // Of tells the story of a case. Shown is how people write the program's name,
 // card what is known of its message, nil for nothing.
 func Of(c *ledger.Case, causes []odds.Cause, shown string, card *cause.Card) Story {
-	t := teller{c, shown, odds.Cause{}}
+	t := teller{c, shown, odds.Cause{}, card}
 	if len(causes) > 0 && causes[0].Confidence >= Likely && causes[0].ID != cause.Unknown {
 		t.cause = causes[0]
 	}
@@ -40,6 +40,7 @@ type teller struct {
 	*ledger.Case
 	shown string
 	cause odds.Cause // the likely one, if there is one
+	told  *cause.Card
 }
 
 // event is what kind of failure an incident is, as far as a reader cares.

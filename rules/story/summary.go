@@ -157,6 +157,9 @@ func (t teller) killedSummary() string {
 	case f.Limit != nil:
 		return fmt.Sprintf("It went over its limit of %s of system memory (RAM).", f.Limit)
 	}
+	if t.told != nil {
+		return ""
+	}
 	return "The log does not say how much memory it held."
 }
 
@@ -232,6 +235,8 @@ func (t teller) heldSummary() string {
 		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
 	case f.Total != nil:
 		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+	case f.Empty() && t.told != nil:
+		return "" // the card says what is known
 	case f.Empty():
 		return "The message has no figures: neither what was asked for nor what was free."
 	}

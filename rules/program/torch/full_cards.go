@@ -62,7 +62,7 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/rank-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
+		ID: "pytorch/rank-full", Kinds: []fact.Kind{fact.TorchAlloc}, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
 		Headline: "ran out of memory on one card of several",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
 		Not:      "Killing processes before you know that they are not ranks of this job.",

@@ -19,6 +19,9 @@ func ownCard(c *ledger.Case) bool {
 	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !cause.RanksOnOneCard(c)
 }
 
+// optimizerWords stand where the optimizer makes its values.
+var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "torch/optim/adam", `torch\optim\adam`, "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
+
 // placeCards read where in a script a card was refused, whatever the script.
 var placeCards = slices.Concat(ramCards, []cause.Card{
 	{
@@ -68,7 +71,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
 	},
 	{
-		ID: "pytorch/optimizer-state", Kinds: refused, Said: []string{"exp_avg_sq", "exp_avg'] =", "torch/optim/adam", `torch\optim\adam`, "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"},
+		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords,
 		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: 0.85,
 		Means: "It failed in the optimizer. Adam makes two values for each trained parameter at its first step, 8 bytes more each: model, gradients and the first forward pass fitted, these did not.",
 		Not:   "A much smaller batch: weights, gradients and optimizer stay as large.",

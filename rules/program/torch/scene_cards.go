@@ -17,11 +17,11 @@ import (
 
 // Cures that hold for whatever runs on a card, by what it was doing.
 var halveStep = cause.Cure{
-	Fix: "lower_batch_size", Title: "Halve the work of a step and see if it runs", Cost: "slower", If: when.Not(ledger.Before2020),
+	Fix: "lower_batch_size", Title: "Halve the work of a step and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)),
 	Ways: []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]] with twice the gradient accumulation, nearly the same result; then `torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss."},
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]] with twice the gradient accumulation, nearly the same result; then 16 bit (`torch.autocast(\"cuda\")` with a `GradScaler`)."},
 		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()` (half the weights, if they are 32 bit now)."},
-		{For: fix.Pictures, Text: "half the width and height: a quarter of the memory. AUTOMATIC1111: `--medvram`, ComfyUI: `--lowvram`."},
+		{For: fix.Pictures, Text: "half the width and height: a quarter of the memory. AUTOMATIC1111: `--medvram --xformers`, ComfyUI: `--lowvram`."},
 	},
 }
 
@@ -29,7 +29,7 @@ var (
 	// halveOld is the same for PyTorch before 1.4, which has neither autocast nor
 	// inference_mode.
 	halveOld = cause.Cure{
-		Fix: "lower_batch_size", Title: halveStep.Title, Cost: "slower",
+		Fix: "lower_batch_size", Title: halveStep.Title, Cost: "slower", If: ledger.Before2020,
 		Ways: []cause.Way{
 			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; add up gradients over two batches for nearly the same result."},
 			{For: fix.Using, Text: "`with torch.no_grad():` around it, free and often the whole cure; then batch size 1, smaller or shorter input."},
@@ -97,6 +97,11 @@ func batch(c *ledger.Case) map[string]string {
 // no limit of its own applies.
 func onOneCard(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
+}
+
+// smallCard: one that the weights of usual models fill, with no sign of training.
+func smallCard(c *ledger.Case) bool {
+	return !c.Training() && c.Total.Has() && c.Total.Bytes <= 13*units.GiB/2
 }
 
 func halfOfCard(c *ledger.Case) bool { return c.Asked.Bytes*2 > c.Total.Bytes }
@@ -170,7 +175,7 @@ var figureCards = []cause.Card{
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written. What fits that, and the log shows none of it: on Windows, RAM and page file used up (what lies on the card needs backing there); another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
-		Not:      "Halving the batch, allocator settings: far more than was asked for is free.",
+		Not:      "Allocator settings: far more than was asked for is free.",
 		Cures: []cause.Cure{
 			pagesFirst,
 			{Fix: "restart_session", Title: "Restart the program, and watch the card while it runs", Cost: "free", Told: "If it fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the work of a step.", Kind: "shell", Text: "nvidia-smi -l 1"},
@@ -203,15 +208,31 @@ func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.C
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory with {slack} of its own lying unused",
 		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. That comes of sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Others hold {others} at most, the driver included.]]",
-		Not:      "Closing other programs: what is lacking lies within this one.",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
 		Cures: []cause.Cure{
-			{Fix: "expandable_segments"},
-			{Fix: "max_split_size"},
+			closeFirst,
+			{Fix: "expandable_segments", If: when.Not(splitEra)},
+			{Fix: "max_split_size", If: splitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: splitSize},
 			{Fix: "lower_batch_size", Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
 		},
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	}
+}
+
+// closeFirst is for a narrow miss beside which others hold far more.
+var closeFirst = cause.Cure{
+	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free",
+	If: func(c *ledger.Case) bool {
+		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c)
+	},
+	Told: "`nvidia-smi` lists it: {others} is outside, of which CUDA itself needs 0.3 to 0.6 GiB; a browser or an old run may be the rest.",
+}
+
+// splitEra: a PyTorch before 2.1, which has no expandable_segments.
+func splitEra(c *ledger.Case) bool { return !reader.HasExpandableSegments(c) }
+
+func splitSize(c *ledger.Case) []step.Step {
+	return step.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
 }
 
 // Cures of a card that is not full.
@@ -223,7 +244,7 @@ var (
 func pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: "raise_pagefile", Title: title, If: holds, Cost: "disk space, a restart",
-		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Then System, Advanced system settings, Performance, Advanced, Virtual memory: at least RAM plus the card.",
+		Told: "Task Manager, Performance, Memory: \"Committed\" near its limit confirms it. Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change; untick \"Automatically manage\", Custom size 16384 to 65536 MB, Set, OK, restart.",
 	}
 }
 

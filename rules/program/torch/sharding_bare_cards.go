@@ -145,7 +145,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
-			return ledger.Before2020(c) && ownCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
+			return ledger.Before2020(c) && ownCard(c) && ledger.FillsCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
 		},
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "filled the {total} card by itself",

@@ -34,6 +34,11 @@ var (
 	}
 )
 
+// nothingKept: neither growing lists nor a checkpoint copied by each process.
+func nothingKept(c *ledger.Case) bool {
+	return !cause.ClimbingHost(c) && !ledger.GrowsList(c) && ledger.FailedAt(c, "reading_checkpoint") == nil
+}
+
 // largeInRAM: a piece that is no last straw.
 func largeInRAM(c *ledger.Case) bool { return c.Asked.Bytes >= 4*units.GiB }
 
@@ -67,7 +72,7 @@ var systemCards = []cause.Card{
 		Sources:  []string{cpuAllocator, "https://learn.microsoft.com/en-us/windows/win32/memory/page-state"},
 	},
 	{
-		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.Root(fact.CPUAlloc), Figures: hostFigures,
+		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), nothingKept), Figures: hostFigures,
 		Headline: "was refused {asked} of system memory (RAM)",
 		Means:    "It is not the graphics card. Linux refuses outright (error 12) where a rule forbids it: `ulimit -v`, a strict overcommit, a container's or job's limit on address space. A machine that is merely full mostly has a program killed instead. {asked} was the last piece, not the whole need.[[ The table shows {left} available; if it was made after the end, the memory had been given back.]]",
 		Not:      "A smaller batch on the card: it does not touch RAM, unless it computes on the processor.",
@@ -79,10 +84,25 @@ var systemCards = []cause.Card{
 		Sources: []string{cpuAllocator, "https://www.kernel.org/doc/Documentation/vm/overcommit-accounting"},
 	},
 	{
+		ID: "pytorch/xpu-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
+			return c.Root(fact.TorchAlloc) && c.Backend == "xpu" && c.Asked.Bytes >= 4*units.GiB && (!c.Total.Has() || c.Asked.Bytes < c.Total.Bytes)
+		},
+		Cause: cause.SoftwareBug, Weight: 0.85,
+		Headline: "was refused one piece of {asked} on an Intel card that has room",
+		Means:    "Intel's Arc driver refuses a single allocation of 4 GiB and more, however much is free, unless the program allows larger ones.[[ The card has {total}; this program holds {mine}.]] So the card is not full: one tensor is too large for one piece.",
+		Not:      "Closing programs, `empty_cache()`: room is not what is lacking.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Allow pieces above 4 GiB, and update the driver", Cost: "sometimes slower", Told: "Newer PyTorch and Intel drivers ask for them by themselves; this variable asks for it in others. Set it before the start:", Kind: "env", Text: "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1"},
+			{Fix: "lower_batch_size", Title: "Split the tensor into pieces below 4 GiB", Cost: "some lines of code", Told: "A smaller batch, or chunks along the first axis: `x.split(n)`, each moved to the card on its own."},
+			{Fix: "half_precision", Title: "Or 16 bit", Cost: "precision", Told: "`dtype=torch.bfloat16` halves it: {asked} comes to half."},
+		},
+		Sources: []string{"https://github.com/intel/intel-extension-for-pytorch/issues/325", "https://github.com/intel/compute-runtime/blob/master/programmers-guide/ALLOCATIONS_GREATER_THAN_4GB.md"},
+	},
+	{
 		ID: "pytorch/mac-full", Kinds: []fact.Kind{fact.MPSAlloc}, If: when.All(when.Root(fact.MPSAlloc), func(c *ledger.Case) bool { return c.Limit.Has() && macMemory(c) != nil }),
 		Headline: "reached the limit for graphics on a Mac of {ram}",
 		Means:    "A Mac's graphics use its ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, which makes this a Mac of {ram}: above that it is swapping already.[[ This program's tensors hold {mine}.]][[ \"Other allocations\" are what the graphics of the same program hold beside them: {other}.]]",
-		Not:      "Raising or disabling the watermark: beyond {ram} the Mac swaps, crawls and may end programs.",
+		Not:      "`torch.cuda` settings and fp8 weights: MPS has neither.",
 		Later:    kept, Figures: macMemory,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the work", Cost: "slower, or less detail", Ways: []cause.Way{
@@ -91,7 +111,8 @@ var systemCards = []cause.Card{
 				{For: fix.Training, Text: "half the batch size[[ ({batch})]], twice the accumulation."},
 			}},
 			{Fix: "close_other_apps", Title: "Close other programs", Cost: "free", Told: "Activity Monitor, Memory: browsers and other apps share these {ram}. Restart the program first if it has run for a while."},
-			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "fp8 does not work on MPS; 16 bit or a GGUF build does."},
+			{Fix: "raise_watermark", Title: "If only a little is lacking: lift the limit", Cost: "the Mac swaps, and may freeze", Kind: "env", Text: "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"},
+			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "16 bit or a GGUF build of the same model."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
 	},

@@ -115,7 +115,9 @@ var loadingCards = []cause.Card{
 	},
 	{
 		ID: "transformers/load", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
-		If:    func(c *ledger.Case) bool { return ownCard(c) && !distributed(c) && writesCode(c) },
+		If: func(c *ledger.Case) bool {
+			return ownCard(c) && !distributed(c) && writesCode(c) && c.Signal("second_model", "warmup_alloc") == nil
+		},
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "ran out of memory while loading the model: the weights alone fill the card",
 		Means:    "It failed before the first sample: this process holds {mine} of {total} ({mine%}), weights that were loaded already, and more were to come. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]Without a dtype transformers 4 loads 32 bit: four bytes a parameter.",

@@ -120,8 +120,8 @@ var exllamaCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Start clean, with one model", Told: "The cards should be nearly empty before it loads. If it works now, unload before you switch (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model; `inline_model_loading: false` in its config.yml keeps clients from switching.", Steps: func(c *ledger.Case) []step.Step {
 				stop := "nvidia-smi   # after the program was ended"
-				if c.Says("tabbyapi-1") {
-					stop = "docker compose restart tabbyapi\nnvidia-smi"
+				if c.Signal(fact.InContainer) != nil {
+					stop = "docker compose restart tabbyapi   # the service's name in your compose file\nnvidia-smi"
 				}
 				return []step.Step{{Kind: "shell", Text: stop}}
 			}, Cost: "free"},
