@@ -24,7 +24,7 @@ func (t teller) summary() string {
 	case overCard:
 		return t.planSummary()
 	}
-	if !t.Asked.Has() {
+	if !t.Asked.Has() || t.Root(fact.CUDAError) && t.F().Requested == nil {
 		return t.heldSummary()
 	}
 	return strings.TrimSpace(t.refusedSentence() + " " + t.holders())
@@ -232,11 +232,13 @@ func (t teller) heldSummary() string {
 	case f.KVTokens != nil && f.MaxModelLen != nil:
 		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
 	case f.Free != nil && f.Total != nil:
-		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
+		return fmt.Sprintf("%s of %s was free.", f.Free, f.Total)
 	case f.Total != nil:
-		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+		return fmt.Sprintf("There is %s in all. How much was asked for the message does not say.", f.Total)
 	case f.Empty() && t.told != nil:
 		return "" // the card says what is known
+	case t.Root(fact.CUDAError):
+		return "The driver's message has no figures."
 	case f.Empty():
 		return "The message has no figures: neither what was asked for nor what was free."
 	}

@@ -225,7 +225,7 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
 		Cause: cause.BudgetMisconfigured, Weight: 0.85, Figures: trtShares,
 		Headline: "did not start: the KV cache did not fit into what is free",
-		Means:    "Weights and sampler are in place.[[ {free} of {total} was free, and by default the cache takes nine tenths of that, {nine}: the card was refused that although it shows as free.]] Either something took memory in between (another rank or program), or this version estimates the share wrong; the report cannot tell which.",
+		Means:    "Weights and sampler are in place.[[ By default the cache takes nine tenths of what is free, here {nine} of {free}, and that was refused.]] Either something took memory in between (another rank or program), or this version estimates the share wrongly; the report does not tell which.",
 		Not:      "Smaller weights: they are in place, with this much left.",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Let the cache take less", Told: "Added to `trtllm-serve`; in Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`.[[ That asks for {seven}.]]", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},

@@ -336,6 +336,19 @@ var textgenRunCards = []cause.Card{
 		Sources: []string{textgenCode + "training.py"},
 	},
 	{
+		ID: "text-generation-webui/no-token", Kinds: torchFull, Phases: []string{"inference"}, Said: []string{", 0 tokens, context "}, If: ledger.FillsCard, Figures: textgenSizes,
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "loaded the model, and had no room left for the first token",
+		Means:    "Not one token was made (`0 tokens`), with {mine} of {total} taken by this program. The `context` in that line is the length of the prompt: below a few hundred it is not the prompt that fills the card but the weights, which leave nothing to work in. With a thousand or more, a shorter prompt may do.",
+		Not:      "A restart alone: the weights come back.",
+		Cures: []cause.Cure{
+			textgenGGUF,
+			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "lower_context", Title: "With a long prompt: send less of the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" 1024, or a new chat.", Cost: "it forgets older parts"},
+		},
+		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
+	},
+	{
 		ID: "text-generation-webui/prompt", Kinds: torchFull, Phases: []string{"inference"}, Figures: textgenSizes,
 		Headline: "loaded the model, and ran out of the card on a prompt",
 		Means:    "It died while it answered: the model is in, and the cache and the work grow with every token of the prompt, chat history and character included.[[ Of {total} this program holds {mine};]][[ {slack} of that is scattered free pieces, which a shorter prompt needs less of, too.]] If the very first short prompt fails, the model leaves too little room at all.",
