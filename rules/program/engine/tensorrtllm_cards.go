@@ -97,7 +97,7 @@ func pidsOf(all []fact.Process) (first, last int) {
 // trtRanks lists the processes on the card of a rank, but for those that are as
 // small as a driver's context, and what none of them accounts for.
 func trtRanks(c *ledger.Case) map[string]string {
-	out := map[string]string{"count": "", "device": "", "sizes": "", "unlisted": "", "pids": ""}
+	out := map[string]string{"count": "", "device": "", "sizes": "", "unlisted": "", "pids": "", "must": "`--tp_size` as you set it", "n": "N"}
 	f := c.F()
 	if f.Device == nil || len(f.OtherProcesses) == 0 {
 		return out
@@ -115,7 +115,7 @@ func trtRanks(c *ledger.Case) map[string]string {
 		most = max(most, p.Bytes)
 	}
 	if first, last := pidsOf(f.OtherProcesses); last-first == n-1 {
-		out["pids"] = fmt.Sprintf("PIDs %d to %d", first, last)
+		out["pids"], out["must"], out["n"] = fmt.Sprintf("PIDs %d to %d", first, last), strconv.Itoa(n)+" by these processes", strconv.Itoa(n)
 	}
 	out["count"], out["device"] = strconv.Itoa(n), strconv.Itoa(int(f.Device.Value))
 	out["sizes"] = units.Amount(least) + " to " + units.Amount(most)
@@ -175,13 +175,13 @@ var trtCards = []cause.Card{
 		ID: "tensorrt-llm/ranks", Kinds: onCard, Phases: []string{"load"}, If: trtRanksTogether,
 		Cause: cause.DeviceImbalance, Weight: 0.85, Figures: trtRanks,
 		Headline: "loaded several ranks of one job onto GPU {device}",
-		Means:    "{count} processes[[ ({pids})]] stand on GPU {device} while the weights load, this one and others of {sizes}: workers of one job, by their sizes and numbers. Each rank should have a card of its own. Either the job sees one card only, or a variable or launcher pins every rank to it.[[ {unlisted} more is held by nothing that the message lists, perhaps another container.]]",
+		Means:    "{count} processes[[ ({pids})]] stand on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job. Each rank should have a card of its own. Either the job sees one card only, or a variable or launcher pins every rank to it.[[ {unlisted} more is held by nothing that the message lists, perhaps another container.]]",
 		Not:      "Batch or cache settings, `expandable_segments`: the ranks would still share a card.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "See how many cards the job sees", Told: "Where the server runs (in its container), it must show {count}:", Ways: []cause.Way{
-				{For: "Docker", Text: "`--gpus all --ipc=host`."}, {For: "Kubernetes", Text: "`nvidia.com/gpu: {count}` under limits."}, {For: "Slurm", Text: "`--gpus-per-node={count}`, without `--gpus-per-task=1`."}, {For: "A variable is set", Text: "`unset CUDA_VISIBLE_DEVICES`."},
+			{Fix: "select_gpu", Title: "See how many cards the job sees", Told: "Where the server runs (in its container), it must show as many cards as there are ranks ({must}):", Ways: []cause.Way{
+				{For: "Docker", Text: "`--gpus all --ipc=host`."}, {For: "Kubernetes", Text: "`nvidia.com/gpu: {n}` under limits."}, {For: "Slurm", Text: "`--gpus-per-node={n}`, without `--gpus-per-task=1`."}, {For: "A variable is set", Text: "`unset CUDA_VISIBLE_DEVICES`."},
 			}, Kind: "shell", Text: "nvidia-smi -L\necho \"$CUDA_VISIBLE_DEVICES\"\npython3 -c \"import torch; print(torch.cuda.device_count())\"", Cost: "free"},
-			{Fix: "multi_gpu", Title: "Fewer cards than {count}: as many ranks as cards", Told: "`--tp_size` with that number; weights and cache must fit into it times {total}.", Cost: "perhaps a smaller model"},
+			{Fix: "multi_gpu", Title: "Fewer cards than that: as many ranks as cards", Told: "`--tp_size` with that number; weights and cache must fit into it times {total}.", Cost: "perhaps a smaller model"},
 			{Fix: "upgrade_version", Title: "All visible, and still one: update", Told: "Stop the whole job first and see in `nvidia-smi` that each card is empty.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
 		},
 		Sources: []string{trtServe, trtIssues + "7818", trtIssues + "6281"},

@@ -106,7 +106,7 @@ var vllmCacheCards = []cause.Card{
 		Means:    "The model itself fits.[[ {lacking} tokens of cache are lacking: {small_token} for an 8B model of today (128 KiB a token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
-			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start. ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
+			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start (the limit now: {held}). ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
 			added("raise_gpu_memory_utilization", "Or give vLLM more of the card", "0.05 more is {five}; with `--enforce-eager` beside it no CUDA graphs need the rest. Only if `nvidia-smi` shows the card empty before.", "little reserve; slower with eager"),
 			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "[[{held_eight} tokens instead of {held}. ]]Not every card and attention backend has it.", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "quantize_kv_cache") }, Cost: "slight loss"},
 		},

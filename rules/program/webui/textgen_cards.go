@@ -189,8 +189,9 @@ var textgenLoadCards = []cause.Card{
 		Not:      "A larger split: it gives the weights still more.",
 		Cures: []cause.Cure{
 			inTab("balance_split", "Leave room on the first card", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
-			inTab("lower_context", "Or a shorter context", "", "older parts of a long chat are cut off", contextFlag),
-			exllamaBits,
+			{Fix: "lower_context", Title: "Or a shorter context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
+			{Fix: "use_lower_quant", Title: "Fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
+			{Fix: "use_smaller_model", Title: "Or a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some quality"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "2752"},
 	},
@@ -242,6 +243,9 @@ func textgenCacheFlag(c *ledger.Case) []step.Change {
 	}
 	return []step.Change{{Flag: "--cache_4bit"}}
 }
+
+// newerExLlama: the loader is ExLlamaV2 or V3, which reads builds of fewer bits.
+func newerExLlama(c *ledger.Case) bool { return loader(c) != "exllama" && loader(c) != "exllama_hf" }
 
 func severalSplit(c *ledger.Case) bool {
 	s, ok := c.Setting("gpu_split", "gs")
