@@ -282,8 +282,8 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	pasted = pasted[:min(len(pasted), 1)]
 	if p.short >= withoutThird && number == fullFixes || p.short >= withoutSecond && number > 1 {
 		words, ways = firstSentence(words), nil
-		if words != "" && !strings.HasSuffix(words, ":") && len(pasted) > 0 && len(pasted[0].Text) > 56 {
-			pasted = nil
+		if strings.Contains(words, "`") && len(pasted) > 0 && len(pasted[0].Text) > 56 {
+			pasted = nil // what is told can be done without it
 		}
 	}
 	if p.options.Terse >= withoutSteps {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -64,6 +65,8 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 		case p.Name == "":
 		case p.Name == name:
 			library = p.Script != ""
+		case engineRefused(c) && p.Work == "text-training" && p.Steps["raise_gpu_memory_utilization"] == nil && p.Steps["lower_gpu_memory_utilization"] == nil:
+			// its words are for the training, not for the engine that it starts
 		case p.Name == c.Reader.Program && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
 			app = p
 		}
@@ -128,4 +131,9 @@ func words(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
 		ways[0].For = ""
 	}
 	return append(out, ways...)
+}
+
+// engineRefused: a check of vLLM's at its start, not the work of what started it.
+func engineRefused(c *ledger.Case) bool {
+	return c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba)
 }

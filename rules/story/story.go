@@ -60,6 +60,8 @@ func (t teller) event() event {
 	switch {
 	case f.KilledRSS != nil, t.Root(fact.RayKilled), t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
 		return killed
+	case t.Root(fact.CUDAError): // whatever a plan printed before it says
+		return refused
 	case f.KVAvailable != nil && f.Requested == nil:
 		return noCache
 	case f.Desired != nil && f.Requested == nil && f.Utilization != nil:

@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -24,7 +25,7 @@ func (t teller) summary() string {
 	case overCard:
 		return t.planSummary()
 	}
-	if !t.Asked.Has() || t.Asked.Bytes == 0 {
+	if !t.Asked.Has() || t.Asked.Bytes == 0 || t.Root(fact.CUDAError) && t.F().Requested == nil {
 		return t.heldSummary()
 	}
 	return strings.TrimSpace(t.refusedSentence() + " " + t.holders())
@@ -66,7 +67,7 @@ func (t teller) short(told string) string {
 // shares are how parts of a memory are told in a sentence.
 var shares = map[string]string{
 	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "work", ledger.PartTensors: "its live tensors",
-	ledger.PartUnused: "its unused reserve", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "other libraries of the process",
+	ledger.PartUnused: "its unused reserve", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
 	ledger.PartBuffers: "its other buffers", ledger.PartOthers: "other programs", ledger.PartKept: "left out on purpose", ledger.PartUnknown: "driver, others or free",
 }
 
@@ -78,12 +79,12 @@ func (t teller) holders() string {
 	}
 	var told []string
 	most := ledger.MemoryPart{}
-	for _, p := range m.Parts {
+	for _, p := range withoutContext(m.Parts) {
 		if p.ID != ledger.PartUnknown && p.Bytes > most.Bytes {
 			most = p
 		}
 	}
-	for _, p := range m.Parts {
+	for _, p := range withoutContext(m.Parts) {
 		name := shares[p.ID]
 		if p.ID == ledger.PartUnknown && t.Free.Has() {
 			name = "driver and other programs"
@@ -101,6 +102,19 @@ func (t teller) holders() string {
 		return ""
 	}
 	return fmt.Sprintf("Of %s: %s.", t.all(m), strings.Join(told, ", "))
+}
+
+// withoutContext are the parts with a process's libraries and its driver as one:
+// no log says where one ends.
+func withoutContext(parts []ledger.MemoryPart) []ledger.MemoryPart {
+	out := slices.Clone(parts)
+	libraries := slices.IndexFunc(out, func(p ledger.MemoryPart) bool { return p.ID == ledger.PartLibraries })
+	driver := slices.IndexFunc(out, func(p ledger.MemoryPart) bool { return p.ID == ledger.PartDriver })
+	if libraries < 0 || driver < 0 {
+		return out
+	}
+	out[libraries].Bytes += out[driver].Bytes
+	return slices.Delete(out, driver, driver+1)
 }
 
 // all is the memory of which holders tell the shares.
@@ -162,7 +176,11 @@ func (t teller) cacheSummary() string {
 	if f.KVAvailable.Bytes <= 0 {
 		return subject + "; after the weights and the working memory nothing is left for it."
 	}
-	told := t.short(fmt.Sprintf("%s; after the weights and the working memory %s is left for it", subject, f.KVAvailable))
+	left := fmt.Sprintf("after the weights and the working memory %s is left for it", f.KVAvailable)
+	if _, byHand := t.Setting("kv_cache_memory_bytes"); byHand {
+		left = fmt.Sprintf("%s was fixed for it", f.KVAvailable)
+	}
+	told := t.short(subject + "; " + left)
 	if f.EstMaxModelLen != nil {
 		told += fmt.Sprintf(" %s tokens would fit.", thousands(f.EstMaxModelLen))
 	}
@@ -210,14 +228,14 @@ func before(preposition, word string) string {
 func (t teller) heldSummary() string {
 	f := t.F()
 	switch {
-	case f.Requested != nil && f.Requested.Bytes > 0:
-		return ""
+	case f.Requested != nil && f.Requested.Bytes > 0, t.Root(fact.VLLMProfileMoved, fact.SGLangTokens):
+		return "" // whose cards say the figures
 	case f.KVTokens != nil && f.MaxModelLen != nil:
 		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
 	case f.Free != nil && f.Total != nil:
-		return fmt.Sprintf("%s of %s was free. The message does not say how much was asked for.", f.Free, f.Total)
+		return fmt.Sprintf("%s of %s was free.", f.Free, f.Total)
 	case f.Total != nil:
-		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+		return fmt.Sprintf("There is %s in all. How much was asked for the message does not say.", f.Total)
 	case t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
 		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
 			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."
@@ -228,6 +246,8 @@ func (t teller) heldSummary() string {
 		return "The log does not say how much memory it held."
 	case f.Empty() && t.told != nil:
 		return "" // the card says what is known
+	case t.Root(fact.CUDAError):
+		return "The driver's message has no figures."
 	case f.Empty():
 		return "The error itself names neither what was asked for nor what was free."
 	}

@@ -63,10 +63,13 @@ func sglangPages(c *ledger.Case) map[string]string {
 	var pages []string
 	for _, size := range []int64{64, 128, 256} {
 		if there > 0 && there%size == 0 {
-			pages = append(pages, fmt.Sprintf("%d pages of %d", there/size, size))
+			pages = append(pages, fmt.Sprintf("%d of %d", there/size, size))
 		}
 	}
-	out["pages"] = strings.Join(pages, " or ")
+	if n := len(pages); n > 0 {
+		pages[0] = strings.Replace(pages[0], " of ", " pages of ", 1)
+		out["pages"] = strings.TrimPrefix(strings.Join(pages[:n-1], ", ")+" or "+pages[n-1], " or ")
+	}
 	return out
 }
 
@@ -140,8 +143,9 @@ var sglangTokenCards = []cause.Card{
 		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
 		Means:    "This is the token pool, not the card's memory. A decode step wants one token for each running request, here {wanted}, and a request at the end of its page needs a new one:[[ {there} free tokens are {pages} tokens,]] fewer pages than requests. SGLang should have put requests back into the queue before that, and in some versions counts wrongly.",
 		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
-		Cures:    pageCures(sglangUpdate, sglangBackends),
-		Sources:  []string{sglangThread + "issues/4602", sglangThread + "pull/5081", sglangTuning},
+		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was mended several times in 2025; a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart"),
+			sglangBackends),
+		Sources: []string{sglangThread + "issues/4602", sglangThread + "pull/5081", sglangTuning},
 	},
 	{
 		ID: "sglang/tokens", Kinds: []fact.Kind{fact.SGLangTokens}, Figures: sglangPages,
@@ -164,6 +168,7 @@ var sglangTokenCards = []cause.Card{
 		Cures: []cause.Cure{
 			as("lower_max_num_seqs", "Set fewer requests, as the message says", "It keeps the scheduler away from the last rows.", "others wait"),
 			as("upgrade_version", "Update SGLang", "If it comes back after some hours, rows are lost: that is a fault to report with the `server_args` line.", "a restart"),
+			{Fix: "restart_session", Title: "Until then: see whether rows are lost, and restart", Told: "They are if `#running-req` in the last `Decode batch` lines is far below `--max-running-requests`. A restart brings them back; speculative decoding off is a test.", Cost: "running requests end"},
 		},
 		Sources: []string{sglangCode + "mem_cache/memory_pool.py", sglangThread + "issues/10408"},
 	},

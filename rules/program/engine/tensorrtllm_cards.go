@@ -80,10 +80,24 @@ func trtWeights(c *ledger.Case) map[string]string {
 
 func trtIsWeights(c *ledger.Case) bool { return trtWeights(c)["layers"] != "" }
 
+// pidsOf are the lowest and the highest number of processes that hold something.
+func pidsOf(all []fact.Process) (first, last int) {
+	for _, p := range all {
+		if p.Bytes < units.GiB/2 {
+			continue
+		}
+		if first == 0 {
+			first = p.PID
+		}
+		first, last = min(first, p.PID), max(last, p.PID)
+	}
+	return first, last
+}
+
 // trtRanks lists the processes on the card of a rank, but for those that are as
 // small as a driver's context, and what none of them accounts for.
 func trtRanks(c *ledger.Case) map[string]string {
-	out := map[string]string{"count": "", "device": "", "sizes": "", "unlisted": ""}
+	out := map[string]string{"count": "", "device": "", "sizes": "", "unlisted": "", "pids": "", "must": "`--tp_size` as you set it", "n": "N"}
 	f := c.F()
 	if f.Device == nil || len(f.OtherProcesses) == 0 {
 		return out
@@ -99,6 +113,9 @@ func trtRanks(c *ledger.Case) map[string]string {
 			least = p.Bytes
 		}
 		most = max(most, p.Bytes)
+	}
+	if first, last := pidsOf(f.OtherProcesses); last-first == n-1 {
+		out["pids"], out["must"], out["n"] = fmt.Sprintf("PIDs %d to %d", first, last), strconv.Itoa(n)+" by these processes", strconv.Itoa(n)
 	}
 	out["count"], out["device"] = strconv.Itoa(n), strconv.Itoa(int(f.Device.Value))
 	out["sizes"] = units.Amount(least) + " to " + units.Amount(most)
@@ -158,12 +175,14 @@ var trtCards = []cause.Card{
 		ID: "tensorrt-llm/ranks", Kinds: onCard, Phases: []string{"load"}, If: trtRanksTogether,
 		Cause: cause.DeviceImbalance, Weight: 0.85, Figures: trtRanks,
 		Headline: "loaded several ranks of one job onto GPU {device}",
-		Means:    "{count} processes stand on GPU {device} while the weights load, this one and others of {sizes}: workers of the same job, by their sizes and numbers.[[ {unlisted} more is held by nothing that the message lists.]] Each rank should have a card of its own; here only one card is visible to the job, or a variable or launcher pins every rank to it. Whether the model would fit is not known yet.",
-		Not:      "`expandable_segments`, batch or cache settings: ranks that share a card stay there. Killing them one by one ends the job.",
+		Means:    "{count} processes[[ ({pids})]] stand on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job. Each rank should have a card of its own. Either the job sees one card only, or a variable or launcher pins every rank to it.[[ {unlisted} more is held by nothing that the message lists, perhaps another container.]]",
+		Not:      "Batch or cache settings, `expandable_segments`: the ranks would still share a card.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "See how many cards the job sees", Told: "It must be as many as there are ranks. If not: Docker `--gpus all --ipc=host`; Kubernetes `nvidia.com/gpu: N`; Slurm `--gpus-per-node=N` without `--gpus-per-task=1`; else `unset CUDA_VISIBLE_DEVICES`.", Kind: "shell", Text: "nvidia-smi -L; echo \"$CUDA_VISIBLE_DEVICES\"; python3 -c \"import torch; print(torch.cuda.device_count())\"", Cost: "free"},
-			{Fix: "multi_gpu", Title: "Or start as many ranks as there are cards", Told: "`--tp_size` with that number. Weights and cache must then fit into it times {total}."},
-			{Fix: "upgrade_version", Title: "All cards visible, and still one: update", Told: "Versions differ in how a rank finds its card. Stop the whole job first, and see that every card is empty.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
+			{Fix: "select_gpu", Title: "See how many cards the job sees", Told: "Where the server runs (in its container), it must show as many cards as there are ranks ({must}):", Ways: []cause.Way{
+				{For: "Docker", Text: "`--gpus all --ipc=host`."}, {For: "Kubernetes", Text: "`nvidia.com/gpu: {n}` under limits."}, {For: "Slurm", Text: "`--gpus-per-node={n}`, without `--gpus-per-task=1`."}, {For: "A variable is set", Text: "`unset CUDA_VISIBLE_DEVICES`."},
+			}, Kind: "shell", Text: "nvidia-smi -L\necho \"$CUDA_VISIBLE_DEVICES\"\npython3 -c \"import torch; print(torch.cuda.device_count())\"", Cost: "free"},
+			{Fix: "multi_gpu", Title: "Fewer cards than that: as many ranks as cards", Told: "`--tp_size` with that number; weights and cache must fit into it times {total}.", Cost: "perhaps a smaller model"},
+			{Fix: "upgrade_version", Title: "All visible, and still one: update", Told: "Stop the whole job first and see in `nvidia-smi` that each card is empty.", Kind: "shell", Text: "pip install -U tensorrt-llm"},
 		},
 		Sources: []string{trtServe, trtIssues + "7818", trtIssues + "6281"},
 	},
@@ -206,7 +225,7 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
 		Cause: cause.BudgetMisconfigured, Weight: 0.85, Figures: trtShares,
 		Headline: "did not start: the KV cache did not fit into what is free",
-		Means:    "Weights and sampler are in place.[[ {free} of {total} was free, and by default the cache takes nine tenths of that, {nine}: the card was refused that although it shows as free.]] Either something took memory in between (another rank or program), or this version estimates the share wrong; the report cannot tell which.",
+		Means:    "Weights and sampler are in place.[[ By default the cache takes nine tenths of what is free, here {nine} of {free}, and that was refused.]] Either something took memory in between (another rank or program), or this version estimates the share wrongly; the report does not tell which.",
 		Not:      "Smaller weights: they are in place, with this much left.",
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Let the cache take less", Told: "Added to `trtllm-serve`; in Python `KvCacheConfig(free_gpu_memory_fraction=0.7)`.[[ That asks for {seven}.]]", Kind: "config", Text: trtFraction, Cost: "fewer tokens at a time"},

@@ -120,8 +120,8 @@ var VLLMOmni = program.Program{
 // omniFits is what a diffusion model of vLLM-Omni's does not need on the card.
 var omniFits = []cause.Cure{
 	{Fix: "cpu_offload", Title: "Keep the transformer in system memory, a block on the card at a time", Told: "RAM has to hold all of it, pinned. Added to the command that starts vLLM-Omni:", Kind: "config", Text: "--enable-layerwise-offload", Cost: "slower steps"},
-	{Fix: "multi_gpu", Title: "Or split it over the cards", Told: "With the text encoder moved out of the way meanwhile. Watch with `nvidia-smi` that each card holds less than before: models and versions differ in what they split. Sequence parallelism (ulysses, ring) splits no weights.", Kind: "config", Text: "--tensor-parallel-size 2 --enable-cpu-offload", Cost: "needs the cards"},
-	{Fix: "use_lower_quant", Title: "Or load 8-bit weights", Told: "About half. A version that quantises only after a 16-bit load fails the same way; then take a checkpoint that is FP8 or GGUF already.", Kind: "config", Text: "--quantization fp8", Cost: "slight loss of quality"},
+	{Fix: "multi_gpu", Title: "Or split it over the cards", Told: "Not every model and version splits all of its layers: see in `nvidia-smi` that each card holds less than before, else it is no cure. Sequence parallelism (ulysses, ring) splits no weights.", Kind: "config", Text: "--tensor-parallel-size 2 --enable-cpu-offload", Cost: "needs the cards"},
+	{Fix: "use_lower_quant", Title: "Or load 8-bit weights", Told: "About half; a version that quantises only after a 16-bit load fails the same way. Then take a checkpoint that is FP8 already.", Kind: "config", Text: "--quantization fp8", Cost: "slight loss of quality"},
 }
 
 var omniCards = []cause.Card{

@@ -169,8 +169,11 @@ func (s launch) with(c *ledger.Case, set ...option) string {
 // unknown: the log shows neither the command nor the model nor an option, so
 // that what has to be added to the reader's own command is all there is to say.
 func (s launch) unknown(c *ledger.Case) bool {
-	return s.flags && c.ModelName() == "MODEL" && len(s.settings(c)) == 0 && slices.Contains(s.readers, c.Reader.Program) && s.logged(c) == nil
+	return s.flags && s.logged(c) == nil && (s.others(c) || c.ModelName() == "MODEL" && len(s.settings(c)) == 0)
 }
+
+// others: another program starts this server, by a command of its own.
+func (s launch) others(c *ledger.Case) bool { return !slices.Contains(s.readers, c.Reader.Program) }
 
 // logged returns the words of the last command before the failure.
 func (s launch) logged(c *ledger.Case) []string {

@@ -19,7 +19,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow as many sequences as there are blocks", "Nothing is lost below that many requests at a time; more wait. {where}", "more requests wait"),
 			added("raise_gpu_memory_utilization", "Or give the cache a larger share", "From {default}, 0.05 more is {five}.", "less for everything else on the card"),
-			as("use_lower_quant", "Or load smaller weights", "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller weights", "An AWQ, GPTQ or FP8 checkpoint of the same model: search its name with that ending on huggingface.co.", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/config/compilation.py", vllmThreads + "pull/38270"},
 	},
@@ -31,7 +31,7 @@ var vllmCacheCards = []cause.Card{
 		Not:      "`--gpu-memory-utilization`, up or down: it does not count beside a fixed cache.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Fix a little more, or let vLLM measure", Told: "[[{more_gib} holds {tokens} tokens with room to spare; nothing checks that it fits beside the weights (`Model loading took`) and working memory. ]]Left out, vLLM measures, and the cache takes all that they leave of its share. Instead of the number you pass now:", Kind: "config", Text: "--kv-cache-memory-bytes {more}", Cost: "that much less for the rest"},
-			added("lower_context", "Or accept slightly shorter requests", "{fit} tokens fit what is fixed.", "longer prompts are refused"),
+			added("lower_context", "Or accept slightly shorter requests", "{fit} tokens fit what is fixed, by the two figures; the end of vLLM's message names the exact limit.", "longer prompts are refused"),
 			added("quantize_kv_cache", "Or an 8-bit cache", "[[{half} instead of {asked}, ]]if it is 16 bit now and the attention backend of this card has it.", "slight loss"),
 		},
 		Sources: []string{"vllm/config/cache.py", "vllm/v1/worker/gpu_worker.py"},
@@ -52,7 +52,7 @@ var vllmCacheCards = []cause.Card{
 		ID: "vllm/cache-length", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.All(when.Not(enoughCard), halfFits),
 		Cause: cause.ContextTooLong, Weight: 0.92, Figures: vllmFigures,
 		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]].",
-		Not:   "`--max-num-seqs` (the check is for one request) or 0.95 for the share alone, unless little is missing: 0.05 more adds {five}[[; {short} would take a card of {card_for}]].",
+		Not:   "`--max-num-seqs`: the check is for one request.[[ A share of 0.95 alone: 0.05 more is {short} on cards from {card_for} up.]]",
 		Cures: []cause.Cure{
 			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]; take less if your prompts are shorter. {where}", "longer prompts are refused"),
 			added("quantize_kv_cache", "Or keep {tokens} with an 8-bit cache", "{half} of the {room}, if it is 16 bit now; one such request at a time. Not every card and attention backend has it.", "slight loss"),
@@ -87,13 +87,26 @@ var vllmCacheCards = []cause.Card{
 		Sources: []string{"vllm/worker/worker.py"},
 	},
 	{
+		ID: "vllm/cache-tokens-far", Kinds: []fact.Kind{fact.VLLMTokens}, If: when.All(when.Not(hardlyAnyTokens), when.Not(halfFits), tokensKnown),
+		Cause: cause.ContextTooLong, Weight: 0.9, Figures: vllmFigures,
+		Headline: "did not start: its KV cache holds {held} tokens, one request may have {tokens}",
+		Means:    "The model itself fits; a request of {tokens} tokens is {times} times what the cache holds.[[ {no_length}]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
+		Not:      "A larger share alone: so much it does not add. `--max-num-seqs`: the check is for one request.",
+		Cures: []cause.Cure{
+			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start; take what you need, shorter leaves room for more requests at a time. {where}", "prompt and answer together are limited to that"),
+			{Fix: "quantize_kv_cache", Title: "Twice as long: an 8-bit cache with it", Told: "It holds {held_eight} tokens. Not every card and attention backend has it.", Steps: shorterInEight, Cost: "slight loss"},
+			words("use_lower_quant", "Still longer: make room", "4-bit weights (AWQ, GPTQ) instead of 16-bit ones, or a second card with `--tensor-parallel-size 2`.", "slight loss of quality, or a card"),
+		},
+		Sources: []string{"vllm/worker/worker.py"},
+	},
+	{
 		ID: "vllm/cache-tokens", Kinds: []fact.Kind{fact.VLLMTokens}, If: when.Not(hardlyAnyTokens),
 		Cause: cause.ContextTooLong, Weight: 0.9, Figures: vllmFigures,
-		Headline: "did not start: its KV cache is smaller than one request[[ of {tokens} tokens]][[: it holds {held}]]",
+		Headline: "did not start: its KV cache[[ of {held} tokens]] is smaller than one request[[ of {tokens}]]",
 		Means:    "The model itself fits.[[ {lacking} tokens of cache are lacking: {small_token} for an 8B model of today (128 KiB a token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
-			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start. ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
+			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start (the limit now: {held}). ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
 			added("raise_gpu_memory_utilization", "Or give vLLM more of the card", "0.05 more is {five}; with `--enforce-eager` beside it no CUDA graphs need the rest. Only if `nvidia-smi` shows the card empty before.", "little reserve; slower with eager"),
 			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "[[{held_eight} tokens instead of {held}. ]]Not every card and attention backend has it.", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "quantize_kv_cache") }, Cost: "slight loss"},
 		},

@@ -65,7 +65,7 @@ var vllmCheckCards = []cause.Card{
 		Not:      "A smaller model, a shorter context, `expandable_segments`: nothing was loaded yet.",
 		Cures: []cause.Cure{
 			added("lower_gpu_memory_utilization", "Ask for a little less", "{low} is {low_gib}[[ and leaves {spare}]] (the limit at this moment: {most}). That much less KV cache: fewer tokens at once, same speed. {where}", "a slightly smaller KV cache"),
-			{Fix: "close_other_apps", Title: "Or free {short} and keep the share", Told: "`nvidia-smi` on the host says who holds it. An old `VLLM::EngineCore` of yours: end it and wait until its memory is gone. A browser or game: close it.", Cost: "free"},
+			{Fix: "close_other_apps", Title: "Or free {short} and keep the share", Told: "`nvidia-smi` on the host says who holds it: `kill PID` for an old `VLLM::EngineCore` of yours, close a browser or game.", Cost: "free"},
 			flags("lower_context", "It then reports too little KV cache", "Allow shorter requests as well, for example:", "longer prompts are refused", option{"max_model_len", "8192"}),
 		},
 		Later:   "If it happens only at restarts, wait 15 seconds between stop and start.",
@@ -75,12 +75,14 @@ var vllmCheckCards = []cause.Card{
 		ID: "vllm/profile-moved", Kinds: []fact.Kind{fact.VLLMProfileMoved},
 		Cause: cause.LeakedProcess, Weight: 0.65, Figures: vllmFigures,
 		Headline: "did not start: another process let go of GPU memory while it was measuring",
-		Means:    "This is no shortage. vLLM works out its own use from what becomes less on the card, and while it measured there became [[{grew} ]]more. Something let go of memory just then: an earlier vLLM still ending, a second one starting, a job that finished; on machines with one memory for both also the system's file cache.",
+		Means:    "This is no shortage. vLLM works out its own use from what becomes less on the card, and while it measured there became [[{grew} ]]more[[: {before_gib} free before, {room} after]]. Something let go of memory just then: an earlier vLLM still ending, a second one starting, a job that finished; on machines with one memory for both (GH200, DGX Spark, Jetson) also the system's file cache.",
 		Not:      "Another share, a smaller model, a shorter context: the measurement failed, not the amount.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Wait until the card is quiet, then start again", Told: "Start when the used memory no longer moves. Where something restarts vLLM by itself, let it wait 30 seconds (systemd: `RestartSec=30`).", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "a minute"},
-			{Fix: "kill_stale_process", Title: "Several servers on one card: one after the other", Told: "Start the next when the first answers on `/health`, and end what is left of earlier starts. A container of its own changes nothing as long as it is the same card; another card does.", Cost: "a slower start"},
-			{Fix: "upgrade_version", Title: "It keeps failing: fix the cache's size by hand", Told: "vLLM then skips this measurement (0.11 and later). You choose the bytes: what is free, less the weights and 2 to 4 GiB; 8 GiB as an example:", Kind: "config", Text: "--kv-cache-memory-bytes 8589934592", Cost: "nothing checks that it fits"},
+			{Fix: "restart_session", Title: "Wait until the card is quiet, then start again", Told: "End what is left of an earlier vLLM (`kill PID` from that list), and start when the used memory no longer moves. Where something restarts vLLM by itself, let it wait (systemd: `RestartSec=30`).", Ways: []cause.Way{
+				{For: "One memory for both", Text: "`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches` just before the start."},
+			}, Kind: "shell", Text: "nvidia-smi -l 1", Cost: "a minute"},
+			{Fix: "kill_stale_process", Title: "Several servers on one card: one after the other", Told: "Start the next when the first answers. A container of its own changes nothing on the same card; another card does (`CUDA_VISIBLE_DEVICES=1`).", Kind: "shell", Text: "until curl -sf localhost:8000/health; do sleep 5; done   # the first one's port; then start the second", Cost: "a slower start"},
+			{Fix: "upgrade_version", Title: "It keeps failing: fix the cache's size by hand", Told: "8 GiB here as an example; take what is free, less the weights and 2 to 4 GiB. vLLM (0.11 and later) then skips this measurement.", Kind: "config", Text: "--kv-cache-memory-bytes 8589934592", Cost: "nothing checks that it fits"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/cache.py", vllmThreads + "issues/56830"},
 	},

@@ -54,6 +54,8 @@ func where(c *ledger.Case) string {
 		return "In your script:"
 	case vllmServer.logged(c) != nil:
 		return "Your command with it:"
+	case vllmServer.others(c):
+		return "It is vLLM's own option; your program passes it on, perhaps under a slightly different name:"
 	case vllmServer.unknown(c):
 		return "Add to the command that starts vLLM (compose: `command:`; Python: `LLM(…)`, same names with underscores):"
 	}
@@ -84,6 +86,9 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	samplerFigures(c, out)
 	if grew := grownBy(c); grew > 0 {
 		out["grew"] = units.Amount(grew)
+		if x, _ := c.Fact("initial_free"); c.Room.Has() {
+			out["before_gib"] = x.Size.String()
+		}
 	}
 	return out
 }
@@ -133,7 +138,7 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 	}
 	if known {
 		out["held"], out["held_eight"] = grouped(held), grouped(2*held)
-		out["lacking"] = grouped(n - held)
+		out["lacking"], out["times"] = grouped(n-held), strconv.FormatFloat(n/held, 'f', 1, 64)
 		out["small_token"], out["large_token"] = units.Amount(int64(n-held)*128<<10), units.Amount(int64(n-held)*512<<10)
 	}
 	if need, have := ledger.SizeOf(f.KVNeeded), ledger.SizeOf(f.KVAvailable); need > 0 {
@@ -144,6 +149,9 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 		}
 	}
 }
+
+// tokensKnown: the refusal says how many tokens the cache holds.
+func tokensKnown(c *ledger.Case) bool { _, ok := cacheTokens(c); return ok }
 
 // halfFits: an 8-bit cache holds one request of full length.
 func halfFits(c *ledger.Case) bool {

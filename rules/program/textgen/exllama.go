@@ -140,6 +140,9 @@ func lessOnFirst(c *ledger.Case) string {
 func shorterContext(c *ledger.Case) string {
 	s, ok := c.Setting("max_seq_len", "ctx_size", "n_ctx", "l", "c")
 	n, err := strconv.Atoi(s.Value)
+	if !ok && loader(c) == "exllama" { // the first one's length is 2048 unless set
+		return "1024"
+	}
 	if !ok || err != nil || n < 1024 || n > 1<<24 {
 		return "4096"
 	}

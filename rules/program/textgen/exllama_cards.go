@@ -52,7 +52,7 @@ var exllamaBits = cause.Cure{
 func inExLlama(fix, title, told, cost string, tabby func(c *ledger.Case) string, script func(c *ledger.Case) string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: func(c *ledger.Case) []step.Step {
 		if c.In("tabbyapi") {
-			return []step.Step{{Kind: "text", Text: "In config.yml, then restart:"}, {Kind: "config", Text: "model:\n  " + tabby(c)}}
+			return []step.Step{{Kind: "config", Text: "model:   # in config.yml, then restart\n  " + tabby(c)}}
 		}
 		return []step.Step{{Kind: "python", Text: script(c)}}
 	}}
@@ -72,7 +72,9 @@ var (
 			return "cache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)   # in the scripts: -l " + n
 		})
 	exllamaSmaller = inExLlama("quantize_kv_cache", "Keep the cache at fewer bits", "8 bit is about half of 16, 4 bit a quarter.", "hardly any quality at 8 bit",
-		func(c *ledger.Case) string { return "cache_mode: Q8   # Q6, Q4; ExLlamaV3: \"8,8\" down to \"4,4\"" },
+		func(c *ledger.Case) string {
+			return "cache_mode: Q8   # or Q4; ExLlamaV3: \"8,8\", \"4,4\""
+		},
 		func(c *ledger.Case) string {
 			if loaderV3(c) {
 				return "cache = Cache(model, max_num_tokens=8192, layer_type=CacheLayer_quant, k_bits=8, v_bits=8)   # in the scripts: -cq 8"
@@ -116,13 +118,23 @@ var exllamaCards = []cause.Card{
 		Means:    "ExLlamaV2 makes its scratch space, here {asked}, when the first layer of a model reaches a card, and {room} of {total} was left: {mine} is this process's own already. So another model, or a draft model, is probably still loaded in it, as when two requests ask for different models at once. Otherwise the split fills that card to the brim; the lines above tell.",
 		Not:      "`expandable_segments`, ending other programs: this process holds the card.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Start clean, with one model", Told: "The cards should be nearly empty in `nvidia-smi` before it loads. If it works now: unload before you switch (TabbyAPI: `POST /v1/model/unload`); where clients change models by name, `inline_model_loading: false` in config.yml stops that.", Cost: "free"},
+			{Fix: "restart_session", Title: "Start clean, with one model", Told: "The cards should be nearly empty before it loads. If it works now, unload before you switch (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model; `inline_model_loading: false` in its config.yml keeps clients from switching.", Steps: func(c *ledger.Case) []step.Step {
+				stop := "nvidia-smi   # after the program was ended"
+				if c.Signal(fact.InContainer) != nil {
+					stop = "docker compose restart tabbyapi   # the service's name in your compose file\nnvidia-smi"
+				}
+				return []step.Step{{Kind: "shell", Text: stop}}
+			}, Cost: "free"},
 			inExLlama("balance_split", "It fails with one model: leave room on that card", "", "if the other card has space", func(c *ledger.Case) string {
-				return "gpu_split_auto: true\n  autosplit_reserve: [96, 1024]   # MB, a number for each card"
+				return "gpu_split_auto: true   # with gpu_split by hand: less for that card\n  autosplit_reserve: [96, 1024]   # MB, a number for each card"
 			}, func(c *ledger.Case) string {
 				return "model.load_autosplit(cache, reserve_vram=[256 * 2**20, 1024 * 2**20])   # bytes, a number for each card"
 			}),
-			exllamaSmaller,
+			inExLlama("quantize_kv_cache", "Or need less: a cache of fewer bits, a shorter context", "", "hardly any quality at 8 bit", func(c *ledger.Case) string {
+				return "cache_mode: Q8   # half of FP16; Q4: a quarter\n  max_seq_len: 16384   # or what your chats need"
+			}, func(c *ledger.Case) string {
+				return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=16384, lazy=True)   # or _Q4"
+			}),
 		},
 		Sources: []string{exllamaV2 + "device.py", exllamaV2 + "model.py", tabbyConfig, "https://github.com/theroyallab/tabbyAPI/issues/304"},
 	},
@@ -139,12 +151,13 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/mmap", Kinds: []fact.Kind{fact.MmapFailed}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: 0.92,
 		Headline: "could not map the weights file: system memory, not the cards",
-		Means:    "Linux refused (errno 12) to map the file of weights, before any of it reached a card. It refuses a single writable mapping that is larger than RAM and swap together, though little of it would be held at once[[; {name} at 4 bit is about {quarter}]]. Smaller models load for the same reason. Or a limit is set: the check tells.",
-		Not:      "A larger or smaller GPU split: no card was reached.",
+		Means:    "Linux refused (errno 12) to map the file of weights, before any of it reached a card. It refuses a single writable mapping that is larger than RAM and swap together, though little of it would be held at once[[; {name} at 4 bit is about {quarter}]]. So smaller models load and this one does not. Otherwise `ulimit -v` is set, or `vm.overcommit_memory` is 2.",
+		Not:      "Another GPU split: no card was reached.",
+		Later:    "The split counts weights alone: if the cards are full next, leave 1 to 2 GB of each free.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Allow the mapping", Told: "Look first: `free -h; ulimit -v; sysctl vm.overcommit_memory` and the file's size. Then (in a container: on the host):", Kind: "shell", Text: "sudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
-			as("add_swap", "Or add swap, so that RAM and swap exceed the file", "disk space"),
-			{Fix: "use_smaller_model", Title: "Or a version in several files", Told: "Shards of a few GB are mapped one by one; EXL2 and EXL3 builds come so.", Cost: "a download"},
+			{Fix: "raise_memory_limit", Title: "Allow the mapping", Told: "The first line shows what there is; the next two count in this terminal until the restart (`=0` undoes it; for a container run sysctl on the host):", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
+			{Fix: "add_swap", Title: "Or add swap, so that RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
+			{Fix: "use_smaller_model", Title: "Or weights in several files", Told: "Mapped one by one; large EXL2 builds (for ExLlamaV2) and EXL3 ones (ExLlamaV3) come so.", Cost: "a download and a newer program"},
 		},
 		Sources: []string{"https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/turboderp/exllama/issues/193"},
 	},

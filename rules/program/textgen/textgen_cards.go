@@ -3,6 +3,7 @@ package textgen
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -56,15 +57,64 @@ func contextFlag(c *ledger.Case) []step.Change {
 
 // textgenSizes is what the model takes at 16 bit and at 4.
 func textgenSizes(c *ledger.Case) map[string]string {
-	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": ""}
+	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": "", "whose": ""}
 	if c.Model != nil && c.Model.Parameters > 0 {
 		out["full"], out["quarter"] = units.Amount(2*c.Model.Parameters), units.Amount(c.Model.Parameters*55/100)
 		out["name"] = c.Model.Name
 	}
 	if asked := ledger.Requested(c); asked > 0 {
 		out["shares"] = layerShares(asked)
+		if m, ok := guessed(asked); ok {
+			out["whose"] = fmt.Sprintf("%s is about what all %d layers of a %s take at Q4_K_M, %s each: if it is one, a card of %d GB holds some %d of them with a context of 4096 tokens.", units.Amount(asked), m.layers, m.name, units.Amount(asked/m.layers), m.card(asked), m.holds(asked, m.card(asked)))
+			out["shares"] = ""
+		}
 	}
 	return out
+}
+
+// ggufSize is a widespread model at Q4_K_M: what their layers take on the card, in
+// MiB, and their cache a token and layer, in bytes.
+type ggufSize struct {
+	name               string
+	mib, layers, cache int64
+}
+
+var widespread = []ggufSize{{"7B (Llama 2)", 3821, 33, 16384}, {"8B (Llama 3)", 4403, 33, 4096}, {"13B (Llama 2)", 7413, 41, 20480}, {"70B", 39980, 81, 4096}}
+
+// guessed is the model whose layers take that much, within 4 %.
+func guessed(asked int64) (ggufSize, bool) {
+	for _, m := range widespread {
+		if off := asked - m.mib*units.MiB; 25*max(off, -off) <= asked {
+			return m, true
+		}
+	}
+	return ggufSize{}, false
+}
+
+// holds is how many layers go onto a card with their cache of 4096 tokens,
+// beside a desktop and the work.
+func (m ggufSize) holds(asked, gb int64) int64 {
+	return max(0, (gb*units.GiB*94/100-units.GiB)/(asked/m.layers+4096*m.cache))
+}
+
+// card is the largest usual card that does not hold all layers.
+func (m ggufSize) card(asked int64) int64 {
+	of := int64(4)
+	for _, gb := range []int64{6, 8, 12, 16, 24} {
+		if 10*m.holds(asked, gb) < 8*m.layers {
+			of = gb
+		}
+	}
+	return of
+}
+
+// guessedLayers are the layers for that card where the log shows no setting.
+func guessedLayers(c *ledger.Case) string {
+	s, _ := c.Setting("n_gpu_layers", "gpu_layers", "ngl")
+	if m, ok := guessed(ledger.Requested(c)); ok && step.Divided(s.Value, 2) == 0 {
+		return strconv.FormatInt(m.holds(ledger.Requested(c), m.card(ledger.Requested(c))), 10)
+	}
+	return fewerLayers(c)
 }
 
 // layerShares says which part of the layers that were refused cards hold beside
@@ -96,10 +146,10 @@ var textgenLoadCards = []cause.Card{
 		ID: "text-generation-webui/gpu-layers", Kinds: []fact.Kind{fact.GGMLAlloc}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" && !ledger.InHost(c) },
 		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: textgenSizes,
 		Headline: "could not put its layers for the GPU on the card: {asked} in one piece",
-		Means:    "llama.cpp asked for all layers that `n-gpu-layers` gives to the card, {asked}, and was refused; Python errors after that line (`AssertionError`, `no attribute 'model'`) only follow from it. The log shows neither the card's size nor its use. With a context of 4096 tokens there is room for {shares}.",
+		Means:    "llama.cpp asked for all layers that `n-gpu-layers` gives to the card, {asked}, and was refused; Python errors after that line (`AssertionError`, `no attribute 'model'`) only follow from it. The log shows neither the card's size nor its use.[[ {whose}]][[ With a context of 4096 tokens there is room for {shares}; models before 2024 need 1 to 2 GB more for it.]]",
 		Not:      "A shorter `n_ctx` alone: it failed before the cache was made. `load-in-4bit`: that is the Transformers loader's.",
 		Cures: []cause.Cure{
-			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): the share above of the model's layers (a 7B has 33, a 13B 41), then up until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),
+			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): as many as your card holds (a 7B or 8B has 33, a 13B 41), then Load; up by 2 until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", guessedLayers)),
 			textgenUnload,
 			{Fix: "use_lower_quant", Title: "A smaller file", Told: "A lower quantisation of the same model, or a smaller model that fits whole: it runs faster than half of a larger one.", Cost: "slight loss of quality"},
 		},
@@ -139,8 +189,9 @@ var textgenLoadCards = []cause.Card{
 		Not:      "A larger split: it gives the weights still more.",
 		Cures: []cause.Cure{
 			inTab("balance_split", "Leave room on the first card", "", "a trial or two", func(c *ledger.Case) []step.Change { return []step.Change{{Flag: "--gpu-split", Value: lessOnFirst(c)}} }),
-			inTab("lower_context", "Or a shorter context", "", "older parts of a long chat are cut off", contextFlag),
-			exllamaBits,
+			{Fix: "lower_context", Title: "Or a shorter context", If: newerExLlama, Cost: "older parts of a long chat are cut off"},
+			{Fix: "use_lower_quant", Title: "Fewer bits per weight", If: newerExLlama, Told: exllamaBits.Told, Cost: exllamaBits.Cost},
+			{Fix: "use_smaller_model", Title: "Or a smaller model", If: when.Not(newerExLlama), Told: "GPTQ is 4 bit already: 13B takes about 7.5 GB, 33B 17, 65B and 70B 36, and the cache 2 to 5 more.", Cost: "some quality"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "2752"},
 	},
@@ -192,6 +243,9 @@ func textgenCacheFlag(c *ledger.Case) []step.Change {
 	}
 	return []step.Change{{Flag: "--cache_4bit"}}
 }
+
+// newerExLlama: the loader is ExLlamaV2 or V3, which reads builds of fewer bits.
+func newerExLlama(c *ledger.Case) bool { return loader(c) != "exllama" && loader(c) != "exllama_hf" }
 
 func severalSplit(c *ledger.Case) bool {
 	s, ok := c.Setting("gpu_split", "gs")
@@ -284,6 +338,19 @@ var textgenRunCards = []cause.Card{
 			{Fix: "use_smaller_model", Title: "Or a smaller base model", Told: "7B in 4 bit trains on 8 to 10 GB."},
 		},
 		Sources: []string{textgenCode + "training.py"},
+	},
+	{
+		ID: "text-generation-webui/no-token", Kinds: torchFull, Phases: []string{"inference"}, Said: []string{", 0 tokens, context "}, If: ledger.FillsCard, Figures: textgenSizes,
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "loaded the model, and had no room left for the first token",
+		Means:    "Not one token was made (`0 tokens`), with {mine} of {total} taken by this program. The `context` in that line is the length of the prompt: below a few hundred it is not the prompt that fills the card but the weights, which leave nothing to work in. With a thousand or more, a shorter prompt may do.",
+		Not:      "A restart alone: the weights come back.",
+		Cures: []cause.Cure{
+			textgenGGUF,
+			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "lower_context", Title: "With a long prompt: send less of the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" 1024, or a new chat.", Cost: "it forgets older parts"},
+		},
+		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
 	},
 	{
 		ID: "text-generation-webui/prompt", Kinds: torchFull, Phases: []string{"inference"}, Figures: textgenSizes,

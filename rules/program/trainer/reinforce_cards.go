@@ -43,6 +43,20 @@ var smallerShare = cause.Cure{
 
 var verlCards = []cause.Card{
 	{
+		ID: "verl/swap-full", Kinds: []fact.Kind{fact.VLLMSwapFull},
+		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Headline: "aborted a rollout: vLLM's cache and its own swap pool are both full",
+		Means:    "While generating, the KV cache on the card ran out of blocks. vLLM's V0 engine then moves requests with several samples (`rollout.n` above 1 where vLLM is given it, beam search) to a pool in RAM, `swap_space`, 4 GiB a card unless set; that was full too. Too many or too long answers run at once for the cache.",
+		Not:      "Swap of the operating system or free RAM alone: this pool is vLLM's own.",
+		Cures: []cause.Cure{
+			{Fix: "lower_max_num_seqs", Title: "Generate fewer sequences at once", Told: "Halve again if it comes back. Added to your command:", Kind: "config", Text: "actor_rollout_ref.rollout.max_num_seqs=64", Cost: "slower rollouts, same results"},
+			{Fix: "raise_gpu_memory_utilization", Title: "And give the cache a larger share", Told: "The default is 0.5; go up by 0.1 at a time, the trainer needs the rest.", Kind: "config", Text: "actor_rollout_ref.rollout.gpu_memory_utilization=0.6", Cost: "less for training"},
+			{Fix: "upgrade_version", Title: "Or a larger pool, or an engine without one", Told: "`+actor_rollout_ref.rollout.engine_kwargs.vllm.swap_space=16` takes 16 GiB of RAM for each card (an older verl has no such key: `swap_space=16` in the `LLM(` call of its vllm_rollout). V1 needs none; update verl and vLLM together, in versions that verl names.", Cost: "RAM, or an update to test"},
+		},
+		Later:   "Resume from the last checkpoint.",
+		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"},
+	},
+	{
 		ID: "verl/save-ram", Kinds: hostGone, Said: []string{"save_checkpoint", "_save_checkpoint"}, Figures: saverFigures,
 		Cause: cause.HostMemory, Weight: 0.9,
 		Headline: "ran out of system memory (RAM) while saving a checkpoint",
