@@ -60,6 +60,10 @@ var (
 		Fix: "lowvram_mode", Title: "Keep more of the card free for the work",
 		Cost: "Slower: more weights wait in RAM.",
 	}
+	comfyHoldLess = cause.Cure{
+		Fix: "lowvram_mode", Title: "Let ComfyUI hold less at once", Cost: "Slower.",
+		Steps: comfyStart("", step.Change{Flag: "--lowvram"}),
+	}
 	comfyTiles = cause.Cure{
 		Fix: "vae_tiling", Title: "Decode in tiles",
 		Told: "In place of the node VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE also temporal_size 16.",
