@@ -140,16 +140,14 @@ var macs = []struct{ recommended, ram int }{{533, 8}, {1067, 16}, {1200, 18}, {1
 // macFigures are the limit taken apart: PyTorch allows 1.7 times what macOS
 // recommends.
 func macFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"used": "", "recommended": "", "ram": "", "tensors": "", "buffers": "", "fooocus": ""}
+	out := map[string]string{"used": "", "recommended": "", "ram": ""}
 	f := c.F()
 	if f.Limit == nil || f.Allocated == nil {
 		return out
 	}
 	used := f.Allocated.Bytes
-	out["tensors"] = f.Allocated.String()
 	if o := f.OtherAllocations; o != nil {
 		used += o.Bytes
-		out["buffers"] = o.String()
 	}
 	out["used"] = units.AmountWithin(used, units.MiB)
 	rec := float64(f.Limit.Bytes) / 1.7 / float64(units.GiB)
@@ -161,9 +159,6 @@ func macFigures(c *ledger.Case) map[string]string {
 	}
 	if math.Abs(rec-4) < 0.02 {
 		out["ram"] = "a graphics card of 4 GB, as in Intel Macs"
-	}
-	if c.Says("fooocus") {
-		out["fooocus"] = "\"Total time\" is how Fooocus ends a run, so it is probably that, with SDXL."
 	}
 	return out
 }
@@ -178,10 +173,7 @@ func smallMac(c *ledger.Case) bool { return onMac(c) && c.F().Limit.Bytes < 10*u
 func littleMissing(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes <= 64*units.MiB }
 
 // liftLimit starts the program without PyTorch's own limit.
-func liftLimit(c *ledger.Case) []step.Step {
-	if c.Says("fooocus") {
-		return []step.Step{{Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py"}}
-	}
+func liftLimit(*ledger.Case) []step.Step {
 	return []step.Step{{Kind: "text", Text: "Put `PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` in front of the command that starts the program, on the same line."}}
 }
 
@@ -191,11 +183,11 @@ var (
 		Cost: "The Mac swaps, and may become very slow.",
 	}
 	macLess = cause.Cure{
-		Fix: "lower_resolution", Title: "Less at once", Cost: "Detail, or time.",
+		Fix: "lower_resolution", Title: "Less at once", Told: "Half the batch, or one picture at a time.", Cost: "Detail, or time.",
 		Ways: []cause.Way{
-			{For: "Pictures or video", Text: "one picture, half the width and height (a quarter of the work, not of the model), fewer frames"},
+			{For: "Pictures or video", Text: "half the width and height (a quarter of the work, not of the model), fewer frames"},
 			{For: "Text", Text: "a shorter prompt; better still a 4-bit GGUF in llama.cpp or Ollama, made for Macs"},
-			{For: "Training", Text: "half the batch, twice the accumulation"},
+			{For: "Training", Text: "twice the accumulation with half the batch keeps the result"},
 		},
 	}
 	macHalf = cause.Cure{
@@ -213,9 +205,9 @@ var (
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: 0.75,
 			Headline: "reached its limit on this Mac, {limit}",
-			Means:    "{tensors} are its tensors[[, {buffers} other Metal buffers of the same program]]; {asked} more was refused. [[{fooocus} ]]The limit is PyTorch's own: 1.7 times what macOS recommends ({recommended})[[, which is that of {ram}]]. So it already holds more than the machine has for it, by swapping: the model is too large for this Mac, or the work on top of it.",
+			Means:    "The limit is PyTorch's own: 1.7 times what macOS recommends for graphics ({recommended}[[, that of {ram}]]). The program holds {used} of it, more than macOS finds sensible already; {asked} more was refused. So the model is too large for this Mac, or the work on top of it; the log does not show which.",
 			Figures:  macFigures,
-			Not:      "`expandable_segments` and 4-bit loading with bitsandbytes (both for NVIDIA); killing other programs for the limit's sake: it counts this program only.",
+			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
 			Cures: []cause.Cure{
 				{Fix: macLift.Fix, Title: macLift.Title, Told: macLift.Told, Steps: macLift.Steps, Cost: macLift.Cost, If: littleMissing},
 				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(littleMissing)},

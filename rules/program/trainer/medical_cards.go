@@ -65,9 +65,11 @@ var lookFirst = cause.Cure{
 
 var nnunetV1Cards = []cause.Card{
 	stepCard("nnunet/step", []string{"network_trainer.py", "nnUNetTrainerV2", "nnunet/training/"},
-		"It failed in a training step. nnU-Net planned its networks for a card of about 11 GB without looking at yours; most data sets need about 8 GB free, so that a smaller card or a desktop beside it is enough.",
+		"It failed in a training step. nnU-Net planned its networks for a card of about 11 GB without looking at yours; most data sets need about 8 GB free, so a smaller card, or a desktop on the same one, is enough to make it fail.",
 		"A batch option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",
-		lookFirst, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}),
+		lookFirst, cause.Cure{Fix: "lower_batch_size"},
+		cause.Cure{Fix: "lower_resolution", Title: "Train a smaller configuration", Told: "`3d_lowres` or `2d` instead of `3d_fullres`.", Cost: "Detail."},
+		cause.Cure{Fix: "mixed_precision", Title: "A newer nnU-Net and PyTorch", Told: "With PyTorch 1.6 or later version 1 trains in mixed precision unless `--fp32` is given; version 2 always does.", Cost: "An update in the middle of a project."}),
 }
 
 var monaiCards = []cause.Card{

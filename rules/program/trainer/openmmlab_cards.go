@@ -75,7 +75,7 @@ var fewerInTiles = cause.Cure{
 }
 
 const (
-	assignMeans = "It failed in the overlap (IoU) of anchors with objects: a matrix of all anchors x all objects of ONE picture[[. {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture]]. Several of that size exist at once. One crowded picture is enough, so it strikes at a random step.[[ Besides, {outside} of the {total} is held outside this program, far more than a driver needs: an old run or somebody else's.]]"
+	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one picture[[. {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture]]. Several of that size exist at once, and one crowded picture is enough, so it strikes at a random step.[[ Besides, {outside} of the {total} is held by others, perhaps an old run.]]"
 	assignNot   = "A smaller batch: pictures are matched one at a time."
 )
 
@@ -98,7 +98,7 @@ var mmdetCards = []cause.Card{
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
 			assignOnCPU, freeOthers, fewerBoxes, fewerInTiles,
-			{Fix: "half_precision", Title: "Overlaps in 16 bit", Told: "Add this to the same assigner: each of these matrices is half as large.", Kind: "config", Text: "iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16'),", Cost: "Slight rounding of the overlaps."},
+			{Fix: "half_precision", Title: "Overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},

@@ -43,11 +43,11 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
 		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: 0.8,
 		Headline: "could not put SDXL on the card through DirectML",
-		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders. The piece in the message is only the last one.",
+		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders.",
 		Not:      "A smaller picture: it failed on the weights. The 1024 MB say nothing of your card.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Low-memory mode, VAE on the processor", Told: "In the line of `run.bat` that starts it (first `--always-low-vram` alone):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
-			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Its start with `entry_with_update.py` does; several releases failed so on AMD and later ones did not. Its readme asks for 8 GB of card memory on AMD under Windows.", Cost: "Free."},
+			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Starting it with `entry_with_update.py` does that; several releases failed like this on AMD and later ones did not. Its readme asks for 8 GB of card memory on AMD under Windows.", Cost: "Free."},
 			{Fix: "close_other_apps", Title: "Free the card, and give Windows a page file", Told: "Close browser and games; 40 GB free on the system drive for the page file.", Cost: "Free."},
 		},
 		Sources: []string{fooocusThread + "1232", fooocusArgs, "https://github.com/lllyasviel/Fooocus/blob/main/readme.md"}, Solved: 1,
