@@ -75,7 +75,7 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard,
-		Cause: cause.RetainedMemory, Weight: 0.7,
+		Cause: cause.RetainedMemory, Weight: 0.76,
 		Headline: "ran out of memory in evaluation",
 		Means:    "Training runs; evaluation does not fit: it keeps the logits of its samples on the card, and `predict_with_generate` keeps a cache as well.",
 		Not:      "A smaller training batch: evaluation has its own.",
