@@ -282,7 +282,7 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	pasted = pasted[:min(len(pasted), 1)]
 	if p.short >= withoutThird && number == fullFixes || p.short >= withoutSecond && number > 1 {
 		words, ways = firstSentence(words), nil
-		if strings.Contains(words, "`") && len(pasted) > 0 && len(pasted[0].Text) > 56 {
+		if strings.Contains(words, "`") && !strings.HasSuffix(words, ":") && len(pasted) > 0 && len(pasted[0].Text) > 56 {
 			pasted = nil // what is told can be done without it
 		}
 	}

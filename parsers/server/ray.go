@@ -16,7 +16,7 @@ var Ray = text.Parser{
 
 var rayFailures = []text.Wording{
 	text.On("Task was killed due to the node running low on memory", rayKilled),
-	text.On("exceeds the memory usage threshold of", rayKilled),
+	text.On("exceeds the memory usage threshold of", rayAccount),
 	text.On("killed due to memory pressure (OOM)", rayPressure),
 	// The raylet of 2.0: "Used memory (54.90GB) / total capacity (57.60GB)
 	// (0.95307) exceeds threshold 0.95, killing latest task".
@@ -41,6 +41,16 @@ var rayFailure = fact.Failure{Kind: fact.RayKilled, Framework: "ray", Backend: "
 // has, and the share in use. 2.0 and 2.1 lack the bracket about the task.
 var rayKilled = text.FailsWith(rayFailure, 420, 420, text.NewPattern(
 	`(?:memoryused=(?<killed_rss>SIZE)\))?wasrunningwas(?<allocated>SIZE)/(?<limit>(?<total>SIZE))(?:\((?<utilization>NUM)\))?`))
+
+// rayAccount leaves the list of the largest processes to be read, which is
+// announced in the same line.
+func rayAccount(m text.Message) int {
+	end := rayKilled(m)
+	if i := strings.Index(m.Log.Squeezed()[m.At:end], "memoryusers:"); i >= 0 {
+		return m.At + i
+	}
+	return end
+}
 
 var rayWorkers = text.NewPattern(`(?<workers>INT)workers\(tasks/actors\)killedduetomemorypressure`)
 

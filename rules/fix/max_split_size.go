@@ -27,6 +27,8 @@ func uselessSplitSize(c *ledger.Case) string {
 		return asyncIgnoresIt
 	case c.Backend == "mps", c.Backend == "xpu":
 		return notItsAllocator
+	case ledger.Before2020(c):
+		return "This PyTorch does not read it: that came with 1.10."
 	}
 	return uselessSlack(c)
 }

@@ -159,7 +159,7 @@ var EveryDream = program.Program{
 		"optimizer_8bit":         step.Paste("config", "// optimizer.json, base\n\"optimizer\": \"adamw8bit\""),
 	},
 	Cards: cards(cause.Card{
-		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: 0.7,
+		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: 0.76,
 		Means: "EveryDream trains all weights of the model and its text encoder: for SD 1.5 that is about 10 GB with the 8-bit optimizer, 16 with plain AdamW, before the first picture. Sample pictures in between need some more.",
 		Cures: []cause.Cure{
 			cure("gradient_checkpointing", "Batch 1 with gradient checkpointing", "config", "--batch_size 1 --gradient_checkpointing --resolution 512", "A third slower."),

@@ -67,7 +67,7 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
 		cause.Card{
-			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: 0.5,
+			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: 0.76,
 			Headline: "got a bare CUDA out-of-memory error: RAM as likely as the card",
 			Means:    "It has no sizes. WanGP itself takes such an error for RAM: pinned (reserved) memory for swapped weights was refused; a full card would say \"Tried to allocate\". The log does not prove it. The frames name whatever call came next, even one that needs nothing, and a second exception while it cleans up is fallout.",
 			Not:      "Fewer frames or VAE tiles alone: they are work for the card. Trying again without a restart: the CUDA context stays broken.",
@@ -107,7 +107,7 @@ var Wan = program.Program{
 		"multi_gpu":         step.Paste("shell", "torchrun --nproc_per_node=2 generate.py --task t2v-14B --size 1280*720 --ckpt_dir ./Wan2.1-T2V-14B --dit_fsdp --t5_fsdp --ulysses_size 2"),
 	},
 	Cards: cards(cause.Card{
-		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.65,
+		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.76,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each then holds the whole model.",
 		Means:    "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the processor the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",

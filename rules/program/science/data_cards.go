@@ -7,7 +7,7 @@ import (
 
 var xgboostCards = []cause.Card{{
 	ID: "xgboost/card", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
-	Cause: cause.BatchTooLarge, Weight: 0.72,
+	Cause: cause.BatchTooLarge, Weight: 0.76,
 	Means: "The card holds the whole quantised table, and for a moment while it is built the raw one too. Histograms come on top: bins x columns for each node of a level. The free and requested figures under the message say how much is missing.",
 	Not:   "Fewer trees (`n_estimators`): they are trained one after another.",
 	Cures: []cause.Cure{
@@ -49,7 +49,7 @@ var lightgbmCards = []cause.Card{
 var rapidsCards = []cause.Card{
 	{
 		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.6,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
 		Means: "RMM's pool reached its maximum. If nobody set one it is what the card had free when the pool was made, so the table, or a join's result, is too large for the card. If somebody did, the card may have more.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read fewer columns or rows", Kind: "python", Text: "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns", Cost: "Some rewriting"},
@@ -74,7 +74,7 @@ var rapidsCards = []cause.Card{
 var faissCards = []cause.Card{
 	{
 		ID: "faiss/scratch", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"TemporaryMemoryBuffer"},
-		Cause: cause.LeakedProcess, Weight: 0.62,
+		Cause: cause.LeakedProcess, Weight: 0.76,
 		Means: "It is not the index: a `StandardGpuResources` reserves scratch when it is first used, 1.5 GiB on cards with more than 8 GB, and the card had less. PyTorch or another index has the rest, or several such objects were made.",
 		Not:   "Compressing the index: the buffer does not depend on it.",
 		Cures: []cause.Cure{
@@ -86,7 +86,7 @@ var faissCards = []cause.Card{
 	},
 	{
 		ID: "faiss/index", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"alloc fail type FlatData", "alloc fail type IVFLists", "alloc fail type Quantizer", "allocMemorySpaceV", "alloc fail type Other"},
-		Cause: cause.ModelTooLarge, Weight: 0.72,
+		Cause: cause.ModelTooLarge, Weight: 0.76,
 		Means: "The vectors themselves did not fit: count x dimension x 4 bytes for a flat index, and twice that for a moment when lists grow or are copied. The size in the line is the piece that failed. `setTempMemory` does not bound this.",
 		Not:   "`setTempMemory`: that is scratch, not the index.",
 		Cures: []cause.Cure{

@@ -24,7 +24,7 @@ func clipInRAM(c *ledger.Case) bool {
 var (
 	morePageFile = cause.Cure{
 		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.", If: when.Not(onLinux),
-		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Custom size on an SSD with room: 16384 to 49152 MB; Set, restart.",
+		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", take an SSD with room, Custom size, 16384 to 49152 MB, Set, OK, restart.",
 	}
 	// barePictures read PyTorch's message where its figures or its frames are
 	// those of programs that make pictures, which it does not name.
@@ -32,11 +32,11 @@ var (
 		{
 			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
 			Headline: "ran out of the computer's RAM while a picture model was loading",
-			Means:    "It is not the graphics card. [[{windows} ]]A piece of {asked} is refused only when nearly all is promised already. Stable Diffusion or a model like it was being loaded: for a moment a checkpoint lies in RAM twice, so the peak is far above the size of its file. [[{explained} ]]Your RAM is not in the line.",
+			Means:    "This is the computer's RAM, not the graphics card. [[{windows} ]]So small a piece is refused only when nearly all is promised already. [[{explained} ]]So Stable Diffusion or a relative was probably being loaded, and a checkpoint can lie in RAM twice for a moment. How much RAM you have is not in the line.",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"windows": "", "explained": c.Explained.Sentence}
 				if !onLinux(c) {
-					out["windows"] = "Windows counts RAM and page file together."
+					out["windows"] = "Windows counts RAM and page file together (\"Committed\" in Task Manager)."
 				}
 				return out
 			},
@@ -46,24 +46,24 @@ var (
 				{Fix: "add_swap", If: onLinux},
 				{Fix: "close_other_apps", Title: "Restart the computer, load before all else", Told: "Close browser, games and a second web UI. Task Manager, Performance, Memory: \"Committed x / y GB\" should leave 10 GB or more.", Cost: "Free.", If: when.Not(onLinux)},
 				{Fix: "close_other_apps", Title: "End what else uses RAM", Kind: "shell", Text: "ps aux --sort=-rss | head", Cost: "Free.", If: onLinux},
-				{Fix: "use_smaller_model", Title: "A smaller file of the model", Told: "The pruned fp16 .safetensors instead of a .ckpt: SD 1.5 2 GB instead of 4 to 7, SDXL 6.5. One program, one model; AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making pictures."},
+				{Fix: "use_smaller_model", Title: "A smaller file of the model", Told: "The pruned fp16 .safetensors instead of a .ckpt: SD 1.5 has 2 GB instead of 4 to 7, SDXL 6.5. One program, one model; AUTOMATIC1111 can load straight to the card with `--lowram`.", Cost: "None for making pictures."},
 			},
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		{
 			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFitting, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: 0.9,
 			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
-			Means:    "This program held only {held} of the card before, so it was nearly the first thing that it did there. Nothing leaks and nobody is in the way: one tensor is far too large. {asked} are {count} numbers of 32 bit, as a matrix of {side} x {side}: every item against every other (distances, a graph, attention), all of a data set at once, or a broadcast of (N, 1) with (N).",
+			Means:    "The program held only {held} before, so this was nearly the first thing it did on the card. Nothing leaks: one tensor is far too large. {asked} are {count} numbers of 32 bit, for example a matrix of {side} x {side}: all items against all (distances, a graph, attention), or (N, 1) broadcast with (N). A whole data set at once is the other usual reason.",
 			Figures:  pieceFigures,
-			Not:      "16 bit (still {half}), closing programs, allocator settings, a batch of 1 if the data set itself is the tensor: the empty card would be too small.",
+			Not:      "16 bit (still {half}), closing programs, allocator settings: the empty card is too small.",
 			Cures: []cause.Cure{
 				{Fix: "fix_shape", Title: "Print the shapes before the failing line", Kind: "python", Told: "The last line of your own code in the traceback makes it; the dimension that is near {side}, or a factor of it, is the culprit.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
-				{Fix: "lower_batch_size", Title: "If the size is meant: in parts", Ways: []cause.Way{
+				{Fix: "lower_batch_size", Title: "If the size is meant: in parts", Told: "Move one batch at a time to the card, and compute all-against-all in blocks of rows.", Ways: []cause.Way{
 					{For: "A data set", Text: "leave it on the CPU and move each batch: `for x, y in loader: x = x.cuda()`"},
 					{For: "All against all", Text: "in blocks of rows: `torch.cat([torch.cdist(a, b).min(1).values for a in A.split(2048)])`"},
 					{For: "Pictures, text", Text: "half the sides is a quarter of the tokens, and a sixteenth of what attention writes down"},
 				}, Cost: "Slower."},
-				{Fix: "upgrade_version", Title: "A library's own step: a newer version, or the CPU", Told: "Graph and attention operators were rewritten since so as not to build the whole matrix. On the CPU (`x.cpu()`) it takes {asked} of RAM.", Cost: "Some time."},
+				{Fix: "upgrade_version", Title: "A library's own step: a newer version, or the CPU", Told: "Newer releases of graph and attention libraries often no longer build the whole matrix. On the CPU (`x.cpu()`) it takes {asked} of RAM.", Cost: "Some time."},
 			},
 			Sources: []string{allocatorSource, memoryFAQ, "https://github.com/sw-gong/MoNet/issues/1"},
 		},
@@ -140,16 +140,14 @@ var macs = []struct{ recommended, ram int }{{533, 8}, {1067, 16}, {1200, 18}, {1
 // macFigures are the limit taken apart: PyTorch allows 1.7 times what macOS
 // recommends.
 func macFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"used": "", "recommended": "", "ram": "", "tensors": "", "buffers": "", "fooocus": ""}
+	out := map[string]string{"used": "", "recommended": "", "ram": ""}
 	f := c.F()
 	if f.Limit == nil || f.Allocated == nil {
 		return out
 	}
 	used := f.Allocated.Bytes
-	out["tensors"] = f.Allocated.String()
 	if o := f.OtherAllocations; o != nil {
 		used += o.Bytes
-		out["buffers"] = o.String()
 	}
 	out["used"] = units.AmountWithin(used, units.MiB)
 	rec := float64(f.Limit.Bytes) / 1.7 / float64(units.GiB)
@@ -161,9 +159,6 @@ func macFigures(c *ledger.Case) map[string]string {
 	}
 	if math.Abs(rec-4) < 0.02 {
 		out["ram"] = "a graphics card of 4 GB, as in Intel Macs"
-	}
-	if c.Says("fooocus") {
-		out["fooocus"] = "\"Total time\" is how Fooocus ends a run, so it is probably that, with SDXL."
 	}
 	return out
 }
@@ -178,10 +173,7 @@ func smallMac(c *ledger.Case) bool { return onMac(c) && c.F().Limit.Bytes < 10*u
 func littleMissing(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes <= 64*units.MiB }
 
 // liftLimit starts the program without PyTorch's own limit.
-func liftLimit(c *ledger.Case) []step.Step {
-	if c.Says("fooocus") {
-		return []step.Step{{Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py"}}
-	}
+func liftLimit(*ledger.Case) []step.Step {
 	return []step.Step{{Kind: "text", Text: "Put `PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0` in front of the command that starts the program, on the same line."}}
 }
 
@@ -191,11 +183,11 @@ var (
 		Cost: "The Mac swaps, and may become very slow.",
 	}
 	macLess = cause.Cure{
-		Fix: "lower_resolution", Title: "Less at once", Cost: "Detail, or time.",
+		Fix: "lower_resolution", Title: "Less at once", Told: "Half the batch, or one picture at a time.", Cost: "Detail, or time.",
 		Ways: []cause.Way{
-			{For: "Pictures or video", Text: "one picture, half the width and height (a quarter of the work, not of the model), fewer frames"},
+			{For: "Pictures or video", Text: "half the width and height (a quarter of the work, not of the model), fewer frames"},
 			{For: "Text", Text: "a shorter prompt; better still a 4-bit GGUF in llama.cpp or Ollama, made for Macs"},
-			{For: "Training", Text: "half the batch, twice the accumulation"},
+			{For: "Training", Text: "twice the accumulation with half the batch keeps the result"},
 		},
 	}
 	macHalf = cause.Cure{
@@ -213,9 +205,9 @@ var (
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: 0.75,
 			Headline: "reached its limit on this Mac, {limit}",
-			Means:    "{tensors} are its tensors[[, {buffers} other Metal buffers of the same program]]; {asked} more was refused. [[{fooocus} ]]The limit is PyTorch's own: 1.7 times what macOS recommends ({recommended})[[, which is that of {ram}]]. So it already holds more than the machine has for it, by swapping: the model is too large for this Mac, or the work on top of it.",
+			Means:    "The limit is PyTorch's own: 1.7 times what macOS recommends for graphics ({recommended}[[, that of {ram}]]). The program holds {used} of it, more than macOS finds sensible already; {asked} more was refused. So the model is too large for this Mac, or the work on top of it; the log does not show which.",
 			Figures:  macFigures,
-			Not:      "`expandable_segments` and 4-bit loading with bitsandbytes (both for NVIDIA); killing other programs for the limit's sake: it counts this program only.",
+			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
 			Cures: []cause.Cure{
 				{Fix: macLift.Fix, Title: macLift.Title, Told: macLift.Told, Steps: macLift.Steps, Cost: macLift.Cost, If: littleMissing},
 				{Fix: macHalf.Fix, Title: macHalf.Title, Ways: macHalf.Ways, Cost: macHalf.Cost, If: when.Not(littleMissing)},

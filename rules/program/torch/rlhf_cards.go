@@ -13,7 +13,7 @@ var shortCompletions = cause.Cure{
 var trlCards = []cause.Card{
 	{
 		ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
-		Cause: cause.BudgetMisconfigured, Weight: 0.7,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
 		Headline: "ran out of memory where vLLM and the trainer share a card",
 		Means:    "In colocate mode vLLM takes its share of the whole card (0.3 by default) and keeps it, asleep or not, unless sleep mode is on; the trainer needs the rest for weights, gradients, optimizer and a step. Together that was more than the card.[[ This process holds {mine} of {total}.]]",
 		Not:      "A smaller batch alone: vLLM's share stays taken.",
@@ -52,7 +52,7 @@ var trlCards = []cause.Card{
 	},
 	{
 		ID: "trl/ppo-models", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"ppo_trainer.py", "PPOTrainer", "batched_forward_pass", "PolicyAndValueWrapper"}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Cause: cause.ModelTooLarge, Weight: 0.76,
 		Headline: "ran out of memory with up to four models on the card",
 		Means:    "PPO holds policy, reference, reward and value model at once.[[ {model} alone is {w16} at 16 bit, and up to {full} while it is trained.]] Then come the logits of whole responses. If it fails before the first step, it is the models.",
 		Not:      "A smaller batch, if it fails before the first step.",

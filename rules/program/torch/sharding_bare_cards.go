@@ -71,7 +71,7 @@ var bareCards = []cause.Card{
 		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && c.Root(fact.RankKilled) },
 		Cause: cause.HostMemory, Weight: 0.9,
 		Headline: "lost a process of its run to signal 9: most likely system memory (RAM) ran out",
-		Means:    "Exit code -9 is SIGKILL, sent from outside[[: rank {rank}, process {pid}]]; the launcher then stopped the others, and the traceback is its own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Every rank loads its own copy of model and data, so that four ranks need four times as much. A `kill -9` by hand or by a scheduler looks the same.",
+		Means:    "Exit code -9 is SIGKILL, sent from outside[[: rank {rank}, process {pid}]]; the launcher then stopped the others, and the traceback is its own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. As a rule every rank loads its own copy of model and data: four ranks, four times the RAM. A `kill -9` by hand or by a scheduler looks the same.",
 		Not:      "`--shm-size` or anything about the card: a full /dev/shm is a bus error, a full card a CUDA error.",
 		Cures: []cause.Cure{
 			{Fix: "add_swap", If: cause.LoadsModel, Title: "Add swap for the moment of loading", Told: "Look first with `free -h` while it loads: if RAM fills up, this lets it through.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
@@ -122,7 +122,7 @@ var bareCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Free the card and watch it while you try again", Told: "Close browser, games and other UIs, end a left-over python. If it climbs to the top before it fails, it is the card; if not, see 3.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free."},
 			{Fix: "lower_context", Title: "Make the job smaller", Ways: []cause.Way{
-				{For: fix.Generating, Text: "a shorter prompt or file, 4 bit instead of 8; a 7B model needs 5 to 6 GB at 4 bit, a 13B 9 to 10"},
+				{For: fix.Generating, Text: "a shorter prompt or file, 4 bit instead of 8; a 7B model needs 5 to 6 GB at 4 bit, a 13B 9 to 10; with less, a GGUF file in llama.cpp, partly on the CPU"},
 				{For: fix.Training, Text: "batch 1, shorter samples, gradient checkpointing; `paged_adamw_8bit` lets the optimizer go to RAM"},
 			}, Cost: "Context or speed."},
 			{Fix: "upgrade_version", Title: "Update bitsandbytes", Told: "Since 0.43 the official package supports Windows; forks are no longer needed. In the environment of your program:", Kind: "shell", Text: "pip uninstall -y bitsandbytes bitsandbytes-windows\npip install -U bitsandbytes\npython -m bitsandbytes", Cost: "May want a newer PyTorch."},
@@ -135,7 +135,7 @@ var bareCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: 0.78,
 		Headline: "did not get managed memory for bitsandbytes' paged optimizer",
 		Means:    "pythonInterface is where bitsandbytes asks for managed memory: RAM that the card can reach, for a paged optimizer (`paged_adamw_*`, as in QLoRA scripts). It prints no sizes. RAM, or what WSL or a container may have of it, was too little, or this system does not do managed memory well (Windows, WSL).",
-		Not:      "Loading the model in fewer bits: the model was loaded.",
+		Not:      "Loading the model in fewer bits: a paged optimizer comes after the model.",
 		Cures: []cause.Cure{
 			{Fix: "optimizer_8bit", Title: "An optimizer that is not paged", Told: "In a LoRA run it is small:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the card is tight."},
 			{Fix: "raise_memory_limit", Title: "More RAM for it", Told: "`free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` stands under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
@@ -148,8 +148,8 @@ var bareCards = []cause.Card{
 			return ledger.Before2020(c) && ownCard(c) && ledger.FillsCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
 		},
 		Cause: cause.BatchTooLarge, Weight: 0.8,
-		Headline: "filled the {total} card by itself",
-		Means:    "{asked} was only the last straw. \"cached\" in the message means a PyTorch before 1.4: {slack} of its reserve is unused but in pieces, which comes from tensors of changing sizes (texts of different length); nearly all the rest is live. One long sample or too large a batch does it; if it died after many steps, that, or something that is kept.",
+		Headline: "ran out of memory: nearly all that it holds is in use",
+		Means:    "{asked} was only the last straw. \"cached\" in the message means a PyTorch before 1.4: {slack} of its reserve is free but in pieces, as tensors of changing sizes leave it; the rest of it is live. Too large a batch does that, or one long sample. If it ran for many steps before, suspect that sample, or something that is kept.",
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it yet (releases from 1.10 on do).",
 		Later:    "If it dies late again: add up `loss.item()`, not `loss`, and evaluate under `torch.no_grad()`.",
 		Cures: []cause.Cure{

@@ -41,11 +41,12 @@ var deepspeedCards = []cause.Card{
 		ID: "deepspeed/zero3-save", Kinds: refused, Said: []string{"_zero3_consolidated_16bit_state_dict", "_zero3_consolidated_fp16_state_dict", "save_16bit_model", "save_fp16_model"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.9,
 		Headline: "ran out of memory while saving: ZeRO-3 gathered the whole model",
-		Means:    "Training fits in pieces; `stage3_gather_16bit_weights_on_model_save` then gathers the model (2 bytes a parameter[[, {w16} for {model}]]) to write one file. It failed at saving, so that the training itself is not too large.",
+		Means:    "Training fits in pieces; `stage3_gather_16bit_weights_on_model_save` then gathers the model (2 bytes a parameter[[, {w16} for {model}]]) to write one file. It failed at saving: the training itself fits.",
 		Not:      "A smaller batch: saving gathers the same weights.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Save shards, join them later", Told: "In the DeepSpeed file; afterwards in the checkpoint folder, on the CPU: `python zero_to_fp32.py . out`.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": false}", Cost: "A conversion afterwards; RAM for it."},
 			{Fix: "empty_cache", Title: "Free the cache before saving", Kind: "python", Text: "from deepspeed.accelerator import get_accelerator\n\nget_accelerator().empty_cache()", Cost: "None."},
+			{Fix: "offload_optimizer", Title: "Or make room on the cards: the optimizer to RAM", Kind: "config", Text: "\"offload_optimizer\": {\"device\": \"cpu\"}", Cost: "Slower steps."},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/engine.py", "DeepSpeed/docs/_pages/config-json.md"},
 	},
@@ -106,6 +107,7 @@ var lightningCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "A smaller batch for validation too", Kind: "python", Text: "def val_dataloader(self):\n    return DataLoader(self.val_set, batch_size=1, num_workers=2)", Cost: "A little time."},
 			halfOfLightning,
+			{Fix: "lower_resolution", Title: "Smaller validation inputs", Told: "Half the width and height, or half the length, in the transforms of the validation set.", Cost: "Metrics of smaller inputs."},
 		},
 		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
 	},
@@ -129,7 +131,7 @@ var lightningCards = []cause.Card{
 		Means:    "Activations of the batch found no room beside weights, gradients and optimizer.[[ This process holds {mine} of {total}.]] At the first step it is batch and model; after many steps one large sample, or something that is kept (outputs or losses in a list).",
 		Not:      "More devices with strategy ddp: each holds a whole copy and the same batch.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch, accumulate twice", Told: "Half of `batch_size` in your DataLoader, and", Kind: "python", Text: "trainer = Trainer(accumulate_grad_batches=2)   # twice what it is now", Cost: "Slower; nearly the same result."},
+			{Fix: "lower_batch_size", Title: "Halve the batch, accumulate twice", Told: "Half of `batch_size` in your DataLoader, and twice the accumulation:", Kind: "python", Text: "trainer = Trainer(accumulate_grad_batches=2)   # twice what it is now", Cost: "Slower; nearly the same result."},
 			halfOfLightning,
 			{Fix: "shard_training", Title: "Shard over the cards", Kind: "python", Text: "trainer = Trainer(strategy=\"fsdp\", devices=4)   # or \"deepspeed_stage_2\"; devices: your cards", Cost: "Communication between the cards."},
 		},

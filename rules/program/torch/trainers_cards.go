@@ -75,7 +75,7 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard,
-		Cause: cause.RetainedMemory, Weight: 0.7,
+		Cause: cause.RetainedMemory, Weight: 0.76,
 		Headline: "ran out of memory in evaluation",
 		Means:    "Training runs; evaluation does not fit: it keeps the logits of its samples on the card, and `predict_with_generate` keeps a cache as well.",
 		Not:      "A smaller training batch: evaluation has its own.",
@@ -89,10 +89,10 @@ var llamaFactoryCards = []cause.Card{
 		ID: "llama-factory/idle-ranks", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return cause.BareContexts(c).Weight > 0 }, Figures: modelFigures,
 		Cause: cause.DeviceImbalance, Weight: 0.8,
 		Headline: "ran out of memory on GPU 0, where the contexts of the other ranks sit as well",
-		Means:    "The small processes on this card are the other ranks of the same launch: each opened a context on GPU 0 besides its own card. That is some hundred MiB each; the large one is this rank's own model and step[[, {mine} of {total}]]. Freeing the contexts may be just enough, since little is short[[ ({short})]]; the card is full either way.",
+		Means:    "The small processes on this card are the other ranks of the same launch: each opened a context on GPU 0 besides its own card. That is some hundred MiB each; the large one is this rank's own model and step[[, {mine} of {total}]]. Little is missing[[ ({short})]], so freeing the contexts may just do; the card stays nearly full.",
 		Not:      "Ending the listed processes: they are ranks of this run.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Start with LLaMA-Factory's launcher", Told: "It gives each rank its card before CUDA starts (older releases: `torchrun --nproc_per_node 4 src/train_bash.py` or accelerate).", Kind: "shell", Text: "FORCE_TORCHRUN=1 llamafactory-cli train CONFIG.yaml", Cost: "Free."},
+			{Fix: "select_gpu", Title: "Start with LLaMA-Factory's launcher", Told: "It gives each rank its card before CUDA starts (older releases: `accelerate launch src/train_bash.py` with your arguments).", Kind: "shell", Text: "FORCE_TORCHRUN=1 llamafactory-cli train CONFIG.yaml", Cost: "Free."},
 			{Fix: "shard_training", Title: "Share weights and optimizer out over the cards", Told: "In your YAML; plain DDP holds all of it on each card.", Kind: "config", Text: "deepspeed: examples/deepspeed/ds_z3_config.json", Cost: "Communication between the cards."},
 			{Fix: "load_in_4bit", Title: "Or a LoRA on 4 bit, shorter samples", Kind: "config", Text: "finetuning_type: lora\nquantization_bit: 4\ncutoff_len: 1024\nper_device_train_batch_size: 1", Cost: "Little quality."},
 		},

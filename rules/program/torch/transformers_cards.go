@@ -28,13 +28,13 @@ var loadingCards = []cause.Card{
 		ID: "transformers/dispatch-refused", Kinds: []fact.Kind{fact.DispatchRefused}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "refused to load: the quantised model does not fit what is free on the card",
-		Means:    "`device_map=\"auto\"` fills the cards up to about 90 % of what is free and had layers left for the CPU, where bitsandbytes does not run them. [[{model} needs about {w8} at 8 bit, {w4} at 4 bit. ]]The log has no sizes: the model may be too large for the card, another program may hold it, or PyTorch sees no GPU at all.",
-		Not:      "A smaller batch or `expandable_segments`: not a byte was loaded yet, this is a plan that came out too large.",
+		Means:    "This is a plan that did not work out, no crash in use: `device_map=\"auto\"` had layers left over for the CPU, where bitsandbytes does not run quantised ones. [[{model} needs about {w8} at 8 bit, {w4} at 4 bit. ]]The log has no sizes: the model may be too large, another program may hold the card, or PyTorch sees no GPU at all.",
+		Not:      "A smaller batch or `expandable_segments`: no weights were loaded yet.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", If: when.Not(ledger.TinyCard), Title: "See what is free, and that PyTorch sees the card", Told: "Needed: about 1.1 GB a billion parameters at 8 bit, 0.6 at 4 bit, and 1 to 2 GB to work. `False` means a PyTorch without CUDA: reinstall that. An old run or notebook kernel on the card: end it and load again unchanged.", Kind: "shell", Text: "nvidia-smi\npython -c \"import torch; print(torch.cuda.is_available(), torch.cuda.mem_get_info())\"", Cost: "Free."},
+			{Fix: "kill_stale_process", If: when.Not(ledger.TinyCard), Title: "See what is free, and that PyTorch sees the card", Told: "Needed are about 1.1 GB a billion parameters at 8 bit, 0.6 at 4, plus 1 to 2 GB. An old run or notebook kernel holds the card: end it, load again unchanged. `False`: install a PyTorch with CUDA.", Kind: "shell", Text: "nvidia-smi\npython -c \"import torch; print(torch.cuda.is_available(), torch.cuda.mem_get_info())\"", Cost: "Free."},
 			{Fix: "use_smaller_model", If: ledger.TinyCard},
-			{Fix: "load_in_4bit", If: when.Not(ledger.TinyCard), Title: "4 bit, all of it on the card", Told: "Half of what 8 bit takes. `{\"\": 0}` goes around the plan: if it truly does not fit you get an error with sizes. bfloat16 instead of float16 from RTX 30 on.", Kind: "python", Text: fourBit(`{"": 0}`), Cost: "Little quality."},
-			{Fix: "cpu_offload", Title: "A part on the CPU", Told: "8 bit with `BitsAndBytesConfig(load_in_8bit=True, llm_int8_enable_fp32_cpu_offload=True)` and a `device_map` that names which layers go to \"cpu\"; these stay in 32 bit, 4 GB of RAM a billion parameters. A GGUF file of the same model in Ollama or llama.cpp splits with less trouble.", Cost: "Many times slower."},
+			{Fix: "load_in_4bit", If: when.Not(ledger.TinyCard), Title: "4 bit, all of it on the card", Kind: "python", Text: fourBit(`{"": 0}`) + "\n# {\"\": 0} skips the plan: if it truly does not fit, you get an error with sizes", Cost: "Little quality."},
+			{Fix: "cpu_offload", Title: "Or 8 bit, with a part on the CPU", Kind: "python", Text: "# in from_pretrained; those layers take 4 GB of RAM a billion parameters\nquantization_config=BitsAndBytesConfig(load_in_8bit=True, llm_int8_enable_fp32_cpu_offload=True),\ndevice_map=\"auto\", max_memory={0: \"10GiB\", \"cpu\": \"48GiB\"}   # your card less 2, your RAM less 8", Cost: "Many times slower; older releases want a device_map of your own."},
 			{Fix: "use_smaller_model"},
 		},
 		Sources: []string{"transformers/src/transformers/quantizers/quantizer_bnb_8bit.py", "transformers/docs/source/en/quantization/bitsandbytes.md", "https://github.com/hustvl/Senna/issues/17"},
@@ -134,7 +134,7 @@ var loadingCards = []cause.Card{
 
 // fourBit loads a model in 4 bit by a device map.
 func fourBit(deviceMap string) string {
-	return "from transformers import AutoModelForCausalLM, BitsAndBytesConfig\n\nmodel = AutoModelForCausalLM.from_pretrained(\n    name, device_map=" + deviceMap + ",   # name: as in your call; pip install -U bitsandbytes accelerate\n    quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\",\n        bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=torch.float16))"
+	return "import torch\nfrom transformers import AutoModelForCausalLM, BitsAndBytesConfig\n\nmodel = AutoModelForCausalLM.from_pretrained(\n    name, device_map=" + deviceMap + ",   # name: as in your call; pip install -U bitsandbytes accelerate\n    quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\",\n        bnb_4bit_use_double_quant=True, bnb_4bit_compute_dtype=torch.float16))"
 }
 
 // generatingCards are about a model that is used.

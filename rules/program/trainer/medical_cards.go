@@ -65,22 +65,24 @@ var lookFirst = cause.Cure{
 
 var nnunetV1Cards = []cause.Card{
 	stepCard("nnunet/step", []string{"network_trainer.py", "nnUNetTrainerV2", "nnunet/training/"},
-		"It failed in a training step. nnU-Net planned its networks for a card of about 11 GB without looking at yours; most data sets need about 8 GB free, so that a smaller card or a desktop beside it is enough.",
+		"It failed in a training step. nnU-Net planned its networks for a card of about 11 GB without looking at yours; most data sets need about 8 GB free, so a smaller card, or a desktop on the same one, is enough to make it fail.",
 		"A batch option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",
-		lookFirst, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}),
+		lookFirst, cause.Cure{Fix: "lower_batch_size"},
+		cause.Cure{Fix: "lower_resolution", Title: "Train a smaller configuration", Told: "`3d_lowres` or `2d` instead of `3d_fullres`.", Cost: "Detail."},
+		cause.Cure{Fix: "mixed_precision", Title: "A newer nnU-Net and PyTorch", Told: "With PyTorch 1.6 or later version 1 trains in mixed precision unless `--fp32` is given; version 2 always does.", Cost: "An update in the middle of a project."}),
 }
 
 var monaiCards = []cause.Card{
 	{
 		ID: "monai/stitch", Kinds: refused, Said: []string{"sliding_window_inference", "monai/inferers/", "output_image_list", "count_map", "count_map = torch.zeros(output_shape"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.88, Headline: "ran out while stitching the windows of one volume", Figures: scores(4),
-		Means: "The windows fit; the result does not. sliding_window_inference keeps the scores of the WHOLE volume where the input is, classes x voxels x 4 bytes[[: {asked} are {values} million values]].[[ This MONAI has a map of weights of the same size beside it and divides into a third: {thrice} together.]] So it dies at the first volume that is large enough, mostly in validation, though training patches fit.",
+		Means: "The windows fit; the stitched result does not. `sliding_window_inference` keeps the scores of the whole volume on the card: classes x voxels x 4 bytes[[, here {asked} for {values} million values]].[[ This MONAI adds a map of weights of that size and a quotient: {thrice} in all.]] So it fails at the first large volume, mostly in validation, though training patches fit.",
 		Not:   "A smaller roi_size or training batch: the stitched result stays as large.",
 		Later: "To find the volume that is too large, print `image.shape` for each case.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Stitch in RAM", Told: "Add the last two arguments to your own call, or to the `partial(...)` that makes it. Leave the image on the CPU, and bring the label there before the metric.", Kind: "python", Text: "pred = sliding_window_inference(image, roi_size, sw_batch_size, model,\n                                sw_device=\"cuda\", device=\"cpu\")", Cost: "A little slower; the same result."},
+			{Fix: "cpu_offload", Title: "Stitch in RAM", Told: "Add the last two arguments to your own call, or to the `partial(...)` that makes it, and leave the image on the CPU.", Kind: "python", Text: "pred = sliding_window_inference(image, roi_size, sw_batch_size, model,\n                                sw_device=\"cuda\", device=\"cpu\")\nlabel = label.cpu()   # before the metric", Cost: "A little slower; the same result."},
 			{Fix: "upgrade_version", Title: "Update MONAI", If: func(c *ledger.Case) bool { return c.Near("count_map = torch.zeros(output_shape") }, Told: "Newer releases keep that map once, not for each class, and divide in place: about a third of the memory. Test your own code with it.", Kind: "shell", Text: "pip install --upgrade monai", Cost: "Some names of transforms changed."},
-			{Fix: "inference_mode", Title: "Before validation: drop gradients and the unused reserve", Told: "[[{unused} of the card is reserved from training and unused. ]]Where it is not so already:", Kind: "python", Text: "model.eval()\ntorch.cuda.empty_cache()\nwith torch.no_grad(), torch.autocast(\"cuda\"):\n    pred = sliding_window_inference(image, roi_size, 1, model)   # your call, one window at a time", Cost: "None that shows."},
+			{Fix: "inference_mode", Title: "Before validation: give back what training left", Told: "Call `torch.cuda.empty_cache()`[[ (up to {unused} here)]], run under `torch.no_grad()`, one window at a time. Together:", Kind: "python", Text: "model.eval()\ntorch.cuda.empty_cache()\nwith torch.no_grad(), torch.autocast(\"cuda\"):\n    pred = sliding_window_inference(image, roi_size, 1, model)   # your call, one window at a time", Cost: "None that shows."},
 			{Fix: "lower_resolution", Title: "Make the volume smaller", Kind: "text", Text: "`CropForegroundd` in the validation transforms drops the air around a body; a coarser `Spacingd` changes the scores.", Cost: "Detail, with coarser spacing."},
 		},
 		Sources: []string{"MONAI/monai/inferers/utils.py", "https://github.com/ljwztc/CLIP-Driven-Universal-Model/issues/55", "https://github.com/Project-MONAI/MONAI/issues/6427", "https://github.com/Project-MONAI/research-contributions/issues/22"}, Solved: 1,

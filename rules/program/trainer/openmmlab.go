@@ -48,7 +48,7 @@ var (
 	MMRotate = program.Program{
 		Name: "mmrotate", Shown: "MMRotate",
 		Work: "vision", Edits: "flags", Language: "python",
-		Proofs: []string{"mmrotate/models/", "mmrotate/core/", "mmrotate/apis/", "mmrotate/structures/"},
+		Proofs: []string{"mmrotate/models/", "mmrotate/core/", "mmrotate/apis/", "mmrotate/structures/", "/mmrotate-", "/mmrotate/"},
 		Steps: spelling{
 			"lower_resolution": say("Cut the pictures into smaller tiles (tools/data/dota/split, 1024 to 512 pixels) and give the pipeline the same scale."),
 		},

@@ -61,19 +61,21 @@ var assignOnCPU = cause.Cure{
 const fullest = `python -c "import json, collections as c; print(c.Counter(a['image_id'] for a in json.load(open('annotations.json'))['annotations']).most_common(5))"   # your COCO file`
 
 var fewerBoxes = cause.Cure{
+	If:  func(c *ledger.Case) bool { return !c.In("mmrotate") },
 	Fix: "lower_resolution", Title: "Fewer objects in one picture",
 	Told: "See which pictures are that full, then cut those into tiles, or put `RandomCrop` into the train_pipeline: objects and anchors both become fewer.",
 	Kind: "shell", Text: fullest, Cost: "Objects on the edges are cut.",
 }
 
 var fewerInTiles = cause.Cure{
+	If:  func(c *ledger.Case) bool { return c.In("mmrotate") },
 	Fix: "lower_resolution", Title: "Fewer objects in one tile",
 	Told: "Split again into smaller tiles, tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file: about a quarter of the objects each. The fullest tiles are at the end of this list:",
 	Kind: "shell", Text: "wc -l trainval/annfiles/*.txt | sort -n | tail", Cost: "More tiles to go through.",
 }
 
 const (
-	assignMeans = "It failed in the overlap (IoU) of anchors with objects: a matrix of all anchors x all objects of ONE picture[[. {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture]]. Several of that size exist at once. One crowded picture is enough, so it strikes at a random step.[[ Besides, {outside} of the {total} is held outside this program, far more than a driver needs: an old run or somebody else's.]]"
+	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one picture[[. {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture]]. Several of that size exist at once, and one crowded picture is enough, so it strikes at a random step.[[ Besides, {outside} of the {total} is held by others, perhaps an old run.]]"
 	assignNot   = "A smaller batch: pictures are matched one at a time."
 )
 
@@ -95,8 +97,8 @@ var mmdetCards = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "ran out while matching anchors to the objects of one picture", Figures: compared(8),
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
-			assignOnCPU, freeOthers, fewerBoxes,
-			{Fix: "half_precision", Title: "Overlaps in 16 bit", Told: "Add this to the same assigner: each of these matrices is half as large.", Kind: "config", Text: "iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16'),", Cost: "Slight rounding of the overlaps."},
+			assignOnCPU, freeOthers, fewerBoxes, fewerInTiles,
+			{Fix: "half_precision", Title: "Overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},

@@ -34,7 +34,7 @@ func stepCard(id string, said []string, means, not, source string, cures ...caus
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: ordinary,
 		Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out in a training step[[: it fills the {full} card by itself]]", Figures: filled,
-		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing others or undoing fragments gains little.]]",
+		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing others gains little.]]",
 		Not:   not, Later: later, Cures: cures, Sources: []string{source},
 	}
 }

@@ -60,6 +60,10 @@ var (
 		Fix: "lowvram_mode", Title: "Keep more of the card free for the work",
 		Cost: "Slower: more weights wait in RAM.",
 	}
+	comfyHoldLess = cause.Cure{
+		Fix: "lowvram_mode", Title: "Let ComfyUI hold less at once", Cost: "Slower.",
+		Steps: comfyStart("", step.Change{Flag: "--lowvram"}),
+	}
 	comfyTiles = cause.Cure{
 		Fix: "vae_tiling", Title: "Decode in tiles",
 		Told: "In place of the node VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE also temporal_size 16.",
@@ -84,7 +88,7 @@ var comfyCore = []cause.Card{
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
 		Cause: cause.BatchTooLarge, Weight: 0.85,
 		Headline: "had to decode in tiles: the whole picture did not fit through the VAE",
-		Means:    "This is a warning: ComfyUI caught the failure and decodes again in tiles of 512 pixels by itself. If the picture comes out, nothing needs mending. Sampling was over; that its models were still on the card is what usually leaves too little. A log that ends here was cut, or the tiles hang.",
+		Means:    "This is a warning: ComfyUI caught the failure and decodes again in tiles of 512 pixels by itself. If the result comes out, nothing needs mending. Sampling was over; usually its models were still on the card and left too little. If nothing follows this line, the paste was cut or the tiles hang.",
 		Not:      "Fewer steps or a smaller model file: sampling is done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Decode in tiles at once, smaller ones", Told: "In place of VAE Decode: VAE Decode (Tiled), tile_size 256, overlap 64; with a video VAE temporal_size 16 as well. It saves the failed try, and small tiles need a quarter of the memory.", Cost: "Seams, if any, at the borders of tiles."},

@@ -44,7 +44,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/gguf", Kinds: onCard, Said: []string{"ComfyUI-GGUF", "dequantize_blocks", "dequantize_tensor"},
-		Cause: cause.ModelTooLarge, Weight: 0.6,
+		Cause: cause.ModelTooLarge, Weight: 0.76,
 		Means: "It failed in the GGUF node, which unpacks each layer to 16 bit on the card when it is used. A smaller file saves weights, not that scratch or the work on the picture; LoRAs are applied while unpacking and add to it.",
 		Not:   "A Q2 or Q3 file for this alone: the scratch for a layer stays the same.",
 		Cures: []cause.Cure{
@@ -83,7 +83,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"AnimateDiff-Evolved", "animatediff"},
-		Cause: cause.BatchTooLarge, Weight: 0.7,
+		Cause: cause.BatchTooLarge, Weight: 0.76,
 		Headline: "ran out of graphics memory in AnimateDiff",
 		Means:    "AnimateDiff samples all frames of a context as one batch: memory grows with frames times pixels. Without context options the context is the whole clip.",
 		Not:      "Fewer steps: each needs the same.",

@@ -129,9 +129,17 @@ func inInvoke(c *ledger.Case) bool { return c.In("invokeai") }
 
 var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn partial loading on", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
 
+// invokeOthers has a way to need less in the last step, where it needs most.
+func invokeOthers() cause.Card {
+	k := othersHold("invokeai/others-hold", "InvokeAI", inInvoke, invokeLowVRAM)
+	tiles := cause.Cure{Fix: "vae_tiling", Title: "Meanwhile: decode in tiles", Told: "`force_tiled_decode: true` in `invokeai.yaml`, then restart; it helps where the steps were done and the picture failed. Or half the width and height.", Cost: "Some seconds."}
+	k.Cures = slices.Insert(k.Cures, len(k.Cures)-1, tiles)
+	return k
+}
+
 var invokeCards = slices.Concat([]cause.Card{
 	roomLeft("invokeai/room-left", inInvoke, invokePartialCure, invokeLowVRAM),
-	othersHold("invokeai/others-hold", "InvokeAI", inInvoke, invokeLowVRAM),
+	invokeOthers(),
 }, ofCard([]cause.Card{
 	{
 		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: 0.8,

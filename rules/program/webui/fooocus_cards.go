@@ -1,11 +1,15 @@
 package webui
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const fooocusArgs = "https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/args_parser.py"
@@ -19,16 +23,31 @@ var fooocusLow = cause.Cure{
 var fooocusCards = slices.Concat([]cause.Card{
 	roomLeft("fooocus/room-left", inFooocus, fooocusLow, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
 	othersHold("fooocus/others-hold", "Fooocus", inFooocus, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
+	{
+		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.Says("fooocus") && c.F().Limit != nil },
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "reached PyTorch's limit on this Mac, {limit}",
+		Means:    "{limit} is PyTorch's own ceiling, 1.7 times what macOS recommends for graphics[[ ({recommended}, that of a Mac with {ram} GB, which is swapping by now)]]; {asked} more was one too many. A line \"Total time\" is how Fooocus ends a run, so it is probably that, with SDXL: about 7 GB of weights. Its readme calls the guide for Macs unofficial.",
+		Figures:  macLimit,
+		Not:      "Allocator settings of CUDA, 4 bit (NVIDIA only), fewer steps: the weights fill it.",
+		Cures: []cause.Cure{
+			{Fix: "raise_watermark", Title: "Lift the ceiling: little is missing", Told: "Save your work first; quit the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: fewMiB},
+			{Fix: "lower_resolution", Title: "A smaller picture, one at a time", Told: "Advanced: Aspect Ratios 704x1344 or smaller, Image Number 1, no upscale; Model: Refiner None.", Cost: "Detail."},
+			{Fix: "raise_watermark", Title: "Lift the ceiling", Told: "Save your work first; quit the browser.", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python entry_with_update.py", Cost: "More swapping; the Mac may become very slow.", If: when.Not(fewMiB)},
+			{Fix: "use_smaller_model", Title: "A program made for Macs", Told: "Draw Things runs SD 1.5 and quantised SDXL in less. Fooocus itself has SDXL only.", Cost: "Another program."},
+		},
+		Sources: []string{fooocusThread + "980", "https://github.com/lllyasviel/Fooocus/blob/main/readme.md", "pytorch/aten/src/ATen/mps/MPSAllocator.mm"}, Solved: 1,
+	},
 }, ofCard([]cause.Card{
 	{
 		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
 		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: 0.8,
 		Headline: "could not put SDXL on the card through DirectML",
-		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders. The piece in the message is only the last one.",
+		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders.",
 		Not:      "A smaller picture: it failed on the weights. The 1024 MB say nothing of your card.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Low-memory mode, VAE on the processor", Told: "In the line of `run.bat` that starts it (first `--always-low-vram` alone):", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
-			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Its start with `entry_with_update.py` does; several releases failed so on AMD and later ones did not. Its readme asks for 8 GB of card memory on AMD under Windows.", Cost: "Free."},
+			{Fix: "upgrade_version", Title: "Update Fooocus", Told: "Starting it with `entry_with_update.py` does that; several releases failed like this on AMD and later ones did not. Its readme asks for 8 GB of card memory on AMD under Windows.", Cost: "Free."},
 			{Fix: "close_other_apps", Title: "Free the card, and give Windows a page file", Told: "Close browser and games; 40 GB free on the system drive for the page file.", Cost: "Free."},
 		},
 		Sources: []string{fooocusThread + "1232", fooocusArgs, "https://github.com/lllyasviel/Fooocus/blob/main/readme.md"}, Solved: 1,
@@ -69,3 +88,19 @@ var fooocusCards = slices.Concat([]cause.Card{
 		Sources:  []string{"https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"},
 	},
 }))
+
+// macLimit takes the ceiling apart: macOS recommends two thirds of the memory of
+// Macs up to 36 GB.
+func macLimit(c *ledger.Case) map[string]string {
+	out := map[string]string{"recommended": "", "ram": ""}
+	recommended := float64(c.F().Limit.Bytes) / 1.7 / float64(units.GiB)
+	for _, ram := range []float64{8, 16, 24, 32} {
+		if math.Abs(recommended-ram*2/3) < 0.02 {
+			out["recommended"], out["ram"] = fmt.Sprintf("%.2f GiB", recommended), fmt.Sprint(ram)
+		}
+	}
+	return out
+}
+
+// fewMiB: the last piece is small, so that the ceiling alone may be it.
+func fewMiB(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes <= 64*units.MiB }

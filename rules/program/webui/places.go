@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -14,7 +15,7 @@ import (
 var (
 	largerPageFile = cause.Cure{
 		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.",
-		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Custom size on an SSD with room: 16384 to 49152 MB; Set, restart. System managed does as well where that drive has 50 GB free.",
+		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", take an SSD with room, Custom size, 16384 to 49152 MB, Set, OK, restart. System managed size does as well where 50 GB are free.",
 	}
 	closeForRAM = cause.Cure{
 		Fix: "close_other_apps", Title: "Close browser and games, then run it again", Cost: "Free.",
@@ -22,7 +23,7 @@ var (
 	}
 	// roomSystems are what to look at where the log does not show the system.
 	roomSystems = []cause.Way{
-		{For: "Windows", Text: "Task Manager, Performance, Memory: is \"Committed x / y\" nearly full while it runs? Then a larger page file (`sysdm.cpl`, Advanced, Performance, Advanced, Virtual memory: 16384 to 49152 MB), restart"},
+		{For: "Windows", Text: "Task Manager, Performance, Memory: is \"Committed x / y\" nearly full while it runs? Then a larger page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
 		{For: "Linux", Text: "`free -h` and `sudo dmesg -T | tail` while it runs: full RAM, or a line of the driver"},
 	}
 )
@@ -49,10 +50,10 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, when.Not(notAMD), when.Not(carvedOut)), Cause: cause.SoftwareBug, Weight: 0.75,
 		Headline: "was refused {asked} although {free} of the card was free",
-		Means:    "An AMD card, and not a full one: {mine%} of {total} is this program's[[, {slack} of it unused reserve]]. So ROCm or the driver refused: a limit below the card's size (on an APU about half of RAM), memory that came free a moment later, or on Windows RAM plus page file, against which card memory is booked as well. The log cannot tell these apart.",
+		Means:    "An AMD card, and not a full one: {mine%} of {total} is this program's[[, {slack} of it unused reserve]]. So ROCm or the driver refused for another reason: on Windows RAM plus page file are used up, against which card memory is booked as well; a limit below the card's size (an APU: about half of RAM); or memory that came free a moment later. The log cannot tell these apart.",
 		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`:[[ it could win {slack} at most, and]] many ROCm builds do not support it.",
 		Cures: []cause.Cure{
-			{Fix: "raise_pagefile", Title: "Look where it is short", Ways: []cause.Way{
+			{Fix: "raise_pagefile", Title: "Find what is short while it runs", Ways: []cause.Way{
 				roomSystems[0],
 				{For: "Linux", Text: "`rocm-smi --showmeminfo vram gtt` while it runs, then `sudo dmesg -T | grep -i amdgpu`: a card that stops at about the same figure each time has a limit"},
 			}, Cost: "Free to look."},
@@ -69,11 +70,12 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: 0.8,
 		Headline: "ran out of graphics memory: {others%} of the card is held outside it",
-		Means:    shown + " itself holds {mine} of {total}; {others} is neither free nor its own. A driver context is some hundred MiB of that; the rest belongs to something else: a second copy that did not end, the browser, a game, another AI program. {asked} was asked for, so freeing what they hold may be all that is needed.",
-		Not:      "A smaller model alone: what is missing is held by others.",
+		Means:    shown + " itself holds {mine} of {total} by PyTorch's count; {others} is neither free nor in that count. Some hundred MiB of it are the driver's; the rest mostly belongs to something else: a second copy that did not end, the browser, a game, another AI program.[[ {rocm}]][[ {enough}]]",
+		Figures:  outside,
+		Not:      "A smaller model alone: what is missing is not held by it. Allocator settings: they do not reach it either.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Kind: seeWho.Kind, Text: seeWho.Text, Cost: seeWho.Cost, If: othersMost},
-			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Kind: seeWho.Kind, Text: seeWho.Text, Cost: seeWho.Cost, If: when.Not(othersMost)},
+			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: othersMost},
+			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: when.Not(othersMost)},
 			{Fix: "restart_session", Title: "Restart it alone", Told: "Close all its windows, see that no python process is left, start it once. The browser without hardware acceleration frees some hundred MB more.", Cost: "Models load again."},
 			{Fix: "lower_resolution", Title: "Until then, less at once", Told: "Half the width and height, batch 1; video: fewer frames.", Cost: "Detail."},
 		},
@@ -82,7 +84,27 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 }
 
 var seeWho = cause.Cure{
-	Title: "See who holds the card, end what is yours", Told: "Windows also: Task Manager, Details, column Dedicated GPU memory.", Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
+	Title: "See who holds the card, end what is yours", Told: "Look while it is closed, then while it runs: what is full only then is its own. On Windows: Task Manager, Details, column Dedicated GPU memory.", Cost: "Free; what you end loses its unsaved work.",
+}
+
+// whoHolds lists what is on the card.
+func whoHolds(c *ledger.Case) []step.Step {
+	if notAMD(c) {
+		return []step.Step{{Kind: "shell", Text: "nvidia-smi"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "rocm-smi --showmeminfo vram --showpids"}}
+}
+
+// outside is what else may hold what PyTorch does not count.
+func outside(c *ledger.Case) map[string]string {
+	out := map[string]string{"rocm": "", "enough": ""}
+	if c.Shortfall.Has() && c.Others.Bytes > c.Shortfall.Bytes+units.GiB {
+		out["enough"] = "Were it free, the refused piece would fit."
+	}
+	if !notAMD(c) {
+		out["rocm"] = "On AMD cards the workspaces of MIOpen, in this same program, are not in PyTorch's count either; the log cannot tell."
+	}
+	return out
 }
 
 // othersMost: more than half of the card is not this program's.
@@ -117,8 +139,8 @@ func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sou
 
 var comfyPlaces = []cause.Card{
 	apuCarvedOut("comfyui/carved-out", of("comfyui"), cause.Cure{Fix: "lowvram_mode", Title: "Then start it lean", Cost: "Slow.", Steps: comfyStart("", step.Change{Flag: "--lowvram"}, step.Change{Flag: "--cpu-vae"})}, comfyThread+"2431", comfyThread+"4341"),
-	amdRoomLeft("comfyui/amd-room-left", of("comfyui"), comfyKeepFree, comfyThread+"9529", comfyThread+"4271", comfyCode+"comfy/cli_args.py"),
-	roomLeft("comfyui/room-left", of("comfyui"), comfyKeepFree, comfyThread+"9139", comfyThread+"7036"),
+	amdRoomLeft("comfyui/amd-room-left", of("comfyui"), comfyHoldLess, comfyThread+"9529", comfyThread+"4271", comfyCode+"comfy/cli_args.py"),
+	roomLeft("comfyui/room-left", of("comfyui"), smallerFile, comfyThread+"9139", comfyThread+"7036"),
 	othersHold("comfyui/others-hold", "ComfyUI", of("comfyui"), comfyCode+"comfy/model_management.py"),
 }
 
