@@ -10,25 +10,30 @@ const cupyGuide = "cupy/docs/source/user_guide/memory.rst"
 
 func noLimit(c *ledger.Case) bool { return !hasLimit(c) }
 
+var partsOnCard = cause.Cure{Fix: "lower_batch_size", Title: "Work on one part at a time", Told: "`f`: what you do with the array; an eighth of it is on the card at a time:", Kind: "python", Text: "out = []\nfor part in np.array_split(x, 8):   # x is a NumPy array in RAM\n    out.append(cp.asnumpy(f(cp.asarray(part))))", Cost: "Copies to and from the card"}
+
 var cupyCards = []cause.Card{
 	{
 		ID: "cupy/limit", Kinds: []fact.Kind{fact.CuPyAlloc}, If: hasLimit,
 		Cause: cause.BudgetMisconfigured, Weight: 0.86,
-		Means: "CuPy's pool reached its own limit ({limit}), which somebody set with `set_limit` or `CUPY_GPU_MEMORY_LIMIT`. The card may have more free.",
-		Not:   "Closing other programs: the limit is this pool's own.",
+		Headline: "reached the limit of its own pool, {limit}",
+		Means:    "CuPy's pool stood at its own limit of {limit} when it was asked for {asked} more. CuPy has no such limit by default: somebody set it with `set_limit` or the variable `CUPY_GPU_MEMORY_LIMIT`. The card itself may have more free; `nvidia-smi` tells.",
+		Not:      "Closing other programs: the limit is this pool's own.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise or lift the pool's limit", Kind: "python", Text: "cupy.get_default_memory_pool().set_limit(size=0)   # 0: no limit", Cost: "Less of the card for other programs"},
+			{Fix: "raise_memory_limit", Title: "Raise or lift the pool's limit", Told: "Look for where it was set, and change it there; or at the start of the program:", Kind: "python", Text: "cupy.get_default_memory_pool().set_limit(size=0)   # 0: no limit", Cost: "Less of the card for other programs"},
 			{Fix: "empty_cache", Title: "Drop arrays that are no longer needed", Kind: "python", Text: "del x   # each name that still refers to a large array\ncupy.get_default_memory_pool().free_all_blocks()", Cost: "None"},
+			partsOnCard,
 		},
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
 	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
 		Cause: cause.BatchTooLarge, Weight: 0.68,
-		Means: "{asked} more was wanted and the card was full. \"Allocated so far\" counts this process's pool, not the card. Expressions make temporaries: `a * b + c` needs two more arrays of that size for a moment, an FFT a workspace as well.",
-		Not:   "`free_all_blocks()` alone: CuPy already frees its unused blocks before it gives up.",
+		Headline: "found no room for {asked} more on the card",
+		Means:    "The figure in brackets counts what this process's pool has taken, not the card's size. Expressions make temporaries: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} are often a temporary as large as your array. `nvidia-smi` shows what other programs hold.",
+		Not:      "`free_all_blocks()` alone: CuPy already frees its unused blocks before it gives up.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Work on one part at a time", Kind: "python", Text: "for part in np.array_split(x, 8):   # x stays in RAM\n    out.append(cp.asnumpy(f(cp.asarray(part))))", Cost: "Copies to and from the card"},
+			partsOnCard,
 			{Fix: "half_precision", Title: "Use float32 instead of float64", Kind: "python", Text: "x = cp.asarray(x, dtype=cp.float32)   # NumPy arrays are float64 unless told otherwise", Cost: "Seven digits instead of sixteen"},
 			{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "python", Text: "cp.cuda.set_allocator(cp.cuda.MemoryPool(cp.cuda.malloc_managed).malloc)   # before the first array", Cost: "Slow once it spills; Linux only in practice"},
 		},
@@ -40,8 +45,9 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/limit", Kinds: []fact.Kind{fact.ORTLimit},
 		Cause: cause.BudgetMisconfigured, Weight: 0.85,
-		Means: "ONNX Runtime's arena reached the limit set in `gpu_mem_limit`: {free} of it was left, {asked} was wanted. The card itself may have more.",
-		Not:   "Closing other programs: the limit is the arena's own.",
+		Headline: "reached the limit of its arena: {free} left, {asked} wanted",
+		Means:    "ONNX Runtime's arena stood at the limit that the program gave it (`gpu_mem_limit`): {free} of it was left and {asked} was wanted. The card itself may have more free. The arena grows in powers of two unless told otherwise, so part of what it took may be unused.",
+		Not:      "Closing other programs: the limit is the arena's own.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise gpu_mem_limit", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]", Cost: "Less of the card for other programs"},
 			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Cut the first side of the input: run the samples in two or four calls.", Cost: "More calls"},
@@ -80,8 +86,9 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
 		Cause: cause.BatchTooLarge, Weight: 0.62,
-		Means: "One node wanted a buffer of {asked}, which follows from the input's size and batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces.",
-		Not:   "A smaller model file, if inputs are large: the buffer is for activations.",
+		Headline: "found no room on the card for a buffer of {asked} in one node",
+		Means:    "One node wanted a buffer of {asked}, which follows from the size of the input and the batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces. What else is on the card the message does not say.",
+		Not:      "A smaller model file, if inputs are large: the buffer is for activations.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Smaller input", Kind: "text", Text: "Half the width and height need a quarter of the buffer, if the model's input size is free (its shape shows names, not numbers).", Cost: "Detail"},
 			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},
@@ -92,7 +99,9 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"},
 		Cause: cause.LeakedProcess, Weight: 0.5,
-		Means: "The driver refused with code 2: the card is full. The message says neither what was wanted nor who holds the card; each session, and each worker process, keeps its own arena and CUDA context.",
+		Headline: "was refused by the driver: the card is full",
+		Means:    "The driver refused with code 2, out of memory. The message says neither what was wanted nor who holds the card. Each session keeps an arena of its own, which grows to its largest run and does not shrink; each worker process has a CUDA context besides. Another program may hold the rest.",
+		Not:      "Restarting the same number of processes: each takes its share again.",
 		Cures: []cause.Cure{
 			lookAtCard,
 			{Fix: "lower_num_workers", Title: "One session for all threads", Kind: "text", Text: "Make one `InferenceSession` and share it: `run()` may be called from several threads. Each further process with a session costs its own copy of the weights.", Cost: "None as a rule"},
