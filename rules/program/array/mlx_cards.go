@@ -43,7 +43,7 @@ var mlxCards = []cause.Card{
 		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory"},
 		Cause: cause.ModelTooLarge, Weight: 0.55,
 		Headline: "needed more than macOS lends the GPU",
-		Means:    "Metal refused the work: weights, cache and activations together passed what macOS lends the GPU, about two thirds to three quarters of RAM unless set otherwise. The message has no figures. If it dies at the first token, the model is too large; if at a long prompt or after a while, it is the context.",
+		Means:    "Metal refused the work: weights, cache and activations together passed what macOS lends the GPU, about two thirds to three quarters of RAM unless set otherwise. If it dies at the first token, the model is too large; if at a long prompt or after a while, it is the context.",
 		Not:      "Swap: memory that the GPU works on has to stay in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "It dies at long prompts: bound the cache", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt   # add the --model that you use today", Cost: "Older text is dropped from the cache"},

@@ -17,7 +17,7 @@ var pandasCards = []cause.Card{
 		ID: "pandas/csv", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Error tokenizing data"},
 		Cause: cause.HostMemory, Weight: 0.85,
 		Headline: "ran out of RAM while it read the file",
-		Means:    "The parser of `read_csv` was refused RAM; the message has no figures. A table can take several times its CSV: each text is a Python object of about 50 bytes and more. Now and then the cause is one quote that is never closed: the rest of the file is then read as a single field. With a small file of the same kind it works: it is the size.",
+		Means:    "The parser of `read_csv` was refused RAM. A table can take several times its CSV: each text is a Python object of about 50 bytes and more. Now and then the cause is one quote that is never closed: the rest of the file is then read as a single field. With a small file of the same kind it works: it is the size.",
 		Not:      "`low_memory=False`: it needs more memory, not less.",
 		Cures: []cause.Cure{
 			inChunks, namedTypes,
@@ -27,7 +27,7 @@ var pandasCards = []cause.Card{
 	},
 	{
 		ID: "pandas/merge", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"reshape/merge.py", "in merge", "left.merge(", "pd.merge("},
-		Cause: cause.OversizedAllocation, Weight: 0.72,
+		Cause: cause.OversizedAllocation, Weight: 0.78,
 		Headline: "was refused {asked} in a merge, for one array of its result",
 		Means:    "One array of the result alone is {asked}, so the merge has very many rows. Keys that repeat on both sides do that: each pair becomes a row, so 10,000 equal keys (empty ones count as equal, too) on each side are 100 million rows. If neither side repeats, the tables are simply that long.",
 		Not:      "More memory or swap, if keys repeat: the next merge is as large again.",
@@ -42,7 +42,7 @@ var pandasCards = []cause.Card{
 		ID: "pandas/memory", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: 0.82,
 		Headline: "was refused RAM (MemoryError)",
-		Means:    "The system refused RAM in the middle of an operation on a table; the message has no size. Most operations make a new table beside the old one, `apply` and text columns make Python objects of 50 bytes and more each. The line of your own code in the traceback names the operation; it need not be what filled the memory.",
+		Means:    "The system refused RAM in the middle of an operation on a table. Most operations make a new table beside the old one, `apply` and text columns make Python objects of 50 bytes and more each. The line of your own code in the traceback names the operation; it need not be what filled the memory.",
 		Not:      "Anything about the graphics card.",
 		Cures: []cause.Cure{
 			namedTypes, inChunks, pageFile, lookWhy,

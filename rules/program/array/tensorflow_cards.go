@@ -93,9 +93,9 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/pool-full", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Unsaid: []string{"OOM when allocating tensor", "not a failure"},
-		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: poolFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.76,
 		Headline: "filled its share of the card: {asked} more found no room",
-		Means:    "[[TensorFlow may take {limit} of the card here, and {used} was in live tensors. ]]{asked} is the piece that no longer fitted, not the whole need. The activations of a step fill the pool up to there, and they grow with the batch. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
+		Means:    "{asked} is the piece that no longer fitted, not the whole need. The activations of a step fill the pool up to there, and they grow with the batch. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
 		Not:      "Memory growth (`TF_FORCE_GPU_ALLOW_GROWTH`): it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` in a tf.data pipeline, or `batch_size` in the program's config.", Cost: "Slower per sample"},

@@ -62,7 +62,7 @@ var colabCards = limit("colab/ram", []fact.Kind{fact.ShellKilled}, 0.93,
 	"The notebook's own RAM (about 12.7 GB in the free plan) was used up and the session ended; the card's memory is another thing. What does it as a rule: a model loaded in 32 bit, a whole data set as a list or DataFrame, or variables of earlier cells. The message does not say which cell; the RAM graph (top right) shows the jump.",
 	"A smaller batch on the card: it is RAM that ran out.", "https://research.google.com/colaboratory/faq.html",
 	cause.Cure{Fix: "stream_dataset", Title: "Do not hold it all in RAM", Kind: "text", Text: "Read the data in parts (`chunksize=`, `streaming=True`, `mmap_mode=\"r\"`); load models straight to the card in 16 bit, from safetensors.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Kind: "python", Text: "del df, model   # your own names\nimport gc; gc.collect()", Cost: "None"},
+	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del df, model` (your own names), then `import gc; gc.collect()`. Or Runtime, Restart session, and run only the cells that you need.", Cost: "Free"},
 	raise)
 
 var kaggleCards = limit("kaggle/ram", []fact.Kind{fact.ShellKilled}, 0.93,
@@ -70,7 +70,7 @@ var kaggleCards = limit("kaggle/ram", []fact.Kind{fact.ShellKilled}, 0.93,
 	"The session's RAM (about 30 GB with a CPU or GPU) was used up; the card's memory is another thing. A whole data set as pixels, a wide DataFrame with copies, or a model in 32 bit does that. The RAM bar in the side panel shows at which cell it jumps.",
 	"A smaller batch on the card: it is RAM that ran out.", "https://www.kaggle.com/docs/notebooks",
 	cause.Cure{Fix: "stream_dataset", Title: "Do not hold it all in RAM", Kind: "text", Text: "Read columns that you use, with smaller types, from Parquet; load images batch by batch in a Dataset, not into one array.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Kind: "python", Text: "del train_df   # your own names\nimport gc; gc.collect()", Cost: "None"},
+	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del train_df` (your own names), then `import gc; gc.collect()`; or restart the session and run only the cells that you need.", Cost: "Free"},
 	raise)
 
 var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, 0.88,
@@ -78,14 +78,16 @@ var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, 0.88
 	"In the REPORT line Max Memory Used equals Memory Size: the function was ended for memory. What is loaded counts (libraries, a model, a file read whole); files in /tmp do not. A warm container keeps globals from one call to the next. The share of a processor grows with the memory size, too.",
 	"A longer timeout: it was ended for memory.", "https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html",
 	raise,
-	cause.Cure{Fix: "stream_dataset", Title: "Stream instead of reading whole", Kind: "text", Text: "Read S3 objects in pieces (`iter_chunks`), and load models outside the handler, once.", Cost: "Some rewriting"})
+	cause.Cure{Fix: "stream_dataset", Title: "Stream instead of reading whole", Kind: "text", Text: "Read S3 objects in pieces (`iter_chunks`), and load models outside the handler, once.", Cost: "Some rewriting"},
+	cause.Cure{Fix: "detach_accumulated", Title: "It grows from call to call: something is kept", Told: "The number rises over the REPORT lines of one container: a global list or cache. Empty it at the end of the handler.", Cost: "Free"})
 
 var cloudRunCards = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, 0.94,
 	"ended the instance above its memory limit[[ of {limit}]]",
 	"The instance passed its memory limit and was ended. Files that the program writes count too, for its file system is in memory, and all requests that it serves at once share it (80 by default).",
 	"More instances: each has the same limit.", "https://cloud.google.com/run/docs/configuring/memory-limits",
 	raise,
-	cause.Cure{Fix: "lower_parallel", Title: "Fewer requests per instance", Kind: "shell", Text: "gcloud run services update NAME --concurrency 10   # NAME: the service; 80 by default", Cost: "More instances"})
+	cause.Cure{Fix: "lower_parallel", Title: "Fewer requests per instance", Kind: "shell", Text: "gcloud run services update SERVICE --concurrency 10   # SERVICE: its name in the console; 80 by default", Cost: "More instances"},
+	cause.Cure{Fix: "stream_dataset", Title: "Write no large files, hold no whole ones", Told: "Files go to a bucket or a mounted volume; uploads and downloads in pieces.", Cost: "Some rewriting"})
 
 var awsBatchCards = limit("aws-batch/memory", signal9, 0.94,
 	"ended the container at the memory of its job definition",

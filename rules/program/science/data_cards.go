@@ -7,7 +7,7 @@ import (
 
 var xgboostCards = []cause.Card{{
 	ID: "xgboost/card", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
-	Cause: cause.BatchTooLarge, Weight: 0.72,
+	Cause: cause.BatchTooLarge, Weight: 0.76,
 	Headline: "ran out of the card's memory while it built its table or a tree",
 	Means:    "XGBoost keeps the whole table on the card, quantised to bins, and while it is built the raw one for a moment as well. Histograms come on top: bins x columns for each node of a level, so depth and columns count. If the message lists free and requested memory, a request far below what is free points to another program or to pieces.",
 	Not:      "Fewer trees (`n_estimators`): they are trained one after another.",
@@ -39,7 +39,7 @@ var lightgbmCards = []cause.Card{
 		ID: "lightgbm/ram", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"LightGBMError", "[LightGBM]", "lightgbm/basic.py"},
 		Cause: cause.HostMemory, Weight: 0.85,
 		Headline: "was refused RAM (bad allocation)",
-		Means:    "`bad allocation` is the computer's RAM, even with the GPU trainer; the message has no figures. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. With many columns (one-hot, text) or leaves, the cache is what is large; with many rows the table, which is also there twice while it is binned.",
+		Means:    "`bad allocation` is the computer's RAM, even with the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. With many columns (one-hot, text) or leaves, the cache is what is large; with many rows the table, which is also there twice while it is binned.",
 		Not:      "Fewer trees, or anything about the card: trees are built one after another.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Bound the histogram cache, and fewer bins", Told: "Add them to your `params`; `max_bin` also in `lgb.Dataset(..., params=params)`, where it takes effect:", Kind: "python", Text: "params.update(histogram_pool_size=1024, max_bin=63, num_leaves=31)   # the first in MB", Cost: "Slower; a little accuracy"},
@@ -112,7 +112,7 @@ var numbaCards = []cause.Card{{
 	ID: "numba/alloc", Kinds: []fact.Kind{fact.NumbaAlloc}, Unsaid: []string{"cryosparc_", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ILLEGAL_ADDRESS"},
 	Cause: cause.BatchTooLarge, Weight: 0.6,
 	Headline: "could not get one more array on the card",
-	Means:    "Numba asked the driver for one more array and the card was full; the message has no figures. Its arrays are as large as NumPy's (float64: 8 bytes a number), and freed ones go back in batches, so a loop can hold several generations. If it fails at the first array, something else is on the card.",
+	Means:    "Numba asked the driver for one more array and the card was full. Its arrays are as large as NumPy's (float64: 8 bytes a number), and freed ones go back in batches, so a loop can hold several generations. If it fails at the first array, something else is on the card.",
 	Not:      "`del` alone in a loop: what is deleted is freed later, in batches.",
 	Cures: []cause.Cure{
 		{Fix: "empty_cache", Title: "Reuse arrays in the loop", Kind: "python", Text: "d_x.copy_to_device(x)   # into an array made once, in place of cuda.to_device(x) in every pass\ncuda.current_context().deallocations.clear()   # gives back what was deleted", Cost: "None"},

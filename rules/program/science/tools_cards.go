@@ -11,7 +11,7 @@ var matlabCards = []cause.Card{
 		ID: "matlab/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory on device"},
 		Cause: cause.BatchTooLarge, Weight: 0.6,
 		Headline: "found the card full in this call",
-		Means:    "The message has no figures. MATLAB computes in double, eight bytes a number, and a gpuArray stays on the card as long as a variable names it; in training it is mini-batch x picture size that counts. Each worker of a parallel pool has a context of its own. Another program may hold the rest.",
+		Means:    "MATLAB computes in double, eight bytes a number, and a gpuArray stays on the card as long as a variable names it; in training it is mini-batch x picture size that counts. Each worker of a parallel pool has a context of its own. Another program may hold the rest.",
 		Not:      "More RAM: a gpuArray has to be on the card.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Look, then reset the card", Told: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` gives back all that this MATLAB holds. If it is still low then, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
