@@ -57,11 +57,16 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 // started is the program that the reader started, nil where the card is its own.
 func started(c *ledger.Case, card *cause.Card, own []*program.Program) *program.Program {
 	for _, p := range own {
-		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") {
+		if p.Name != "" && p.Name == c.Reader.Program && !strings.HasPrefix(card.ID, p.Name+"/") && !has(p, card) {
 			return p
 		}
 	}
 	return nil
+}
+
+// has reports that a card is one of the program's, whatever its ID begins with.
+func has(p *program.Program, card *cause.Card) bool {
+	return slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID })
 }
 
 // ofOthers are fixes whose effect is what others hold, or what lies unused:

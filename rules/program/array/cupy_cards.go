@@ -27,6 +27,19 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
 	{
+		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "filled the card in a training step (Chainer): {asked} more found no room",
+		Means:    "{asked} is the piece that no longer fitted, not the whole need. In training the activations of all layers stay on the card until the backward pass is through, and they grow with the batch and the size of the pictures. The figure in brackets counts what this process has taken, not the card's size; `nvidia-smi` shows what others hold.",
+		Not:      "`free_all_blocks()`: CuPy frees its unused blocks before it gives up.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch", Told: "`--batchsize` of Chainer's examples, else the size given to the iterator (`SerialIterator(train, 8)`); again if need be.", Cost: "Slower; perhaps another learning rate"},
+			{Fix: "lower_resolution", Title: "Smaller pictures or crops", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+			lookAtCard,
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
+	},
+	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
 		Cause: cause.BatchTooLarge, Weight: 0.68,
 		Headline: "found no room for {asked} more on the card",

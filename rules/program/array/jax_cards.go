@@ -150,6 +150,19 @@ var jaxCards = []cause.Card{
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
 	{
+		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.55, Figures: tpuFigures,
+		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. As it was loading or using a model, that is weights, cache and the work on one prompt together; weights that lie whole on every chip, not spread, are the usual reason.[[ {unknown}]]",
+		Not:      "Restarting or clearing caches: the compiler refused by arithmetic.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Spread the weights over the chips", Told: "The program's option for the mesh or tensor parallelism: vLLM `--tensor-parallel-size`, in others the last numbers of a mesh or `mesh_dim` above 1 (each chip then holds its part).", Cost: "More chips"},
+			{Fix: "lower_context", Title: "A shorter context, fewer frames or prompts", Told: "Half the length makes the cache half as large, and attention without a fused kernel a quarter.", Cost: "Less context"},
+			{Fix: "half_precision", Title: "Weights in bfloat16", Told: "Half of float32, if they are that now: 2 GB for each billion parameters.", Cost: "None as a rule"},
+		},
+		Sources: []string{jaxMemory, "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
+	},
+	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
 		Cause: cause.BatchTooLarge, Weight: 0.72, Figures: tpuFigures,
 		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",

@@ -132,7 +132,7 @@ var numpyCards = []cause.Card{
 		Sources: []string{numpyError, "ffcv/ffcv/reader.py", "ffcv/ffcv/types.py", "ffcv/ffcv/writer.py"},
 	},
 	{
-		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape"},
+		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape", "np.pad("},
 		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: numpyFigures,
 		Headline: "wanted every pair of {n} items in one matrix: {asked}",
 		Means:    "Two long sides of about {n}: that is each item against each, {each} a row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
@@ -143,6 +143,19 @@ var numpyCards = []cause.Card{
 			{Fix: "half_precision", Title: "Or never build it", Told: "Neighbours: `sklearn.neighbors.NearestNeighbors` or FAISS. Graphs: a sparse matrix (`scipy.sparse`). float32 only halves it.", Cost: "Some rewriting"},
 		},
 		Sources: []string{numpyError, "sklearn/metrics/pairwise.py", "https://numpy.org/doc/stable/user/basics.broadcasting.html"},
+	},
+	{
+		ID: "numpy/pad", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"np.pad("}, If: atLeast(cause.Large),
+		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: numpyFigures,
+		Headline: "was asked to pad something to {asked}",
+		Means:    "`np.pad` was to make an array of {asked}, far more than a picture or a batch is. The widths that it got are wrong: in code that crops, they follow from a box, and one whose corners lie far outside the picture, are swapped or not a number asks for that. So it is one bad sample or prediction, or box and picture in different units, not the size of your data.",
+		Not:      "More RAM, swap or a smaller type: the widths themselves are wrong.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Print the widths and the box before that line", Told: "Your own names in place of `box` and `image`; the sample with huge or negative corners is the one.", Kind: "python", Text: "print(box, image.shape)\nassert max(abs(v) for v in box) < 10 * max(image.shape[:2]), box", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "Leave that sample out, or clip its box", Told: "`np.clip` to the picture's sides before cropping; check what the box is computed from (depth 0, wrong camera parameters, pixels in place of millimetres).", Cost: "A few minutes"},
+			{Fix: "upgrade_version", Title: "Somebody else's program and data: match them", Told: "The version and the preparation of the data that its README names; else report the file that fails.", Cost: "Half an hour"},
+		},
+		Sources: []string{numpyError, "numpy/lib/_arraypad_impl.py"},
 	},
 	{
 		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(units.GiB)(c) && tooManyAxes(c) },

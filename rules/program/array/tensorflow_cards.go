@@ -16,6 +16,12 @@ const (
 	tfGuide      = "https://www.tensorflow.org/guide/gpu"
 )
 
+// grabFree: the pool was refused although that much was free.
+func grabFree(c *ledger.Case) bool {
+	f := c.F()
+	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes
+}
+
 func offCPU(c *ledger.Case) bool { return !onCPU(c) }
 
 // ordinary: the pool was full in a step, and the figures show nothing narrower.
@@ -115,6 +121,19 @@ var tensorFlowCards = []cause.Card{
 			{Fix: "kill_stale_process", Title: "If the arrays are small: see who holds the card", Kind: "shell", Text: "nvidia-smi   # another notebook's kernel keeps the whole card", Cost: "A look is free"},
 		},
 		Sources: []string{"tensorflow/python/framework/constant_op.py", tfGuide},
+	},
+	{
+		ID: "tensorflow/grab-refused", Kinds: []fact.Kind{fact.TFStart}, If: grabFree,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Headline: "was refused its pool of {asked}, though {free} was free",
+		Means:    "When it starts, TensorFlow takes nearly all that is free in one piece. {free} was free a moment before and {asked} was still refused: the driver and the desktop need room beside it, most of all on a small card, or another program took some in between. TensorFlow then tries with a tenth less each time, so it may well have gone on.",
+		Not:      "A smaller batch or model: it failed before there was either.",
+		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "Let it take only what it uses", Told: "Before the program starts; TensorFlow 1 takes `config.gpu_options.allow_growth = True` in its session as well.", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"},
+			lookAtCard,
+			{Fix: "lower_batch_size", Title: "It goes on and fails later: that is another matter", Told: "Then the work is too large for this card: a smaller batch, smaller pictures.", Cost: "Slower"},
+		},
+		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},
 	},
 	{
 		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart, fact.TFContext},
