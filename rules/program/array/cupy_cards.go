@@ -27,6 +27,19 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
 	{
+		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
+		Cause: cause.LeakedProcess, Weight: 0.45,
+		Headline: "or cuDF, through RMM, found the card full",
+		Means:    "RMM gives the RAPIDS libraries their memory and asked the driver directly: the card was full. Either another process holds it, such as an earlier notebook or a second worker on the same card, or the table is too large: joins, sorts and group-bys make copies of it. `nvidia-smi` before the start decides.",
+		Not:      "More RAM by itself: without managed memory nothing spills into it.",
+		Cures: []cause.Cure{
+			lookAtCard,
+			{Fix: "cpu_offload", Title: "Let it spill into system memory", Told: "Before the first cuDF, cuML or NVTabular object, in each worker:", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)", Cost: "Slow while it spills"},
+			{Fix: "stream_dataset", Title: "Smaller parts, fewer columns", Told: "Dask and NVTabular: a smaller `part_size` (`\"128MB\"`); else `columns=[...]` when reading.", Cost: "Some rewriting"},
+		},
+		Sources: []string{"rmm/docs/user_guide/guide.md", "rmm/cpp/include/rmm/detail/error.hpp"},
+	},
+	{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "filled the card in a training step (Chainer): {asked} more found no room",
@@ -55,6 +68,19 @@ var cupyCards = []cause.Card{
 }
 
 var onnxCards = []cause.Card{
+	{
+		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: atLeast(cause.Absurd),
+		Cause: cause.SoftwareBug, Weight: 0.86,
+		Headline: "asked for a buffer whose size is no size: a length went wrong",
+		Means:    "No machine has that much: a length that was overwritten, went below zero or was never set is read as a huge number. So it is a fault, of the node's code in this version, of the exported model, or of an input shape that it does not expect; not a lack of memory.",
+		Not:      "More memory, a smaller batch for its own sake, arena settings.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Another version of ONNX Runtime", Told: "Note the present one first (`pip show onnxruntime-gpu`); the newest, or the one before if it is the newest. Without a card the package is `onnxruntime`.", Kind: "shell", Text: "pip install --upgrade onnxruntime-gpu", Cost: "A few minutes"},
+			{Fix: "fix_shape", Title: "Compare input and model", Told: "Give it the shape and type that the model states, above 0 on every side:", Kind: "python", Text: "print([(i.name, i.shape, i.type) for i in session.get_inputs()])", Cost: "Free"},
+			{Fix: "cpu_offload", Title: "See whether the provider is at fault", Told: "`providers=[\"CPUExecutionProvider\"]`: if it runs there, report the node named in the log with both versions.", Cost: "Slower"},
+		},
+		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/api/python/api_summary.html"},
+	},
 	{
 		ID: "onnxruntime/limit", Kinds: []fact.Kind{fact.ORTLimit},
 		Cause: cause.BudgetMisconfigured, Weight: 0.85,

@@ -98,7 +98,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, "keras/src/optimizers/adam.py", "keras/src/optimizers/sgd.py"},
 	},
 	{
-		ID: "tensorflow/pool-full", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Unsaid: []string{"OOM when allocating tensor", "not a failure"},
+		ID: "tensorflow/pool-full", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Unsaid: []string{"OOM when allocating tensor"},
 		Cause: cause.BatchTooLarge, Weight: 0.76,
 		Headline: "filled its share of the card: {asked} more found no room",
 		Means:    "{asked} is the piece that no longer fitted, not the whole need. The activations of a step fill the pool up to there, and they grow with the batch. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
@@ -109,6 +109,19 @@ var tensorFlowCards = []cause.Card{
 			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
+	},
+	{
+		ID: "tensorflow/tpu", Kinds: []fact.Kind{fact.TPUCompile},
+		Cause: cause.BatchTooLarge, Weight: 0.72,
+		Headline: "was refused by the TPU compiler: {asked} planned, {total} on a core",
+		Means:    "The compiler adds up what the program needs on one core and refuses before anything runs. Activations are most of it as a rule, and they grow with the batch of each core, which is the global batch divided by the cores. If little is missing, one step down is enough. Parameters and optimizer state count as well.",
+		Not:      "Restarting, or settings for GPUs such as memory growth.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "A smaller batch for each core", Told: "Halve the global batch (`train_batch_size`, `--batch_size`, whatever the script calls it), or keep it and use twice the cores; multiples of 8 a core fit the TPU best.", Cost: "Slower per sample"},
+			{Fix: "mixed_precision", Title: "bfloat16 activations", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")`, or the script's `use_bfloat16`: half of them, if they are float32 now.", Cost: "None as a rule"},
+			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+		},
+		Sources: []string{"https://www.tensorflow.org/guide/mixed_precision", "https://cloud.google.com/tpu/docs/performance-guide"},
 	},
 	{
 		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy}, Said: []string{"_EagerConst", "convert_to_eager_tensor"},
@@ -131,7 +144,7 @@ var tensorFlowCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Let it take only what it uses", Told: "Before the program starts; TensorFlow 1 takes `config.gpu_options.allow_growth = True` in its session as well.", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"},
 			lookAtCard,
-			{Fix: "lower_batch_size", Title: "It goes on and fails later: that is another matter", Told: "Then the work is too large for this card: a smaller batch, smaller pictures.", Cost: "Slower"},
+			{Fix: "close_other_apps", Title: "A small card: free what the desktop takes", Told: "Browser, video and a second screen use the card, too; or log in without a desktop for the run.", Cost: "Free"},
 		},
 		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},
 	},

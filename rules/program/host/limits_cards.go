@@ -105,7 +105,7 @@ var macCards = append(
 		cause.Cure{Fix: "use_smaller_model", Title: "A smaller model or more compression", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"}),
 	limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
 		"ended the app at its memory limit",
-		"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The card is the same RAM.",
+		"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
 		"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
 		cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
 		cause.Cure{Fix: "use_lower_quant", Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
