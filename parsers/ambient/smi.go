@@ -44,6 +44,8 @@ func row(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
+var promptRow = row(`(?:^|@)([\w-]{1,63})[: ][^$#]{0,80}[$#] *free(?: |$)`)
+
 var (
 	// "0  NVIDIA GeForce GTX 1070        Off | 00000000:01:00.0  On |"
 	cardRow = row(`^\s*(\d{1,3})\s+([^|]*\S)\s+(?:On|Off)\s*\|.*:`)
@@ -87,8 +89,19 @@ func (t *tableReader) read() {
 	if strings.Contains(s, "iB / ") {
 		t.dockerStats()
 	}
+	if strings.Contains(s, " free") {
+		t.prompt()
+	}
 	if strings.Contains(s, "mem") {
 		t.requestedMemory()
+	}
+}
+
+// prompt reads on which computer `free` was typed: "nid001310:~$ free -lm",
+// "[me@node12 ~]$ free -h".
+func (t *tableReader) prompt() {
+	if m := promptRow().FindStringSubmatch(t.text); m != nil {
+		t.f.Facts = append(t.f.Facts, fact.Fact{Name: "free_node", Text: m[1], Line: t.line})
 	}
 }
 

@@ -24,7 +24,7 @@ var (
 // (allocated so far: ... bytes)") and before ("out of memory to allocate
 // 163840000 bytes (total 1673061376 bytes)").
 func readCuPy(m text.Message) int {
-	if m.Precedes("resource_exhausted:", 22) {
+	if m.Precedes("resource_exhausted:", 22) || m.Follows("bytesafteratotalof", 60) { // XLA, GCC
 		return m.End
 	}
 	return needs(fact.Failure{Kind: fact.CuPyAlloc, Framework: "cupy", Backend: "cuda"}, cupyPattern, 200)(m)

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -28,8 +30,22 @@ func readCudarc(m text.Message) int {
 	}
 	if v := m.Around(cubeclPattern, 600, 40); v.Ok() {
 		m.Say("cubecl_version", v.Text("version"))
+		sayBurnLog(m)
 	}
 	return m.Fail(x, m.End)
+}
+
+// sayBurnLog notes the file that Burn's learner names before the panic: "you can
+// check the experiment logs here => '/tmp/run/experiment.log'".
+func sayBurnLog(m text.Message) {
+	at := m.Log.LineIndex(m.At)
+	for _, line := range m.Log.Lines[max(at-8, 0) : at+1] {
+		_, rest, found := strings.Cut(line.Text, "experiment logs here => '")
+		path, _, closed := strings.Cut(rest, "'")
+		if found && closed && len(path) <= 120 && !strings.ContainsAny(path, "`*[]<>") {
+			m.Say("burn_log", path)
+		}
+	}
 }
 
 // The panic names the source file in the crate: "cubecl-cuda-0.6.0/src/...".

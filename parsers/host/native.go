@@ -22,6 +22,8 @@ var nativeWordings = slices.Concat(
 			`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
 		// R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
 		text.On("cannot allocate vector of size", text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`ofsize(?<requested>[\d.]{1,12}[kmg]b)`))),
+		// GCC's "cc1plus: out of memory allocating 65536 bytes after a total of ...".
+		text.On("out of memory allocating", text.FailsIf(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
 		text.On("memory budget. Restarting", readDask),
 		text.On("excessive memory usage causing the Operating System to kill", readJoblib),
 		text.On("was sent SIGKILL", readGunicorn),

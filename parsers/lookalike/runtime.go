@@ -16,12 +16,12 @@ var runtimeDisguises = []disguise{
 		literals: []string{"JavaScript heap out of memory", "Reached heap limit Allocation failed"},
 		explains: []fact.Kind{fact.ShellKilled},
 		id:       "javascript_heap", title: "Node.js reached the limit of its own heap; the machine and the card may have plenty.",
-		advice: "Start it with NODE_OPTIONS=--max-old-space-size=8192 (MB).",
+		advice: "Raise it before the command: `NODE_OPTIONS=--max-old-space-size=8192` (MB, below the RAM; PowerShell: `$env:NODE_OPTIONS=\"--max-old-space-size=8192\"`). If it fills that as well, something in the program grows: a newer version, or less at a time.",
 	},
 	{
 		literals: []string{"Java heap space", "GC overhead limit exceeded", "OutOfMemoryError: Direct buffer memory", "OutOfMemoryError: Metaspace", "java.lang.OutOfMemoryError"},
 		id:       "java_heap", title: "A Java program reached the limit of its own heap (-Xmx), not the machine's or the card's.",
-		advice: "Raise it: -Xmx8g; Spark: --driver-memory 8g --executor-memory 8g; Metaspace: -XX:MaxMetaspaceSize=512m.",
+		advice: "Raise it, if the machine has the RAM: `java -Xmx8g`; Gradle `org.gradle.jvmargs=-Xmx8g`; Spark `--driver-memory 8g` (collect, broadcast) or `--executor-memory 8g` (tasks), before the start; Metaspace `-XX:MaxMetaspaceSize=512m`. If it fills that as well: `-XX:+HeapDumpOnOutOfMemoryError` shows what is kept.",
 	},
 	{
 		literals: []string{"Allowed memory size of"},

@@ -67,7 +67,7 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 			library = p.Script != ""
 		case engineRefused(c) && p.Work == "text-training" && p.Steps["raise_gpu_memory_utilization"] == nil && p.Steps["lower_gpu_memory_utilization"] == nil:
 			// its words are for the training, not for the engine that it starts
-		case p.Name == c.Reader.Program && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
+		case p.Name == c.Reader.Program && !has(p, card) && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
 			app = p
 		}
 	}
@@ -77,6 +77,11 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 // sizedAnyway are fixes whose effect no wording changes: what others hold, what
 // lies unused, what a format takes.
 var sizedAnyway = []string{"load_in_4bit", "load_in_8bit", "kill_stale_process", "close_other_apps", "select_gpu", "expandable_segments", "max_split_size"}
+
+// has reports that a card is one of the program's, whatever its ID begins with.
+func has(p *program.Program, card *cause.Card) bool {
+	return slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID })
+}
 
 // put words a fix as a card has it.
 func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own []*program.Program) {

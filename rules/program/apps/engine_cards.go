@@ -63,14 +63,17 @@ var EngineCards = []cause.Card{
 		ID: "other/mkl", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"mkl_malloc: failed to allocate memory"}, If: alone,
 		Cause: cause.HostMemory, Weight: 0.85,
 		Headline: "was refused system memory by Intel's math library",
-		Means:    "The line is Intel MKL's, and it is RAM, not the card's memory. In public reports it comes from CTranslate2 nearly always: faster-whisper, its stand-alone build, WhisperX, noScribe, while they load a Whisper model or decode. On Windows it is refused once RAM and page file are promised away, with RAM still free in the Task Manager; on Linux by a container's or a batch job's limit too.",
+		Means:    "The line is Intel MKL's: RAM, not the card's memory. It names no program; many use MKL (NumPy of Anaconda, PyTorch on the CPU). Most public reports of it are of Whisper programs built on CTranslate2 (faster-whisper, WhisperX, noScribe), while they load a model. On Windows RAM and page file together are the bound, so some RAM can look free; on Linux it can be the limit of a container or job.",
 		Not:      "A card with more memory: it was not the card that refused.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Close what holds memory, or restart the computer", Ways: []cause.Way{
 				{For: "Windows", Text: "Task Manager, Performance, Memory: `Committed` near its limit is the reason. Close browsers and idle Python processes."},
 				{For: "Linux", Text: "`free -h; ulimit -v; cat /sys/fs/cgroup/memory.max` shows which limit it was."},
 			}, Cost: "free"},
-			{Fix: "load_in_8bit", Title: "If it is a Whisper program: load the model at 8 bit", Told: "`compute_type=\"int8\"` in `WhisperModel(...)`, `--compute_type int8` on a command line: a quarter of float32, half of float16. Or `medium` instead of `large`.", Cost: "hardly any accuracy"},
+			{Fix: "load_in_8bit", Title: "Hold less", Ways: []cause.Way{
+				{For: "A Whisper program", Text: "`compute_type=\"int8\"` in `WhisperModel(...)`, `--compute_type int8` on a command line: half of float16. Or `medium` in place of `large`"},
+				{For: "NumPy, SciPy, PyTorch", Text: "print the shapes before the call that failed (n x n in float64 is 8 n² bytes); float32, fewer processes"},
+			}, Cost: "hardly any accuracy"},
 			managePage,
 		},
 		Later:   "If it grows from file to file instead: restart the program between files.",

@@ -38,6 +38,23 @@ var bareCards = []cause.Card{
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
+		ID: "other/compiler", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"bytes after a total of"},
+		Cause: cause.HostMemory, Weight: 0.88,
+		Headline: "was refused RAM while it compiled",
+		Means:    "The compiler (GCC's wording) was refused the computer's RAM. The small number is only the last piece, the total what this one compiler held. Several run at once as a rule, so the sum counts; a container's limit or a 32-bit compiler (2 to 4 GB) refuses early. Nothing is wrong with the source.",
+		Not:      "A graphics card, or starting it again with the same number of jobs.",
+		Cures: []cause.Cure{
+			{Fix: "lower_build_jobs", Title: "One compiler at a time", Ways: []cause.Way{
+				{For: "make, ninja", Text: "`make -j1`, `ninja -j1`; finished files are kept"},
+				{For: "CMake", Text: "`cmake --build build --parallel 1`"},
+				{For: "pip", Text: "`MAX_JOBS=1 pip install PACKAGE` (what you install)"},
+			}, Cost: "A longer build"},
+			swapBridge,
+			{Fix: "raise_memory_limit", Title: "This one file alone is too large", Told: "`-O1` and no `-g` for it need much less; in a container or WSL raise its memory.", Cost: "A slower program"},
+		},
+		Sources: []string{"gcc/libiberty/xmalloc.c", "ninja/doc/manual.asciidoc"},
+	},
+	{
 		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: 0.8,
 		Headline: "was refused RAM (MemoryError)",

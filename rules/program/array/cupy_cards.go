@@ -10,25 +10,56 @@ const cupyGuide = "cupy/docs/source/user_guide/memory.rst"
 
 func noLimit(c *ledger.Case) bool { return !hasLimit(c) }
 
+var partsOnCard = cause.Cure{Fix: "lower_batch_size", Title: "Work on one part at a time", Told: "`f`: what you do with the array; an eighth of it is on the card at a time:", Kind: "python", Text: "out = []\nfor part in np.array_split(x, 8):   # x is a NumPy array in RAM\n    out.append(cp.asnumpy(f(cp.asarray(part))))", Cost: "Copies to and from the card"}
+
 var cupyCards = []cause.Card{
 	{
 		ID: "cupy/limit", Kinds: []fact.Kind{fact.CuPyAlloc}, If: hasLimit,
 		Cause: cause.BudgetMisconfigured, Weight: 0.86,
-		Means: "CuPy's pool reached its own limit ({limit}), which somebody set with `set_limit` or `CUPY_GPU_MEMORY_LIMIT`. The card may have more free.",
-		Not:   "Closing other programs: the limit is this pool's own.",
+		Headline: "reached the limit of its own pool, {limit}",
+		Means:    "CuPy's pool stood at its own limit of {limit} when it was asked for {asked} more. CuPy has no such limit by default: somebody set it with `set_limit` or the variable `CUPY_GPU_MEMORY_LIMIT`. The card itself may have more free; `nvidia-smi` tells.",
+		Not:      "Closing other programs: the limit is this pool's own.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise or lift the pool's limit", Kind: "python", Text: "cupy.get_default_memory_pool().set_limit(size=0)   # 0: no limit", Cost: "Less of the card for other programs"},
+			{Fix: "raise_memory_limit", Title: "Raise or lift the pool's limit", Told: "Look for where it was set, and change it there; or at the start of the program:", Kind: "python", Text: "cupy.get_default_memory_pool().set_limit(size=0)   # 0: no limit", Cost: "Less of the card for other programs"},
 			{Fix: "empty_cache", Title: "Drop arrays that are no longer needed", Kind: "python", Text: "del x   # each name that still refers to a large array\ncupy.get_default_memory_pool().free_all_blocks()", Cost: "None"},
+			partsOnCard,
 		},
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx"},
 	},
 	{
+		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
+		Cause: cause.LeakedProcess, Weight: 0.45,
+		Headline: "or cuDF, through RMM, found the card full",
+		Means:    "RMM gives the RAPIDS libraries their memory and asked the driver directly: the card was full. Either another process holds it, such as an earlier notebook or a second worker on the same card, or the table is too large: joins, sorts and group-bys make copies of it. `nvidia-smi` before the start decides.",
+		Not:      "More RAM by itself: without managed memory nothing spills into it.",
+		Cures: []cause.Cure{
+			lookAtCard,
+			{Fix: "cpu_offload", Title: "Let it spill into system memory", Told: "Before the first cuDF, cuML or NVTabular object, in each worker:", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)", Cost: "Slow while it spills"},
+			{Fix: "stream_dataset", Title: "Smaller parts, fewer columns", Told: "Dask and NVTabular: a smaller `part_size` (`\"128MB\"`); else `columns=[...]` when reading.", Cost: "Some rewriting"},
+		},
+		Sources: []string{"rmm/docs/user_guide/guide.md", "rmm/cpp/include/rmm/detail/error.hpp"},
+	},
+	{
+		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "filled the card in a training step (Chainer): {asked} more found no room",
+		Means:    "{asked} is the piece that no longer fitted, not the whole need. In training the activations of all layers stay on the card until the backward pass is through, and they grow with the batch and the size of the pictures. The figure in brackets counts what this process has taken, not the card's size; `nvidia-smi` shows what others hold.",
+		Not:      "`free_all_blocks()`: CuPy frees its unused blocks before it gives up.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch", Told: "`--batchsize` of Chainer's examples, else the size given to the iterator (`SerialIterator(train, 8)`); again if need be.", Cost: "Slower; perhaps another learning rate"},
+			{Fix: "lower_resolution", Title: "Smaller pictures or crops", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+			lookAtCard,
+		},
+		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
+	},
+	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
 		Cause: cause.BatchTooLarge, Weight: 0.68,
-		Means: "{asked} more was wanted and the card was full. \"Allocated so far\" counts this process's pool, not the card. Expressions make temporaries: `a * b + c` needs two more arrays of that size for a moment, an FFT a workspace as well.",
-		Not:   "`free_all_blocks()` alone: CuPy already frees its unused blocks before it gives up.",
+		Headline: "found no room for {asked} more on the card",
+		Means:    "The figure in brackets counts what this process's pool has taken, not the card's size. Expressions make temporaries: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} are often a temporary as large as your array. `nvidia-smi` shows what other programs hold.",
+		Not:      "`free_all_blocks()` alone: CuPy already frees its unused blocks before it gives up.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Work on one part at a time", Kind: "python", Text: "for part in np.array_split(x, 8):   # x stays in RAM\n    out.append(cp.asnumpy(f(cp.asarray(part))))", Cost: "Copies to and from the card"},
+			partsOnCard,
 			{Fix: "half_precision", Title: "Use float32 instead of float64", Kind: "python", Text: "x = cp.asarray(x, dtype=cp.float32)   # NumPy arrays are float64 unless told otherwise", Cost: "Seven digits instead of sixteen"},
 			{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "python", Text: "cp.cuda.set_allocator(cp.cuda.MemoryPool(cp.cuda.malloc_managed).malloc)   # before the first array", Cost: "Slow once it spills; Linux only in practice"},
 		},
@@ -38,10 +69,24 @@ var cupyCards = []cause.Card{
 
 var onnxCards = []cause.Card{
 	{
+		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: atLeast(cause.Absurd),
+		Cause: cause.SoftwareBug, Weight: 0.86,
+		Headline: "asked for a buffer whose size is no size: a length went wrong",
+		Means:    "No machine has that much: a length that was overwritten, went below zero or was never set is read as a huge number. So it is a fault, of the node's code in this version, of the exported model, or of an input shape that it does not expect; not a lack of memory.",
+		Not:      "More memory, a smaller batch for its own sake, arena settings.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Another version of ONNX Runtime", Told: "Note the present one first (`pip show onnxruntime-gpu`); the newest, or the one before if it is the newest. Without a card the package is `onnxruntime`.", Kind: "shell", Text: "pip install --upgrade onnxruntime-gpu", Cost: "A few minutes"},
+			{Fix: "fix_shape", Title: "Compare input and model", Told: "Give it the shape and type that the model states, above 0 on every side:", Kind: "python", Text: "print([(i.name, i.shape, i.type) for i in session.get_inputs()])", Cost: "Free"},
+			{Fix: "cpu_offload", Title: "See whether the provider is at fault", Told: "`providers=[\"CPUExecutionProvider\"]`: if it runs there, report the node named in the log with both versions.", Cost: "Slower"},
+		},
+		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/api/python/api_summary.html"},
+	},
+	{
 		ID: "onnxruntime/limit", Kinds: []fact.Kind{fact.ORTLimit},
 		Cause: cause.BudgetMisconfigured, Weight: 0.85,
-		Means: "ONNX Runtime's arena reached the limit set in `gpu_mem_limit`: {free} of it was left, {asked} was wanted. The card itself may have more.",
-		Not:   "Closing other programs: the limit is the arena's own.",
+		Headline: "reached the limit of its arena: {free} left, {asked} wanted",
+		Means:    "ONNX Runtime's arena stood at the limit that the program gave it (`gpu_mem_limit`): {free} of it was left and {asked} was wanted. The card itself may have more free. The arena grows in powers of two unless told otherwise, so part of what it took may be unused.",
+		Not:      "Closing other programs: the limit is the arena's own.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise gpu_mem_limit", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]", Cost: "Less of the card for other programs"},
 			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Cut the first side of the input: run the samples in two or four calls.", Cost: "More calls"},
@@ -80,8 +125,9 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
 		Cause: cause.BatchTooLarge, Weight: 0.62,
-		Means: "One node wanted a buffer of {asked}, which follows from the input's size and batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces.",
-		Not:   "A smaller model file, if inputs are large: the buffer is for activations.",
+		Headline: "found no room on the card for a buffer of {asked} in one node",
+		Means:    "One node wanted a buffer of {asked}, which follows from the size of the input and the batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces. What else is on the card the message does not say.",
+		Not:      "A smaller model file, if inputs are large: the buffer is for activations.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Smaller input", Kind: "text", Text: "Half the width and height need a quarter of the buffer, if the model's input size is free (its shape shows names, not numbers).", Cost: "Detail"},
 			{Fix: "lower_batch_size", Title: "Send fewer samples per run()", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},
@@ -92,7 +138,9 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"},
 		Cause: cause.LeakedProcess, Weight: 0.5,
-		Means: "The driver refused with code 2: the card is full. The message says neither what was wanted nor who holds the card; each session, and each worker process, keeps its own arena and CUDA context.",
+		Headline: "was refused by the driver: the card is full",
+		Means:    "The driver refused with code 2, out of memory. The message says neither what was wanted nor who holds the card. Each session keeps an arena of its own, which grows to its largest run and does not shrink; each worker process has a CUDA context besides. Another program may hold the rest.",
+		Not:      "Restarting the same number of processes: each takes its share again.",
 		Cures: []cause.Cure{
 			lookAtCard,
 			{Fix: "lower_num_workers", Title: "One session for all threads", Kind: "text", Text: "Make one `InferenceSession` and share it: `run()` may be called from several threads. Each further process with a session costs its own copy of the weights.", Cost: "None as a rule"},

@@ -37,18 +37,19 @@ func square(c *ledger.Case) bool { _, ok := c.Fact("xla_square"); return ok }
 
 var (
 	lookAtCard = cause.Cure{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi   # a python that you thought had ended, another notebook: end it by its PID", Cost: "A look is free; what you end loses its state"}
-	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch", Kind: "text", Text: "Halve the batch that one call of the jitted function gets, and accumulate gradients over two calls in training. XLA compiles once more for the new shape.", Cost: "Slower per sample; one more compilation"}
+	smallBatch = cause.Cure{Fix: "lower_batch_size", Title: "Halve what one call gets", Told: "Half the batch in one call of the jitted function; in training accumulate gradients over two calls. Or half the sequence length. XLA compiles once more for the new shape.", Cost: "Slower per sample; one more compilation"}
 )
 
 var jaxCards = []cause.Card{
 	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: crumb,
 		Cause: cause.LeakedProcess, Weight: 0.68,
-		Means: "Only {asked} was refused: the card was full before this request. JAX takes 75 % of the card at its first operation, so a second JAX process, or one that was not ended, leaves nothing for this one.",
-		Not:   "A smaller batch: {asked} is already next to nothing.",
+		Headline: "found the card full: even {asked} was refused",
+		Means:    "{asked} is next to nothing, so the card was full before this request. On GPUs JAX takes 75 % of the card at its first operation. A second JAX process, a notebook's kernel, or PyTorch or TensorFlow in the same program then leaves nothing. If nobody else is on the card, this program has filled its own 75 %.",
+		Not:      "A smaller batch, as long as another process holds the card.",
 		Cures: []cause.Cure{
 			lookAtCard,
-			{Fix: "limit_framework_preallocation", Title: "Share the card on purpose", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false", Cost: "More fragmentation; set it in each process"},
+			{Fix: "limit_framework_preallocation", Title: "Share the card on purpose", Told: "Before JAX is imported, in each process that shares the card:", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false", Cost: "More fragmentation"},
 			{Fix: "select_gpu", Title: "Give this process a card of its own", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Needs a free card"},
 		},
 		Sources: []string{jaxMemory, jaxClient},
@@ -56,8 +57,9 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/remat", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: 0.82,
-		Means: "XLA tried to save memory by computing values twice, and still could not get the program below its limit. What remains is live at the same time: activations kept for the backward pass, as a rule.",
-		Not:   "XLA flags for more rematerialisation: the line says that it has tried.",
+		Headline: "could not get the compiled program below the device's memory",
+		Means:    "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. What remains is live at the same time: activations kept for the backward pass as a rule, or parameters with their optimizer state. The line states both sizes: far apart, a smaller batch alone will not do.",
+		Not:      "XLA flags for more rematerialisation: the line says that it has tried.",
 		Cures: []cause.Cure{
 			smallBatch,
 			{Fix: "gradient_checkpointing", Title: "Checkpoint each block yourself", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block); its inner values are computed again in the backward pass", Cost: "About a quarter more time per step"},
@@ -68,19 +70,22 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: atLeast(96 * units.GiB),
 		Cause: cause.OversizedAllocation, Weight: 0.78,
-		Means: "One program wanted {asked} at once, more than any card has. As a rule a `vmap` or a broadcast makes every pair of rows at the same time, or a shape grew wrong.",
-		Not:   "Preallocation settings and closing other programs: nothing frees {asked}.",
+		Headline: "wanted {asked} at once, which is more than a card has",
+		Means:    "One compiled program asked for {asked}. As a rule a `vmap` or a broadcast computes every pair of rows at the same time, or one side of an array is far larger than meant. The shapes tell which, and can be printed without computing anything.",
+		Not:      "Preallocation settings and closing other programs: nothing frees {asked}.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Compute it in pieces", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # in place of jax.vmap(f)(x): 256 rows at a time", Cost: "Slower than one large vmap"},
-			{Fix: "lower_batch_size", Title: "Print the shapes, then cut the larger side", Kind: "python", Text: "print(jax.eval_shape(f, x))   # shapes without computing or allocating", Cost: "A few minutes"},
+			{Fix: "fix_shape", Title: "Print the shapes", Told: "`f` and `x`: the function that failed and its input. A side that surprises you is the fault.", Kind: "python", Text: "print(jax.eval_shape(f, x))   # computes and allocates nothing", Cost: "Free"},
+			{Fix: "lower_batch_size", Title: "They are meant: compute in pieces", Told: "In place of `jax.vmap(f)(x)`; an old JAX knows no `batch_size` there:", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # 256 rows at a time", Cost: "Slower than one large vmap"},
+			{Fix: "gradient_checkpointing", Title: "It is a gradient: compute values twice", Kind: "python", Text: "f = jax.checkpoint(f)", Cost: "About a quarter more time"},
 		},
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
 	{
 		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: atLeast(cause.Crumb),
 		Cause: cause.BatchTooLarge, Weight: 0.78,
-		Means: "XLA asks for the scratch memory of a whole compiled program in one piece; {asked} is that, not one array. It grows with the batch and the length. The table below the message tells scratch (temp) from parameters.",
-		Not:   "`del` and `jax.clear_caches()`: the request is for what is computed, not for what was kept.",
+		Headline: "found no room for a program's scratch memory: {asked}",
+		Means:    "XLA asks for the scratch memory of a whole compiled function in one piece; {asked} is that, not one array. It grows with the batch and the length. If a table follows the message, its \"preallocated temp\" is this scratch and \"parameter\" what was passed in.",
+		Not:      "`del` and `jax.clear_caches()`: the request is for what is computed, not for what was kept.",
 		Cures: []cause.Cure{
 			smallBatch,
 			{Fix: "gradient_checkpointing", Title: "Checkpoint the blocks (training)", Kind: "python", Text: "block = jax.checkpoint(block)   # with Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
@@ -89,10 +94,24 @@ var jaxCards = []cause.Card{
 		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
 	},
 	{
+		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && atLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
+		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Headline: "found no room for {asked} on the device",
+		Means:    "XLA asks for an array, or for all the scratch memory of a compiled function, in one piece: {asked} here. The message says neither how large the card is nor what is on it. On GPUs JAX gives itself 75 % of the card, so a quarter stays unused unless told otherwise, and a second process finds hardly anything.",
+		Not:      "`jax.clear_caches()`: it drops compiled programs, hardly any of the card's memory.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "See who is on the card; alone, let JAX have more of it", Told: "End an old python or notebook. Alone there, before JAX is imported (jaxlib before 0.4.32: `XLA_PYTHON_CLIENT_MEM_FRACTION`):", Kind: "shell", Text: "nvidia-smi\nexport XLA_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
+			smallBatch,
+			{Fix: "gradient_checkpointing", Title: "In training: checkpoint the blocks", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
+		},
+		Sources: []string{jaxMemory, jaxClient},
+	},
+	{
 		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
 		Cause: cause.ContextTooLong, Weight: 0.76,
-		Means: "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention. It quadruples when the length doubles.",
-		Not:   "Restarting, or clearing caches: the compiler refused by arithmetic.",
+		Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
+		Means:    "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention, most likely. It quadruples when the length doubles.",
+		Not:      "Restarting, or clearing caches: the compiler refused by arithmetic.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Halve the sequence length", Kind: "text", Text: "Half the length needs a quarter of that buffer.", Cost: "Less context per sample"},
 			{Fix: "efficient_attention", Title: "Use a fused attention", Kind: "text", Text: "Take the TPU flash kernel (`jax.experimental.pallas.ops.tpu.flash_attention`) or the model's own option for it: it never writes the matrix of queries by keys.", Cost: "None for quality; usually faster"},
@@ -104,15 +123,16 @@ var jaxCards = []cause.Card{
 		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
 		Cause: cause.BatchTooLarge, Weight: 0.6,
 		Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
-		Means:    "A compiled program brings its scratch memory along, {asked} in one piece at the bottom of the chip's memory[[, and {free} was free in all]]. It was compiled, so by itself it fits. In its way is what lies there already: weights, a cache that was sized to fill the chip, arrays made before, or another process. The log does not say which.",
+		Means:    "A compiled program needs its scratch memory in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. In its way is what lies there already: weights, a cache sized to fill the chip (as vLLM's), arrays made before, or another process. The log does not say which.",
 		Not:      "Clearing the compilation cache: the program is there, its memory is not.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Leave the program room", Ways: []cause.Way{
-				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now (0.83 instead of 0.93 ended it in one case): the KV cache shrinks by that"},
-				{For: "An array is being spread over chips", Text: "(`_multi_slice`, `device_put`) keep it in NumPy and put it there in shards, `jax.device_put(x, NamedSharding(mesh, P(\"data\")))`: the whole on one chip and its pieces do not fit beside each other"},
-				{For: "Training or your own model", Text: "half the batch per chip, or `jax.checkpoint` around the blocks: the scratch memory is mostly activations"},
+				{For: "vLLM on TPU", Text: "`--gpu-memory-utilization` 0.1 lower than now, say 0.83 in place of 0.93: the KV cache shrinks by that"},
+				{For: "Your own code", Text: "JAX's `_multi_slice` cuts an array that lies whole on a chip into shards. Keep it in NumPy and spread it from there: `jax.device_put(np.asarray(x), sharding)`"},
+				{For: "Training", Text: "half the batch per chip, or `jax.checkpoint` around the blocks"},
 			}, Cost: "a smaller cache, or slower steps"},
-			{Fix: "lower_batch_size", Title: "See what lies on the chips, and drop what is not needed", Told: "Whether another process holds them, `sudo lsof /dev/accel* /dev/vfio/*` tells; your own arrays:", Kind: "python", Text: "for d in jax.local_devices():\n    print(d, d.memory_stats())\nprint(sum(a.nbytes for a in jax.live_arrays()) / 2**30, \"GiB\")", Cost: "free"},
+			{Fix: "lower_batch_size", Title: "See what lies on the chips", Told: "`sudo lsof /dev/accel* /dev/vfio/*` shows other processes; in your program, before the step that fails:", Kind: "python", Text: "for d in jax.local_devices(): print(d, d.memory_stats())", Cost: "free"},
+			{Fix: "shard_training", Title: "Spread it over more chips", Told: "vLLM: a larger `--tensor-parallel-size`; your own model: parameters sharded over a mesh.", Cost: "more chips"},
 		},
 		Sources: []string{"https://github.com/AI-Hypercomputer/tpu-recipes/issues/151", jaxMemory},
 	},
@@ -128,6 +148,19 @@ var jaxCards = []cause.Card{
 			{Fix: "use_smaller_model", Title: "A smaller model", Told: "In 16 bit 2 GB for each billion parameters, and 4 times that in training with Adam.", Cost: "Quality"},
 		},
 		Sources: []string{"jax/docs/gpu_memory_allocation.rst", "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
+	},
+	{
+		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.55, Figures: tpuFigures,
+		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
+		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. As it was loading or using a model, that is weights, cache and the work on one prompt together; weights that lie whole on every chip, not spread, are the usual reason.[[ {unknown}]]",
+		Not:      "Restarting or clearing caches: the compiler refused by arithmetic.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Spread the weights over the chips", Told: "The program's option for the mesh or tensor parallelism: vLLM `--tensor-parallel-size`, in others the last numbers of a mesh or `mesh_dim` above 1 (each chip then holds its part).", Cost: "More chips"},
+			{Fix: "lower_context", Title: "A shorter context, fewer frames or prompts", Told: "Half the length makes the cache half as large, and attention without a fused kernel a quarter.", Cost: "Less context"},
+			{Fix: "half_precision", Title: "Weights in bfloat16", Told: "Half of float32, if they are that now: 2 GB for each billion parameters.", Cost: "None as a rule"},
+		},
+		Sources: []string{jaxMemory, "https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html"},
 	},
 	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },

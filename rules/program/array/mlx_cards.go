@@ -3,6 +3,7 @@ package array
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -12,19 +13,25 @@ var mlxCards = []cause.Card{
 	{
 		ID: "mlx/one-buffer", Kinds: []fact.Kind{fact.MLXBuffer}, If: sizedRequest,
 		Cause: cause.OversizedAllocation, Weight: 0.82,
-		Means: "One array of {asked} was wanted, and Metal gives at most {limit} in one piece on this Mac. How much memory is free plays no part. As a rule it is attention over a long prompt, or logits of a whole long sequence.",
-		Not:   "Closing programs or raising the wired limit: the bound is for a single buffer.",
+		Headline: "wanted one array of {asked}; this Mac gives {limit} in one piece",
+		Means:    "Metal has a largest size for one buffer, {limit} on this Mac, and one array of {asked} was wanted. How much memory is free plays no part. As a rule such an array is the attention scores of a long prompt, which grow with the square of its length, or the logits of a whole long sequence.",
+		Not:      "Closing programs or raising the wired limit: the bound is for one buffer.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Shorten the prompt, or prefill in steps", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt   # add the --model that you use today", Cost: "Older text is dropped from the cache"},
-			{Fix: "lower_batch_size", Title: "Halve the batch", Kind: "text", Text: "In training: `--batch-size 1` of `mlx_lm.lora`, and shorter samples with `--max-seq-length`.", Cost: "Slower per sample"},
+			{Fix: "lower_context", Title: "A shorter prompt or sequence", Told: "Half the length makes scores a quarter and logits half as large. On the command line the cache can be bounded, too (with your own `--model`):", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt", Cost: "Older text is dropped"},
+			{Fix: "lower_batch_size", Title: "Less at once", Ways: []cause.Way{
+				{For: fix.Training, Text: "`--batch-size 1 --max-seq-length 1024` of `mlx_lm.lora`"},
+				{For: "Your own code", Text: "split the batch or the pictures; `mx.fast.scaled_dot_product_attention` in place of a softmax of your own, which holds the scores"},
+			}, Cost: "Slower"},
+			{Fix: "upgrade_version", Title: "A newer mlx and mlx-lm", Told: "Prompts are read in pieces there.", Kind: "shell", Text: "pip install --upgrade mlx mlx-lm", Cost: "A few minutes"},
 		},
-		Sources: []string{mlxMetal, "mlx-lm/mlx_lm/generate.py", "mlx-lm/mlx_lm/lora.py"},
+		Sources: []string{mlxMetal, "mlx-lm/mlx_lm/generate.py", "mlx-lm/mlx_lm/lora.py", "mlx/python/src/fast.cpp"},
 	},
 	{
 		ID: "mlx/resource-limit", Kinds: []fact.Kind{fact.MLXAlloc}, Said: []string{"Resource limit"},
 		Cause: cause.RetainedMemory, Weight: 0.7,
-		Means: "The limit is a count of buffers, not of bytes; much memory may be free. In your own code: a loop that never evaluates keeps every step's graph. In a server: buffers kept in MLX's cache count too, and long runs reach it.",
-		Not:   "A smaller quantisation or more RAM: it is the number of arrays that counts.",
+		Headline: "holds too many buffers: a limit of their number, not of bytes",
+		Means:    "Metal bounds how many buffers a process may hold, and the limit is that count; much memory may be free. In your own code: a loop that never evaluates keeps every step's graph. In a server: buffers kept for reuse count as well, so that long runs reach it.",
+		Not:      "A smaller quantisation or more RAM: it is the number of arrays that counts.",
 		Cures: []cause.Cure{
 			{Fix: "empty_cache", Title: "Keep fewer buffers in the cache", Kind: "python", Text: "mx.set_cache_limit(8 * 1024**3)   # bytes; once, at the start\nmx.clear_cache()   # after each request or epoch", Cost: "A little speed"},
 			{Fix: "detach_accumulated", Title: "Your own loop: evaluate in each step", Kind: "python", Text: "mx.eval(model.parameters(), optimizer.state)   # at the end of each step\nlosses.append(loss.item())   # the number, not the array", Cost: "None"},
@@ -35,13 +42,15 @@ var mlxCards = []cause.Card{
 	{
 		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory"},
 		Cause: cause.ModelTooLarge, Weight: 0.55,
-		Means: "Metal refused the work: weights, cache and activations together passed what macOS lends the GPU, about two thirds to three quarters of RAM. If it starts and dies at a long prompt, the context is it; if at the first token, the model.",
+		Headline: "needed more than macOS lends the GPU",
+		Means:    "Metal refused the work: weights, cache and activations together passed what macOS lends the GPU, about two thirds to three quarters of RAM unless set otherwise. If it dies at the first token, the model is too large; if at a long prompt or after a while, it is the context.",
+		Not:      "Swap: memory that the GPU works on has to stay in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "It dies at long prompts: bound the cache", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt   # add the --model that you use today", Cost: "Older text is dropped from the cache"},
 			{Fix: "use_lower_quant", Title: "It dies at once: a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model (names end in `-4bit`): about 0.6 GB per billion parameters.", Cost: "Little quality; another download"},
-			{Fix: "close_other_apps", Title: "Quit what holds memory", Kind: "text", Text: "Activity Monitor, Memory: quit browsers and other models. GPU and programs share the same RAM.", Cost: "Free"},
+			{Fix: "close_other_apps", Title: "Quit what holds memory", Told: "Activity Monitor, Memory: browsers and other models; the GPU and programs share the same RAM. With much of it free, lend the GPU more, until the next restart: `sudo sysctl iogpu.wired_limit_mb=28672` (on a Mac of 32 GB; leave 4 GB at least).", Cost: "Free"},
 		},
-		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "mlx-lm/README.md"},
+		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "mlx-lm/README.md", "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.set_wired_limit.html"},
 	},
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -35,7 +34,10 @@ func findBatch(c *ledger.Case) []step.Step {
 
 // cubeclVersion is the crate's that failed, as the path in the panic names it.
 func burnFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"cubecl": ""}
+	out := map[string]string{"cubecl": "", "log": ""}
+	if x, ok := c.Fact("burn_log"); ok {
+		out["log"] = "`" + x.Text + "`"
+	}
 	if v, ok := c.Fact("cubecl_version"); ok {
 		out["cubecl"] = strings.TrimSpace(v.Text)
 	}
@@ -60,15 +62,12 @@ var burnCards = []cause.Card{
 		ID: "burn/driver", Kinds: []fact.Kind{fact.RustDriver}, If: func(c *ledger.Case) bool { return c.In("burn") },
 		Cause: cause.BatchTooLarge, Weight: 0.62, Figures: burnFigures,
 		Headline: "ran out of GPU memory: its pool could not get another page",
-		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused; the panic shows no sizes. Batch x picture size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. In the very first step with batch 1: not the batch. The first line of the panic names a log file of the experiment, if there is one: it tells the step.",
+		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x picture size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. [[The experiment log, {log}, tells how far it came: the first step points to size, a late one to growth.]]",
 		Not:      burnNot,
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Watch the card in a second window while it starts", Told: "Close what is on it before (browser, game, an earlier run of this program that did not end).", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
-			{Fix: "lower_batch_size", Title: "A quarter of the batch", Told: "Activations shrink with it. It is set in the program's own sources; then build and start as before:", Steps: findBatch, Cost: "An epoch takes longer"},
-			{Fix: "upgrade_version", Title: "Memory grows from step to step, or batch 1 fails: a newer Burn", Told: "It has changed its pools and autotuning several times.", Ways: []cause.Way{
-				{For: "Cargo.toml", Text: "the newest `burn` (cubecl comes with it), then `cargo update`"},
-				{For: fix.Training, Text: "`Autodiff<Cuda, BalancedCheckpointing>` as the backend computes cheap activations twice and keeps fewer"},
-			}, Cost: "The API may have changed"},
+			{Fix: "lower_batch_size", Title: "A quarter of the batch", Told: "Activations shrink with it (128 to 32, say). It is set in the program's own sources; this finds it. Then build and start as before:", Steps: findBatch, Cost: "An epoch takes longer"},
+			{Fix: "upgrade_version", Title: "Batch 1 fails as well: a newer Burn, or compute twice", Told: "`Autodiff<Cuda, BalancedCheckpointing>` as the backend keeps fewer activations; the newest `burn` in Cargo.toml, then `cargo update`, brings other pools and autotuning.", Cost: "The API may have changed"},
 		},
 		Sources: []string{"cubecl/crates/cubecl-cuda/src/compute/storage/gpu.rs", "burn/crates/burn-autodiff/src/checkpoint/strategy.rs", "https://github.com/tracel-ai/burn/issues/3465"},
 	},

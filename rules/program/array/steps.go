@@ -44,7 +44,7 @@ var TensorFlow = program.Program{
 	Edits: "code", Language: "python", Script: "tensorflow-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size":       step.Paste("python", "model.fit(dataset, batch_size=8)   # with tf.data the batch is set by dataset.batch(8)"),
+		"lower_batch_size":       step.Paste("python", "model.fit(x, y, batch_size=8)   # a tf.data pipeline sets it by .batch(8)"),
 		"gradient_checkpointing": step.Paste("python", "block = tf.recompute_grad(block)   # around each large block"),
 		"mixed_precision":        step.Paste("python", `tf.keras.mixed_precision.set_global_policy("mixed_float16")   # before the model is built; TPU: "mixed_bfloat16"`),
 		"shard_training":         step.Paste("python", "with tf.distribute.MirroredStrategy().scope():   # splits the batch over the cards\n    model = build()"),

@@ -16,6 +16,12 @@ const (
 	tfGuide      = "https://www.tensorflow.org/guide/gpu"
 )
 
+// grabFree: the pool was refused although that much was free.
+func grabFree(c *ledger.Case) bool {
+	f := c.F()
+	return f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes
+}
+
 func offCPU(c *ledger.Case) bool { return !onCPU(c) }
 
 // ordinary: the pool was full in a step, and the figures show nothing narrower.
@@ -29,22 +35,26 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/cpu", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"by allocator cpu", "by allocator mklcpu"},
 		Cause: cause.HostMemory, Weight: 0.88,
-		Means: "The allocator is named `cpu`: {asked} of the computer's own memory (RAM) was refused, not of the card. One tensor of that size is usually the data as a whole, or a one-hot or dense form of something sparse.",
-		Not:   "GPU settings such as memory growth: no card is involved.",
+		Headline: "was refused {asked} of the computer's RAM, not of the card's memory",
+		Means:    "The allocator in the message is the CPU's, so {asked} of RAM was refused for one tensor. That is as a rule all the data in one tensor, or a dense or one-hot form of something sparse. The shape tells: is its first number your batch, or the count of all samples?",
+		Not:      "GPU settings such as memory growth: no card is involved.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Read the data in batches", Kind: "python", Text: "ds = tf.data.Dataset.from_generator(read, output_signature=spec).batch(32).prefetch(2)   # read yields one sample at a time", Cost: "Some rewriting"},
-			{Fix: "lower_batch_size", Title: "Lower the batch size", Kind: "text", Text: "If the first number of the shape is the batch, halve it; if it is the number of all samples, the data are one tensor: batch them.", Cost: "None for the result of predict; slower"},
+			{Fix: "stream_dataset", Title: "First number = all samples: send the data in batches", Told: "`read` is a generator of yours that yields one sample at a time:", Kind: "python", Text: "spec = (tf.TensorSpec((224, 224, 3), tf.float32), tf.TensorSpec((), tf.int64))   # shapes of one sample and its label\nds = tf.data.Dataset.from_generator(read, output_signature=spec).batch(32).prefetch(2)", Cost: "Some rewriting"},
+			{Fix: "lower_batch_size", Title: "First number = your batch: halve it", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` in a tf.data pipeline; a smaller shuffle buffer as well, it holds whole samples.", Cost: "Slower"},
+			{Fix: "fix_shape", Title: "Keep classes and words as numbers", Told: "`sparse_categorical_crossentropy` takes integers in place of one-hot rows, an `Embedding` layer in place of dense bags of words.", Cost: "Free"},
 		},
 		Sources: []string{bfcAllocator, "tensorflow/core/framework/cpu_allocator_impl.cc"},
 	},
 	{
 		ID: "tensorflow/predict", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"model.predict(", "in predict", "ConcatV2", "in evaluate"}, Unsaid: []string{"gradient_tape", "train_function", "Epoch 1/"},
 		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Means: "It failed in inference. {asked} is one tensor of the shape shown; its first number is how many samples are handled at once. Calling the model directly on all data, or concatenating all outputs, makes that number the whole data set.",
-		Not:   "Mixed precision or checkpointing in training: nothing is being trained here.",
+		Headline: "filled the card while predicting: a tensor of {asked} found no room",
+		Means:    "It failed in inference, where no gradients are kept, so {asked} for one tensor is much. Its first number is how many samples were handled at once. Calling the model directly on an array, or joining all outputs on the card, makes that the whole data set.",
+		Not:      "Mixed precision or checkpointing in training: nothing is being trained here.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Predict in small batches", Kind: "python", Text: "y = model.predict(x, batch_size=8)   # in place of model(x), which takes all of x at once", Cost: "None for the result"},
-			{Fix: "stream_dataset", Title: "Take outputs off the card as you go", Kind: "python", Text: "y = np.concatenate([model(part, training=False).numpy() for part in dataset])   # dataset is batched", Cost: "None worth mentioning"},
+			{Fix: "lower_batch_size", Title: "Predict in small batches", Told: "In place of `model(x)`, which takes all of x at once:", Kind: "python", Text: "y = model.predict(x, batch_size=8)   # x: a NumPy array; a tf.data pipeline sets it by .batch(8)", Cost: "None for the result"},
+			{Fix: "stream_dataset", Title: "Take outputs off the card as they come", Kind: "python", Text: "y = np.concatenate([model(part, training=False).numpy() for part in dataset])   # dataset is batched", Cost: "None worth mentioning"},
+			lookAtCard,
 		},
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
@@ -62,15 +72,81 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
 	},
 	{
+		ID: "tensorflow/in-pieces", Kinds: []fact.Kind{fact.TFAlloc}, If: poolInPieces,
+		Cause: cause.Fragmentation, Weight: 0.78, Figures: poolFigures,
+		Headline: "had {left} of its share left, but not {asked} in one piece",
+		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that were refused. Either that is in pieces, as happens when tensors of changing sizes come and go, or it was never taken because another program holds it: `nvidia-smi` shows the second.",
+		Not:      "Memory growth: it makes pieces more likely, not less.",
+		Cures: []cause.Cure{
+			{Fix: "tf_cuda_malloc_async", Title: "CUDA's own allocator, which joins pieces", Told: "TensorFlow 2.5 and later with CUDA 11.2; set it before the program starts.", Kind: "env", Text: "export TF_GPU_ALLOCATOR=cuda_malloc_async", Cost: "None worth mentioning"},
+			{Fix: "lower_batch_size", Title: "One shape, and a smaller batch", Told: "Pad sequences and pictures to one size (`padded_batch`, `drop_remainder=True`), so that the same pieces fit again; half the batch halves each.", Cost: "Slower"},
+			lookAtCard,
+		},
+		Sources: []string{bfcAllocator, "tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc"},
+	},
+	{
+		ID: "tensorflow/optimizer", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool { return offCPU(c) && c.Signal("optimizer_node") != nil && !poolInPieces(c) },
+		Cause: cause.TrainingStateTooLarge, Weight: 0.78,
+		Headline: "ran out while the optimizer made its own state",
+		Means:    "The operation that failed belongs to the optimizer. Adam keeps two numbers for each weight, in 32 bit, made at the first step; with weights and gradients that is four times the weights, whatever the batch. {asked} is one piece of it. What else fills the card is not in the message.",
+		Not:      "A smaller batch alone: this state has the same size at batch 1.",
+		Cures: []cause.Cure{
+			lookAtCard,
+			{Fix: "use_smaller_model", Title: "Train fewer weights", Told: "`layer.trainable = False` for the lower layers before `compile`: frozen weights get neither gradients nor state. A huge Dense or Embedding layer is most of it as a rule; `model.summary()` shows it.", Cost: "Perhaps accuracy"},
+			{Fix: "lower_batch_size", Title: "An optimizer with less state, and a smaller batch", Told: "`tf.keras.optimizers.SGD(momentum=0.9)` keeps one number for each weight, plain SGD none; the learning rate has to be chosen anew.", Cost: "Tuning"},
+		},
+		Sources: []string{bfcAllocator, "keras/src/optimizers/adam.py", "keras/src/optimizers/sgd.py"},
+	},
+	{
+		ID: "tensorflow/pool-full", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Unsaid: []string{"OOM when allocating tensor"},
+		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Headline: "filled its share of the card: {asked} more found no room",
+		Means:    "{asked} is the piece that no longer fitted, not the whole need. The activations of a step fill the pool up to there, and they grow with the batch. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
+		Not:      "Memory growth (`TF_FORCE_GPU_ALLOW_GROWTH`): it changes when memory is taken, not how much.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` in a tf.data pipeline, or `batch_size` in the program's config.", Cost: "Slower per sample"},
+			{Fix: "mixed_precision", Title: "In training: compute in 16 bit", Told: "Before the model is built; nearly half of the activations. The last layer stays float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "Fast on RTX and newer cards only"},
+			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+		},
+		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
+	},
+	{
+		ID: "tensorflow/tpu", Kinds: []fact.Kind{fact.TPUCompile},
+		Cause: cause.BatchTooLarge, Weight: 0.72,
+		Headline: "was refused by the TPU compiler: {asked} planned, {total} on a core",
+		Means:    "The compiler adds up what the program needs on one core and refuses before anything runs. Activations are most of it as a rule, and they grow with the batch of each core, which is the global batch divided by the cores. If little is missing, one step down is enough. Parameters and optimizer state count as well.",
+		Not:      "Restarting, or settings for GPUs such as memory growth.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "A smaller batch for each core", Told: "Halve the global batch (`train_batch_size`, `--batch_size`, whatever the script calls it), or keep it and use twice the cores; multiples of 8 a core fit the TPU best.", Cost: "Slower per sample"},
+			{Fix: "mixed_precision", Title: "bfloat16 activations", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")`, or the script's `use_bfloat16`: half of them, if they are float32 now.", Cost: "None as a rule"},
+			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+		},
+		Sources: []string{"https://www.tensorflow.org/guide/mixed_precision", "https://cloud.google.com/tpu/docs/performance-guide"},
+	},
+	{
 		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy}, Said: []string{"_EagerConst", "convert_to_eager_tensor"},
 		Cause: cause.OversizedAllocation, Weight: 0.7,
-		Means: "\"Dst tensor is not initialized\" is a full card in disguise: a NumPy array was copied to it whole, as one constant. Arrays handed to `fit` go there entirely, so the batch size plays no part.",
-		Not:   "A smaller batch size: it is the whole array that is copied.",
+		Headline: "had no room on the card for an array that was copied there whole",
+		Means:    "\"Dst tensor is not initialized\" is a full card in other words. Here an array was made a constant on the card, and arrays handed to `fit` go there whole, so the batch size plays no part. If your array is small (`x_train.nbytes / 2**30` in GiB), another process holds the card.",
+		Not:      "A smaller batch size: it is the whole array that is copied.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep the arrays in RAM, send batches", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "None for the result"},
 			{Fix: "kill_stale_process", Title: "If the arrays are small: see who holds the card", Kind: "shell", Text: "nvidia-smi   # another notebook's kernel keeps the whole card", Cost: "A look is free"},
 		},
 		Sources: []string{"tensorflow/python/framework/constant_op.py", tfGuide},
+	},
+	{
+		ID: "tensorflow/grab-refused", Kinds: []fact.Kind{fact.TFStart}, If: grabFree,
+		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Headline: "was refused its pool of {asked}, though {free} was free",
+		Means:    "When it starts, TensorFlow takes nearly all that is free in one piece. {free} was free a moment before and {asked} was still refused: the driver and the desktop need room beside it, most of all on a small card, or another program took some in between. TensorFlow then tries with a tenth less each time, so it may well have gone on.",
+		Not:      "A smaller batch or model: it failed before there was either.",
+		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "Let it take only what it uses", Told: "Before the program starts; TensorFlow 1 takes `config.gpu_options.allow_growth = True` in its session as well.", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"},
+			lookAtCard,
+			{Fix: "close_other_apps", Title: "A small card: free what the desktop takes", Told: "Browser, video and a second screen use the card, too; or log in without a desktop for the run.", Cost: "Free"},
+		},
+		Sources: []string{tfGuide, "tensorflow/core/common_runtime/gpu/gpu_device.cc"},
 	},
 	{
 		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart, fact.TFContext},
@@ -96,6 +172,15 @@ var tensorFlowCards = []cause.Card{
 		},
 		Sources: []string{tfGuide},
 	},
+}
+
+// poolFigures are what the allocator's dump says of TensorFlow's share.
+func poolFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"used": "", "left": ""}
+	if f := c.F(); f.Limit != nil && f.Allocated != nil && f.Limit.Bytes >= f.Allocated.Bytes {
+		out["used"], out["left"] = f.Allocated.String(), units.Amount(f.Limit.Bytes-f.Allocated.Bytes)
+	}
+	return out
 }
 
 // tensorFigures take the batch from the shape of the tensor.

@@ -64,20 +64,16 @@ func podSteps(c *ledger.Case) []step.Step {
 	return resources(c, "kubectl top pod "+inNamespace(c)+"--containers\nkubectl describe pod "+inNamespace(c)+"POD | grep -A2 -i -E 'limits|requests'")
 }
 
-func nodeSteps(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "shell", Text: "kubectl top node\nkubectl describe node NODE | grep -A12 'Allocated resources'   # NODE: `kubectl get pod " + inNamespace(c) + "POD -o wide` shows it"}}
-}
-
 var kubernetesCards = []cause.Card{
 	{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
 		Cause: cause.HostMemory, Weight: 0.93, Figures: podFigures,
 		Headline: "evicted the pod: its node, not the pod, ran low on RAM",
 		Means:    "The kubelet throws pods out when its node runs low on RAM, before the kernel has to[[ ({available} was left)]]. A pod's limit plays no part: reaching that reads OOMKilled. First go the pods that use more than they requested, so a pod without a request, or with one that is too low, goes before its neighbours. [[This one used {held} and had requested {request}. ]]Who filled the node is open: this pod, if its use grows, or a neighbour.",
-		Not:      "Raising the limit alone: it only lets the pod take more from a node that is short. Evicted pods in the list hold no memory.",
+		Not:      "Raising the limit alone. Evicted pods in the list hold no memory: delete them at leisure.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Request what it really uses", Told: "The scheduler then places it where that is free, and it is evicted last if requests equal limits in all its containers.[[ {wanted} is {basis}.]] Without a controller (bare pod) it has to be created anew.", Steps: evictedSteps, Cost: "Pending while no node has that free; OOMKilled above it"},
-			{Fix: "close_other_apps", Title: "See who fills the node", Steps: nodeSteps, Told: "Requests far below what runs there: the others need honest ones, too. One that climbs: that is the leak.", Cost: "Free"},
+			{Fix: "raise_memory_limit", Title: "Request what it really uses", Told: "The scheduler then places it where that is free, and a pod that stays below its request is thrown out last.[[ {wanted} is {basis}.]] Write it into the Deployment or Job: a bare pod has to be created anew.", Steps: evictedSteps, Cost: "Pending while no node has that free; OOMKilled above it"},
+			{Fix: "close_other_apps", Title: "See who fills the node", Told: "`kubectl top node; kubectl top pod -A --sort-by=memory` shows it. Pods far above their requests need honest ones, too; one that climbs is the leak.", Cost: "Free"},
 			{Fix: "lower_num_workers", Title: "Take less, or a node of its own", Told: "Fewer parallel environments, workers or samples in memory; or a larger node by `nodeSelector`. Save checkpoints to a persistent volume: an eviction loses what lies in the pod.", Cost: "Time, or money"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"},

@@ -10,8 +10,8 @@ import (
 )
 
 // limit is the card of a service that ended a program at a limit.
-func limit(id string, kinds []fact.Kind, weight float64, means, not, source string, cures ...cause.Cure) []cause.Card {
-	return []cause.Card{{ID: id, Kinds: kinds, Cause: cause.HostMemory, Weight: weight, Means: means, Not: not, Cures: cures, Sources: []string{source}}}
+func limit(id string, kinds []fact.Kind, weight float64, headline, means, not, source string, cures ...cause.Cure) []cause.Card {
+	return []cause.Card{{ID: id, Kinds: kinds, Cause: cause.HostMemory, Weight: weight, Headline: headline, Means: means, Not: not, Cures: cures, Sources: []string{source}}}
 }
 
 var (
@@ -50,52 +50,62 @@ var dockerCards = []cause.Card{
 }
 
 var githubCards = limit("github-actions/runner", signal9, 0.82,
-	"A process on the runner was ended by signal 9 (137), for memory as a rule. Standard runners have 16 GB for public repositories and half of that for private ones; tests and compilers in parallel fill it.",
+	"ended a process of the job with 137, for RAM most likely",
+	"A process on the runner was ended by signal 9 (137): as a rule the runner's RAM was full. The standard Linux runner has 16 GB for public repositories and 8 GB for private ones; tests or compilers in parallel fill it. A container of the job with a limit of its own, or a time limit, look the same.",
 	"Re-running it: the same job needs the same memory.", "https://docs.github.com/en/actions/reference/runners/github-hosted-runners",
 	cause.Cure{Fix: "lower_num_workers", Title: "Fewer processes at once", Kind: "text", Text: "pytest `-n 2` in place of `-n auto`; `make -j2`; for Jest `--maxWorkers=2`; builds with CUDA `MAX_JOBS=1`.", Cost: "A longer job"},
 	cause.Cure{Fix: "add_swap", Title: "Add swap in a step", Kind: "config", Text: "- run: sudo fallocate -l 8G /mnt/swap && sudo chmod 600 /mnt/swap && sudo mkswap /mnt/swap && sudo swapon /mnt/swap", Cost: "Slow where it is used"},
 	raise)
 
 var colabCards = limit("colab/ram", []fact.Kind{fact.ShellKilled}, 0.93,
-	"The notebook's own RAM (about 12.7 GB in the free plan) was used up and the kernel ended; the card's memory is another thing. Loading a model in 32 bit, or a whole data set as a list or DataFrame, does that.",
+	"restarted the session: its RAM was used up",
+	"The notebook's own RAM (about 12.7 GB in the free plan) was used up and the session ended; the card's memory is another thing. What does it as a rule: a model loaded in 32 bit, a whole data set as a list or DataFrame, or variables of earlier cells. The message does not say which cell; the RAM graph (top right) shows the jump.",
 	"A smaller batch on the card: it is RAM that ran out.", "https://research.google.com/colaboratory/faq.html",
 	cause.Cure{Fix: "stream_dataset", Title: "Do not hold it all in RAM", Kind: "text", Text: "Read the data in parts (`chunksize=`, `streaming=True`, `mmap_mode=\"r\"`); load models straight to the card in 16 bit, from safetensors.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Kind: "python", Text: "del df, model   # your own names\nimport gc; gc.collect()", Cost: "None"},
+	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del df, model` (your own names), then `import gc; gc.collect()`. Or Runtime, Restart session, and run only the cells that you need.", Cost: "Free"},
 	raise)
 
 var kaggleCards = limit("kaggle/ram", []fact.Kind{fact.ShellKilled}, 0.93,
-	"The session's RAM (about 30 GB on CPU and GPU sessions) was used up, and Kaggle restarted it; the card's memory is another thing. A whole data set as pixels or a wide DataFrame does that.",
+	"restarted the session: its RAM was used up",
+	"The session's RAM (about 30 GB with a CPU or GPU) was used up; the card's memory is another thing. A whole data set as pixels, a wide DataFrame with copies, or a model in 32 bit does that. The RAM bar in the side panel shows at which cell it jumps.",
 	"A smaller batch on the card: it is RAM that ran out.", "https://www.kaggle.com/docs/notebooks",
 	cause.Cure{Fix: "stream_dataset", Title: "Do not hold it all in RAM", Kind: "text", Text: "Read columns that you use, with smaller types, from Parquet; load images batch by batch in a Dataset, not into one array.", Cost: "Some rewriting"},
-	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Kind: "python", Text: "del train_df   # your own names\nimport gc; gc.collect()", Cost: "None"},
+	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del train_df` (your own names), then `import gc; gc.collect()`; or restart the session and run only the cells that you need.", Cost: "Free"},
 	raise)
 
 var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, 0.88,
-	"The function reached its memory size: in the REPORT line Max Memory Used equals Memory Size. Models and libraries unpacked into /tmp do not count, what is loaded does. Processor time grows with the memory as well.",
+	"ended the function: it reached its memory size",
+	"In the REPORT line Max Memory Used equals Memory Size: the function was ended for memory. What is loaded counts (libraries, a model, a file read whole); files in /tmp do not. A warm container keeps globals from one call to the next. The share of a processor grows with the memory size, too.",
 	"A longer timeout: it was ended for memory.", "https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html",
 	raise,
-	cause.Cure{Fix: "stream_dataset", Title: "Stream instead of reading whole", Kind: "text", Text: "Read S3 objects in pieces (`iter_chunks`), and load models outside the handler, once.", Cost: "Some rewriting"})
+	cause.Cure{Fix: "stream_dataset", Title: "Stream instead of reading whole", Kind: "text", Text: "Read S3 objects in pieces (`iter_chunks`), and load models outside the handler, once.", Cost: "Some rewriting"},
+	cause.Cure{Fix: "detach_accumulated", Title: "It grows from call to call: something is kept", Told: "The number rises over the REPORT lines of one container: a global list or cache. Empty it at the end of the handler.", Cost: "Free"})
 
 var cloudRunCards = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, 0.94,
-	"The instance passed its limit of {limit} and was ended. Files that are written count too: its file system is in memory. Requests served at once share it.",
+	"ended the instance above its memory limit[[ of {limit}]]",
+	"The instance passed its memory limit and was ended. Files that the program writes count too, for its file system is in memory, and all requests that it serves at once share it (80 by default).",
 	"More instances: each has the same limit.", "https://cloud.google.com/run/docs/configuring/memory-limits",
 	raise,
-	cause.Cure{Fix: "lower_parallel", Title: "Fewer requests per instance", Kind: "shell", Text: "gcloud run services update NAME --concurrency 10   # NAME: the service; 80 by default", Cost: "More instances"})
+	cause.Cure{Fix: "lower_parallel", Title: "Fewer requests per instance", Kind: "shell", Text: "gcloud run services update SERVICE --concurrency 10   # SERVICE: its name in the console; 80 by default", Cost: "More instances"},
+	cause.Cure{Fix: "stream_dataset", Title: "Write no large files, hold no whole ones", Told: "Files go to a bucket or a mounted volume; uploads and downloads in pieces.", Cost: "Some rewriting"})
 
 var awsBatchCards = limit("aws-batch/memory", signal9, 0.94,
-	"The container passed the memory of its job definition and was ended (137). The instance may have had more: the definition's number is a hard limit.",
+	"ended the container at the memory of its job definition",
+	"The container passed the memory of its job definition and was ended (137). That number is a hard limit: the instance may have had more. All processes of the container count together, and files in /dev/shm.",
 	"A larger instance type: the limit stays what the definition says.", "https://docs.aws.amazon.com/batch/latest/userguide/memory-management.html",
 	raise, lessAtOnce)
 
 var macCards = append(
-	limit("macos/killed", []fact.Kind{fact.ShellKilled}, 0.72,
-		"macOS ended the process with signal 9, without a word. As a rule RAM and swap were full; a program that is not signed, or `kill -9`, looks the same. GPU memory is the same RAM on Apple silicon.",
+	limit("macos/killed", []fact.Kind{fact.ShellKilled}, 0.78,
+		"ended the process with signal 9: RAM, most likely",
+		"Signal 9, without a word of its own: as a rule RAM and swap were used up, for instance because the disk has no room for more swap. A program that is not signed, or `kill -9`, looks the same: that one dies at once, at its start. On Apple silicon GPU memory is the same RAM.",
 		"Linux advice such as swap files: macOS makes its swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
 		cause.Cure{Fix: "close_other_apps", Title: "Look at memory pressure", Kind: "text", Text: "Activity Monitor, Memory: red pressure while it runs means RAM; quit what takes most, and free disk space for swap.", Cost: "Free"},
 		lessAtOnce,
 		cause.Cure{Fix: "use_smaller_model", Title: "A smaller model or more compression", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"}),
 	limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
-		"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The card is the same RAM.",
+		"ended the app at its memory limit",
+		"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
 		"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
 		cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
 		cause.Cure{Fix: "use_lower_quant", Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},

@@ -91,10 +91,17 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
-	out["job"] = cmp.Or(slurmJob(c), "JOBID")
+	out["running"], out["job_is"] = "JOBID", "JOBID: the number of the new job"
+	if out["node"] == "" {
+		out["sstat"] = "`sstat -j JOBID -a -o JobID,MaxRSS,MaxRSSNode`"
+	}
 	out["free_left"] = ""
+	out["free_other"], out["free_node"] = "", ""
 	if c.RAM.Has() {
 		out["free_left"] = c.RAM.String()
+		if at, ok := c.Fact("free_node"); ok && out["node"] != "" && !strings.HasPrefix(out["node"], at.Text) {
+			out["free_other"], out["free_left"], out["free_node"] = c.RAM.String(), "", at.Text
+		}
 	}
 	return out
 }
@@ -109,7 +116,7 @@ func slurmAsk(c *ledger.Case) []step.Step {
 	to := wanted(c, "G")
 	switch {
 	case to == "":
-		return []step.Step{look, {Kind: "shell", Text: "#SBATCH --mem=0   # all of the node's RAM, to measure; then MaxRSS and a quarter"}}
+		return []step.Step{look, {Kind: "shell", Text: "#SBATCH --mem=0   # all of the node's RAM, to measure; later MaxRSS and a quarter more"}}
 	case c.In("snakemake"):
 		return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n    mem_mb=%d   # in the rule; or --set-resources RULE:mem_mb=%[1]d", enough(c)/1000000)}}
 	}
@@ -120,16 +127,12 @@ var slurmCards = []cause.Card{{
 	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
 	Cause: cause.HostMemory, Weight: 0.95, Figures: slurmFigures,
 	Headline: "ended the job: it reached the RAM that it was granted[[, {limit}]]",
-	Means:    "The memory control of Slurm ended processes[[ of step {step}]][[ ({tasks} on {node})]]. The bound is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB a core; RAM, on GPU nodes too. [[{held} was in the process that was killed. ]][[`free` with {free_left} available speaks for a limit, not a full node, if it was taken on the node that failed while the job ran. ]]All tasks of the job on that node share it.",
+	Means:    "Slurm's memory control ended processes[[ of step {step}]][[ ({tasks} on {node})]]: RAM, on GPU nodes too. The bound is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB a core; all its tasks on a node share it.[[ {held} was in the process that was killed.]][[ `free` with {free_left} available speaks for a limit, not a full node, if it was taken on that node while the job ran.]][[ Your `free` ({free_other} available) was taken on {free_node}, so it says nothing about {node}.]]",
 	Not:      "More GPUs or --gres, or swap: they bring a job no RAM.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]`MaxRSS` is sampled and can miss a short peak.", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
-		{Fix: "lower_num_workers", Title: "More RAM for each task", Ways: []cause.Way{
-			{For: "MPI, several tasks", Text: "the same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; each has twice the RAM"},
-			{For: "Asked by --mem-per-cpu", Text: "more `--cpus-per-task` brings more RAM with it"},
-			{For: "One Python process", Text: "`num_workers=2`; large arrays memory-mapped; weights read once, not once for each rank"},
-		}, Cost: "Nodes or time"},
-		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "`sstat -j {job} -a -o JobID,MaxRSS,MaxRSSNode` while it runs. A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
+		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then add a line to the job script.", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "lower_num_workers", Title: "More RAM for each task", Told: "The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`. Asked by --mem-per-cpu: more `--cpus-per-task`. One Python process: `num_workers=2`, large arrays memory-mapped, weights read once, not once for each rank.", Cost: "Nodes or time"},
+		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
 }}

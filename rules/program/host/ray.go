@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -85,11 +86,11 @@ func rayFigures(c *ledger.Case) map[string]string {
 		if over := f.Allocated.Bytes - line; over > 0 {
 			out["over"] = units.Amount(over)
 		}
-		if share < 0.98 && c.Contains("memory usage threshold") {
+		if share < 0.98 && after(c, "memory usage threshold of ") != "" {
 			out["gain"] = units.Amount(int64(float64(f.Total.Bytes) * (0.98 - share)))
 		}
 	}
-	if each := eachTask(c); each > 0 && f.Total != nil {
+	if each := cmp.Or(eachTask(c), 6*units.GiB); f.Total != nil && f.Total.Bytes > 2*each {
 		out["reserve"] = strconv.FormatInt(gib(each), 10)
 		out["at_once"] = strconv.FormatInt(max(f.Total.Bytes*7/10/(gib(each)*units.GiB), 1), 10)
 	}

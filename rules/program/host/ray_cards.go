@@ -17,7 +17,7 @@ func listed(c *ledger.Case) bool { _, ok := topTask(c); return ok }
 
 var rayLook = cause.Cure{Fix: "close_other_apps", Title: "See who holds it, while it runs[[, on {node}]]", Kind: "shell", Text: "ps aux --sort=-rss | head; ray memory --stats-only", Cost: "Free"}
 
-var rayFewerTasks = cause.Cure{Fix: "lower_num_workers", Title: "Tell Ray what a task needs: fewer run at once", Told: "[[{reserve} GiB each: about {at_once} run together here, since Ray keeps some 30 % for its object store. ]]Or `num_cpus=2`, which halves them if it is 1 now.", Steps: rayReserve, Cost: "Slower"}
+var rayFewerTasks = cause.Cure{Fix: "lower_num_workers", Title: "Tell Ray what a task needs: fewer run at once", Told: "[[With {reserve} GiB each about {at_once} run together here, since Ray keeps some 30 % for its object store. ]]Or `num_cpus=2`: half as many, if it is 1 now.", Steps: rayReserve, Cost: "Slower"}
 
 var rayRoom = cause.Cure{Fix: "raise_memory_limit", Title: "Else a node with more RAM", Told: "Or a smaller object store, `ray start --object-store-memory=8000000000` (bytes; it then spills to disk). In a container or pod it is its limit that Ray counts as the node: raise that.", Cost: "Money, or disk speed"}
 
@@ -47,10 +47,10 @@ var rayCards = []cause.Card{
 		ID: "ray/node-low", Kinds: []fact.Kind{fact.RayKilled},
 		Cause: cause.HostMemory, Weight: 0.95, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",
-		Means:    "RAM, not a GPU: Ray ends its newest task above {share} of the node's memory[[, here {line}; it was {over} above it]]. That task need not be the one that took the memory[[ (it held {held})]]. Likely too many run at once: Ray starts as many as the CPUs allow and counts no memory unless told what one needs. Or one process grows, or the object store is large; this message lists no users, so it cannot tell.",
+		Means:    "RAM, not a GPU: Ray ends its newest task above {share} of the node's memory[[, here {line}; it was {over} above it]]. That task need not be the one that took the memory[[ (it held {held})]]. Likely too many run at once: Ray starts as many as the CPUs allow and counts no memory unless told what one needs. Or one process grows, or the object store is large; this message does not list who holds it.",
 		Not:      rayNot,
 		Cures: []cause.Cure{
-			rayLook, rayFewerTasks,
+			rayFewerTasks, rayLook,
 			{Fix: "stream_dataset", Title: "One process is the large one, or the object store", Told: "Smaller blocks, no `ray.get` of a whole list, `del` what is done. The store: `ray start --object-store-memory=8000000000` (bytes), which then spills to disk. Else a node with more RAM.", Cost: "Some rewriting, or disk speed"},
 		},
 		Sources: []string{rayGuide, rayStore, "https://docs.ray.io/en/latest/ray-core/patterns/limit-running-tasks.html"},

@@ -8,11 +8,12 @@ import (
 var xgboostCards = []cause.Card{{
 	ID: "xgboost/card", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
 	Cause: cause.BatchTooLarge, Weight: 0.76,
-	Means: "The card holds the whole quantised table, and for a moment while it is built the raw one too. Histograms come on top: bins x columns for each node of a level. The free and requested figures under the message say how much is missing.",
-	Not:   "Fewer trees (`n_estimators`): they are trained one after another.",
+	Headline: "ran out of the card's memory while it built its table or a tree",
+	Means:    "XGBoost keeps the whole table on the card, quantised to bins, and while it is built the raw one for a moment as well. Histograms come on top: bins x columns for each node of a level, so depth and columns count. If the message lists free and requested memory, a request far below what is free points to another program or to pieces.",
+	Not:      "Fewer trees (`n_estimators`): they are trained one after another.",
 	Cures: []cause.Cure{
-		{Fix: "limit_framework_preallocation", Title: "Use QuantileDMatrix and float32", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)   # in place of DMatrix; the same max_bin in params", Cost: "None; fewer bins cost a little accuracy"},
-		{Fix: "lower_batch_size", Title: "Sample rows for each tree", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "Hardly any accuracy"},
+		{Fix: "limit_framework_preallocation", Title: "QuantileDMatrix, float32 and fewer bins", Told: "In place of `DMatrix` (XGBoost 1.7 and later); keep X in RAM, as a NumPy array:", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams[\"max_bin\"] = 64   # 256 by default", Cost: "A little accuracy"},
+		{Fix: "lower_batch_size", Title: "Shallower trees, sampled rows", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "Hardly any accuracy"},
 		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist in place of gpu_hist", Cost: "Slower"},
 	},
 	Sources: []string{"xgboost/src/common/device_vector.cu", "xgboost/doc/gpu/index.rst"},
@@ -24,8 +25,9 @@ var lightgbmCards = []cause.Card{
 	{
 		ID: "lightgbm/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Memory Object Allocation Failure"},
 		Cause: cause.OversizedAllocation, Weight: 0.78,
-		Means: "OpenCL gives one buffer at most, on NVIDIA a quarter of the card (4 of 16 GB), and LightGBM's trainer wants the table in one. So it fails with much of the card free; rows times columns decide.",
-		Not:   "Closing other programs: the bound is for a single buffer.",
+		Headline: "needs its table in one buffer, larger than OpenCL gives",
+		Means:    "OpenCL has a largest size for one buffer, on NVIDIA cards a quarter of the memory (4 of 16 GB), and LightGBM's OpenCL trainer wants the table in one. So it fails with much of the card free; rows x columns decide.",
+		Not:      "Closing other programs: the bound is for a single buffer.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Use the CUDA trainer", Kind: "python", Text: "params[\"device_type\"] = \"cuda\"   # LightGBM 4 built with CUDA; it has no such bound", Cost: "Another build of LightGBM"},
 			fewerBins,
@@ -36,11 +38,13 @@ var lightgbmCards = []cause.Card{
 	{
 		ID: "lightgbm/ram", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"LightGBMError", "[LightGBM]", "lightgbm/basic.py"},
 		Cause: cause.HostMemory, Weight: 0.85,
-		Means: "`bad allocation` is the computer's own memory, even on the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. The message has no figures.",
+		Headline: "was refused RAM (bad allocation)",
+		Means:    "`bad allocation` is the computer's RAM, even with the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. With many columns (one-hot, text) or leaves, the cache is what is large; with many rows the table, which is also there twice while it is binned.",
+		Not:      "Fewer trees, or anything about the card: trees are built one after another.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Bound the histogram cache", Kind: "python", Text: "params[\"histogram_pool_size\"] = 1024   # MB", Cost: "Slower"},
-			fewerBins,
-			{Fix: "stream_dataset", Title: "Keep one copy of the table", Kind: "python", Text: "train = lgb.Dataset(X.astype(\"float32\"), y, free_raw_data=True)\ndel X", Cost: "The raw table is gone"},
+			{Fix: "limit_framework_preallocation", Title: "Bound the histogram cache, and fewer bins", Told: "Add them to your `params`; `max_bin` also in `lgb.Dataset(..., params=params)`, where it takes effect:", Kind: "python", Text: "params.update(histogram_pool_size=1024, max_bin=63, num_leaves=31)   # the first in MB", Cost: "Slower; a little accuracy"},
+			{Fix: "stream_dataset", Title: "Keep one copy of the table", Kind: "python", Text: "train = lgb.Dataset(X.astype(\"float32\"), y, params=params, free_raw_data=True).construct()\ndel X   # and the DataFrame that it came from", Cost: "The raw table is gone"},
+			{Fix: "close_other_apps", Title: "See what else fills RAM", Told: "Linux `free -h`; Windows: Task Manager, Performance, Memory, \"Committed\" at its limit means a larger page file.", Cost: "Free"},
 		},
 		Sources: []string{"LightGBM/docs/FAQ.rst", "https://github.com/lightgbm-org/LightGBM/issues/705", "https://github.com/lightgbm-org/LightGBM/issues/4612"},
 	},
@@ -50,7 +54,9 @@ var rapidsCards = []cause.Card{
 	{
 		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
 		Cause: cause.BudgetMisconfigured, Weight: 0.76,
-		Means: "RMM's pool reached its maximum. If nobody set one it is what the card had free when the pool was made, so the table, or a join's result, is too large for the card. If somebody did, the card may have more.",
+		Headline: "reached the maximum of its memory pool (RMM)",
+		Means:    "RMM's pool reached its maximum. If nobody set one, it is what the card had free when the pool was made: then the table, or the result of a join, is too large for the card. If somebody did, the card may have more. The place where RMM or the Dask cluster is set up tells.",
+		Not:      "Closing other programs now: the maximum was fixed when the pool was made.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Read fewer columns or rows", Kind: "python", Text: "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns", Cost: "Some rewriting"},
 			{Fix: "cpu_offload", Title: "A pool on managed memory", Kind: "python", Text: "rmm.reinitialize(pool_allocator=True, managed_memory=True, maximum_pool_size=\"64GiB\")   # before the first cuDF object; state a maximum, it is the card's size otherwise", Cost: "Slow while it spills"},
@@ -61,7 +67,9 @@ var rapidsCards = []cause.Card{
 	{
 		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
 		Cause: cause.LeakedProcess, Weight: 0.5,
-		Means: "RMM asked the driver and the card was full. A table needs several times its file on the card, and joins, sorts and group-bys make copies. In notebooks earlier frames stay until their names are gone; the log does not show which it is.",
+		Headline: "found the card full (RMM)",
+		Means:    "RMM, which gives cuDF and cuML their memory, asked the driver and the card was full. A table can take several times its file on the card, and joins, sorts and group-bys make copies. In notebooks earlier frames stay until their names are gone. Or another program holds the card: the log does not show which.",
+		Not:      "More RAM by itself: without managed memory nothing spills into it.",
 		Cures: []cause.Cure{
 			look,
 			{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object", Cost: "Slow while it spills"},
@@ -75,8 +83,9 @@ var faissCards = []cause.Card{
 	{
 		ID: "faiss/scratch", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"TemporaryMemoryBuffer"},
 		Cause: cause.LeakedProcess, Weight: 0.76,
-		Means: "It is not the index: a `StandardGpuResources` reserves scratch when it is first used, 1.5 GiB on cards with more than 8 GB, and the card had less. PyTorch or another index has the rest, or several such objects were made.",
-		Not:   "Compressing the index: the buffer does not depend on it.",
+		Headline: "had no room for its scratch memory; the index was not yet at stake",
+		Means:    "It is not the index: a `StandardGpuResources` reserves scratch when it is first used, 1.5 GiB on cards with more than 8 GB, and the card had less. PyTorch or another index has the rest, or several such objects were made.",
+		Not:      "Compressing the index: the buffer does not depend on it.",
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Reserve less scratch", Kind: "python", Text: "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)", Cost: "A little speed"},
 			look,
@@ -87,8 +96,9 @@ var faissCards = []cause.Card{
 	{
 		ID: "faiss/index", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"alloc fail type FlatData", "alloc fail type IVFLists", "alloc fail type Quantizer", "allocMemorySpaceV", "alloc fail type Other"},
 		Cause: cause.ModelTooLarge, Weight: 0.76,
-		Means: "The vectors themselves did not fit: count x dimension x 4 bytes for a flat index, and twice that for a moment when lists grow or are copied. The size in the line is the piece that failed. `setTempMemory` does not bound this.",
-		Not:   "`setTempMemory`: that is scratch, not the index.",
+		Headline: "had no room on the card for the vectors of the index",
+		Means:    "The vectors themselves did not fit: count x dimension x 4 bytes for a flat index, and twice that for a moment when lists grow or are copied. The size in the line is the piece that failed. `setTempMemory` does not bound this.",
+		Not:      "`setTempMemory`: that is scratch, not the index.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Keep vectors in 16 bit", Kind: "python", Text: "co = faiss.GpuClonerOptions()\nco.useFloat16 = True\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)", Cost: "Hardly any recall"},
 			{Fix: "use_lower_quant", Title: "Compress them", Kind: "python", Text: "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes a vector; 64 must divide d", Cost: "Some recall"},
@@ -101,7 +111,9 @@ var faissCards = []cause.Card{
 var numbaCards = []cause.Card{{
 	ID: "numba/alloc", Kinds: []fact.Kind{fact.NumbaAlloc}, Unsaid: []string{"cryosparc_", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ILLEGAL_ADDRESS"},
 	Cause: cause.BatchTooLarge, Weight: 0.6,
-	Means: "Numba asked the driver for one more array and the card was full. Its arrays are as large as NumPy's (float64: 8 bytes each), and freed ones go back in batches, so a loop can hold several generations.",
+	Headline: "could not get one more array on the card",
+	Means:    "Numba asked the driver for one more array and the card was full. Its arrays are as large as NumPy's (float64: 8 bytes a number), and freed ones go back in batches, so a loop can hold several generations. If it fails at the first array, something else is on the card.",
+	Not:      "`del` alone in a loop: what is deleted is freed later, in batches.",
 	Cures: []cause.Cure{
 		{Fix: "empty_cache", Title: "Reuse arrays in the loop", Kind: "python", Text: "d_x.copy_to_device(x)   # into an array made once, in place of cuda.to_device(x) in every pass\ncuda.current_context().deallocations.clear()   # gives back what was deleted", Cost: "None"},
 		{Fix: "lower_batch_size", Title: "One part at a time, in float32", Kind: "python", Text: "for part in np.array_split(x, 8):\n    d = cuda.to_device(part.astype(np.float32))", Cost: "Copies; fewer digits"},
@@ -113,12 +125,13 @@ var numbaCards = []cause.Card{{
 var daskCards = []cause.Card{{
 	ID: "dask/worker-budget", Kinds: []fact.Kind{fact.WorkerBudget},
 	Cause: cause.HostMemory, Weight: 0.85,
-	Means: "A nanny restarted its worker at 95 % of the worker's own share, RAM divided by the workers unless told otherwise. Other workers may have had room. After a few restarts the task is given up as KilledWorker.",
-	Not:   "More workers on the same machine: each gets a smaller share.",
+	Headline: "restarted a worker that had used 95 % of its share of RAM",
+	Means:    "Each worker has a share, RAM divided by the workers unless told otherwise, and its nanny restarts it at 95 % of that, though others may have room. Dask spills results to disk from 60 % on, so what is left is the work of running tasks: partitions that are too large, or one task that joins everything. A task that loses its worker four times ends as KilledWorker.",
+	Not:      "More workers on the same machine: each gets a smaller share.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Fewer workers with more memory each", Kind: "python", Text: "from dask.distributed import Client\nclient = Client(n_workers=2, threads_per_worker=2)   # the share becomes half of RAM", Cost: "Fewer tasks at a time"},
-		{Fix: "stream_dataset", Title: "Smaller partitions", Kind: "python", Text: "df = df.repartition(partition_size=\"100MB\")", Cost: "More tasks"},
-		{Fix: "fix_shape", Title: "Find the task that makes it large", Kind: "text", Text: "The dashboard (port 8787) shows memory by worker. Typical: `compute()` of a whole table, a shuffle or merge on few keys, one huge file that cannot be split.", Cost: "Some minutes"},
+		{Fix: "raise_memory_limit", Title: "Fewer workers and threads, more memory each", Told: "Threads of a worker share its memory, each with a partition of its own. On one machine; on a cluster `--nworkers 2 --nthreads 1` of `dask worker`:", Kind: "python", Text: "from dask.distributed import Client\nclient = Client(n_workers=2, threads_per_worker=1)   # half of RAM for each", Cost: "Fewer tasks at a time"},
+		{Fix: "stream_dataset", Title: "Smaller partitions, from the reading on", Told: "`dd.read_csv(..., blocksize=\"64MB\")`, smaller chunks of an array; for a table that is there:", Kind: "python", Text: "df = df.repartition(partition_size=\"100MB\")", Cost: "More tasks"},
+		{Fix: "fix_shape", Title: "Find the task that makes it large", Told: "The dashboard (port 8787) shows memory by worker. Typical: `compute()` of a whole table, a merge on few keys, one huge file that cannot be split.", Cost: "Free"},
 	},
 	Sources: []string{"distributed/worker_memory.py", "https://distributed.dask.org/en/stable/worker-memory.html"},
 }}
@@ -126,8 +139,9 @@ var daskCards = []cause.Card{{
 var sparkCards = []cause.Card{{
 	ID: "spark-rapids/pool", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"ai.rapids.cudf", "com.nvidia.spark.rapids"},
 	Cause: cause.BatchTooLarge, Weight: 0.76,
-	Means: "Java's OutOfMemoryError in name only: the plug-in's pool on the card was full (\"native memory\"). Several tasks share a card, each with its own batches; the JVM's heap and -Xmx play no part.",
-	Not:   "--executor-memory or -Xmx: that is the heap, not the card.",
+	Headline: "filled the card's memory (RAPIDS plug-in), not the Java heap",
+	Means:    "Java's OutOfMemoryError in name only: the plug-in's pool on the card was full. Several tasks share a card, each with batches of its own; the heap of the JVM and -Xmx play no part.",
+	Not:      "--executor-memory or -Xmx: that is the heap, not the card.",
 	Cures: []cause.Cure{
 		{Fix: "lower_parallel", Title: "One task on a card at a time", Kind: "config", Text: "spark.rapids.sql.concurrentGpuTasks=1", Cost: "Some throughput"},
 		{Fix: "lower_batch_size", Title: "Smaller batches, more partitions", Kind: "config", Text: "spark.rapids.sql.batchSizeBytes=512m\nspark.sql.files.maxPartitionBytes=128m\nspark.sql.shuffle.partitions=400", Cost: "Some speed"},

@@ -3,15 +3,18 @@ package science
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 var matlabCards = []cause.Card{
 	{
 		ID: "matlab/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory on device"},
 		Cause: cause.BatchTooLarge, Weight: 0.6,
-		Means: "The card was full in this call; the message has no figures. MATLAB computes in double, eight bytes a number, and gpuArrays stay on the card as long as a variable names them. Each worker of a parallel pool has a context of its own.",
+		Headline: "found the card full in this call",
+		Means:    "MATLAB computes in double, eight bytes a number, and a gpuArray stays on the card as long as a variable names it; in training it is mini-batch x picture size that counts. Each worker of a parallel pool has a context of its own. Another program may hold the rest.",
+		Not:      "More RAM: a gpuArray has to be on the card.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Look, then reset the card", Kind: "text", Text: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` gives back what MATLAB holds. If it is still low, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
+			{Fix: "restart_session", Title: "Look, then reset the card", Told: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` gives back all that this MATLAB holds. If it is still low then, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
 			{Fix: "lower_batch_size", Title: "Smaller mini-batch", Kind: "text", Text: "`trainingOptions(\"adam\", \"MiniBatchSize\", 8)`, and the same argument of `predict`.", Cost: "Slower per epoch"},
 			{Fix: "half_precision", Title: "single instead of double", Kind: "text", Text: "`gpuArray(single(x))`: half the memory, and faster on most cards.", Cost: "Seven digits"},
 		},
@@ -20,10 +23,12 @@ var matlabCards = []cause.Card{
 	{
 		ID: "matlab/array-size", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"exceeds maximum array size preference"},
 		Cause: cause.OversizedAllocation, Weight: 0.85,
-		Means: "MATLAB refused one array of {asked} before it tried, because it is larger than the limit in the preferences (the machine's RAM). The sizes are in the line; two equal large ones are all pairs, often by implicit expansion (`a - b'`).",
-		Not:   "Raising the preference: the array would be larger than RAM and swap.",
+		Headline: "refused one array of {asked}, more than its limit for a single one",
+		Means:    "MATLAB did not even try: {asked} in one array is above the limit in its preferences, all of the machine's RAM unless changed. The line shows the sizes. Two equal long sides are every row with every row, often by implicit expansion: a column minus a row (`a - b'`) makes a whole matrix.",
+		Not:      "Raising the limit: an array beyond RAM makes the machine swap until it hangs.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Look for the expansion", Kind: "text", Text: "Check `size` of both operands in that line; use `sparse`, `pdist2` with \"Smallest\", or a loop over blocks of rows.", Cost: "Some rewriting"},
+			{Fix: "fix_shape", Title: "Look at the sizes of both operands", Told: "`size(a), size(b)` in the line that failed. A column beside a row is the fault: transpose one. `zeros(n)` makes n x n; `zeros(n, 1)` is a column.", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "It is meant: never the whole at once", Told: "`sparse` where most is zero, `pdist2(x, y, \"euclidean\", \"Smallest\", 10)` in place of all distances, a loop over blocks of rows, or `tall` and `matfile` from disk.", Cost: "Some rewriting"},
 			{Fix: "half_precision", Title: "If it is meant: a smaller type", Kind: "text", Text: "`zeros(n, m, \"single\")` needs half, `uint8` an eighth.", Cost: "Digits"},
 		},
 		Sources: []string{"https://www.mathworks.com/help/matlab/matlab_prog/resolving-out-of-memory-errors.html"},
@@ -42,17 +47,41 @@ var juliaCards = []cause.Card{{
 	Sources: []string{"CUDA.jl/src/memory.jl", "https://cuda.juliagpu.org/stable/usage/memory/"},
 }}
 
-var rCards = []cause.Card{{
-	ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
-	Cause: cause.HostMemory, Weight: 0.72,
-	Means: "R asked for one vector of {asked} and was refused: the last piece, beside all that the session holds. R copies when it modifies, so operations need two or three times their data. Very large ones are a dense matrix of all pairs (`dist`, `as.matrix`).",
-	Cures: []cause.Cure{
-		{Fix: "fix_shape", Title: "Avoid the dense matrix", Kind: "text", Text: "Keep `Matrix` sparse objects sparse, take nearest neighbours in place of `dist`, and work on blocks of rows.", Cost: "Some rewriting"},
-		{Fix: "empty_cache", Title: "Remove what is not needed", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))))`, then `rm(x); gc()`. Start with a fresh session, without .RData.", Cost: "None"},
-		{Fix: "raise_memory_limit", Title: "Containers and jobs: raise the limit", Kind: "text", Text: "If R runs in a container or a batch job, its limit counts, not the machine's RAM: `ulimit -v` and the job's own memory line.", Cost: "Waiting time"},
+// hugeVector: more than one piece of data is, as a rule.
+func hugeVector(c *ledger.Case) bool { return ledger.Requested(c) >= 32<<30 }
+
+var (
+	rSmaller = cause.Cure{Fix: "fix_shape", Title: "Avoid the dense matrix", Told: "Sparse objects of `Matrix` stay sparse without `as.matrix`; nearest neighbours (`RANN::nn2`, `FNN::get.knn`) in place of `dist`; a merge with `anyDuplicated(x$id)` checked first; or blocks of rows.", Cost: "Some rewriting"}
+	rClean   = cause.Cure{Fix: "empty_cache", Title: "Start clean, and remove what is not needed", Told: "A fresh session without a restored .RData. This lists your objects by size in MB; then `rm(name); gc()`:", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))) / 2^20)`", Cost: "Free"}
+	rLimit   = cause.Cure{Fix: "raise_memory_limit", Title: "See whether a limit refused", Ways: []cause.Way{
+		{For: "Container or batch job", Text: "its limit counts, not the machine's RAM: raise that"},
+		{For: "Linux", Text: "`ulimit -v` in the shell should say unlimited"},
+		{For: "Windows", Text: "a larger page file; `memory.limit()` does nothing since R 4.2"},
+	}, Cost: "Free to look"}
+)
+
+var rCards = []cause.Card{
+	{
+		ID: "r/huge-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: hugeVector,
+		Cause: cause.OversizedAllocation, Weight: 0.78,
+		Headline: "wanted one vector of {asked}",
+		Means:    "{asked} in a single piece is seldom the data themselves. As a rule it is a dense matrix of all pairs (`dist`, `outer`, a kernel), a sparse matrix made dense (`as.matrix`), a `model.matrix` with a factor of thousands of levels, or a merge whose keys repeat on both sides. `traceback()` after the error names the call.",
+		Not:      "Swap, `gc()` or `memory.limit()`: {asked} is not found by tidying up.",
+		Cures:    []cause.Cure{rSmaller, rClean, rLimit},
+		Sources:  []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
-	Sources: []string{"R/src/main/memory.c"},
-}}
+	{
+		ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
+		Cause: cause.HostMemory, Weight: 0.76,
+		Headline: "was refused {asked} of RAM for one vector",
+		Means:    "R asked the system for one vector of {asked} and was refused. It is the last piece, beside all that the session holds already: R copies an object when it is changed, so an operation often needs two or three times its data. What the session holds is not in the message.",
+		Not:      "`gc()` alone: R has already collected before it gives up.",
+		Cures:    []cause.Cure{rClean, rSmallerTypes, rLimit},
+		Sources:  []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
+	},
+}
+
+var rSmallerTypes = cause.Cure{Fix: "fix_shape", Title: "Fewer copies, fewer columns", Told: "`data.table::fread(file, select = c(\"id\", \"value\"))` reads only what you need; its `:=` changes columns in place. Sparse matrices stay sparse without `as.matrix`. Else in blocks of rows, or with `arrow` or DuckDB from disk.", Cost: "Some rewriting"}
 
 var hashcatCards = []cause.Card{{
 	ID: "hashcat/list", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Not enough allocatable device memory"},
@@ -70,7 +99,9 @@ var hashcatCards = []cause.Card{{
 var paddleCards = []cause.Card{{
 	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
 	Cause: cause.BatchTooLarge, Weight: 0.66,
-	Means: "{asked} was wanted and {free} was free. \"Has been allocated\" counts this process. If that is far below the card's size, another process holds the rest. PaddleOCR sends large scans to the network whole unless their side is bounded.",
+	Headline: "needed {asked} more on the card and found {free}",
+	Means:    "{asked} was wanted and {free} was free. \"Has been allocated\" counts this process: with what is free it should be nearly the card's size. If it is far below, another process holds the rest. Else it is the work of a step: batch x picture size or length. PaddleOCR sends a large scan to the network whole unless its side is bounded.",
+	Not:      "PyTorch's settings: Paddle has an allocator of its own.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Smaller batch", Kind: "text", Text: "Training: `batch_size_per_card` or `batch_size` in the YAML. PaddleOCR in use: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower per sample"},
 		look,
@@ -95,10 +126,11 @@ var darknetCards = []cause.Card{{
 var javaCards = []cause.Card{{
 	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"insufficient memory for the Java Runtime Environment"},
 	Cause: cause.HostMemory, Weight: 0.85,
-	Means: "This is not Java's heap being full: the system refused memory to the Java machine itself. On Windows RAM and page file together are promised away; in a container its limit is reached. A larger -Xmx makes it worse.",
-	Not:   "Raising -Xmx: that is the heap, and the system has none to give.",
+	Headline: "was refused memory by the system; its heap is not full",
+	Means:    "The system refused memory to the Java machine itself[[: {asked}]]. On Windows RAM and page file together are promised away (\"Committed\"), even with RAM free; on Linux RAM, or the limit of a container or shell, is reached. A large -Xmx or -Xms that the machine does not have is the usual reason.",
+	Not:      "Raising -Xmx: that is the heap, and the system has none to give.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", Title: "Give Java less", Kind: "text", Text: "Lower `-Xmx` to at most half of the RAM, or of the container's limit; a game: -Xmx4G in the launcher's JVM arguments.", Cost: "A smaller heap"},
+		{Fix: "lower_mem_fraction", Title: "Give Java less", Told: "`-Xmx` and `-Xms` at most half of the RAM, or three quarters of a container's limit; a game: `-Xmx4G` in the launcher's JVM arguments.", Cost: "A smaller heap"},
 		{Fix: "raise_pagefile", Title: "On Windows: let the page file grow", Kind: "ui", Text: "Windows: Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},
 		{Fix: "close_other_apps", Title: "See what else holds memory", Kind: "text", Text: "Windows: Task Manager, Performance, Memory, \"Committed\" against its limit. Linux: `free -h`, and `ulimit -v` for a limit of the shell.", Cost: "Free"},
 	},
