@@ -126,7 +126,7 @@ var llamaLoadCards = []cause.Card{
 		Means:    "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]Cache and working memory come on top, 1 GiB or more.",
 		Not:      "A shorter context or batch alone: it failed before either was allocated.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {all} fit with cache and working memory. ]][[With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {all} fit with cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
 			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality, and it stays fast"),
 			does("kill_stale_process", "See what else is on the card", "text", "`{look}` before the start: an earlier run that did not end, another model server or a game may hold what is missing.", "free"),
 		},
@@ -228,7 +228,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
 			told("lower_context", "Or half the context", "That takes half of this buffer and half of the cache.", "shorter conversations"),
-			told("enable_flash_attention", "Or flash attention, where model and build have it", "Most of that buffer is then never made.[[ {deepseek}]]", "free"),
+			{Fix: "enable_flash_attention", Title: "Or flash attention, where model and build have it: most of that buffer is then never made", Steps: flashThere, Cost: "free"},
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/src/llama-context.cpp"},
 	},

@@ -26,19 +26,18 @@ func where(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
 func numbers(c *ledger.Case) map[string]string {
 	b := budgetOf(c)
 	out := map[string]string{
-		"gpu":      gpuName(c),
-		"ub":       fmt.Sprint(b.Batch),
-		"ubTo":     fmt.Sprint(batchToTry(c)),
-		"context":  grouped(b.Context),
-		"ctxTo":    grouped(contextToTry(c)),
-		"all":      grouped(b.Layers),
-		"moment":   moment(c),
-		"others":   sharesOf(c),
-		"slots":    grouped(max(count(c, "n_seq_max", 256), slots(c))),
-		"look":     lookAt(c),
-		"devices":  devicesOf(c),
-		"claimed":  claimed(c),
-		"deepseek": deepSeek(c),
+		"gpu":     gpuName(c),
+		"ub":      fmt.Sprint(b.Batch),
+		"ubTo":    fmt.Sprint(batchToTry(c)),
+		"context": grouped(b.Context),
+		"ctxTo":   grouped(contextToTry(c)),
+		"all":     grouped(b.Layers),
+		"moment":  moment(c),
+		"others":  sharesOf(c),
+		"slots":   grouped(max(count(c, "n_seq_max", 256), slots(c))),
+		"look":    lookAt(c),
+		"devices": devicesOf(c),
+		"claimed": claimed(c),
 	}
 	if !severalDevices(c) {
 		out["layers"] = out["all"]
@@ -180,7 +179,16 @@ func deepSeek(c *ledger.Case) string {
 	if name := strings.ToLower(c.ModelName()); name != "model" && !strings.Contains(name, "deepseek") || !oldBuild(c) && name == "model" {
 		return ""
 	}
-	return "DeepSeek's large models have it since May 2025 only: update first."
+	return "; DeepSeek's large models have it since May 2025 only: for them update first, then it is `-fa on`."
+}
+
+// flashThere turns flash attention on, with what to know of the model.
+func flashThere(c *ledger.Case) []step.Step {
+	steps := llamaSteps["enable_flash_attention"](c)
+	if last := len(steps) - 1; steps[last].Kind == "text" && deepSeek(c) != "" {
+		steps[last].Text = strings.TrimSuffix(steps[last].Text, ".") + deepSeek(c)
+	}
+	return steps
 }
 
 func grouped(n int64) string {

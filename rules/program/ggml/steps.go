@@ -53,6 +53,12 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 // llamaUpgrade takes a newer build; files of the time of fixed pools are not
 // read any more.
 func llamaUpgrade(c *ledger.Case) []step.Step {
+	switch {
+	case diffuses(c):
+		return []step.Step{{Kind: "text", Text: "Take the newest stable-diffusion.cpp from github.com/leejet/stable-diffusion.cpp/releases, or `git pull` and build again."}}
+	case transcribes(c):
+		return []step.Step{{Kind: "text", Text: "`git pull` in the folder of whisper.cpp and build again."}}
+	}
 	s := speaks(c).upgrade
 	if c.Root(fact.GGMLPool) && s.Kind == "text" && len(c.Stack) > 0 && c.Stack[0] == "llama.cpp" {
 		s.Text += " Old GGML files (`.bin`) need a GGUF of the same model then."
