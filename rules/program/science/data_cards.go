@@ -8,7 +8,7 @@ import (
 var xgboostCards = []cause.Card{{
 	ID: "xgboost/card", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
 	Cause: cause.BatchTooLarge, Weight: 0.76,
-	Means: "The card holds the whole quantised table, and for a moment while it is built the raw one too. Histograms come on top: bins x columns for each node of a level. The free and requested figures under the message say how much is missing.",
+	Means: "The card holds the whole quantised table, and for a moment while it is built the raw one too. Histograms come on top: bins x columns for each node of a level. The lines \"Free memory\" and \"Requested memory\" under the message say how much is missing.",
 	Not:   "Fewer trees (`n_estimators`): they are trained one after another.",
 	Cures: []cause.Cure{
 		{Fix: "limit_framework_preallocation", Title: "Use QuantileDMatrix and float32", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)   # in place of DMatrix; the same max_bin in params", Cost: "None; fewer bins cost a little accuracy"},
