@@ -176,6 +176,6 @@ func plainFailure(f *fact.Facts, m text.Message) {
 }
 
 var (
-	plainSize       = text.NewPattern(`(?:allocat(?:e|ing)|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|memory|size|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.))`)
-	plainSizeBefore = text.NewPattern(`(?:allocate|allocating|allocationof)(?<want>SIZE)`)
+	plainSize       = text.NewPattern(`(?:allocat(?:e|ing)|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|tensor|memory|size|with|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.))`)
+	plainSizeBefore = text.NewPattern(`(?:allocate|allocating|allocationof|devicestream(?:0x)?[0-9a-f]+size)(?<want>SIZE)`) // the last is FAISS's
 )
