@@ -82,7 +82,8 @@ func stands(text, name string) bool {
 			return false
 		}
 		start, end := from+i, from+i+len(name)
-		if (start == 0 || !letter(text[start-1])) && (end == len(text) || !letter(text[end])) {
+		dotted := start > 0 && text[start-1] == '.' && end < len(text) && text[end] == '.' // cfg.MODEL.WEIGHTS
+		if !dotted && (start == 0 || !letter(text[start-1])) && (end == len(text) || !letter(text[end])) {
 			return true
 		}
 		from = end
