@@ -23,7 +23,9 @@ var nativeWordings = slices.Concat(
 		// R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
 		text.On("cannot allocate vector of size", text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`ofsize(?<requested>[\d.]{1,12}[kmg]b)`))),
 		// GCC's "cc1plus: out of memory allocating 65536 bytes after a total of ...".
-		text.On("out of memory allocating", text.FailsIf(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
+		text.On("out of memory allocating", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
+		// git's wrapper.c: "fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)".
+		text.On("Out of memory, malloc failed", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`mallocfailed\(triedtoallocate(?<requested_bytes>\d{1,20})bytes`))),
 		text.On("memory budget. Restarting", readDask),
 		text.On("excessive memory usage causing the Operating System to kill", readJoblib),
 		text.On("was sent SIGKILL", readGunicorn),

@@ -31,7 +31,7 @@ func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	words := pytorchWords
 	done := 0
 	for i, h := range hits {
-		if h.At < done {
+		if h.At < done || strings.HasSuffix(l.Squeezed()[:h.At], "mallocfailed(") { // git's
 			continue
 		}
 		word := words[h.Word]

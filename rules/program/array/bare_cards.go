@@ -55,6 +55,19 @@ var bareCards = []cause.Card{
 		Sources: []string{"gcc/libiberty/xmalloc.c", "ninja/doc/manual.asciidoc"},
 	},
 	{
+		ID: "other/git", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Out of memory, malloc failed"},
+		Cause: cause.HostMemory, Weight: 0.88,
+		Headline: "was refused {asked} of RAM (git)",
+		Means:    "git holds a large file whole in RAM, and several versions of it while it packs: {asked} is one such piece. Either a file in the history is about that large, or a small machine, container or 32-bit git (2 to 4 GB at most) has no room for packing with many threads.",
+		Not:      "Cloning again as it is, or a larger http.postBuffer: that needs more RAM, not less.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Let git use less", Told: "Where git ran out, on the server or here:", Kind: "shell", Text: "git config --global pack.threads 1\ngit config --global pack.windowMemory 256m\ngit config --global core.bigFileThreshold 50m", Cost: "Slower, a larger pack"},
+			{Fix: "stream_dataset", Title: "Fetch less", Told: "`git clone --depth 1 URL`, or `--filter=blob:none`; large files belong into Git LFS.", Cost: "No history at hand"},
+			swapBridge, pageFile,
+		},
+		Sources: []string{"git/wrapper.c", "git/Documentation/config/pack.txt", "git/Documentation/config/core.txt"},
+	},
+	{
 		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: 0.8,
 		Headline: "was refused RAM (MemoryError)",

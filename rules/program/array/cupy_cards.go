@@ -48,7 +48,7 @@ var cupyCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch", Told: "`--batchsize` of Chainer's examples, else the size given to the iterator (`SerialIterator(train, 8)`); again if need be.", Cost: "Slower; perhaps another learning rate"},
 			{Fix: "lower_resolution", Title: "Smaller pictures or crops", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
-			lookAtCard,
+			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "Chainer 6 and later: `export CHAINER_DTYPE=mixed16` before the command; nearly half of the activations.", Cost: "Fast on newer cards only"},
 		},
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
 	},
@@ -72,7 +72,7 @@ var onnxCards = []cause.Card{
 		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: atLeast(cause.Absurd),
 		Cause: cause.SoftwareBug, Weight: 0.86,
 		Headline: "asked for a buffer whose size is no size: a length went wrong",
-		Means:    "No machine has that much: a length that was overwritten, went below zero or was never set is read as a huge number. So it is a fault, of the node's code in this version, of the exported model, or of an input shape that it does not expect; not a lack of memory.",
+		Means:    "No machine has that much. So it is a fault, of the node's code in this version, of the exported model, or of an input shape that it does not expect; not a lack of memory.",
 		Not:      "More memory, a smaller batch for its own sake, arena settings.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Another version of ONNX Runtime", Told: "Note the present one first (`pip show onnxruntime-gpu`); the newest, or the one before if it is the newest. Without a card the package is `onnxruntime`.", Kind: "shell", Text: "pip install --upgrade onnxruntime-gpu", Cost: "A few minutes"},
