@@ -49,7 +49,7 @@ func (p prefixes) read(l *text.Log, f *fact.Facts) {
 // unitName is a container's or unit's name without its number: "tabbyapi-1",
 // "ollama_1", "ollama.service".
 func unitName(name string) string {
-	name = strings.TrimSuffix(strings.ToLower(name), ".service")
+	name = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), " |"), ".service")
 	bare := strings.TrimRight(name, "0123456789")
 	if bare != name && len(bare) > 1 && (strings.HasSuffix(bare, "-") || strings.HasSuffix(bare, "_")) {
 		name = bare[:len(bare)-1]

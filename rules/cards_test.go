@@ -1,7 +1,8 @@
 package rules_test
 
 import (
-	"path/filepath"
+	"embed"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,17 +15,20 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
+//go:embed testdata/cards/*.txtar
+var cardFiles embed.FS
+
 // cardLogs are the logs of testdata/cards: for each card one that meets it
 // ("ID meets") and one that nearly does ("ID near").
 func cardLogs(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("testdata/cards/*.txtar")
+	files, err := fs.Glob(cardFiles, "testdata/cards/*.txtar")
 	require.NoError(t, err)
 	out := map[string]string{}
 	for _, path := range files {
-		archive, err := txtar.ParseFile(path)
+		raw, err := cardFiles.ReadFile(path)
 		require.NoError(t, err)
-		for _, f := range archive.Files {
+		for _, f := range txtar.Parse(raw).Files {
 			require.Empty(t, out[f.Name], "%q is twice in testdata/cards, again in %s", f.Name, path)
 			out[f.Name] = string(f.Data)
 		}

@@ -35,7 +35,7 @@ func only(t *testing.T, log string) diagnose.Incident {
 
 func TestUseless(t *testing.T) {
 	for _, test := range []struct{ name, log, fix, why string }{
-		{"slack is small", full, "expandable_segments", "40.00 MiB"},
+		{"slack is small", full, "expandable_segments", "40 MiB"},
 		{"nobody else", full, "kill_stale_process", "Nothing else"},
 		{"listed process is this one", container, "kill_stale_process", "Process 70123"},
 		{"somebody else", shared, "kill_stale_process", ""},

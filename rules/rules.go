@@ -55,7 +55,7 @@ func Judge(c *ledger.Case) []odds.Cause {
 // own are the programs of a case: those that took part, after the one that the
 // reader started where the log only hints at it.
 func own(c *ledger.Case) []*program.Program {
-	started := func(name string) bool { p := byName()[name]; return p != nil && p.Reader().App }
+	started := func(name string) bool { p := byName()[name]; return name != "" && p != nil && p.Reader().App }
 	stack := c.Stack
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
@@ -97,7 +97,7 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 // called is the program that the headline names: what the reader started, else
 // that whose card speaks where it says more than the engine's.
 func called(c *ledger.Case, card *cause.Card) string {
-	if p := byName()[c.Reader.Program]; p != nil && p.Name != "" && p.Reader().App && p.Edits != "admin" {
+	if p := byName()[c.Reader.Program]; c.Reader.Program != "" && p != nil && p.Reader().App && p.Edits != "admin" {
 		return p.Name
 	}
 	if card != nil && card.Headline != "" {

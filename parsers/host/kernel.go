@@ -4,6 +4,7 @@ package host
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -43,6 +44,7 @@ var kernelWordings = slices.Concat(
 		// "Total swap = 2097148kB", "4181632 pages RAM": what the machine has.
 		text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))),
 		text.On(" pages RAM", readPages),
+		text.On(" memory peak", readPeak),
 		text.On("due to memory pressure for ", readOOMD),
 		text.On("due to memory used (", readOOMD),
 		text.On("systemd-oomd killed ", text.Fails(oomdKill)),
@@ -116,6 +118,20 @@ func readPages(m text.Message) int {
 	if k := m.Around(pagesPattern, 12, 12); k.Ok() {
 		if n, ok := text.WholeNumber(k.Text("pages")); ok {
 			m.Fact("kernel_ram", &fact.Size{Bytes: n * pageSize, Text: k.Text("pages") + " pages", Line: k.Line()})
+		}
+	}
+	return m.End
+}
+
+// "Consumed 2min 45.760s CPU time, 11.4G memory peak, 0B memory swap peak."
+var peakPattern = text.NewPattern(`,(?<peak>\d{1,4}(?:\.\d)?)(?<unit>[mgt])memorypeak`)
+
+// readPeak reads the most memory that a systemd unit had.
+func readPeak(m text.Message) int {
+	if k := m.Around(peakPattern, 16, 16); k.Ok() {
+		if n, err := strconv.ParseFloat(k.Text("peak"), 64); err == nil {
+			unit := map[string]float64{"m": 1 << 20, "g": 1 << 30, "t": 1 << 40}[k.Lower("unit")]
+			m.Fact("unit_memory_peak", &fact.Size{Bytes: int64(n * unit), Text: k.Text("peak") + k.Text("unit"), Line: k.Line()})
 		}
 	}
 	return m.End

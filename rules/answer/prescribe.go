@@ -74,9 +74,9 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 	return app, library
 }
 
-// ofOthers are fixes whose effect is what others hold, or what lies unused:
-// however they are told.
-var ofOthers = []string{"kill_stale_process", "close_other_apps", "select_gpu", "expandable_segments", "max_split_size"}
+// sizedAnyway are fixes whose effect no wording changes: what others hold, what
+// lies unused, what a format takes.
+var sizedAnyway = []string{"load_in_4bit", "load_in_8bit", "kill_stale_process", "close_other_apps", "select_gpu", "expandable_segments", "max_split_size"}
 
 // put words a fix as a card has it.
 func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own []*program.Program) {
@@ -95,7 +95,7 @@ func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own [
 		steps = b.advice.Steps // as the program has it
 	} else {
 		b.advice.Why = card.Meaning(c)
-		if !slices.Contains(ofOthers, cure.Fix) {
+		if !slices.Contains(sizedAnyway, cure.Fix) {
 			b.advice.Effect = nil
 		}
 	}

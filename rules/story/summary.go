@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -24,7 +25,7 @@ func (t teller) summary() string {
 	case overCard:
 		return t.planSummary()
 	}
-	if !t.Asked.Has() || t.Root(fact.CUDAError) && t.F().Requested == nil {
+	if !t.Asked.Has() || t.Asked.Bytes == 0 || t.Root(fact.CUDAError) && t.F().Requested == nil {
 		return t.heldSummary()
 	}
 	return strings.TrimSpace(t.refusedSentence() + " " + t.holders())
@@ -227,20 +228,28 @@ func before(preposition, word string) string {
 func (t teller) heldSummary() string {
 	f := t.F()
 	switch {
-	case f.Requested != nil, t.Root(fact.VLLMProfileMoved, fact.SGLangTokens):
+	case f.Requested != nil && f.Requested.Bytes > 0, t.Root(fact.VLLMProfileMoved, fact.SGLangTokens):
 		return "" // whose cards say the figures
 	case f.KVTokens != nil && f.MaxModelLen != nil:
 		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
 	case f.Free != nil && f.Total != nil:
 		return fmt.Sprintf("%s of %s was free.", f.Free, f.Total)
 	case f.Total != nil:
-		return fmt.Sprintf("There is %s in all. How much was asked for the message does not say.", f.Total)
+		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
+	case t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
+		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
+			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."
+		}
+		if t.told != nil {
+			return ""
+		}
+		return "The log does not say how much memory it held."
 	case f.Empty() && t.told != nil:
 		return "" // the card says what is known
 	case t.Root(fact.CUDAError):
 		return "The driver's message has no figures."
 	case f.Empty():
-		return "The message has no figures: neither what was asked for nor what was free."
+		return "The error itself names neither what was asked for nor what was free."
 	}
 	return "The message does not say how much was asked for."
 }

@@ -59,7 +59,11 @@ func follow(t *testing.T, top, section string) (overlay string, command []string
 		case how == "file":
 			put(path, body)
 		case how == "in":
-			old, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(path)))
+			source := filepath.Join(top, filepath.FromSlash(path))
+			if made := replace[source]; made != "" {
+				source = made
+			}
+			old, err := os.ReadFile(source)
 			require.NoError(t, err)
 			before, rest, found := strings.Cut(string(old), after)
 			require.True(t, found, "%s has no %q", path, after)

@@ -18,7 +18,7 @@ import (
 var programs = []string{
 	"accelerate", "aphrodite", "aws", "bjobs", "condor_q", "curl", "dask", "demucs", "df", "docker", "dp", "du", "echo", "export", "ffmpeg", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "qstat",
 	"insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi",
-	"nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "nvidia-smi", "ollama", "openllm", "pip", "ps", "python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl",
+	"nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "nvidia-smi", "ollama", "openllm", "pip", "printf", "watch", "ps", "python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl",
 	"systemd-run", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "whisper", "whisperx", "wsl", "xinference",
 	"xpu-smi",
 	"axolotl", "cat", "free", "llamafactory-cli", "tail", "trl", "tune", "unset",

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -56,6 +57,17 @@ var RKLLM = program.Program{
 		"use_smaller_model": text("Take a smaller model: the board's RAM holds weights, cache and system together; w8a8 needs more than 1 GB per billion parameters."),
 		"upgrade_version":   text("Take the newest librkllmrt.so, and convert the model with the toolkit of the same version."),
 	},
+	Cards: []cause.Card{{
+		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: failed to allocate"},
+		Cause: cause.HostMemory, Weight: 0.6, Headline: "was refused memory while it loaded the model",
+		Means: "The NPU has no memory of its own: weights, cache and system share the board's RAM. The size in the message is no help; 0.00 MB is rounded, or a number that went wrong. Either RAM was full, which `free -h` just before the start tells, or model file and runtime do not match in version or chip.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations"},
+			{Fix: "use_smaller_model", Title: "Or a smaller model", Cost: "lower quality"},
+			{Fix: "upgrade_version", Title: "If RAM is free: runtime and model of one version", Cost: "a conversion"},
+		},
+		Sources: []string{"https://github.com/airockchip/rknn-llm/issues/183"},
+	}},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {{Fix: "use_smaller_model", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.95}, {Fix: "lower_context", Fit: 0.9}, {Fix: "close_other_apps", Fit: 0.7}},
 		cause.HostMemory:    {{Fix: "lower_context", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.95}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "add_swap", Fit: 0.5}},

@@ -2,8 +2,10 @@ package ggml
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -29,7 +31,7 @@ var dialects = map[string]dialect{
 			"enable_flash_attention": "-fa on", "quantize_kv_cache": "-fa on -ctk q8_0 -ctv q8_0", "moe_cpu_offload": "--n-cpu-moe %d",
 			"lower_parallel": "--parallel 1", "balance_split": "-ts %s", "use_mmap": "take `--no-mmap` out of your command (2026: `--load-mode mmap`)", "no_gpu": "--device none",
 		},
-		upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again. Old GGML files (`.bin`) need a GGUF of the same model then."},
+		upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again."},
 	},
 	"llama-cpp-python": {
 		kind: "python", layers: "`n_gpu_layers`", context: "`n_ctx`",
@@ -110,7 +112,16 @@ func (d dialect) halve() step.Step {
 func (d dialect) step(c *ledger.Case, setting string) step.Step {
 	switch d.kind {
 	case "shell":
-		return add(c, era(c, setting))
+		spelled, sure := era(c, setting)
+		s := add(c, spelled)
+		switch {
+		case sure:
+		case s.Kind == "shell":
+			s.Text += "   # " + strings.ReplaceAll(flashAge, "`", "")
+		default:
+			s.Text = strings.TrimSuffix(s.Text, ".") + " (" + flashAge + ")."
+		}
+		return s
 	case "python":
 		arguments, comment, _ := strings.Cut(setting, "  # ")
 		told := "In your `Llama(...)` call: `" + arguments + "`"
@@ -124,15 +135,34 @@ func (d dialect) step(c *ledger.Case, setting string) step.Step {
 	return step.Step{Kind: d.kind, Text: setting}
 }
 
-// era adapts flash attention to builds before September 2025, where -fa is a
-// switch without a value.
-func era(c *ledger.Case, setting string) string {
+// flashSwitch are words of builds before September 2025, where -fa is a switch
+// without a value.
+var flashSwitch = []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model", "llama_kv_cache_update_impl", "llama_kv_cache_init", "llama_init_from_gpt_params", "llama_kv_cache_unified"}
+
+// flashWords are words of builds since then.
+var flashWords = []string{"ggml_gallocr_reserve_n_impl", "common_init_result", "sched_reserve", "common_params_fit_impl", "llama_params_fit"}
+
+// era adapts flash attention to the build; sure is false where the log does not
+// tell its age.
+func era(c *ledger.Case, setting string) (spelled string, sure bool) {
 	_, told := c.Setting("flash_attn")
-	if _, inWords := c.Fact("words_for_flash_attn"); !told || inWords {
-		return setting
+	_, inWords := c.Fact("words_for_flash_attn")
+	if oldBuild(c) || told && !inWords {
+		return strings.Replace(setting, "-fa on", "-fa", 1), true
 	}
-	return strings.Replace(setting, "-fa on", "-fa", 1)
+	return setting, inWords || said(c, flashWords) || !strings.Contains(setting, "-fa on")
 }
+
+// oldBuild: the log has words that newer builds no longer print.
+func oldBuild(c *ledger.Case) bool { return said(c, flashSwitch) }
+
+// said: one of the words that cards look for stands anywhere in the log.
+func said(c *ledger.Case, words []string) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return slices.Contains(words, w.Text) })
+}
+
+// flashAge is what to know where the log does not tell the age of the build.
+const flashAge = "before September 2025: `-fa` alone"
 
 // fewer says the same where a little room is all that lacks.
 func (d dialect) fewer() step.Step {

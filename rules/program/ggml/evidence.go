@@ -22,7 +22,6 @@ var figures = cause.Figures{
 	"scores":  cause.Amount(func(c *ledger.Case) int64 { return min(scores(c, contextOf(c)), ledger.Requested(c)) }),
 	"weights": cause.Amount(func(c *ledger.Case) int64 { return budgetOf(c).Weights }),
 	"ubatch":  func(c *ledger.Case) string { return fmt.Sprint(physicalBatch(c)) },
-	"missing": cause.Amount(missing),
 	"refused": refusal,
 	"card":    sharedMemoryCard,
 }

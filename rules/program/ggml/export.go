@@ -5,7 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// What a program on llama.cpp with a package of its own shares with it.
+// What programs on llama.cpp in packages of their own share with it.
 
 // RefusedKinds refuse a buffer; FullKinds are those and what fails at work.
 var (
@@ -69,33 +69,57 @@ func ContextToTry(c *ledger.Case) (try, of int64) {
 	return max(contextToTry(c)/n/256*256, 512), contextOf(c) / n
 }
 
+// LayersToSet is the number of layers to paste, one to start from where the log
+// says too little.
+func LayersToSet(c *ledger.Case) int64 { return layersToKeep(c) }
+
+// ContextToSet is the context to paste for all requests together.
+func ContextToSet(c *ledger.Case) int64 { return contextToTry(c) }
+
+// LayersKnown: the log says how many layers are on the card, or there are.
+func LayersKnown(c *ledger.Case) bool { return layersKnown(c) }
+
+// ExpertsToMove is of how many layers the experts leave the card.
+func ExpertsToMove(c *ledger.Case) int64 { return expertsToMove(c) }
+
 // BatchToTry is the physical batch to paste.
 func BatchToTry(c *ledger.Case) int64 { return batchToTry(c) }
 
 // Slots is by how many requests the context is multiplied.
 func Slots(c *ledger.Case) int64 { return slots(c) }
 
-// Missing is what system memory lacks by Ollama's check, 0 where it does not
-// say.
-func Missing(c *ledger.Case) int64 {
-	if !checked(c) {
-		return 0
-	}
-	return missing(c)
-}
+// SeveralDevices reports that more than one card takes part.
+func SeveralDevices(c *ledger.Case) bool { return severalDevices(c) }
 
-// Checked: Ollama's check says what it compared.
-func Checked(c *ledger.Case) bool { return checked(c) }
+// Cards is how many cards the log numbers.
+func Cards(c *ledger.Case) int { return len(cardsOf(c)) }
 
-// Slightly: so little is missing that the smallest saving is enough. Hopeless:
-// nothing that can be closed makes up for it.
-func Slightly(c *ledger.Case) bool { return slightly(c) }
+// SharedMemoryCard names the card if the only one shares the system's memory.
+func SharedMemoryCard(c *ledger.Case) string { return sharedMemoryCard(c) }
 
-// Hopeless: no program to close makes up for what is missing.
-func Hopeless(c *ledger.Case) bool { return hopeless(c) }
+// AbsurdEstimate reports a guard that counts more than any model's weights.
+func AbsurdEstimate(c *ledger.Case) bool { return absurdEstimate(c) }
 
-// NotRecovered: the runner before had not given its memory back.
-func NotRecovered(c *ledger.Case) bool { return notRecovered(c) }
+// Samples: stable-diffusion.cpp was denoising.
+func Samples(c *ledger.Case) bool { return samples(c) }
+
+// Edited is the reader's own command with some options set, ok false where the
+// log shows none that can be edited.
+func Edited(c *ledger.Case, options string) (command string, ok bool) { return edited(c, options) }
+
+// Numbers are what the sentences of llama.cpp's cards name.
+func Numbers(c *ledger.Case) map[string]string { return numbers(c) }
 
 // BufferKinds are the failures that ggml reports of a buffer.
 var BufferKinds = []fact.Kind{fact.GGMLAlloc}
+
+// OddCard: the device that failed is the processor's own graphics.
+func OddCard(c *ledger.Case) bool { return oddCard(c) }
+
+// OldBuild reports a build of llama.cpp from before August 2025, whose switch
+// for flash attention takes no value.
+func OldBuild(c *ledger.Case) bool { return oldBuild(c) }
+
+// ShellWords parts a command line that the log shows, ok false where its quotes
+// do not end.
+func ShellWords(line string) (words []string, ok bool) { return shellWords(line) }

@@ -248,3 +248,17 @@ func mixtureOfExperts(c *ledger.Case) bool {
 
 // severalDevices reports that more than one card takes part.
 func severalDevices(c *ledger.Case) bool { return len(cardsOf(c)) > 1 }
+
+// slots is by how many requests the context is divided or multiplied: Ollama's
+// --ctx-size is num_ctx times that, the context of node-llama-cpp that of one
+// sequence. It is 1 for programs that state all of it.
+func slots(c *ledger.Case) int64 {
+	n := int64(0)
+	switch {
+	case byOllama(c):
+		n = int64(ledger.IntSetting(c, "parallel"))
+	case c.Says("node-llama-cpp"):
+		n = count(c, "n_seq_max", 256)
+	}
+	return max(n, 1)
+}

@@ -110,7 +110,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/tools/rpc/README.md"},
 	},
 	{
-		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, If: when.All(plain, device("weights")),
+		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, device("weights")),
 		Cause: cause.BudgetMisconfigured, Weight: 0.75,
 		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. It says above that it could not: sizes that you set by hand stand in its way.",
 		Cures: []cause.Cure{
@@ -175,6 +175,19 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
 	},
 	{
+		ID: "llama.cpp/metal-context", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.All(contextFrom(16384), fewWeights), Figures: metalNumbers,
+		Cause: cause.ContextTooLong, Weight: 0.75,
+		Headline: "ran out of the Mac's graphics memory at work, with a context of {context} tokens",
+		Means:    "It loaded, and then a Metal command failed. [[The weights take {weights} of the {limit} that macOS lets the graphics use, ]]so it is not they that fill it: the cache for {context} tokens is, with the working memory for a prompt on top, which without flash attention grows with the context too. Other programs share that memory; Activity Monitor, tab Memory, shows them.",
+		Not:      "A smaller quantisation first: the weights are the small part.",
+		Cures: []cause.Cure{
+			told("lower_context", "A shorter context", "Half the tokens are half the cache.", "shorter conversations"),
+			told("enable_flash_attention", "And flash attention", "Then no matrix of attention is stored.", "free"),
+			told("quantize_kv_cache", "Or the same length with an 8-bit cache", "About half of it.", "slight loss of quality"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
+	},
+	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights),
 		Cause: cause.ModelTooLarge, Weight: 0.6,
 		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.",
@@ -233,25 +246,12 @@ var llamaPartCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md"},
 	},
+	PoolCard("llama.cpp"), BatchCard("llama.cpp", "Start it with `-b 512`."),
 	{
-		ID: "llama.cpp/arena-loading", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"model_load: ggml ctx size"}, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: 0.85,
-		Headline: "reckoned its own memory pool {lack} too small while it loaded a model",
-		Means:    "The loader adds up in its source how large a pool the tensors of this file need, and asks for that much: {pool}. They need {lack} more. A few KiB are the bookkeeping of ggml, which newer versions have more of; it is neither RAM nor the card's memory that is short, and the crash after it is the same fault.",
-		Not:      "Closing programs, more RAM or a smaller quantisation: the pool is reckoned too small again.",
-		Cures: []cause.Cure{{
-			Fix: "upgrade_version", Title: "Take a version whose estimate is right, or mend the estimate", Ways: []cause.Way{
-				{For: "Update", Text: "`git pull` and build again. Examples that are no longer kept up may be gone; for whisper.cpp's `talk` that is `talk-llama`, with a GGUF model."},
-				{For: "In the source", Text: "in the function that the line with `ggml ctx size` names, add `ctx_size += 1024*1024;` just before that line, and build again. It costs 1 MiB of RAM."},
-			}, Cost: "a rebuild",
-		}},
-		Sources: []string{"ggml/examples/gpt-2/main-alloc.cpp", "https://github.com/ggml-org/whisper.cpp/issues/1804"}, Solved: 1,
-	},
-	{
-		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, If: when.Not(beyondArena), Figures: poolNumbers,
+		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: flashWords, If: when.Not(beyondArena), Figures: poolNumbers,
 		Cause: cause.SoftwareBug, Weight: 0.78,
 		Headline: "ran over a memory pool of fixed size inside itself",
-		Means:    "[[The pool has {pool}, and {lack} more was needed. ]]That build planned the pool for another batch, prompt or model: neither RAM nor the card's memory is short, and the number is no amount that any setting of the machine could give.",
+		Means:    "[[The pool has {pool}, and {lack} more was needed. ]]That build planned it for another batch, prompt or model. Neither RAM nor the card's memory is short, and no setting of the machine changes it.",
 		Not:      "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update the program", "old model files may need a new download"),
@@ -266,12 +266,12 @@ var serverCards = []cause.Card{{
 	ID: "llama.cpp/prompt-cache", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD, fact.ShellKilled}, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: promptNumbers,
 	Cause: cause.HostMemory, Weight: 0.85,
 	Headline: "was killed: system memory ran out while it kept a prompt for later",
-	Means:    "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} a token),]] into the server's prompt cache. That lies in system memory, beside what of the model is there, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. The card plays no part. Whether the whole machine or a limit of its unit was at the end, `sudo journalctl -k | grep -i oom` says: CONSTRAINT_NONE or CONSTRAINT_MEMCG.",
+	Means:    "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} a token),]] into the server's prompt cache. It lies in system memory, not on the card, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
 	Not:      "Fewer layers on the card or a smaller `-ub`: that moves work to system memory or saves none there.",
 	Cures: []cause.Cure{
-		does("lower_context", "Cap the prompt cache", "text", "Add `--cache-ram 0` to the server's command (or 2048, in MiB, if it shall keep some), and `--ctx-checkpoints 4`: those copies lie in system memory too.", "an earlier conversation is read anew when it comes back"),
-		does("quantize_kv_cache", "Make each saved prompt smaller", "text", "`-fa on -ctk q8_0 -ctv q8_0` about halves it, and a shorter `-c` bounds it.", "slight loss of quality"),
-		does("raise_memory_limit", "If a limit of the unit was reached, raise it; else add swap", "text", "`systemctl show UNIT -p MemoryMax` (UNIT: the service) shows the limit, `sudo systemctl edit UNIT` sets `MemoryMax=` below the machine's RAM.", "less for other programs"),
+		does("lower_context", "Switch the prompt cache off", "text", "Add `--cache-ram 0` to the command of llama-server (in a service: its `ExecStart=` line, with `sudo systemctl edit --full NAME`, then `sudo systemctl restart NAME`). `--cache-ram 2048` keeps 2 GiB; `--ctx-checkpoints 4` bounds copies that lie in RAM too.", "an earlier conversation is read anew when it comes back"),
+		does("quantize_kv_cache", "Or make each saved prompt smaller", "text", "`-fa on -ctk q8_0 -ctv q8_0` about halves it; a shorter `-c` bounds it.", "slight loss of quality"),
+		does("add_swap", "Or give it more room", "text", "Swap: `sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`. Was it the service's limit: `sudo systemctl edit NAME`, `[Service]`, `MemoryMax=` below the machine's RAM.", "disk space; slow once it is used"),
 	},
 	Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-task.cpp", llamaThreads + "20509"},
 }}
@@ -288,6 +288,15 @@ func promptNumbers(c *ledger.Case) map[string]string {
 		if n := 8 * units.GiB / state; n > 0 && n < 100 {
 			out["fits"] = fmt.Sprint(n)
 		}
+	}
+	return out
+}
+
+// metalNumbers are those of a Mac's memory.
+func metalNumbers(c *ledger.Case) map[string]string {
+	out := numbers(c)
+	if n := budgetOf(c).Weights; n > 0 {
+		out["weights"] = units.Amount(n)
 	}
 	return out
 }

@@ -13,6 +13,9 @@ import (
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
 var llamaCards = slices.Concat(serverCards, llamaPartCards, llamaLoadCards)
 
+// freeCard names what shows who uses a card of this kind.
+var freeCard = does("close_other_apps", "Close what else uses the card", "text", "`{look}` (Windows: Task Manager) shows who does: games, browsers, other AI programs.", "free")
+
 // llamaLoadCards are about weights, cache and compute buffers.
 var llamaLoadCards = []cause.Card{
 	{
@@ -53,13 +56,13 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/host", Kinds: refused, If: hostWeights,
+		ID: "llama.cpp/host", Kinds: refused, If: when.All(hostWeights, above(1)), Figures: hostNumbers,
 		Cause: cause.HostMemory, Weight: 0.8,
-		Means: "System memory was refused, not the card's: {asked} for the part of the model that stays off the card. Free RAM, a container's limit or its swap is what decides.",
+		Means: "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
 		Not:   "Fewer layers on the card: that needs more system memory.",
 		Cures: []cause.Cure{
 			as("close_other_apps", "Close what uses RAM", "free"),
-			as("raise_memory_limit", "In a container: raise its limit", "only if the machine has it"),
+			as("raise_memory_limit", "If there is a limit, raise it", "only if the machine has it"),
 			as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
@@ -180,7 +183,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: 0.8,
 		Headline: "ran out of memory for attention over {context} tokens",
-		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is the product of attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
+		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
 		Not:      "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			where(when.Not(onSYCL), told("enable_flash_attention", "Turn flash attention on", "{rest} of {asked} remain.", "free, where the device has it")),
@@ -193,8 +196,8 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute-absurd", Kinds: refused, If: when.All(buffer("compute"), absurdGraph, when.Not(diffuses), plain), Figures: numbers,
 		Cause: cause.OversizedAllocation, Weight: 0.75,
-		Headline: "asked for a compute buffer of {asked}: more than any card",
-		Means:    "That is no memory anybody lacks: one working buffer of {asked} comes from attention over the whole context at once[[ ({tokens128} tokens with 128 heads)]], kept several times where several cards work in a pipeline, or from a fault of this build for this model.",
+		Headline: "asked for a compute buffer of {asked}: out of all proportion",
+		Means:    "Your machine is not what is too small: one working buffer of {asked} comes from attention over the whole context at once[[ (about {tokens64} tokens with 64 heads)]], kept several times where several cards work in a pipeline, or from a fault of this build for this model.",
 		Not:      "Fewer layers, another split, another quantisation: the buffer stays about as large.",
 		Cures: []cause.Cure{
 			told("enable_flash_attention", "Turn flash attention on", "Then that matrix is never made.", "free, where model and build have it"),
@@ -220,12 +223,12 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, flashOn))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: 0.75,
 		Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
-		Means:    "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch. So large it is attention without flash attention, as a rule: heads x context x batch x 4 bytes[[ ({asked} would be about {tokens32} tokens with 32 heads, {tokens128} with 128)]][[; {left} was left on {gpu}]].",
+		Means:    "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule: heads x context x batch x 4 bytes. [[That would be about {tokens64} tokens with 64 heads, as 70B models have, and {tokens128} with the 128 of DeepSeek V3 or R1.]]",
 		Not:      "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
-			told("enable_flash_attention", "Flash attention", "Most of that buffer is then never made, where the build has it for this model and device.", "free"),
-			told("lower_context", "Or half the context", "Half the cache and about half of this buffer.", "shorter conversations"),
+			told("lower_context", "Or half the context", "That takes half of this buffer and half of the cache.", "shorter conversations"),
+			told("enable_flash_attention", "Or flash attention, where model and build have it", "Most of that buffer is then never made.[[ {deepseek}]]", "free"),
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/src/llama-context.cpp"},
 	},
@@ -277,11 +280,11 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Headline: "ran out on {gpu} while it computed",
-		Means:    "The message gives no size. At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation; another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
+		Means:    "At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation. Another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Leave it room: a few layers less", "", "slightly slower"),
 			told("lower_context", "Or a shorter context", "", "shorter conversations"),
-			as("close_other_apps", "Close what else uses the card", "free"),
+			freeCard,
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
@@ -307,7 +310,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "A few layers less on the card", "", "slightly slower"),
 			told("lower_context", "Or a shorter context", "", "shorter conversations"),
-			as("close_other_apps", "Close what else uses the card", "free"),
+			freeCard,
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},
@@ -336,7 +339,7 @@ var llamaLoadCards = []cause.Card{
 				{For: "Working memory (gallocr, reserve, compute)", Text: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes it about a quarter[[, {quarter}]]. Try this first if you cannot tell."},
 			}},
 			as("use_lower_quant", "Or a smaller file of the same model, if it was the weights", "slight loss of quality"),
-			as("close_other_apps", "Close what else uses the card", "free"),
+			freeCard,
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "https://github.com/LostRuins/koboldcpp/issues/714"}, Solved: 1,
 	},

@@ -26,18 +26,19 @@ func where(holds func(*ledger.Case) bool, cure cause.Cure) cause.Cure {
 func numbers(c *ledger.Case) map[string]string {
 	b := budgetOf(c)
 	out := map[string]string{
-		"gpu":     gpuName(c),
-		"ub":      fmt.Sprint(b.Batch),
-		"ubTo":    fmt.Sprint(batchToTry(c)),
-		"context": grouped(b.Context),
-		"ctxTo":   grouped(contextToTry(c)),
-		"all":     grouped(b.Layers),
-		"moment":  moment(c),
-		"others":  sharesOf(c),
-		"slots":   grouped(max(count(c, "n_seq_max", 256), slots(c))),
-		"look":    lookAt(c),
-		"devices": devicesOf(c),
-		"claimed": claimed(c),
+		"gpu":      gpuName(c),
+		"ub":       fmt.Sprint(b.Batch),
+		"ubTo":     fmt.Sprint(batchToTry(c)),
+		"context":  grouped(b.Context),
+		"ctxTo":    grouped(contextToTry(c)),
+		"all":      grouped(b.Layers),
+		"moment":   moment(c),
+		"others":   sharesOf(c),
+		"slots":    grouped(max(count(c, "n_seq_max", 256), slots(c))),
+		"look":     lookAt(c),
+		"devices":  devicesOf(c),
+		"claimed":  claimed(c),
+		"deepseek": deepSeek(c),
 	}
 	if !severalDevices(c) {
 		out["layers"] = out["all"]
@@ -97,7 +98,7 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 			}
 			out["ctxThen"] = units.Amount(asked - n + ledger.Proportion(n, contextToTry(c), b.Context))
 		}
-		out["tokens128"], out["tokens32"] = about(asked, b.Batch, 128), about(asked, b.Batch, 32)
+		out["tokens128"], out["tokens64"] = about(asked, b.Batch, 128), about(asked, b.Batch, 64)
 	}
 }
 
@@ -171,6 +172,15 @@ func about(bytes, batch, heads int64) string {
 		return ""
 	}
 	return ledger.Thousands(n / 1000 * 1000)
+}
+
+// deepSeek is what to know of flash attention where the model may be one of
+// DeepSeek's large ones.
+func deepSeek(c *ledger.Case) string {
+	if name := strings.ToLower(c.ModelName()); name != "model" && !strings.Contains(name, "deepseek") || !oldBuild(c) && name == "model" {
+		return ""
+	}
+	return "DeepSeek's large models have it since May 2025 only: update first."
 }
 
 func grouped(n int64) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -37,7 +38,7 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	},
 	"raise_memory_limit": llamaLimit,
 	"select_gpu":         llamaSelect,
-	"upgrade_version":    func(c *ledger.Case) []step.Step { return []step.Step{speaks(c).upgrade} },
+	"upgrade_version":    llamaUpgrade,
 	"raise_pagefile":     step.Paste("ui", "Windows: System > About > Advanced system settings > Performance: Settings > Advanced > Virtual memory: Change. Tick \"Automatically manage\", or set a custom size of 1.5 times the RAM on a disk with room. Restart."),
 	"vae_tiling":         step.Paste("shell", "sd-cli -m model.gguf --vae-tiling --diffusion-fa   # until December 2025 the program was called sd"),
 	"lower_resolution":   step.Paste("shell", "sd-cli -m model.gguf -W 512 -H 512"),
@@ -47,6 +48,16 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 		}
 		return llamaLayers(c)
 	},
+}
+
+// llamaUpgrade takes a newer build; files of the time of fixed pools are not
+// read any more.
+func llamaUpgrade(c *ledger.Case) []step.Step {
+	s := speaks(c).upgrade
+	if c.Root(fact.GGMLPool) && s.Kind == "text" && len(c.Stack) > 0 && c.Stack[0] == "llama.cpp" {
+		s.Text += " Old GGML files (`.bin`) need a GGUF of the same model then."
+	}
+	return []step.Step{s}
 }
 
 // expertsToMove is the number of layers whose experts leave the card: computed,
@@ -126,7 +137,11 @@ func llamaQuant(c *ledger.Case) []step.Step {
 	if file, ok := b.fileThatFits(c); ok {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Amount(file), units.Amount(b.Weights))}}
 	}
-	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model, at least 1.5 GiB below the card's free memory: Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, hardly worse; then IQ4_XS, Q3_K_M."}}
+	room := "at least 1.5 GiB below the card's free memory"
+	if ledger.InHost(c) {
+		room = "at least 1.5 GiB below the free RAM"
+	}
+	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model, " + room + ": Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, hardly worse; then IQ4_XS, Q3_K_M."}}
 }
 
 // llamaSplit takes weight off the card that is full.

@@ -1,6 +1,8 @@
 package ollama
 
 import (
+	"cmp"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -76,6 +78,29 @@ var hostCards = []cause.Card{
 		Sources: []string{threads + "12752", "linux/drivers/gpu/drm/ttm/ttm_pool.c"},
 	},
 	{
+		ID: "ollama/unit-killed", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD}, If: byOllama,
+		Cause: cause.HostMemory, Weight: 0.86, Headline: "was ended by Linux: system memory (RAM) ran out",
+		Means: "The kernel ended Ollama's service because RAM was full, or because the service or its container reached a limit of its own. What does not fit on a graphics card lies in RAM, with its cache and working memory, for every model that is loaded. `sudo journalctl -k | grep -i constraint` tells which: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit.",
+		Not:   "Fewer layers on the card: they would need more RAM.",
+		Cures: []cause.Cure{
+			unload, as("use_smaller_model", "Or a smaller model", "lower quality"),
+			says("add_swap", "Or more room", "If it was the whole machine, swap: `sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`. A limit of the service: `MemoryMax=` with `sudo systemctl edit ollama`.", "disk space; slow once it is used"),
+		},
+		Sources: []string{"ollama/llm/server.go", threads + "11231"},
+	},
+	{
+		ID: "ollama/processor-graphics", Kinds: ggml.FullKinds, If: when.All(byOllama, ggml.OddCard),
+		Cause: cause.DeviceImbalance, Weight: 0.8, Headline: "used the processor's own graphics beside the card, and that ran full",
+		Means: "The device that failed is the processor's own graphics, which has little memory of its own. Ollama gave it a part of the model beside the real card, which may have room.",
+		Not:   "A smaller model: the real card may have room.",
+		Cures: []cause.Cure{
+			does("select_gpu", "Let Ollama use the real card only", "", "free", realCard),
+			does("fewer_gpu_layers", "Then fewer layers, if it is still too much", "", "slower", layers),
+			as("upgrade_version", "Or update Ollama, which leaves such graphics out by itself in later versions", "a download"),
+		},
+		Sources: []string{"ollama/docs/gpu.mdx", threads + "738"},
+	},
+	{
 		ID: "ollama/absurd", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), ggml.AbsurdGraph), Figures: loadFigures,
 		Cause: cause.SoftwareBug, Weight: 0.7, Headline: "asked for {asked} of working memory, which this context does not need",
 		Means: "{asked} of working memory[[ for a context of {tokens} tokens]] is out of all proportion. It is a fault in how this version plans the model, or its image part, which some versions count in full; fewer layers do not make it smaller, so that Ollama may end on the processor (`ollama ps` says 100% CPU).",
@@ -98,4 +123,14 @@ var hostCards = []cause.Card{
 		},
 		Sources: []string{threads + "14805", "llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},
+}
+
+// realCard leaves the other device to Ollama.
+func realCard(c *ledger.Case) []step.Step {
+	names := map[string]string{"rocm": "HIP_VISIBLE_DEVICES", "vulkan": "GGML_VK_VISIBLE_DEVICES"}
+	name, other := cmp.Or(names[c.Backend], "CUDA_VISIBLE_DEVICES"), "0"
+	if d := c.F().Device; d != nil && d.Value == 0 {
+		other = "1"
+	}
+	return server(c, name+"="+other)
 }

@@ -184,7 +184,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "put too much of the model on the card: {asked} of working memory found no room",
-		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. The output matrix is in it, and that is copied to the card only when its layer stayed in RAM: the card is too small for the whole model, and Ollama's plan for a part of it was too tight[[ ({plan} of {planfree} free)]]. " + elseThere,
+		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. It holds the output matrix, which is copied to the card only when its layer stayed in RAM: so Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]]. Another model that is still loaded, a game and the desktop take from the card too.",
 		Not:     "Flash attention alone: the peak is the output, not attention.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
 		Sources: []string{"ollama/envconfig/config.go", "llama.cpp/src/llama-context.cpp", threads + "9782"},
@@ -192,7 +192,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/compute-large", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), large, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory: working memory of {asked} for the context",
-		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds. Ollama's plan did not count it in full.",
+		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds. Ollama's plan left too little room for it.",
 		Not:   "More RAM: the card was what refused.",
 		Cures: []cause.Cure{
 			does("lower_context", "A shorter context, and prompts in smaller pieces", "The buffer follows both: 128 instead of 512 tokens at once is about {quarter} instead of {asked}.", "shorter conversations, slower prompts", shortAndSmall),

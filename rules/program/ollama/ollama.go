@@ -1,5 +1,5 @@
-// Package ollama knows what to do about Ollama's messages: its settings, where
-// they go on each system, and what its server's log says of memory.
+// Package ollama knows Ollama's messages and what to do about them: its settings,
+// where they go on each system, and what its server's log says of memory.
 package ollama
 
 import (
@@ -10,26 +10,44 @@ import (
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// Ollama is [ggml.Ollama] with its settings and cards.
-var Ollama = func() program.Program {
-	p := ggml.Ollama
-	p.Steps, p.Cards = steps, slices.Concat(systemCards, partCards, hostCards, loadCards, runCards)
-	p.Titles = map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Read prompts in smaller pieces", "fewer_gpu_layers": "Fewer layers on the card"}
-	p.Costs = map[string]string{"upgrade_version": "A download."}
-	p.Sources = program.Sources{
+// Ollama decides itself how many layers go on the card, from estimates, and
+// checks system memory before it loads. What its runner prints is judged by
+// [ggml.LlamaCpp] too.
+var Ollama = program.Program{
+	Name: "ollama", Shown: "Ollama", Rank: 86,
+	Work: "text-inference", Edits: "flags", Language: "go",
+	Proofs: []string{
+		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
+		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory",
+		"llama-server process has terminated", "an unknown error was encountered while running the model", "gpu VRAM usage didn't recover",
+		"memory.required.", "KvSize:", "/ollama/llm/", "/ollama/ollama/", "/ollama/ml/", "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
+		"registry.ollama.ai", ".ollama/models/", "blobs/sha256-", "ollama._types.", "Ollama call failed",
+	},
+	Clues:    clues,
+	Remedies: remedies,
+	Effects:  map[string]func(*ledger.Case) *effect.Effect{"add_swap": roomInSwap, "raise_memory_limit": roomInLimit},
+	Checks: map[string]string{
+		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
+		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
+	},
+	Steps:  steps,
+	Cards:  slices.Concat(systemCards, partCards, hostCards, loadCards, runCards),
+	Titles: map[string]string{"upgrade_version": "Update Ollama", "lower_ubatch": "Read prompts in smaller pieces", "fewer_gpu_layers": "Fewer layers on the card"},
+	Costs:  map[string]string{"upgrade_version": "A download."},
+	Sources: program.Sources{
 		"ollama/cmd/cmd.go":          "--version",
 		"ollama/envconfig/config.go": "OLLAMA_FLASH_ATTENTION OLLAMA_KV_CACHE_TYPE OLLAMA_MAX_LOADED_MODELS OLLAMA_NUM_PARALLEL OLLAMA_SCHED_SPREAD OLLAMA_GPU_OVERHEAD OLLAMA_CONTEXT_LENGTH LLAMA_ARG_FIT_TARGET",
 		"docker/cli/docs/reference/commandline/container_stats.md": "--no-stream",
 		"rocm_smi_lib/python_smi_tools/rocm_smi.py":                "--showmeminfo",
-	}
-	return p
-}()
+	},
+}
 
 const threads = "https://github.com/ollama/ollama/issues/"
 
@@ -63,7 +81,7 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 	"use_lower_quant":   step.Paste("text", "Choose a tag of the model with fewer bits on ollama.com/library (`...-q4_K_M`; the plain tags usually are that already), and `ollama run` it."),
 	"use_mmap":          step.Paste("text", "Let the file be mapped: `\"options\": {\"use_mmap\": true}` in the API, and no `PARAMETER use_mmap false` in the Modelfile."),
 	"raise_memory_limit": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", ggml.OllamaGiB(c))}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", limitGiB(c))}}
 	},
 	"close_other_apps": func(c *ledger.Case) []step.Step {
 		return lookThen(c, "Whatever it lists stays loaded for 5 minutes after its last use, embedding models too: `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")

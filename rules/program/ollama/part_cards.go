@@ -135,9 +135,9 @@ var partCards = []cause.Card{
 	{
 		ID: "ollama/guess", Kinds: []fact.Kind{fact.OllamaGuess}, Figures: logFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "stopped while it loaded the model, and only guesses that memory was short",
-		Means: "No size, card or model is named, and the guess is Ollama's: versions 0.1.4 to 0.1.17 (autumn 2023) printed this for any end of the runner. Mostly model and context were larger than the free memory. A driver that does not match, a processor without AVX or a damaged download end alike: {log} says \"out of memory\" or \"killed\" if it was memory.",
+		Means: "The guess is Ollama's: versions of autumn 2023 (0.1.4 to 0.1.17) printed this for any end of the runner. Mostly model and context were larger than the free memory; a driver that does not match, a processor without AVX or a damaged download end alike. {log} says \"out of memory\" or \"killed\" if it was memory.",
 		Cures: []cause.Cure{
-			says("upgrade_version", "Update Ollama and try again", "Later versions count before they load, put fewer layers on the card by themselves, and name the reason. Linux: `curl -fsSL https://ollama.com/install.sh | sh`; Mac and Windows: the installer from ollama.com. Models are kept.", "a download"),
+			says("upgrade_version", "Update Ollama and try again", "Linux: `curl -fsSL https://ollama.com/install.sh | sh`; Mac and Windows: the installer from ollama.com. Later versions count before they load, put fewer layers on the card by themselves, and name the reason. Models are kept.", "a download"),
 			does("use_smaller_model", "Still there: try a small model", "If this runs, it was memory. A model needs the size that `ollama list` shows and 1 to 2 GB more.", "lower quality", func(*ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: "ollama run llama3.2:1b"}}
 			}),
@@ -148,7 +148,7 @@ var partCards = []cause.Card{
 		Sources: []string{threads + "1727", threads + "1019"}, Solved: 1,
 	},
 	{
-		ID: "ollama/not-recovered", Kinds: []fact.Kind{fact.OllamaDriver}, If: ggml.NotRecovered,
+		ID: "ollama/not-recovered", Kinds: []fact.Kind{fact.OllamaDriver}, If: notRecovered,
 		Cause: cause.RetainedMemory, Weight: 0.65, Headline: "found the card full while it changed models",
 		Means: "Ollama was changing models: the runner before had ended, its memory had not come back after 5 seconds, and the driver answered \"out of memory\" (code 2) when the next one only looked at the card. No model was too large: nothing was loaded yet.",
 		Cures: []cause.Cure{

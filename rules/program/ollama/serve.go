@@ -3,6 +3,7 @@ package ollama
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -39,13 +40,19 @@ func inDocker(c *ledger.Case) bool {
 func byClient(c *ledger.Case) bool { return c.Near(clients...) }
 
 // named is the model as Ollama knows it, a placeholder where the log does not
-// say: a file of weights has no template.
+// say (a file of weights has no template) or has no name that Ollama allows: it
+// stands within quotes of commands.
 func named(c *ledger.Case) string {
-	name := quote.Printable(c.ModelName())
-	if c.Model == nil || c.Model.Name == "" || strings.Contains(name, "sha256") || strings.ContainsAny(name, " '\"\\") {
+	name := c.ModelName()
+	if c.Model == nil || name == "" || strings.Contains(name, "sha256") || name[0] == '-' || strings.ContainsFunc(name, notInName) {
 		return "MODELNAME"
 	}
 	return name
+}
+
+// notInName reports what no name of a model has (ollama/types/model/name.go).
+func notInName(r rune) bool {
+	return r != '.' && r != '_' && r != ':' && r != '/' && r != '-' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 }
 
 // fitted names the copy of a model with other settings: qwen3:8b is qwen3-fit.
@@ -163,10 +170,11 @@ func layers(c *ledger.Case) []step.Step {
 		return modelfile(c, fmt.Sprintf("num_gpu %d", keep))
 	}
 	keep, of := kept(c)
+	other := ""
 	if of == 0 {
-		keep, of = 28, 33
+		keep, of, other = 28, 33, ", of 81 it is 68"
 	}
-	return append([]step.Step{told("Ollama's log says how many it took: `%s` (`offloaded %d/%[2]d`, `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d. Lower until it runs.", planned(c), of, keep)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+	return append([]step.Step{told("Ollama's log says how many it took: `%s` (a line like `offloaded %d/%[2]d` or `layers.offload=%[2]d`). Take about 15 %% off: of %[2]d that leaves %[3]d%[4]s. Lower until it runs.", planned(c), of, keep, other)}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
 // tokens is the context to set: half of what a cache of that size is for, where
@@ -176,7 +184,7 @@ func tokens(c *ledger.Case) int64 {
 	switch held := explained(c, "tokens") / ggml.Slots(c); {
 	case of == 0 && held >= 4096:
 		return held / 2 / 1024 * 1024
-	case of == 0 && ggml.Slightly(c):
+	case of == 0 && slightly(c):
 		return 2048 // half of the usual default
 	}
 	return n

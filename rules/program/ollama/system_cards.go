@@ -60,10 +60,10 @@ func systemFigures(c *ledger.Case) map[string]string {
 	have := ledger.SizeOf(c.F().SystemAvailable)
 	out := map[string]string{
 		"lack": "less than 0.1 GiB", "shape": shape(c), "ram": amountOf(c, "ram_free"), "all": amountOf(c, "ram_total"), "swap": amountOf(c, "swap_free"),
-		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", ggml.OllamaGiB(c)),
+		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", limitGiB(c)),
 	}
-	if m := ggml.Missing(c); m >= units.GiB/20 {
-		out["lack"] = units.Amount(m)
+	if m := missing(c); m >= units.GiB/20 {
+		out["lack"] = c.Shortfall.String()
 	}
 	if byClient(c) {
 		out["client"] = "Your Python code is fine: the error comes from the Ollama server."
@@ -72,7 +72,7 @@ func systemFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	checks  = "Before it loads, Ollama holds what does not go to a graphics card (weights, context, working memory) against free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
+	checks  = "Before it loads, Ollama compares what does not go to a graphics card (weights, context, working memory) with free RAM and swap[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
 	noSwap  = "A limit of the container, WSL or VM counts as all there is: raise it if the machine has more. Swap passes this check too, and is very slow."
 	noLayer = "Fewer layers on the graphics card: they would need more RAM, not less."
 )
@@ -89,16 +89,16 @@ var (
 // prefixes show.
 func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.Card {
 	if holds == nil {
-		holds = ggml.Checked
+		holds = checked
 	}
 	return cause.Card{
-		ID: id, Kinds: denied, Said: said, If: when.All(ggml.Checked, holds), Figures: systemFigures,
+		ID: id, Kinds: denied, Said: said, If: when.All(checked, holds), Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: 0.82, Headline: "refused to load the model: {lack} of system memory short in its container",
 		Means: checks + "{shape} In a container {room} is the container's limit, or that of Docker Desktop's virtual machine (half of the RAM as a rule), not the machine's memory.",
 		Not:   noLayer,
 		Cures: []cause.Cure{
 			does("raise_memory_limit", "Give the container or Docker's VM more, if the machine has it", "Docker Desktop on a Mac: Settings, Resources, Memory limit. On Windows: `memory=` below `[wsl2]` in `%UserProfile%\\.wslconfig`, then `wsl --shutdown`. Linux: the container's own limit:", "only if the machine has it", func(c *ledger.Case) []step.Step {
-				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("docker update --memory %dg --memory-swap %[1]dg ollama", ggml.OllamaGiB(c))}}
+				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("docker update --memory %dg --memory-swap %[1]dg ollama", limitGiB(c))}}
 			}),
 			as("use_smaller_model", "Or a smaller model", "lower quality"),
 			does("lower_context", "Or a shorter context, if you set a long one", "", "shorter conversations", context),
@@ -126,7 +126,7 @@ var systemCards = []cause.Card{
 	},
 	inContainer("ollama/system-container", dockerWords, nil), inContainer("ollama/system-compose", nil, composed),
 	{
-		ID: "ollama/system-slightly", Kinds: denied, If: ggml.Slightly, Figures: systemFigures,
+		ID: "ollama/system-slightly", Kinds: denied, If: slightly, Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: 0.88, Headline: "refused to load the model: {lack} of system memory short",
 		Means: checks + "{asked} and {room} are rounded, and {lack} is missing: whatever frees a little is enough.[[ {client}]] It is RAM that is short, even if there is a graphics card.",
 		Not:   noLayer, Later: noSwap,
@@ -138,7 +138,7 @@ var systemCards = []cause.Card{
 		Sources: systemFiles,
 	},
 	{
-		ID: "ollama/system-hopeless", Kinds: denied, If: ggml.Hopeless, Figures: systemFigures,
+		ID: "ollama/system-hopeless", Kinds: denied, If: hopeless, Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: 0.8, Headline: "refused to load the model: it needs {asked} of system memory, {room} is free",
 		Means: checks + "{shape}[[ {client}]] More than twice of what is free is missing: closing programs does not make up for that.",
 		Not:   "Closing programs, or swap for the rest: an answer would take hours.",
@@ -150,7 +150,7 @@ var systemCards = []cause.Card{
 		Sources: systemFiles,
 	},
 	{
-		ID: "ollama/system", Kinds: denied, If: ggml.Checked, Figures: systemFigures,
+		ID: "ollama/system", Kinds: denied, If: checked, Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: 0.85, Headline: "refused to load the model: {lack} of system memory short",
 		Means: checks + "{shape}[[ {client}]] `ollama list` shows how large a model is, `ollama ps` what is loaded.",
 		Not:   noLayer, Later: noSwap,
@@ -158,7 +158,7 @@ var systemCards = []cause.Card{
 		Sources: systemFiles,
 	},
 	{
-		ID: "ollama/system-engine", Kinds: denied, If: when.Not(ggml.Checked),
+		ID: "ollama/system-engine", Kinds: denied, If: when.Not(checked),
 		Cause: cause.HostMemory, Weight: 0.82, Headline: "refused to load the model: system memory (RAM) is short",
 		Means: "Before it loads, Ollama adds up what does not fit on a graphics card and finds that free RAM and swap do not hold it. This line has no figures; the server's log has them, as `model request too large for system`: requested, available, total, free, swap.",
 		Not:   noLayer,

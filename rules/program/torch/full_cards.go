@@ -56,9 +56,9 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/shared-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
-		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 0.3 to 0.6 GiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
+		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 300 to 600 MiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
 		Not:      "Allocator settings[[: {slack} is all they could win]].",
-		Later:    kept, Cures: []cause.Cure{lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: batch,
+		Later:    kept, Cures: []cause.Cure{endListed, lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -78,7 +78,7 @@ var fullCards = []cause.Card{
 			return ledger.OnCard(c) && !c.Total.Has() && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
 		},
 		Means: "{asked} was refused; the message does not say how large the card is nor who holds it.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",
-		Cures: []cause.Cure{lookFirst, halveStep, smallerModel}, Figures: batch,
+		Cures: []cause.Cure{endListed, lookFirst, halveStep, smallerModel}, Figures: batch,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 }

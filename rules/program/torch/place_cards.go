@@ -32,7 +32,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Load the checkpoint to the CPU first", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint", Cost: "Free; system memory for the file."},
 			{Fix: "select_gpu", Title: "Each process: choose its card before loading", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))", Cost: "Free."},
-			lookFirst,
+			endListed, lookFirst,
 		},
 		Sources: []string{"pytorch/torch/serialization.py", "https://github.com/pytorch/examples/issues/1078", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 2,
 	},
@@ -66,7 +66,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Not:      "Reinstalling CUDA, as a rule.",
 		Later:    kept, Figures: batch,
 		Cures: []cause.Cure{
-			lookFirst, halveStep, otherCard,
+			endListed, lookFirst, halveStep, otherCard,
 		},
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
 	},
@@ -186,7 +186,7 @@ var lateCards = []cause.Card{
 		Means:    "The driver refused, not PyTorch's allocator, and before this program had put anything but its model there. That mostly means that something else holds the card: an earlier run, another user, another notebook. If `nvidia-smi` shows it empty, the model alone is too large, or the driver is in a bad state.",
 		Not:      "A smaller batch: no batch was made yet.",
 		Cures: []cause.Cure{
-			lookFirst, otherCard,
+			endListed, lookFirst, otherCard,
 			{Fix: "restart_session", Title: "If nothing is on it: restart the kernel, then the driver", Kind: "text", Text: "A process that died can leave a card in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
@@ -200,7 +200,7 @@ var lateCards = []cause.Card{
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
 		Not:      "Allocator settings: this memory is not the allocator's.",
 		Later:    kept, Figures: batch,
-		Cures:   []cause.Cure{halveStep, halveOld, lookFirst, cheaperTraining, smallerModel},
+		Cures:   []cause.Cure{halveStep, halveOld, endListed, lookFirst, cheaperTraining, smallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
@@ -213,7 +213,7 @@ var lateCards = []cause.Card{
 		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
 		Later:    kept, Figures: batch,
 		Cures: []cause.Cure{
-			lookFirst,
+			endListed, lookFirst,
 			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: halveStep.Ways},
 			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "Restart the notebook kernel or the machine: a process that died can leave the driver in a bad state. Then `CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails."},
 		},

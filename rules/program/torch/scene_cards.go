@@ -61,7 +61,12 @@ var (
 )
 
 // lookFirst is the cure that costs nothing: see who holds the card.
-var lookFirst = look("kill_stale_process", nil)
+var lookFirst = look("kill_stale_process", when.Not(listed))
+
+// endListed is the same where the message says who it is.
+var endListed = cause.Cure{Fix: "kill_stale_process", If: listed}
+
+func listed(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }
 
 // lookAround is the same where it is a desktop rather than another run.
 var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })
@@ -128,10 +133,10 @@ var figureCards = []cause.Card{
 		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: 0.8,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
-		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 0.3 to 0.6 GiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
+		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{lookFirst, otherCard,
+		Cures: []cause.Cure{endListed, lookFirst, otherCard,
 			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: batch,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -225,7 +230,7 @@ var closeFirst = cause.Cure{
 	If: func(c *ledger.Case) bool {
 		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c)
 	},
-	Told: "`nvidia-smi` lists it: {others} is outside, of which CUDA itself needs 0.3 to 0.6 GiB; a browser or an old run may be the rest.",
+	Told: "`nvidia-smi` lists it: {others} is outside, of which CUDA itself needs 300 to 600 MiB; a browser or an old run may be the rest.",
 }
 
 // splitEra: a PyTorch before 2.1, which has no expandable_segments.

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -64,6 +65,10 @@ var hostRemedies = []cause.Remedy{
 	{Fix: "use_lower_quant", Fit: 0.75},
 	{Fix: "use_smaller_model", Fit: 0.7},
 }
+
+// mostlyWindows: most users of the one-click installer; its closing words come
+// from a batch file.
+func mostlyWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
 
 // fullPrecision: weights are kept at 32 bit, which doubles them.
 func fullPrecision(c *ledger.Case) bool { _, ok := c.Setting("no_half"); return ok }

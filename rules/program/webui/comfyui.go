@@ -1,5 +1,5 @@
 // Package webui knows programs with a page of their own: ComfyUI,
-// AUTOMATIC1111 and Forge, kohya, diffusers, text-generation-webui, TabbyAPI.
+// AUTOMATIC1111 and Forge, kohya, diffusers, InvokeAI, FramePack.
 package webui
 
 import (

@@ -1,4 +1,6 @@
-package webui
+// Package textgen knows programs that write text and have a page or a server of
+// their own: text-generation-webui, ExLlama, TabbyAPI.
+package textgen
 
 import (
 	"cmp"
@@ -11,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/webui"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -93,7 +96,7 @@ var textgenRemedies = map[string][]cause.Remedy{
 		{Fix: "balance_split", Fit: 0.6, If: severalCards},
 		{Fix: "use_smaller_model", Fit: 0.5},
 	},
-	cause.HostMemory: hostRemedies,
+	cause.HostMemory: webui.HostRemedies,
 	cause.Fragmentation: {
 		{Fix: "max_split_size", Fit: 1, If: func(c *ledger.Case) bool { return c.Windows() || !reader.HasExpandableSegments(c) }},
 		{Fix: "expandable_segments", Fit: 1},
@@ -104,15 +107,11 @@ var textgenRemedies = map[string][]cause.Remedy{
 	cause.DeviceImbalance:     {{Fix: "balance_split", Fit: 1.1}, {Fix: "lower_context", Fit: 0.7}},
 	cause.BudgetMisconfigured: {{Fix: "cpu_offload", Fit: 1}, {Fix: "lower_context", Fit: 0.7}},
 	cause.Unknown: {
-		{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
+		{Fix: "raise_pagefile", Fit: 1, If: webui.MostlyWindows},
 		{Fix: "lower_context", Fit: 0.8},
 		{Fix: "use_lower_quant", Fit: 0.75},
 	},
 }
-
-// mostlyWindows: most users of the one-click installer; its closing words come
-// from a batch file.
-func mostlyWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
 
 // textgenSince is the month before which this log cannot have been made, 0 if
 // nothing dates it.
@@ -149,7 +148,7 @@ func fixedQuant(c *ledger.Case) bool {
 
 // longPrompt: at inference the card was full of weights and cache, and the
 // prompt was what grew.
-var longPrompt = when.All(work("text-generation-webui"), when.In("inference"))
+var longPrompt = when.All(webui.Work("text-generation-webui"), when.In("inference"))
 
 // gpuMemoryWithoutUnit: --gpu-memory counts GiB; 6500 without a unit is no
 // limit at all (modules/models.py).

@@ -1,4 +1,4 @@
-package ggml
+package fronts
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // values are what is put for %d into the setting of a fix.
 var values = map[string]func(*ledger.Case) int64{
-	"fewer_gpu_layers": layersToKeep, "lower_context": contextToTry, "lower_ubatch": batchToTry, "lower_batch_size": batchToTry, "moe_cpu_offload": expertsToMove,
+	"fewer_gpu_layers": ggml.LayersToSet, "lower_context": ggml.ContextToSet, "lower_ubatch": ggml.BatchToTry, "lower_batch_size": ggml.BatchToTry, "moe_cpu_offload": ggml.ExpertsToMove,
 }
 
 // spells are the steps of an app on llama.cpp: KIND, then the text with %d for
@@ -28,7 +29,7 @@ func spells(settings map[string]string) map[string]func(*ledger.Case) []step.Ste
 			continue
 		}
 		out[fix] = func(c *ledger.Case) []step.Step {
-			if fix == "fewer_gpu_layers" && !layersKnown(c) {
+			if fix == "fewer_gpu_layers" && !ggml.LayersKnown(c) {
 				return []step.Step{
 					{Kind: "text", Text: "N is half of the layers that are on the card now (the load lines say `offloaded N/M layers to GPU`); raise it until it fails."},
 					{Kind: kind, Text: strings.ReplaceAll(text, "%d", "N")},
@@ -46,7 +47,7 @@ var anywhere = []string{"use_lower_quant", "use_smaller_model", "close_other_app
 // offered are llama.cpp's remedies as far as an app has a setting for them.
 func offered(settings map[string]string) map[string][]cause.Remedy {
 	out := map[string][]cause.Remedy{}
-	for id, remedies := range llamaRemedies {
+	for id, remedies := range ggml.LlamaCpp.Remedies {
 		for _, r := range remedies {
 			if settings[r.Fix] != "" || slices.Contains(anywhere, r.Fix) {
 				out[id] = append(out[id], r)
@@ -61,7 +62,7 @@ func offered(settings map[string]string) map[string][]cause.Remedy {
 
 // app is a program that runs llama.cpp inside and has settings of its own.
 func app(p program.Program, settings map[string]string) program.Program {
-	p.Like = []*program.Program{&LlamaCpp}
+	p.Like = []*program.Program{&ggml.LlamaCpp}
 	p.Steps, p.Remedies = spells(settings), offered(settings)
 	if p.Work == "" {
 		p.Work = "text-inference"

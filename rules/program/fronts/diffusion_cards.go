@@ -1,9 +1,10 @@
-package ggml
+package fronts
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -31,7 +32,7 @@ var diffusionCards = []cause.Card{
 		Sources: diffusionSources,
 	},
 	{
-		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "conditioner", "llm: failed"}, If: when.All(onGPU, when.Not(samples)),
+		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "conditioner", "llm: failed"}, If: when.All(onGPU, when.Not(ggml.Samples)),
 		Cause: cause.ModelTooLarge, Weight: 0.7,
 		Headline: "ran out of memory on the text encoder",
 		Means:    "The text encoder found no room. T5 or the language model of newer picture models is several GB by itself, and it is needed only once, before the picture.",
@@ -43,7 +44,7 @@ var diffusionCards = []cause.Card{
 		Sources: diffusionSources,
 	},
 	{
-		ID: "stable-diffusion.cpp/step", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}, If: when.All(samples, onGPU),
+		ID: "stable-diffusion.cpp/step", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}, If: when.All(ggml.Samples, onGPU),
 		Cause: cause.BatchTooLarge, Weight: 0.75,
 		Headline: "ran out of memory in a sampling step",
 		Means:    "The weights are in place; the working memory of one step found no room. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
@@ -55,7 +56,7 @@ var diffusionCards = []cause.Card{
 		Sources: diffusionSources,
 	},
 	{
-		ID: "stable-diffusion.cpp/weights", Kinds: drawing, Said: []string{"params backend buffer", "params buffer failed", "loading model tensors", "load tensors from"}, If: when.All(onGPU, when.Not(samples)),
+		ID: "stable-diffusion.cpp/weights", Kinds: drawing, Said: []string{"params backend buffer", "params buffer failed", "loading model tensors", "load tensors from"}, If: when.All(onGPU, when.Not(ggml.Samples)),
 		Cause: cause.ModelTooLarge, Weight: 0.7,
 		Headline: "did not load: {asked} of weights found no room on the card",
 		Means:    "The weights found no room on the card: {asked} was refused before any picture was begun. Diffusion model, text encoder and VAE are all loaded to it unless told otherwise.",
@@ -68,7 +69,7 @@ var diffusionCards = []cause.Card{
 		Sources: diffusionSources,
 	},
 	{
-		ID: "stable-diffusion.cpp/host", Kinds: refused, If: ledger.InHost,
+		ID: "stable-diffusion.cpp/host", Kinds: ggml.RefusedKinds, If: ledger.InHost,
 		Cause: cause.HostMemory, Weight: 0.75,
 		Headline: "was refused {asked} of system memory",
 		Means:    "System memory was refused, {asked}, not the card's: weights that are kept off the card, or a file that is converted while it loads, which holds it twice for a moment.",

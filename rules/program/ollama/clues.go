@@ -1,4 +1,4 @@
-package ggml
+package ollama
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -6,33 +6,10 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
-
-// Ollama is what is peculiar to Ollama: it decides itself how many
-// layers go on the card, from estimates, and checks system memory before it
-// loads. What its runner prints is judged in clues.go; what to do about it
-// stands in rules/program/ollama.
-var Ollama = program.Program{
-	Name: "ollama", Shown: "Ollama", Rank: 86,
-	Work: "text-inference", Edits: "flags", Language: "go",
-	Proofs: []string{
-		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
-		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory",
-		"llama-server process has terminated", "an unknown error was encountered while running the model", "gpu VRAM usage didn't recover",
-		"memory.required.", "KvSize:", "/ollama/llm/", "/ollama/ollama/", "/ollama/ml/", "/jmorganca/ollama", "ml/backend/ggml/ggml/src",
-		"registry.ollama.ai", ".ollama/models/", "blobs/sha256-", "ollama._types.", "Ollama call failed",
-	},
-	Clues:    ollamaClues,
-	Remedies: ollamaRemedies,
-	Effects:  map[string]func(*ledger.Case) *effect.Effect{"add_swap": ollamaSwap, "raise_memory_limit": ollamaLimit},
-	Checks: map[string]string{
-		"fewer_gpu_layers": "`ollama ps` shows a part on the CPU (\"30%/70% CPU/GPU\") and a long prompt runs.",
-		"lower_context":    "`ollama ps` shows the new CONTEXT (0.10 and later) and a smaller SIZE.",
-	},
-}
 
 const (
 	beyondPlan   = "Ollama decided itself how much goes on the card; what the runner then needed was more than its estimate."
@@ -40,14 +17,32 @@ const (
 	cardFull     = "The driver answered 2 (out of memory) when Ollama only looked at the card: it is full to the brim."
 )
 
-var ollamaClues = map[string][]cause.Clue{
+// figures are what sentences of clues name beside the log's own.
+var figures = cause.Figures{
+	"missing": cause.Amount(missing),
+	"card":    ggml.SharedMemoryCard,
+}
+
+// evidence is a clue for cases of one sort: the first row that holds counts.
+func evidence(these func(*ledger.Case) bool, rows ...cause.Row) cause.Clue {
+	return cause.Where(these, figures.First(rows...))
+}
+
+func stage(name string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Failure.Stage == name }
+}
+
+func onVulkan(c *ledger.Case) bool { return c.Backend == "vulkan" }
+func bare(c *ledger.Case) bool     { return c.Failure.Stage == "" }
+
+var clues = map[string][]cause.Clue{
 	// Ollama counted layers by its own estimate, and the runner's real buffers
 	// went over it.
 	cause.BudgetMisconfigured: {
 		cause.Said(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", fact.OllamaLayout),
-		evidence(when.All(byOllama, when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), buffer("weights")), when.Not(ledger.InHost)),
+		evidence(when.All(byOllama, when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), ggml.Device("weights")), when.Not(ledger.InHost)),
 			cause.If(when.Root(fact.GGMLRuntime), 0.47, beyondPlan+" The reserve it left was used up while tokens were computed."),
-			cause.If(when.Any(stage("weights"), when.All(stage("compute"), when.Not(absurdGraph)), when.All(bare, when.Not(onVulkan))), 0.48, beyondPlan)),
+			cause.If(when.Any(stage("weights"), when.All(stage("compute"), when.Not(ggml.AbsurdGraph)), when.All(bare, when.Not(onVulkan))), 0.48, beyondPlan)),
 	},
 	cause.ModelTooLarge: {
 		cause.Said(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", fact.OllamaGuess),
@@ -61,7 +56,7 @@ var ollamaClues = map[string][]cause.Clue{
 			cause.If(barely, 0.93, "{system_required} of RAM and swap are needed and {system_available} are free, both rounded: less than 0.1 GiB is missing."),
 			cause.If(nil, 0.93, "{system_required} of RAM and swap are needed for the part that is not planned for a card, and {system_available} are free: {missing} short.")),
 		evidence(when.Root(fact.OllamaKilled),
-			cause.If(unified, 0.75, runnerKilled+" The graphics ({card}) share the system's memory."),
+			cause.If(ggml.Shared, 0.75, runnerKilled+" The graphics ({card}) share the system's memory."),
 			cause.If(nil, 0.75, runnerKilled)),
 		cause.Said(0.3, "System memory may be what was short.", fact.OllamaGuess),
 	},
@@ -82,8 +77,11 @@ func checked(c *ledger.Case) bool {
 	return f.SystemRequired != nil && f.SystemAvailable != nil
 }
 
-// missing is what system memory lacks by that check.
+// missing is what system memory lacks by that check, 0 where it does not say.
 func missing(c *ledger.Case) int64 {
+	if !checked(c) {
+		return 0
+	}
 	f := c.F()
 	return max(ledger.SizeOf(f.SystemRequired)-ledger.SizeOf(f.SystemAvailable), 0)
 }
@@ -101,12 +99,12 @@ func hopeless(c *ledger.Case) bool { return checked(c) && missing(c) > 2*c.F().S
 // slightly: so little is missing that the smallest saving is enough.
 func slightly(c *ledger.Case) bool { return checked(c) && missing(c) <= units.GiB*6/10 }
 
-var ollamaRemedies = map[string][]cause.Remedy{
+var remedies = map[string][]cause.Remedy{
 	cause.BudgetMisconfigured: {
 		{Fix: "fewer_gpu_layers", Fit: 1},
 		{Fix: "lower_context", Fit: 0.85, If: when.Not(stage("weights"))},
 		{Fix: "upgrade_version", Fit: 0.8},
-		{Fix: "balance_split", Fit: 0.6, If: when.All(severalDevices, stage("weights"))},
+		{Fix: "balance_split", Fit: 0.6, If: when.All(ggml.SeveralDevices, stage("weights"))},
 	},
 	cause.ModelTooLarge: {
 		{Fix: "use_smaller_model", Fit: 1},
@@ -139,23 +137,9 @@ var ollamaRemedies = map[string][]cause.Remedy{
 	},
 }
 
-// slots is by how many requests the context is divided or multiplied: Ollama's
-// --ctx-size is num_ctx times that, the context of node-llama-cpp that of one
-// sequence. It is 1 for programs that state all of it.
-func slots(c *ledger.Case) int64 {
-	n := int64(0)
-	switch {
-	case byOllama(c):
-		n = int64(ledger.IntSetting(c, "parallel"))
-	case c.Says("node-llama-cpp"):
-		n = count(c, "n_seq_max", 256)
-	}
-	return max(n, 1)
-}
-
-// OllamaGiB is a limit for the container in GiB: what is needed and a GiB for
+// limitGiB is a limit for the container in GiB: what is needed and a GiB for
 // the rest, 16 where the log does not say.
-func OllamaGiB(c *ledger.Case) int64 {
+func limitGiB(c *ledger.Case) int64 {
 	if need := c.F().SystemRequired; need != nil && need.Bytes < units.TiB {
 		return ledger.CeilDiv(need.Bytes, units.GiB) + 1
 	}
@@ -173,14 +157,14 @@ func systemEffect(c *ledger.Case, have int64, certainty, note string) *effect.Ef
 	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Certainty: certainty, Note: note}
 }
 
-// ollamaLimit: in a container Ollama sees its limit, not the machine's memory.
-func ollamaLimit(c *ledger.Case) *effect.Effect {
-	return systemEffect(c, OllamaGiB(c)*units.GiB, effect.Condition, "{system_required} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
+// roomInLimit: in a container Ollama sees its limit, not the machine's memory.
+func roomInLimit(c *ledger.Case) *effect.Effect {
+	return systemEffect(c, limitGiB(c)*units.GiB, effect.Condition, "{system_required} needed and 1 GiB for the rest; enough if Ollama runs in a container whose limit it met, and the machine has that much.")
 }
 
-// ollamaSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3
+// roomInSwap: on Linux Ollama counts free swap as available (llm/server.go, 0.3
 // and later); the step adds 32 GiB.
-func ollamaSwap(c *ledger.Case) *effect.Effect {
+func roomInSwap(c *ledger.Case) *effect.Effect {
 	if c.Windows() {
 		return nil
 	}

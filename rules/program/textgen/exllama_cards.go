@@ -1,4 +1,4 @@
-package webui
+package textgen
 
 import (
 	"fmt"

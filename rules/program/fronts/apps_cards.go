@@ -1,8 +1,10 @@
-package ggml
+package fronts
 
 import (
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +12,8 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -18,7 +22,7 @@ import (
 // that a share of the weights is that of a layer.
 func localFigures(c *ledger.Case) map[string]string {
 	r := ledger.Requested(c)
-	out := map[string]string{"need": units.Amount(r + units.GiB), "quarter": units.Amount(r * 3 / 4)}
+	out := map[string]string{"quarter": units.Amount(r * 3 / 4)}
 	if r > 0 && r < 24*units.GiB {
 		out["layer"] = fmt.Sprintf("%d MiB", r/33/units.MiB)
 	}
@@ -31,21 +35,26 @@ func yaml(lines string) func(*ledger.Case) []step.Step {
 
 // oneModel keeps one model loaded at a time.
 var oneModel = cause.Cure{
-	Fix: "restart_session", Title: "Look what is on the card, and keep one model at a time", Cost: "reloading when you switch",
-	Told:  "If `nvidia-smi` shows a model of LocalAI's that is still there, start LocalAI with this (Docker: `-e`; older versions: `SINGLE_ACTIVE_BACKEND=true`). It unloads one model before it loads the next.",
-	Steps: yaml("MAX_ACTIVE_BACKENDS=1"),
+	Fix: "restart_session", Title: "See what is on the card, and keep one model at a time", Cost: "reloading when you switch",
+	Told: "Run `nvidia-smi`: if an earlier model of LocalAI's is still there, set this in LocalAI's environment (Docker: `-e`) and restart it. It then unloads one model before it loads the next.",
+	Steps: func(c *ledger.Case) []step.Step {
+		if ggml.OldBuild(c) {
+			return []step.Step{{Kind: "config", Text: "SINGLE_ACTIVE_BACKEND=true"}}
+		}
+		return []step.Step{{Kind: "config", Text: "MAX_ACTIVE_BACKENDS=1   # versions before 3.9: SINGLE_ACTIVE_BACKEND=true"}}
+	},
 }
 
 var localAICards = []cause.Card{
 	{
-		ID: "localai/weights", Kinds: refused, If: when.All(device("weights", ""), when.Not(mixtureOfExperts)), Figures: localFigures,
+		ID: "localai/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)), Figures: localFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
-		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and was refused: less was free. LocalAI puts all layers on the card unless the model's YAML says otherwise, and keeps earlier models loaded. The log shows neither the card's size nor what holds it; cache and working memory come on top[[: count on {need}]]. The lines after it only try other backends.",
+		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and less was free. Either the card is too small for them, with about 1 GiB more for cache and working memory, or an earlier model that LocalAI keeps loaded is still there: the log shows neither size. Lines after this one only try other backends.",
 		Not:   "A shorter context: it failed before any was made.",
 		Cures: []cause.Cure{
 			oneModel,
 			{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
-				Told:  "In the model's YAML in the models folder, then restart LocalAI.[[ A 7B or 8B model has 33 layers of about {layer}.]] Refused again: 10. It loads: raise it until about 1 GiB stays free.",
+				Told:  "In the model's YAML in the models folder, then restart LocalAI; 10 if it is refused again[[ (a 7B or 8B model has 33 layers, here of about {layer})]].",
 				Steps: yaml("gpu_layers: 20")},
 			{Fix: "use_lower_quant", Title: "Or a smaller file of the same model", Cost: "slight loss of quality",
 				Told: "Q4_K_M takes about three quarters of a Q6_K[[ ({quarter} instead of {asked})]] and keeps full speed; put its name in the YAML: `parameters:`, `model: NAME.Q4_K_M.gguf` (the new file)."},
@@ -53,7 +62,7 @@ var localAICards = []cause.Card{
 		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md", "LocalAI/core/cli/run.go", "https://github.com/mudler/LocalAI/issues/1946"},
 	},
 	{
-		ID: "localai/context", Kinds: refused, If: device("kv", "compute"), Figures: localFigures,
+		ID: "localai/context", Kinds: ggml.RefusedKinds, If: ggml.Device("kv", "compute"), Figures: localFigures,
 		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "did not load the model: the context found no room on the card",
 		Means: "The weights fit; {asked} for the context's cache or its working memory did not. It follows `context_size` in the model's YAML[[ ({context} tokens here)]], and another model that LocalAI keeps loaded takes from the same card.",
 		Not:   "A smaller file of the model alone: the weights are in.",
@@ -61,25 +70,25 @@ var localAICards = []cause.Card{
 			{Fix: "lower_context", Title: "A shorter context, with an 8-bit cache", Cost: "shorter conversations",
 				Told: "In the model's YAML in the models folder, then restart LocalAI. The 8-bit cache takes about half and needs flash attention.",
 				Steps: func(c *ledger.Case) []step.Step {
-					return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d\nflash_attention: \"on\"\ncache_type_k: q8_0\ncache_type_v: q8_0", contextToTry(c))}}
+					return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d\nflash_attention: \"on\"\ncache_type_k: q8_0\ncache_type_v: q8_0", ggml.ContextToSet(c))}}
 				}},
 			oneModel,
 			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the same YAML; LocalAI asks for all layers otherwise.",
 				Steps: func(c *ledger.Case) []step.Step {
-					return []step.Step{{Kind: "config", Text: fmt.Sprintf("gpu_layers: %d", layersToKeep(c))}}
+					return []step.Step{{Kind: "config", Text: fmt.Sprintf("gpu_layers: %d", ggml.LayersToSet(c))}}
 				}},
 		},
 		Sources: []string{"LocalAI/docs/content/advanced/model-configuration.md", "LocalAI/core/cli/run.go"},
 	},
 	{
-		ID: "localai/running", Kinds: atWork, If: onGPU,
+		ID: "localai/running", Kinds: ggml.AtWork, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "ran out of graphics memory while it answered",
 		Means: "The model was loaded with all that LocalAI put on the card, and the scratch memory that grows with a prompt found nothing left. No size is printed: a few hundred MB is usual. A second model that stays loaded on the card is the other common reason.",
 		Cures: []cause.Cure{
 			oneModel,
 			{Fix: "fewer_gpu_layers", Title: "Or a few layers less on the card", Cost: "slower", Told: "In the model's YAML in the models folder, then restart LocalAI. All layers of a 7B are 33; lower it until it holds.", Steps: yaml("gpu_layers: 28")},
 			{Fix: "lower_context", Title: "Or a shorter context", Cost: "shorter conversations", Told: "In the same YAML.", Steps: func(c *ledger.Case) []step.Step {
-				return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d", contextToTry(c))}}
+				return []step.Step{{Kind: "config", Text: fmt.Sprintf("context_size: %d", ggml.ContextToSet(c))}}
 			}},
 		},
 		Sources: []string{"LocalAI/docs/content/advanced/vram-management.md", "LocalAI/docs/content/advanced/model-configuration.md"},
@@ -88,7 +97,7 @@ var localAICards = []cause.Card{
 
 var gpt4AllCards = []cause.Card{
 	{
-		ID: "gpt4all/fallback", Kinds: refused, Said: []string{"GPU loading failed"},
+		ID: "gpt4all/fallback", Kinds: ggml.RefusedKinds, Said: []string{"GPU loading failed"},
 		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "found no room for the model on the card, and runs it on the processor",
 		Means: "The model did not fit on the card[[ ({asked} was refused)]], and GPT4All went on with the processor by itself: it works, slower. The card needs room for all layers and the context that are set for this model.",
 		Not:   "Restarting: it falls back again as long as the model is set so large.",
@@ -118,7 +127,7 @@ var gpt4AllCards = []cause.Card{
 
 var janCards = []cause.Card{
 	{
-		ID: "jan/kv", Kinds: refused, If: device("kv"),
+		ID: "jan/kv", Kinds: ggml.RefusedKinds, If: ggml.Device("kv"),
 		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} of cache",
 		Means: "The weights fit; the cache for the context did not: {asked}. No length, or 0, means the model's own maximum, often 128k or 256k tokens, and that is far more than a chat uses.",
 		Not:   "A smaller batch: the cache does not depend on it.",
@@ -130,7 +139,7 @@ var janCards = []cause.Card{
 		Sources: []string{"https://github.com/janhq/jan/issues/8236", "jan/extensions/llamacpp-extension/settings.json"},
 	},
 	{
-		ID: "jan/weights", Kinds: refused, If: when.All(device("weights", ""), when.Not(mixtureOfExperts)),
+		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. Jan puts as many layers on the card as GPU Layers says, which is more than the free memory holds; another model that is still loaded takes from it too.",
 		Not:   "A shorter context: it failed before any was made.",
@@ -144,7 +153,7 @@ var janCards = []cause.Card{
 }
 
 var tabbyCards = []cause.Card{{
-	ID: "tabby/models", Kinds: gpuFull, If: onGPU,
+	ID: "tabby/models", Kinds: ggml.FullKinds, If: onGPU,
 	Cause: cause.ModelTooLarge, Weight: 0.6,
 	Means: "Tabby starts a llama-server of its own for each model: completion, chat and embedding, all on the same card unless told otherwise. One of them found no room; the name in brackets (`<completion>`, `<chat>`) says which.",
 	Cures: []cause.Cure{
@@ -157,15 +166,15 @@ var tabbyCards = []cause.Card{{
 
 // qwenCards are qwen.cpp's, which puts a model on one card.
 var qwenCards = []cause.Card{{
-	ID: "qwen.cpp/one-card", Kinds: gpuFull, Figures: sizesByFormat,
+	ID: "qwen.cpp/one-card", Kinds: ggml.FullKinds, Figures: sizesByFormat,
 	Cause: cause.ModelTooLarge, Weight: 0.75,
 	Headline: "filled one card with the model[[, of {idle} that are there]]",
-	Means:    "qwen.cpp puts a model on one card, and the message has no figures.[[ {params} takes {f16} GB as f16, {q8} as q8_0, {q5} as q5_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or card 0 was busy: `ls -lh` of the file and `nvidia-smi` tell which.",
+	Means:    "qwen.cpp puts a model on one card, and the error has no sizes.[[ {params} takes {f16} GB as f16, {q8} as q8_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or another job held that card: the file's size and `nvidia-smi` tell which.",
 	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
 	Cures: []cause.Cure{
-		{Fix: "use_lower_quant", Title: "Convert the model to 4 bit", Told: "If the file is larger than a card (`-i`: the folder that you converted before):", Kind: "shell", Text: "python3 qwen_cpp/convert.py -i QWEN_FOLDER -t q4_0 -o qwen-q4_0.bin", Cost: "some quality"},
-		{Fix: "select_gpu", Title: "If card 0 was busy, take another", If: severalDevices, Steps: onOtherCard, Cost: "free"},
-		does("multi_gpu", "Or llama.cpp, which splits a model over all cards", "text", "Convert with its `convert_hf_to_gguf.py --outtype q8_0`, then run the file with `-ngl 99 -c 8192`. qwen.cpp is no longer developed, and llama.cpp needs less.", "a conversion"),
+		{Fix: "use_lower_quant", Title: "Look at the file's size, and convert to 4 bit if it is larger than a card", Steps: qwenSmaller, Cost: "some quality"},
+		{Fix: "select_gpu", Title: "If it is 4 bit already, that card was busy: take another", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
+		{Fix: "multi_gpu", Title: "Or llama.cpp, which splits a model over all cards", Steps: qwenSplit, Cost: "a conversion"},
 	},
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},
 }}
@@ -177,7 +186,7 @@ var billions = regexp.MustCompile(`(\d{1,3}(?:\.\d)?)b(?:[^a-z]|$)`)
 // converter, in GB.
 func sizesByFormat(c *ledger.Case) map[string]string {
 	out := map[string]string{"idle": "", "params": ""}
-	if n := len(cardsOf(c)); n > 1 {
+	if n := ggml.Cards(c); n > 1 {
 		out["idle"] = fmt.Sprint(n)
 	}
 	n := ledger.Named(c).Parameters
@@ -195,9 +204,45 @@ func sizesByFormat(c *ledger.Case) map[string]string {
 	return out
 }
 
+// qwenFolder is the model's folder, which holds its tokeniser too.
+func qwenFolder(c *ledger.Case) string {
+	if signal := c.Signal("llama_command"); signal != nil {
+		words, _ := ggml.ShellWords(signal.Text)
+		if at := slices.Index(words, "--tiktoken"); at >= 0 && at+1 < len(words) && strings.Contains(words[at+1], "/") {
+			return quote.Shell(path.Dir(words[at+1]))
+		}
+	}
+	return "QWEN_FOLDER"
+}
+
+// ofFolder explains the word that stands for a folder that the log does not name.
+func ofFolder(c *ledger.Case) string {
+	if qwenFolder(c) == "QWEN_FOLDER" {
+		return " (`QWEN_FOLDER`: the folder that you converted before)"
+	}
+	return ""
+}
+
+// qwenSmaller converts the model to 4 bit, and starts that file.
+func qwenSmaller(c *ledger.Case) []step.Step {
+	text := "python3 qwen_cpp/convert.py -i " + qwenFolder(c) + " -t q4_0 -o qwen-q4_0.bin"
+	if command, ok := ggml.Edited(c, "-m qwen-q4_0.bin"); ok {
+		text += "\n" + command
+	}
+	return []step.Step{
+		{Kind: "text", Text: "`ls -lh` shows the file's size. In the folder of qwen.cpp" + ofFolder(c) + ":"},
+		{Kind: "shell", Text: text},
+	}
+}
+
+// qwenSplit runs the model in llama.cpp, on all cards.
+func qwenSplit(c *ledger.Case) []step.Step {
+	return []step.Step{{Kind: "text", Text: "Convert with its `convert_hf_to_gguf.py " + qwenFolder(c) + " --outtype q8_0 --outfile qwen-q8_0.gguf`" + ofFolder(c) + ", then start it with `-m qwen-q8_0.gguf -ngl 99 -c 8192`."}}
+}
+
 // onOtherCard starts the same command on the next card.
 func onOtherCard(c *ledger.Case) []step.Step {
-	if command, ok := edited(c, ""); ok {
+	if command, ok := ggml.Edited(c, ""); ok {
 		return []step.Step{{Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 " + command}}
 	}
 	return []step.Step{{Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1"}}
@@ -205,7 +250,7 @@ func onOtherCard(c *ledger.Case) []step.Step {
 
 // ikCards are ik_llama.cpp's.
 var ikCards = []cause.Card{{
-	ID: "ik_llama.cpp/compute", Kinds: refused, If: when.All(device("compute"), above(4*units.GiB)), Figures: numbers,
+	ID: "ik_llama.cpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(4*units.GiB)), Figures: ggml.Numbers,
 	Cause: cause.OversizedAllocation, Weight: 0.75,
 	Headline: "asked for a compute buffer of {asked}",
 	Means:    "Weights and cache were in place. The buffer of {asked} is attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` bounds it; with several cards in a pipeline (n_copies=4) parts of it are kept four times.",

@@ -1,4 +1,4 @@
-package ggml
+package fronts
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -19,7 +20,7 @@ var (
 // koboldCards are KoboldCpp's; parts without one are llama.cpp's.
 var koboldCards = []cause.Card{
 	{
-		ID: "koboldcpp/projector", Kinds: gpuFull, Said: projects, If: onGPU,
+		ID: "koboldcpp/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.7, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text model was in place; the vision projector (mmproj), or its work on an image, found no room on the card. KoboldCpp's automatic layers leave little for it.",
 		Cures: []cause.Cure{
@@ -29,7 +30,7 @@ var koboldCards = []cause.Card{
 		Sources: []string{"koboldcpp.py", "https://github.com/LostRuins/koboldcpp/issues/1454"},
 	},
 	{
-		ID: "koboldcpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)),
+		ID: "koboldcpp/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(ggml.Uneven)),
 		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
 		Means:   "The weights fit; the KV cache[[ for {context} tokens]] found no room: {asked}. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
 		Not:     "A smaller batch: the cache does not depend on it.",
@@ -37,14 +38,22 @@ var koboldCards = []cause.Card{
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
-		ID: "koboldcpp/compute", Kinds: refused, If: when.All(device("compute"), when.Not(diffuses)),
+		ID: "koboldcpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(diffuses)),
 		Cause: cause.BatchTooLarge, Weight: 0.55, Headline: "did not load the model: {asked} of working memory found no room",
 		Means:   "Weights and cache had room; the last piece, the working buffer of {asked}, found none, so at most that much is missing. It grows with the batch size and, without FlashAttention, with the context.",
 		Cures:   []cause.Cure{as("lower_ubatch", "A smaller batch (BLAS Batch Size)", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
-		ID: "koboldcpp/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
+		ID: "koboldcpp/running", Kinds: ggml.AtWork, If: when.All(onGPU, when.Not(diffuses)),
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Means:   "Loading leaves the card nearly full, and the working memory of a prompt, which KoboldCpp does not reserve at the start, found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. If less than about 500 MB is free after loading, it was KoboldCpp's own load; else another program came in between.",
+		Not:     "A smaller quantisation first: a few layers less are enough.",
+		Cures:   []cause.Cure{as("fewer_gpu_layers", "Two or three GPU layers less", "slightly slower"), as("lower_ubatch", "Or a smaller batch", "slower prompts"), as("lower_context", "Or a smaller Context Size", "shorter memory of the story")},
+		Sources: []string{"koboldcpp.py", koboldWiki},
+	},
+	{
+		ID: "koboldcpp/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its layers did not fit on the card",
 		Means:   "The card refused the model's layers[[, {asked} in one piece,]] before any context was made. GPU Layers on -1 goes by the file's size and by what was free when the launcher looked; a number typed by hand is not checked. What else is on the card is not in these lines.",
 		Not:     "A smaller context or batch: neither was reached.",
@@ -56,10 +65,10 @@ var koboldCards = []cause.Card{
 // Settings of LM Studio that several cards name.
 var (
 	studioContext = cause.Cure{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations",
-		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", contextToTry)}
+		Steps: inStudio("My Models, gear beside the model: Context Length %d, then load it again", ggml.ContextToSet)}
 	studioLayers = cause.Cure{Fix: "fewer_gpu_layers", Title: "Fewer layers on the card", Cost: "slower",
-		Told:  "The rest runs on the processor. It loads: raise it until about 1 GiB of the card stays free.",
-		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", layersToKeep)}
+		Told:  "The rest runs on the processor. If it loads, raise it until about 1 GiB of the card stays free.",
+		Steps: inStudio("My Models, gear beside the model: GPU Offload %d, then load it again", ggml.LayersToSet)}
 	studioCache = cause.Cure{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Cost: "hardly any loss",
 		Told: "Takes about half of it; needs flash attention.",
 		Kind: "ui", Text: "My Models, gear beside the model, Advanced: Flash Attention on, K and V Cache Quantization Type Q8_0"}
@@ -89,7 +98,7 @@ var lmStudioCards = []cause.Card{
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1038"}, Solved: 1,
 	},
 	{
-		ID: "lm-studio/guard-context", Kinds: guarded, If: absurdEstimate,
+		ID: "lm-studio/guard-context", Kinds: guarded, If: ggml.AbsurdEstimate,
 		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "refused to load the model: the context that is set would take most of {asked}",
 		Means: "LM Studio refused by its own estimate, before it loaded anything. {asked} is far more than a model's file: nearly all of it is the context, for which some models are set to 128k tokens and more. The size of the file on disk is what the weights take; the rest shrinks with the context.",
 		Not:   "A smaller quantisation: it changes the small part of that sum.",
@@ -107,7 +116,7 @@ var lmStudioCards = []cause.Card{
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631", "https://lmstudio.ai/docs/cli/load"},
 	},
 	{
-		ID: "lm-studio/projector", Kinds: gpuFull, Said: projects, If: onGPU,
+		ID: "lm-studio/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text part was in place. The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image found no room[[ for {asked}]].",
 		Cures: []cause.Cure{
@@ -117,7 +126,15 @@ var lmStudioCards = []cause.Card{
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1873", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2295"},
 	},
 	{
-		ID: "lm-studio/kv", Kinds: refused, If: device("kv"),
+		ID: "lm-studio/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(above(1))),
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the cache for the context found no room",
+		Means:   "The weights were in place; the KV cache, which is reserved whole for Context Length, was refused. The line does not say how large it was. Models are often set to 128k tokens and more, and Max Concurrent Predictions can multiply it.",
+		Not:     "A smaller evaluation batch: the cache does not depend on it.",
+		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2319"}, lmSources...),
+	},
+	{
+		ID: "lm-studio/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), above(1)),
 		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
 		Means:   "The weights fit; the cache for the context[[ of {context} tokens]] did not: {asked}. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
@@ -125,7 +142,19 @@ var lmStudioCards = []cause.Card{
 		Sources: lmSources,
 	},
 	{
-		ID: "lm-studio/compute", Kinds: refused, If: when.All(device("compute"), when.Not(absurdGraph)),
+		ID: "lm-studio/compute-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(above(1))),
+		Cause: cause.ContextTooLong, Weight: 0.78, Headline: "did not load the model: the last piece, working memory, found no room",
+		Means: "`compute pp buffers` are the working memory for reading a prompt. They are made last, so weights and cache were in place and only this piece was missing; the lines do not say how large it was. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
+		Not:   "A smaller quantisation first: only the last piece is missing.",
+		Cures: []cause.Cure{
+			studioContext,
+			{Fix: "lower_ubatch", Title: "Or a smaller evaluation batch, flash attention on", Cost: "prompts are read more slowly", Kind: "ui", Text: "My Models, gear beside the model, Advanced: Evaluation Batch Size 256, Flash Attention on"},
+			studioLayers,
+		},
+		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
+	},
+	{
+		ID: "lm-studio/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(1), when.Not(ggml.AbsurdGraph)),
 		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "did not load the model: {asked} of working memory found no room",
 		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
 		Not:   "A smaller quantisation alone: only the last piece is missing.",
@@ -136,7 +165,15 @@ var lmStudioCards = []cause.Card{
 		Sources: append([]string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/688"}, lmSources...), Solved: 1,
 	},
 	{
-		ID: "lm-studio/weights", Kinds: refused, If: when.All(device("weights"), when.Not(mixtureOfExperts)),
+		ID: "lm-studio/running", Kinds: ggml.AtWork, If: onGPU,
+		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Means:   "The model was loaded and left the card nearly full; the working memory of a prompt found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. Another model that is still loaded, a game or a browser may also have taken the rest.",
+		Not:     "A smaller quantisation first: a little room is enough.",
+		Cures:   []cause.Cure{studioEject, studioContext, studioLayers},
+		Sources: lmSources,
+	},
+	{
+		ID: "lm-studio/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as a model that is still loaded. Cache and working memory would have come on top.",
 		Not:   "A shorter context: it failed before any was made.",
@@ -157,19 +194,21 @@ var pythonProofs = []string{"ValueError: Failed to create llama_context", "llama
 // pythonCards are llama-cpp-python's.
 var pythonCards = []cause.Card{
 	{
-		ID: "llama-cpp-python/projector", Kinds: gpuFull, Said: projects, If: when.All(onGPU, ownScript),
+		ID: "llama-cpp-python/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(onGPU, ownScript),
 		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
 		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, found no room on the card.",
-		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Leave it room: fewer layers on the card", "n_gpu_layers=%d", "slower", layersToKeep), inPython("lower_context", "Or a shorter context", "n_ctx=%d", "shorter conversations", contextToTry)},
+		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Leave it room: fewer layers on the card", "n_gpu_layers=%d", "slower", ggml.LayersToSet), inPython("lower_context", "Or a shorter context", "n_ctx=%d", "shorter conversations", ggml.ContextToSet)},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
 	},
 	{
-		ID: "llama-cpp-python/again", Kinds: gpuFull, If: func(c *ledger.Case) bool { return c.Signal("notebook") != nil && device("weights")(c) && ownScript(c) },
+		ID: "llama-cpp-python/again", Kinds: ggml.FullKinds, If: func(c *ledger.Case) bool {
+			return c.Signal("notebook") != nil && ggml.Device("weights")(c) && ownScript(c)
+		},
 		Cause: cause.RetainedMemory, Weight: 0.5, Headline: "was refused the weights, maybe because an earlier cell still holds a model",
 		Means: "This runs in a notebook. A `Llama` object from an earlier cell, even one whose creation failed halfway, keeps its memory until it is closed or the kernel ends, and the card then refuses the second. Without one, the weights are simply more than was free.",
 		Cures: []cause.Cure{
 			does("restart_session", "Close the old model, or restart the kernel", "python", "llm.close()\ndel llm", "free"),
-			inPython("fewer_gpu_layers", "Then fewer layers on the card", "n_gpu_layers=%d", "slower", layersToKeep),
+			inPython("fewer_gpu_layers", "Then fewer layers on the card", "n_gpu_layers=%d", "slower", ggml.LayersToSet),
 		},
 		Sources: []string{"llama_cpp/llama.py"},
 	},
@@ -185,6 +224,7 @@ func inPython(fix, title, argument, cost string, value func(*ledger.Case) int64)
 
 // whisperCards are whisper.cpp's: nothing there depends on the length of a file.
 var whisperCards = []cause.Card{
+	ggml.PoolCard("whisper.cpp"),
 	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: 0.8,
