@@ -225,7 +225,7 @@ var vllmRunCards = []cause.Card{
 			}, Cost: "less cache or speed"},
 			piecesCure,
 			{Fix: "close_other_apps", Title: "See that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			flags("enforce_eager", "Start with less of everything, then go up", "", "slower", option{"max_model_len", "4096"}, option{"max_num_seqs", "16"}, option{"enforce_eager", "True"}),
+			flags("lower_max_batched_tokens", "Start with less of everything, then go up", "", "slower", option{"max_model_len", "4096"}, option{"max_num_seqs", "16"}, option{"max_num_batched_tokens", "4096"}, option{"enforce_eager", "True"}),
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
