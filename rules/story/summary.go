@@ -235,7 +235,7 @@ func (t teller) heldSummary() string {
 	case f.Free != nil && f.Total != nil:
 		return fmt.Sprintf("%s of %s was free.", f.Free, f.Total)
 	case f.Total != nil:
-		return fmt.Sprintf("There is %s in all. How much was asked for the message does not say.", f.Total)
+		return fmt.Sprintf("There is %s in all. The message does not say how much was asked for.", f.Total)
 	case t.Root(fact.KernelKill, fact.OOMD, fact.ShellKilled):
 		if x, ok := t.Fact("unit_memory_peak"); ok && x.Size != nil {
 			return "Its service had " + units.Amount(x.Size.Bytes) + " of system memory (RAM) at its peak."

@@ -156,13 +156,6 @@ func fittingLength(c *ledger.Case) int {
 	return int(n) / 2
 }
 
-// fixedByHand: the cache's size is set, so it is the same at every start, and
-// by both figures most of the length fits.
-func fixedByHand(c *ledger.Case) bool {
-	need, have := ledger.SizeOf(c.F().KVNeeded), ledger.SizeOf(c.F().KVAvailable)
-	return when.Set("kv_cache_memory_bytes", "")(c) && need > 0 && have > need/2
-}
-
 // withMargin leaves a twentieth of what fits: what is free varies from start to
 // start. Long ones are rounded to thousands.
 func withMargin(tokens float64) int {
