@@ -6,6 +6,7 @@ package paste
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,12 +17,12 @@ import (
 // programs are what suggested commands may start. None of these names comes
 // from a log.
 var programs = []string{
-	"accelerate", "aphrodite", "aws", "bjobs", "condor_q", "curl", "dask", "demucs", "df", "docker", "dp", "du", "echo", "export", "ffmpeg", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "qstat",
-	"insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "llama-server", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "npm", "npu-smi",
-	"nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "nvidia-smi", "ollama", "openllm", "pip", "printf", "watch", "ps", "python", "rocm-smi", "sacct", "sd", "sd-cli", "set", "sh", "spark-submit", "sudo", "sync", "sysctl",
-	"systemd-run", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trtllm-build", "trtllm-serve", "ulimit", "vllm", "whisper", "whisperx", "wsl", "xinference",
-	"xpu-smi",
-	"axolotl", "cat", "free", "llamafactory-cli", "tail", "trl", "tune", "unset",
+	"accelerate", "aphrodite", "aws", "axolotl", "bjobs", "cargo", "cat", "condor_q", "curl", "dask", "demucs", "df", "docker", "dp", "du", "echo", "export", "ffmpeg",
+	"free", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "launchctl", "llama-cli", "llama-server",
+	"llamafactory-cli", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "npm",
+	"npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "printf", "ps", "python", "qstat", "ray", "rm", "rocm-smi", "sacct", "sd", "sd-cli", "set", "setx", "sh", "sleep",
+	"spark-submit", "sudo", "sync", "sysctl", "systemd-run", "tail", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trl", "trtllm-build", "trtllm-serve",
+	"tune", "ulimit", "unset", "vllm", "watch", "whisper", "whisperx", "wsl", "xinference", "xpu-smi",
 }
 
 // powerShell are the lines for it that stand beside those for other shells.
@@ -60,7 +61,7 @@ func (c *checker) marked(n syntax.Node) bool { return strings.Contains(c.source(
 func (c *checker) visit(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
-		if len(n.Args) > 0 && !slices.Contains(programs, n.Args[0].Lit()) {
+		if len(n.Args) > 0 && !slices.Contains(programs, path.Base(n.Args[0].Lit())) { // a reader's own command may have a path
 			c.fail("starts %s: if that is our own word, it belongs into the list of programs", c.source(n.Args[0]))
 		}
 	case *syntax.Word:

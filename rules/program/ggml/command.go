@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -15,6 +16,10 @@ var longNames = map[string][]string{
 	"-ctk": {"--cache-type-k"}, "-ctv": {"--cache-type-v"}, "-ts": {"--tensor-split"}, "--n-cpu-moe": {"-ncmoe"}, "--parallel": {"-np"}, "-cram": {"--cache-ram"},
 }
 
+// binaries are llama.cpp's and those of its forks, which a command that is
+// printed again may start.
+var binaries = []string{"llama-server", "llama-cli", "llama-run", "llama-mtmd-cli", "main", "server", "qwen", "whisper-cli"}
+
 // longestCommand is what somebody still reads on the page.
 const longestCommand = 300
 
@@ -26,7 +31,7 @@ func edited(c *ledger.Case, options string) (command string, ok bool) {
 		return "", false
 	}
 	words, ok := shellWords(signal.Text)
-	if !ok || len(words) < 3 {
+	if !ok || len(words) < 3 || !slices.Contains(binaries, path.Base(words[0])) {
 		return "", false
 	}
 	changes := strings.Fields(options)

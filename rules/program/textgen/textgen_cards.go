@@ -341,7 +341,7 @@ var textgenRunCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/no-token", Kinds: torchFull, Phases: []string{"inference"}, Said: []string{", 0 tokens, context "}, If: ledger.FillsCard, Figures: textgenSizes,
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: 0.7,
 		Headline: "loaded the model, and had no room left for the first token",
 		Means:    "Not one token was made (`0 tokens`), with {mine} of {total} taken by this program. The `context` in that line is the length of the prompt: below a few hundred it is not the prompt that fills the card but the weights, which leave nothing to work in. With a thousand or more, a shorter prompt may do.",
 		Not:      "A restart alone: the weights come back.",

@@ -101,7 +101,7 @@ func batch(c *ledger.Case) map[string]string {
 // onOneCard: the allocator of a card names what there is and what it holds, and
 // no limit of its own applies.
 func onOneCard(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
+	return c.Root(fact.TorchAlloc) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
 }
 
 // smallCard: one that the weights of usual models fill, with no sign of training.
