@@ -44,15 +44,21 @@ func parseClimbing(l *text.Log, hits []text.Hit, f *fact.Facts) {
 }
 
 // StepCounter reads the numbers that training loops count their steps by: "step
-// 410", "iter: 40".
+// 410", "iter: 40", and tqdm's "78/300 [6:31:33<24:58:45, 405.07s/it]".
 var StepCounter = text.Parser{Name: "steps", Context: stepWords, Parse: parseSteps}
 
-var stepWords = []string{"step", "iter"}
+var stepWords = []string{"step", "iter", "s/it]", "it/s"}
+
+// counters are those of the words that a number follows; before the others
+// stands a progress bar.
+const counters = 2
 
 const (
 	// manySteps is how far a loop must have counted for memory to be needed
 	// alike in every step, unless something is kept.
 	manySteps = 10
+	// certainlyMany is where one number alone is a count of steps.
+	certainlyMany = 500
 	// countsRead is how many places that may be such numbers are looked at.
 	countsRead = 100
 )
@@ -60,6 +66,13 @@ const (
 func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	last, rises := 0, 0
 	for _, h := range hits[:min(len(hits), countsRead)] {
+		if h.Word >= counters {
+			if done(l.Squeezed()[max(h.At-barWidth, 0):h.At]) >= manySteps {
+				f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
+				return
+			}
+			continue
+		}
 		n, ok := countedStep(l.Squeezed()[h.At+len(stepWords[h.Word]):])
 		if !ok {
 			continue
@@ -69,11 +82,32 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		} else {
 			rises = 0
 		}
-		if last = n; rises >= 2 && last >= manySteps {
+		if last = n; rises >= 2 && last >= manySteps || n >= certainlyMany && n < 1e7 {
 			f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
 			return
 		}
 	}
+}
+
+// barWidth is how much of a progress bar stands between its count and its end.
+const barWidth = 60
+
+// done reads how many steps a progress bar has counted: "78/300[6:31:33<".
+func done(bar string) int {
+	open := strings.LastIndexByte(bar, '[')
+	if open < 0 {
+		return 0
+	}
+	slash := strings.LastIndexByte(bar[:open], '/')
+	if slash < 0 {
+		return 0
+	}
+	start := slash
+	for start > 0 && slash-start < 8 && bar[start-1] >= '0' && bar[start-1] <= '9' {
+		start--
+	}
+	n, _ := strconv.Atoi(bar[start:slash])
+	return n
 }
 
 // countedStep reads the number behind "step" or "iter", whatever little stands

@@ -3,6 +3,7 @@ package fix
 import (
 	"slices"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -26,9 +27,14 @@ func Way(c *ledger.Case, of string) bool {
 	case Generating:
 		return !c.Training() && (work == "" || work == "text-inference")
 	case Pictures:
-		return work == "" || slices.Contains(pictures, work)
+		return work == "" && !ownCode(c) || slices.Contains(pictures, work)
 	}
 	return true
+}
+
+// ownCode: the log shows frames of a script, whose author knows what it makes.
+func ownCode(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Own })
 }
 
 // Settled reports that the log shows the case, so that it need not be named.

@@ -110,6 +110,22 @@ func FailedAt(c *Case, id string) *fact.Signal {
 	return nil
 }
 
+// OwnFrame is the innermost frame of the traceback that ends in the failure and
+// lies in code of the reader's own, nil where the log shows none.
+func OwnFrame(c *Case) *fact.Code {
+	var inner *fact.Code
+	for i := range c.Facts.Code {
+		if x := &c.Facts.Code[i]; x.Own && x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
+			inner = x
+		}
+	}
+	return inner
+}
+
+// deepFrames is how many lines above a message the innermost frame of one's own
+// may stand: libraries' frames come after it.
+const deepFrames = 60
+
 // WritesScores: the failing line multiplies queries by keys, or computes on
 // their product.
 func WritesScores(c *Case) bool { return FailedAt(c, "scores") != nil || ReturnsWeights(c) }

@@ -40,7 +40,7 @@ func (t teller) refusedSentence() string {
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {
 		return fmt.Sprintf("%s in one piece; all there is to have is %s, so it would not fit if nothing else were there.", asked, all)
 	}
-	asked += " more"
+	asked += " more" + t.where()
 	switch {
 	case t.Free.Has() && t.Free.Bytes >= t.Asked.Bytes && t.Free.String() == t.Asked.String():
 		return asked + " and was refused: no more than that was free."
@@ -55,6 +55,25 @@ func (t teller) refusedSentence() string {
 	}
 	return asked + " and did not get it."
 }
+
+// where is the innermost place in the reader's own code that was at work, with a
+// blank before it; "" where that is not known.
+func (t teller) where() string {
+	at := ledger.OwnFrame(t.Case)
+	if at == nil || len(at.Function) > longestPlace || len(at.File) > 4*longestPlace {
+		return ""
+	}
+	file := plain(at.File[strings.LastIndexByte(at.File, '/')+1:])
+	if function := plain(at.Function); function != "" && at.Function != "<module>" {
+		return " in `" + function + "` (" + file + ")"
+	}
+	return " in " + file
+}
+
+const longestPlace = 60
+
+// plain drops what would end or begin markup.
+func plain(s string) string { return strings.NewReplacer("`", "", "<", "", ">", "").Replace(s) }
 
 // short ends a sentence with what was lacking, where that is known.
 func (t teller) short(told string) string {

@@ -20,6 +20,15 @@ func ranked(c *ledger.Case) bool {
 	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
 }
 
+// lateStep: a loop had counted many steps when it failed.
+func lateStep(c *ledger.Case) bool {
+	s := c.Signal("many_steps")
+	return s != nil && s.Line <= c.Failure.EndLine+nearbyLines && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
+}
+
+// nearbyLines: a progress bar is often written after the message.
+const nearbyLines = 5
+
 func loading(c *ledger.Case) bool { return c.Phase == "load" }
 
 // fullCards are for a card that is simply full: the commonest message, of which
@@ -36,6 +45,19 @@ var fullCards = []cause.Card{
 			{Fix: "cpu_offload", Title: "Leave a part in system memory", Cost: "several times slower", Told: "`device_map=\"auto\"` with transformers, `enable_model_cpu_offload()` with diffusers; other programs call it offload or low VRAM."},
 		},
 		Sources: []string{allocatorSource, memoryFAQ},
+	},
+	{
+		ID: "pytorch/late-step", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
+		Headline: "ran out of memory after many steps had gone well",
+		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program, the driver included; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
+		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
+		Cures: []cause.Cure{
+			{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "What is summed or collected over steps must be cut off from its graph; in languages other than Python tensors also have to be freed (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")\ntotal += loss.item()   # not: total += loss; results: output.detach().cpu()"},
+			{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, batch by tokens instead of samples, or halve the batch; start with the largest batch, so that a failure comes at once."},
+			{Fix: "expandable_segments", If: when.Not(splitEra), Title: "Sizes vary: let PyTorch grow its segments", Cost: "none as a rule"},
+			{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Restart with the program's resume option: a leak then dies as late again, a large step at the same sample."},
+		},
+		Sources: []string{memoryFAQ, allocatorSource},
 	},
 	{
 		ID: "pytorch/full-in-training", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(full, training), Among: ownDoing,

@@ -39,7 +39,7 @@ var Verl = program.Program{
 		"verl/verl/trainer/config/_generated_ppo_trainer.yaml": "gpu_memory_utilization param_offload optimizer_offload entropy_from_logits_with_chunking entropy_checkpointing",
 		"verl/docs/perf/perf_tuning.rst":                       "ppo_micro_batch_size_per_gpu log_prob_micro_batch_size_per_gpu use_dynamic_bsz enable_gradient_checkpointing",
 	},
-	Proofs: []string{"(WorkerDict pid=", "(TaskRunner pid=", "ray::WorkerDict.", "verl/workers/", "verl/trainer/", "verl/utils/", "verl.trainer", "verl/single_controller/", "ray_trainer.py", "actor_rollout_"},
+	Proofs: []string{"(WorkerDict pid=", "(TaskRunner pid=", "ray::WorkerDict.", "verl/workers/", "verl/trainer/", "verl/utils/", "verl.trainer", "verl/single_controller/", "ray_trainer.py", "actor_rollout_", "local_global_step_folder"},
 	Steps: spelling{
 		"lower_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.4` (default 0.5)."),
 		"raise_gpu_memory_utilization": say("Add `actor_rollout_ref.rollout.gpu_memory_utilization=0.6` (default 0.5), if the trainer is offloaded while it generates."),
