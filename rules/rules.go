@@ -97,6 +97,9 @@ func Tell(c *ledger.Case, causes []odds.Cause) story.Story {
 // called is the program that the headline names: what the reader started, else
 // that whose card speaks where it says more than the engine's.
 func called(c *ledger.Case, card *cause.Card) string {
+	if f := byName()[c.Framework]; f != nil && f.Edits == "admin" && card != nil && !strings.HasPrefix(card.ID, c.Reader.Program+"/") {
+		return c.Framework // the system ended a program: the sentence is about that
+	}
 	if p := byName()[c.Reader.Program]; c.Reader.Program != "" && p != nil && p.Reader().App && p.Edits != "admin" {
 		return p.Name
 	}

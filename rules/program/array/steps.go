@@ -2,6 +2,8 @@ package array
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -44,7 +46,7 @@ var TensorFlow = program.Program{
 	Edits: "code", Language: "python", Script: "tensorflow-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size":       step.Paste("python", "model.fit(x, y, batch_size=8)   # a tf.data pipeline sets it by .batch(8)"),
+		"lower_batch_size":       halfBatch,
 		"gradient_checkpointing": step.Paste("python", "block = tf.recompute_grad(block)   # around each large block"),
 		"mixed_precision":        step.Paste("python", `tf.keras.mixed_precision.set_global_policy("mixed_float16")   # before the model is built; TPU: "mixed_bfloat16"`),
 		"shard_training":         step.Paste("python", "with tf.distribute.MirroredStrategy().scope():   # splits the batch over the cards\n    model = build()"),
@@ -147,4 +149,21 @@ var frameworkChecks = map[string]string{
 	"lower_batch_size":       "The same step runs through, and `nvidia-smi` shows some room while it does.",
 	"gradient_checkpointing": "The same step runs through at the old batch size, about a quarter slower.",
 	"mixed_precision":        "The same step runs through, and the loss stays a number.",
+}
+
+// batchInShape is the batch size where the shape that was asked for shows it.
+var batchInShape = regexp.MustCompile(`(\d{1,6}) \(batch\)`)
+
+// halfBatch is half the batch size that the shape shows, else a small one.
+func halfBatch(c *ledger.Case) []step.Step {
+	if c.Explained != nil {
+		if m := batchInShape.FindStringSubmatch(c.Explained.Sentence); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			if n == 1 {
+				return []step.Step{{Kind: "text", Text: "It is 1 already, as the shape shows: smaller samples are what is left."}}
+			}
+			return []step.Step{{Kind: "text", Text: fmt.Sprintf("The first number of the shape is the batch, %d now: %d (`model.fit(..., batch_size=%[2]d)`, `.batch(%[2]d)`, or the number of samples that is fed to the session at once).", n, n/2)}}
+		}
+	}
+	return []step.Step{{Kind: "python", Text: "model.fit(x, y, batch_size=8)   # a tf.data pipeline sets it by .batch(8)"}}
 }

@@ -58,7 +58,7 @@ var RKLLM = program.Program{
 		"upgrade_version":   text("Take the newest librkllmrt.so, and convert the model with the toolkit of the same version."),
 	},
 	Cards: []cause.Card{{
-		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: failed to allocate"},
+		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: " + "failed to allocate"},
 		Cause: cause.HostMemory, Weight: 0.6, Headline: "was refused memory while it loaded the model",
 		Means: "The NPU has no memory of its own: weights, cache and system share the board's RAM. The size in the message is no help; 0.00 MB is rounded, or a number that went wrong. Either RAM was full, which `free -h` just before the start tells, or model file and runtime do not match in version or chip.",
 		Cures: []cause.Cure{

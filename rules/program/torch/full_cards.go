@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -35,7 +34,7 @@ func loading(c *ledger.Case) bool { return c.Phase == "load" }
 // the figures say what cannot be the cause.
 var fullCards = []cause.Card{
 	{
-		ID: "pytorch/full-on-load", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(full, loading), Among: ownDoing,
+		ID: "pytorch/full-on-load", Kinds: allocators, If: when.All(full, loading), Among: ownDoing,
 		Headline: "ran out of memory while the weights were being loaded",
 		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Others hold {others} at most, the driver included.]]",
 		Not:      "A smaller batch or a shorter input: it failed before the first one.",
@@ -47,7 +46,7 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/late-step", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
+		ID: "pytorch/late-step", Kinds: allocators, If: when.All(onOneCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory after many steps had gone well",
 		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program, the driver included; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
@@ -60,7 +59,7 @@ var fullCards = []cause.Card{
 		Sources: []string{memoryFAQ, allocatorSource},
 	},
 	{
-		ID: "pytorch/full-in-training", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(full, training), Among: ownDoing,
+		ID: "pytorch/full-in-training", Kinds: allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training: this program fills the {card} card by itself",
 		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing others wins {others} at most, the driver included.]]",
 		Not:      "Allocator settings[[ ({slack} to win)]] and `empty_cache()`: what is held is in use.",
@@ -68,15 +67,15 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/last-straw", Kinds: []fact.Kind{fact.TorchAlloc}, If: full, Among: ownDoing,
+		ID: "pytorch/last-straw", Kinds: allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory: this program fills the {card} card by itself",
-		Means:    "{asked} was the last straw, not the gap: {mine} is this program's own.[[ Closing others wins {others} at most, the driver included.]][[ Undoing fragments wins {slack}.]] What fills it, the model itself or the work of a step, this message does not tell; the first fix does: if half the work fails at the same place, it is the model.",
+		Means:    "The {asked} that was refused is only the last piece: {mine} of {total} is this program's own.[[ Closing everything else would win {others} at most, and a part of that is CUDA's own.]][[ Undoing fragments would win {slack}.]] So either the model itself is too large for the card, or the work of one step. The message does not say which, but half the work does: if that fails at the same place, it is the model.",
 		Not:      "`max_split_size_mb`, `expandable_segments`, `empty_cache()`[[: {slack} to win]].",
 		Later:    kept, Cures: []cause.Cure{halveModel, halveStep, halveOld, smallerModel, freeOthers}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/shared-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
+		ID: "pytorch/shared-card", Kinds: allocators, If: when.All(onOneCard, narrow, when.Not(when.Any(ledger.Roomy, ranked))), Among: append([]string{cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory on a {card} card that it shares",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 300 to 600 MiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
 		Not:      "Allocator settings[[: {slack} is all they could win]].",
@@ -84,7 +83,7 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/rank-full", Kinds: []fact.Kind{fact.TorchAlloc}, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
+		ID: "pytorch/rank-full", Kinds: allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
 		Headline: "ran out of memory on one card of several",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
 		Not:      "Killing processes before you know that they are not ranks of this job.",
@@ -96,7 +95,7 @@ var fullCards = []cause.Card{
 		Figures: batch, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
 	},
 	{
-		ID: "pytorch/no-total", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool {
+		ID: "pytorch/no-total", Kinds: allocators, If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && !c.Total.Has() && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
 		},
 		Means: "{asked} was refused; the message does not say how large the card is nor who holds it.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",

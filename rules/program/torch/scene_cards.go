@@ -98,10 +98,13 @@ func batch(c *ledger.Case) map[string]string {
 	return map[string]string{"batch": step.OptionName(s) + " " + s.Value + " to " + strconv.Itoa(n)}
 }
 
+// allocators are PyTorch's own and CUDA's asynchronous one.
+var allocators = []fact.Kind{fact.TorchAlloc, fact.TorchAsync}
+
 // onOneCard: the allocator of a card names what there is and what it holds, and
 // no limit of its own applies.
 func onOneCard(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
+	return c.Root(allocators...) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
 }
 
 // smallCard: one that the weights of usual models fill, with no sign of training.
@@ -130,7 +133,7 @@ var ownDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextT
 // program that has nothing narrower to say.
 var figureCards = []cause.Card{
 	{
-		ID: "pytorch/others-hold-much", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
+		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: 0.8,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
 		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
@@ -142,7 +145,7 @@ var figureCards = []cause.Card{
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 	{
-		ID: "pytorch/over-the-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, overCommitted), Among: ownDoing,
+		ID: "pytorch/over-the-card", Kinds: allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
 		Not:      "Allocator settings[[ ({slack} to win)]], or closing programs that hold a little.",
@@ -150,7 +153,7 @@ var figureCards = []cause.Card{
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
 	{
-		ID: "pytorch/one-piece-far-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, farTooLarge),
+		ID: "pytorch/one-piece-far-too-large", Kinds: allocators, If: when.All(onOneCard, farTooLarge),
 		Cause: cause.OversizedAllocation, Weight: 0.9,
 		Headline: "asked for {asked} in one piece: {times} times the card",
 		Means:    "No setting bridges that: a shape is wrong, a broadcast made a matrix of everything by everything, or an input was never cut to size. Where a size grows with the square of a count, a tenth of the count is a hundredth of the memory.",
@@ -167,7 +170,7 @@ var figureCards = []cause.Card{
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/one-piece-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
+		ID: "pytorch/one-piece-too-large", Kinds: allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: 0.9,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
 		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, a picture or volume at full size. The log does not say which.",
@@ -176,7 +179,7 @@ var figureCards = []cause.Card{
 		Sources:  []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/refused-though-free", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, hiddenLimit, slackWouldDo))),
+		ID: "pytorch/refused-though-free", Kinds: allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, hiddenLimit, slackWouldDo))),
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written. What fits that, and the log shows none of it: on Windows, RAM and page file used up (what lies on the card needs backing there); another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
@@ -192,7 +195,7 @@ var figureCards = []cause.Card{
 	slackCard("pytorch/slack-large", 0.8, when.All(slackWouldDo, bare)),
 	slackCard("pytorch/slack-some", 0.6, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
-		ID: "pytorch/large-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
+		ID: "pytorch/large-piece", Kinds: allocators, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
 		Means:    "{asked} is {asked%} of the card, for a single tensor. Weights come in smaller pieces; this is one operation over the whole input: attention scores, logits of a long text, a large picture or volume, all pairs.[[ Undoing fragments could win {slack}.]][[ Everything else on the card has {others}, the driver included.]]",
 		Not:      "A setting of the allocator: the piece is too large, not the gap.",
@@ -209,7 +212,7 @@ func bare(c *ledger.Case) bool {
 // slackCard is about memory that lies unused in pieces.
 func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, holds),
+		ID: id, Kinds: allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory with {slack} of its own lying unused",
 		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. That comes of sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Others hold {others} at most, the driver included.]]",
