@@ -68,7 +68,7 @@ func ExampleReport_fixes() {
 		}
 	}
 	// Output:
-	// 1 use_lower_quant addresses model_too_large
+	// 1 lower_batch_size addresses batch_too_large
 	// no use: Let PyTorch grow its segments (expandable_segments)
 }
 

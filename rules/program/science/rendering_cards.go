@@ -22,7 +22,7 @@ var blenderCards = []cause.Card{
 		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://github.com/princeton-vl/infinigen/issues/68"},
 	},
 	{
-		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of " + "GPU memory", "Out of memory " + "in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
+		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of " + "GPU memory", "Out of " + "memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
 		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
 		Means: "Memory that can only live on the card was refused: buffers of the picture, the acceleration structure, kernels. Textures and geometry fill it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, or another program has the rest; the log does not tell which. If frames rendered before, memory grows by frame.",
 		Not:   "Fewer samples: they take time, not memory.",
@@ -36,7 +36,7 @@ var blenderCards = []cause.Card{
 }
 
 var octaneCards = []cause.Card{{
-	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to allocate device memory"}, If: ledger.OnCard,
+	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to allocate " + "device memory"}, If: ledger.OnCard,
 	Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
 	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a film of 4K with ten passes takes some GB by itself, an 8K texture of 8 bits 256 MiB. The log does not say which of them it was, nor what else is on the card; every card that renders needs the whole scene.",
 	Not:   "Fewer samples: they take time, not memory.",

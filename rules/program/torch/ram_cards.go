@@ -53,7 +53,7 @@ var ramCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "raise_shm_size", Title: "A larger /dev/shm, when the container is started", Ways: shmWays, Steps: moreShm, Cost: "What is used of it counts as RAM."},
 			{Fix: "lower_num_workers", Title: "You cannot change the container: no workers", Told: "Nothing goes through /dev/shm then. In between: what waits there is workers x `prefetch_factor` (2) x batch, so 2 workers with `prefetch_factor=1` take a quarter of 4 with 2.", Kind: "python", Text: "num_workers=0   # in your DataLoader; YOLO: workers=0", Cost: "The card may wait for data."},
-			{Fix: "restart_session", Title: "Clear what crashed runs left there", Told: "Files named torch_ or sem.mp- stay after a kill. See it with `df -h /dev/shm; ls -lt /dev/shm | head`; while nothing of yours runs:", Kind: "shell", Text: "rm -f /dev/shm/torch_*", Cost: "Free."},
+			{Fix: "restart_session", Title: "Clear what crashed runs left there", Told: "Files named torch_ or sem.mp- stay after a kill. See it with `df -h /dev/shm; ls -lt /dev/shm | head`; while nothing of yours runs, delete `/dev/shm/torch_*` and `/dev/shm/sem.mp-*`.", Cost: "Free."},
 		},
 		Sources: []string{workerSignals, "https://docs.docker.com/reference/cli/docker/container/run/"},
 	},

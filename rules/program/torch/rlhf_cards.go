@@ -31,7 +31,7 @@ var trlCards = []cause.Card{
 		Means:    "The log probabilities of a group need its logits: completions in a batch x completion length x vocabulary, in 16 and again in 32 bit.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words, {tokens128} with Llama 3's 128,000.]] The vocabulary decides, not the size of the model: a 0.5B model fills 24 GB.",
 		Not:      "LoRA, 4 bit or ZeRO-3: they do not touch the logits.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Fewer completions at a time", Told: "The batch of all cards times the accumulation must divide by `num_generations`.", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Fewer completions at a time", Told: "The batch of all cards times the accumulation must divide by `num_generations`.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
 			shortCompletions,
 			{Fix: "efficient_attention", Title: "The fused loss (Liger)", Told: "It never writes the logits out:", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel; use_liger_loss=True in trl before 0.25", Cost: "None; Linux."},
 		},

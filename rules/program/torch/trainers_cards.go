@@ -37,7 +37,7 @@ var unslothCards = []cause.Card{
 		Not:      "4 bit or a smaller LoRA: they do not touch the logits.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Cut the samples", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True)   # name: as in your call; the same length in SFTConfig", Cost: "What is cut off is not learnt."},
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "upgrade_version", Title: "Update Unsloth", Kind: "shell", Text: "pip install --upgrade unsloth unsloth_zoo", Cost: "Free."},
 			{Fix: "inference_mode", Title: "In evaluation: one at a time, 16 bit", Kind: "python", Text: "SFTConfig(per_device_eval_batch_size=1, eval_accumulation_steps=4, fp16_full_eval=True)   # bf16_full_eval from RTX 30 on", Cost: "Slower evaluation."},
 		},
@@ -51,7 +51,7 @@ var unslothCards = []cause.Card{
 		Not:      "A second card: a plain Unsloth run trains on one.",
 		Later:    "If it dies in an evaluation: `per_device_eval_batch_size=1, eval_accumulation_steps=4`.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context", Title: "Shorter samples", Told: "The length that you load with is also where samples are cut:", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True)   # name: as in your call", Cost: "What is cut off is not learnt."},
 			{Fix: "gradient_checkpointing", Title: "Unsloth's own checkpointing", Told: "It moves activations to RAM:", Kind: "python", Text: "model = FastLanguageModel.get_peft_model(model, use_gradient_checkpointing=\"unsloth\")   # with your other arguments", Cost: "A few per cent of time."},
 		},

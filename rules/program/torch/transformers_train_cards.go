@@ -63,7 +63,7 @@ var trainerCards = []cause.Card{
 		Means:    "Logits are batch x length x vocabulary, made in 16 bit, copied to 32 and again for the gradient, however small the model is.[[ {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen): batch times padded length.]]",
 		Not:      "LoRA, 4 bit or gradient checkpointing: they do not touch the logits.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Told: "Halves the logits; nearly the same result.", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Told: "Halves the logits; nearly the same result.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context", Title: "Cut the longest samples", Told: "A batch is padded to its longest sample: one outlier decides.", Kind: "python", Text: "SFTConfig(max_length={shorter})   # max_seq_length= in trl before 0.20; without trl: tokenizer(text, truncation=True, max_length={shorter})", Cost: "What is cut off is not learnt."},
 			{Fix: "efficient_attention", Title: "A loss that never writes them out (Liger)", Told: "For Llama, Mistral, Gemma, Qwen and more:", Kind: "python", Text: "args = TrainingArguments(\"out\", use_liger_kernel=True)   # pip install liger-kernel", Cost: "None; Linux."},
 		},
@@ -77,7 +77,7 @@ var trainerCards = []cause.Card{
 		Not:      "More cards: each keeps its own cache.",
 		Cures: []cause.Cure{
 			{Fix: "gradient_checkpointing", Title: "Turn the cache off, checkpoints on", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time a step."},
-			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("python", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
+			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context"},
 		},
 		Sources: []string{"transformers/src/transformers/cache_utils.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
