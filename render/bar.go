@@ -307,7 +307,7 @@ func strip(in *diagnose.Incident, width int) string {
 		}
 		return ""
 	case len(comparison(in)) == 2:
-		if two := spelled(in, comparison(in)); two[0].amount() == two[1].amount() {
+		if two := comparison(in); alike(two[0].bytes, two[1].bytes) {
 			return ""
 		}
 		return compare(spelled(in, comparison(in)), room)
@@ -328,12 +328,21 @@ func oneBar(in *diagnose.Incident, parts []part, total int64, width int) string 
 	return fmt.Sprintf("%s  %s  %s\n", name, bar(parts, total, max(width-columns(name)-columns(size.amount())-4, 8)), size.amount())
 }
 
-// divided: no part is so large that a bar would show it alone.
+// alike: two bars whose difference nobody would see.
+func alike(a, b int64) bool { return a*5 < b*6 && b*5 < a*6 }
+
+// divided: no part is so large that a bar would show it alone, and more than one
+// is worth a look.
 func divided(parts []part, total int64) bool {
+	large := 0
 	for _, p := range parts {
-		if p.mark != 0 && p.bytes*5 > total*4 {
+		switch {
+		case p.mark == 0:
+		case p.bytes*5 > total*4:
 			return false
+		case p.bytes*6 > total:
+			large++
 		}
 	}
-	return true
+	return large > 1
 }

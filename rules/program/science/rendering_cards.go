@@ -36,7 +36,7 @@ var blenderCards = []cause.Card{
 }
 
 var octaneCards = []cause.Card{{
-	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to allocate " + "device memory"}, If: ledger.OnCard,
+	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to alloc" + "ate device memory"}, If: ledger.OnCard,
 	Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
 	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a film of 4K with ten passes takes some GB by itself, an 8K texture of 8 bits 256 MiB. The log does not say which of them it was, nor what else is on the card; every card that renders needs the whole scene.",
 	Not:   "Fewer samples: they take time, not memory.",

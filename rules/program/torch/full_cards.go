@@ -36,7 +36,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/full-on-load", Kinds: allocators, If: when.All(full, loading), Among: ownDoing,
 		Headline: "ran out of memory while the weights were being loaded",
-		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Others hold {others} at most, the driver included.]]",
+		Means:    "{mine} of the {total} card is this program's, and the weights were not all there yet: {asked} was the next piece, not the gap. Nothing was computed so far, so batch, length and picture size do not matter.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Not:      "A smaller batch or a shorter input: it failed before the first one.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Load it in 16 bit, if it is 32 now", Cost: "none to speak of", Told: "32 bit is the default of many `from_pretrained` and `torch.load` calls: half the memory.", Kind: "python", Text: "model = Model.from_pretrained(path, torch_dtype=torch.float16)   # Model, path: as in your own call"},
@@ -48,7 +48,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/late-step", Kinds: allocators, If: when.All(onOneCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory after many steps had gone well",
-		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program, the driver included; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
+		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
 		Cures: []cause.Cure{
 			{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "What is summed or collected over steps must be cut off from its graph; in languages other than Python tensors also have to be freed (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")\ntotal += loss.item()   # not: total += loss; results: output.detach().cpu()"},
@@ -61,7 +61,7 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/full-in-training", Kinds: allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training: this program fills the {card} card by itself",
-		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing others wins {others} at most, the driver included.]]",
+		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would win {others} at most, and a part of that is CUDA's own.]]",
 		Not:      "Allocator settings[[ ({slack} to win)]] and `empty_cache()`: what is held is in use.",
 		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},

@@ -197,7 +197,7 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/large-piece", Kinds: allocators, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "{asked} is {asked%} of the card, for a single tensor. Weights come in smaller pieces; this is one operation over the whole input: attention scores, logits of a long text, a large picture or volume, all pairs.[[ Undoing fragments could win {slack}.]][[ Everything else on the card has {others}, the driver included.]]",
+		Means:    "{asked} is {asked%} of the card, for a single tensor. Weights come in smaller pieces; this is one operation over the whole input: attention scores, logits of a long text, a large picture or volume, all pairs.[[ Undoing fragments could win {slack}.]][[ Everything else on the card comes to {others}.]]",
 		Not:      "A setting of the allocator: the piece is too large, not the gap.",
 		Later:    kept, Cures: []cause.Cure{lessInput, noScores, cheaperTraining, smallerModel}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -215,7 +215,7 @@ func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.C
 		ID: id, Kinds: allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory with {slack} of its own lying unused",
-		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. That comes of sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Others hold {others} at most, the driver included.]]",
+		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. That comes of sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
 		Cures: []cause.Cure{
 			closeFirst,
