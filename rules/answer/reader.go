@@ -62,11 +62,9 @@ var commands = map[string][]string{
 
 // foreign reports a command of a program that the reader does not run.
 func foreign(c *ledger.Case, text string) bool {
-	if c.Reader.Program == "" {
-		return false
-	}
 	for command, programs := range commands {
-		if !strings.Contains(text, command) || slices.Contains(programs, c.Reader.Program) {
+		unknown := c.Reader.Program == "" && (programs != nil || c.In("pytorch", "transformers"))
+		if !strings.Contains(text, command) || unknown || slices.Contains(programs, c.Reader.Program) {
 			continue
 		}
 		if programs == nil && c.Reader.Writes("python") && c.In("pytorch", "transformers") {

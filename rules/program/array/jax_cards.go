@@ -171,7 +171,7 @@ var jaxCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Less at once on each chip", Ways: []cause.Way{
 				{For: "Training", Text: "half the global batch, or the same on twice the chips; activations shrink in step"},
-				{For: "Inference", Text: "half the sequences at a time (vLLM `--max-num-seqs`), or a shorter length: attention without a fused kernel grows with its square"},
+				{For: "Inference", Text: "half the sequences at a time, or a shorter length: attention without a fused kernel grows with its square"},
 				{For: "Folding", Text: "fewer or shorter sequences: pairs grow with the square of the length"},
 			}, Cost: "Slower per sample"},
 			{Fix: "gradient_checkpointing", Title: "In training: compute activations twice", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},

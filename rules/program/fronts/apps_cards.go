@@ -118,7 +118,7 @@ var gpt4AllCards = []cause.Card{
 				{For: "The program", Text: "Settings, Model: GPU Layers 20; or Settings, Application: Device CPU"},
 				{For: "Python", Text: "`GPT4All(name, device=\"cpu\")`, or `ngl=20` beside `device=\"gpu\"`"},
 			}},
-			{Fix: "close_other_apps", Title: "See what else is on the card", Cost: "free", Told: "`nvidia-smi`, or the task manager: games, browsers and other AI programs hold some of it."},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Cost: "free", Told: "`nvidia-smi`, or the system's monitor: games, browsers and other AI programs hold some of it."},
 			as("use_smaller_model", "Or a smaller model", "lower quality"),
 		},
 		Sources: []string{"gpt4all/gpt4all-bindings/python/gpt4all/gpt4all.py", "https://github.com/nomic-ai/gpt4all/issues/1690"},

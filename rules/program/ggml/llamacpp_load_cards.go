@@ -14,7 +14,7 @@ import (
 var llamaCards = slices.Concat(serverCards, llamaPartCards, llamaLoadCards)
 
 // freeCard names what shows who uses a card of this kind.
-var freeCard = does("close_other_apps", "Close what else uses the card", "text", "`{look}` (Windows: Task Manager) shows who does: games, browsers, other AI programs.", "free")
+var freeCard = does("close_other_apps", "Close what else uses the card", "text", "`{look}` or the system's monitor shows who does: games, browsers, other AI programs.", "free")
 
 // llamaLoadCards are about weights, cache and compute buffers.
 var llamaLoadCards = []cause.Card{
@@ -305,7 +305,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/unnamed-small", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1), below(512*units.MiB)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.5,
 		Headline: "filled {gpu} to the last {asked}",
-		Means:    "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the task manager shows both.",
+		Means:    "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the system's monitor shows both.",
 		Not:      "A much smaller model: about {asked} may be all that is missing.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "A few layers less on the card", "", "slightly slower"),

@@ -17,7 +17,7 @@ import (
 
 // Cures that hold for whatever runs on a card, by what it was doing.
 var halveStep = cause.Cure{
-	Fix: "lower_batch_size", Title: "Halve the work of a step and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)),
+	Fix: "lower_batch_size", Title: "Halve the batch, or what is computed at once", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)),
 	Ways: []cause.Way{
 		{For: fix.Training, Text: "half the batch size[[ ({batch})]] with twice the gradient accumulation, nearly the same result; then 16 bit (`torch.autocast(\"cuda\")` with a `GradScaler`)."},
 		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()` (half the weights, if they are 32 bit now)."},
@@ -48,7 +48,7 @@ var (
 	}
 	smallerModel = cause.Cure{
 		Fix: "use_smaller_model", Title: "A smaller or a quantised model", Cost: "some quality", If: when.Not((*ledger.Case).Training),
-		Told: "Language models: 4 bit is a quarter of 16 bit. Pictures: an fp8 or GGUF build. Others: the next smaller variant of it.",
+		Told: "The next smaller variant of it; for language models a 4-bit build (a quarter of 16 bit), for pictures fp8 or GGUF.",
 	}
 	lighterOptimizer = cause.Cure{
 		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
@@ -74,7 +74,7 @@ var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.O
 func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: id, If: holds, Title: "Look who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
-		Told: "An old python of yours: by its PID (`kill PID`, Windows: Task Manager). Notebooks: restart their kernels. Browser and games: close them.[[ Up to {others_at_most} to win.]]",
+		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. Browser and games: close them.[[ Up to {others_at_most} to win.]]",
 		Kind: "shell", Text: "nvidia-smi",
 	}
 }
