@@ -281,7 +281,11 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	words, ways, pasted := split(fix.Steps)
 	pasted = pasted[:min(len(pasted), 1)]
 	if p.short >= withoutThird && number == fullFixes || p.short >= withoutSecond && number > 1 {
-		words, ways = firstSentence(words), nil
+		if words == "" { // else nothing would be left of it
+			ways = ways[:min(len(ways), 2)]
+		} else {
+			words, ways = firstSentence(words), nil
+		}
 		if strings.Contains(words, "`") && !strings.HasSuffix(words, ":") && len(pasted) > 0 && len(pasted[0].Text) > 56 {
 			pasted = nil // what is told can be done without it
 		}

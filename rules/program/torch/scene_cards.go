@@ -19,9 +19,9 @@ import (
 var halveStep = cause.Cure{
 	Fix: "lower_batch_size", Title: "Halve the batch, or what is computed at once", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)),
 	Ways: []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]] with twice the gradient accumulation, nearly the same result; then 16 bit (`torch.autocast(\"cuda\")` with a `GradScaler`)."},
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]], `batch_size=1` to see that it runs at all; twice the gradient accumulation gives nearly the same result. Then 16 bit: `torch.autocast(\"cuda\")` with a `GradScaler`."},
 		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()` (half the weights, if they are 32 bit now)."},
-		{For: fix.Pictures, Text: "half the width and height: a quarter of the memory. AUTOMATIC1111: `--medvram --xformers`, ComfyUI: `--lowvram`."},
+		{For: fix.Pictures, Text: "half the width and height: a quarter of what the picture takes. AUTOMATIC1111: `--medvram --xformers`, ComfyUI: `--lowvram`."},
 	},
 }
 
@@ -74,7 +74,7 @@ var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.O
 func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: id, If: holds, Title: "Look who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
-		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. Browser and games: close them.[[ Up to {others_at_most} to win.]]",
+		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. Browser and games: close them.[[ About {others_at_most} to win.]]",
 		Kind: "shell", Text: "nvidia-smi",
 	}
 }
@@ -215,7 +215,7 @@ func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.C
 		ID: id, Kinds: allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory with {slack} of its own lying unused",
-		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. That comes of sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
+		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
 		Cures: []cause.Cure{
 			closeFirst,
