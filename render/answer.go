@@ -20,14 +20,15 @@ const (
 
 // enough is how many words an answer has at most, as far as leaving out what is
 // least needed can make it so: nobody reads on.
-const enough = 240
+const enough = 225
 
 // What each degree of shortness leaves out.
 const (
 	withoutThird  = 1 // all of the third fix but its first sentence
 	withoutLater  = 2 // what it was if it fails again
 	withoutSecond = 3 // all of the second fix but its first sentence
-	shortest      = withoutSecond
+	onlyTitle     = 4 // all of the third fix but its title and a short command
+	shortest      = onlyTitle
 )
 
 // answer is the page of about 200 words: what happened, why, three fixes, what
@@ -203,9 +204,24 @@ func lead(f diagnose.Fix) inline {
 	title = strings.TrimRight(title, ".")
 	cost := shortCost(f.Tradeoff)
 	if cost == "" {
-		return bold(title + ".")
+		return titled(title + ".")
 	}
-	return join(bold(title), prose(" ("+cost+")."))
+	return join(titled(title), prose(" ("+cost+")."))
+}
+
+// titled is a title in which names of commands stand as code.
+func titled(title string) inline {
+	var out inline
+	for i, part := range strings.Split(title, "`") {
+		switch {
+		case part == "":
+		case i%2 == 1:
+			out = join(out, literal(part))
+		default:
+			out = join(out, bold(part))
+		}
+	}
+	return out
 }
 
 // shortCost is the first thing that a fix costs.
@@ -290,7 +306,7 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 			pasted = nil // what is told can be done without it
 		}
 	}
-	if p.options.Terse >= withoutSteps {
+	if p.options.Terse >= withoutSteps || p.short >= onlyTitle && number == fullFixes && oneStep(pasted) != nil {
 		item, ways, pasted = join(lead(fix), oneStep(pasted)), nil, nil
 	} else {
 		if words != "" {
@@ -337,7 +353,7 @@ func (p *page) wontHelp(in *diagnose.Incident) {
 		told = append(told, prose(ended(k.Not)))
 	}
 	for _, u := range in.WontHelp {
-		if len(told) == 0 && heardOf(in, u) && !slices.ContainsFunc(in.Fixes, func(f diagnose.Fix) bool { return f.ID == u.ID }) {
+		if len(told) == 0 && heardOf(in, u) && !slices.ContainsFunc(in.Fixes, func(f diagnose.Fix) bool { return theme(f.ID) == theme(u.ID) }) {
 			told = append(told, prose(capital(shortName(u))+" ("+lowerFirst(strings.TrimSuffix(firstSentence(u.Why), "."))+")."))
 		}
 	}
@@ -349,6 +365,15 @@ func (p *page) wontHelp(in *diagnose.Incident) {
 		line = join(line, prose(" "), t)
 	}
 	p.say(line)
+}
+
+// theme is what fixes have in common that one of them is advised and the other
+// cannot be called useless.
+func theme(id string) string {
+	if id == "close_other_apps" {
+		return "kill_stale_process"
+	}
+	return id
 }
 
 // heardOf: PyTorch's message recommends its allocator's settings in some

@@ -69,8 +69,8 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/last-straw", Kinds: allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory: this program fills the {card} card by itself",
-		Means:    "The {asked} that was refused is only the last piece: {mine} of {total} is this program's own.[[ Closing everything else would win {others} at most, and a part of that is CUDA's own.]][[ Undoing fragments would win {slack}.]] So either the model itself is too large for the card, or the work of one step. The message does not say which, but half the work does: if that fails at the same place, it is the model.",
-		Not:      "Allocator settings and `empty_cache()`[[: {slack} to win]].",
+		Means:    "The {asked} that was refused is only the last piece: {mine} of {total} is this program's own.[[ Closing everything else gains {others} at most]][[, undoing fragments {slack}]]. Either the model is too large for the card, or the work of one step: the message does not say. Halve the work; if that fails at the same place, it is the model.",
+		Not:      "Allocator settings and `empty_cache()`.",
 		Later:    kept, Cures: []cause.Cure{halveModel, halveStep, halveOld, smallerModel, freeOthers}, Figures: batch,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},

@@ -19,8 +19,8 @@ import (
 var halveStep = cause.Cure{
 	Fix: "lower_batch_size", Title: "Halve the batch, or what is computed at once", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)),
 	Ways: []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]], `batch_size=1` to see that it runs at all; twice the gradient accumulation gives nearly the same result. Then 16 bit: `torch.autocast(\"cuda\")` with a `GradScaler`."},
-		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()` (half the weights, if they are 32 bit now)."},
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]]; 1 shows whether it runs at all. Then 16 bit: `torch.autocast(\"cuda\")` with a `GradScaler`."},
+		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()`."},
 		{For: fix.Pictures, Text: "half the width and height: a quarter of what the picture takes. AUTOMATIC1111: `--medvram --xformers`, ComfyUI: `--lowvram`."},
 	},
 }
