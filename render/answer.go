@@ -38,7 +38,7 @@ func (p *page) answer(in *diagnose.Incident) {
 	for p.short = 0; ; p.short++ {
 		p.blocks = slices.Clone(before)
 		p.told(in)
-		if p.short == shortest || len(strings.Fields(p.blocks.Text(Layout{}))) <= enough {
+		if p.short == shortest || p.blocks.words() <= enough {
 			return
 		}
 	}

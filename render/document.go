@@ -47,6 +47,34 @@ func (d Document) Markdown(l Layout) string { return d.write(l, block.markdown) 
 // Text writes the document without any marks.
 func (d Document) Text(l Layout) string { return d.write(l, block.text) }
 
+// words is about how many words a reader has before him.
+func (d Document) words() int {
+	n := 0
+	for _, b := range d {
+		switch b := b.(type) {
+		case heading:
+			n += b.title.count()
+		case paragraph:
+			n += b.body.count()
+		case list:
+			for _, item := range b.items {
+				n += item.count()
+			}
+		case listing:
+			n += len(strings.Fields(b.body))
+		}
+	}
+	return n
+}
+
+func (in inline) count() int {
+	n := 0
+	for _, s := range in {
+		n += strings.Count(strings.TrimSpace(s.text), " ") + 1
+	}
+	return n
+}
+
 func (d Document) write(l Layout, one func(block, *writer)) string {
 	w := &writer{Layout: l}
 	for i, b := range d {
