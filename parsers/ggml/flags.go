@@ -46,6 +46,9 @@ func (g *ggmlReader) command(m text.Message) {
 		g.commands[j] = true
 	}
 	typed := strings.TrimSpace(g.l.Lines[i].Text)
+	if strings.HasSuffix(typed, "^C") {
+		return // given up before it ran
+	}
 	for j := i + 1; strings.HasSuffix(typed, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
 		typed = strings.TrimSpace(strings.TrimSuffix(typed, `\`)) + " " + strings.TrimSpace(g.l.Lines[j].Text)
 	}

@@ -84,10 +84,10 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
-		Means:    "Loading failed on the first piece, {asked} of weights[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
+		Means:    "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
 		Not:      "A shorter context: no cache was made yet.",
 		Cures: []cause.Cure{
-			told("moe_cpu_offload", "Keep experts in system memory", "Keep all layers on the card and move experts only; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
+			told("moe_cpu_offload", "Keep experts in system memory", "Where that much RAM is free: keep all layers on the card and move experts only; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
 			as("fewer_gpu_layers", "Or fewer whole layers on the card", "much slower"),
 			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality"),
 		},
