@@ -87,6 +87,9 @@ func (g *ggmlReader) flag(name, value, flag string, at int) {
 	if name != "tensor_split" && name != "cache_type_k" && name != "cache_type_v" && !integer(value) {
 		return // a sentence with "-c" in it
 	}
+	if name == "tensor_split" && strings.Trim(value, "0123456789.,;/") != "" {
+		return
+	}
 	g.setting(name, strings.TrimRight(value, ",;."), flag, at)
 }
 

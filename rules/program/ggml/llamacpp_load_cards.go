@@ -89,7 +89,7 @@ var llamaLoadCards = []cause.Card{
 		Not:      "A smaller file or fewer layers: the split did not take effect.",
 		Cures: []cause.Cure{
 			does("balance_split", "Write the split with slashes", "text", "`-ts {slashes}` instead of `-ts {commas}`.", "free"),
-			does("fewer_gpu_layers", "Or leave `-ts` out", "text", "Then the layers are dealt out by what is free on each card. `llama-server` and `llama-cli` take the commas.", "free"),
+			does("fewer_gpu_layers", "Or leave the split out", "text", "Without `-ts` the layers are dealt out by what is free on each card. `llama-server` and `llama-cli` take the commas.", "free"),
 		},
 		Sources: []string{"llama.cpp/tools/llama-bench/llama-bench.cpp", "llama.cpp/tools/llama-bench/README.md"},
 	},
