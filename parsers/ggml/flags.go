@@ -46,6 +46,9 @@ func (g *ggmlReader) command(m text.Message) {
 		g.commands[j] = true
 	}
 	typed := strings.TrimSpace(g.l.Lines[i].Text)
+	if strings.HasSuffix(typed, "^C") {
+		return // given up before it ran
+	}
 	for j := i + 1; strings.HasSuffix(typed, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
 		typed = strings.TrimSpace(strings.TrimSuffix(typed, `\`)) + " " + strings.TrimSpace(g.l.Lines[j].Text)
 	}
@@ -83,6 +86,9 @@ func (g *ggmlReader) flag(name, value, flag string, at int) {
 	}
 	if name != "tensor_split" && name != "cache_type_k" && name != "cache_type_v" && !integer(value) {
 		return // a sentence with "-c" in it
+	}
+	if name == "tensor_split" && strings.Trim(value, "0123456789.,;/") != "" {
+		return
 	}
 	g.setting(name, strings.TrimRight(value, ",;."), flag, at)
 }

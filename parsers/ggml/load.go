@@ -47,7 +47,7 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).memoryTable, "_memory_breakdown_print: | -"),
 	on((*ggmlReader).fitFailed, "failed to fit params to free device memory"),
 	// Command lines.
-	on((*ggmlReader).command, ".gguf", ".ggml", "-ngl", "--n-gpu-layers", "--gpu-layers", "--ctx-size", "--n_gpu_layers", "llama-server", "llama-bench", "/main -m"),
+	on((*ggmlReader).command, ".gguf", ".ggml", "-ngl", "--n-gpu-layers", "--gpu-layers", "--ctx-size", "--n_gpu_layers", "llama-server", "llama-bench", "/main -m", " -ts "),
 	on((*ggmlReader).keywordArguments, "n_gpu_layers=", "n_ctx="),
 	on((*ggmlReader).koboldNamespace, "gpulayers="),
 	on(func(g *ggmlReader, _ text.Message) { g.hinted = "cuda" }, "CUDA_VISIBLE_DEVICES="),

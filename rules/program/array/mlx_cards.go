@@ -46,7 +46,10 @@ var mlxCards = []cause.Card{
 		Means:    "Metal refused the work: weights, cache and activations together passed what macOS lends the GPU, about two thirds to three quarters of RAM unless set otherwise. If it dies at the first token, the model is too large; if at a long prompt or after a while, it is the context.",
 		Not:      "Swap: memory that the GPU works on has to stay in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "It dies at long prompts: bound the cache", Kind: "shell", Text: "mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt   # add the --model that you use today", Cost: "Older text is dropped from the cache"},
+			{Fix: "lower_context", Title: "It dies at long prompts: bound the cache", Ways: []cause.Way{
+				{For: "A server (oMLX, LM Studio, mlx_lm.server)", Text: "in its settings a shorter context, a smaller prompt cache (oMLX: hot cache) and smaller prefill steps, where it has them; restart it, for it keeps the caches of earlier requests."},
+				{For: "The command line", Text: "`mlx_lm.generate --prompt - --max-kv-size 4096 < prompt.txt`, with the `--model` that you use today."},
+			}, Cost: "Older text is dropped from the cache"},
 			{Fix: "use_lower_quant", Title: "It dies at once: a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model (names end in `-4bit`): about 0.6 GB per billion parameters.", Cost: "Little quality; another download"},
 			{Fix: "close_other_apps", Title: "Quit what holds memory", Told: "Activity Monitor, Memory: browsers and other models; the GPU and programs share the same RAM. With much of it free, lend the GPU more, until the next restart: `sudo sysctl iogpu.wired_limit_mb=28672` (on a Mac of 32 GB; leave 4 GB at least).", Cost: "Free"},
 		},

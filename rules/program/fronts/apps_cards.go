@@ -248,17 +248,48 @@ func onOtherCard(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1"}}
 }
 
+// bounded: flash attention or -amb bounds the products of attention already.
+func bounded(c *ledger.Case) bool {
+	return ggml.FlashOn(c) || c.Near("-amb ") || c.Near("attn_max_b") && !c.Near("attn_max_b = 0")
+}
+
+var ikCopies = does("upgrade_version", "Build without pipeline copies", "text", "`cmake -B build -DGGML_CUDA=ON -DGGML_SCHED_MAX_COPIES=1`, then `cmake --build build --config Release`.", "slower prompts")
+
 // ikCards are ik_llama.cpp's.
 var ikCards = []cause.Card{{
-	ID: "ik_llama.cpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(4*units.GiB)), Figures: ggml.Numbers,
+	ID: "ik_llama.cpp/copies", Kinds: ggml.RefusedKinds, Said: []string{"(n_copies=4)"}, If: when.All(ggml.Device("compute"), above(4*units.GiB), bounded), Figures: ggml.Numbers,
+	Cause: cause.OversizedAllocation, Weight: 0.8,
+	Headline: "asked for a compute buffer of {asked}: pipeline copies",
+	Means:    "Weights and cache were in place, and attention is bounded already. The log says n_copies=4: for a pipeline over several cards, what one part of the graph takes from another is kept four times. Where tensors are placed by hand (`-ot`), that can include weights that lie in system memory or on other cards, and the buffer gets out of proportion.",
+	Not:      "A shorter context or fewer bits first: the copies stay.",
+	Cures: []cause.Cure{
+		ikCopies,
+		does("balance_split", "Or place whole layers by hand", "text", "With `-ot`: give the experts of a layer (up, gate and down together) to the card that has the layer itself, or to the CPU, and the failing card fewest: tensors scattered over cards are copied between them.", "a few trials"),
+		{Fix: "lower_ubatch", Title: "Then a smaller physical batch, if it still lacks room", Cost: "slower prompts"},
+	},
+	Sources: []string{"ik_llama.cpp/ggml/src/ggml-backend.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/500"}, Solved: 1,
+}, {
+	ID: "ik_llama.cpp/batch", Kinds: ggml.RefusedKinds, Said: []string{"attn_max_b", "-amb ", "flash_attn", "attn_max_b = 0"}, Unsaid: []string{"(n_copies=4)"}, If: when.All(ggml.Device("compute"), above(units.GiB), bounded, ggml.LargeBatch), Figures: ggml.Numbers,
+	Cause: cause.BatchTooLarge, Weight: 0.8,
+	Headline: "has no room for the working memory of {ub} tokens at once",
+	Means:    "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. Attention is bounded already, so it grows with the physical batch, {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
+	Not:      "A smaller quantisation of the whole model first: a few tensors less on {gpu} are enough.",
+	Cures: []cause.Cure{
+		{Fix: "lower_ubatch", Title: "A smaller physical batch", Told: "With `-ub {ubTo}` instead of {ub} it takes about {ubThen}.", Cost: "slower prompts"},
+		does("moe_cpu_offload", "Or fewer experts on {gpu}", "text", "Leave out an `-ot` that puts experts on that card, so that `exps=CPU` takes them.", "slower"),
+		{Fix: "lower_context", Title: "Or a shorter context", Cost: "shorter conversations"},
+	},
+	Sources: []string{"ik_llama.cpp/common/common.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/437"},
+}, {
+	ID: "ik_llama.cpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(4*units.GiB), when.Not(bounded)), Figures: ggml.Numbers,
 	Cause: cause.OversizedAllocation, Weight: 0.75,
 	Headline: "asked for a compute buffer of {asked}",
-	Means:    "Weights and cache were in place. The buffer of {asked} is attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` bounds it; with several cards in a pipeline (n_copies=4) parts of it are kept four times.",
-	Not:      "Another split or fewer layers: the buffer on one card stays about as large.",
+	Means:    "Weights and cache were in place. As a rule a buffer of {asked} is attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` bounds it; where the log says n_copies=4, parts of it are kept four times.",
+	Not:      "Fewer layers alone: the buffer on one card stays about as large.",
 	Cures: []cause.Cure{
 		does("enable_flash_attention", "Bound the attention", "text", "Start it with `-fa on` (older builds: `-fa`), for DeepSeek-like models with `-mla 3 -amb 512` too: the products then take 512 MiB at most.", "nearly free"),
 		{Fix: "lower_ubatch", Title: "A smaller physical batch", Told: "With `-ub {ubTo}` instead of {ub} it takes about {ubThen}.", Cost: "slower prompts"},
-		does("upgrade_version", "On several cards: build without pipeline copies", "text", "`cmake -B build -DGGML_CUDA=ON -DGGML_SCHED_MAX_COPIES=1`, then build again.", "slower prompts"),
+		{Fix: ikCopies.Fix, If: func(c *ledger.Case) bool { return c.Near("(n_copies=4)") }, Title: ikCopies.Title, Kind: ikCopies.Kind, Text: ikCopies.Text, Cost: ikCopies.Cost},
 	},
 	Sources: []string{"ik_llama.cpp/common/common.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/749"},
 }}

@@ -123,3 +123,9 @@ func OldBuild(c *ledger.Case) bool { return oldBuild(c) }
 // ShellWords parts a command line that the log shows, ok false where its quotes
 // do not end.
 func ShellWords(line string) (words []string, ok bool) { return shellWords(line) }
+
+// FlashOn reports that flash attention was on already.
+func FlashOn(c *ledger.Case) bool { return flashOn(c) }
+
+// LargeBatch reports more tokens at once than the default of -ub.
+func LargeBatch(c *ledger.Case) bool { return largeBatch(c) }

@@ -2,6 +2,7 @@ package ggml
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -81,13 +82,25 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
+		ID: "llama.cpp/bench-split", Kinds: refused, Said: []string{"llama-bench", "t/s |"}, If: when.All(device("weights"), benchCommas), Figures: benchNumbers,
+		Cause: cause.BudgetMisconfigured, Weight: 0.85,
+		Headline: "did not load: llama-bench read the split as several runs",
+		Means:    "{asked} of weights were asked from {gpu} alone. In llama-bench a comma separates values to test one after another: `-ts {commas}` is a run with all on the first card, then the next. One split over the cards is written with slashes.",
+		Not:      "A smaller file or fewer layers: the split did not take effect.",
+		Cures: []cause.Cure{
+			does("balance_split", "Write the split with slashes", "text", "`-ts {slashes}` instead of `-ts {commas}`.", "free"),
+			does("fewer_gpu_layers", "Or leave the split out", "text", "Without `-ts` the layers are dealt out by what is free on each card. `llama-server` and `llama-cli` take the commas.", "free"),
+		},
+		Sources: []string{"llama.cpp/tools/llama-bench/llama-bench.cpp", "llama.cpp/tools/llama-bench/README.md"},
+	},
+	{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
-		Means:    "Loading failed on the first piece, {asked} of weights[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
+		Means:    "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
 		Not:      "A shorter context: no cache was made yet.",
 		Cures: []cause.Cure{
-			told("moe_cpu_offload", "Keep experts in system memory", "Keep all layers on the card and move experts only; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
+			told("moe_cpu_offload", "Keep experts in system memory", "Where that much RAM is free: keep all layers on the card and move experts only; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
 			as("fewer_gpu_layers", "Or fewer whole layers on the card", "much slower"),
 			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality"),
 		},
@@ -161,7 +174,7 @@ var llamaLoadCards = []cause.Card{
 		Not:      "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
-			{Fix: "quantize_kv_cache", Title: "Or a longer one with an 8-bit cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
+			{Fix: "quantize_kv_cache", If: when.Not(oldVulkan), Title: "Or a longer one with an 8-bit cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
 			told("fewer_gpu_layers", "Or fewer layers on the card", "Each takes its weights and its part of the cache along[[; about {keep} of {all} fit]].", "slower"),
 		},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
@@ -186,7 +199,7 @@ var llamaLoadCards = []cause.Card{
 		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
 		Not:      "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
-			where(when.Not(onSYCL), told("enable_flash_attention", "Turn flash attention on", "{rest} of {asked} remain.", "free, where the device has it")),
+			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn flash attention on", "{rest} of {asked} remain.", "free, where the device has it")),
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context stays.", "slower prompts"),
 			told("lower_context", "Or a shorter context", "[[At {ctxTo} tokens: {ctxThen}, and a smaller cache.]]", "shorter conversations"),
 			where(onSYCL, told("enable_flash_attention", "Or flash attention, if this build has it for SYCL", "Nothing of the matrix is stored then. Where the backend lacks it, attention runs on the processor: slow.", "perhaps slow")),
@@ -228,7 +241,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
 			told("lower_context", "Or half the context", "That takes half of this buffer and half of the cache.", "shorter conversations"),
-			{Fix: "enable_flash_attention", Title: "Or flash attention, where model and build have it: most of that buffer is then never made", Steps: flashThere, Cost: "free"},
+			{Fix: "enable_flash_attention", If: when.Not(oldVulkan), Title: "Or flash attention, where model and build have it: most of that buffer is then never made", Steps: flashThere, Cost: "free"},
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/src/llama-context.cpp"},
 	},
@@ -346,3 +359,25 @@ var llamaLoadCards = []cause.Card{
 }
 
 func inNode(c *ledger.Case) bool { return c.Says("node-llama-cpp") }
+
+// benchCommas: a split with commas.
+func benchCommas(c *ledger.Case) bool {
+	s, ok := c.Setting("tensor_split")
+	return ok && strings.Contains(s.Value, ",") && strings.Trim(s.Value, "0123456789.,") == "" && len(s.Value) < 120
+}
+
+// benchNumbers are those of the other cards, and the split as llama-bench
+// wants it.
+func benchNumbers(c *ledger.Case) map[string]string {
+	out := numbers(c)
+	if s, ok := c.Setting("tensor_split"); ok {
+		out["commas"], out["slashes"] = s.Value, strings.ReplaceAll(s.Value, ",", "/")
+	}
+	return out
+}
+
+// oldVulkan: builds up to January 2025 have no flash attention on most Vulkan
+// devices: it then runs on the processor, and an 8-bit cache needs it.
+func oldVulkan(c *ledger.Case) bool {
+	return onVulkan(c) && said(c, []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model"})
+}

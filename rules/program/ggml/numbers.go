@@ -8,11 +8,16 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // told is a fix as the program spells it, after words with its figures.
 func told(fix, title, told, cost string) cause.Cure {
-	return cause.Cure{Fix: fix, Title: title, Told: told, Steps: llamaSteps[fix], Cost: cost}
+	cure := cause.Cure{Fix: fix, Title: title, Told: told, Steps: llamaSteps[fix], Cost: cost}
+	if fix == "quantize_kv_cache" || fix == "enable_flash_attention" {
+		cure.If = when.Not(oldVulkan)
+	}
+	return cure
 }
 
 // where is a cure for some of the cases in which a card holds.

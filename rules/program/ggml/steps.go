@@ -113,7 +113,7 @@ func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Ste
 	flash := d.settings["enable_flash_attention"]
 	call, rest, isCall := strings.Cut(flash, "({")
 	switch {
-	case scores(c, context) == 0 || onSYCL(c):
+	case scores(c, context) == 0 || onSYCL(c) || oldVulkan(c):
 	case d.kind == "shell":
 		set += " " + flash
 	case d.kind == "python":

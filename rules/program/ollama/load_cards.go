@@ -152,6 +152,29 @@ var loadCards = []cause.Card{
 		Sources: []string{"https://github.com/ollama/ollama/pull/16866", threads + "16496"}, Solved: 1,
 	},
 	{
+		ID: "ollama/one-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), large), Figures: loadFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.75, Headline: "ran out of graphics memory: one request wanted {asked} of working memory",
+		Means: "The model was loaded and ran; the working memory for one request was refused. One of {asked} comes from what that request holds: a large picture or document, a long prompt, or a long `num_ctx` without flash attention. The same request fails again.",
+		Not:   "Restarting Ollama, or a larger `num_ctx`.",
+		Cures: []cause.Cure{
+			says("lower_batch_size", "Send less in one request", "A document page by page, one picture at a time, made smaller first (1024 pixels are enough for most text).", "more requests"),
+			does("lower_context", "Or a shorter context, and prompts in smaller pieces", "", "shorter conversations, slower prompts", shortAndSmall),
+			does("enable_flash_attention", "Or flash attention, where the model has it", "", "free", steps["enable_flash_attention"]),
+		},
+		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go"},
+	},
+	{
+		ID: "ollama/at-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), when.Not(large)), Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "ran out of graphics memory at a request: {asked} of working memory found no room",
+		Means: "The model was loaded; the working memory for a request was refused: at most {asked} is missing. Another model that is still loaded (5 minutes after its last use, unless set otherwise) is the usual reason where two take turns, such as a chat and a vision model; else the plan was too tight. The log does not say what else is on the card.",
+		Cures: []cause.Cure{
+			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME`. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load anew at each change", look),
+			lessAtOnce,
+			does("lower_gpu_memory_utilization", "Or keep 2 GiB free", "", "a few layers run on the processor", room(1)),
+		},
+		Sources: []string{"ollama/llm/llama_server.go", "ollama/docs/faq.mdx"},
+	},
+	{
 		ID: "ollama/requests", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("kv"), manyRequests), Figures: loadFigures,
 		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory: the cache is made for several requests at once",
 		Means: "The weights fit; {asked} for the context did not. Ollama makes room for [[{slots} ]]requests at a time, each with the whole `num_ctx`. Versions before 0.10 chose 2 or 4 by themselves.",

@@ -17,7 +17,9 @@ import (
 // card names them.
 var (
 	// modernWords are of 0.30 (June 2026) and later, which run llama-server.
-	modernWords = []string{"llama-server process has terminated", "llama-server reported out-of-memory", "llama-server startup failed", "source=llama_server.go", "starting llama-server"}
+	modernWords = []string{"llama-server process has terminated", "llama-server reported out-of-memory", "llama-server startup failed", "source=llama_server.go", "starting llama-server", runtimeOOM}
+	// runtimeOOM is said where a model that was loaded failed at a request.
+	runtimeOOM = "runtime OOM detected"
 	// ancientWords are of versions before 0.3.10 (September 2024), which keep no
 	// part of a card free on demand.
 	ancientWords = []string{"llama runner process no longer running", "llm/llama.cpp/ggml-cuda", `llm\llama.cpp\ggml-cuda`, "jmorganca", "unable to allocate backend buffer", "llama runner exited"}
