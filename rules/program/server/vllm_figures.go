@@ -199,7 +199,10 @@ func nextToNone(c *ledger.Case) bool {
 const leastLength = 1024
 
 // shareLeft: the share can still be raised by what is worth it.
-func shareLeft(c *ledger.Case) bool { u, set := shareSet(c); return !set || u < raisedUtilization(c)-0.01 }
+func shareLeft(c *ledger.Case) bool {
+	u, set := shareSet(c)
+	return !set || u < raisedUtilization(c)-0.01
+}
 
 // perhapsShare: the log does not show the card, and on one of today's a larger
 // share would be enough.
