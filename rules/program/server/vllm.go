@@ -158,7 +158,8 @@ func beyondCard(c *ledger.Case) bool { u, ok := neededUtilization(c); return ok 
 // hardlyAnyTokens: a cache that no request of any use fits.
 func hardlyAnyTokens(c *ledger.Case) bool {
 	n := c.F().KVTokens
-	return c.Root(fact.VLLMTokens) && n != nil && n.Value < 512
+	asked := c.F().MaxModelLen
+	return c.Root(fact.VLLMTokens) && n != nil && (n.Value < 512 || asked != nil && asked.Value > 2*leastLength && fittingLength(c) < leastLength)
 }
 
 func weightsAlone(c *ledger.Case) bool {
