@@ -23,6 +23,9 @@ var vllmArguments = []text.Wording{
 	text.On("Starting to load model", vllmLoads),
 	text.On("vllm/entrypoints/llm.py", text.Says("vllm_offline")), // a Python program called LLM(): there is no server to start
 	text.On("LLM(model=", vllmCall),
+	text.On("MQLLMEngine", text.Says("vllm_v0")), // the older engine
+	text.On("Initializing a V0 LLM engine", text.Says("vllm_v0")),
+	text.On("vllm/worker/model_runner.py", text.Says("vllm_v0")),
 	text.On("logits_sort, logits_idx", text.Says("vllm_sampler")), // V0 and V1 sort the logits of all sequences
 	text.On("layers/sampler.py", text.Says("vllm_sampler")),
 	text.On("sample/sampler.py", text.Says("vllm_sampler")),

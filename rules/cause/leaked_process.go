@@ -55,7 +55,11 @@ func listedOthers(c *ledger.Case) Finding {
 	case sum*6 > f.Total.Bytes:
 		weight = 0.75
 	}
-	return Seen(weight, fmt.Sprintf("Process %d holds %s of the %s, beside this program.", pid, units.Amount(most), f.Total), c.Failure.Line)
+	whose := "beside this program"
+	if !c.Mine.Has() && c.OurPID == 0 {
+		whose = "another program or this one itself: the message does not say what it holds" // in a container PyTorch does not know its own number
+	}
+	return Seen(weight, fmt.Sprintf("Process %d holds %s of the %s, %s.", pid, units.Amount(most), f.Total, whose), c.Failure.Line)
 }
 
 // unlistedOthers: total - free - this process leaves more than a context.

@@ -35,8 +35,9 @@ func sglangLoading(c *ledger.Case) bool { return sglangCard(c) && !c.Contains("p
 func sglangWeights(c *ledger.Case) map[string]string {
 	out := map[string]string{"before": "", "took": "", "floor": "", "now": "", "whole": ""}
 	f := c.F()
+	out["unset"] = "This is 0.05 above a usual default; if you set a share of your own, go up from that by 0.05 at a time. Where processor and graphics share one memory (DGX Spark, Jetson), leave the system 8 to 16 GB."
 	if u, ok := shareSet(c); ok {
-		out["now"] = fmt.Sprintf("%g", u)
+		out["now"], out["unset"] = fmt.Sprintf("%g", u), ""
 	}
 	if x, ok := c.Fact("fraction_floor"); ok && x.Count != nil {
 		out["floor"] = fmt.Sprintf("%.3f", x.Count.Value)
@@ -205,10 +206,10 @@ var sglangStartCards = []cause.Card{
 		ID: "sglang/static", Kinds: []fact.Kind{fact.SGLangStatic}, Figures: sglangWeights,
 		Cause: cause.BudgetMisconfigured, Weight: 0.65,
 		Headline: "did not start: nothing is left of the static share for the KV pool",
-		Means:    "The static share[[ ({now})]] is for weights and KV pool together, and the weights took all of it. That is why it asks for more, not less. The line \"Load weight end ... avail mem\" above, if you have it, says how much: below 3 GB left, the weights are too large for the card; more, the share is too small. Another program on the card has the same effect.",
+		Means:    "The static share[[ ({now})]] is for weights and KV pool together, and the weights took all of it. That is why it asks for more, not less. The line \"Load weight end ... avail mem\" above, if you have it, says how much: where hardly anything is left, the weights are too large for the card; where several GB are, the share is too small. Another program on the card has the same effect.",
 		Not:      "A lower `--mem-fraction-static`, the usual advice for running out later: it makes this worse.",
 		Cures: []cause.Cure{
-			as("raise_mem_fraction", "Raise the static share", "", "less for graphs and requests"),
+			as("raise_mem_fraction", "Raise the static share", "[[{unset}]]", "less for graphs and requests"),
 			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
 			as("multi_gpu", "Or split it over more cards", "", "needs them"),
 		},

@@ -219,6 +219,7 @@ func (s launch) edit(words []string, o option) []string {
 	if o.value == "" {
 		return words
 	}
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "--no-"+o.flag()[2:] })
 	at := slices.IndexFunc(words, func(w string) bool {
 		head, _, _ := strings.Cut(w, "=")
 		return head == o.flag() || s.aliases[head] == o.name

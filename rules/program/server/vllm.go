@@ -90,6 +90,7 @@ var vllmOutsideShare = figures.First(append(outsideShare(ledger.VLLMOnCard),
 // vllmContextOverCache: one request of the full length is more than the cache
 // holds. A cache of next to nothing is not about the length.
 var vllmContextOverCache = figures.First(
+	cause.If(nextToNone, 0.4, "One request may have {max_model_len} tokens; next to no cache is left."),
 	cause.If(hardlyAnyTokens, 0.3, "One request may have {max_model_len} tokens; the cache that is left holds {kv_tokens}."),
 	cause.If(when.Root(fact.VLLMTokens), 0.88, "One request may have {max_model_len} tokens; the cache that is left holds {kv_tokens}."),
 	cause.If(when.All(noRequest, when.Set("kv_cache_memory_bytes", "")), 0.5, "The weights fit; what does not is the cache of one single request of {max_model_len} tokens."),
@@ -109,6 +110,7 @@ var vllmWeightsFill = figures.First(
 	cause.If(weightsAlone, 0.87, "{allocated} of {total} is this process's own, nothing of it cached: weights. vLLM's share of the card plays no part while they load."),
 	cause.If(weightsAlone, 0.87, "It failed while the weights were being loaded; vLLM's share of the card plays no part then."),
 	cause.If(hardlyAnyTokens, 0.6, "Room for {kv_tokens} tokens is no usable cache: the weights take nearly all of the share."),
+	cause.If(nextToNone, 0.6, "Next to nothing is left for the cache: what stands before it takes nearly all of the share."),
 	cause.If(noRequest, 0.08, "Smaller weights would leave more for the cache."),
 	cause.If(when.All(noCache, when.Not(shareBelow(0.93))), 0.6, "The share is {share} of the card already and nothing is left beside the weights."),
 	cause.If(noCache, 0.3, "The weights may take nearly all of the share."),
@@ -156,7 +158,8 @@ func beyondCard(c *ledger.Case) bool { u, ok := neededUtilization(c); return ok 
 // hardlyAnyTokens: a cache that no request of any use fits.
 func hardlyAnyTokens(c *ledger.Case) bool {
 	n := c.F().KVTokens
-	return c.Root(fact.VLLMTokens) && n != nil && n.Value < 512
+	asked := c.F().MaxModelLen
+	return c.Root(fact.VLLMTokens) && n != nil && (n.Value < 512 || asked != nil && asked.Value > 2*leastLength && fittingLength(c) < leastLength)
 }
 
 func weightsAlone(c *ledger.Case) bool {

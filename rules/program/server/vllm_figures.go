@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // added is a cure whose words end before what is added to the command that
@@ -42,8 +43,27 @@ func flags(fix, title, told, cost string, set ...option) cause.Cure {
 	choices := make([]choice, len(set))
 	for i, o := range set {
 		choices[i] = to(o.name, o.value)
+		if o.name == "max_num_batched_tokens" {
+			choices = append(choices, chunks)
+		}
 	}
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: vllmServer.sets(choices...)}
+}
+
+// chunks turns chunked prefill on beside fewer tokens for a step where it is
+// off: without it vLLM refuses fewer than the longest prompt.
+var chunks = from("enable_chunked_prefill", func(c *ledger.Case) string {
+	if wholePrompts(c) {
+		return "True"
+	}
+	return ""
+})
+
+// wholePrompts: prompts are not computed in chunks, because an option says so or
+// the engine is V0, where that is the default below 32,768 tokens.
+func wholePrompts(c *ledger.Case) bool {
+	_, v0 := c.Fact("vllm_v0")
+	return v0 || when.Set("no_enable_chunked_prefill", "")(c) || when.Set("enable_chunked_prefill", "False")(c)
 }
 
 // where says where the first step goes: the log's own command is pasted whole.
@@ -64,7 +84,7 @@ func where(c *ledger.Case) string {
 
 // vllmFigures are what the cards of vLLM name beside the ledger's numbers.
 func vllmFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"taken": "", "where": where(c), "default": "0.9 or 0.92", "five": "1.2 GiB on a 24 GB card, 4 on 80 GB"}
+	out := map[string]string{"taken": "", "chunked": "", "where": where(c), "default": "0.9 or 0.92", "five": "1.2 GiB on a 24 GB card, 4 on 80 GB"}
 	if _, ok := c.Fact("vllm_version"); ok {
 		now, _ := vllmShare.now(c)
 		out["default"] = fmt.Sprintf("%g", now)
@@ -80,6 +100,9 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	}
 	if w := ledger.SizeOf(c.F().Weights); w > 0 {
 		out["weights"] = units.Amount(w)
+	}
+	if wholePrompts(c) {
+		out["chunked"] = " --enable-chunked-prefill"
 	}
 	shareFigures(c, out)
 	lengthFigures(c, out)
@@ -146,6 +169,9 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 		out["half"] = units.Amount(need / 2)
 		if gap := need - have; gap > 0 {
 			out["card_for"] = fmt.Sprintf("%.0f GiB", math.Ceil(float64(gap)/0.05/float64(units.GiB)))
+			if !perhapsShare(c) {
+				out["no_share"] = "a larger share alone (0.05 more adds " + out["five"] + ")"
+			}
 		}
 	}
 }
@@ -160,6 +186,37 @@ func halfFits(c *ledger.Case) bool {
 		return f.MaxModelLen.Value <= 2*held
 	}
 	return f.KVNeeded != nil && f.KVAvailable != nil && f.KVNeeded.Bytes/2 <= f.KVAvailable.Bytes
+}
+
+// nextToNone: by vLLM's own figures the cache that is left holds no request
+// worth serving, whatever its length is set to.
+func nextToNone(c *ledger.Case) bool {
+	n := c.F().MaxModelLen
+	return n != nil && n.Value > 2*leastLength && fittingLength(c) < leastLength && !fixedByHand(c) && !when.Set("kv_cache_memory_bytes", "")(c)
+}
+
+// leastLength is the shortest context that is of any use.
+const leastLength = 1024
+
+// shareLeft: the share can still be raised by what is worth it.
+func shareLeft(c *ledger.Case) bool {
+	u, set := shareSet(c)
+	return !set || u < raisedUtilization(c)-0.01
+}
+
+// perhapsShare: the log does not show the card, and on one of today's a larger
+// share would be enough.
+func perhapsShare(c *ledger.Case) bool {
+	gap, ok := cacheGap(c)
+	u, set := shareSet(c)
+	return ok && gap > 0 && gap <= 96*units.GiB/20 && cardTotal(c) == 0 && (!set || u <= 0.9)
+}
+
+// moreShare is the cure where a larger share may do.
+var moreShare = cause.Cure{
+	Fix: "raise_gpu_memory_utilization", Title: "Or give vLLM more of the card", If: perhapsShare,
+	Told: "0.05 more is the {short} that is lacking on cards from {card_for} up, if nothing else needs that.", Cost: "little left for graphs and other programs",
+	Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") },
 }
 
 // grouped is a count with its thousands apart.

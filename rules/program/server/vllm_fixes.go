@@ -52,7 +52,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), from("gpu_memory_utilization", cause.Number("%.2f", shareForHalfCache))),
 	"enforce_eager":                vllmServer.sets(to("enforce_eager", "True")),
 	"lower_max_num_seqs":           vllmServer.sets(whole("max_num_seqs", fewerSequences)),
-	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor)),
+	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor), chunks),
 	"multi_gpu":                    vllmServer.sets(doubled("tensor_parallel_size")),
 	"cpu_offload":                  vllmServer.sets(to("cpu_offload_gb", "8")),
 	"use_lower_quant": after("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",

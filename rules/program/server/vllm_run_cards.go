@@ -220,7 +220,7 @@ var vllmRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "By the last line that stands above", Ways: []cause.Way{
 				{For: "GPU KV cache size", Text: "Leave more of the card free: `--gpu-memory-utilization {low}` instead of {from}[[ frees {freed}]][[; {own}]]"},
-				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32`, with pictures a lower `--limit-mm-per-prompt`; the share does not count yet"},
+				{For: "Model loading took", Text: "A smaller trial run: `--max-num-batched-tokens 2048 --max-num-seqs 32[[{chunked}]]`, with pictures a lower `--limit-mm-per-prompt`; the share does not count yet"},
 				{For: "Neither", Text: "Smaller weights (AWQ, GPTQ, FP8)[[: about {in16} billion parameters at 16 bit or {in4} at 4 bit fit this card]], or `--tensor-parallel-size 2`"},
 			}, Cost: "less cache or speed"},
 			piecesCure,
