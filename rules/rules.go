@@ -78,6 +78,10 @@ func known(c *ledger.Case) []reader.Known {
 	for _, p := range c.Facts.Programs {
 		names = append(names, p.Name)
 	}
+	if c.In("latent-diffusion") && !c.In("a1111") {
+		// The authors' own scripts say what the web UI's hints go by.
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "a1111" })
+	}
 	for _, name := range names {
 		if p := byName()[name]; p != nil && p != &other {
 			out = append(out, p.Reader())

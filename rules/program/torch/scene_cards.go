@@ -74,7 +74,7 @@ var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.O
 func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: id, If: holds, Title: "Look who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
-		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. Browser and games: close them.[[ Up to {others_at_most} to win.]]",
+		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. On a desktop also browser and games.[[ Up to {others_at_most} to win.]]",
 		Kind: "shell", Text: "nvidia-smi",
 	}
 }
@@ -233,7 +233,7 @@ var closeFirst = cause.Cure{
 	If: func(c *ledger.Case) bool {
 		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c)
 	},
-	Told: "`nvidia-smi` lists it: {others} is outside, of which CUDA itself needs 300 to 600 MiB; a browser or an old run may be the rest.",
+	Told: "`nvidia-smi` lists it by PID: {others} is outside, of which CUDA itself needs 300 to 600 MiB. End what you do not need now: another run, a simulator, a browser.",
 }
 
 // splitEra: a PyTorch before 2.1, which has no expandable_segments.

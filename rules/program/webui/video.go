@@ -79,6 +79,7 @@ var LatentDiffusion = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Make the input picture smaller", Told: "Before the call; then give it the small file as `--init-img`, with `--n_samples 1`.", Kind: "python", Text: "from PIL import Image\n\npicture = Image.open(\"INPUT.jpg\").convert(\"RGB\")\npicture.thumbnail((512, 512))\npicture.save(\"small.png\")", Cost: "Size; enlarge the result."},
 				latentHalf,
+				{Fix: "efficient_attention", Title: "A fused attention", Told: "xformers where the code knows it (2023 on); or the same checkpoint in ComfyUI, Forge or diffusers, which have it built in.", Cost: "None; faster."},
 			},
 			Sources: []string{"https://github.com/CompVis/stable-diffusion/blob/main/scripts/img2img.py"},
 		},
