@@ -149,7 +149,7 @@ var figureCards = []cause.Card{
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
 		Not:      "Allocator settings[[ ({slack} to win)]], or closing programs that hold a little.",
-		Cures:    []cause.Cure{halveStep, cheaperTraining, smallerModel, lighterOptimizer}, Figures: over,
+		Cures:    []cause.Cure{halveStep, mostlyComfyUI, cheaperTraining, smallerModel, lighterOptimizer}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
 	{
@@ -225,6 +225,14 @@ func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.C
 		},
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	}
+}
+
+// mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
+// itself and hardly anything else does.
+var mostlyComfyUI = cause.Cure{
+	Fix: "lowvram_mode", Title: "If it is ComfyUI, which turns this allocator on by itself", Cost: "slower",
+	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
+	Told: "Fewer frames or half the width and height first; an fp8 or GGUF file of the model; start it with `--reserve-vram 2`; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
 }
 
 // closeFirst is for a narrow miss beside which others hold far more.
