@@ -74,7 +74,7 @@ var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.O
 func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
 		Fix: id, If: holds, Title: "Look who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
-		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. Browser and games: close them.[[ About {others_at_most} to win.]]",
+		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. On a desktop also browser and games.[[ About {others_at_most} to win.]]",
 		Kind: "shell", Text: "nvidia-smi",
 	}
 }
@@ -149,7 +149,7 @@ var figureCards = []cause.Card{
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
 		Not:      "Allocator settings[[ ({slack} to win)]], or closing programs that hold a little.",
-		Cures:    []cause.Cure{halveStep, cheaperTraining, smallerModel, lighterOptimizer}, Figures: over,
+		Cures:    []cause.Cure{halveStep, mostlyComfyUI, cheaperTraining, smallerModel, lighterOptimizer}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
 	{
@@ -227,13 +227,21 @@ func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.C
 	}
 }
 
+// mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
+// itself and hardly anything else does.
+var mostlyComfyUI = cause.Cure{
+	Fix: "lowvram_mode", Title: "If it is ComfyUI, which turns this allocator on by itself", Cost: "slower",
+	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
+	Told: "Fewer frames or half the width and height first; an fp8 or GGUF file of the model; start it with `--reserve-vram 2`; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+}
+
 // closeFirst is for a narrow miss beside which others hold far more.
 var closeFirst = cause.Cure{
 	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free",
 	If: func(c *ledger.Case) bool {
 		return c.Others.Bytes > units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes < units.GiB/8 && !slackWouldDo(c)
 	},
-	Told: "`nvidia-smi` lists it: {others} is outside, of which CUDA itself needs 300 to 600 MiB; a browser or an old run may be the rest.",
+	Told: "`nvidia-smi` lists it by PID: {others} is outside, of which CUDA itself needs 300 to 600 MiB. End what you do not need now: another run, a simulator, a browser.",
 }
 
 // splitEra: a PyTorch before 2.1, which has no expandable_segments.

@@ -15,6 +15,9 @@ import (
 // attentionWords are where PyTorch's own attention is called.
 var attentionWords = []string{"scaled_dot_product_attention"}
 
+// oldAttention is a function of PyTorch before 2.0.
+var oldAttention = []string{"in _scaled_dot_product_attention"}
+
 // largeAttention: one call of attention wants what no fused kernel would.
 func largeAttention(c *ledger.Case) bool {
 	return ledger.Requested(c) >= units.GiB/2 && !ledger.Crowded(c) && !c.Training() && !c.In("comfyui", "a1111", "forge", "fooocus")
@@ -85,7 +88,24 @@ var bareCards = []cause.Card{
 		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/hpcaitech/ColossalAI/issues/3677", "https://pytorch.org/docs/stable/fsdp.html"},
 	},
 	{
-		ID: "pytorch/attention-square", Kinds: []fact.Kind{fact.TorchAlloc}, Said: attentionWords, If: largeAttention, Figures: logitsFigures,
+		ID: "pytorch/attention-of-torch1", Kinds: []fact.Kind{fact.TorchAlloc}, Said: oldAttention, If: largeAttention, Figures: logitsFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.81,
+		Headline: "ran out of memory in one call of attention",
+		Means:    "This PyTorch is older than 2.0: its attention always writes out every row or token against every other, so that it grows with their number squared. {asked} is one such piece.[[ Nearly all of the rest is this program's own: {mine} of {total}.]]",
+		Not:      "`expandable_segments`, which this version lacks; settings that ask for a fused kernel: it has none.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Fewer rows or tokens at once", Told: "Half of them take a quarter, {quarter}; half the batch takes half, {half}.", Ways: []cause.Way{
+				{For: "A table given to a transformer (TabPFN and the like)", Text: "a random part of the training rows (1000), predict test rows in pieces, fewer ensemble members at once"},
+				{For: fix.Generating, Text: "half the prompt, or cut texts"},
+				{For: fix.Pictures, Text: "0.7 x width and height is half the tokens"},
+			}, Cost: "Some accuracy or detail."},
+			{Fix: "inference_mode", Title: "Keep nothing for training, if it only predicts", Kind: "python", Text: "with torch.no_grad():\n    output = model(...)   # your call", Cost: "None."},
+			{Fix: "upgrade_version", Title: "A PyTorch of 2.0 or later", Told: "It has fused attention (Python 3.8 or later); a new environment is the easiest.", Cost: "Some minutes; old code may need changes."},
+		},
+		Sources: []string{"https://github.com/pytorch/pytorch/blob/v1.12.1/torch/nn/functional.py", "https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
+	},
+	{
+		ID: "pytorch/attention-square", Kinds: []fact.Kind{fact.TorchAlloc}, Said: attentionWords, Unsaid: oldAttention, If: largeAttention, Figures: logitsFigures,
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "ran out of memory in one call of attention",
 		Means:    "`scaled_dot_product_attention` asked for {asked} in one piece. Fused kernels need no such piece: PyTorch fell back to the plain form, which writes out every token against every other, so that it grows with the length squared. It does so for 32-bit numbers, for some masks, and for bfloat16 or flash on cards before RTX 30 (V100, T4).[[ Nearly all of the rest is this program's own: {mine} of {total}.]] If a first picture or prompt worked and the second failed, something of the first is still held.",

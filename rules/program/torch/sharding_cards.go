@@ -133,7 +133,7 @@ var lightningCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, accumulate twice", Told: "Half of `batch_size` in your DataLoader, and twice the accumulation:", Kind: "python", Text: "trainer = Trainer(accumulate_grad_batches=2)   # twice what it is now", Cost: "Slower; nearly the same result."},
 			halfOfLightning,
-			{Fix: "shard_training", Title: "Shard over the cards", Kind: "python", Text: "trainer = Trainer(strategy=\"fsdp\", devices=4)   # or \"deepspeed_stage_2\"; devices: your cards", Cost: "Communication between the cards."},
+			{Fix: "shard_training", Title: "Several cards: shard over them", If: func(c *ledger.Case) bool { return c.Reader.Cards != 1 }, Kind: "python", Text: "trainer = Trainer(strategy=\"fsdp\", devices=4)   # or \"deepspeed_stage_2\"; devices: your cards", Cost: "Communication between the cards."},
 		},
 		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
 	},

@@ -42,6 +42,9 @@ func nothingKept(c *ledger.Case) bool {
 // largeInRAM: a piece that is no last straw.
 func largeInRAM(c *ledger.Case) bool { return c.Asked.Bytes >= 4*units.GiB }
 
+// saysWindows: the wording of PyTorch's allocator there.
+func saysWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Contains("not enough memory") }
+
 // systemCards are PyTorch's refusals of system memory and of shared memory that
 // a Mac's graphics use.
 var systemCards = []cause.Card{
@@ -51,20 +54,19 @@ var systemCards = []cause.Card{
 		Means:    "One tensor of {asked} on the processor, not on the graphics card. A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
 		Not:      "Anything about the graphics card.",
 		Cures: []cause.Cure{
+			{Fix: "add_swap", Title: "Windows: a larger page file", If: saysWindows, Cost: "slow while it is used; a restart", Told: "\"not enough memory\" is what PyTorch says on Windows, which promises RAM plus page file and no more. System properties, Advanced, Performance Settings, Advanced, Virtual memory: system managed, or twice the RAM, on an SSD. {asked} is one piece; others follow."},
 			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height or fewer frames, or tiles."},
 				{For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."},
 				{For: "Text", Text: "half the length: attention scores fall to a quarter."},
 			}},
 			{Fix: "fix_shape", Title: "If the size surprises you: print the shapes", Cost: "some minutes", Told: "Their product times 4 bytes should come out near {asked}. A length or a count that surprises you is the mistake."},
-			{Fix: "add_swap", Title: "For once: more virtual memory", Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
+			{Fix: "add_swap", Title: "For once: more virtual memory", If: when.Not(saysWindows), Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
 		},
 		Sources: []string{cpuAllocator},
 	},
 	{
-		ID: "pytorch/cpu-windows", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool {
-			return reader.OnWindows(c) || c.Contains("not enough memory")
-		}),
+		ID: "pytorch/cpu-windows", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), saysWindows),
 		Headline: "ran out of system memory (RAM): Windows had nothing left to promise",
 		Means:    "The computer's own memory was refused, not the graphics card's; \"not enough memory\" is what PyTorch says on Windows. Windows promises at most RAM plus page file, and counts what is reserved even if it is never used, so RAM may look free. {asked} was the last piece, not the whole need.",
 		Not:      "A smaller batch on the card, `PYTORCH_CUDA_ALLOC_CONF`: they do not touch RAM.",

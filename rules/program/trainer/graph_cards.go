@@ -45,13 +45,15 @@ var pygCards = []cause.Card{
 	},
 	{
 		ID: "pyg/message", Kinds: refused, Said: slices.Concat([]string{"message_passing.py", "in propagate", "in __lift__", "in _lift", "_collect", "gat_conv.py", "torch_geometric/nn/conv"}, scattered[:1]),
-		If: when.All(func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) }, func(c *ledger.Case) bool { return ledger.NeverFits(c) == "" }), Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: when.All(func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) }, func(c *ledger.Case) bool {
+			return ledger.NeverFits(c) == "" || ledger.Requested(c) < 4*c.Total.Bytes && !c.Near(scattered...)
+		}), Cause: cause.BatchTooLarge, Weight: 0.85,
 		Headline: "ran out on the messages of all edges at once", Figures: edges,
 		Means: "A layer writes a message for EVERY edge, edges x channels x 4 bytes, and keeps it for the backward pass[[: {asked} are {edges} edges of 64 channels, for instance]]. With the whole graph in one step there is no batch size to lower.[[ {unused} is reserved but lies in pieces too small for it, so a fresh start may get a little further.]]",
 		Not:   "`DataLoader` with a smaller batch_size, if it is one graph: it batches graphs, not the nodes of one.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "One large graph: train on sampled neighbours"},
-			{Fix: "efficient_attention", Title: "Do not write messages out", Told: "GCN, SAGE and GIN multiply with a sparse matrix if they get one (torch-sparse or a recent PyG):", Kind: "python", Text: "import torch_geometric.transforms as T\n\ndata = T.ToSparseTensor()(data)   # then model(data.x, data.adj_t)", Cost: "None; not for edge features."},
+			{Fix: "efficient_attention", Title: "Do not write messages out", If: func(c *ledger.Case) bool { return !c.Near("gat_conv.py") }, Told: "GCN, SAGE and GIN multiply with a sparse matrix if they get one (torch-sparse or a recent PyG):", Kind: "python", Text: "import torch_geometric.transforms as T\n\ndata = T.ToSparseTensor()(data)   # then model(data.x, data.adj_t)", Cost: "None; not for edge features."},
 			narrower,
 		},
 		Sources: []string{"pytorch_geometric/torch_geometric/nn/conv/message_passing.py", "https://github.com/pyg-team/pytorch_geometric/issues/2730", "https://github.com/pyg-team/pytorch_geometric/issues/406"},

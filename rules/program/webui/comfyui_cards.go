@@ -98,7 +98,26 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/sd.py", comfyThread + "5341", comfyThread + "9547"}, Solved: 2,
 	},
 	{
-		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_", "decode_tiled("},
+		ID: "comfyui/vae-node-tiles", Kinds: onCard, Said: []string{"vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Unsaid: []string{"enable_vae_tiling"},
+		Cause: cause.BatchTooLarge, Weight: 0.86,
+		Headline: "could not decode the result, though it decodes in tiles already",
+		Means:    "All steps were sampled, and the node that decodes works in tiles: one tile still found no room.[[ {asked} was asked for and {free} was free.]] So the tiles are too large for what the models of the sampling left, or those were not moved out.[[ {amd}]]",
+		Figures: func(c *ledger.Case) map[string]string {
+			if amdCard(c) {
+				return map[string]string{"amd": "On AMD the convolutions of MIOpen can take several times the scratch that NVIDIA's take."}
+			}
+			return nil
+		},
+		Not: "Fewer steps or a smaller file of the sampling model alone: sampling was done.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "In the node that decodes: half of the tile size it has now (mostly to 256, then 128); with a video VAE fewer frames at a time too (temporal_size 16, then 8).", Cost: "Some seconds; seams may show at 128."},
+			{Fix: "efficient_attention", Title: "Let MIOpen search less", If: amdCard, Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."},
+			comfyUnload, comfyCPUVAE,
+		},
+		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py", comfyThread + "5759"},
+	},
+	{
+		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_"}, Unsaid: []string{"vae.decode_tiled("},
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "could not decode the picture, not even in tiles",
 		Means:    "All steps were sampled. The VAE failed on the whole picture, ComfyUI tried again in tiles of 512 pixels by itself, and one tile found no room either. So the card was nearly full before: models that were not unloaded, or another program.",
@@ -124,8 +143,8 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
 	},
 	{
-		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder"},
-		Unsaid: []string{"vae.encode(", "VAEEncode"}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder", "autoencoder_kl_causal_3d"},
+		Unsaid: []string{"vae.encode(", "VAEEncode", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Cause: cause.BatchTooLarge, Weight: 0.85,
 		Headline: "could not turn the sampled clip into frames",
 		Means:    "All steps were done; the video VAE failed. It takes many frames at once, each at full size, so this last step can need more than sampling did.",
 		Not:      "A smaller quantisation of the video model: it is out of the way at this point.",

@@ -97,6 +97,19 @@ var comfyHost = []cause.Card{
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
 	},
 	{
+		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
+		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Headline: "could not decode the finished picture or clip on this Mac",
+		Means:    "Sampling was done; the VAE failed, which turns the latent into pixels, all pictures or frames of the batch at once.[[ {asked} more was refused.]] On a Mac models, work and all other programs share one memory.",
+		Not:      "`--lowvram` and `--cpu-vae`: both move things inside the same memory. A smaller file of the model: sampling was done.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Decode in tiles, or few frames at a time", Told: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64. A node that decodes by itself: its tiling option, or fewer frames a clip (half of them take half).", Cost: "Some seconds; shorter clips."},
+			fewerPixels,
+			{Fix: "restart_session", Title: "Give memory back first", Told: "Manager: Unload Models, or restart ComfyUI; quit the browser's other tabs and large programs.", Cost: "Models load again."},
+		},
+		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
+	},
+	{
 		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
 		Cause: cause.BatchTooLarge, Weight: 0.5,
 		Means: "On a Mac model, picture and all other programs share one memory, and PyTorch lets a program have only part of it. Moving weights out frees nothing: there is no other place.",
@@ -113,10 +126,29 @@ var comfyHost = []cause.Card{
 // comfyBare are the last to speak: a message without figures or frames.
 var comfyBare = []cause.Card{
 	{
+		ID: "comfyui/died-unloading", Kinds: []fact.Kind{fact.ComfyUnload, fact.ComfyTips}, Said: []string{"Fatal Python error: Aborted"}, If: func(c *ledger.Case) bool { return c.F().Requested == nil },
+		Cause: cause.RetainedMemory, Weight: 0.76,
+		Headline: "ran out of graphics memory, then died while it moved its models out",
+		Means:    "The card was full, ComfyUI began to unload all models, and Python was aborted (`Fatal Python error`) where weights go back to RAM. So models of earlier work were still held; the abort itself is a crash in the driver or the loader, or RAM that is full as well.",
+		Not:      "Queueing the same work again without a restart: the process is gone, with everything in its queue.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Unload between models", Told: "Several models in a row: after each Manager, Unload Models and Free Node Cache, or by its API as here; best all pictures of one model, then the next.", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
+			comfyKeepFree,
+			{Fix: "upgrade_version", Title: "Update ComfyUI and the driver", Told: "An abort in place of an error is a fault of theirs.", Cost: "Some minutes."},
+		},
+		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyCode + "server.py"},
+	},
+	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) },
 		Cause: cause.Unknown, Weight: 0.5,
 		Headline: "ran out of graphics memory; which node it was decides",
-		Means:    "Its allocator (cudaMallocAsync) refuses without saying how much was asked for or free. ComfyUI moves weights out by itself before it works, so mostly one node's work is too large: a big picture, many frames, the VAE. The node is red in the workflow, and in the frames above the message.",
+		Figures: func(c *ledger.Case) map[string]string {
+			if c.Kind(fact.TorchAsync) {
+				return map[string]string{"silent": "Its allocator (cudaMallocAsync) refuses without saying how much was asked for or free."}
+			}
+			return map[string]string{"silent": "The lines here do not say how much was asked for or free."}
+		},
+		Means: "{silent} ComfyUI moves weights out by itself before it works, so mostly one node's work is too large: a big picture, many frames, the VAE. The node is red in the workflow, and in the frames above the message.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Go by the red node", Ways: []cause.Way{
 				{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: `length` (frames) first"},
@@ -124,7 +156,7 @@ var comfyBare = []cause.Card{
 				{For: "A loader, or CLIP Text Encode", Text: "an fp8 or GGUF file of that model; text encoders also take `device` cpu"},
 			}, Cost: "Detail, or some seconds."},
 			comfyKeepFree,
-			{Fix: "restart_session", Title: "Get the sizes", Told: "Start with `--disable-cuda-malloc`: the next failure then says what was asked for, free and in use.", Cost: "A few more fragments."},
+			{Fix: "restart_session", Title: "Get the sizes", If: func(c *ledger.Case) bool { return c.Kind(fact.TorchAsync) }, Told: "Start with `--disable-cuda-malloc`: the next failure then says what was asked for, free and in use.", Cost: "A few more fragments."},
 		},
 		Later:   "The first run works and the second does not: something is kept. Manager, Unload Models between them tells.",
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyCode + "execution.py"},

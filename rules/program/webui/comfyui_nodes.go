@@ -107,7 +107,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/amd-vae", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding", "comfy/sd.py"},
-		Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: 0.85,
 		Headline: "could not decode the finished picture on this AMD card",
 		Means:    "Sampling was done; the VAE failed. On AMD that is the usual place: the convolutions of MIOpen take several times the scratch that NVIDIA's take, so a picture that was sampled well does not get decoded.",
 		Not:      "`--reserve-vram`: this scratch does not heed it.",

@@ -48,7 +48,7 @@ var latentHalf = cause.Cure{
 // what was built on it. Programs with a page contain it too.
 var LatentDiffusion = program.Program{
 	Name: "latent-diffusion", Shown: "Stable Diffusion", Work: "image-generation", Edits: "code", Language: "python", Script: "latent-diffusion-script",
-	Proofs: []string{"ldm/models/diffusion/", "ldm/modules/diffusionmodules/", "ldm/modules/attention.py", "sgm/modules/", "cldm/cldm.py"},
+	Proofs: []string{"ldm/models/diffusion/", "ldm/modules/diffusionmodules/", "ldm/modules/attention.py", "sgm/modules/", "cldm/cldm.py", "scripts/txt2img.py", "scripts/img2img.py"},
 	Cards: ofCard([]cause.Card{
 		{
 			ID: "latent-diffusion/training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return notOnUI(c) && c.Training() && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: 0.75,
@@ -72,7 +72,19 @@ var LatentDiffusion = program.Program{
 			Sources:  []string{compVis},
 		},
 		{
-			ID: "latent-diffusion/sample", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: latentWork, Cause: cause.BatchTooLarge, Weight: 0.75,
+			ID: "latent-diffusion/from-picture", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: 0.85,
+			Headline: "ran out of graphics memory[[ ({total})]]: img2img.py keeps the size of your picture",
+			Means:    "The script of Stable Diffusion's authors works at the size of `--init-img`; it was made for 512x512, and a photo has many times that. Weights stay at 32 bit, and attention writes its scores, which grow with the square of the pixels[[: {asked} more was refused with {mine} of {total} held]].",
+			Not:      "`--H` and `--W`, which this script lacks; web UI flags; fewer steps.",
+			Cures: []cause.Cure{
+				{Fix: "lower_resolution", Title: "Make the input picture smaller", Told: "Before the call; then give it the small file as `--init-img`, with `--n_samples 1`.", Kind: "python", Text: "from PIL import Image\n\npicture = Image.open(\"INPUT.jpg\").convert(\"RGB\")\npicture.thumbnail((512, 512))\npicture.save(\"small.png\")", Cost: "Size; enlarge the result."},
+				latentHalf,
+				{Fix: "efficient_attention", Title: "A fused attention", Told: "xformers where the code knows it (2023 on); or the same checkpoint in ComfyUI, Forge or diffusers, which have it built in.", Cost: "None; faster."},
+			},
+			Sources: []string{"https://github.com/CompVis/stable-diffusion/blob/main/scripts/img2img.py"},
+		},
+		{
+			ID: "latent-diffusion/sample", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Unsaid: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: 0.75,
 			Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
 			Means:    "In the code of Stable Diffusion's authors weights stay at 32 bit, attention writes its scores (they grow with the square of the pixels)[[: {asked} more was refused with {mine} of {total} held]], and `txt2img.py` makes 3 pictures at once unless told otherwise.",
 			Not:      "Fewer steps (`--ddim_steps`): each needs the same memory.",
