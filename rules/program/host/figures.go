@@ -223,7 +223,8 @@ func swapCommand(c *ledger.Case) string {
 // adjusted says that the kernel did not choose its victim by size alone, "" where
 // the log does not show that.
 func adjusted(c *ledger.Case) string {
-	n, err := strconv.Atoi(after(c, "oom_score_adj:"))
+	at, _ := c.Fact("victim_score_adj")
+	n, err := strconv.Atoi(at.Text)
 	if err != nil || n < 100 {
 		return ""
 	}
