@@ -92,7 +92,10 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
-	out["alone"] = ""
+	out["alone"], out["single"] = "", ""
+	if !manyTasks(c) {
+		out["single"] = "One Python process: `num_workers=2`, large arrays memory-mapped."
+	}
 	if onePython(c) {
 		out["alone"] = "One Python process was ended: read its data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset in place of one array), `num_workers=2`, and drop what is no longer needed."
 	}
@@ -121,7 +124,8 @@ func slurmAsk(c *ledger.Case) []step.Step {
 	to := wanted(c, "G")
 	switch {
 	case to == "":
-		return []step.Step{look, {Kind: "shell", Text: "#SBATCH --mem=64G   # put twice ReqMem; 0 is all of the node's RAM, which a job with whole nodes has already"}}
+		look.Text += "\n#SBATCH --mem=64G   # put twice ReqMem; 0 is all of the node's RAM, which a job with whole nodes has already"
+		return []step.Step{look}
 	case c.In("snakemake"):
 		return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n    mem_mb=%d   # in the rule; or --set-resources RULE:mem_mb=%[1]d", enough(c)/1000000)}}
 	}
@@ -146,7 +150,7 @@ var slurmCards = []cause.Card{{
 
 // fewerTasks gives each task of a job more of its node.
 func fewerTasks(when func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Fewer tasks on a node", Told: "Each task loads its own copy of model and data. The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; a job with whole nodes gets more RAM in this way only, or on the site's nodes with much memory. Asked by --mem-per-cpu: more `--cpus-per-task`. One Python process: `num_workers=2`, large arrays memory-mapped.", Cost: "Nodes or time"}
+	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Fewer tasks on a node", Told: "Each task loads its own copy of model and data. The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; a job with whole nodes gets more RAM in this way only, or on the site's nodes with much memory. Asked by --mem-per-cpu: more `--cpus-per-task`.[[ {single}]]", Cost: "Nodes or time"}
 }
 
 // manyTasks: the task that died has a number that only one of several has.
