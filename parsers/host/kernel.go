@@ -98,6 +98,10 @@ func readKill(m text.Message) int {
 	}
 	x.Figures.KilledRSS = inKB(k, "rss")
 	victim(m, k)
+	if _, rest, found := strings.Cut(m.Log.LineText(m.At), "oom_score_adj:"); found {
+		rest, _, _ = strings.Cut(strings.TrimSpace(rest), " ")
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "victim_score_adj", Text: rest, Line: k.Line()})
+	}
 	if (m.Precedes("memorycgroupoutofmemory:", 40) || m.Precedes("constraint_memcg", 400)) && !text.HasFact(m.Facts, "cgroup") {
 		cgroup(m, "memory cgroup")
 	}

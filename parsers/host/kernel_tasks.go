@@ -1,7 +1,9 @@
 package host
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -32,7 +34,11 @@ func readTasks(f *fact.Facts, l *text.Log, headers []text.Hit) {
 			header = h.At
 		}
 	}
-	if killed < 0 || header < 0 {
+	if killed < 0 {
+		return
+	}
+	if header < 0 {
+		headless(f, l, killed)
 		return
 	}
 	at := l.LineIndex(header)
@@ -82,3 +88,32 @@ func (t taskTable) row(s string) (fact.Process, bool) {
 }
 
 func behindBrackets(s string) string { return s[strings.LastIndex(s, "] ")+1:] }
+
+// taskRow begins a row: the number in brackets, the user, and the number again.
+var taskRow = regexp.MustCompile(`\[ *(\d+)\] +\d+ +(\d+) +\d+ +\d+ +\d+ `)
+
+// headless reads the rows that stand before the kill where the table's head was
+// cut off: only those whose two numbers agree.
+func headless(f *fact.Facts, l *text.Log, killed int) {
+	end := l.LineIndex(killed)
+	for _, line := range l.Lines[max(end-400, 0):end] {
+		m := taskRow.FindStringSubmatch(line.Text)
+		if m == nil || m[1] != m[2] {
+			continue
+		}
+		fields := strings.Fields(behindBrackets(line.Text))
+		t := taskTable{columns: 8, tgid: 1, rss: 3}
+		if len(fields) >= 11 && number(fields[7]) && number(fields[8]) {
+			t.columns = 11
+		}
+		if p, ok := t.row(line.Text); ok && number(fields[t.columns-2]) {
+			p.Line = line.Number
+			f.Tasks = append(f.Tasks, p)
+		}
+	}
+}
+
+func number(s string) bool {
+	_, err := strconv.Atoi(s)
+	return err == nil
+}

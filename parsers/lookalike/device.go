@@ -35,7 +35,7 @@ var deviceDisguises = []disguise{
 	},
 	{
 		literals: []string{"no kernel image is available", "driver version is insufficient", "CUDA failure 'initialization error'", "found no NVIDIA driver", "no CUDA-capable device", "forward compatibility was attempted"},
-		id:       "gpu_setup", title: "The driver, the CUDA build or the container does not fit this card: nothing was allocated, nothing is full.",
+		id:       "gpu_setup", title: "The program found no card that it could use (a machine without one, its driver, the CUDA build or the container): none of a card's memory was asked for.",
 		advice: "Compare `nvidia-smi` with the CUDA version of the program; update the driver or install the matching build, and start containers with `--gpus all`.",
 	},
 	{

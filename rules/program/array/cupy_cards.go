@@ -1,6 +1,7 @@
 package array
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -53,10 +54,24 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
 	},
 	{
+		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && atLeast(192*units.GiB)(c) },
+		Cause: cause.OversizedAllocation, Weight: 0.86,
+		Headline: "was asked for {asked} in one piece, which fits hardly any card",
+		Means:    "One array, or one temporary of an expression, was to be {asked}. As a rule broadcasting made it: an axis more (`a[:, None] - b`), every pair of items, or an outer product that is summed afterwards. Or one side is far longer than meant. The line of your own code above the message is the one.",
+		Not:      "A larger card, `free_all_blocks()`, float32 or managed memory: half of {asked} hardly fits one either.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Print the shapes before that line", Told: "Their product after broadcasting, times 8 bytes (complex128: 16), should come out near {asked}; the side that surprises you is the fault.", Kind: "python", Text: "print(a.shape, b.shape, cp.broadcast(a, b).shape)   # a, b: its operands", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "Meant, and summed afterwards: contract it at once", Told: "A sum over an axis of a product needs no product in memory; indices by your own axes:", Kind: "python", Text: "y = cp.einsum(\"ik,kj->ij\", a, b)   # in place of (a[:, :, None] * b[None]).sum(1)", Cost: "Some rewriting"},
+			{Fix: "lower_batch_size", Title: "Or in blocks, keeping only the sums", Told: "`work`: what that line does, for some rows of `a`:", Kind: "python", Text: "for i in range(0, len(a), 64):   # 64: as many as fit\n    total += work(a[i:i + 64], b).sum(0)", Cost: "Some rewriting"},
+		},
+		Sources: []string{cupyGuide, "https://docs.cupy.dev/en/stable/reference/generated/cupy.einsum.html"},
+	},
+	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
 		Cause: cause.BatchTooLarge, Weight: 0.68,
 		Headline: "found no room for {asked} more on the card",
-		Means:    "The figure in brackets counts what this process's pool has taken, not the card's size. Expressions make temporaries: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} are often a temporary as large as your array. `nvidia-smi` shows what other programs hold.",
+		Figures:  poolTaken,
+		Means:    "[[{brackets} ]]Expressions make temporaries: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} are often a temporary as large as your array. `nvidia-smi` shows what other programs hold.",
 		Not:      "`free_all_blocks()` alone: CuPy already frees its unused blocks before it gives up.",
 		Cures: []cause.Cure{
 			partsOnCard,
@@ -118,7 +133,7 @@ var onnxCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height is a quarter of the buffer, half the length a half to a quarter; if the model's input has a free size (names in its shape, not numbers).", Cost: "Detail"},
 			{Fix: "lower_batch_size", Title: "One sample for each run", Kind: "python", Text: "y = [session.run(None, {name: x[i:i + 1]})[0] for i in range(len(x))]   # name, x: as in your call", Cost: "More calls"},
-			{Fix: "limit_framework_preallocation", Title: "On the card: ask for no more than needed", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_algo_search\": \"HEURISTIC\"})]", Cost: "Slightly slower convolutions"},
+			{Fix: "restart_session", Title: "It ran before: restart it, and see who shares the card", Told: "An arena grows to the largest input that it saw and keeps that until the process ends, and each model has one. `nvidia-smi` lists the others on the card; end or move what is not needed. In your own code the provider options `arena_extend_strategy: kSameAsRequested` and `cudnn_conv_algo_search: HEURISTIC` take less.", Cost: "Loads again; what you end loses its state"},
 		},
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html"},
 	},
@@ -154,4 +169,13 @@ var onnxCards = []cause.Card{
 func onCardWork(c *ledger.Case) bool {
 	r := ledger.Requested(c)
 	return r >= cause.Crumb && r < cause.Unusual && c.Backend != "cpu"
+}
+
+// poolTaken explains the figure in brackets where the message has one.
+func poolTaken(c *ledger.Case) map[string]string {
+	out := map[string]string{"brackets": ""}
+	if c.Contains("allocated so far") {
+		out["brackets"] = "The figure in brackets counts what this process's pool has taken, not the card's size."
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 package array
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -31,6 +33,11 @@ func crumb(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < 
 
 func atLeast(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
+}
+
+// leastCard is the smallest card that could give what was asked for.
+func leastCard(c *ledger.Case) map[string]string {
+	return map[string]string{"least": strconv.FormatInt(ledger.CeilDiv(ledger.Requested(c)*20/19, units.GiB), 10)}
 }
 
 func square(c *ledger.Case) bool { _, ok := c.Fact("xla_square"); return ok }
@@ -92,6 +99,22 @@ var jaxCards = []cause.Card{
 			{Fix: "mixed_precision", Title: "Compute in bfloat16", Kind: "python", Text: "model = Model(dtype=jnp.bfloat16)   # parameters stay in 32 bit", Cost: "None as a rule on cards since Ampere"},
 		},
 		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
+	},
+	{
+		ID: "jax/large-request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool {
+			return c.Backend != "tpu" && atLeast(16*units.GiB)(c) && !atLeast(96*units.GiB)(c)
+		}, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
+		Cause: cause.BatchTooLarge, Weight: 0.66,
+		Figures:  leastCard,
+		Headline: "wanted {asked} for one step, in one piece",
+		Means:    "{asked} at once is an array, or the scratch memory of a whole compiled function; so it is what one call computes at the same time. A `vmap` over all particles, samples or pairs, a scan that keeps every step, and a gradient's stored values look like that. The message names neither the card's size nor what is on it; JAX gives itself 75 % of a card; on one below {least} GiB no share of it would do.",
+		Not:      "A larger memory fraction on a card below {least} GiB, `jax.clear_caches()`, or turning preallocation off: the piece stays {asked}.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Compute fewer at a time", Told: "In place of `jax.vmap(f)(x)`; an old JAX knows no `batch_size` there. Where no vmap is in it: half the batch, particles or length in one call.", Kind: "python", Text: "out = jax.lax.map(f, x, batch_size=256)   # f, x: your function and its input; 256 rows at a time", Cost: "Slower than one large vmap"},
+			{Fix: "fix_shape", Title: "See which part it is", Told: "Print the shapes of what the failing function returns; then what its compiled form needs (`temp_size_in_bytes` near {asked} is it):", Kind: "python", Text: "print(jax.eval_shape(f, x))   # allocates nothing\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
+			{Fix: "gradient_checkpointing", Title: "It is a gradient, or a scan: keep less", Told: "Return from a scan only what you use afterwards; of a gradient compute values twice:", Kind: "python", Text: "f = jax.checkpoint(f)   # in a scan: of its body", Cost: "About a quarter more time"},
+		},
+		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
 	},
 	{
 		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && atLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},

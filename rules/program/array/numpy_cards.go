@@ -214,7 +214,7 @@ var numpyCards = []cause.Card{
 // Who fills RAM, by system; on Windows the page file decides.
 var (
 	lookCommitted = cause.Cure{If: reader.OnWindows, Fix: "raise_pagefile", Title: "Look at \"Committed\", and let the page file grow", Told: "Task Manager, Performance, Memory: at its limit nothing more is given, RAM free or not. Advanced system settings, Performance, Settings, Advanced, Virtual memory: custom size, maximum 65536 MB, on an SSD; restart.", Cost: "Disk space and a restart"}
-	lookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what fills RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: refused although much is available", Told: "Much is available: a limit of the shell, or strict overcommit, refuses early (`ulimit -v unlimited`, `sudo sysctl vm.overcommit_memory=0`).[[ {windows_too}]]", Cost: "Free"}
+	lookRAM       = cause.Cure{If: when.Not(reader.OnWindows), Fix: "close_other_apps", Title: "See what fills RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head\nulimit -v; sysctl vm.overcommit_memory   # a number, or 2: refused although much is available", Told: "Other programs and earlier Python processes count as well: end what is not needed.[[ {windows_too}]] Linux, and much is available: a limit refuses early (`ulimit -v unlimited` lifts the shell's; strict overcommit, and the memory of a batch job, are for who runs the machine).", Cost: "Free"}
 )
 
 // small: too little to be what filled the memory.

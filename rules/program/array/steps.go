@@ -165,5 +165,5 @@ func halfBatch(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "text", Text: fmt.Sprintf("The first number of the shape is the batch, %d now: %d (`model.fit(..., batch_size=%[2]d)`, `.batch(%[2]d)`, or the number of samples that is fed to the session at once).", n, n/2)}}
 		}
 	}
-	return []step.Step{{Kind: "python", Text: "model.fit(x, y, batch_size=8)   # a tf.data pipeline sets it by .batch(8)"}}
+	return []step.Step{{Kind: "python", Text: "model.fit(x, y, batch_size=8)   # half of yours; a tf.data pipeline sets it by .batch(8)"}}
 }

@@ -59,13 +59,39 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
 	{
-		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer", "/Adam/"},
+		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"in _call_tf_sessionrun"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} found no room",
-		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need. All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve what one run gets[[: {halved}]]", Told: "The samples that go into `feed_dict`; a script's own option sets them (batch size, views, passes or samples at a time), so set that to 1 first, to see whether it runs at all.", Cost: "More runs"},
+			lookAtCard,
+			{Fix: "lower_resolution", Title: "Smaller input", Told: "Half the width and height, or half the points, neighbours or length, by the program's own config.", Cost: "Detail"},
+		},
+		Sources: []string{bfcAllocator, tfGuide},
+	},
+	{
+		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"tensorflow_core/"}, Unsaid: []string{"optimizer/", "/Adam/", "in _call_tf_sessionrun"},
+		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
+		Headline: "filled the card in a step: a tensor of {asked} found no room",
+		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
+		Not:      "Memory growth, and `cuda_malloc_async`: growth changes only when memory is taken, and the other a TensorFlow of this age lacks.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data. To train as before, add up the gradients of two halves and give their mean to `apply_gradients`.", Cost: "Slower per sample"},
+			{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Compute activations twice in place of keeping them", Told: "Wrap each large block; this release's documentation has `tf.recompute_grad`, where keras layers in it can refuse. A network that can be inverted can compute them from its output.", Cost: "About a third more time per step"},
+			{Fix: "lower_resolution", Title: "Fewer channels or layers, smaller pictures", Told: "Half the width and height is a quarter of the activations, half the channels of a layer about half.", Cost: "Detail"},
+		},
+		Sources: []string{bfcAllocator, tfGuide},
+	},
+	{
+		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
+		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
+		Headline: "filled the card in a step: a tensor of {asked} found no room",
+		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, `batch_size` in a config; again if need be. Then the learning rate somewhat lower, too.", Cost: "Slower per sample"},
+			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, `batch_size` in a config; again if need be.", Cost: "Slower per sample"},
 			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
 			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations; half the length of an attention a quarter of its matrices.", Cost: "Detail"},
 		},
@@ -185,7 +211,8 @@ func poolFigures(c *ledger.Case) map[string]string {
 
 // tensorFigures take the batch from the shape of the tensor.
 func tensorFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"batch": "", "each": "", "halved": ""}
+	out := poolFigures(c)
+	out["batch"], out["each"], out["halved"] = "", "", ""
 	s, asked := sides(c), ledger.Requested(c)
 	if len(s) < 2 || s[0] < 2 || s[0] > 4096 || asked <= 0 {
 		return out

@@ -70,6 +70,10 @@ func cgroupFigures(c *ledger.Case) map[string]string {
 // machineFigures add what the kernel said of the swap.
 func machineFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
+	out["adjusted"], out["largest"] = adjusted(c), out["held"]
+	if out["adjusted"] != "" {
+		out["largest"] = ""
+	}
 	out["no_swap"] = ""
 	if noSwap(c) {
 		out["no_swap"] = "0 in the log"

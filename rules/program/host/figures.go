@@ -196,9 +196,13 @@ func teamFigures(c *ledger.Case) map[string]string {
 // otherFigures name the process that held most when another was killed.
 func otherFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
+	out["adjusted"] = adjusted(c)
 	if p, ok := ledger.BiggestOther(c); ok {
 		out["other"], out["other_held"] = plainName(p.Name), units.Amount(p.Bytes)
-		out["other_pid"] = strconv.Itoa(p.PID)
+		out["other_pid"], out["other_more"] = strconv.Itoa(p.PID), "held much as well"
+		if rss := c.F().KilledRSS; rss != nil && p.Bytes > rss.Bytes {
+			out["other_more"] = "held more"
+		}
 	}
 	return out
 }
@@ -214,4 +218,15 @@ func swapOf(c *ledger.Case) int64 {
 
 func swapCommand(c *ledger.Case) string {
 	return fmt.Sprintf("sudo fallocate -l %dG /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", swapOf(c))
+}
+
+// adjusted says that the kernel did not choose its victim by size alone, "" where
+// the log does not show that.
+func adjusted(c *ledger.Case) string {
+	at, _ := c.Fact("victim_score_adj")
+	n, err := strconv.Atoi(at.Text)
+	if err != nil || n < 100 {
+		return ""
+	}
+	return fmt.Sprintf("Its oom_score_adj of %d, which browsers and desktops set, counts like %d %% of RAM and swap on top of what it held, so a smaller process can go before a larger one.", n, n/10)
 }

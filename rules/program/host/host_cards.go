@@ -59,8 +59,8 @@ var kernelCards = []cause.Card{
 	{
 		ID: "linux/another-held-more", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return uncapped(c) && ledger.OtherHoldsMore(c) },
 		Cause: cause.HostMemory, Weight: 0.95, Figures: otherFigures,
-		Headline: "killed {victim}, but {other} held most of the memory",
-		Means:    "The whole machine was out of RAM. The kernel ended {victim}[[ ({held})]]; its own table of processes shows {other}, PID {other_pid}, with {other_held}. So the one that died is not the one to make smaller.",
+		Headline: "killed {victim}, but {other} {other_more}",
+		Means:    "The whole machine was out of RAM. The kernel ended {victim}[[ ({held})]]; its own table of processes shows {other}, PID {other_pid}, with {other_held}.[[ {adjusted}]] So the one that died is not the only one to look at, and perhaps not the first.",
 		Not:      "A smaller {victim} alone: the other one would take that, too.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Look at {other}, and end or bound it", Steps: stepsCloseBiggest, Cost: "Free"},
@@ -91,12 +91,12 @@ var kernelCards = []cause.Card{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: 0.94, Figures: machineFigures,
 		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",
-		Means:    "No limit of a container or job: the machine itself ran out of RAM[[ and of its {swap} of swap]]. [[{held} in one process is the largest part of it as a rule, for the kernel ends the one with the most. ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}), so any peak is fatal. ]]The log does not show how it came there: a jump while something loads is a matter of size, a climb over hours is something that is kept.",
+		Means:    "No limit of a container or job: the machine itself ran out of RAM[[ and of its {swap} of swap]]. [[{largest} in one process is the largest part of it as a rule, for the kernel ends the one with the most. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}), so any peak is fatal. ]]The log does not show how it came there: a jump while something loads is a matter of size, a climb over hours is something that is kept.",
 		Not:      "Raising the limit of a container, and anything about the graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Watch which of the two it is, then hold less", Kind: "shell", Text: "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'", Ways: []cause.Way{
 				{For: "It jumps at a load", Text: "read in parts, memory-mapped, in 16 bit in place of 32; fewer worker processes"},
-				{For: "It climbs", Text: "a list, cache or log of results that grows: write it out, keep plain numbers (`loss.item()`), restart workers now and then"},
+				{For: "It climbs", Text: "something that it keeps, such as a list, a cache or open tabs: write results out, close what is done, or restart it now and then"},
 				{For: "Something else is large", Text: "end it"},
 			}, Cost: "Free"},
 			{Fix: "add_swap", Title: "Swap, for a short peak", Steps: swapSteps, Cost: "Disk; slow while it is used"},

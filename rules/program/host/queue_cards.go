@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -91,6 +92,13 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	for _, text := range [...]string{"StepId=", "event(s) in step "} {
 		out["step"] = cmp.Or(out["step"], after(c, text))
 	}
+	out["alone"], out["single"] = "", ""
+	if !manyTasks(c) {
+		out["single"] = "One Python process: `num_workers=2`, large arrays memory-mapped."
+	}
+	if onePython(c) {
+		out["alone"] = "One Python process was ended: read its data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`, tf.data or a Dataset in place of one array), `num_workers=2`, and drop what is no longer needed."
+	}
 	out["running"], out["job_is"] = "JOBID", "JOBID: the number of the new job"
 	if out["node"] == "" {
 		out["sstat"] = "`sstat -j JOBID -a -o JobID,MaxRSS,MaxRSSNode`"
@@ -116,7 +124,8 @@ func slurmAsk(c *ledger.Case) []step.Step {
 	to := wanted(c, "G")
 	switch {
 	case to == "":
-		return []step.Step{look, {Kind: "shell", Text: "#SBATCH --mem=0   # all of the node's RAM, to measure; later MaxRSS and a quarter more"}}
+		look.Text += "\n#SBATCH --mem=64G   # put twice ReqMem; 0 is all of the node's RAM, which a job with whole nodes has already"
+		return []step.Step{look}
 	case c.In("snakemake"):
 		return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n    mem_mb=%d   # in the rule; or --set-resources RULE:mem_mb=%[1]d", enough(c)/1000000)}}
 	}
@@ -130,9 +139,39 @@ var slurmCards = []cause.Card{{
 	Means:    "Slurm's memory control ended processes[[ of step {step}]][[ ({tasks} on {node})]]: RAM, on GPU nodes too. The bound is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB a core; all its tasks on a node share it.[[ {held} was in the process that was killed.]][[ `free` with {free_left} available speaks for a limit, not a full node, if it was taken on that node while the job ran.]][[ Your `free` ({free_other} available) was taken on {free_node}, so it says nothing about {node}.]]",
 	Not:      "More GPUs or --gres, or swap: they bring a job no RAM.",
 	Cures: []cause.Cure{
+		fewerTasks(manyTasks),
 		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then add a line to the job script.", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
-		{Fix: "lower_num_workers", Title: "More RAM for each task", Told: "The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`. Asked by --mem-per-cpu: more `--cpus-per-task`. One Python process: `num_workers=2`, large arrays memory-mapped, weights read once, not once for each rank.", Cost: "Nodes or time"},
+		{Fix: "lower_num_workers", If: onePython, Title: "Let it hold less", Told: "{alone}", Cost: "Some rewriting"},
+		fewerTasks(func(c *ledger.Case) bool { return !manyTasks(c) && !onePython(c) }),
 		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
 }}
+
+// fewerTasks gives each task of a job more of its node.
+func fewerTasks(when func(*ledger.Case) bool) cause.Cure {
+	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Fewer tasks on a node", Told: "Each task loads its own copy of model and data. The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; a job with whole nodes gets more RAM in this way only, or on the site's nodes with much memory. Asked by --mem-per-cpu: more `--cpus-per-task`.[[ {single}]]", Cost: "Nodes or time"}
+}
+
+// manyTasks: the task that died has a number that only one of several has.
+func manyTasks(c *ledger.Case) bool {
+	if after(c, ": tasks ") != "" {
+		return true
+	}
+	n, err := strconv.Atoi(after(c, ": task "))
+	return err == nil && n > 0
+}
+
+// onePython: the batch script itself, not srun, started the Python that died.
+func onePython(c *ledger.Case) bool {
+	return strings.HasSuffix(after(c, "StepId="), ".batch") && after(c, ": task ") == "" && !manyTasks(c) && c.Root(fact.SlurmKill, fact.ShellKilled) && (c.In("python", "tensorflow", "pytorch", "jax") || pythonKilled(c))
+}
+
+func pythonKilled(c *ledger.Case) bool {
+	for _, x := range append([]fact.Failure{c.Failure}, c.Chain...) {
+		if strings.Contains(x.Message, " python") {
+			return true
+		}
+	}
+	return false
+}

@@ -106,7 +106,7 @@ var Numba = program.Program{
 var Dask = program.Program{
 	Name: "dask", Shown: "Dask", Work: "data", Edits: "code", Language: "python",
 	Sources:  program.Sources{"distributed/cli/dask_worker.py": "--memory-limit --nworkers --nthreads"},
-	Proofs:   []string{"distributed.nanny", "distributed.worker", "distributed/worker", "KilledWorker"},
+	Proofs:   []string{"distributed.nanny", "/dask/array/", "distributed/client.py", "distributed.worker", "distributed/worker", "KilledWorker"},
 	Titles:   map[string]string{"raise_memory_limit": "Fewer workers with more memory each", "stream_dataset": "Smaller partitions"},
 	Costs:    map[string]string{"raise_memory_limit": "Fewer tasks at a time.", "stream_dataset": "More tasks."},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: order("raise_memory_limit", "stream_dataset", "lower_num_workers")},

@@ -134,6 +134,18 @@ var daskCards = []cause.Card{{
 		{Fix: "fix_shape", Title: "Find the task that makes it large", Told: "The dashboard (port 8787) shows memory by worker. Typical: `compute()` of a whole table, a merge on few keys, one huge file that cannot be split.", Cost: "Free"},
 	},
 	Sources: []string{"distributed/worker_memory.py", "https://distributed.dask.org/en/stable/worker-memory.html"},
+}, {
+	ID: "dask/one-chunk", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"in concatenate3", "in concatenate_axes", "dask/array/core.py"},
+	Cause: cause.HostMemory, Weight: 0.82,
+	Headline: "was refused RAM while it joined the chunks of an array into one[[: {asked}]]",
+	Means:    "Dask put chunks of an array together into one NumPy array, and {asked} found no room; the chunks are still in memory beside it, so the peak is about twice that. Either a task asked for an axis whole (a decomposition, a rechunk, a contraction of a side that is cut), on a worker, or `compute()` brought everything into one process. The traceback can show the client's line and still be a worker's failure: `result()` raises it there.",
+	Not:      "More threads in a worker: they share its memory.",
+	Cures: []cause.Cure{
+		{Fix: "stream_dataset", Title: "Smaller chunks along the side that is not joined", Told: "Or a smaller batch for an incremental method: each batch becomes one array. Your own names; the number is rows of one chunk:", Kind: "python", Text: "x = x.rechunk({0: 1000, 1: -1})   # 1000 rows, whole columns\nprint(x.chunks)", Cost: "More tasks"},
+		{Fix: "raise_memory_limit", Title: "More RAM for that process", Told: "Fewer workers on a node, each with a larger `--memory-limit`, one thread each; in a batch job more memory for the task that ran it.", Cost: "Fewer tasks at a time"},
+		{Fix: "half_precision", Title: "A smaller type, or a result that stays spread", Told: "`x = x.astype(\"float32\")` halves float64 before the chunks are joined; `to_zarr` writes a large result in chunks where `compute()` would join it.", Cost: "Seven digits"},
+	},
+	Sources: []string{"dask/array/core.py", "https://docs.dask.org/en/stable/array-chunks.html"},
 }}
 
 var sparkCards = []cause.Card{{

@@ -61,3 +61,20 @@ var cryosparcCards = []cause.Card{
 		Sources: []string{"https://guide.cryosparc.com/setup-configuration-and-management/hardware-and-system-requirements"},
 	},
 }
+
+var colmapCards = []cause.Card{{
+	ID: "colmap/ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Said: []string{"(colmap)", "task=colmap,", "colmap stereo_fusion", "colmap patch_match", "colmap mapper"},
+	Cause: cause.HostMemory, Weight: 0.9, Headline: "filled the machine's RAM and was killed[[: it held {killed_rss}]]",
+	Means: "COLMAP was ended by the kernel for the computer's own memory, not the card's. The kill does not name the step. stereo_fusion reads all images with their depth and normal maps at once unless it is told to use a cache; the cache of patch_match_stereo may grow to 32 GB by default, whatever the machine has; in the sparse steps it is matches and threads.",
+	Not:   "A larger graphics card: nothing of its memory was asked for.",
+	Cures: []cause.Cure{
+		{Fix: "lower_num_workers", Title: "stereo_fusion: read through a small cache, and smaller images", Told: "Add to your own command; cache_size is GB of RAM and counts only with use_cache:", Kind: "text", Text: "`--StereoFusion.use_cache 1 --StereoFusion.cache_size 4 --StereoFusion.max_image_size 1600`", Cost: "Slower; less detail"},
+		{Fix: "lower_resolution", Title: "Another step: smaller images and fewer threads", Ways: []cause.Way{
+			{For: "patch_match_stereo", Text: "`--PatchMatchStereo.cache_size 4 --PatchMatchStereo.max_image_size 1600`"},
+			{For: "Features or matching", Text: "fewer threads, and smaller images"},
+			{For: "poisson_mesher", Text: "`--PoissonMeshing.depth 11` (13 by default)"},
+		}, Cost: "Detail"},
+		{Fix: "add_swap", Title: "Swap, for a peak that is only a little too high", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk, slow"},
+	},
+	Sources: []string{"colmap/src/colmap/mvs/fusion.h", "colmap/src/colmap/mvs/patch_match_options.h", "colmap/src/colmap/controllers/option_manager.cc"},
+}}

@@ -66,6 +66,20 @@ var systemCards = []cause.Card{
 		Sources: []string{cpuAllocator},
 	},
 	{
+		ID: "pytorch/cpu-windows-data", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"in __getitem__", "torchvision/transforms", "torchvision\\transforms"}, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool {
+			return (reader.OnWindows(c) || c.Contains("not enough memory")) && c.Asked.Bytes > 0 && c.Asked.Bytes < 256*units.MiB
+		}),
+		Headline: "found RAM used up while it read one sample: even {asked} was refused",
+		Means:    "It failed in the data set's own code, on the processor: {asked} is about one picture or sample, so RAM was full before. What fills it there: loader workers, each a whole process with its own copy of the data set on Windows; samples that the data set or the loop keeps; pictures that are opened at full size; or other programs. Windows promises at most RAM plus page file.",
+		Not:      "A smaller picture than this one, `PYTORCH_CUDA_ALLOC_CONF`, or freeing the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "No loader workers, to see what one process needs", Told: "If 0 runs, try 2. If 0 dies later as well, something grows:", Kind: "python", Text: "num_workers=0   # in your DataLoader; without persistent_workers and prefetch_factor", Cost: "Data may come slower"},
+			{Fix: "detach_accumulated", Title: "It runs for a while first: find what is kept", Told: "`total += loss.item()` in place of `loss`; no list of images in the data set, only paths; `with Image.open(path) as image:` so that files are closed. Memory in Task Manager should stay level after the first epoch.", Cost: "Free"},
+			{Fix: "raise_pagefile", Title: "At once: close the largest programs, let the page file grow", Told: "Task Manager, Details, \"Commit size\"; then `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory: maximum 65536 MB on an SSD, restart.", Cost: "Disk space and a restart"},
+		},
+		Sources: []string{cpuAllocator, "https://docs.pytorch.org/docs/stable/data.html"},
+	},
+	{
 		ID: "pytorch/cpu-windows", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), saysWindows),
 		Headline: "ran out of system memory (RAM): Windows had nothing left to promise",
 		Means:    "The computer's own memory was refused, not the graphics card's; \"not enough memory\" is what PyTorch says on Windows. Windows promises at most RAM plus page file, and counts what is reserved even if it is never used, so RAM may look free. {asked} was the last piece, not the whole need.",
