@@ -14,15 +14,15 @@ var Graphs = program.Program{
 		cause.OversizedAllocation: append([]cause.Remedy{{Fix: "fix_shape", Fit: 0.7}}, graphWork...),
 	},
 	Titles: map[string]string{
-		"lower_batch_size": "Train on sampled neighbours, not on the whole graph", "lower_context": "Fewer layers or narrower ones",
+		"lower_batch_size": "Train on sampled neighbours, not on the whole graph", "use_smaller_model": "Fewer layers or narrower ones",
 		"inference_mode": "Evaluate without gradients, in batches",
 	},
-	Costs: map[string]string{"lower_batch_size": "Gradients are noisier; an epoch takes longer.", "lower_context": "Some accuracy."},
+	Costs: map[string]string{"lower_batch_size": "Gradients are noisier; an epoch takes longer.", "use_smaller_model": "Some accuracy."},
 }
 
 var graphWork = []cause.Remedy{
 	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_context", Fit: 0.8},
+	{Fix: "use_smaller_model", Fit: 0.8},
 	{Fix: "inference_mode", Fit: 0.7},
 	{Fix: "mixed_precision", Fit: 0.5},
 }
@@ -35,7 +35,7 @@ var PyG = program.Program{
 	Proofs:  []string{"torch_geometric/", "-packages/torch_scatter/", "-packages/torch_sparse/", "torch_geometric", "torch_sparse/", "torch_scatter/"},
 	Steps: spelling{
 		"lower_batch_size": told("Many small graphs: halve the batch_size of your DataLoader instead. Give the model all it takes now (`batch.edge_type`, `batch.edge_attr`).", step.Paste("python", "from torch_geometric.loader import NeighborLoader\n\nloader = NeighborLoader(data, num_neighbors=[15, 10], batch_size=1024, input_nodes=data.train_mask)   # data stays on the CPU\nfor batch in loader:\n    batch = batch.to(\"cuda\")\n    out = model(batch.x, batch.edge_index)[:batch.batch_size]")),
-		"lower_context":    say("Halve `hidden_channels` or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
+		"use_smaller_model":    say("Halve `hidden_channels` or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
 		"inference_mode":   step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(data.x, data.edge_index)   # on the CPU if it is still too large"),
 	},
 	Like:  []*program.Program{&DataAside, &Graphs},
@@ -50,7 +50,7 @@ var DGL = program.Program{
 	Proofs:  []string{"-packages/dgl/", "dgl/python/dgl/", "dgl._ffi", "DGLError"},
 	Steps: spelling{
 		"lower_batch_size": step.Paste("python", "sampler = dgl.dataloading.NeighborSampler([15, 10])\nloader = dgl.dataloading.DataLoader(graph, train_nodes, sampler, batch_size=1024, shuffle=True,\n                                    device=\"cuda\", use_uva=True)   # graph stays in system memory"),
-		"lower_context":    say("Halve the hidden size or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
+		"use_smaller_model":    say("Halve the hidden size or the attention heads (GAT keeps a value per edge and head), or drop a layer."),
 		"inference_mode":   step.Paste("python", "model.eval()\nwith torch.no_grad():\n    out = model(blocks, features)"),
 	},
 	Like:  []*program.Program{&DataAside, &Graphs},

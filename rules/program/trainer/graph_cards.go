@@ -24,7 +24,7 @@ func edges(c *ledger.Case) map[string]string {
 
 // narrower is a smaller model of a graph.
 var narrower = cause.Cure{
-	Fix: "lower_context", Title: "Narrower or fewer layers", Kind: "text", Text: "Halve `hidden_channels`, or the heads of GAT (it keeps a value for each edge and head): half the memory for messages. Or drop a layer.", Cost: "Some accuracy.",
+	Fix: "use_smaller_model", Title: "Narrower or fewer layers", Kind: "text", Text: "Halve `hidden_channels`, or the heads of GAT (it keeps a value for each edge and head): half the memory for messages. Or drop a layer.", Cost: "Some accuracy.",
 }
 
 var scattered = []string{"torch_scatter", "torch_scatter/", "in scatter_max", "in scatter_add", "in scatter(", "scatter.py", "utils/gen.py"}
@@ -38,7 +38,7 @@ var pygCards = []cause.Card{
 		Not:   "A smaller batch, another card, allocator settings: the size comes from a number in the data.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Look at the index", Told: "Just before the failing call:", Kind: "python", Text: "print(src.shape, index.shape, index.dtype, int(index.min()), int(index.max()))", Cost: "A minute."},
-			{Fix: "lower_context", Title: "IDs that are not 0, 1, 2...: renumber them", Kind: "python", Text: "_, index = torch.unique(index, return_inverse=True)   # and pass dim_size= the number of nodes", Cost: "None."},
+			{Fix: "stream_dataset", Title: "IDs that are not 0, 1, 2...: renumber them", Kind: "python", Text: "_, index = torch.unique(index, return_inverse=True)   # and pass dim_size= the number of nodes", Cost: "None."},
 			{Fix: "restart_session", Title: "The index looks right: find the true line", Told: "An earlier kernel may have written outside its tensor; this makes it stop there.", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python YOUR_SCRIPT.py   # with your own arguments", Cost: "Slow, for one run only."},
 		},
 		Sources: []string{"https://github.com/rusty1s/pytorch_scatter/issues/84", "pytorch_scatter/torch_scatter/utils/gen.py"}, Solved: 1,
