@@ -27,6 +27,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		return ranked
 	}
 	told := map[string]bool{}
+	prescribed := 0
 	for i, cure := range card.Cures {
 		if told[cure.Fix] || cure.Title != "" && told[cure.Title] || cure.If != nil && !cure.If(c) {
 			continue
@@ -48,11 +49,15 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		b := ranked[at]
 		b.score = float64(2 * (len(card.Cures) - i))
+		prescribed++
 		if !spelled {
 			b.put(c, card, cure, own)
 		}
 	}
-	return ranked
+	if prescribed < 2 {
+		return ranked
+	}
+	return slices.DeleteFunc(ranked, func(b *candidate) bool { return b.score < 2 && !told[b.fix.ID] && fix.Presumes(c, b.fix.ID) })
 }
 
 // started is the program that the reader started, nil where the card is its own

@@ -90,6 +90,12 @@ func Suits(c *ledger.Case, id string, own bool) bool {
 	return true
 }
 
+// Presumes reports that a fix is for work of one kind where the log shows none.
+func Presumes(c *ledger.Case, id string) bool {
+	n := needed[id]
+	return c.Reader.Work == "" && c.Reader.Program == "" && n.works != nil && !n.training
+}
+
 // AnyWork reports that a fix means something for every kind of work.
 func AnyWork(id string) bool { return needed[id].works == nil && !needed[id].training }
 
