@@ -44,7 +44,6 @@ var (
 	lookAtCard = cure("close_other_apps", "See what else is on the card", "shell", "nvidia-smi", "Free.")
 	managePage = cure("raise_pagefile", "Let Windows manage the page file", "ui",
 		"Windows Settings, About, Advanced system settings, Performance, Advanced, Virtual memory: System managed size; restart", "Disk space; slow while it is used.")
-	restart = cure("restart_session", "Restart it", "text", "End the program and start it again: what a failed run left on the card is gone then.", "Free.")
 )
 
 // steps are those of a program by fix.

@@ -56,11 +56,11 @@ func numpyFigures(c *ledger.Case) map[string]string {
 	switch c.Reader.OS {
 	case "linux":
 		out["bound"] = "Linux promises more than it has and kills later, as a rule; so a refusal points to a limit: `ulimit -v`, strict overcommit, or an amount beyond RAM and swap."
+	case "windows":
+		out["bound"] = "On Windows the bound is RAM and page file together (\"Committed\"), so it can be reached with RAM free."
 	default:
 		out["bound"] = "To be refused, in place of killed, is the rule on Windows, where RAM and page file together are the bound; on Linux it points to `ulimit -v` or strict overcommit."
 		out["windows_too"] = "Windows: Task Manager, Performance, Memory; \"Committed\" at its limit means a larger page file."
-	case "windows":
-		out["bound"] = "On Windows the bound is RAM and page file together (\"Committed\"), so it can be reached with RAM free."
 	}
 	if len(s) == 3 && (s[2] == 3 || s[2] == 4) {
 		out["picture"] = fmt.Sprintf("one picture of %d x %d, %s of it as plain pixels", s[1], s[0], units.Amount(s[0]*s[1]*s[2]))

@@ -64,15 +64,6 @@ func wanted(c *ledger.Case, unit string) string {
 	return ""
 }
 
-// wantedMiB is the same in MiB, in steps of a hundred.
-func wantedMiB(c *ledger.Case) string {
-	n := enough(c)
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(ledger.CeilDiv(n, 100*units.MiB)*100, 10)
-}
-
 // basis says where wanted comes from.
 func basis(c *ledger.Case) string {
 	f := c.F()

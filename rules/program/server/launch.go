@@ -122,13 +122,6 @@ func after(kind, text string, steps func(c *ledger.Case) []step.Step) func(c *le
 	}
 }
 
-// shell is a command for the log's model, which stands in it as MODEL.
-func shell(text string) func(c *ledger.Case) []step.Step {
-	return func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: strings.ReplaceAll(text, "MODEL", quote.Shell(c.ModelName()))}}
-	}
-}
-
 // construct is the call of a Python program that loads the log's model.
 func construct(c *ledger.Case, set []option) string {
 	call := "llm = LLM(model=" + quote.Python(c.ModelName())

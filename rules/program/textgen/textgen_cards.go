@@ -20,11 +20,8 @@ const (
 	textgenIssues = "https://github.com/oobabooga/text-generation-webui/issues/"
 )
 
-// cardFull are refusals of the card by PyTorch and by llama.cpp.
-var (
-	torchFull = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}
-	ggmlFull  = []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}
-)
+// torchFull are refusals of the card by PyTorch.
+var torchFull = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}
 
 // inTab is a cure on the Model tab, and as a flag for every start.
 func inTab(fix, title, tab, cost string, flags func(c *ledger.Case) []step.Change) cause.Cure {

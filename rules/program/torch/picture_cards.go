@@ -107,11 +107,6 @@ func hugePiece(c *ledger.Case) bool {
 	return c.Asked.Has() && c.Total.Has() && c.Asked.Bytes*2 > c.Total.Bytes
 }
 
-// largeScores: no weight is of that size.
-func largeScores(c *ledger.Case) bool {
-	return c.Asked.Has() && c.Asked.Bytes >= 2*units.GiB && c.Shortfall.Has() && c.Shortfall.Bytes > 0
-}
-
 // pieceFigures are what follows from the size of one piece.
 func pieceFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"count": "", "side": "", "half": "", "quarter": "", "sixteenth": "", "held": "", "still": ""}

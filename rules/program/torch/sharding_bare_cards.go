@@ -8,7 +8,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -46,10 +45,6 @@ func hostFigures(c *ledger.Case) map[string]string {
 func tinyMacLimit(c *ledger.Case) bool {
 	limit := c.F().Limit
 	return limit != nil && limit.Bytes < 9*units.GiB/2
-}
-
-func smallOnLinux(c *ledger.Case) bool {
-	return ledger.Requested(c) < 2*units.GiB && !reader.OnWindows(c) && !reader.LooksLikeWindows(c) && !c.Training()
 }
 
 // bareCards are about messages below which no program shows.
