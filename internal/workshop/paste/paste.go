@@ -21,7 +21,7 @@ var programs = []string{
 	"free", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "launchctl", "llama-cli", "llama-server",
 	"llamafactory-cli", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "npm",
 	"npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "printf", "ps", "python", "qstat", "ray", "rocm-smi", "sacct", "sd", "sd-cli", "set", "setx", "sh", "sleep",
-	"spark-submit", "sudo", "sync", "sysctl", "systemd-run", "tail", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trl", "trtllm-build", "trtllm-serve",
+	"spark-submit", "sudo", "sync", "sysctl", "systemctl", "journalctl", "free", "systemd-run", "tail", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trl", "trtllm-build", "trtllm-serve",
 	"tune", "ulimit", "unset", "vllm", "watch", "whisper", "whisperx", "wsl", "xinference", "xpu-smi",
 }
 

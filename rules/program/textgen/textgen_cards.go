@@ -179,7 +179,7 @@ var textgenLoadCards = []cause.Card{
 		Sources: []string{exllamaV2 + "model.py", exllamaV3 + "model/model_ls.py", textgenCode + "shared.py", textgenIssues + "6267"},
 	},
 	{
-		ID: "text-generation-webui/split", Kinds: torchFull, Phases: []string{"load"}, If: func(c *ledger.Case) bool { return severalSplit(c) && strings.HasPrefix(loader(c), "exllama") },
+		ID: "text-generation-webui/split", Kinds: torchFull, Phases: []string{"load"}, If: func(c *ledger.Case) bool { return severalSplit(c) && (strings.HasPrefix(loader(c), "exllama") || c.Near("ExLlama_loader", "ExLlamaCache")) },
 		Cause: cause.DeviceImbalance, Weight: 0.78,
 		Headline: "filled a card while loading: the split leaves no room beside the weights",
 		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. Cache and buffers come on top, most of them on the first card, and there the weights may fill it to the brim.",
@@ -206,7 +206,7 @@ var textgenLoadCards = []cause.Card{
 		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
 	},
 	{
-		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Figures: textgenSizes,
+		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Unsaid: []string{"ExLlama_loader", "exllama.py", "exllamav2.py", "ExLlamaCache"}, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: 0.8,
 		Headline: "did not load: the weights do not fit on the card",
 		Means:    "The loader was moving the weights to the card[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",
