@@ -179,7 +179,9 @@ var textgenLoadCards = []cause.Card{
 		Sources: []string{exllamaV2 + "model.py", exllamaV3 + "model/model_ls.py", textgenCode + "shared.py", textgenIssues + "6267"},
 	},
 	{
-		ID: "text-generation-webui/split", Kinds: torchFull, Phases: []string{"load"}, If: func(c *ledger.Case) bool { return severalSplit(c) && (strings.HasPrefix(loader(c), "exllama") || c.Near("ExLlama_loader", "ExLlamaCache")) },
+		ID: "text-generation-webui/split", Kinds: torchFull, Phases: []string{"load"}, If: func(c *ledger.Case) bool {
+			return severalSplit(c) && (strings.HasPrefix(loader(c), "exllama") || c.Near("ExLlama_loader", "ExLlamaCache"))
+		},
 		Cause: cause.DeviceImbalance, Weight: 0.78,
 		Headline: "filled a card while loading: the split leaves no room beside the weights",
 		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. Cache and buffers come on top, most of them on the first card, and there the weights may fill it to the brim.",

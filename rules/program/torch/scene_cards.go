@@ -136,12 +136,12 @@ var figureCards = []cause.Card{
 		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: 0.8,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
-		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop. A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it.",
+		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop.[[ {unnamed}]]",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{endListed, lookFirst, otherCard,
 			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
-		}, Figures: batch,
+		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 	{
@@ -320,6 +320,16 @@ func libraryBytes(c *ledger.Case) int64 {
 
 func libraries(c *ledger.Case) map[string]string {
 	return map[string]string{"library": units.AmountWithin(libraryBytes(c), units.MiB*10)}
+}
+
+// occupants says what else it could be where the message names no process.
+func occupants(c *ledger.Case) map[string]string {
+	figures := batch(c)
+	figures["unnamed"] = ""
+	if !listed(c) {
+		figures["unnamed"] = "A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it."
+	}
+	return figures
 }
 
 // over says by how much this program and its request exceed the card.
