@@ -4,10 +4,12 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // Tell puts figures into a sentence: {name} is a number of the ledger by its
-// name in reports, one of the card's own figures, the model's name, or a setting;
+// name in reports, one of the card's own figures, the model's name, or a setting
+// of plain characters;
 // {name%} what share of the total a number is, {card} the total without decimals
 // that say nothing. What stands in [[ ]] is left out where the log lacks one of
 // its figures, or has none of it; ok is false where one is lacking elsewhere.
@@ -79,6 +81,9 @@ func (k *Card) figures(c *ledger.Case) func(name string) string {
 			return c.Model.Name
 		}
 		s, _ := c.Setting(name)
+		if strings.ContainsFunc(s.Value, quote.UnsafeInShell) { // it may stand in a command that is told
+			return ""
+		}
 		return s.Value
 	}
 }
