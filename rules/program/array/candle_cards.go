@@ -30,7 +30,7 @@ var candleCards = []cause.Card{
 		ID: "candle/small", Kinds: []fact.Kind{fact.RustDriver}, Said: smallModels,
 		Cause: cause.Unknown, Weight: 0.75,
 		Headline: "ran out of the card's memory with a model that fits any card",
-		Means:    "The driver gives no figures, and the backtrace ends before your code. The weights can hardly be it: a model of 0.6 billion parameters has 1.2 GB in 16 bit and 2.4 in 32. So the card was taken before, the model is loaded more than once, or one long prompt wants a large matrix of attention. `DeviceId(1)` is candle's own count, not the second card.",
+		Means:    "The driver gives no figures, and the backtrace ends before your code. The weights can hardly be it: a model of 0.6 billion parameters has 1.2 GB in 16 bit and 2.4 in 32. So the card was taken before, the model is loaded more than once, or one long prompt wants a large matrix of attention.",
 		Not:      "A still smaller model: its weights are not what fills the card.",
 		Cures:    []cause.Cure{watchCard, shorterRun, newerCandle},
 		Sources:  []string{"candle/candle-core/src/cuda_backend/device.rs", "https://github.com/huggingface/candle/issues/2950"},
