@@ -124,7 +124,6 @@ func slurmAsk(c *ledger.Case) []step.Step {
 	to := wanted(c, "G")
 	switch {
 	case to == "":
-		look.Text += "\n#SBATCH --mem=64G   # put twice ReqMem; 0 is all of the node's RAM, which a job with whole nodes has already"
 		return []step.Step{look}
 	case c.In("snakemake"):
 		return []step.Step{{Kind: "config", Text: fmt.Sprintf("resources:\n    mem_mb=%d   # in the rule; or --set-resources RULE:mem_mb=%[1]d", enough(c)/1000000)}}
@@ -140,7 +139,7 @@ var slurmCards = []cause.Card{{
 	Not:      "More GPUs or --gres, or swap: they bring a job no RAM.",
 	Cures: []cause.Cure{
 		fewerTasks(fullNode),
-		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then add a line to the job script.", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then ask for twice `ReqMem` by `#SBATCH --mem=` in the job script (0: all of the node's RAM).", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
 		{Fix: "lower_num_workers", If: onePython, Title: "Let it hold less", Told: "{alone}", Cost: "Some rewriting"},
 		fewerTasks(func(c *ledger.Case) bool { return !fullNode(c) && !onePython(c) }),
 		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
