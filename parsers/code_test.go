@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -14,9 +15,9 @@ import (
 // those of packages.
 func TestCode(t *testing.T) {
 	for line, want := range map[string]fact.Code{
-		`  File "/home/me/a b/train.py", line 12, in main`:                            {File: "/home/me/a b/train.py", Function: "main", Own: true},
-		`  File "D:\work\net.py", line 3, in forward`:                                 {File: "D:/work/net.py", Function: "forward", Own: true},
-		`  File "/opt/py/lib/python3.9/site-packages/foo/bar.py", line 9, in run`:     {File: "/opt/py/lib/python3.9/site-packages/foo/bar.py", Function: "run"},
+		`  File "/home/me/a b/train.py", line 12, in main`:                            {File: "/home/me/a b/train.py", Function: "main", At: 12, Own: true},
+		`  File "D:\work\net.py", line 3, in forward`:                                 {File: "D:/work/net.py", Function: "forward", At: 3, Own: true},
+		`  File "/opt/py/lib/python3.9/site-packages/foo/bar.py", line 9, in run`:     {File: "/opt/py/lib/python3.9/site-packages/foo/bar.py", Function: "run", At: 9},
 		`~/lab/net.py in forward(self, x)`:                                            {File: "~/lab/net.py", Function: "forward", Own: true},
 		`Cell In[7], line 2`:                                                          {File: "cell.py", Own: true},
 		`$ python3 -u scripts/fit.py --batch 8`:                                       {File: "scripts/fit.py", Own: true},
@@ -32,6 +33,23 @@ func TestCode(t *testing.T) {
 		}
 		want.Line = 1
 		assert.Equal(t, []fact.Code{want}, f.Code, line)
+	}
+}
+
+// TestSourceLines: the source line of a frame is read from Python's and from
+// IPython's tracebacks, indented or not, and nothing else is taken for one.
+func TestSourceLines(t *testing.T) {
+	for log, want := range map[string]string{
+		"  File \"a.py\", line 3, in f\n    y = g(x)\n        ~^^^\nRuntimeError: no":      "y = g(x)",
+		"File \"a.py\", line 3, in f\ny = g(x)\nRuntimeError: no":                          "y = g(x)",
+		"  File \"a.py\", line 3, in f\nRuntimeError: no":                                  "",
+		"  File \"a.py\", line 3, in f\n  File \"b.py\", line 4, in g\n    z":              "",
+		"File \"a.py\", line 3, in f\nValueError: no":                                      "",
+		"~/a.py in f(x)\n      6     x = h(x)\n----> 7     y = g(x)\n      8     return y": "y = g(x)",
+	} {
+		f := New(nil, nil).Parse(text.NewLog(clean.Lines(log, 1)))
+		require.NotEmpty(t, f.Code, log)
+		assert.Equal(t, want, f.Code[0].Source, log)
 	}
 }
 

@@ -9,6 +9,7 @@
 //	explain   what the bytes asked for are
 //	reader    who reads: program, work, system, backend, version
 //	when      conditions on a case
+//	operation what was being computed, from the innermost frames
 //	step      commands, edits and snippets
 //	effect    the arithmetic of a fix: is it enough?
 //	cause     a file a cause: what it means and what points to it

@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -21,7 +22,7 @@ var codeWords = []string{
 
 var (
 	// A frame: File "/a b/c.py", line 3, in f. Quotes get lost in pastes.
-	pythonFrame = regexp.MustCompile(`File\s+(?:"([^"\n]+)"|(\S+\.py)|<?(ipython-input-[^>]+)>)[,:]?\s*(?:line\s*)?\d+(?:[,)]?\s*in\s+([\w<>.]+))?`)
+	pythonFrame = regexp.MustCompile(`File\s+(?:"([^"\n]+)"|(\S+\.py)|<?(ipython-input-[^>]+)>)[,:]?\s*(?:line\s*)?(\d+)(?:[,)]?\s*in\s+([\w<>.]+))?`)
 	// A frame of IPython: ~/a/b.py in f(x), /a/b.py:12, in f(x).
 	notebookFrame = regexp.MustCompile(`^\s*\[?(\S+\.pyx?|<ipython-input-[^>]+>)\S*(?::\d+,|\]\([^)]*\))?\s+in\s+([\w<>]+)`)
 	notebookCell  = regexp.MustCompile(`^\s*(?:File\s+)?(?:Cell\s+)?In\s?\[\d+\]|<(?:ipython-input|stdin)`)
@@ -51,6 +52,9 @@ func parseCode(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		last = i
 		if code, ok := codeOf(l.Lines[i].Text); ok {
 			code.Line = l.Lines[i].Number
+			if code.Function != "" {
+				code.Source = sourceBelow(l, i)
+			}
 			f.Code = append(f.Code, code)
 		}
 	}
@@ -63,7 +67,9 @@ func codeOf(s string) (fact.Code, bool) {
 	}
 	if m := pythonFrame.FindStringSubmatch(s); m != nil {
 		file := m[1] + m[2] + m[3]
-		return codeIn(file, m[4], !strings.HasPrefix(file, "<frozen")), true
+		code := codeIn(file, m[5], !strings.HasPrefix(file, "<frozen"))
+		code.At, _ = strconv.Atoi(m[4])
+		return code, true
 	}
 	if m := notebookFrame.FindStringSubmatch(s); m != nil {
 		return codeIn(m[1], m[2], true), true
@@ -81,6 +87,51 @@ func codeOf(s string) (fact.Code, bool) {
 }
 
 const longestFrame = 2 << 10
+
+// sourceBelow is the source line that a traceback prints below a frame's head,
+// "" where there is none. IPython prints several and marks it with an arrow.
+func sourceBelow(l *text.Log, head int) string {
+	for i := head + 1; i < len(l.Lines) && i <= head+notebookLines; i++ {
+		line := l.Lines[i].Text
+		if m := arrowed.FindStringSubmatch(line); m != nil {
+			return bounded(m[1])
+		}
+		if i == head+1 && !numbered.MatchString(line) {
+			if pythonFrame.MatchString(line) || raised.MatchString(line) || !indented(line) && indented(l.Lines[head].Text) {
+				return ""
+			}
+			return bounded(line)
+		}
+		if strings.TrimSpace(line) == "" {
+			return ""
+		}
+	}
+	return ""
+}
+
+// notebookLines is how many lines IPython prints of a frame.
+const notebookLines = 8
+
+var (
+	arrowed  = regexp.MustCompile(`^\s*-{2,}>\s*\d+\s+(.*)`)
+	numbered = regexp.MustCompile(`^\s*(?:-{2,}>\s*)?\d+\b`)
+	// raised is the line that ends a traceback.
+	raised = regexp.MustCompile(`^\s*[\w.]*(?:Error|Exception|Traceback)\b`)
+)
+
+func indented(line string) bool { return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") }
+
+func bounded(source string) string {
+	source = strings.TrimSpace(source)
+	if len(source) > longestSource {
+		return ""
+	}
+	return source
+}
+
+// longestSource is the longest source line that is kept; a longer one is no
+// statement that somebody wrote.
+const longestSource = 200
 
 func codeIn(file, function string, own bool) fact.Code {
 	file = strings.ReplaceAll(file, `\`, "/")

@@ -162,7 +162,10 @@ type Stage struct {
 type Code struct {
 	// File is as written, with "/" between folders.
 	File, Function string
-	Line           int
+	// At is the line in the file, 0 where the log does not say; Source its text.
+	At     int
+	Source string
+	Line   int
 	// Own marks what the reader wrote or checked out; the rest belongs to
 	// installed packages, to the language or to who built the program.
 	Own bool

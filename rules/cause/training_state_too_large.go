@@ -14,6 +14,7 @@ var trainingStateTooLarge = Rule{
 	Settles: "Print `torch.cuda.memory_allocated()` before and after the first `optimizer.step()`.",
 	Clues: []Clue{
 		Shown("optimizer_step",
+			If(when.Not(ledger.InOptimizer), 0, ""),
 			If(when.All(ledger.Allocator, ledger.Crowded), 0.3, firstStep),
 			If(ledger.Allocator, 0.75, firstStep)),
 	},

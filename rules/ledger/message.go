@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
@@ -113,13 +114,39 @@ func FailedAt(c *Case, id string) *fact.Signal {
 // OwnFrame is the innermost frame of the traceback that ends in the failure and
 // lies in code of the reader's own, nil where the log shows none.
 func OwnFrame(c *Case) *fact.Code {
-	var inner *fact.Code
-	for i := range c.Facts.Code {
-		if x := &c.Facts.Code[i]; x.Own && x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
-			inner = x
+	frames := Trace(c)
+	for i := range slices.Backward(frames) {
+		if frames[i].Own {
+			return &frames[i]
 		}
 	}
-	return inner
+	return nil
+}
+
+// Trace are the frames of the traceback that ends in the failure, the innermost
+// last; none where the log shows none.
+func Trace(c *Case) []fact.Code {
+	var frames []fact.Code
+	for _, x := range c.Facts.Code {
+		if x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
+			frames = append(frames, x)
+		}
+	}
+	return frames
+}
+
+// InOptimizer: the optimizer itself was at work, not the training step that it
+// was given to call (a closure, as Lightning does).
+func InOptimizer(c *Case) bool {
+	for _, f := range slices.Backward(Trace(c)) {
+		switch {
+		case strings.Contains(f.File, "/optim/") || strings.Contains(f.File, "bitsandbytes/optim"):
+			return true
+		case strings.Contains(f.Function, "closure"), strings.Contains(f.Function, "training_step"), f.Function == "forward":
+			return false
+		}
+	}
+	return true // no traceback says otherwise
 }
 
 // deepFrames is how many lines above a message the innermost frame of one's own

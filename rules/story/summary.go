@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -64,11 +65,23 @@ func (t teller) where() string {
 		return ""
 	}
 	file := plain(at.File[strings.LastIndexByte(at.File, '/')+1:])
-	if function := plain(at.Function); function != "" && at.Function != "<module>" {
-		return " in `" + function + "` (" + file + ")"
+	if at.At > 0 {
+		file += " line " + strconv.Itoa(at.At)
 	}
-	return " in " + file
+	place := " in " + file
+	if function := plain(at.Function); function != "" && at.Function != "<module>" {
+		place = " in `" + function + "` (" + file + ")"
+	}
+	if line := at.Source; line != "" && len(line) <= longestLine && strings.IndexFunc(line, unprintable) < 0 {
+		place += ", at `" + line + "`"
+	}
+	return place
 }
+
+// unprintable: what would end the code that a line is shown as, or is not plain.
+func unprintable(r rune) bool { return r == '`' || r < ' ' || r > '~' }
+
+const longestLine = 72
 
 const longestPlace = 60
 

@@ -69,9 +69,9 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/last-straw", Kinds: allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory: this program fills the {card} card by itself",
-		Means:    "The {asked} that was refused is only the last piece: {mine} of {total} is this program's own.[[ Closing everything else gains {others} at most]][[, undoing fragments {slack}]]. Either the model is too large for the card, or the work of one step: the message does not say. Halve the work; if that fails at the same place, it is the model.",
-		Not:      "Allocator settings and `empty_cache()`.",
-		Later:    kept, Cures: []cause.Cure{halveModel, halveStep, halveOld, smallerModel, freeOthers}, Figures: batch,
+		Means:    "{mine} of {total} is this program's own; the {asked} that was refused is only the last piece.[[ {probably}]] What is too large the message does not say, but when it fails does: before the first step the model, in the first the work of a step, after many something that is kept.",
+		Not:      "Allocator settings and `empty_cache()`[[: {slack} to win at most]].[[ Closing all else would win {closing}, less CUDA's own part.]]",
+		Cures:    []cause.Cure{halveModel, halveStep, halveOld, lighter, freshStart, freeOthers}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{

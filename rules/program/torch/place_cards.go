@@ -72,7 +72,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords,
-		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: 0.85,
+		If: when.All(ownCard, ledger.InOptimizer), Cause: cause.TrainingStateTooLarge, Weight: 0.85,
 		Means: "It failed in the optimizer. Adam makes two values for each trained parameter at its first step, 8 bytes more each: model, gradients and the first forward pass fitted, these did not.",
 		Not:   "A much smaller batch: weights, gradients and optimizer stay as large.",
 		Cures: []cause.Cure{

@@ -20,7 +20,7 @@ import (
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
-	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, barePictures, lateCards, sizeCards, figureCards, fullCards, macCards, systemCards),
+	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, barePictures, lateCards, sizeCards, operationCards, figureCards, fullCards, macCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},

@@ -16,16 +16,16 @@ import (
 )
 
 // Cures that hold for whatever runs on a card, by what it was doing.
-var halveStep = cause.Cure{
-	Fix: "lower_batch_size", Title: "Halve the batch, or what is computed at once", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)),
-	Ways: []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]]; 1 shows whether it runs at all. Then 16 bit: `torch.autocast(\"cuda\")` with a `GradScaler`."},
-		{For: fix.Using, Text: "`with torch.inference_mode():` around it and batch size 1, both free; then `model.half()`."},
-		{For: fix.Pictures, Text: "half the width and height: a quarter of what the picture takes. AUTOMATIC1111: `--medvram --xformers`, ComfyUI: `--lowvram`."},
-	},
-}
-
 var (
+	// lessAtOnce is the work of one step, made smaller.
+	lessAtOnce = []cause.Way{
+		{For: fix.Training, Text: "half the batch size[[ ({batch})]]; 1 shows whether it runs at all, and gradient accumulation keeps the result of a larger one. Shorter texts, smaller pictures."},
+		{For: fix.Using, Text: "`with torch.inference_mode():` around it (else every layer's results are kept), one input at a time, long ones cut."},
+		{For: fix.Pictures, Text: "half the width and height: a quarter of what the picture takes; fewer frames."},
+	}
+	halveStep = cause.Cure{
+		Fix: "lower_batch_size", Title: "Make one step smaller, and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)), Ways: lessAtOnce,
+	}
 	// halveOld is the same for PyTorch before 1.4, which has neither autocast nor
 	// inference_mode.
 	halveOld = cause.Cure{
@@ -37,10 +37,24 @@ var (
 	}
 	// halveModel is the same where the weights are the likelier part.
 	halveModel = cause.Cure{
-		Fix: "half_precision", Title: "Make it need less, and see if it runs", Cost: "hardly any quality", Ways: halveStep.Ways,
+		Fix: "half_precision", Title: halveStep.Title, Cost: "slower", Ways: lessAtOnce,
 		If: func(c *ledger.Case) bool {
 			return !c.Training() && !ledger.Before2020(c) && c.Total.Bytes <= 13*units.GiB/2
 		},
+	}
+	// lighter is what stays from step to step, made smaller.
+	lighter = cause.Cure{
+		Fix: "use_smaller_model", Title: "Make the model and what it keeps smaller", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
+		Ways: []cause.Way{
+			{For: fix.Training, Text: "16 bit (`torch.autocast(\"cuda\")` with a `GradScaler`), gradient checkpointing (20 to 30 % slower), 8-bit Adam (`bitsandbytes`), or a LoRA."},
+			{For: fix.Using, Text: "`model.half()`: half of 32-bit weights; language models in 4 bit: a quarter of 16; else the next smaller variant."},
+			{For: fix.Pictures, Text: "diffusers: `pipe.enable_model_cpu_offload()`; ComfyUI: an fp8 or GGUF file, `--lowvram`; AUTOMATIC1111: `--medvram --xformers`."},
+		},
+	}
+	// freshStart is for what piles up.
+	freshStart = cause.Cure{
+		Fix: "restart_session", Title: "It ran before, or fails after many steps: something is kept", Cost: "the session's state", If: when.Not((*ledger.Case).Training),
+		Told: "Restart the notebook's kernel (what earlier cells put on the card stays there); in a loop add up `loss.item()`, not `loss`, validate under `torch.no_grad()`, move results to RAM with `.cpu()`.",
 	}
 	cheaperTraining = cause.Cure{
 		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time a step", If: (*ledger.Case).Training,
@@ -96,6 +110,19 @@ func batch(c *ledger.Case) map[string]string {
 		return map[string]string{"batch": ""}
 	}
 	return map[string]string{"batch": step.OptionName(s) + " " + s.Value + " to " + strconv.Itoa(n)}
+}
+
+// scene is batch with what the card's size says of it.
+func scene(c *ledger.Case) map[string]string {
+	figures := batch(c)
+	figures["probably"], figures["closing"] = "", ""
+	if c.Others.Bytes > ledger.DriverContext {
+		figures["closing"] = c.Others.String()
+	}
+	if gib := float64(c.Total.Bytes) / float64(units.GiB); c.Backend == "cuda" && gib > 14.5 && gib < 14.8 {
+		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which has no bfloat16."
+	}
+	return figures
 }
 
 // allocators are PyTorch's own and CUDA's asynchronous one.
@@ -324,7 +351,7 @@ func libraries(c *ledger.Case) map[string]string {
 
 // occupants says what else it could be where the message names no process.
 func occupants(c *ledger.Case) map[string]string {
-	figures := batch(c)
+	figures := scene(c)
 	figures["unnamed"] = ""
 	if !listed(c) {
 		figures["unnamed"] = "A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it."
@@ -334,7 +361,7 @@ func occupants(c *ledger.Case) map[string]string {
 
 // over says by how much this program and its request exceed the card.
 func over(c *ledger.Case) map[string]string {
-	figures := batch(c)
+	figures := scene(c)
 	figures["over"] = units.AmountWithin(c.Mine.Bytes+c.Asked.Bytes-c.Total.Bytes, c.Mine.Within+c.Asked.Within+c.Total.Within)
 	return figures
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/operation"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -125,7 +126,7 @@ var lightningCards = []cause.Card{
 		Sources: []string{"pytorch-lightning/src/lightning/pytorch/loops/evaluation_loop.py"},
 	},
 	{
-		ID: "lightning/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "optimizer_closure", "_run_optimization", "training_epoch_loop.py"}, If: ownCard,
+		ID: "lightning/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "optimizer_closure", "_run_optimization", "training_epoch_loop.py"}, If: when.All(ownCard, when.Not(operation.Apart)),
 		Cause: cause.BatchTooLarge, Weight: 0.75,
 		Headline: "ran out of memory in a training step",
 		Means:    "Activations of the batch found no room beside weights, gradients and optimizer.[[ This process holds {mine} of {total}.]] At the first step it is batch and model; after many steps one large sample, or something that is kept (outputs or losses in a list).",

@@ -44,7 +44,7 @@ var trainerCards = []cause.Card{
 	},
 	{
 		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", `torch\optim\adam`, "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: []string{"deepspeed/runtime"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.88, Figures: modelFigures,
+		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && ledger.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.88, Figures: modelFigures,
 		Headline: "ran out of memory at its first optimizer step: model, gradients and Adam do not fit together",
 		Means:    "Forward and backward pass fitted; then Adam made its two values for each trained parameter and found no room. " + lessState + "[[: {full} for {model}]], whatever the batch.[[ This process holds {mine} of {total} already.]]",
 		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",

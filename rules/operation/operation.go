@@ -1,0 +1,114 @@
+// Package operation says what a program was computing when memory ran out, from
+// the innermost frames of the traceback that ends in the failure: a convolution,
+// a concatenation, a copy to the card.
+package operation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// ID names an operation.
+type ID string
+
+// Operations, by what decides their size.
+const (
+	Convolution   ID = "convolution"   // batch x channels x area
+	Upsampling    ID = "upsampling"    // the size that is enlarged to
+	Attention     ID = "attention"     // length squared, if scores are kept
+	Projection    ID = "projection"    // tokens x width
+	Recurrent     ID = "recurrent"     // batch x length x width
+	Concatenation ID = "concatenation" // the sum of its parts, beside them
+	Creation      ID = "creation"      // the shape in the line
+	Repetition    ID = "repetition"    // a copy, or several
+	Gathering     ID = "gathering"     // as many rows as there are indices
+	Distances     ID = "distances"     // rows x rows
+	Spectrum      ID = "spectrum"      // windows x frequencies
+	Decomposition ID = "decomposition" // n x n
+	Sorting       ID = "sorting"       // a copy with indices
+	Moving        ID = "moving"        // what is put on the card
+	Extension     ID = "extension"     // compiled code of a library
+)
+
+// sign is what shows an operation in a frame: the function that it is in, or a
+// part of its source line.
+type sign struct {
+	id    ID
+	calls []string
+	lines []string
+}
+
+// telling are signs that decide wherever they stand among the innermost frames;
+// the first that a frame meets counts.
+var telling = []sign{
+	{Distances, []string{"cdist", "pairwise_distance", "pairwise_distances", "pdist", "euclidean_distances", "knn"}, []string{"cdist(", "pairwise_distance", "pdist("}},
+	{Attention, []string{"scaled_dot_product_attention", "_scaled_dot_product_attention", "multi_head_attention_forward", "attention", "attn", "self_attn", "_attn", "memory_efficient_attention"}, []string{"scaled_dot_product_attention(", ".transpose(-2, -1)", ".transpose(-1, -2)", "attn.softmax(", "attn_weights ="}},
+	{Convolution, []string{"_conv_forward", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}, []string{"F.conv", ".conv2d(", ".conv3d("}},
+	{Upsampling, []string{"interpolate", "upsample", "resize", "grid_sample", "pixel_shuffle"}, []string{"F.interpolate(", "F.upsample(", "F.grid_sample("}},
+	{Recurrent, []string{"lstm", "gru", "rnn_tanh"}, []string{"_VF.lstm(", "_VF.gru(", "_VF.rnn"}},
+	{Concatenation, []string{"concatenate", "vstack", "hstack", "dstack", "concat"}, []string{"torch.cat(", "torch.stack(", "torch.concat(", "np.concatenate(", "np.stack(", "np.vstack(", "np.hstack("}},
+	{Spectrum, []string{"stft", "istft", "fft", "rfft", "ifft", "irfft", "fftn", "rfftn"}, []string{"torch.stft(", "torch.fft.", "np.fft."}},
+	{Decomposition, []string{"svd", "eigh", "eig", "cholesky", "inv", "pinv", "lstsq", "qr", "matrix_exp"}, []string{"torch.linalg.", "np.linalg.", "torch.svd(", "torch.inverse(", "torch.cholesky("}},
+	{Sorting, nil, []string{".topk(", "torch.topk(", ".sort(", "torch.sort(", ".argsort(", "torch.unique(", ".unique(", ".nonzero(", "torch.nonzero("}},
+	{Gathering, []string{"index_select", "gather", "scatter", "scatter_add", "scatter_", "propagate", "aggregate"}, []string{".index_select(", "torch.gather(", ".gather(", "scatter_add", "scatter("}},
+	{Repetition, []string{"deepcopy", "clone"}, []string{".repeat(", ".repeat_interleave(", "torch.tile(", "copy.deepcopy(", ".expand(", "np.tile(", "np.repeat("}},
+}
+
+// plain are signs that say something only where no other does.
+var plain = []sign{
+	{Creation, nil, []string{"torch.zeros(", "torch.empty(", "torch.ones(", "torch.full(", "torch.rand", "zeros_like(", "np.zeros(", "np.empty(", "np.ones(", "np.full("}},
+	{Projection, nil, []string{"F.linear(", "torch.matmul(", "torch.bmm(", "torch.mm(", "torch.einsum(", "einsum("}},
+	{Extension, nil, []string{"_C.", "_ext.", "_backend.", "_cuda.", "cuda_lib."}},
+	{Moving, nil, []string{".to(device", ".cuda(", ".to(\"cuda", ".to('cuda", ".to(self.device", "device=device"}},
+}
+
+// innermost is how many frames say what was computed; those before them only
+// lead there.
+const innermost = 5
+
+// Of returns the operation that was refused memory, "" where the traceback shows
+// none.
+func Of(c *ledger.Case) ID {
+	frames := ledger.Trace(c)
+	frames = frames[max(0, len(frames)-innermost):]
+	for _, signs := range [][]sign{telling, plain} {
+		for _, f := range slices.Backward(frames) {
+			if id := in(f, signs); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// ofLayers are what layers do with their own results all the time: there the
+// batch decides, and the line says nothing.
+var ofLayers = []ID{Concatenation, Creation, Repetition}
+
+// in is the operation of a frame.
+func in(f fact.Code, signs []sign) ID {
+	function := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
+	for _, s := range signs {
+		if function == "forward" && slices.Contains(ofLayers, s.id) {
+			continue
+		}
+		if slices.Contains(s.calls, function) || slices.ContainsFunc(s.lines, func(part string) bool { return strings.Contains(f.Source, part) }) {
+			return s.id
+		}
+	}
+	return ""
+}
+
+// Apart reports an operation that is none of a network's layers: what goes into
+// that line decides, not the batch of a step.
+func Apart(c *ledger.Case) bool {
+	return Is(Concatenation, Creation, Repetition, Gathering, Distances, Spectrum, Decomposition, Sorting, Moving, Extension)(c)
+}
+
+// Is holds where one of the operations was refused memory.
+func Is(ids ...ID) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { id := Of(c); return id != "" && slices.Contains(ids, id) }
+}

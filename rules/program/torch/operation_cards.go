@@ -1,0 +1,114 @@
+package torch
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/operation"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Cures by what decides the size of an operation.
+var (
+	fewerPixels = cause.Cure{
+		Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower",
+		Ways: []cause.Way{
+			{For: fix.Training, Text: "half the batch size[[ ({batch})]], or crops of half the width and height: a quarter."},
+			{For: fix.Using, Text: "`with torch.inference_mode():` around it, one input at a time; a large picture or volume in tiles, or scaled down."},
+		},
+	}
+	fewerRows = cause.Cure{
+		Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower",
+		Ways: []cause.Way{
+			{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter samples; gradient accumulation keeps the result."},
+			{For: fix.Using, Text: "`with torch.inference_mode():` around it, and a loop over pieces: `[f(part) for part in x.split(1024)]`."},
+		},
+	}
+	halfBits = cause.Cure{
+		Fix: "mixed_precision", Title: "Compute it in 16 bit", Cost: "hardly any quality",
+		Told: "`torch.autocast(\"cuda\", dtype=torch.float16)` around the forward pass (training: with a `GradScaler`) halves what the layers keep.",
+	}
+	halfWeights = cause.Cure{
+		Fix: "half_precision", If: when.Not((*ledger.Case).Training), Title: "16 bit, if it is 32 now", Cost: "hardly any quality",
+		Told: "`model.half()` and `x.half()` halve weights and what is computed.",
+	}
+	inPieces = cause.Cure{
+		Fix: "lower_batch_size", Title: "Do it in parts", Cost: "some lines of code",
+		Told: "Loop over slices, keep of each what is needed and move it to RAM: `out.append(part.cpu())`.",
+	}
+	shapesOfLine = cause.Cure{
+		Fix: "fix_shape", Title: "Print the shapes that go in", Cost: "a minute",
+		Told: "Before that line; the product of the result's sizes times 4 bytes (2 in 16 bit) should come out near {asked}. One size mostly surprises.",
+	}
+)
+
+// operationCards say what the failing line computes, and so what makes it
+// smaller, whatever the program.
+var operationCards = []cause.Card{
+	operationCard("convolution", "in a convolution",
+		"A convolution writes batch x channels x height x width (x depth or frames), and training keeps that for every layer. The weights are small beside it: what goes in decides.",
+		fewerPixels, halfBits, cheaperTraining, halfWeights),
+	operationCard("upsampling", "as it enlarged something",
+		"Its result has the size that it enlarges to: twice the width and height are four times the memory, of all channels at once.",
+		fewerPixels, halfBits, cheaperTraining, halfWeights),
+	operationCard("recurrent", "in a recurrent layer",
+		"A recurrent layer keeps every time step of every sample: batch x length x width. One long sample makes the whole padded batch as long.",
+		cause.Cure{Fix: "lower_batch_size", Title: "Fewer or shorter sequences at a time", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; cut the longest sequences, or sort by length so that little is padded."},
+		halfBits, cheaperTraining, halfWeights),
+	operationCard("projection", "in a matrix product",
+		"Its result is rows x width: all samples and positions that go in at once, times the width of the layer. The matrix itself was there before.",
+		fewerRows, halfBits, cheaperTraining, halfWeights),
+	operationCard("concatenation", "as it put tensors together",
+		"The result is a new tensor beside its pieces: for a moment both are there, twice the memory. If the pieces come from a loop, such as the results of all batches, they grow with the data set.",
+		cause.Cure{Fix: "detach_accumulated", Title: "Results of a loop: move each to RAM as it comes", Cost: "none to speak of", Kind: "python", Text: "results.append(output.detach().cpu())   # and torch.cat at the end, in RAM"},
+		fewerRows, halfBits, halfWeights),
+	operationCard("creation", "as it made a new tensor",
+		"The size stands in the line itself: the product of the shape, times 4 bytes (2 in 16 bit).",
+		shapesOfLine, inPieces, halfWeights),
+	operationCard("repetition", "as it copied a tensor",
+		"That makes a whole copy, or several, beside what is there. `expand` and broadcasting show the same values without a copy.",
+		cause.Cure{Fix: "fix_shape", Title: "Broadcast instead of repeating", Cost: "none", Told: "`x.expand(n, -1)` or `x[:, None]` instead of `repeat`; work in place where the old values are not needed."},
+		fewerRows, halfBits),
+	operationCard("gathering", "as it picked rows by index",
+		"That makes a row for every index: in a graph edges x features, however few the nodes.",
+		cause.Cure{Fix: "lower_batch_size", Title: "Fewer indices at a time", Cost: "slower", Told: "Smaller batches or graphs; sample neighbours; or sum up in pieces of the edges."},
+		halfBits, shapesOfLine),
+	operationCard("spectrum", "in a Fourier transform",
+		"A spectrum has as many values as its input, complex (twice the size), and overlapping windows multiply that. The whole recording or picture goes in at once.",
+		cause.Cure{Fix: "lower_batch_size", Title: "Cut it into pieces", Cost: "slower", Told: "Sound: pieces of 30 to 60 seconds, one at a time. Pictures and fields: smaller grids, or one channel after the other."},
+		fewerRows, halfWeights),
+	operationCard("decomposition", "in linear algebra",
+		"Solving, inverting or decomposing n x n needs several matrices of that size as workspace. Twice the rows is four times the memory.",
+		cause.Cure{Fix: "cpu_offload", Title: "Let the processor do this step", Cost: "slower", Told: "`.cpu()` before it and `.to(device)` after it: RAM is mostly larger."},
+		cause.Cure{Fix: "lower_batch_size", Title: "Compute less of it", Cost: "an approximation", Told: "`torch.svd_lowrank` or `torch.lobpcg` where the leading part is enough; `solve` instead of an inverse; one matrix of a batch at a time."},
+		shapesOfLine),
+	operationCard("sorting", "as it sorted or searched a tensor",
+		"The result has the values and an index of 8 bytes for each, beside a copy to work on: several times the input.",
+		inPieces, fewerRows, shapesOfLine),
+	operationCard("moving", "as data was put on the card",
+		"Nothing was computed yet in that line: it only moves data. A whole data set, or everything that a loop has collected, does not belong there at once.",
+		cause.Cure{Fix: "stream_dataset", Title: "Keep the data in RAM and move a batch at a time", Cost: "hardly slower", Kind: "python", Text: "for x, y in loader:          # a DataLoader over data that stays in RAM\n    x, y = x.to(device), y.to(device)"},
+		fewerRows, halfWeights),
+	operationCard("extension", "in compiled code of a library",
+		"The call goes into compiled code, which asks for room by what it is given: the number of points, boxes, voxels or pixels.",
+		cause.Cure{Fix: "lower_batch_size", Title: "Give that call less", Cost: "less detail, or slower", Told: "Fewer or coarser points, a lower resolution or level, one sample at a time."},
+		shapesOfLine, halfWeights),
+}
+
+// operationCard is about one operation on a card that is this program's own.
+func operationCard(id operation.ID, where, means string, cures ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: "pytorch/" + string(id), Kinds: refused, Among: ownDoing,
+		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(loading, otherLibrary, ledger.AbsurdSize, lateStep, inApp))),
+		Headline: "ran out of memory " + where,
+		Means:    means + "[[ {mine} of {total} is this program's own.]]",
+		Not:      "Allocator settings[[: {slack} to win at most]].",
+		Later:    kept, Cures: cures, Figures: batch,
+		Sources: []string{allocatorSource, memoryFAQ},
+	}
+}
+
+// inApp: the reader started a program whose code is not theirs to change.
+func inApp(c *ledger.Case) bool {
+	return c.Reader.Edits != "code" && c.Reader.Edits != "" && c.Reader.Edits != "unknown"
+}
