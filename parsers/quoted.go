@@ -40,7 +40,7 @@ var codeSigns = []string{
 }
 
 // runSigns stand in the source lines that a traceback quotes, too.
-var runSigns = []string{"assert", "raise ", "throw "}
+var runSigns = []string{"assert ", "assert(", "raise ", "throw "}
 
 // longestStatement is how long a line of source code is at most: a paste that lost its
 // line ends has the code of cells and frames far before its message.

@@ -20,18 +20,18 @@ var signalWords = []signalWord{
 	{"loss.backward(", "backward"}, {"autograd.backward(", "backward"}, {"run_backward(", "backward"}, {"_engine_run_backward", "backward"}, {"accelerator.backward(", "backward"}, {"torch/utils/checkpoint.py", "checkpointing"},
 	{"optimizer.step()", "optimizer_step"}, {"torch/optim/", "optimizer_step"}, {`torch\optim\`, "optimizer_step"}, {"in optimizer_step", "optimizer_step"}, {"exp_avg_sq", "optimizer_step"}, {"low_level_optim.py", "optimizer_step"}, {"param_shard.grad", "optimizer_step"},
 	{"trainer.train()", "training"}, {"train_epoch", "training"}, {"training_step", "training"}, {"_inner_training_loop", "training"}, {"in train(", "training"}, {", in train\n", "training"}, {"train.py\"", "training"}, {"trainer.py\"", "training"}, {"train_sft.py", "training"}, {"finetune", "training"},
-	{"num_train_epochs", "training"}, {"Trainable parameters", "training"}, {"total batch size =", "training"},
+	{"num_train_epochs", "training"}, {"Trainable parameters", "training"}, {"LR Scheduler", "training"}, {"lr_scheduler", "training"}, {"Weight Decay", "training"}, {"weight_decay", "training"}, {"total batch size =", "training"},
 	{"modeling_utils.py", "hf_modeling"}, {"from_pretrained", "loading"}, {"load_state_dict", "loading"}, {"_load_pretrained_model", "loading"}, {"load_checkpoint_in_model", "loading"}, {"in load_model", "loading"}, {"in load_quant", "loading"}, {"huggingface_loader", "loading"},
 	{"load_model_wrapper", "loading"}, {"load_quantized", "loading"}, {"Loaded the model in", "model_loaded"}, {"GPTQ_loader", "loading"}, {"ExLlama_loader", "loading"}, {"ExLlamav2_loader", "loading"}, {"ExLlamav2_HF_loader", "loading"}, {"ExLlamav3_HF_loader", "loading"}, {"AutoAWQ_loader", "loading"}, {"transformers_loader", "loading"}, {"load_torch_file", "loading"}, {"load_checkpoint_guess_config", "loading"}, {"in load_unet", "loading"}, {"load_model_weights", "loading"},
 	{"create_state_tensors", "cache_creation"}, {"in _prepare_one", "preparing"}, {"in prepare_model", "preparing"}, {"accelerator.prepare(", "preparing"}, {"modules/processing.py", "inferring"}, {`modules\processing.py`, "inferring"}, {"modules/txt2img.py", "inferring"}, {`modules\txt2img.py`, "inferring"}, {"modules/img2img.py", "inferring"}, {`modules\img2img.py`, "inferring"}, {"sample_hunyuan", "inferring"}, {"pipe.to(", "loading"}, {"pipeline.to(", "loading"}, {"modules/training.py", "training"}, {`modules\training.py`, "training"}, {"actor_rollout", "training"}, {"update_actor", "training"},
 	{"caching_allocator_warmup", "warmup_alloc"},
 	{"generation/utils.py", "generating"}, {`generation\utils.py`, "generating"}, {"model.generate(", "generating"}, {"in generate\n", "generating"}, {"torch_pad_and_concatenate", "eval_accumulate"}, {"evaluation_loop", "eval_accumulate"}, {"nested_concat", "eval_accumulate"},
-	{"in inference", "inferring"}, {"inference.py", "inferring"}, {"predict.py", "inferring"}, {"demo.py", "inferring"}, {"vae.decode", "inferring"}, {"got prompt", "inferring"}, {"Prompt executed in", "inferring"}, {"sample.py", "inferring"}, {"[InvokeAI]::INFO --> Graph stats:", "inferring"}, {"Exception during processing", "inferring"}, {"Error occurred when executing", "inferring"},
+	{"in inference", "inferring"}, {"inference.py", "inferring"}, {"predict.py", "inferring"}, {"demo.py", "inferring"}, {"pipe(prompt", "inferring"}, {"pipeline(prompt", "inferring"}, {"vae.decode", "inferring"}, {"got prompt", "inferring"}, {"Prompt executed in", "inferring"}, {"sample.py", "inferring"}, {"[InvokeAI]::INFO --> Graph stats:", "inferring"}, {"Exception during processing", "inferring"}, {"Error occurred when executing", "inferring"},
 	{"_convert_to_fp32", "logits_fp32"}, {"logits.float()", "logits_fp32"}, {"return tensor.float()", "logits_fp32"}, {"log_softmax", "logits_fp32"}, {"cross_entropy", "logits_fp32"}, {"selective_log_softmax", "logits_fp32"},
 	{"torch/nn/modules/conv.py", "layer"}, {`torch\nn\modules\conv.py`, "layer"}, {"torch/nn/modules/batchnorm.py", "layer"}, {"torch/nn/modules/activation.py", "layer"}, {"torch/nn/modules/linear.py", "layer"}, {`torch\nn\modules\linear.py`, "layer"}, {"torch/nn/functional.py", "layer"}, {`torch\nn\functional.py`, "layer"},
 	{"scaled_dot_product_attention", "attention"}, {"ret = input.softmax(", "attention"}, {"_sdp_attention", "attention"},
 	{".transpose(-2, -1)", "scores"}, {".transpose(-1, -2)", "scores"}, {".transpose(2, 3))", "scores"}, {"attention_scores = ", "scores"}, {"get_attention_scores", "scores"}, {"attn_weights = ", "scores"}, {"attn.softmax(", "scores"}, {"b i d, b j d", "scores"}, {"b h i d, b h j d", "scores"}, {"b n h d, b m h d", "scores"}, {"bhqd,bhkd", "scores"}, {"bqhd,bkhd", "scores"},
-	{"attn_output_weights = ", "mha_weights"}, {"This DataLoader will create", "workers"}, {"torch/serialization.py", "reading_checkpoint"}, {`torch\serialization.py`, "reading_checkpoint"},
+	{"attn_output_weights = ", "mha_weights"}, {"This DataLoader will create", "workers"}, {"World Size =", "distributed"}, {"world_size=", "distributed"}, {"torch/serialization.py", "reading_checkpoint"}, {`torch\serialization.py`, "reading_checkpoint"},
 	{".append(", "appends"}, {".extend(", "appends"},
 	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
 	{"initializing model parallel", "loading"}, {"loading index", "loading"},
@@ -54,7 +54,7 @@ var Signals = text.Parser{
 			if seen[id]++; seen[id] > 20 {
 				continue // evidence enough
 			}
-			if ownCode[id] && inLibrary(l, h.At) {
+			if ownCode[id] && inLibrary(l, h.At) || l.Aside(h.At) {
 				continue
 			}
 			f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})

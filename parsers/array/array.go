@@ -31,7 +31,7 @@ func needs(x fact.Failure, p *text.Pattern, within int) func(text.Message) int {
 // stated adds a failure with the figures of a match, whose groups bear their keys
 // in the report.
 func stated(m text.Message, x fact.Failure, k text.Match) int {
-	for _, key := range [...]string{"requested", "total", "free", "allocated", "reserved", "limit", "weights"} {
+	for _, key := range [...]string{"requested", "total", "free", "allocated", "reserved", "process_used", "limit", "weights"} {
 		x.Figures.Set(key, k.Size(key), nil)
 	}
 	x.Figures.Set("device", nil, k.Count("device"))

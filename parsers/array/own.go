@@ -24,7 +24,7 @@ var Own = parser("own", nil, unquoted(
 )...)
 
 var (
-	relionPattern = text.NewPattern(`requestedspace:(?<want>\d{1,20})b(?:.{0,20}largestcontinuousfreespace:\d{1,20}b.{0,6}totalfreespace:(?<free>\d{1,20})b)?`)
+	relionPattern = text.NewPattern(`requestedspace:(?<want>\d{1,20})b(?:.{0,20}largestcontinuousfreespace:\d{1,20}b.{0,6}totalfreespace:(?<left>\d{1,20})b)?`)
 	physxPattern  = text.NewPattern(`memory(?<requested>\d{1,16}bytes)`)
 	matlabPattern = text.NewPattern(`\((?<requested>SIZE)\)array`)
 )
@@ -34,7 +34,7 @@ var (
 func readRELION(m text.Message) int {
 	x := deviceFailure
 	k := m.Find(relionPattern, 260)
-	x.Figures.Requested = text.RawBytes(k, "want")
+	x.Figures.Requested, x.Figures.Free = text.RawBytes(k, "want"), text.RawBytes(k, "left")
 	return m.Fail(x, m.Took(k))
 }
 

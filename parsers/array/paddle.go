@@ -31,7 +31,7 @@ var (
 	// memory is only 280.000000MB." 1.x and 2.0 do not say what was allocated; 1.5
 	// has "Cannot allocate 512.0MB GPU memory, available memory is 280.0MB". A sum
 	// of all in the process, of which the pool is part.
-	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocatedand)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
+	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocated(?:\(actualusingallocatedmemory(?<process_used>SIZE)\))?and)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
 	// Fluid of 2018 takes its whole share of the card in one piece: "enforce
 	// allocating <= available failed, 10513462067 > 1369702144".
 	paddleChunk     = text.NewPattern(`availablefailed,(?<requested>\d{1,18})(?:>|\\u003e)(?<free>\d{1,18})`)

@@ -138,6 +138,14 @@ const (
 	InContainer = "container"
 )
 
+// Signals of measures against too little memory that a run has taken already.
+const (
+	Checkpoints    = "has_gradient_checkpointing"
+	MixedPrecision = "has_mixed_precision"
+	SmallOptimizer = "has_optimizer_8bit"
+	Adapters       = "has_adapters"
+)
+
 // Signal is evidence for a phase or an activity: "backward", "optimizer_step",
 // "model_load". Line is where it stands.
 type Signal struct {

@@ -59,6 +59,7 @@ var kernelWordings = slices.Concat(
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
 	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9"),
+	text.OnAny(readReason, "JETSAM_REASON_MEMORY"),
 	text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
 	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", `"reason" : "per-process-limit"`),
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),

@@ -22,6 +22,8 @@ var nativeWordings = slices.Concat(
 			`nativememoryallocation\((?:mmap|malloc)\)failedto(?:map|allocate)(?<requested_bytes>\d{1,20})bytes`))),
 		// R's "cannot allocate vector of size 3.7 Gb"; powers of 1024.
 		text.On("cannot allocate vector of size", text.FailsWith(nativeFailure, 0, 60, text.NewPattern(`ofsize(?<requested>[\d.]{1,12}[kmg]b)`))),
+		// R before 4.2 on Windows names its own limit in a warning.
+		text.On("Reached total allocation of", text.States(0, 60, text.NewPattern(`allocationof(?<limit_mib>\d{1,9})mb`))),
 		// GCC's "cc1plus: out of memory allocating 65536 bytes after a total of ...".
 		text.On("out of memory allocating", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
 		// git's wrapper.c: "fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)".

@@ -13,6 +13,7 @@ var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
 	// HTCondor.
 	text.On("Job has gone over memory limit of", text.FailsWith(queueKill, 0, 140, text.NewPattern(
 		`memorylimitof(?<limit_mib>\d{1,9})megabytes(?:.{0,20}?usage:(?<killed_rss_mib>\d{1,9})megabytes)?`))),
+	text.On("Docker job has gone over memory limit of", text.FailsWith(queueKill, 0, 80, text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})mb`))),
 	text.On("Memory limit of", readCloudRun),
 }, nil, nil)
 

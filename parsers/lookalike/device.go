@@ -53,6 +53,7 @@ var deviceDisguises = []disguise{
 	},
 	{
 		literals: []string{"Memory access fault by GPU node"},
+		when:     func(m text.Message) bool { return !m.Precedes("outofmemory", 400) }, // the fault follows what was refused
 		id:       "rocm_page_fault", title: "A kernel touched memory that is not mapped on an AMD GPU: a bug of program, driver or ROCm version.",
 		advice: "Try the ROCm version that the program names for this card; on unsupported cards check HSA_OVERRIDE_GFX_VERSION.",
 	},

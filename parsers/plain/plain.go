@@ -75,7 +75,7 @@ var goesOn = []string{
 }
 
 // troubles stand before a phrase where it is the reason of an error.
-var troubles = []string{"error", "fail", "fatal", "exception", "panic", "terminat", "abort", "what():", "cannot", "can't", "unable", "couldnot", "crash", "critical", "err(", "status", "dueto", "reason", "refused", "[e]"}
+var troubles = []string{"error", "fail", "fatal", "exception", "assert", "panic", "terminat", "abort", "what():", "cannot", "can't", "unable", "couldnot", "crash", "critical", "err(", "status", "dueto", "reason", "refused", "[e]"}
 
 // clauses are characters after which a message begins.
 const clauses = `:;-=>|([{"'!,.]*#`

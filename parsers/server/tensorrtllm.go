@@ -33,7 +33,7 @@ var trtLines = []text.Wording{
 	text.On("for max tokens in paged KV cache", text.States(50, 110, text.NewPattern(`allocated(?<kv_buffer>SIZE)formaxtokensinpagedkvcache`))),
 	text.On("for k/v cache", text.States(50, 110, text.NewPattern(`allocate(?<kv_buffer>SIZE)fork/vcache`))),
 	text.On("[RANK ", text.States(0, 12, text.NewPattern(`\[rankINT\]`))), // also behind a progress bar
-	text.On("when calculating max tokens in paged kv cache:", text.States(50, 110, text.NewPattern(`available:(?<free>SIZE)`))),
+	text.On("when calculating max tokens in paged kv cache:", text.States(50, 110, text.NewPattern(`(?:total:(?<total>SIZE),)?available:(?<free>SIZE)`))),
 }
 
 var trtEvidence = text.Evidence{

@@ -25,7 +25,7 @@ var trainerLines = slices.Concat(
 			`gradientaccumulationsteps[=:](?<set_gradient_accumulation_steps>\d{1,5})`))),
 		text.On("per_device_train_", text.States(0, 50, text.NewPattern(
 			`^per_device_train_batch_size['"]?[=:](?<set_per_device_train_batch_size>\d{1,5})`))),
-		text.On("Batch size:", text.States(5, 30, text.NewPattern(`(?<!total)batchsize:(?<set_batch_size>\d{1,5})(?!\d|\.)`))),
+		text.On("Batch size", text.States(12, 30, text.NewPattern(`(?<!total|effective|effective\)|global)batchsize[:=](?<set_batch_size>\d{1,5})(?!\d|\.)`))),
 		text.On("Namespace(", text.States(0, 1600, text.NewPattern( // argparse, printed by scripts of every kind
 			`^namespace\((?:[^()]{0,1500},)?(?:train_)?batch_size=(?<set_batch_size>\d{1,5})[,)]`))),
 		text.On("max_memory={0:", text.States(0, 60, text.NewPattern(
@@ -35,6 +35,8 @@ var trainerLines = slices.Concat(
 		"Batch size per device", "Instantaneous batch size per device", "batch size per device /"),
 	text.OnAny(text.States(0, 40, text.NewPattern(`(?:max_seq_length['"]?=|cutoff_len['"]?[=:]|sequence_len:)(?<set_max_seq_length>\d{2,7})`)),
 		"max_seq_length=", "cutoff_len", "sequence_len:"),
+	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
+		"Killing subprocess", "local_rank:", "Sending process"),
 	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank"),
 	text.OnAny(scriptBatch, "batch_size", "batch-size"),
 )

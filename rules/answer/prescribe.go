@@ -138,7 +138,7 @@ func words(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
 		}
 	}
 	if len(ways) == 1 && fix.Settled(c, ways[0].For) {
-		ways[0].For = ""
+		ways[0].For, ways[0].Text = "", capital(ways[0].Text)
 	}
 	return append(out, ways...)
 }
@@ -147,3 +147,6 @@ func words(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
 func engineRefused(c *ledger.Case) bool {
 	return c.Root(fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMNoCache, fact.VLLMFreeTooLow, fact.VLLMMamba)
 }
+
+// capital is a text that begins a sentence: with a capital, unless code begins it.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -33,6 +33,9 @@ var deviceImbalance = Rule{
 // other ranks that touched the first GPU.
 func BareContexts(c *ledger.Case) Finding {
 	others := c.F().OtherProcesses
+	if ledger.RankBeside(c) {
+		return Seen(0.8, "Another rank of the same job holds a part of this card.", c.Failure.Line)
+	}
 	if len(others) < 2 {
 		return Nothing()
 	}
@@ -63,6 +66,9 @@ func BareContexts(c *ledger.Case) Finding {
 // card: what a checkpoint loaded without map_location does.
 func RanksOnOneCard(c *ledger.Case) bool {
 	others := c.F().OtherProcesses
+	if ledger.RankBeside(c) {
+		return true
+	}
 	if len(others) < 2 || c.OurPID != 0 || c.Signal("distributed") == nil && !strings.HasPrefix(c.Failure.Source, "rank") {
 		return false
 	}

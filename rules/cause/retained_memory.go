@@ -32,7 +32,7 @@ var retainedMemory = Rule{
 // climbing: what the program printed of its own memory had risen from step to
 // step when it failed.
 func climbing(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && !ledger.Roomy(c) && c.Signal("climbing").Line <= c.Failure.Line
+	return c.Root(fact.TorchAlloc, fact.DeviceAlloc) && !ledger.Roomy(c) && c.Signal("climbing").Line <= c.Failure.Line
 }
 
 // loadedAgain: a notebook loads a model, perhaps not its first.

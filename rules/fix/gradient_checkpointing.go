@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -13,6 +14,7 @@ var gradientCheckpointing = Fix{
 	Check:    checkStep,
 	Next:     "Lower the batch or the length; then look at the optimizer.",
 	Steps:    stepsCheckpointing,
+	Useless:  alreadyOn(fact.Checkpoints),
 }
 
 func stepsCheckpointing(c *ledger.Case) []step.Step {

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -13,6 +14,7 @@ var mixedPrecision = Fix{
 	Cost:     0.15,
 	Check:    checkStep,
 	Next:     "Gradient checkpointing.",
+	Useless:  alreadyOn(fact.MixedPrecision),
 	Steps: func(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "python", Text: `half = ` + reader.HalfType(c) + `
 scaler = torch.amp.GradScaler("cuda", enabled=half is torch.float16)

@@ -69,6 +69,16 @@ var needed = map[string]needs{
 	"lower_num_workers":      {notFor: []string{"rendering", "build", "image-generation", "text-inference"}},
 }
 
+// alreadyOn says that a measure is taken already, where the log shows it.
+func alreadyOn(measure string) func(*ledger.Case) string {
+	return func(c *ledger.Case) string {
+		if ledger.Has(c, measure) {
+			return "The log shows that it is on already."
+		}
+		return ""
+	}
+}
+
 // Suits reports that a fix is for who reads a case; own, that a program of the
 // case spells it in its own way.
 func Suits(c *ledger.Case, id string, own bool) bool {

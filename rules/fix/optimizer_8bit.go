@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -13,6 +14,7 @@ var optimizer8Bit = Fix{
 	Cost:     0.15,
 	Check:    "`torch.cuda.memory_allocated()` before and after the first `optimizer.step()`: it grows by about 2 bytes for each parameter.",
 	Next:     "LoRA; or shard or offload the states.",
+	Useless:  alreadyOn(fact.SmallOptimizer),
 	Steps: step.Paste("python", `import bitsandbytes as bnb
 
 optimizer = bnb.optim.AdamW8bit(model.parameters(), lr=2e-5)   # with the Trainer: optim="adamw_bnb_8bit"`),

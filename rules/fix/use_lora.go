@@ -1,6 +1,9 @@
 package fix
 
-import "github.com/oomdoc/oomdoc/rules/step"
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
 
 var useLora = Fix{
 	ID:       "use_lora",
@@ -9,6 +12,7 @@ var useLora = Fix{
 	Cost:     0.35,
 	Check:    "`model.print_trainable_parameters()` says about 1 %; a whole step runs through.",
 	Next:     "Load the frozen model in 4 bit.",
+	Useless:  alreadyOn(fact.Adapters),
 	Steps: step.Paste("python", `from peft import LoraConfig, get_peft_model
 
 model = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"))

@@ -149,6 +149,25 @@ func InOptimizer(c *Case) bool {
 	return true // no traceback says otherwise
 }
 
+// Has reports that the log shows a measure that was taken already, such as
+// [fact.Checkpoints]: before the failure, or in what a launcher says of the run
+// that ended.
+func Has(c *Case, measure string) bool {
+	return slices.ContainsFunc(c.Facts.Signals, func(s fact.Signal) bool {
+		return s.ID == measure && (s.Line <= c.Failure.Line || strings.Contains(s.Text, "exit") && strings.Contains(s.Text, "code"))
+	})
+}
+
+// RankBeside reports that a process which the message lists on this card is a
+// rank of the same job, as its launcher's lines show.
+func RankBeside(c *Case) bool {
+	return slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool {
+		return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
+			return x.Name == "rank_pid" && x.Count != nil && int(x.Count.Value) == p.PID && p.PID != c.OurPID
+		})
+	})
+}
+
 // deepFrames is how many lines above a message the innermost frame of one's own
 // may stand: libraries' frames come after it.
 const deepFrames = 60

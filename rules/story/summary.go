@@ -61,12 +61,15 @@ func (t teller) refusedSentence() string {
 // blank before it; "" where that is not known.
 func (t teller) where() string {
 	at := ledger.OwnFrame(t.Case)
-	if at == nil || len(at.Function) > longestPlace || len(at.File) > 4*longestPlace {
+	if at == nil || leadsOn(t.Case, at) || len(at.Function) > longestPlace || len(at.File) > 4*longestPlace {
 		return ""
 	}
 	file := plain(at.File[strings.LastIndexByte(at.File, '/')+1:])
 	if at.At > 0 {
 		file += " line " + strconv.Itoa(at.At)
+	}
+	if strings.HasPrefix(file, "ipython-input") || file == "cell.py" {
+		return " in a cell of the notebook"
 	}
 	place := " in " + file
 	if function := plain(at.Function); function != "" && at.Function != "<module>" {
@@ -77,6 +80,22 @@ func (t teller) where() string {
 	}
 	return place
 }
+
+// leadsOn reports a frame that only starts what other code then does: a line of
+// the main script far above the one that failed.
+func leadsOn(c *ledger.Case, at *fact.Code) bool {
+	inner := 0
+	for _, f := range ledger.Trace(c) {
+		if f.Line > at.Line {
+			inner++
+		}
+	}
+	return inner > farBelow
+}
+
+// farBelow is how many frames of libraries may lie between a line of one's own
+// and the failure for the line to say something.
+const farBelow = 8
 
 // unprintable: what would end the code that a line is shown as, or is not plain.
 func unprintable(r rune) bool { return r == '`' || r < ' ' || r > '~' }

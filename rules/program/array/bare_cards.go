@@ -22,6 +22,9 @@ func sizedAtLeast(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
 }
 
+// noneKnown: no program is known by its lines.
+func noneKnown(c *ledger.Case) bool { return len(c.Stack) <= 1 && c.Reader.Program == "" }
+
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{
 	{
@@ -36,6 +39,23 @@ var bareCards = []cause.Card{
 			swapBridge,
 		},
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+	},
+	{
+		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, If: noneKnown,
+		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
+		Headline: "ran out of graphics memory",
+		Means:    "A program of its own said so, in words or a code of the driver's; the log shows neither how much it wanted nor who holds the card. Either what it computes at once is too large for the card, or something else is on it: one look while it is closed tells.",
+		Not:      "Settings of PyTorch's allocator, which other programs do not have.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
+				{For: "Your own code", Text: "a tenth of the input shows whether it is the size; then work in blocks, free what is not needed before the next one, and check the sizes that you allocate: results of joins and pairs outgrow their inputs."},
+				{For: "A game or renderer", Text: "smaller textures, a lower resolution, fewer objects."},
+				{For: "An AI program", Text: "a smaller or quantised model, a shorter context, smaller pictures."},
+			}},
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "free"},
+			{Fix: "bigger_gpu", Title: "It is alone there and the input is as small as it can be: a card with more memory", Cost: "money"},
+		},
+		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
 	},
 	{
 		ID: "other/compiler", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"bytes after a total of"},

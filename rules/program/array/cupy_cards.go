@@ -54,7 +54,7 @@ var cupyCards = []cause.Card{
 		Sources: []string{cupyGuide, "cupy/cuda/memory.pyx", "chainer/examples/mnist/train_mnist.py"},
 	},
 	{
-		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && atLeast(192*units.GiB)(c) },
+		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && atLeast(80*units.GiB)(c) },
 		Cause: cause.OversizedAllocation, Weight: 0.86,
 		Headline: "was asked for {asked} in one piece, which fits hardly any card",
 		Means:    "One array, or one temporary of an expression, was to be {asked}. As a rule broadcasting made it: an axis more (`a[:, None] - b`), every pair of items, or an outer product that is summed afterwards. Or one side is far longer than meant. The line of your own code above the message is the one.",

@@ -168,6 +168,19 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
 	},
 	{
+		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, stage("weights"), when.Not(diffuses)),
+		Cause: cause.OversizedAllocation, Weight: 0.8,
+		Headline: "was refused one piece of the weights: {asked} is more than this driver gives at once",
+		Means:    "Memory is not what is short: the driver gives no single buffer above a limit of its own (often 4 GiB, on some 2), and one tensor of the model is {asked}: as a rule the embedding of a large vocabulary, in Gemma 3n the one of every layer.",
+		Not:      "A shorter context, closing programs: the piece stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Leave that tensor in RAM", Cost: "hardly slower: it is only looked up", Told: "Gemma 3n: add `-ot per_layer_token_embd=CPU`; another model's embedding: `-ot token_embd=CPU`."},
+			{Fix: "upgrade_version", Title: "A newer build, or one for your card's own runtime", Cost: "a download", Told: "HIP for AMD, CUDA for NVIDIA, SYCL for Intel: they have no such limit; newer Vulkan builds and drivers allow larger pieces."},
+			{Fix: "use_lower_quant", Title: "Or a file with smaller weights", Cost: "some quality", Told: "At Q4_0 or Q4_K_M the largest tensor is about two thirds of Q6_K's."},
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "14698"},
+	},
+	{
 		ID: "llama.cpp/metal-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: onMetal,
 		Cause: cause.OversizedAllocation, Weight: 0.6,
 		Means:   "Metal gives no buffer larger than its maximum, about half to three quarters of the RAM, and this one is larger. Newer builds use several buffers instead of one.",

@@ -1,6 +1,7 @@
 package science
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -67,7 +68,7 @@ var rCards = []cause.Card{
 		Headline: "wanted one vector of {asked}",
 		Means:    "{asked} in a single piece is seldom the data themselves. As a rule it is a dense matrix of all pairs (`dist`, `outer`, a kernel), a sparse matrix made dense (`as.matrix`), a `model.matrix` with a factor of thousands of levels, or a merge whose keys repeat on both sides. `traceback()` after the error names the call.",
 		Not:      "Swap, `gc()` or `memory.limit()`: {asked} is not found by tidying up.",
-		Cures:    []cause.Cure{rSmaller, rClean, rLimit},
+		Cures:    []cause.Cure{rSmaller, rSmallerTypes, rClean},
 		Sources:  []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 	{
@@ -96,7 +97,30 @@ var hashcatCards = []cause.Card{{
 	Sources: []string{"hashcat/src/backend.c"},
 }}
 
+// heldByOthers: what the process itself uses is a small part of what is taken.
+func heldByOthers(c *ledger.Case) bool {
+	f := c.F()
+	return f.ProcessUsed != nil && f.Allocated != nil && f.ProcessUsed.Bytes*4 < f.Allocated.Bytes
+}
+
+func taken(c *ledger.Case) map[string]string {
+	f := c.F()
+	return map[string]string{"taken": units.AmountWithin(f.Allocated.Bytes, 0), "mine": units.AmountWithin(f.ProcessUsed.Bytes, 0)}
+}
+
 var paddleCards = []cause.Card{{
+	ID: "paddle/others", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: heldByOthers, Figures: taken,
+	Cause: cause.LeakedProcess, Weight: 0.88,
+	Headline: "found the card full: others hold nearly all of it",
+	Means:    "{taken} of the card is taken, and this process has only {mine} of that: the rest is held by other processes or containers.",
+	Not:      "A smaller batch or model: what this process holds is little.",
+	Cures: []cause.Cure{
+		look,
+		{Fix: "select_gpu", Title: "Use another card", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Free, if one is there"},
+		{Fix: "close_other_apps", Title: "Containers: give each its own card", Told: "`docker ps` shows which run; in a compose file `device_ids` under `deploy.resources.reservations.devices` decides which card a service sees.", Cost: "A restart"},
+	},
+	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
+}, {
 	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
 	Cause: cause.BatchTooLarge, Weight: 0.66,
 	Headline: "needed {asked} more on the card and found {free}",

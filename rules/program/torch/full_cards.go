@@ -14,6 +14,18 @@ var full = when.All(onOneCard, ledger.FillsCard, when.Not(ledger.Roomy))
 
 func training(c *ledger.Case) bool { return c.Training() }
 
+// shareOut is for a job of several ranks in which each holds everything.
+var shareOut = cause.Cure{
+	Fix: "shard_training", Title: "Share out what every card holds whole", Cost: "slower steps", If: ranked,
+	Told: "FSDP `FULL_SHARD` or ZeRO-3 divide weights, gradients and optimizer by the number of cards; CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM.",
+}
+
+// mineFirst is for a message that shows no total and much of this program's own.
+var mineFirst = cause.Cure{
+	Fix: "lower_batch_size", Title: halveStep.Title, Cost: halveStep.Cost, Ways: lessAtOnce,
+	If: func(c *ledger.Case) bool { return c.Mine.Bytes > 2*units.GiB && !ledger.Before2020(c) },
+}
+
 // ranked: the log shows a job of several processes.
 func ranked(c *ledger.Case) bool {
 	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
@@ -33,6 +45,19 @@ func loading(c *ledger.Case) bool { return c.Phase == "load" }
 // fullCards are for a card that is simply full: the commonest message, of which
 // the figures say what cannot be the cause.
 var fullCards = []cause.Card{
+	{
+		ID: "pytorch/fixed-part", Kinds: allocators, If: when.All(full, training), Among: []string{cause.TrainingStateTooLarge},
+		Headline: "ran out of memory in training: what every step holds fills the {card} card",
+		Means:    "Batch 1 with gradient checkpointing is as small as a step gets, and {mine} of {total} is in use: weights, gradients and the optimizer's values, about 16 bytes a trained parameter with Adam, whatever the batch.[[ Closing everything else would win {closing} at most, and a part of that is CUDA's own.]]",
+		Not:      "A smaller batch; allocator settings[[ ({slack} to win)]].",
+		Cures: []cause.Cure{
+			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`): gradients and optimizer values are kept for trained parameters only."},
+			shareOut,
+			{Fix: "optimizer_8bit", Title: "8-bit Adam", Cost: "hardly any quality", Told: "`bitsandbytes.optim.AdamW8bit` in place of AdamW: 2 bytes a parameter instead of 8."},
+			{Fix: "offload_optimizer", Title: "Keep the optimizer in RAM", Cost: "slower steps", Told: "DeepSpeed ZeRO with `offload_optimizer` to the CPU; 12 bytes of RAM a parameter."},
+		},
+		Sources: []string{allocatorSource, "https://huggingface.co/docs/transformers/model_memory_anatomy"}, Figures: scene,
+	},
 	{
 		ID: "pytorch/full-on-load", Kinds: allocators, If: when.All(full, loading), Among: ownDoing,
 		Headline: "ran out of memory while the weights were being loaded",
@@ -61,9 +86,9 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/full-in-training", Kinds: allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training: this program fills the {card} card by itself",
-		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would win {others} at most, and a part of that is CUDA's own.]]",
+		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would win {closing} at most, and a part of that is CUDA's own.]]",
 		Not:      "Allocator settings[[ ({slack} to win)]] and `empty_cache()`: what is held is in use.",
-		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer}, Figures: batch,
+		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, shareOut, lighterOptimizer}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -79,7 +104,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory on a {card} card that it shares",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 300 to 600 MiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
 		Not:      "Allocator settings[[: {slack} is all they could win]].",
-		Later:    kept, Cures: []cause.Cure{endListed, lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: batch,
+		Later:    kept, Cures: []cause.Cure{endListed, lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -92,14 +117,14 @@ var fullCards = []cause.Card{
 			{Fix: "balance_split", Title: "Several ranks on one card: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
 			halveStep,
 		},
-		Figures: batch, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
+		Figures: scene, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
 	},
 	{
 		ID: "pytorch/no-total", Kinds: allocators, If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && !c.Total.Has() && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
 		},
 		Means: "{asked} was refused; the message does not say how large the card is nor who holds it.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",
-		Cures: []cause.Cure{endListed, lookFirst, halveStep, smallerModel}, Figures: batch,
+		Cures: []cause.Cure{endListed, mineFirst, lookFirst, halveStep, smallerModel}, Figures: scene,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
 }

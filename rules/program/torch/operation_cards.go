@@ -103,7 +103,7 @@ func operationCard(id operation.ID, where, means string, cures ...cause.Cure) ca
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
 		Not:      "Allocator settings[[: {slack} to win at most]].",
-		Later:    kept, Cures: cures, Figures: batch,
+		Later:    kept, Cures: cures, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}
 }

@@ -19,6 +19,12 @@ func ownCard(c *ledger.Case) bool {
 	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !cause.RanksOnOneCard(c)
 }
 
+// smallPiece: a card that is full was asked for little more, so that no single
+// tensor is to blame.
+func smallPiece(c *ledger.Case) bool {
+	return ledger.FillsCard(c) && c.Asked.Has() && c.Asked.Bytes*12 < c.Total.Bytes
+}
+
 // optimizerWords stand where the optimizer makes its values.
 var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "torch/optim/adam", `torch\optim\adam`, "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
 
@@ -39,11 +45,13 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	{
 		ID: "pytorch/ranks-on-one-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: ranksOnOneCard,
 		Cause: cause.DeviceImbalance, Weight: 0.8,
-		Means: "Several processes of about the same size sit on GPU 0. In a launch of one process a card that is one job whose ranks all took the first card, not foreign programs.",
-		Not:   "Killing the other processes: they are ranks of the same launch.",
+		Headline: "ran out of memory: ranks of one job sit on the same card",
+		Means:    "Beside this process another rank of the same launch has taken {others} of this card, which should be on its own: ranks take the first card where nothing tells them theirs (a tensor or model made on `cuda` or with `device_map=\"cuda\"`, a checkpoint loaded without `map_location`).",
+		Not:      "Killing the other processes: they are ranks of the same launch.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
 			{Fix: "kill_stale_process", Title: "Check that no earlier launch is still there", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			lighterOptimizer, halveStep,
 		},
 		Sources: []string{"https://github.com/pytorch/examples/issues/969", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 1,
 	},
@@ -64,7 +72,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Headline: "ran out of graphics memory, as cuBLAS wanted its workspace",
 		Means:    "cuBLAS, the matrix library, wanted a few MiB to a few hundred for itself and did not get them, so the card was full before this line. The message does not say who filled it: this program (its weights, or a batch), or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
 		Not:      "Reinstalling CUDA, as a rule.",
-		Later:    kept, Figures: batch,
+		Later:    kept, Figures: scene,
 		Cures: []cause.Cure{
 			endListed, lookFirst, halveStep, otherCard,
 		},
@@ -128,7 +136,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/native/Distance.cpp", "https://pytorch.org/docs/stable/generated/torch.cdist.html"},
 	},
 	{
-		ID: "pytorch/scores", Kinds: refused, If: when.All(ledger.WritesScores, when.Not(ledger.Crowded)),
+		ID: "pytorch/scores", Kinds: refused, If: when.All(ledger.WritesScores, when.Not(ledger.Crowded), when.Not(smallPiece)),
 		Cause: cause.OversizedAllocation, Weight: 0.8,
 		Means: "The failing line multiplies queries by keys and writes the scores out: batch x heads x length x length. Twice the length (for pictures: twice the pixels) is four times that.",
 		Not:   "Fewer layers: one layer's scores alone were refused.",
@@ -155,6 +163,9 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 // ranksOnOneCard: processes of like size on GPU 0 under a launcher.
 func ranksOnOneCard(c *ledger.Case) bool {
 	others := c.F().OtherProcesses
+	if ledger.RankBeside(c) {
+		return true
+	}
 	if !distributed(c) || ledger.GPU(c) != 0 || len(others) < 2 || !c.Mine.Has() {
 		return false
 	}
@@ -175,7 +186,7 @@ var lateCards = []cause.Card{
 		Headline: "ran out of memory in the backward pass",
 		Means:    "The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
 		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
-		Later:    kept, Figures: batch, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer},
+		Later:    kept, Figures: scene, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -199,7 +210,7 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory at work; the message has no figures",
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
 		Not:      "Allocator settings: this memory is not the allocator's.",
-		Later:    kept, Figures: batch,
+		Later:    kept, Figures: scene,
 		Cures:   []cause.Cure{halveStep, halveOld, endListed, lookFirst, cheaperTraining, smallerModel},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
@@ -211,7 +222,7 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory; the message has no figures",
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
 		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",
-		Later:    kept, Figures: batch,
+		Later:    kept, Figures: scene,
 		Cures: []cause.Cure{
 			endListed, lookFirst,
 			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: halveStep.Ways},

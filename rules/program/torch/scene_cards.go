@@ -3,7 +3,6 @@ package torch
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -14,116 +13,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
-
-// Cures that hold for whatever runs on a card, by what it was doing.
-var (
-	// lessAtOnce is the work of one step, made smaller.
-	lessAtOnce = []cause.Way{
-		{For: fix.Training, Text: "half the batch size[[ ({batch})]]; 1 shows whether it runs at all, and gradient accumulation keeps the result of a larger one. Shorter texts, smaller pictures."},
-		{For: fix.Using, Text: "`with torch.inference_mode():` around it (else every layer's results are kept), one input at a time, long ones cut."},
-		{For: fix.Pictures, Text: "half the width and height: a quarter of what the picture takes; fewer frames."},
-	}
-	halveStep = cause.Cure{
-		Fix: "lower_batch_size", Title: "Make one step smaller, and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)), Ways: lessAtOnce,
-	}
-	// halveOld is the same for PyTorch before 1.4, which has neither autocast nor
-	// inference_mode.
-	halveOld = cause.Cure{
-		Fix: "lower_batch_size", Title: halveStep.Title, Cost: "slower", If: ledger.Before2020,
-		Ways: []cause.Way{
-			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; add up gradients over two batches for nearly the same result."},
-			{For: fix.Using, Text: "`with torch.no_grad():` around it, free and often the whole cure; then batch size 1, smaller or shorter input."},
-		},
-	}
-	// halveModel is the same where the weights are the likelier part.
-	halveModel = cause.Cure{
-		Fix: "half_precision", Title: halveStep.Title, Cost: "slower", Ways: lessAtOnce,
-		If: func(c *ledger.Case) bool {
-			return !c.Training() && !ledger.Before2020(c) && c.Total.Bytes <= 13*units.GiB/2
-		},
-	}
-	// lighter is what stays from step to step, made smaller.
-	lighter = cause.Cure{
-		Fix: "use_smaller_model", Title: "Make the model and what it keeps smaller", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
-		Ways: []cause.Way{
-			{For: fix.Training, Text: "16 bit (`torch.autocast(\"cuda\")` with a `GradScaler`), gradient checkpointing (20 to 30 % slower), 8-bit Adam (`bitsandbytes`), or a LoRA."},
-			{For: fix.Using, Text: "`model.half()`: half of 32-bit weights; language models in 4 bit: a quarter of 16; else the next smaller variant."},
-			{For: fix.Pictures, Text: "diffusers: `pipe.enable_model_cpu_offload()`; ComfyUI: an fp8 or GGUF file, `--lowvram`; AUTOMATIC1111: `--medvram --xformers`."},
-		},
-	}
-	// freshStart is for what piles up.
-	freshStart = cause.Cure{
-		Fix: "restart_session", Title: "It ran before, or fails after many steps: something is kept", Cost: "the session's state", If: when.Not((*ledger.Case).Training),
-		Told: "Restart the notebook's kernel (what earlier cells put on the card stays there); in a loop add up `loss.item()`, not `loss`, validate under `torch.no_grad()`, move results to RAM with `.cpu()`.",
-	}
-	cheaperTraining = cause.Cure{
-		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time a step", If: (*ledger.Case).Training,
-		Told: "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; gradient checkpointing (`torch.utils.checkpoint`) keeps only a few of them.",
-	}
-	smallerModel = cause.Cure{
-		Fix: "use_smaller_model", Title: "A smaller or a quantised model", Cost: "some quality", If: when.Not((*ledger.Case).Training),
-		Told: "The next smaller variant of it; for language models a 4-bit build (a quarter of 16 bit), for pictures fp8 or GGUF.",
-	}
-	lighterOptimizer = cause.Cure{
-		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
-		Told: "Weights, gradients and Adam take about 16 bytes a parameter in 32 bit, whatever the batch. `bitsandbytes.optim.AdamW8bit`, frozen layers or a LoRA make that smaller.",
-	}
-	otherCard = cause.Cure{
-		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free",
-		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
-	}
-)
-
-// lookFirst is the cure that costs nothing: see who holds the card.
-var lookFirst = look("kill_stale_process", when.Not(listed))
-
-// endListed is the same where the message says who it is.
-var endListed = cause.Cure{Fix: "kill_stale_process", If: listed}
-
-func listed(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }
-
-// lookAround is the same where it is a desktop rather than another run.
-var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.Others.Bytes < 3*units.GiB/2 })
-
-func look(id string, holds func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{
-		Fix: id, If: holds, Title: "Look who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
-		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. On a desktop also browser and games.[[ About {others_at_most} to win.]]",
-		Kind: "shell", Text: "nvidia-smi",
-	}
-}
-
-// freeOthers is a look where others hold little.
-var freeOthers = cause.Cure{
-	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free", If: func(c *ledger.Case) bool { return c.Others.Bytes > 300*units.MiB },
-	Told: "`nvidia-smi` lists it. At most {others} to win, a part of which is CUDA's own: enough only for a narrow miss.",
-}
-
-// kept is how memory grows from step to step.
-const kept = "If it runs and dies later, something is kept from step to step: add up `loss.item()`, not `loss`, and move results to the CPU."
-
-// batch is the batch size that the log states and half of it.
-func batch(c *ledger.Case) map[string]string {
-	s, _ := c.Setting(step.BatchSettings...)
-	n := step.Divided(s.Value, 2)
-	if n == 0 || s.Value == "1" {
-		return map[string]string{"batch": ""}
-	}
-	return map[string]string{"batch": step.OptionName(s) + " " + s.Value + " to " + strconv.Itoa(n)}
-}
-
-// scene is batch with what the card's size says of it.
-func scene(c *ledger.Case) map[string]string {
-	figures := batch(c)
-	figures["probably"], figures["closing"] = "", ""
-	if c.Others.Bytes > ledger.DriverContext {
-		figures["closing"] = c.Others.String()
-	}
-	if gib := float64(c.Total.Bytes) / float64(units.GiB); c.Backend == "cuda" && gib > 14.5 && gib < 14.8 {
-		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which has no bfloat16."
-	}
-	return figures
-}
 
 // allocators are PyTorch's own and CUDA's asynchronous one.
 var allocators = []fact.Kind{fact.TorchAlloc, fact.TorchAsync}
@@ -160,6 +49,21 @@ var ownDoing = []string{cause.BatchTooLarge, cause.ModelTooLarge, cause.ContextT
 // program that has nothing narrower to say.
 var figureCards = []cause.Card{
 	{
+		ID: "pytorch/tensorflow-beside", Kinds: allocators, Said: []string{"tensorflow/core/common_runtime/gpu", "tensorflow/stream_executor", "tensorflow/compiler/xla"},
+		If:    when.All(onOneCard, ledger.Crowded, when.Not(listed)),
+		Cause: cause.BudgetMisconfigured, Weight: 0.85,
+		Headline: "ran out of memory: TensorFlow, in the same process, has taken the card",
+		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting up beside it, which takes nearly all of a card at its first use, whatever it needs.",
+		Not:      "A smaller batch, `empty_cache()`: what is taken is not PyTorch's.",
+		Later:    "If `nvidia-smi` lists another process with much of the card, it is that one instead.",
+		Cures: []cause.Cure{
+			{Fix: "limit_framework_preallocation", Title: "Let TensorFlow take only what it needs", Cost: "none to speak of", Kind: "shell", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true   # before the start; Windows: set TF_FORCE_GPU_ALLOW_GROWTH=true"},
+			{Fix: "cpu_offload", Title: "Or keep it off the card", Cost: "slower, where it computes much", Told: "First thing in the script:", Kind: "python", Text: "import tensorflow as tf\ntf.config.set_visible_devices([], \"GPU\")"},
+			lookFirst, otherCard,
+		},
+		Sources: []string{allocatorSource, "https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth"},
+	},
+	{
 		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: 0.8,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
@@ -194,7 +98,7 @@ var figureCards = []cause.Card{
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
 		Not:      "Allocator settings[[ ({slack} to win)]], or closing programs that hold a little.",
-		Cures:    []cause.Cure{halveStep, mostlyComfyUI, cheaperTraining, smallerModel, lighterOptimizer}, Figures: over,
+		Cures:    []cause.Cure{halveStep, mostlyComfyUI, cheaperTraining, lighter, lighterOptimizer, freshStart}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
 	{
@@ -244,7 +148,7 @@ var figureCards = []cause.Card{
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
 		Means:    "{asked} is {asked%} of the card, for a single tensor. Weights come in smaller pieces; this is one operation over the whole input: attention scores, logits of a long text, a large picture or volume, all pairs.[[ Undoing fragments could win {slack}.]][[ Everything else on the card comes to {others}.]]",
 		Not:      "A setting of the allocator: the piece is too large, not the gap.",
-		Later:    kept, Cures: []cause.Cure{lessInput, noScores, cheaperTraining, smallerModel}, Figures: batch,
+		Later:    kept, Cures: []cause.Cure{lessInput, noScores, cheaperTraining, smallerModel}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }

@@ -78,6 +78,19 @@ var deepspeedCards = []cause.Card{
 		Sources: []string{"DeepSpeed/docs/_pages/config-json.md", "DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py"},
 	},
 	{
+		ID: "deepspeed/no-zero", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"deepspeed/runtime/fp16/fused_optimizer.py", "deepspeed/runtime/fp16/unfused_optimizer.py"}, If: when.Not(ledger.Crowded),
+		Cause: cause.TrainingStateTooLarge, Weight: 0.8,
+		Headline: "ran out of memory in the optimizer: every card holds all of its values",
+		Means:    "The optimizer in the traceback is DeepSpeed's for ZeRO stage 0: nothing is divided. Each card holds 32-bit weights and Adam's two values for its whole part of the model, 12 bytes a parameter beside 16-bit weights and gradients, and a copy of the gradients during the step.[[ {asked} was such a piece, beside {mine}.]]",
+		Not:      "A smaller batch: these are as large for a batch of 1.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Turn ZeRO on", Cost: "hardly slower", Told: "Stage 1 divides the optimizer's values by the number of data-parallel cards, stage 2 the gradients too. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 1}"},
+			{Fix: "offload_optimizer", Title: "Keep them in RAM", Cost: "slower steps", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}}"},
+			{Fix: "use_smaller_model", Title: "Or spread the model over more cards", Cost: "more cards, or a smaller model", Told: "Megatron: a larger tensor or pipeline parallel size; experts: a larger expert parallel size; fewer layers."},
+		},
+		Sources: []string{"DeepSpeed/deepspeed/runtime/fp16/fused_optimizer.py", "DeepSpeed/docs/_pages/config-json.md"},
+	},
+	{
 		ID: "deepspeed/step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"deepspeed/runtime/engine.py", "deepspeed/runtime/zero"}, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && writesCode(c) }, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: 0.6,
 		Headline: "ran out of memory in a training step",

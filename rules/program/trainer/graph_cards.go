@@ -63,7 +63,7 @@ var pygCards = []cause.Card{
 var dglCards = []cause.Card{
 	{
 		ID: "dgl/message", Kinds: append([]fact.Kind{fact.CPUAlloc}, refused...), Said: []string{"dgl/core.py", "in update_all", "in apply_edges", "dgl/nn/pytorch", "dgl/ops/"},
-		If: ordinary, Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out on the messages of all edges at once", Figures: edges,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out on the messages of all edges at once", Figures: edges,
 		Means: "A message function ran over the whole graph: values of every edge are kept for the backward pass, layers x edges x channels x 4 bytes[[. {asked} are {edges} edges of 64 channels, for instance]]. With the full graph in one step there is no batch to lower.",
 		Not:   "A smaller training set of nodes: all edges are computed for it.",
 		Cures: []cause.Cure{

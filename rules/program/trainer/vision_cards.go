@@ -21,8 +21,11 @@ func ownCard(c *ledger.Case) bool {
 	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !inPieces && !c.Limit.Has()
 }
 
-// ordinary: and what was asked for is no size that would never fit.
-func ordinary(c *ledger.Case) bool { return ownCard(c) && ledger.NeverFits(c) == "" }
+// ordinary: and what was asked for is no single piece of a third of the card or
+// more, which no usual step has.
+func ordinary(c *ledger.Case) bool {
+	return ownCard(c) && ledger.NeverFits(c) == "" && (!c.Total.Has() || c.Asked.Bytes*3 < c.Total.Bytes)
+}
 
 // stepCard is what all trainers have to say of a step that did not fit, in
 // their own words.

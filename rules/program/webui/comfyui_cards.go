@@ -228,7 +228,7 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,
 	},
 	{
-		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src"},
+		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src", "comfy_kitchen"},
 		Cause: cause.BatchTooLarge, Weight: 0.55,
 		Means: "This ComfyUI runs with dynamic VRAM, the loader of 2026: weights are paged in while it works, so that a failed request mostly means too large a piece of work, or a loader that freed too late.",
 		Not:   "`--lowvram`: under dynamic VRAM it does nothing, by its own help text.",
