@@ -161,4 +161,3 @@ func scene(c *ledger.Case) map[string]string {
 	}
 	return figures
 }
-
