@@ -5,7 +5,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -26,7 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var whole = flag.Bool("whole", false, "build a release twice from clones, compare, install and remove it")
+var whole = flag.Bool("whole", false, "make a release from a clone, compare it with another build, install and remove it")
 
 var (
 	linux   = target{"linux", "amd64"}
@@ -102,6 +101,28 @@ func TestWheels(t *testing.T) {
 		assert.NotContains(t, string(text), "test")
 		assert.Regexp(t, `^oomdoc-1\.2\.3\.dev0-py3-none-[a-z0-9_.]+\.whl$`, wheelName(on, "1.2.3-dev"))
 	}
+}
+
+// TestDeb: the package is the same each time, and owned by root.
+func TestDeb(t *testing.T) {
+	inRoot(t)
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		t.Skip("dpkg-deb is not here")
+	}
+	dir := t.TempDir()
+	var made [2][]byte
+	for i := range made {
+		path := filepath.Join(dir, fmt.Sprintf("%d.deb", i))
+		require.NoError(t, deb(t.Context(), linux, "1.2.3-dev", stub(t, linux), when, path))
+		var err error
+		made[i], err = os.ReadFile(path)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, made[0], made[1])
+	assert.Contains(t, sh(t, dir, "dpkg-deb", "--info", "0.deb"), "Version: 1.2.3~dev\n")
+	list := sh(t, dir, "dpkg-deb", "--contents", "0.deb")
+	assert.Regexp(t, `-rwxr-xr-x root/root +\d+ 2023-11-14 22:13 \./usr/bin/oomdoc\n`, list)
+	assert.Contains(t, list, "./usr/share/doc/oomdoc/copyright\n")
 }
 
 func TestVersions(t *testing.T) {
@@ -183,7 +204,8 @@ func TestFreshKeepsStrangersFiles(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "mine"))
 }
 
-// TestWhole is the release of this commit, twice, in folders of other names.
+// TestWhole makes the release of this commit for one system, checks it, installs
+// and removes it, and builds the binary once more in another folder.
 func TestWhole(t *testing.T) {
 	if !*whole {
 		t.Skip("go test ./release -whole")
@@ -192,24 +214,23 @@ func TestWhole(t *testing.T) {
 		t.Skip("installs packages for Linux")
 	}
 	on := target{"linux", runtime.GOARCH}
-	var first, second string
-	for i, dir := range []string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "another", "place")} {
+	first, second := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "another", "place")
+	for _, dir := range []string{first, second} {
 		sh(t, "..", "git", "clone", "--quiet", "--local", ".", dir)
-		sh(t, dir, "go", "run", "./release", "-only", on.String())
-		list, err := os.ReadFile(filepath.Join(dir, "dist", sums))
-		require.NoError(t, err)
-		if i == 0 {
-			first = string(list)
-		} else {
-			second = string(list)
-		}
-		sh(t, filepath.Join(dir, "dist"), "sha256sum", "--check", "--quiet", sums)
-		if i == 1 {
-			installDeb(t, glob(t, dir, "*.deb"))
-			installWheel(t, glob(t, dir, "*.whl"))
-		}
 	}
-	assert.Equal(t, first, second, "two builds of one commit differ")
+	sh(t, first, "go", "run", "./release", "-only", on.String())
+	sh(t, filepath.Join(first, "dist"), "sha256sum", "--check", "--quiet", sums)
+	installDeb(t, glob(t, first, "*.deb"))
+	installWheel(t, glob(t, first, "*.whl"))
+
+	unpacked := t.TempDir()
+	sh(t, ".", "tar", "-xzf", glob(t, first, "*.tar.gz"), "-C", unpacked)
+	want, err := os.ReadFile(filepath.Join(unpacked, "oomdoc"))
+	require.NoError(t, err)
+	t.Chdir(second)
+	got, _, err := compile(t.Context(), on)
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(want, got), "two builds of one commit differ")
 }
 
 const crash = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 7.21 GiB already allocated)\n"
@@ -263,7 +284,8 @@ func installWheel(t *testing.T, path string) {
 
 func sh(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "TZ=UTC")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", args, out)
