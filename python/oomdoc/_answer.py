@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import shutil
 import subprocess
 import traceback
 
@@ -23,8 +24,10 @@ class Answer:
     def __init__(self, log, figures, full=False):
         self._log, self._figures, self._full = log, figures, full
 
-    def text(self, width=80):
-        """The answer as plain text."""
+    def text(self, width=None):
+        """The answer as plain text, in so many columns; None: the terminal's."""
+        if width is None:
+            width = min(max(shutil.get_terminal_size().columns, 40), 100)
         return _run(self._log, "--format", "text", "--width", str(width), full=self._full) + _figures.as_text(self._figures)
 
     def html(self):

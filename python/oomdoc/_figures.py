@@ -108,18 +108,24 @@ def _of_device(torch, device):
     return rows
 
 
+# What Linux says of this process and of the machine; other systems have no such
+# files.
+_SYSTEM = [
+    ("/proc/self/status", [("VmRSS", "resident"), ("VmHWM", "resident at most"), ("VmSwap", "in swap")]),
+    ("/proc/meminfo", [("MemAvailable", "available on the machine"), ("MemTotal", "memory of the machine")]),
+]
+
+
 def _of_system():
-    """What Linux says of this process and of the machine; elsewhere nothing."""
     rows = []
-    for path, wanted in (
-        ("/proc/self/status", {"VmRSS": "resident", "VmHWM": "resident at most", "VmSwap": "in swap"}),
-        ("/proc/meminfo", {"MemAvailable": "available on the machine", "MemTotal": "memory of the machine"}),
-    ):
+    for path, wanted in _SYSTEM:
+        found = {}
         for line in _ask(lambda: _lines(path)) or []:
             key, _, value = line.partition(":")
             fields = value.split()
-            if key in wanted and len(fields) == 2 and fields[0].isdigit() and int(fields[0]):
-                rows.append((wanted[key], amount(int(fields[0]) * 1024)))
+            if len(fields) == 2 and fields[0].isdigit():
+                found[key] = int(fields[0]) * 1024
+        rows += [(name, amount(found[key])) for key, name in wanted if found.get(key)]
     return rows
 
 

@@ -44,7 +44,7 @@ def _show(error, full=False, tensors=False):
         if told is None:
             return False
         # A terminal takes the text, a notebook the HTML.
-        display({"text/plain": told.text(), "text/html": told.html()}, raw=True)
+        display({"text/plain": "\n" + told.text(), "text/html": told.html()}, raw=True)
         return True
     except Exception as trouble:
         _complain(trouble)
