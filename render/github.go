@@ -17,7 +17,7 @@ type Log struct {
 }
 
 // GitHub writes a report for an issue or a comment there: the answer, the log
-// folded, and in the last line the versions of what wrote it. Report and log
+// folded, and in the last line the versions of what ran and of what wrote it. Report and log
 // are to be redacted before. A log without text is left out.
 func GitHub(r *diagnose.Report, log Log, versions []string, o Options) string {
 	o.Layout = Layout{} // a line break within a paragraph is one in a comment
@@ -26,7 +26,7 @@ func GitHub(r *diagnose.Report, log Log, versions []string, o Options) string {
 		page = append(page, folded{fmt.Sprintf("The log, redacted (%s)", numberOf(r.Input.Lines)), Document{listing{"text", text}}})
 	}
 	if len(versions) > 0 {
-		page = append(page, paragraph{inline{{visible(strings.Join(versions, " · ")), plain}}})
+		page = append(page, paragraph{join(bold("Versions:"), prose(" "+strings.Join(versions, " · ")))})
 	}
 	return page.Markdown(o.Layout)
 }

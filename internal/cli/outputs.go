@@ -69,10 +69,7 @@ func (s *session) github(reports []*diagnose.Report, page render.Options) []byte
 			log = kept.log(r.Input.Lines)
 			log.Head, log.Tail = redact.Text(log.Head), redact.Text(log.Tail)
 		}
-		var versions []string
-		if i == len(reports)-1 {
-			versions = []string{"oomdoc " + build.String()}
-		}
+		versions := append(versionsIn(log.Head+log.Tail), "oomdoc "+build.String())
 		out = append(out, render.GitHub(r, log, versions, page)...)
 	}
 	return out
