@@ -141,13 +141,12 @@ def _of_tensors(torch):
         return []
     totals, seen = {}, set()
     for thing in gc.get_objects():
-        if not (_ask(lambda: issubclass(type(thing), torch.Tensor))):
+        if not _ask(lambda: issubclass(type(thing), torch.Tensor)):
             continue
-        found = _ask(lambda: _storage(thing))
-        if not found or found[:2] in seen:
+        device, place, size = _ask(lambda: _storage(thing)) or ("", 0, 0)
+        if not size or (device, place) in seen:
             continue
-        seen.add(found[:2])
-        device, _, size = found
+        seen.add((device, place))
         key = f"{device} {str(thing.dtype).replace('torch.', '')} {tuple(thing.shape)}"
         count, total = totals.get(key, (0, 0))
         totals[key] = (count + 1, total + size)
@@ -161,9 +160,5 @@ def _of_tensors(torch):
 
 def _storage(tensor):
     """Device, place and bytes of what a tensor lies in."""
-    if hasattr(tensor, "untyped_storage"):  # since PyTorch 2.0
-        storage = tensor.untyped_storage()
-    else:
-        storage = tensor.storage()
-        storage = getattr(storage, "_untyped", lambda: storage)() if callable(getattr(storage, "_untyped", None)) else getattr(storage, "_storage", storage)
-    return str(tensor.device), storage.data_ptr(), storage.nbytes()
+    whole = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()  # since PyTorch 2.0
+    return str(tensor.device), whole.data_ptr(), whole.nbytes()
