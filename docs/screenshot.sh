@@ -9,7 +9,11 @@ done
 
 work=$(mktemp -d)
 pids=()
-trap 'for p in "${pids[@]}"; do kill "$p" 2>/dev/null || true; done; rm -rf "$work"' EXIT
+finish() {
+  kill "${pids[@]}" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
 
 go build -o "$work/oomdoc" ./cmd/oomdoc
 cp testdata/logs/llamacpp/kv-refused-full-context.log "$work/server.log"

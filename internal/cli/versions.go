@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // versioned are the programs whose versions a reader of an issue asks for, as
@@ -16,7 +17,9 @@ var versioned = []string{
 // stated is a version that a log states: "vLLM API server version 0.8.5",
 // "PyTorch version: 2.4.0+cu121", "torch==2.4.0", "Driver Version: 550.54.14",
 // "ollama version is 0.5.7". A bare number behind a name may be an amount.
-var stated = regexp.MustCompile(`(?i)\b(` + strings.Join(quoteAll(versioned), "|") + `)(?:(?: API server| library)? version(?: is)?["':= ]{1,4}|==)v?(\d+(?:\.\w+)+(?:\+\w+)?)`)
+var stated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(` + strings.Join(quoteAll(versioned), "|") + `)(?:(?: API server| library)? version(?: is)?["':= ]{1,4}|==)v?(\d+(?:\.\w+)+(?:\+\w+)?)`)
+})
 
 const mostVersions = 8
 
@@ -33,7 +36,7 @@ func quoteAll(names []string) []string {
 func versionsIn(log string) []string {
 	var names, out []string
 	found := map[string]string{}
-	for _, m := range stated.FindAllStringSubmatch(log, -1) {
+	for _, m := range stated().FindAllStringSubmatch(log, -1) {
 		i := slices.IndexFunc(versioned, func(name string) bool { return strings.EqualFold(name, m[1]) })
 		name := versioned[i]
 		if name == "torch" {
