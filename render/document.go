@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// Document is a page in the few elements that both writers know.
+// Document is a page in the few elements that every writer knows.
 type Document []block
 
 type block interface {
 	markdown(w *writer)
 	text(w *writer)
+	html(w *writer)
 }
 
 type (
@@ -29,6 +30,11 @@ type (
 	}
 	// listing is text in a fence; lines are not wrapped.
 	listing struct{ language, body string }
+	// folded is a part of the page that its reader opens.
+	folded struct {
+		summary string
+		blocks  Document
+	}
 )
 
 // Layout is how a document is written.
@@ -62,6 +68,8 @@ func (d Document) words() int {
 			}
 		case listing:
 			n += len(strings.Fields(b.body))
+		case folded:
+			n += b.blocks.words()
 		}
 	}
 	return n

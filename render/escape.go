@@ -29,10 +29,21 @@ func visible(s string) string {
 	return b.String()
 }
 
+// Plain is a text of the report on one line, without the marks of code and
+// without what [visible] takes away: for formats that have no marks at all.
+func Plain(s string) string {
+	var b strings.Builder
+	for _, part := range prose(s) {
+		b.WriteString(part.text)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
 // odd reports what must not reach a reader as it is: controls (C0, DEL, C1),
-// format characters (directions, zero widths, tags), odd blanks, private use.
+// format characters (directions, zero widths, tags), odd blanks, private use,
+// and what is no character at all, which XML does not take.
 func odd(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || r == '\u00a0'
+	return unicode.IsControl(r) || r&0xfffe == 0xfffe || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) || r == '\u00a0'
 }
 
 // visibleLines is [visible] for text of several lines.
@@ -104,6 +115,9 @@ func startsBlock(word string) bool {
 func linkish(word string) bool {
 	lower := strings.ToLower(word)
 	if strings.Contains(lower, "://") || strings.Contains(lower, "www.") || strings.Contains(word, "@") || strings.Contains(lower, "mailto:") || strings.Contains(lower, "xmpp:") {
+		return true
+	}
+	if n := strings.TrimLeft(lower, "([{\"'"); strings.HasPrefix(n, "gh-") && len(n) > 3 && n[3] >= '0' && n[3] <= '9' {
 		return true
 	}
 	i := strings.IndexByte(word, '#')

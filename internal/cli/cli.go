@@ -6,13 +6,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/build"
 )
 
 // Run is the command. Its error carries the exit code and, where it has
@@ -38,6 +37,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case o.version:
 		return s.print([]byte("oomdoc " + version() + "\n"))
 	}
+	if o.format == "github" {
+		s.logs = map[*diagnose.Report]*kept{}
+	}
 	reports, err := s.reports(ctx, o)
 	if err != nil {
 		return err
@@ -45,12 +47,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if ctx.Err() != nil && len(reports) == 0 {
 		return errInterrupted
 	}
-	if o.redact {
-		for i, r := range reports {
-			reports[i] = r.Redacted()
-		}
-	}
-	if err := s.write(reports, o); err != nil {
+	if err := s.write(s.masked(reports, o), o); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -65,6 +62,8 @@ type session struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	// logs are kept where they are to be shown, nil elsewhere.
+	logs map[*diagnose.Report]*kept
 }
 
 // print writes to standard output in one go. A reader that went away (head,
@@ -90,12 +89,5 @@ func verdict(reports []*diagnose.Report) error {
 	return errNothing
 }
 
-// version is what the Go command stamped into the binary: a release's tag, or
-// the commit of a checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown version)"
-	}
-	return fmt.Sprintf("%s (%s)", info.Main.Version, info.GoVersion)
-}
+// version is oomdoc's with what it was made from.
+func version() string { return build.String() }

@@ -22,7 +22,7 @@ type options struct {
 
 // define declares every flag. Help and parsing come from the same list.
 func (o *options) define(fs *flag.FlagSet) {
-	fs.StringVar(&o.format, "format", "markdown", "write `markdown, text or json`")
+	fs.StringVar(&o.format, "format", "markdown", "write `markdown, text, json, github, html, sarif, junit or gha`")
 	fs.BoolVar(&o.brief, "brief", false, "only what happened, the cause and the first fix")
 	fs.BoolVar(&o.full, "full", false, "all that is known: evidence, checks, costs, more fixes")
 	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
@@ -61,7 +61,7 @@ func (o *options) check() error {
 		name, value string
 		allowed     []string
 	}{
-		{"format", o.format, []string{"markdown", "text", "json"}},
+		{"format", o.format, outputs},
 		{"color", o.color, []string{"auto", "always", "never"}},
 		{"theme", o.theme, []string{"auto", "dark", "light"}},
 	} {

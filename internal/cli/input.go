@@ -92,7 +92,8 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 	if isReport(head) {
 		return readReports(in, r)
 	}
-	report, err := diagnose.Read(context.WithoutCancel(ctx), r)
+	whole, log := s.keep(r)
+	report, err := diagnose.Read(context.WithoutCancel(ctx), whole)
 	if err != nil {
 		return nil, unreadable(in, err)
 	}
@@ -100,6 +101,9 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 		report.Notes = append(report.Notes, fmt.Sprintf("Reading was interrupted: this is the report on the first %d bytes.", report.Input.Bytes))
 	}
 	report.Input.Name = in.name
+	if log != nil {
+		s.logs[report] = log
+	}
 	return []*diagnose.Report{report}, nil
 }
 

@@ -32,11 +32,9 @@ const fewestRows = 24
 
 // write prints the reports in the format and the colours that were asked for.
 func (s *session) write(reports []*diagnose.Report, o *options) error {
-	if o.format == "json" {
-		b, err := asJSON(reports)
-		if err != nil {
-			return trouble("%v", err)
-		}
+	if b, ok, err := s.export(reports, o); err != nil {
+		return err
+	} else if ok {
 		return s.print(b)
 	}
 	for terse := range render.Tersest + 1 {

@@ -1,0 +1,95 @@
+"""From an exception to an answer."""
+
+import contextlib
+import re
+import shutil
+import subprocess
+import traceback
+
+from . import _figures
+from ._binary import find
+
+# Only exceptions with one of these words are looked into: an answer costs a
+# process of about 20 ms, and most exceptions have nothing to do with memory.
+# Whether memory ran out is the program's to say.
+_HINT = re.compile(r"memory|alloc|exhausted|\boom\b", re.IGNORECASE)
+
+_TIMEOUT = 20  # seconds; an answer takes a fraction of one
+_MOST = 1 << 20  # characters of a traceback: what stands at its end counts
+
+
+class Answer:
+    """What the program says of one exception, and the process's own figures."""
+
+    def __init__(self, log, figures, full=False):
+        self._log, self._figures, self._full = log, figures, full
+
+    def text(self, width=None):
+        """The answer as plain text, in so many columns; None: the terminal's."""
+        if width is None:
+            width = min(max(shutil.get_terminal_size().columns, 40), 100)
+        return _run(self._log, "--format", "text", "--width", str(width), full=self._full) + _figures.as_text(self._figures)
+
+    def html(self):
+        """The answer as a piece of HTML, without scripts."""
+        page = _run(self._log, "--format", "html", full=self._full)
+        piece = page[page.index("<style>") : page.index("</main>")].replace("</head>\n<body>\n", "")
+        return piece + _figures.as_html(self._figures) + "</main>"
+
+
+def answer(error, full=False, tensors=False):
+    """An Answer about an exception, or None where it is not about memory.
+
+    full: all that is known instead of a page. tensors: also what the tensors
+    that Python still holds take, by shape, which walks all objects.
+    Raises NotFound where the program is missing.
+    """
+    told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    if not isinstance(error, MemoryError) and not _HINT.search(told):
+        return None
+    log = told[-_MOST:] + _figures.for_the_log()
+    if not _is_about_memory(log):
+        return None
+    return Answer(log, _figures.of_this_process(tensors), full)
+
+
+def _is_about_memory(log):
+    done = _program(log, "--format", "json")
+    if done.returncode > 1:  # 1: it is not
+        raise _failed(done)
+    return done.returncode == 0
+
+
+def _run(log, *flags, full):
+    done = _program(log, *flags, *(["--full"] if full else []))
+    if done.returncode != 0:
+        raise _failed(done)
+    return done.stdout
+
+
+def _failed(done):
+    lines = done.stderr.strip().splitlines()
+    return RuntimeError(lines[0] if lines else f"the program ended with {done.returncode}")
+
+
+def _program(log, *flags):
+    with _no_limit():
+        return subprocess.run([find(), *flags], input=log, capture_output=True, encoding="utf-8", errors="replace", timeout=_TIMEOUT)
+
+
+@contextlib.contextmanager
+def _no_limit():
+    """Lifts the limit on address space while the program starts, which inherits
+    it: the limit that stopped the script would stop the program, too."""
+    try:
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    except (ImportError, AttributeError, OSError, ValueError):  # Windows; macOS
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
