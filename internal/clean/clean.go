@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/oomdoc/oomdoc/internal/spans"
 )
 
 // Line is one line of a log without its furniture.
@@ -35,7 +37,11 @@ type Line struct {
 const maxLine = 16 << 10
 
 // Lines splits text and cleans every line; the first one has number first.
+//
+// What strangers wrote into the log ([spans.Find]) is left out: nobody who reads
+// the lines can take it for the program's words.
 func Lines(text string, first int) []Line {
+	text = spans.Blank(text)
 	lines := make([]Line, 0, strings.Count(text, "\n")+1)
 	for number := first; text != ""; number++ {
 		line, rest, _ := strings.Cut(text, "\n")
@@ -55,7 +61,6 @@ func Lines(text string, first int) []Line {
 			}
 		}
 	}
-	dropPrompts(lines)
 	return lines
 }
 

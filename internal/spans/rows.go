@@ -142,22 +142,28 @@ func option(f *finder, at, end int) {
 	f.value(end, Prompt)
 }
 
-// infotext wants the line that AUTOMATIC1111 writes into pictures. The prompt
-// itself stands on the line above.
-func infotext(f *finder, at, _ int) bool {
-	start, _ := f.line(at)
+// infotext wants the lines that AUTOMATIC1111 writes into pictures. The prompt
+// itself stands on the lines above, up to one that a log began.
+func infotext(f *finder, at, end int) bool {
+	start, stop := f.line(at)
 	if strings.TrimLeft(f.s[start:at], " \t>|*") != "" {
 		return true
 	}
-	if start > 0 {
-		end := start - 1
-		above := strings.LastIndexByte(f.s[:end], '\n') + 1
-		if line := f.s[above:end]; !record(line) && len(line) < maxReach/4 {
-			f.out = append(f.out, Span{above, endOfLine(f.s, above), Prompt})
+	settings := strings.Contains(f.s[stop:min(len(f.s), stop+maxReach/4)], "\nSteps: ")
+	for n := 0; n < fewLines && start > 0; n++ {
+		from := strings.LastIndexByte(f.s[max(0, start-1-maxReach/4):start-1], '\n') + 1 + max(0, start-1-maxReach/4)
+		line := f.s[from : start-1]
+		if strings.TrimSpace(line) == "" || record(line) && (n > 0 || !settings) {
+			break
 		}
+		f.out = append(f.out, Span{from, endOfLine(f.s, from), Prompt})
+		start = from
 	}
 	return true
 }
+
+// fewLines are as many as a prompt may have.
+const fewLines = 12
 
 // parameters wants the line of settings of such a text.
 func parameters(f *finder, _, end int) bool {

@@ -180,6 +180,7 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // recordStarts begin lines of logs and traces.
 var recordStarts = []string{
-	"INFO", "WARN", "ERROR", "DEBUG", "CRITICAL", "FATAL", "Traceback (most recent", "time=", "level=", "GIN]", "rank", "EngineCore", "APIServer", "VllmWorker", "Worker", "File \"", "srv ", "slot ", "llama_", "ggml_",
+	"INFO", "WARN", "ERROR", "DEBUG", "CRITICAL", "FATAL", "Traceback (most recent", "time=", "level=", "GIN]", "rank", "EngineCore", "APIServer", "VllmWorker", "Worker", "File \"", "srv ", "slot ", "llama_", "ggml_", "build: ", "load_tensors:", "print_info:", "main: ",
+	"Total VRAM", "pytorch version:", "got prompt", "Prompt executed", "Launching Web UI", "Loading weights [", "Total progress:", "!!! Exception",
 	"torch.", "RuntimeError:", "Error:", "CUDA error",
 }
