@@ -46,11 +46,11 @@ func accessLog(f *finder, at, _ int) {
 		last = at + i
 	}
 	f.add(start+method+n, last, Target)
-	end = min(end, last+maxReach/4)
+	end = min(f.restEnd(last), last+maxReach/4)
 	if i := strings.IndexByte(f.s[last:end], '"'); i >= 0 {
 		after := last + i + 1
 		if k := strings.IndexByte(f.s[after:end], '"'); k >= 0 {
-			f.add(after+k, f.lineEnd(at), Header)
+			f.add(after+k, end, Header)
 		}
 	}
 	f.done = max(f.done, last)
@@ -59,7 +59,7 @@ func accessLog(f *finder, at, _ int) {
 // target reads the request behind a word that servers print before it: the
 // method stays, what follows up to the end of the line is the target.
 func target(f *finder, _, end int) {
-	line := f.lineEnd(end)
+	line := f.restEnd(end)
 	for i := end; i < min(line, end+200); i++ {
 		if c := f.s[i]; c < 'A' || c > 'Z' || wordly(f.s[i-1]) {
 			continue
@@ -99,6 +99,6 @@ func header(f *finder, _, end int) {
 		return
 	}
 	if !f.value(begin, Header) {
-		f.add(begin, f.lineEnd(end), Header)
+		f.add(begin, f.restEnd(begin), Header)
 	}
 }

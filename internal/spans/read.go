@@ -6,7 +6,7 @@ import "strings"
 func toLineEnd(check func(f *finder, at, end int) bool) func(f *finder, at, end int) {
 	return func(f *finder, at, end int) {
 		if check == nil || check(f, at, end) {
-			f.mixed(end, f.lineEnd(end))
+			f.mixed(end, f.restEnd(end))
 		}
 	}
 }

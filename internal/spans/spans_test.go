@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/internal/workshop/cputime"
 )
@@ -96,10 +97,10 @@ func TestLinear(t *testing.T) {
 	for _, w := range words {
 		for _, text := range []string{strings.Repeat(w, size/len(w)), strings.Repeat(w+"\n ", 2500)} {
 			took := cputime.Of(func() { Find(text) })
-			for try := 0; took > most && try < 3; try++ {
+			if took > most { // the machine may be busy
 				took = min(took, cputime.Of(func() { Find(text) }))
 			}
-			assert.Less(t, took, most, "%q", w)
+			require.Less(t, took, most, "%q", w)
 		}
 	}
 }

@@ -60,6 +60,20 @@ func (f *finder) closing(m mark, from, limit int) int {
 	return -1
 }
 
+// String returns where the inside of the string stands that a quote mark opens
+// at an offset of a line, escaped or not; ok is false where the mark is an
+// apostrophe or nothing closes it.
+func String(line string, at int) (from, to int, ok bool) {
+	f := finder{s: line}
+	m, ok := f.markAt(at)
+	if !ok || !opens(line, at) {
+		return 0, 0, false
+	}
+	from = at + len(m.text)
+	to = f.closing(m, from, len(line))
+	return from, to, to >= 0
+}
+
 // line is the line at an offset, without its line break. It is kept: a line of
 // a megabyte may hold thousands of openings.
 func (f *finder) line(at int) (start, end int) {
@@ -73,6 +87,33 @@ func (f *finder) lineEnd(at int) int {
 	_, end := f.line(at)
 	return end
 }
+
+// restEnd is how far what stands at an offset can go on without a string: to the
+// end of its line, or where that is all there is of a log whose line ends were
+// lost, to its next record.
+func (f *finder) restEnd(at int) int {
+	start, end := f.line(at)
+	if end-start < joined || (end-start)*10 < len(f.s)*9 || f.budget <= 0 {
+		return end
+	}
+	i := at
+	defer func() { f.budget -= i - at }()
+	for ; i < min(end, at+maxReach/4); i++ {
+		if digit(f.s[i]) || f.s[i] >= 'A' && f.s[i] <= 'Z' || f.s[i] == '[' {
+			if !wordly(f.s[i-1]) && record(f.s[i:min(end, i+30)]) {
+				return i
+			}
+		} else if m, ok := f.markAt(i); ok && opens(f.s, i) {
+			if k := f.closing(m, i+len(m.text), min(end, at+maxReach/4)); k >= 0 {
+				i = k + len(m.text) - 1
+			}
+		}
+	}
+	return end
+}
+
+// joined is how long a line is at least that was a log of several.
+const joined = 400
 
 // endOfLine is the end of the line at an offset, without its line break.
 func endOfLine(s string, at int) int {
