@@ -173,6 +173,7 @@ func (s *Set) Parse(l *text.Log) *fact.Facts {
 	}
 	s.prefix.read(l, f)
 	s.dropQuoted(f, l)
+	distrust(f, l)
 	dropNegative(f)
 	dropProcesses(f)
 	sortFacts(f)

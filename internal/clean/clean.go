@@ -29,6 +29,9 @@ type Line struct {
 	// Inner says that the line begins at a line end that was written as \n: it is
 	// a line of a message, and nobody typed it.
 	Inner bool
+	// Logged says that a logger's prefix was taken off: a time, a level, a
+	// process.
+	Logged bool
 	// Width is the columns of the physical line that ends here, prefixes and
 	// all: what tells that a console broke it. 0 where an escaped break ends it.
 	Width int
@@ -116,8 +119,9 @@ func appendPieces(lines []Line, p part) []Line {
 			for at = maxLine; at > maxLine-utf8.UTFMax && !utf8.RuneStart(s[at]); at-- {
 			}
 		}
-		text, source, program := Strip(s[:at])
-		lines = append(lines, Line{Number: p.number, Text: text, Source: source, Program: program, Inner: p.inner, Width: p.width})
+		line := strip(s[:at])
+		line.Number, line.Inner, line.Width = p.number, p.inner, p.width
+		lines = append(lines, line)
 		if s = s[at:]; s == "" {
 			return lines
 		}

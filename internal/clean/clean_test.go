@@ -133,8 +133,8 @@ func FuzzLines(f *testing.F) {
 
 func TestUnwrap(t *testing.T) {
 	for in, want := range map[string]Line{
-		`{"log":"[rank3]: CUDA out of memory.\n","stream":"stderr","time":"2025-01-02T03:04:05Z"}`: {Number: 1, Text: "CUDA out of memory.", Source: "rank3"},
-		`MESSAGE=[rank3]: CUDA out of memory.`:                                                     {Number: 1, Text: "CUDA out of memory.", Source: "rank3"},
+		`{"log":"[rank3]: CUDA out of memory.\n","stream":"stderr","time":"2025-01-02T03:04:05Z"}`: {Number: 1, Text: "CUDA out of memory.", Source: "rank3", Logged: true},
+		`MESSAGE=[rank3]: CUDA out of memory.`:                                                     {Number: 1, Text: "CUDA out of memory.", Source: "rank3", Logged: true},
 		`{"log":"cut in the mid`:                                                                   {Number: 1, Text: `{"log":"cut in the mid`},
 	} {
 		got := Lines(in, 1)
