@@ -173,7 +173,9 @@ func (s *Set) Parse(l *text.Log) *fact.Facts {
 	}
 	s.prefix.read(l, f)
 	s.dropQuoted(f, l)
+	distrust(f, l)
 	dropNegative(f)
+	dropProcesses(f)
 	sortFacts(f)
 	if l.Timeouts > 0 {
 		f.Notes = append(f.Notes, "a pattern took too long on this log and was skipped: a figure may be missing")
@@ -193,6 +195,29 @@ func dropNegative(f *fact.Facts) {
 		figure := !g.Empty()
 		g.DropNegative()
 		return figure && g.Empty()
+	})
+}
+
+// dropProcesses takes out rows whose number no process has, and those of a
+// process that was named before on the same card: commands end processes by
+// these numbers.
+func dropProcesses(f *fact.Facts) {
+	for i := range f.Failures {
+		g := &f.Failures[i].Figures
+		g.OtherProcesses = realProcesses(g.OtherProcesses)
+	}
+	f.Processes = realProcesses(f.Processes)
+	f.Tasks = slices.DeleteFunc(f.Tasks, func(p fact.Process) bool { return !p.Real() })
+}
+
+func realProcesses(list []fact.Process) []fact.Process {
+	type place struct{ pid, device int }
+	seen := map[place]bool{}
+	return slices.DeleteFunc(list, func(p fact.Process) bool {
+		at := place{p.PID, p.Device}
+		again := seen[at]
+		seen[at] = true
+		return again || !p.Real()
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/oomdoc/oomdoc/internal/spans"
 )
 
 // Line is one line of a log without its furniture.
@@ -24,6 +26,12 @@ type Line struct {
 	// Program is the unit or container that journald or docker compose puts
 	// before the line ("ollama", "ollama-1 |").
 	Program string
+	// Inner says that the line begins at a line end that was written as \n: it is
+	// a line of a message, and nobody typed it.
+	Inner bool
+	// Logged says that a logger's prefix was taken off: a time, a level, a
+	// process.
+	Logged bool
 	// Width is the columns of the physical line that ends here, prefixes and
 	// all: what tells that a console broke it. 0 where an escaped break ends it.
 	Width int
@@ -35,28 +43,64 @@ type Line struct {
 const maxLine = 16 << 10
 
 // Lines splits text and cleans every line; the first one has number first.
+//
+// What strangers wrote into the log ([spans.Find]) is left out: nobody who reads
+// the lines can take it for the program's words.
 func Lines(text string, first int) []Line {
-	lines := make([]Line, 0, strings.Count(text, "\n")+1)
+	parts := make([]part, 0, strings.Count(text, "\n")+1)
 	for number := first; text != ""; number++ {
 		line, rest, _ := strings.Cut(text, "\n")
 		text = rest
 		for line != "" {
-			part, more := line, ""
+			piece, more := line, ""
 			i := strings.IndexByte(line, '\r')
 			if i >= 0 {
-				part, more = line[:i], line[i+1:]
+				piece, more = line[:i], line[i+1:]
 			}
 			line = more
-			if i >= 0 && progressBar(part) {
+			if i >= 0 && progressBar(piece) {
 				continue // overwritten by what follows
 			}
-			if part != "" || more == "" {
-				lines = appendPieces(lines, unwrap(part), number)
+			if piece != "" || more == "" {
+				parts = appendEscaped(parts, unwrap(piece), number)
 			}
 		}
 	}
-	dropPrompts(lines)
+	blank(parts)
+	lines := make([]Line, 0, len(parts))
+	for _, p := range parts {
+		lines = appendPieces(lines, p)
+	}
 	return lines
+}
+
+// part is a line as it was printed: its prefixes are still there.
+type part struct {
+	text          string
+	number, width int
+	inner         bool
+}
+
+// blank takes out what strangers wrote, which may go over several lines.
+func blank(parts []part) {
+	size := len(parts)
+	for _, p := range parts {
+		size += len(p.text)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, p := range parts {
+		b.WriteString(p.text)
+		b.WriteByte('\n')
+	}
+	all := b.String()
+	left := spans.Blank(all)
+	if len(left) == len(all) {
+		return
+	}
+	for i := range parts {
+		parts[i].text, left, _ = strings.Cut(left, "\n")
+	}
 }
 
 // progressBar reports a bar of tqdm without a caption: " 45%|####5     | 9/20
@@ -68,63 +112,28 @@ func progressBar(s string) bool {
 }
 
 // appendPieces adds a line, in pieces where it is too long.
-func appendPieces(lines []Line, s string, number int) []Line {
-	for len(s) > maxLine {
-		at := maxLine
-		for at > maxLine-utf8.UTFMax && !utf8.RuneStart(s[at]) {
-			at--
-		}
-		lines = appendEscaped(lines, s[:at], number)
-		s = s[at:]
-	}
-	return appendEscaped(lines, s, number)
-}
-
-// appendEscaped adds a line, or the lines that a JSON or logfmt value holds with
-// their breaks written as \n.
-func appendEscaped(lines []Line, s string, number int) []Line {
-	width := len(s)
-	for {
-		at, n := escapedBreak(s)
-		if n == 0 {
-			last := cleanLine(s, number)
-			last.Width = width
-			return append(lines, last)
-		}
-		lines = append(lines, cleanLine(s[:at], number))
-		s = s[at+n:]
-	}
-}
-
-// escapedBreak finds the first \n that stands for a line break, backslashes
-// doubled or not. In a word that begins like C:\ it is a part of a path.
-func escapedBreak(s string) (at, n int) {
-	if !strings.Contains(s, `\n`) {
-		return 0, 0
-	}
-	path := false
-	for i := 0; i+1 < len(s); i++ {
-		switch {
-		case s[i] == ' ' || s[i] == '"':
-			path = false
-		case s[i] == ':' && s[i+1] == '\\' && i > 0 && letter(s[i-1]):
-			path = true
-		case s[i] == '\\' && !path:
-			if n := escape(s[i:]); n > 0 && s[i+n-1] == 'n' {
-				return i, n
+func appendPieces(lines []Line, p part) []Line {
+	for s := p.text; ; {
+		at := len(s)
+		if at > maxLine {
+			for at = maxLine; at > maxLine-utf8.UTFMax && !utf8.RuneStart(s[at]); at-- {
 			}
 		}
+		line := strip(s[:at])
+		line.Number, line.Inner, line.Width = p.number, p.inner, p.width
+		lines = append(lines, line)
+		if s = s[at:]; s == "" {
+			return lines
+		}
 	}
-	return 0, 0
 }
 
-func cleanLine(s string, number int) Line {
+// readable takes HTML and terminal codes off.
+func readable(s string) string {
 	if isHTML(s) {
 		s = html.UnescapeString(dropTags(s))
 	}
-	s = Printable(s) // last: an entity can stand for a control character
-	text, source, program := Strip(s)
-	return Line{Number: number, Text: text, Source: source, Program: program}
+	return Printable(s) // last: an entity can stand for a control character
 }
 
 // isHTML reports a closing tag or a common entity.
@@ -186,10 +195,18 @@ func writeRune(b *strings.Builder, r rune) {
 		b.WriteByte('\'')
 	case r == '\u201c' || r == '\u201d':
 		b.WriteByte('"')
-	case unicode.Is(unicode.Cf, r), r >= 0x80 && r < 0xa0: // directions, zero widths, soft hyphens, tags; C1
+	case unicode.Is(unicode.Cf, r), r >= 0x80 && r < 0xa0, unseen(r): // directions, zero widths, soft hyphens, tags; C1
 	default:
 		b.WriteRune(r) // an invalid byte arrives as U+FFFD
 	}
+}
+
+// unseen reports a letter or a mark that shows nothing: in a command it would
+// stand unnoticed (Unicode's Default_Ignorable_Code_Point, less what is Cf; the
+// empty Braille pattern).
+func unseen(r rune) bool {
+	return r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u17b4' || r == '\u17b5' || r >= '\u180b' && r <= '\u180f' || r == '\u2065' || r == '\u2800' ||
+		r == '\u3164' || r >= '\ufe00' && r <= '\ufe0f' || r == '\uffa0' || r >= '\ufff0' && r <= '\ufff8' || r >= 0xe0000 && r <= 0xe0fff
 }
 
 // plain reports that nothing in s needs a rewrite: printable ASCII with no

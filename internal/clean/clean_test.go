@@ -48,7 +48,7 @@ func TestStrip(t *testing.T) {
 		{"^[[0;36m", ""},
 		{"#033[2m", ""},
 	} {
-		got := cleanLine(tt.prefix+text, 1)
+		got := Lines(tt.prefix+text, 1)[0]
 		assert.Equal(t, text, got.Text, "%q", tt.prefix)
 		assert.Equal(t, tt.source, got.Source, "%q", tt.prefix)
 	}
@@ -96,9 +96,9 @@ func TestLines(t *testing.T) {
 }
 
 func TestHTML(t *testing.T) {
-	got := cleanLine(`<span style="x">OutOfMemoryError</span><span>: CUDA out of memory. 3 &lt; 4</span>`, 1)
+	got := Lines(`<span style="x">OutOfMemoryError</span><span>: CUDA out of memory. 3 &lt; 4</span>`, 1)[0]
 	assert.Equal(t, "OutOfMemoryError: CUDA out of memory. 3 < 4", got.Text)
-	assert.Equal(t, "red bell", cleanLine("&#27;[31mred &#7;bell", 1).Text)
+	assert.Equal(t, "red bell", Lines("&#27;[31mred &#7;bell", 1)[0].Text)
 }
 
 func TestSqueeze(t *testing.T) {
@@ -133,13 +133,40 @@ func FuzzLines(f *testing.F) {
 
 func TestUnwrap(t *testing.T) {
 	for in, want := range map[string]Line{
-		`{"log":"[rank3]: CUDA out of memory.\n","stream":"stderr","time":"2025-01-02T03:04:05Z"}`: {Number: 1, Text: "CUDA out of memory.", Source: "rank3"},
-		`MESSAGE=[rank3]: CUDA out of memory.`:                                                     {Number: 1, Text: "CUDA out of memory.", Source: "rank3"},
+		`{"log":"[rank3]: CUDA out of memory.\n","stream":"stderr","time":"2025-01-02T03:04:05Z"}`: {Number: 1, Text: "CUDA out of memory.", Source: "rank3", Logged: true},
+		`MESSAGE=[rank3]: CUDA out of memory.`:                                                     {Number: 1, Text: "CUDA out of memory.", Source: "rank3", Logged: true},
 		`{"log":"cut in the mid`:                                                                   {Number: 1, Text: `{"log":"cut in the mid`},
 	} {
 		got := Lines(in, 1)
 		require.Len(t, got, 1, in)
 		got[0].Width = 0
 		assert.Equal(t, want, got[0], in)
+	}
+}
+
+// TestUnseen: letters that look like nothing do not reach a command.
+func TestUnseen(t *testing.T) {
+	for _, r := range []rune{0x3164, 0x115f, 0x1160, 0xffa0, 0xfe00, 0xfe0f, 0x180b, 0x180e, 0x034f, 0xe0100, 0x2800, 0x200b, 0x2062, 0xfeff, 0xfff0} {
+		assert.Equal(t, "--model a/b", Lines("--model a/"+string(r)+"b", 1)[0].Text, "%U", r)
+	}
+}
+
+// TestEscapedLineEnds: what a record says is lines, what else stands in quotes
+// is none.
+func TestEscapedLineEnds(t *testing.T) {
+	for in, want := range map[string][]string{
+		`ERROR a\nb\\nc`:                             {"a", "b", "c"},
+		`{"level":"error","msg":"a\nb"}`:             {`{"level":"error","msg":"a`, `b"}`},
+		`{"x":1,"log":"msg=\"a\\nb\" x=\"c\\nd\""}`:  {`{"x":1,"log":"msg=\"a`, `b\" x=\"c\\nd\""}`},
+		`args: {'x': 'a\nvllm serve y', 'z': "b\n"}`: {`args: {'x': 'a\nvllm serve y', 'z': "b\n"}`},
+		`it's a\nb`:     {"it's a", "b"},
+		`C:\new "D:\n"`: {`C:\new "D:\n"`},
+	} {
+		var got []string
+		for i, l := range Lines(in, 1) {
+			got = append(got, l.Text)
+			assert.Equal(t, i > 0, l.Inner, in)
+		}
+		assert.Equal(t, want, got, in)
 	}
 }

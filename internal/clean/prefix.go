@@ -6,20 +6,28 @@ import "strings"
 // often as they are stacked, and returns the process or rank and the program
 // they name.
 func Strip(s string) (text, source, program string) {
+	l := strip(s)
+	return l.Text, l.Source, l.Program
+}
+
+func strip(s string) Line {
+	var l Line
 	for range 12 {
 		n, src := prefixLen(s)
 		if n == 0 {
 			break
 		}
 		if src != "" {
-			source = src
+			l.Source = src
 		}
 		if name := programOf(s[:n]); name != "" {
-			program = name
+			l.Program = name
 		}
+		l.Logged = l.Logged || s[0] < 0x80 && strings.IndexByte(" >|#*", s[0]) < 0
 		s = s[n:]
 	}
-	return strings.TrimRight(s, " "), source, program
+	l.Text = strings.TrimRight(s, " ")
+	return l
 }
 
 // programOf reads the unit of journald's "host ollama[1418]: " and the

@@ -23,10 +23,18 @@ func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	for _, h := range hits {
 		if i := l.LineIndex(h.At); i != line {
 			line = i
+			if !l.Typed(h.At) && !launched(l.Lines[i].Text) {
+				continue
+			}
 			f.Signals = append(f.Signals, fact.Signal{ID: "command_line", Line: l.Lines[i].Number, Text: text.WithoutSecrets(l.Lines[i].Text)})
 			flags(f, l.Lines[i].Text, l.Lines[i].Number)
 		}
 	}
+}
+
+// launched reports the line in which a program prints its own arguments.
+func launched(line string) bool {
+	return strings.HasPrefix(line, "Launching Web UI with arguments:") || strings.HasPrefix(line, "CMD_FLAGS")
 }
 
 // flags reads the options of a command line, long and short, with the words

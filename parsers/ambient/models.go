@@ -54,6 +54,9 @@ func parseModels(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			continue
 		}
 		read[text.Hit{Word: h.Word, At: i}] = true
+		if strings.HasPrefix(m.word, "--") && !l.Typed(h.At) {
+			continue
+		}
 		line := l.Lines[i].Text
 		at := strings.Index(strings.ToLower(line), strings.ToLower(m.word))
 		if at < 0 || len(f.Models) >= maxMentions {

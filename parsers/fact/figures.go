@@ -38,6 +38,14 @@ type Process struct {
 	Device int `json:"-"`
 }
 
+// highestPID is the largest number that Linux gives to a process
+// (include/linux/threads.h: PID_MAX_LIMIT). What a driver prints beyond it, as
+// 4294967295 under WSL, stands for nobody.
+const highestPID = 1 << 22
+
+// Real reports a number that a process can have.
+func (p Process) Real() bool { return p.PID > 0 && p.PID <= highestPID }
+
 // Figures are what a log states about one failure. A nil figure was not
 // stated: nothing here is guessed. Sizes are of one device and one process
 // unless their name says otherwise.

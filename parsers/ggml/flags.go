@@ -39,6 +39,9 @@ func (g *ggmlReader) command(m text.Message) {
 		return
 	}
 	g.commands[i] = true
+	if !g.l.Typed(at) && !runnerRecord(g.l.Lines[i].Text) {
+		return
+	}
 	from, _ := g.l.LineSpan(at)
 	line := g.l.Text(from, g.l.ValueEnd(at))
 	for j := i + 1; strings.HasSuffix(line, `\`) && j < len(g.l.Lines) && j < i+12; j++ {
@@ -75,6 +78,13 @@ func (g *ggmlReader) command(m text.Message) {
 			g.setting(llamaSwitches[flag], next, word, at)
 		}
 	}
+}
+
+// runnerRecord reports the line in which Ollama prints how it starts its runner
+// (llm/server.go): msg="starting llama server" cmd="/usr/bin/ollama runner ...".
+func runnerRecord(line string) bool {
+	before, _, ok := strings.Cut(line, " cmd=")
+	return ok && strings.Contains(before, "starting ") && strings.Count(before, `"`)%2 == 0
 }
 
 func (g *ggmlReader) flag(name, value, flag string, at int) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/argv"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -72,9 +73,13 @@ func vllmConfig(a text.Argument) (keep, byDefault bool) {
 // what the literal has of it. Those that keep chooses become settings.
 func arguments(begins string, keep func(a text.Argument) (keep, byDefault bool)) func(text.Message) int {
 	return func(m text.Message) int {
+		m.Log.Records(m.At)
 		for _, a := range text.PythonArguments(begins + rest(m)) {
 			if !a.Simple() || text.Secret(a.Name) {
 				continue
+			}
+			if a.Value != "False" && argv.Opens(a.Name, a.Value) {
+				m.Log.Recorded(text.SettingName(a.Name))
 			}
 			if slices.Contains(modelArguments, a.Name) {
 				model(m, a.Value)
@@ -147,7 +152,7 @@ var vllmShort = map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipelin
 func commandLine(name string, aliases map[string]string) func(text.Message) int {
 	return func(m text.Message) int {
 		words := commandWords(m)
-		if len(words) == 0 {
+		if len(words) == 0 || !m.Log.Typed(m.At) {
 			return m.End
 		}
 		m.Say(name, strings.Join(text.Masked(words, "SECRET"), "\x00"))

@@ -5,6 +5,7 @@
 package text
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,9 @@ type Log struct {
 	text     string
 	starts   []int32 // offset in text of every line
 	squeezed clean.Squeezed
+	typed    map[int]bool // by line number, of those that were asked for
+	records  []int        // lines on which servers print their arguments
+	recorded map[string]bool
 	Timeouts int
 }
 
@@ -92,6 +96,67 @@ func (l *Log) Source(at int) string { return l.line(at).Source }
 // Program returns the unit or container whose prefix the line at an offset
 // bears.
 func (l *Log) Program(at int) string { return l.line(at).Program }
+
+// Typed reports that what stands at an offset is part of a command that
+// somebody typed: see [clean.Line.Typed]. It may have gone on behind a
+// backslash, or have been broken by the console.
+func (l *Log) Typed(at int) bool {
+	i := l.LineIndex(at)
+	is := l.Lines[i].Typed()
+	for k := i; !is && k > 0 && k > i-maxContinued && l.goesOn(k-1); k-- {
+		is = l.Lines[k-1].Typed()
+	}
+	if is {
+		if l.typed == nil {
+			l.typed = map[int]bool{}
+		}
+		l.typed[l.Lines[i].Number] = true
+	}
+	return is
+}
+
+// maxContinued is over how many lines a command goes on.
+const maxContinued = 30
+
+// goesOn reports a line that the next one belongs to, if it is a command.
+func (l *Log) goesOn(i int) bool {
+	s := strings.TrimRight(l.Lines[i].Text, " ")
+	return strings.HasSuffix(s, `\`) || strings.HasSuffix(s, "^") || strings.HasSuffix(s, "`") || l.Lines[i].Width >= wrapWidth && !l.Lines[i+1].Logged
+}
+
+// TypedOn reports a line of which [Log.Typed] was true.
+func (l *Log) TypedOn(line int) bool { return l.typed[line] }
+
+// Records notes that a server prints its own arguments at an offset.
+func (l *Log) Records(at int) { l.records = append(l.records, l.Line(at)) }
+
+// Recorded notes an argument among them that is not to be believed of a typed
+// line alone.
+func (l *Log) Recorded(name string) {
+	if l.recorded == nil {
+		l.recorded = map[string]bool{}
+	}
+	l.recorded[name] = true
+}
+
+// HasRecorded reports such an argument, by an option's name.
+func (l *Log) HasRecorded(flag string) bool { return l.recorded[SettingName(flag)] }
+
+// Outranked are those of the lines of typed starts that count for nothing: a
+// server printed its own arguments, and the line is not the last one before it.
+func (l *Log) Outranked(starts []int) []int {
+	if len(l.records) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(starts), func(line int) bool {
+		for _, r := range l.records {
+			if line < r && !slices.ContainsFunc(starts, func(other int) bool { return other > line && other < r }) {
+				return true
+			}
+		}
+		return false
+	})
+}
 
 // ValueEnd returns the squeezed offset up to which a value on the line at an
 // offset may reach: the end of the line, or of what it was wrapped into.
