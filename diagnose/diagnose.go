@@ -67,7 +67,7 @@ func judge(ex *scan.Excerpt) *Report {
 		report.Recovered = append(report.Recovered, Notice{ID: n.ID, Line: n.Line, Title: n.Title})
 	}
 	groups, left := group(facts)
-	left += ex.Dropped + addRepeats(groups, ex.Repeats)
+	left += ex.Dropped + facts.Left + addRepeats(groups, ex.Repeats) + addUnread(groups, facts.Unread)
 	for i, g := range groups {
 		if i >= maxIncidents {
 			left += g.count

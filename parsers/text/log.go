@@ -23,6 +23,7 @@ type Log struct {
 	text     string
 	starts   []int32 // offset in text of every line
 	squeezed clean.Squeezed
+	asked    map[string]*places // of whole texts
 	Timeouts int
 }
 
@@ -97,11 +98,15 @@ func (l *Log) Program(at int) string { return l.line(at).Program }
 // offset may reach: the end of the line, or of what it was wrapped into.
 func (l *Log) ValueEnd(at int) int {
 	i := l.LineIndex(at)
-	for i+1 < len(l.Lines) && l.Lines[i].Width >= wrapWidth && !progressBar(l.Lines[i+1].Text) {
+	for last := min(i+mostWrapped, len(l.Lines)-1); i < last && l.Lines[i].Width >= wrapWidth && !progressBar(l.Lines[i+1].Text); {
 		i++
 	}
-	return l.offset(i + 1)
+	return min(l.offset(i+1), at+MaxWindow)
 }
+
+// mostWrapped is how many lines a console makes of one at most: a value of a few
+// KiB in narrow windows.
+const mostWrapped = 64
 
 // wrapWidth is the shortest line that a console can have broken.
 const wrapWidth = 76
