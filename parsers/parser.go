@@ -152,10 +152,14 @@ func (s *Set) index() index {
 // manyWords is about how many keywords there are.
 const manyWords = 1500
 
-// Parse runs every parser whose keywords occur in the log.
+// Parse runs every parser whose keywords occur in the log. Of a log that is told
+// to stop it may return anything.
 func (s *Set) Parse(l *text.Log) *fact.Facts {
 	f := &fact.Facts{}
 	for p, own := range s.hitsByParser(l, f) {
+		if l.Stopped() {
+			return f
+		}
 		if len(own) > 0 || s.all[p].Name == ambient.System.Name { // prefixes tell the system too
 			s.all[p].Parse(l, own, f)
 		}

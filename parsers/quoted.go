@@ -26,7 +26,7 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log) {
 	quote := notALog
 	quote.Line = f.Failures[0].Line
 	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
-		return code || s.inCode(l, x, trace) || s.inProse(l, x, tellers) || x.At >= report
+		return l.Stopped() || code || s.inCode(l, x, trace) || s.inProse(l, x, tellers) || x.At >= report
 	})
 	if len(f.Failures) == 0 {
 		f.Lookalikes = append(f.Lookalikes, quote)

@@ -38,12 +38,13 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case o.version:
 		return s.print([]byte("oomdoc " + version() + "\n"))
 	}
-	reports, err := s.reports(ctx, o)
-	if err != nil {
-		return err
-	}
-	if ctx.Err() != nil && len(reports) == 0 {
-		return errInterrupted
+	reports, broken := s.reports(ctx, o)
+	switch {
+	case len(reports) > 0:
+	case ctx.Err() != nil:
+		return interrupted(ctx)
+	case broken != nil:
+		return broken
 	}
 	if o.redact {
 		for i, r := range reports {
@@ -53,8 +54,11 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := s.write(reports, o); err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
-		return errInterrupted
+	switch {
+	case broken != nil:
+		return broken
+	case ctx.Err() != nil:
+		return interrupted(ctx)
 	}
 	return verdict(reports)
 }

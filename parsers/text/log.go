@@ -24,6 +24,7 @@ type Log struct {
 	starts   []int32 // offset in text of every line
 	squeezed clean.Squeezed
 	asked    map[string]*places // of whole texts
+	stop     <-chan struct{}
 	Timeouts int
 }
 
@@ -44,6 +45,20 @@ func NewLog(lines []clean.Line) *Log {
 	}
 	text := b.String()
 	return &Log{Lines: lines, text: text, starts: starts, squeezed: clean.Squeeze(text)}
+}
+
+// StopOn makes all that reads the log end soon after a channel is closed: what
+// was found by then is of no use.
+func (l *Log) StopOn(done <-chan struct{}) { l.stop = done }
+
+// Stopped reports that the channel of [Log.StopOn] is closed.
+func (l *Log) Stopped() bool {
+	select {
+	case <-l.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // groupSources brings lines of one rank together where several ranks

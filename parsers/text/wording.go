@@ -39,6 +39,9 @@ type Message struct {
 func ParseWordings(list []Wording, l *Log, hits []Hit, f *fact.Facts) {
 	done := 0
 	for _, h := range hits {
+		if l.Stopped() {
+			return
+		}
 		if h.At < done {
 			continue
 		}
