@@ -3,6 +3,7 @@ package diagnose
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
 	"unicode/utf16"
@@ -20,12 +21,55 @@ type counter struct {
 	err error
 }
 
+// maxEmpty is how often a reader may return neither bytes nor an error before it
+// counts as one that never will; bufio has the same number.
+const maxEmpty = 100
+
 func (c *counter) Read(p []byte) (n int, err error) {
-	if c.err == nil {
+	for empty := 0; c.err == nil && n == 0 && len(p) > 0; empty++ {
+		if empty == maxEmpty {
+			c.err = io.ErrNoProgress
+			break
+		}
 		n, c.err = c.r.Read(p)
 		c.n += int64(n)
 	}
 	return n, c.err
+}
+
+// abandoning reads in a goroutine, so that nobody waits for it when ctx is done.
+type abandoning struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// unblocked is a reader that returns when ctx is done.
+func unblocked(ctx context.Context, r io.Reader) io.Reader {
+	if ctx.Done() == nil {
+		return r
+	}
+	return &abandoning{ctx, r}
+}
+
+func (a *abandoning) Read(p []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		n, err := a.r.Read(p) // the whole of p is given up with it
+		done <- result{n, err}
+	}()
+	select {
+	case got := <-done:
+		return got.n, got.err
+	case <-a.ctx.Done():
+		return 0, a.ctx.Err()
+	}
 }
 
 // utf8Reader takes a byte order mark off and converts UTF-16 (PowerShell's >

@@ -29,16 +29,32 @@ var reader = sync.OnceValue(func() *parsers.Set { return parsers.New(rules.Proof
 
 // Read diagnoses a log. The report is complete when err is nil; a log without
 // any out-of-memory failure gives a report with OOM false. Read is safe for
-// concurrent use; it stops early with ctx.Err() when ctx is done.
+// concurrent use.
+//
+// When r fails, Read returns the report of what came before together with an
+// error that wraps r's; a reader that returns neither bytes nor an error again
+// and again fails with [io.ErrNoProgress].
+//
+// When ctx is done, Read returns nil and ctx.Err() within a tenth of a second,
+// also while it judges and while r blocks. For that, r is read in a goroutine of
+// its own (not if ctx can never be done). Where r.Read blocks, that goroutine
+// ends only when the call returns; r must not be used before that, except to
+// close it, which ends the call on a pipe or a connection.
 func Read(ctx context.Context, r io.Reader) (*Report, error) {
-	counted := &counter{r: r}
+	counted := &counter{r: unblocked(ctx, r)}
 	ex, err := scan.Read(ctx, utf8Reader(counted), reader().ScanWords)
-	if err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	report := judge(ex)
+	report := judge(ctx, ex)
+	if report == nil {
+		return nil, ctx.Err()
+	}
 	report.Input = Input{Bytes: counted.n, Lines: ex.Lines}
-	return report, nil
+	if err != nil {
+		report.Notes = append(report.Notes, fmt.Sprintf("Reading broke off: this is the report on the first %d bytes.", counted.n))
+	}
+	return report, err
 }
 
 // Bytes diagnoses a log that is in memory.
@@ -50,13 +66,21 @@ func Bytes(raw []byte) *Report {
 	return report
 }
 
-// judge makes the report of what a scan kept.
-func judge(ex *scan.Excerpt) *Report {
+// judge makes the report of what a scan kept; nil when ctx is done meanwhile.
+func judge(ctx context.Context, ex *scan.Excerpt) *Report {
 	var lines []clean.Line
 	for _, s := range ex.Segments {
+		if ctx.Err() != nil {
+			return nil
+		}
 		lines = append(lines, clean.Lines(valid(s.Text), s.FirstLine)...)
 	}
-	facts := reader().Parse(text.NewLog(lines))
+	log := text.NewLog(lines)
+	log.StopOn(ctx.Done())
+	facts := reader().Parse(log)
+	if ctx.Err() != nil {
+		return nil
+	}
 	report := &Report{
 		Schema:     Schema,
 		Incidents:  []Incident{},
@@ -67,11 +91,14 @@ func judge(ex *scan.Excerpt) *Report {
 		report.Recovered = append(report.Recovered, Notice{ID: n.ID, Line: n.Line, Title: n.Title})
 	}
 	groups, left := group(facts)
-	left += ex.Dropped + addRepeats(groups, ex.Repeats)
+	left += ex.Dropped + facts.Left + addRepeats(groups, ex.Repeats) + addUnread(groups, facts.Unread)
 	for i, g := range groups {
 		if i >= maxIncidents {
 			left += g.count
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil
 		}
 		report.Incidents = append(report.Incidents, incident(g, facts))
 	}

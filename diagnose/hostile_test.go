@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+	"unicode/utf16"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -187,18 +188,34 @@ func TestChunks(t *testing.T) {
 }
 
 // TestReadErrors: an input that breaks off is no log that ended, wherever it
-// breaks, and whether its reader says so once or always.
+// breaks, and whether its reader says so once or always. What came before it is
+// diagnosed.
 func TestReadErrors(t *testing.T) {
 	for _, bytes := range []int{0, 100, 4096, 300 << 10, 3<<20 + 1} {
 		for _, before := range []string{"", "\xff\xfe"} { // UTF-16
 			for _, err := range []error{io.ErrUnexpectedEOF, iotest.ErrTimeout} { // the first is what gzip says of a cut file
-				in := io.MultiReader(strings.NewReader(before), repeated("x", bytes), &failsOnce{err: err})
+				text := torchLine("2.00", "1.20") + strings.Repeat("x", bytes)
+				if before != "" {
+					text = utf16LE(text)
+				}
+				in := io.MultiReader(strings.NewReader(before+text), &failsOnce{err: err})
 				r, got := diagnose.Read(context.Background(), in)
 				assert.ErrorIs(t, got, err, "after %d bytes", bytes)
-				assert.Nil(t, r)
+				require.NotNil(t, r)
+				assert.True(t, r.OOM, "after %d bytes", bytes)
+				assert.EqualValues(t, len(before+text), r.Input.Bytes)
+				assert.Contains(t, strings.Join(r.Notes, "\n"), "Reading broke off")
 			}
 		}
 	}
+}
+
+func utf16LE(s string) string {
+	var b []byte
+	for _, c := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, c)
+	}
+	return string(b)
 }
 
 // failsOnce is a reader that ends after its error.

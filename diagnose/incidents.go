@@ -13,7 +13,8 @@ import (
 // failure.
 type failureGroup struct {
 	root  fact.Failure
-	chain []fact.Failure
+	chain []fact.Failure // the first of them, up to maxChain
+	last  int            // the line of the last one
 	count int
 	ranks []string
 }
@@ -23,10 +24,12 @@ type failureGroup struct {
 const nearby = 150
 
 // maxGroups bounds the incidents that are told apart, maxIncidents those that
-// are reported: a log in which every request fails with other figures.
+// are reported: a log in which every request fails with other figures. maxChain
+// bounds the statements that one of them keeps; those beyond are counted.
 const (
 	maxGroups    = 256
 	maxIncidents = 32
+	maxChain     = 128
 )
 
 // group makes incidents out of statements: layers of one crash become one,
@@ -43,7 +46,7 @@ func group(facts *fact.Facts) (groups []failureGroup, left int) {
 			left++
 			continue
 		}
-		g := failureGroup{root: x, chain: []fact.Failure{x}, count: 1}
+		g := failureGroup{root: x, chain: []fact.Failure{x}, last: x.Line, count: 1}
 		if rank := rankOf(x.Source); rank != "" {
 			g.ranks = []string{rank}
 		}
@@ -54,7 +57,7 @@ func group(facts *fact.Facts) (groups []failureGroup, left int) {
 	return groups, left
 }
 
-// startLines are the lines at which a server started.
+// startLines are the lines at which a server started, in order.
 func startLines(facts *fact.Facts) []int {
 	var lines []int
 	for _, f := range facts.Facts {
@@ -62,6 +65,7 @@ func startLines(facts *fact.Facts) []int {
 			lines = append(lines, f.Line)
 		}
 	}
+	slices.Sort(lines)
 	return lines
 }
 
@@ -76,20 +80,19 @@ func home(groups []failureGroup, x fact.Failure, starts []int) *failureGroup {
 }
 
 func belongs(g *failureGroup, x fact.Failure, starts []int) bool {
-	last := g.chain[len(g.chain)-1]
 	for i := range g.chain {
 		y := &g.chain[i]
 		if y.Kind != x.Kind {
 			continue
 		}
-		if sameFigures(y, &x) || otherRank(*y, x) && x.Line-last.Line <= nearby {
+		if sameFigures(y, &x) || otherRank(*y, x) && x.Line-g.last <= nearby {
 			return true
 		}
 		if y.Source == x.Source && !y.Figures.Empty() && !x.Figures.Empty() {
 			return false // the same process failed again, otherwise
 		}
 	}
-	if x.Line-last.Line > nearby || startedBetween(g, x, starts) {
+	if x.Line-g.last > nearby || startedBetween(g, x, starts) {
 		return false
 	}
 	return x.Wrapper || g.root.Wrapper || layered(g.root, x)
@@ -103,7 +106,8 @@ func startedBetween(g *failureGroup, x fact.Failure, starts []int) bool {
 			last = max(last, y.Line)
 		}
 	}
-	return slices.ContainsFunc(starts, func(line int) bool { return last < line && line <= x.Line })
+	next, _ := slices.BinarySearch(starts, last+1)
+	return next < len(starts) && starts[next] <= x.Line
 }
 
 // otherRank: the same failure in another process, told by the prefixes or,
@@ -139,7 +143,10 @@ func join(g *failureGroup, x fact.Failure) {
 	if rank := rankOf(x.Source); rank != "" && !slices.Contains(g.ranks, rank) {
 		g.ranks = append(g.ranks, rank)
 	}
-	g.chain = append(g.chain, x)
+	g.last = x.Line
+	if len(g.chain) < maxChain {
+		g.chain = append(g.chain, x)
+	}
 	if better(x, g.root) {
 		g.root = x
 	}

@@ -12,20 +12,37 @@ import (
 func addRepeats(groups []failureGroup, repeats []scan.Repeat) int {
 	homeless := 0
 	for _, r := range repeats {
-		facts := reader().Parse(text.NewLog(clean.Lines(valid(r.Text), r.Line)))
-		for _, x := range facts.Failures {
-			if x.Wrapper {
-				continue
-			}
-			if g := repeated(groups, x); g == nil {
-				homeless += r.Count
-			} else if x.Kind == g.root.Kind {
-				g.count += r.Count
-			}
-			break // one line is one statement
-		}
+		homeless += addRepeat(groups, valid(r.Text), r.Line, r.Count)
 	}
 	return homeless
+}
+
+// addUnread does the same with lines that no parser was given.
+func addUnread(groups []failureGroup, lines []fact.Unread) int {
+	homeless := 0
+	for _, l := range lines {
+		homeless += addRepeat(groups, l.Text, l.Line, l.Count)
+	}
+	return homeless
+}
+
+// addRepeat counts a line that was met again. One line is one statement.
+func addRepeat(groups []failureGroup, line string, number, times int) (homeless int) {
+	facts := reader().Parse(text.NewLog(clean.Lines(line, number)))
+	for _, x := range facts.Failures {
+		if x.Wrapper {
+			continue
+		}
+		g := repeated(groups, x)
+		switch {
+		case g == nil:
+			return times
+		case x.Kind == g.root.Kind:
+			g.count += times
+		}
+		break
+	}
+	return 0
 }
 
 // repeated finds the incident of which a statement is a repeat.

@@ -152,21 +152,14 @@ func (s *Set) index() index {
 // manyWords is about how many keywords there are.
 const manyWords = 1500
 
-// hitsByParser finds the keywords of every parser in a log.
-func (s *Set) hitsByParser(l *text.Log) [][]text.Hit {
-	ix := s.find()
-	hits := make([][]text.Hit, len(s.all))
-	for _, h := range ix.search.All(l.Squeezed()) {
-		owner := ix.owners[h.Word]
-		hits[owner.At] = append(hits[owner.At], text.Hit{Word: owner.Word, At: h.At})
-	}
-	return hits
-}
-
-// Parse runs every parser whose keywords occur in the log.
+// Parse runs every parser whose keywords occur in the log. Of a log that is told
+// to stop it may return anything.
 func (s *Set) Parse(l *text.Log) *fact.Facts {
 	f := &fact.Facts{}
-	for p, own := range s.hitsByParser(l) {
+	for p, own := range s.hitsByParser(l, f) {
+		if l.Stopped() {
+			return f
+		}
 		if len(own) > 0 || s.all[p].Name == ambient.System.Name { // prefixes tell the system too
 			s.all[p].Parse(l, own, f)
 		}

@@ -22,10 +22,11 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log) {
 		return
 	}
 	code, trace, report := isCode(l), hasTraceback(l), reportFrom(l)
+	tellers := firstPerson(l)
 	quote := notALog
 	quote.Line = f.Failures[0].Line
 	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
-		return code || s.inCode(l, x, trace) || s.inProse(l, x) || x.At >= report
+		return l.Stopped() || code || s.inCode(l, x, trace) || s.inProse(l, x, tellers) || x.At >= report
 	})
 	if len(f.Failures) == 0 {
 		f.Lookalikes = append(f.Lookalikes, quote)
@@ -68,7 +69,7 @@ func hasTraceback(l *text.Log) bool {
 // inProse reports a message inside a sentence: "a colleague says CUDA out of
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
-func (s *Set) inProse(l *text.Log, x fact.Failure) bool {
+func (s *Set) inProse(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool {
 	before, message, after, ok := s.aroundMessage(l, x)
 	if !ok || figureCount(x) > 1 {
 		return false
@@ -76,11 +77,11 @@ func (s *Set) inProse(l *text.Log, x fact.Failure) bool {
 	if strings.Count(before, "`")%2 == 1 && !strings.Contains(before, " failed with error `") {
 		around := letters(before[:strings.LastIndexByte(before, '`')]) + letters(outside(after))
 		table := strings.Contains(outside(after), "|")
-		return (around > 12 || table && around > 0) && !firstPerson(l, x)
+		return (around > 12 || table && around > 0) && !tells(x)
 	}
 	if i := strings.LastIndexByte(before, '"'); strings.Count(before, `"`)%2 == 1 && sentence(before[:i]) {
 		_, rest, closed := strings.Cut(after, `"`)
-		return closed && letters(before[:i])+letters(rest) > 60 && !firstPerson(l, x)
+		return closed && letters(before[:i])+letters(rest) > 60 && !tells(x)
 	}
 	// Only "CUDA out of memory" and its like can be part of a sentence.
 	if !strings.HasSuffix(strings.ToLower(message), "out of memory") {
@@ -150,16 +151,24 @@ func letters(s string) int {
 }
 
 // firstPerson tells a user's report from documentation, by the lines around a
-// message.
-func firstPerson(l *text.Log, x fact.Failure) bool {
-	i := l.LineIndex(x.At)
-	for _, line := range l.Lines[max(i-aroundReport, 0):min(i+aroundReport+1, len(l.Lines))] {
-		t := " " + strings.ToLower(line.Text) + " "
-		if strings.Contains(t, " i ") && !strings.Contains(t, "for i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ") {
-			return true
+// message. Each line is looked at once, however many failures are near it.
+func firstPerson(l *text.Log) func(fact.Failure) bool {
+	told := map[int]bool{}
+	return func(x fact.Failure) bool {
+		at := l.LineIndex(x.At)
+		for i := max(at-aroundReport, 0); i < min(at+aroundReport+1, len(l.Lines)); i++ {
+			tells, known := told[i]
+			if !known {
+				t := " " + strings.ToLower(l.Lines[i].Text) + " "
+				tells = strings.Contains(t, " i ") && !strings.Contains(t, "for i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ")
+				told[i] = tells
+			}
+			if tells {
+				return true
+			}
 		}
+		return false
 	}
-	return false
 }
 
 // aroundReport is how many lines around a message a user tells about it.

@@ -4,9 +4,7 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
 
 	"github.com/oomdoc/oomdoc/internal/cli"
 	"github.com/oomdoc/oomdoc/internal/cli/ballast"
@@ -14,8 +12,6 @@ import (
 
 func main() {
 	ballast.Release()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	err := cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+	err := cli.Run(cli.Signals(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 	os.Exit(cli.Exit(err, os.Stderr))
 }

@@ -29,8 +29,15 @@ func oomdoc(t *testing.T, args ...string) *exec.Cmd {
 	return exec.Command(name, args...)
 }
 
-// TestInterrupt: Ctrl-C while the input still runs gives the report so far.
+// TestInterrupt: Ctrl-C while the input still runs gives the report so far, and so
+// do a kill and the end of the terminal.
 func TestInterrupt(t *testing.T) {
+	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		t.Run(s.String(), func(t *testing.T) { interrupt(t, s, code) })
+	}
+}
+
+func interrupt(t *testing.T, s syscall.Signal, code int) {
 	cmd := oomdoc(t, "--format", "json")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -42,11 +49,67 @@ func TestInterrupt(t *testing.T) {
 	_, err = io.WriteString(in, crash+string(bytes.Repeat([]byte("INFO step done\n"), 20_000)))
 	require.NoError(t, err)
 	time.Sleep(100 * time.Millisecond)
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	assert.Equal(t, 130, wait(t, cmd))
+	start := time.Now()
+	require.NoError(t, cmd.Process.Signal(s))
+	assert.Equal(t, code, wait(t, cmd))
+	t.Logf("the report came after %v", time.Since(start))
 	assert.Contains(t, out.String(), `"oom": true`)
 	assert.Contains(t, out.String(), "Reading was interrupted")
 	assert.Empty(t, errs.String())
+}
+
+// TestInterruptJudging: Ctrl-C after the input has ended ends the diagnosis.
+func TestInterruptJudging(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "hard.log")
+	var hard strings.Builder // every failure there is, in no order: half a second's work and more
+	words, err := oomdoc(t, "keywords").Output()
+	require.NoError(t, err)
+	all := strings.Fields(strings.ReplaceAll(string(words), " ", "\x00"))
+	for i := 0; hard.Len() < 1<<20; i += 7919 {
+		hard.WriteString(strings.ReplaceAll(all[i%len(all)], "\x00", " ") + " 1 ")
+	}
+	require.NoError(t, os.WriteFile(log, []byte(hard.String()), 0o600))
+	start := time.Now()
+	require.NoError(t, oomdoc(t, "--format", "json", log).Run())
+	whole := time.Since(start)
+	best := time.Hour
+	for range 5 {
+		cmd := oomdoc(t, "--format", "json", log)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		require.NoError(t, cmd.Start())
+		time.Sleep(whole / 2)
+		start := time.Now()
+		if cmd.Process.Signal(os.Interrupt) != nil {
+			continue
+		}
+		if code := wait(t, cmd); code == 130 {
+			best = min(best, time.Since(start))
+			assert.Empty(t, out.String())
+		}
+	}
+	t.Logf("%v, of %v in all", best, whole)
+	assert.Less(t, best, 200*time.Millisecond) // 100 ms, and the end of a process
+}
+
+// TestNohup: a hangup that is to be ignored is ignored.
+func TestNohup(t *testing.T) {
+	cmd := oomdoc(t, "--format", "json")
+	cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = "/bin/sh"
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.WriteString(in, crash+string(bytes.Repeat([]byte("INFO step done\n"), 20_000)))
+	require.NoError(t, err)
+	time.Sleep(100 * time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	time.Sleep(50 * time.Millisecond)
+	require.NoError(t, in.Close())
+	assert.Zero(t, wait(t, cmd))
+	assert.NotContains(t, out.String(), "interrupted")
 }
 
 // TestInterruptBeforeInput: nothing was read, so there is nothing to say.

@@ -40,18 +40,22 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if o.format == "github" {
 		s.logs = map[*diagnose.Report]*kept{}
 	}
-	reports, err := s.reports(ctx, o)
-	if err != nil {
-		return err
-	}
-	if ctx.Err() != nil && len(reports) == 0 {
-		return errInterrupted
+	reports, broken := s.reports(ctx, o)
+	switch {
+	case len(reports) > 0:
+	case ctx.Err() != nil:
+		return interrupted(ctx)
+	case broken != nil:
+		return broken
 	}
 	if err := s.write(s.masked(reports, o), o); err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
-		return errInterrupted
+	switch {
+	case broken != nil:
+		return broken
+	case ctx.Err() != nil:
+		return interrupted(ctx)
 	}
 	return verdict(reports)
 }

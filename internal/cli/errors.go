@@ -12,7 +12,7 @@ const (
 	codeNothing   = 1 // no out-of-memory failure was found; there is a report all the same
 	codeTrouble   = 2 // the input could not be read, or the call was wrong
 
-	codeInterrupted = 130 // by Ctrl-C, as shells number it; there is a report of what was read
+	codeInterrupted = 130 // by Ctrl-C, as shells number it (SIGHUP is 129, SIGTERM 143); there is a report of what was read
 )
 
 // exitError is an error that knows its exit code. One without a message is
@@ -29,9 +29,6 @@ func (e *exitError) ExitCode() int { return e.code }
 
 // errNothing ends a run that found no out-of-memory failure.
 var errNothing = &exitError{code: codeNothing}
-
-// errInterrupted ends a run that the user stopped.
-var errInterrupted = &exitError{code: codeInterrupted}
 
 // trouble makes an error of one line that says what is wrong and what to do.
 func trouble(format string, args ...any) error {

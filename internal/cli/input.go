@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/oomdoc/oomdoc/diagnose"
@@ -26,8 +27,8 @@ type input struct {
 
 const pipeHint = "pipe a log in: PROGRAM 2>&1 | oomdoc (2>&1 takes the error messages along)"
 
-// reports reads what the options name. Nothing is printed until all of it
-// could be read: a wrong name among several leaves standard output empty.
+// reports reads what the options name. A wrong name among several files leaves
+// standard output empty; of one that breaks off the report comes with the error.
 func (s *session) reports(ctx context.Context, o *options) ([]*diagnose.Report, error) {
 	switch {
 	case o.paste:
@@ -43,12 +44,19 @@ func (s *session) reports(ctx context.Context, o *options) ([]*diagnose.Report, 
 		return s.read(ctx, s.standardInput())
 	}
 	var all []*diagnose.Report
+	var broken []string
 	for _, name := range o.files {
 		reports, err := s.readFile(name, func(in input) ([]*diagnose.Report, error) { return s.read(ctx, in) })
-		if err != nil {
+		if err != nil && len(reports) == 0 {
 			return nil, err
 		}
+		if err != nil {
+			broken = append(broken, err.Error())
+		}
 		all = append(all, reports...)
+	}
+	if len(broken) > 0 {
+		return all, trouble("%s", strings.Join(broken, "\noomdoc: "))
 	}
 	return all, nil
 }
@@ -93,25 +101,29 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 		return readReports(in, r)
 	}
 	whole, log := s.keep(r)
-	report, err := diagnose.Read(context.WithoutCancel(ctx), whole)
-	if err != nil {
-		return nil, unreadable(in, err)
-	}
-	if ctx.Err() != nil {
-		report.Notes = append(report.Notes, fmt.Sprintf("Reading was interrupted: this is the report on the first %d bytes.", report.Input.Bytes))
+	report, cut, err := diagnosed(ctx, whole)
+	if report == nil {
+		return nil, nil // interrupted
 	}
 	report.Input.Name = in.name
 	if log != nil {
 		s.logs[report] = log
 	}
+	if err != nil {
+		return []*diagnose.Report{report}, brokenOff(in, err)
+	}
+	if cut {
+		report.Notes = append(report.Notes, fmt.Sprintf("Reading was interrupted: this is the report on the first %d bytes.", report.Input.Bytes))
+	}
 	return []*diagnose.Report{report}, nil
 }
 
-// open unpacks an input where it must be, and returns its first bytes as well.
+// open unpacks an input where it must be, and returns its first bytes as well. An
+// error behind them comes again when they are read.
 func open(ctx context.Context, in *input) (*bufio.Reader, []byte, error) {
 	raw := bufio.NewReaderSize(&interruptible{ctx, &ending{r: in.r}}, sniffed)
 	head, err := raw.Peek(sniffed)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return nil, nil, err
 	}
 	r, format, err := unpacked(raw, head)
@@ -120,9 +132,9 @@ func open(ctx context.Context, in *input) (*bufio.Reader, []byte, error) {
 		return raw, head, err
 	}
 	in.format = format
-	text := bufio.NewReaderSize(&interruptible{ctx, r}, sniffed)
+	text := bufio.NewReaderSize(&interruptible{ctx, &ending{r: r}}, sniffed)
 	head, err = text.Peek(sniffed)
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || len(head) > 0 {
 		err = nil
 	}
 	return text, head, err
@@ -174,6 +186,24 @@ func notReport(in input, err error) error {
 	return trouble("%s is not a report that oomdoc --format json wrote: %v", in.called, err)
 }
 
+// brokenOff says why an input could not be read to its end; there is a report of
+// what came before.
+func brokenOff(in input, err error) error {
+	if what := damaged(err); what != "" && in.format != "" {
+		return trouble("%s %s (%s, %v): the report is on what could be unpacked; copy it again for the rest", in.called, what, in.format, errors.Unwrap(err))
+	}
+	return trouble("%s cannot be read to its end: %v: the report is on what came before", in.called, reason(err))
+}
+
+// reason is an error without the name of a file, which is told already.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
 // unreadable says why a file cannot be read and what to do about it.
 func unreadable(in input, err error) error {
 	switch {
@@ -187,9 +217,5 @@ func unreadable(in input, err error) error {
 	if what := damaged(err); what != "" && in.format != "" {
 		return trouble("%s %s (%s, %v); copy it again, or give what can be unpacked: %s FILE | oomdoc", in.called, what, in.format, err, unpackers[in.format])
 	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	return trouble("%s cannot be read: %v; copy it to a plain file, or %s", in.called, err, pipeHint)
+	return trouble("%s cannot be read: %v; copy it to a plain file, or %s", in.called, reason(err), pipeHint)
 }

@@ -53,15 +53,17 @@ const (
 )
 
 // Read scans a log. What is kept does not depend on how r delivers its bytes.
-// A log of up to 256 KiB is kept whole; only a longer one needs the words.
+// A log of up to 256 KiB is kept whole; only a longer one needs the words. When
+// r fails, the excerpt of what came before is returned with the error; when ctx
+// is done, nothing is.
 func Read(ctx context.Context, r io.Reader, words func() Words) (*Excerpt, error) {
 	var head bytes.Buffer
 	n, err := head.ReadFrom(io.LimitReader(r, wholeSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("read log after %d bytes: %w", n, err)
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if err != nil {
+		return whole(head.Bytes()), fmt.Errorf("read log after %d bytes: %w", n, err)
 	}
 	if n <= wholeSize {
 		return whole(head.Bytes()), nil
@@ -70,7 +72,7 @@ func Read(ctx context.Context, r io.Reader, words func() Words) (*Excerpt, error
 }
 
 func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error) {
-	s := &scanner{words: words, seen: make([]int, len(words.Failure)), lineAt: 1}
+	s := &scanner{done: ctx.Done(), words: words, seen: make([]int, len(words.Failure)), lineAt: 1}
 	buf := make([]byte, carrySize+blockSize)
 	carry := 0
 	for {
@@ -78,17 +80,22 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 			return nil, err
 		}
 		n, err := Fill(r, buf[carry:carry+blockSize])
-		last := errors.Is(err, io.EOF)
-		if err != nil && !last {
-			return nil, fmt.Errorf("read log after %d bytes: %w", s.base+int64(carry+n), err)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		region := buf[:carry+n]
 		if s.base == 0 {
 			s.keep(region, 0, headSize)
 		}
-		if last {
+		if err != nil {
 			s.finish(region)
-			return &s.out, nil
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if errors.Is(err, io.EOF) {
+				return &s.out, nil
+			}
+			return &s.out, fmt.Errorf("read log after %d bytes: %w", s.out.Bytes, err)
 		}
 		s.block(region, len(region)-maxMessage)
 		s.flush(region, s.searched-tailSize)
@@ -142,6 +149,7 @@ var newline = []byte{'\n'}
 
 // scanner holds the state between blocks. Offsets are absolute.
 type scanner struct {
+	done  <-chan struct{} // of the context
 	words Words
 	seen  []int // informative lines kept, by word
 	out   Excerpt
@@ -170,7 +178,7 @@ func (s *scanner) block(region []byte, limit int) {
 	text := unsafe.String(unsafe.SliceData(region[from:]), len(region)-from)
 	for _, h := range s.words.Search.Parallel(text) {
 		at := from + h.At
-		if at >= limit {
+		if at >= limit || s.stopped() {
 			break // the next block looks again, when the whole message is there
 		}
 		abs := s.base + int64(at)
@@ -188,6 +196,15 @@ func (s *scanner) block(region []byte, limit int) {
 	s.searched = s.base + int64(limit)
 	if enough {
 		s.words.Search = s.words.Search.Only(func(word int) bool { return !s.enough(word) })
+	}
+}
+
+func (s *scanner) stopped() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
 	}
 }
 

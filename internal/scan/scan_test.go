@@ -145,8 +145,9 @@ func TestReadCountsRepeats(t *testing.T) {
 }
 
 func TestReadErrors(t *testing.T) {
-	_, err := Read(context.Background(), iotest.ErrReader(assert.AnError), testWords)
+	ex, err := Read(context.Background(), iotest.ErrReader(assert.AnError), testWords)
 	assert.ErrorIs(t, err, assert.AnError)
+	assert.Zero(t, ex.Bytes)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = Read(ctx, strings.NewReader("x"), testWords)

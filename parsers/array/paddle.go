@@ -1,8 +1,6 @@
 package array
 
 import (
-	"strings"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -79,8 +77,8 @@ func readTensorRT(m text.Message) int {
 
 // TacticSkipped notes that the builder went on and got its engine.
 func TacticSkipped(m text.Message) bool {
-	rest := m.Log.Squeezed()[m.At:]
-	if !strings.Contains(rest, "skippingtactic") || !strings.Contains(rest, "enginebuiltin") && !strings.Contains(rest, "&&&&passed") {
+	follows := func(text string) bool { return m.Log.MentionsFrom(text, m.At) }
+	if !follows("skippingtactic") || !follows("enginebuiltin") && !follows("&&&&passed") {
 		return false
 	}
 	m.Notice(fact.Notice{ID: "tactic_skipped", Title: "TensorRT skipped ways of computing that did not fit, and built the engine with others."})

@@ -2,7 +2,6 @@ package array
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -222,8 +221,8 @@ func readBFCStats(m text.Message) int {
 
 // bfcStats reads the summary at the end of the dump, which may be long.
 func bfcStats(m text.Message, x *fact.Failure) {
-	if at := strings.Index(m.Log.Squeezed()[m.At:], "sumtotalofin-usechunks"); at >= 0 {
-		k := m.Log.Find(bfcLimit, m.At+at, m.At+at+600)
+	if at := m.Log.Next("sumtotalofin-usechunks", m.At); at >= 0 {
+		k := m.Log.Find(bfcLimit, at, at+600)
 		x.Figures.Limit, x.Figures.Allocated = k.Size("limit"), k.Size("used")
 	}
 }

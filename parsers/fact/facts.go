@@ -211,6 +211,17 @@ type Facts struct {
 	Code       []Code
 	Facts      []Fact
 	Notes      []string
+	// Unread are lines that tell of a failure and were only counted: the log says
+	// so too often. Left counts those whose text is not kept.
+	Unread []Unread
+	Left   int
+}
+
+// Unread is a line that stands in a log Count times, the first time as Line.
+type Unread struct {
+	Line  int
+	Text  string
+	Count int
 }
 
 // Named facts of text-generation-webui.

@@ -44,7 +44,7 @@ const wrapped = 1 << 44
 // are fitted nothing is allocated, so "unaccounted" is far below zero.
 func (g *ggmlReader) memoryTable(m text.Message) {
 	from, to := g.l.LineSpan(m.At)
-	k := g.l.Find(memoryRow, from, to)
+	k := g.l.Find(memoryRow, from, m.Until(to))
 	rest, err := strconv.ParseInt(k.Lower("rest"), 10, 64)
 	if err != nil {
 		return

@@ -133,14 +133,26 @@ func (g *ggmlReader) keywordArguments(m text.Message) {
 
 // koboldNamespace reads the line in which koboldcpp prints all its settings.
 func (g *ggmlReader) koboldNamespace(m text.Message) {
+	i := g.l.LineIndex(m.At) + 1
+	if i == g.namespace {
+		return
+	}
+	g.namespace = i
 	g.proves("koboldcpp", m.At)
 	g.assignments(koboldSettings, m.At, "--")
 }
 
+// mostAssignments is how many settings one line names at most.
+const mostAssignments = 64
+
 // assignments reads every "name=value" of a line.
 func (g *ggmlReader) assignments(p *text.Pattern, at int, dashes string) {
 	from, to := g.l.LineSpan(at)
-	for m := g.l.Find(p, from, to); m.Ok(); m = g.l.Find(p, from, to) {
+	for range mostAssignments {
+		m := g.l.Find(p, from, to)
+		if !m.Ok() {
+			return
+		}
 		name := m.Lower("name")
 		g.setting(argumentNames[name], m.Lower("value"), dashes+name, at)
 		_, from = m.Span()

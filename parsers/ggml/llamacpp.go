@@ -66,6 +66,7 @@ type ggmlReader struct {
 
 	generating bool // stable-diffusion.cpp is at work on an image
 	commands   map[int]bool
+	namespace  int // koboldcpp's last line of settings, counted from 1
 }
 
 func parseLlamacpp(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -197,15 +198,19 @@ func (g *ggmlReader) failure(r *refusal) fact.Failure {
 	return x
 }
 
-// tail is how much of a last line is quoted behind what was read of it.
-const tail = 160
+// tail is how much of a last line is quoted behind what was read of it, and
+// longestQuote how much of all statements of a refusal.
+const (
+	tail         = 160
+	longestQuote = 4 * text.MaxQuote
+)
 
 func (g *ggmlReader) quote(r *refusal) string {
 	_, to := g.l.LineSpan(max(r.End-1, r.At))
 	if to-r.End > tail {
 		to = r.End
 	}
-	return g.l.Joined(r.At, max(to, r.End))
+	return g.l.Joined(r.At, min(max(to, r.End), r.At+longestQuote))
 }
 
 // phaseOfStage: compute buffers are reserved when the context is made, which

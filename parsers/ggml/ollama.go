@@ -108,7 +108,7 @@ func killedOn(f *fact.Facts) string {
 }
 
 func offloadPlan(o text.Message) int {
-	to := o.Log.ValueEnd(o.At)
+	to := o.Until(o.Log.ValueEnd(o.At))
 	for _, p := range ollamaPlan {
 		keep(o, o.Log.Find(p, o.At, to))
 	}
@@ -143,6 +143,7 @@ func engineBuffer(o text.Message) int {
 
 func gpuMemory(o text.Message) int {
 	from, to := o.Log.LineSpan(o.At)
+	to = o.Until(to)
 	m := o.Log.Find(ollamaGPU, from, to)
 	if !m.Ok() {
 		return o.End

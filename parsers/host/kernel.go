@@ -213,7 +213,7 @@ func owner(path string) string {
 // readInvoker reads "X invoked oom-killer": X only asked next. It is a failure
 // of its own where the paste ends before the kill.
 func readInvoker(m text.Message) int {
-	if !m.Follows("gfp_mask", 40) || strings.Contains(m.Log.Squeezed()[m.At:], "killedprocess") {
+	if !m.Follows("gfp_mask", 40) || m.Log.MentionsFrom("killedprocess", m.At) {
 		return m.End
 	}
 	return m.Fail(kernelKill, m.End)
@@ -231,7 +231,7 @@ func readReaped(m text.Message) int {
 // killed as a result of limit of /b", for pastes that end before the kill.
 func readLimitKill(m text.Message) int {
 	cgroup(m, m.Log.LineText(m.At))
-	if strings.Contains(m.Log.Squeezed()[m.At:], "killedprocess") {
+	if m.Log.MentionsFrom("killedprocess", m.At) {
 		return m.End
 	}
 	return m.Fail(kernelKill, m.End)

@@ -2,7 +2,6 @@ package host
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -74,7 +73,7 @@ func readJoblib(m text.Message) int {
 // in time: murder_workers in arbiter.py.
 func readGunicorn(m text.Message) int {
 	pid := m.Around(gunicornPattern, 40, 20).Lower("pid")
-	if pid != "" && strings.Contains(m.Log.Squeezed()[:m.At], "workertimeout(pid:"+pid+")") {
+	if pid != "" && m.Precedes("workertimeout(pid:"+pid+")", text.MaxWindow) {
 		m.Lookalike(workerTimeout)
 		return m.End
 	}

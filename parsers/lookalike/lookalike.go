@@ -41,8 +41,10 @@ func disguised() []text.Wording {
 
 func (d disguise) read(m text.Message) int {
 	if d.when == nil || d.when(m) {
+		if len(d.explains) > 0 && !m.Knows(d.id) { // all failures are known by now: once is enough
+			m.Facts.Failures = slices.DeleteFunc(m.Facts.Failures, func(x fact.Failure) bool { return slices.Contains(d.explains, x.Kind) })
+		}
 		m.Lookalike(fact.Lookalike{ID: d.id, Title: d.title, Advice: d.advice})
-		m.Facts.Failures = slices.DeleteFunc(m.Facts.Failures, func(x fact.Failure) bool { return slices.Contains(d.explains, x.Kind) })
 	}
 	return m.At
 }

@@ -70,7 +70,7 @@ func rayUsers(m text.Message) int {
 	}
 	at := m.Log.LineIndex(m.At)
 	for _, line := range m.Log.Lines[at+1 : min(at+14, len(m.Log.Lines))] {
-		fields := strings.Fields(line.Text)
+		fields := strings.Fields(line.Text[:min(len(line.Text), 1<<10)])
 		if len(fields) < 3 {
 			continue
 		}

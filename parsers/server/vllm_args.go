@@ -109,15 +109,9 @@ func model(m text.Message, name string) {
 }
 
 // rest returns the text from the literal's end on, in its own case but without
-// white space, which wraps put into the middle of names. It ends where the
-// literal comes again: that is the next message, and a log full of it must not
-// be read over and over.
+// white space, which wraps put into the middle of names.
 func rest(m text.Message) string {
-	to := min(m.End+text.MaxWindow, len(m.Log.Squeezed()))
-	if i := strings.Index(m.Log.Squeezed()[m.End:to], m.Log.Squeezed()[m.At:m.End]); i >= 0 {
-		to = m.End + i
-	}
-	return m.Log.InItsCase(m.End, to)
+	return m.Log.InItsCase(m.End, m.Until(m.End+text.MaxWindow))
 }
 
 var vllmVersionText = text.NewPattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)
@@ -200,6 +194,7 @@ var servers = []string{"vllm", "sglang", "vllm.entrypoints.openai.api_server", "
 // quotes, up to where the shell's next command begins.
 func commandWords(m text.Message) []string {
 	_, to := m.Log.LineSpan(m.At)
+	to = m.Until(to)
 	text := m.Log.Text(m.At, to)
 	for range 30 {
 		before, goesOn := strings.CutSuffix(strings.TrimRight(text, " "), `\`)

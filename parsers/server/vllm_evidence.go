@@ -2,7 +2,6 @@ package server
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -52,7 +51,7 @@ var vllmBackends = []struct{ word, backend string }{
 
 func vllmBackend(l *text.Log) string {
 	for _, b := range vllmBackends {
-		if strings.Contains(l.Squeezed(), b.word) {
+		if l.Mentions(b.word) {
 			return b.backend
 		}
 	}

@@ -27,6 +27,8 @@ type Log struct {
 	typed    map[int]bool // by line number, of those that were asked for
 	records  []int        // lines on which servers print their arguments
 	recorded map[string]bool
+	asked    map[string]*places // of whole texts
+	stop     <-chan struct{}
 	Timeouts int
 }
 
@@ -47,6 +49,20 @@ func NewLog(lines []clean.Line) *Log {
 	}
 	text := b.String()
 	return &Log{Lines: lines, text: text, starts: starts, squeezed: clean.Squeeze(text)}
+}
+
+// StopOn makes all that reads the log end soon after a channel is closed: what
+// was found by then is of no use.
+func (l *Log) StopOn(done <-chan struct{}) { l.stop = done }
+
+// Stopped reports that the channel of [Log.StopOn] is closed.
+func (l *Log) Stopped() bool {
+	select {
+	case <-l.stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // groupSources brings lines of one rank together where several ranks
@@ -162,11 +178,15 @@ func (l *Log) Outranked(starts []int) []int {
 // offset may reach: the end of the line, or of what it was wrapped into.
 func (l *Log) ValueEnd(at int) int {
 	i := l.LineIndex(at)
-	for i+1 < len(l.Lines) && l.Lines[i].Width >= wrapWidth && !progressBar(l.Lines[i+1].Text) {
+	for last := min(i+mostWrapped, len(l.Lines)-1); i < last && l.Lines[i].Width >= wrapWidth && !progressBar(l.Lines[i+1].Text); {
 		i++
 	}
-	return l.offset(i + 1)
+	return min(l.offset(i+1), at+MaxWindow)
 }
+
+// mostWrapped is how many lines a console makes of one at most: a value of a few
+// KiB in narrow windows.
+const mostWrapped = 64
 
 // wrapWidth is the shortest line that a console can have broken.
 const wrapWidth = 76

@@ -65,7 +65,7 @@ type Match struct {
 // Find matches p in the squeezed text from one offset to another.
 func (l *Log) Find(p *Pattern, from, to int) Match {
 	from, to = max(from, 0), min(to, len(l.squeezed.Lower))
-	if from >= to {
+	if from >= to || l.Stopped() {
 		return Match{Log: l}
 	}
 	to = min(to, from+MaxWindow)

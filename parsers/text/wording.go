@@ -39,6 +39,9 @@ type Message struct {
 func ParseWordings(list []Wording, l *Log, hits []Hit, f *fact.Facts) {
 	done := 0
 	for _, h := range hits {
+		if l.Stopped() {
+			return
+		}
 		if h.At < done {
 			continue
 		}
@@ -77,6 +80,19 @@ func (m Message) Follows(text string, within int) bool {
 	return strings.Contains(s[m.At:min(m.At+within, len(s))], text)
 }
 
+// Until cuts a window short where the literal comes again: that is the next
+// message, and a line full of it must not be read over and over.
+func (m Message) Until(to int) int {
+	s := m.Log.Squeezed()
+	to = min(to, len(s))
+	if m.End < to {
+		if i := strings.Index(s[m.End:to], s[m.At:m.End]); i >= 0 {
+			to = m.End + i
+		}
+	}
+	return to
+}
+
 // Precedes is follows for the text before the literal.
 func (m Message) Precedes(text string, within int) bool {
 	s := m.Log.Squeezed()
@@ -85,7 +101,7 @@ func (m Message) Precedes(text string, within int) bool {
 
 // Mentions reports that a squeezed text stands anywhere in the log.
 func (m Message) Mentions(texts ...string) bool {
-	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(m.Log.Squeezed(), t) })
+	return slices.ContainsFunc(texts, m.Log.Mentions)
 }
 
 // MaxQuote bounds how much of a line becomes a failure's message.
@@ -217,9 +233,14 @@ func (m Message) Took(x Match) int {
 	return to
 }
 
+// Knows reports a look-alike that was added.
+func (m Message) Knows(lookalike string) bool {
+	return slices.ContainsFunc(m.Facts.Lookalikes, func(have fact.Lookalike) bool { return have.ID == lookalike })
+}
+
 // Lookalike adds a look-alike once.
 func (m Message) Lookalike(x fact.Lookalike) {
-	if !slices.ContainsFunc(m.Facts.Lookalikes, func(have fact.Lookalike) bool { return have.ID == x.ID }) {
+	if !m.Knows(x.ID) {
 		x.Line = m.Log.Line(m.At)
 		m.Facts.Lookalikes = append(m.Facts.Lookalikes, x)
 	}

@@ -127,7 +127,7 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 		end = max(end, at+i+len(beyondAnySize))
 		f.Signals = append(f.Signals, fact.Signal{ID: "absurd_size", Line: l.Line(at), Text: l.LineText(at)})
 	}
-	if title := recovered(s, start, end); title != "" {
+	if title := recovered(l, start, end); title != "" {
 		f.Notices = append(f.Notices, fact.Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})
 		return end
 	}
@@ -143,9 +143,10 @@ const beyondAnySize = "morethan1ebmemory"
 // recovered says how a program went on after the allocator's message, "" if it
 // did not: fairseq (trainer.py) drops the batch, FSDP (_state_dict_utils.py)
 // hands out the tensor itself.
-func recovered(s string, start, end int) string {
+func recovered(l *text.Log, start, end int) string {
+	s := l.Squeezed()
 	after := s[end:min(end+700, len(s))]
-	if i := strings.Index(after, "attemptingtorecoverfromoom"); i >= 0 && strings.Contains(s[end+i:], ",num_updates=") {
+	if i := strings.Index(after, "attemptingtorecoverfromoom"); i >= 0 && l.MentionsFrom(",num_updates=", end+i) {
 		return "fairseq dropped a batch that did not fit, and training went on."
 	}
 	if strings.Contains(s[max(start-200, 0):start], "userwarning:failedtoclone()tensor") {
@@ -328,7 +329,7 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		}
 		x.Kind = fact.NVMLAssert
 	case "UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF":
-		if strings.Contains(s, "ggml") || strings.Contains(s, "sycl0:") {
+		if l.Mentions("ggml") || l.Mentions("sycl0:") {
 			return end // ggml's SYCL backend: see llamacpp.go
 		}
 		x.Kind, x.Backend = fact.XPURuntime, "xpu"

@@ -56,7 +56,7 @@ func mmapRefused(m text.Message) int {
 	if !m.Follows("cannotallocatememory", 500) {
 		return m.End
 	}
-	r := reader{l: m.Log, s: m.Log.Squeezed(), from: m.At, end: m.End}
+	r := reader{l: m.Log, s: m.Log.Squeezed()[:min(m.End+text.MaxWindow, len(m.Log.Squeezed()))], from: m.At, end: m.End}
 	x := fact.Failure{Kind: fact.MmapFailed, Framework: "pytorch", Backend: "cpu", Phase: "load"}
 	x.Figures.Requested = r.after("unabletommap")
 	text.Fail(m.Facts, m.Log, m.At, r.end, x)

@@ -31,7 +31,7 @@ var hostBuffer = fact.Failure{Kind: fact.HostBuffer, Framework: "comfyui", Backe
 // not: only when the prompt was executed without an exception is it settled.
 func comfyVAE(m text.Message) int {
 	s := m.Log.Squeezed()
-	done, raised := strings.Index(s[m.At:], "promptexecutedin"), strings.Index(s[m.At:], "exceptionduringprocessing")
+	done, raised := m.Log.Next("promptexecutedin", m.At), m.Log.Next("exceptionduringprocessing", m.At)
 	if done >= 0 && (raised < 0 || raised > done) {
 		m.Notice(fact.Notice{ID: "vae_tiled", Title: "The VAE did not fit in one piece; ComfyUI decoded in tiles instead and went on."})
 		return m.End
@@ -49,7 +49,7 @@ var (
 
 func readTotalVRAM(m text.Message) int {
 	k := m.Find(totalVRAM, 40)
-	if size := k.Size("total"); size != nil && size.Bytes == units.GiB && strings.Contains(m.Log.Squeezed(), "directml") {
+	if size := k.Size("total"); size != nil && size.Bytes == units.GiB && m.Mentions("directml") {
 		return m.End // a placeholder: DirectML does not say what there is
 	}
 	if k.Ok() {

@@ -49,9 +49,9 @@ func readOptions(m text.Message) int {
 // readSplit reads the error, not the source line that raises it, which a
 // traceback shows before.
 func readSplit(m text.Message) int {
-	before, after := m.Log.Squeezed()[max(m.At-40, 0):m.At], m.Log.Squeezed()[m.End:]
+	before := m.Log.Squeezed()[max(m.At-40, 0):m.At]
 	raised := strings.Contains(before, "raise") && (strings.HasSuffix(before, `("`) || strings.HasSuffix(before, `('`))
-	if raised && strings.Contains(after, "insufficientvram") {
+	if raised && m.Log.MentionsFrom("insufficientvram", m.End) {
 		return m.End
 	}
 	return text.Quotes(fact.Failure{Kind: fact.ExLlamaSplit, Framework: "exllama", Phase: "load", Stage: "kv"})(m)

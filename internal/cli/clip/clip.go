@@ -34,27 +34,68 @@ func installed(program string) bool {
 }
 
 // patience bounds a program that waits for an owner of the clipboard who does
-// not answer (xclip against a hung window does).
-const patience = 10 * time.Second
+// not answer (xclip against a hung window does), and afterwards what it started
+// and left behind.
+const (
+	patience  = 10 * time.Second
+	aftermath = time.Second
+)
 
+// most is how much a clipboard may hold, in bytes. Of a complaint less is kept.
+const (
+	most          = 64 << 20
+	mostComplaint = 4 << 10
+)
+
+var errTooMuch = fmt.Errorf("the clipboard holds more than %d MiB; save the log to a file, and run oomdoc FILE", most>>20)
+
+// output runs a program that reads the clipboard. When it takes too long, says
+// too much or ctx is done, it is ended with all that it started.
 func output(ctx context.Context, program string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var complaint bytes.Buffer
+	out, complaint := &limited{most: most, over: cancel}, &limited{most: mostComplaint}
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stderr = &complaint
-	out, err := cmd.Output()
-	if ctx.Err() != nil {
+	cmd.Stdout, cmd.Stderr = out, complaint
+	cmd.WaitDelay = aftermath
+	together(cmd)
+	err := cmd.Run()
+	switch {
+	case out.full:
+		return nil, errTooMuch
+	case ctx.Err() != nil:
 		return nil, errors.New("no answer")
-	}
-	if err != nil {
-		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
+	case errors.Is(err, exec.ErrWaitDelay): // it ended well, but a child of it keeps the pipe open
+		_ = cmd.Cancel()
+	case err != nil:
+		line, _, _ := strings.Cut(strings.TrimSpace(complaint.kept.String()), "\n")
 		if line == "" {
 			line = err.Error()
 		}
 		return nil, errors.New(strings.ToValidUTF8(strings.Map(printable, line), "?"))
 	}
-	return out, nil
+	return out.kept.Bytes(), nil
+}
+
+// limited keeps the first bytes that are written to it, and says when there are
+// more.
+type limited struct {
+	kept bytes.Buffer
+	most int
+	full bool
+	over func() // nil: the rest is dropped
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	room := l.most - l.kept.Len()
+	l.kept.Write(p[:min(len(p), room)])
+	if len(p) > room {
+		l.full = true
+		if l.over != nil {
+			l.over()
+		}
+	}
+	return len(p), nil
 }
 
 func printable(r rune) rune {
@@ -115,6 +156,8 @@ func Read(ctx context.Context, m Machine) ([]byte, error) {
 		}
 		text, err := m.Run(ctx, w.program, w.args...)
 		switch {
+		case errors.Is(err, errTooMuch):
+			return nil, err
 		case err != nil && failed == nil:
 			failed = fmt.Errorf("the clipboard could not be read: %s: %w; copy the log again, or paste it: run oomdoc, paste, press Ctrl-D", w.program, err)
 		case err != nil:
