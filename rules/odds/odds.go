@@ -85,14 +85,11 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 	return causes
 }
 
-// unwatched leaves out cards that know better than a climb that somebody
-// watched: what no line of the log says weighs more than what one usually means.
+// unwatched leaves out cards that decide against a climb that somebody watched.
 func unwatched(c *ledger.Case, cards []*cause.Card) []*cause.Card {
-	if s := c.Signal("climbing"); s == nil || s.Line > 0 {
-		return cards
-	}
+	s := c.Signal("climbing")
 	return slices.DeleteFunc(slices.Clone(cards), func(k *cause.Card) bool {
-		return sure(k) && k.Cause != cause.RetainedMemory && k.Cause != cause.HostMemory
+		return s != nil && s.Line == 0 && sure(k) && k.Cause != cause.RetainedMemory && k.Cause != cause.HostMemory
 	})
 }
 
