@@ -136,3 +136,7 @@ func language(s string) string {
 	}
 	return s
 }
+
+// Plain is a text that came from a log or a machine, without anything that a
+// terminal obeys: for a line of its own.
+func Plain(s string) string { return visible(s) }

@@ -107,6 +107,7 @@ figures, why, and what to do about it. It works offline.
 Usage:
   oomdoc [flags] [FILE...]   read files, or standard input
   oomdoc run -- COMMAND      start a program; the answer follows if it dies of memory
+  oomdoc follow FILE...      answer failures as they happen; - is standard input
   oomdoc explain [ID]        what a cause or a fix means; without ID, list them
   oomdoc fit [MODEL]         what of a model fits a card; oomdoc fit --help
   oomdoc keywords            what large logs are searched for, one word a line
