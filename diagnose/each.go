@@ -52,7 +52,7 @@ func Each(ctx context.Context, r io.Reader, found func(Incident) error) error {
 			}
 		}
 	}()
-	t := &tail{words: reader().ScanWords(), found: found, line: 1, first: 1}
+	t := &tail{ctx: ctx, words: reader().ScanWords(), found: found, line: 1, first: 1}
 	silence := time.NewTimer(eachSilence)
 	defer silence.Stop()
 	for {
@@ -100,6 +100,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // tail is what is kept of a log that goes on.
 type tail struct {
+	ctx   context.Context
 	words scan.Words
 	found func(Incident) error
 
@@ -196,7 +197,10 @@ func (t *tail) tell(now bool) error {
 	if !now && len(t.recent)-t.last < eachAfter && len(t.recent)-t.failure < eachTogether {
 		return nil
 	}
-	report := judge(t.excerpt())
+	report := judge(t.ctx, t.excerpt())
+	if report == nil {
+		return t.ctx.Err()
+	}
 	first := t.first
 	t.failed, t.told = false, true
 	t.forget(len(t.recent))

@@ -82,7 +82,7 @@ func (s *session) follow(ctx context.Context, args []string) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errInterrupted
+		return interrupted(ctx)
 	case !f.any:
 		return errNothing
 	}
