@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/charmbracelet/glamour v1.0.0
+	github.com/creack/pty v1.1.24
 	github.com/dlclark/regexp2/v2 v2.12.0
 	github.com/klauspost/compress v1.20.3
 	github.com/muesli/termenv v0.16.0

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
-	"github.com/oomdoc/oomdoc/internal/scan"
 )
 
 // counter counts the bytes that were read, and keeps the error that ended them:
@@ -92,6 +91,7 @@ func utf8Reader(r io.Reader) io.Reader {
 type utf16Reader struct {
 	r     *bufio.Reader
 	order binary.ByteOrder
+	half  []byte // of a unit whose other byte has not come
 	high  rune   // a surrogate that waits for its other half
 	out   []byte // converted and not yet read
 	err   error
@@ -111,8 +111,10 @@ func (u *utf16Reader) Read(p []byte) (int, error) {
 
 func (u *utf16Reader) convert() {
 	var block [4096]byte
-	n, err := scan.Fill(u.r, block[:])
-	u.err = err
+	n := copy(block[:], u.half)
+	k, err := u.r.Read(block[n:])
+	n, u.err = n+k, err
+	u.half = append(u.half[:0], block[n&^1:n]...)
 	u.out = u.out[:0]
 	for i := 0; i+1 < n; i += 2 {
 		c := rune(u.order.Uint16(block[i:]))

@@ -40,17 +40,29 @@ var reader = sync.OnceValue(func() *parsers.Set { return parsers.New(rules.Proof
 // its own (not if ctx can never be done). Where r.Read blocks, that goroutine
 // ends only when the call returns; r must not be used before that, except to
 // close it, which ends the call on a pipe or a connection.
-func Read(ctx context.Context, r io.Reader) (*Report, error) {
+func Read(ctx context.Context, r io.Reader, opts ...Option) (*Report, error) {
+	var o options
+	for _, set := range opts {
+		set(&o)
+	}
 	counted := &counter{r: unblocked(ctx, r)}
 	ex, err := scan.Read(ctx, utf8Reader(counted), reader().ScanWords)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	report := judge(ctx, ex)
+	var live *Live
+	if o.beside != nil {
+		live = o.beside()
+	}
+	live.join(ex)
+	report := judge(ctx, ex, live.signals()...)
 	if report == nil {
 		return nil, ctx.Err()
 	}
-	report.Input = Input{Bytes: counted.n, Lines: ex.Lines}
+	report.Input, report.Live = Input{Bytes: counted.n, Lines: ex.Lines}, live
+	if live != nil {
+		live.testify(report.Incidents)
+	}
 	if err != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("Reading broke off: this is the report on the first %d bytes.", counted.n))
 	}
@@ -66,8 +78,9 @@ func Bytes(raw []byte) *Report {
 	return report
 }
 
-// judge makes the report of what a scan kept; nil when ctx is done meanwhile.
-func judge(ctx context.Context, ex *scan.Excerpt) *Report {
+// judge makes the report of what a scan kept, and of signals that stand in no
+// line of it; nil when ctx is done meanwhile.
+func judge(ctx context.Context, ex *scan.Excerpt, beside ...fact.Signal) *Report {
 	var lines []clean.Line
 	for _, s := range ex.Segments {
 		if ctx.Err() != nil {
@@ -81,6 +94,7 @@ func judge(ctx context.Context, ex *scan.Excerpt) *Report {
 	if ctx.Err() != nil {
 		return nil
 	}
+	facts.Signals = append(beside, facts.Signals...)
 	report := &Report{
 		Schema:     Schema,
 		Incidents:  []Incident{},

@@ -52,6 +52,8 @@ type Report struct {
 	Recovered []Notice `json:"recovered,omitempty"`
 	// Notes say what could not be read or was left out.
 	Notes []string `json:"notes,omitempty"`
+	// Live is what the machine said of itself, nil where nobody asked it.
+	Live *Live `json:"live,omitempty"`
 }
 
 // Input is what was read.

@@ -55,6 +55,9 @@ func (p *page) told(in *diagnose.Incident) {
 	if terse < withoutBar {
 		p.show("text", strip(in, p.options.Width))
 	}
+	if terse < withoutOthers {
+		p.growth()
+	}
 	p.why(in)
 	if b := in.BeyondCard; b != nil && terse < withoutCosts {
 		p.say(prose(b.Note))
@@ -68,6 +71,7 @@ func (p *page) told(in *diagnose.Incident) {
 	}
 	if terse < withoutOthers {
 		p.also()
+		p.machine()
 	}
 	p.foot(in)
 }
@@ -420,7 +424,9 @@ func (p *page) also() {
 // is told.
 func (p *page) foot(in *diagnose.Incident) {
 	told := fmt.Sprintf("line %d", in.Line)
-	if in.EndLine > in.Line {
+	if source := sourceOf(p.report, in.Line); source != "" {
+		told = "by this machine (" + source + "), not the log"
+	} else if in.EndLine > in.Line {
 		told = fmt.Sprintf("lines %d to %d", in.Line, in.EndLine)
 	}
 	if in.Count > 1 {

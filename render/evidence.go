@@ -17,7 +17,9 @@ const (
 
 // evidence quotes the lines that show a cause, with their numbers, as a
 // compiler does. A cause without lines of its own has the failure's.
-func evidence(in *diagnose.Incident, c diagnose.Cause, width int) string {
+//
+// What was read on the machine has its source for a number.
+func evidence(r *diagnose.Report, in *diagnose.Incident, c diagnose.Cause, width int) string {
 	quotes := c.Evidence
 	if len(quotes) == 0 && in.Message != "" {
 		quotes = []diagnose.Evidence{{Line: in.Line, Text: in.Message}}
@@ -25,7 +27,7 @@ func evidence(in *diagnose.Incident, c diagnose.Cause, width int) string {
 	quotes = quotes[:min(len(quotes), quotedItems)]
 	gutter := 1
 	for _, q := range quotes {
-		gutter = max(gutter, len(strconv.Itoa(q.Line)))
+		gutter = max(gutter, len(numberOf(r, q.Line)))
 	}
 	room := max(pageWidth(width)-gutter-len(" | ")-len(indent), 20)
 	var b strings.Builder
@@ -33,12 +35,19 @@ func evidence(in *diagnose.Incident, c diagnose.Cause, width int) string {
 		for i, line := range quote(q.Text, room) {
 			number := ""
 			if i == 0 {
-				number = strconv.Itoa(q.Line)
+				number = numberOf(r, q.Line)
 			}
 			fmt.Fprintf(&b, "%*s | %s\n", gutter, number, line)
 		}
 	}
 	return b.String()
+}
+
+func numberOf(r *diagnose.Report, line int) string {
+	if source := sourceOf(r, line); source != "" {
+		return source
+	}
+	return strconv.Itoa(line)
 }
 
 // quote wraps a line of the log, and leaves out what is beyond the bound.

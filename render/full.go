@@ -58,7 +58,7 @@ func (p *page) causes(in *diagnose.Incident) {
 	}
 	c := in.Causes[0]
 	p.say(causeSentence(c))
-	p.show("text", evidence(in, c, p.options.Width))
+	p.show("text", evidence(p.report, in, c, p.options.Width))
 	var others []inline
 	for _, other := range in.Causes[1:] {
 		if other.Confidence >= 0.1 && len(others) < 3 && other.ID != "unknown" {

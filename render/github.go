@@ -23,7 +23,7 @@ func GitHub(r *diagnose.Report, log Log, versions []string, o Options) string {
 	o.Layout = Layout{} // a line break within a paragraph is one in a comment
 	page := Report(r, o)
 	if text := log.text(r); text != "" {
-		page = append(page, folded{fmt.Sprintf("The log, redacted (%s)", numberOf(r.Input.Lines)), Document{listing{"text", text}}})
+		page = append(page, folded{fmt.Sprintf("The log, redacted (%s)", countLines(r.Input.Lines)), Document{listing{"text", text}}})
 	}
 	if len(versions) > 0 {
 		page = append(page, paragraph{join(bold("Versions:"), prose(" "+strings.Join(versions, " · ")))})
@@ -31,7 +31,7 @@ func GitHub(r *diagnose.Report, log Log, versions []string, o Options) string {
 	return page.Markdown(o.Layout)
 }
 
-func numberOf(lines int) string {
+func countLines(lines int) string {
 	if lines == 1 {
 		return "1 line"
 	}
@@ -45,7 +45,7 @@ func (l Log) text(r *diagnose.Report) string {
 		return strings.TrimSpace(l.Head + l.Tail)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n[... %s left out ...]\n", strings.TrimRight(l.Head, "\n"), numberOf(l.Left))
+	fmt.Fprintf(&b, "%s\n[... %s left out ...]\n", strings.TrimRight(l.Head, "\n"), countLines(l.Left))
 	for _, in := range r.Incidents {
 		if in.Message != "" && !strings.Contains(l.Head+l.Tail, in.Message) {
 			fmt.Fprintf(&b, "[line %d:] %s\n", in.Line, in.Message)

@@ -27,6 +27,12 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) > 0 && args[0] == "keywords" {
 		return s.keywords(args[1:])
 	}
+	if len(args) > 0 && args[0] == "run" {
+		return s.run(ctx, args[1:])
+	}
+	if len(args) > 0 && args[0] == "follow" {
+		return s.follow(ctx, args[1:])
+	}
 	o, err := parseFlags(args)
 	if err != nil {
 		return err

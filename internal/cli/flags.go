@@ -22,16 +22,21 @@ type options struct {
 
 // define declares every flag. Help and parsing come from the same list.
 func (o *options) define(fs *flag.FlagSet) {
+	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
+	fs.StringVar(&o.fromReport, "from-report", "", "show a saved JSON report, `FILE` or - for standard input")
+	fs.BoolVar(&o.version, "version", false, "print the version")
+	o.definePage(fs)
+}
+
+// definePage declares the flags that say how an answer is written.
+func (o *options) definePage(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "markdown", "write `markdown, text, json, github, html, sarif, junit or gha`")
 	fs.BoolVar(&o.brief, "brief", false, "only what happened, the cause and the first fix")
 	fs.BoolVar(&o.full, "full", false, "all that is known: evidence, checks, costs, more fixes")
-	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
 	fs.BoolVar(&o.redact, "redact", false, "mask tokens, prompts, names of users and hosts, addresses: to share it")
-	fs.StringVar(&o.fromReport, "from-report", "", "show a saved JSON report, `FILE` or - for standard input")
 	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`; auto means on a terminal, and heeds NO_COLOR")
 	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal; auto reads COLORFGBG")
 	fs.IntVar(&o.width, "width", widthAuto, "wrap at `N` columns, 0 not at all; default is the terminal's, 80 in a pipe")
-	fs.BoolVar(&o.version, "version", false, "print the version")
 	fs.BoolVar(&o.help, "help", false, "print this help")
 	fs.BoolVar(&o.help, "h", false, "")
 }
@@ -101,13 +106,15 @@ figures, why, and what to do about it. It works offline.
 
 Usage:
   oomdoc [flags] [FILE...]   read files, or standard input
+  oomdoc run -- COMMAND      start a program; the answer follows if it dies of memory
+  oomdoc follow FILE...      answer failures as they happen; - is standard input
   oomdoc explain [ID]        what a cause or a fix means; without ID, list them
   oomdoc fit [MODEL]         what of a model fits a card; oomdoc fit --help
   oomdoc keywords            what large logs are searched for, one word a line
 
 Examples:
   oomdoc < crash.log
-  python train.py 2>&1 | oomdoc
+  oomdoc run -- python train.py
   oomdoc vllm.log ollama.log
   oomdoc --paste                        what you copied just now
   oomdoc --format json crash.log | jq '.incidents[0].causes[0]'

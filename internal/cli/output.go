@@ -174,12 +174,18 @@ func terminal(x any) (*os.File, bool) {
 
 // asJSON writes one report for people to read, several as one object a line.
 func asJSON(reports []*diagnose.Report) ([]byte, error) {
+	indent := ""
+	if len(reports) == 1 {
+		indent = "  "
+	}
+	return indented(reports, indent)
+}
+
+func indented(reports []*diagnose.Report, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if len(reports) == 1 {
-		e.SetIndent("", "  ")
-	}
+	e.SetIndent("", indent)
 	for _, r := range reports {
 		if err := e.Encode(r); err != nil {
 			return nil, fmt.Errorf("encode the report: %w", err)

@@ -150,7 +150,7 @@ const (
 // "model_load". Line is where it stands.
 type Signal struct {
 	ID   string
-	Line int
+	Line int // 0 for what was seen while it ran, and stands in no line
 	Text string
 }
 

@@ -104,7 +104,7 @@ func ClimbingHost(c *ledger.Case) bool {
 		return true // as many steps as that worked, and the next asked for little
 	}
 	s := c.Signal("climbing")
-	return s != nil && s.Line < c.Failure.Line && c.Root(fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.ShellKilled)
+	return s != nil && (s.Line == 0 && c.Root(fact.KernelKill) || s.Line < c.Failure.Line && c.Root(fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.ShellKilled))
 }
 
 // inPod: a pod has a limit as a rule, and the node no swap.

@@ -75,7 +75,7 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 	if len(causes) == 0 && !slices.ContainsFunc(cards, sure) {
 		causes = []Cause{{ID: cause.NotSaid.ID, Title: cause.NotSaid.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: reader.ForBackend(c, cause.NotSaid.Settles), Share: 0.5}}
 	}
-	causes = believe(c, causes, cards)
+	causes = believe(c, causes, unwatched(c, cards))
 	if causes[0].ID != cause.LeakedProcess {
 		causes[0].Why += whyTensor(c, causes[0].Why)
 	}
@@ -83,6 +83,14 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 		causes[i].Why = strings.ReplaceAll(causes[i].Why, " 0 bytes", " nothing")
 	}
 	return causes
+}
+
+// unwatched leaves out cards that decide against a climb that somebody watched.
+func unwatched(c *ledger.Case, cards []*cause.Card) []*cause.Card {
+	s := c.Signal("climbing")
+	return slices.DeleteFunc(slices.Clone(cards), func(k *cause.Card) bool {
+		return s != nil && s.Line == 0 && sure(k) && k.Cause != cause.RetainedMemory && k.Cause != cause.HostMemory
+	})
 }
 
 func sure(k *cause.Card) bool { return k.Weight >= cause.Sure }
