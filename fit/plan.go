@@ -66,6 +66,9 @@ type Row struct {
 // cache type or a card that it does not know.
 func NewPlan(r Request) (Plan, error) {
 	wanted := r.Setting.Context
+	if err := r.checkVersion(); err != nil {
+		return Plan{}, err
+	}
 	if r.Engine == "" && r.Known == nil {
 		r.Engine = engineOf(Find(r.Model).Format)
 	}
@@ -74,7 +77,7 @@ func NewPlan(r Request) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if err := r.cacheType(); err != nil {
+	if err := r.check(); err != nil {
 		return Plan{}, err
 	}
 	card, err := r.card()
@@ -102,6 +105,14 @@ func NewPlan(r Request) (Plan, error) {
 	p.recommend(preferred)
 	p.finish(r, m)
 	return p, nil
+}
+
+// check refuses what the engine cannot do.
+func (s Setting) check() error {
+	if _, ok := engineNamed(s.Engine); !ok {
+		return fmt.Errorf("%w: %q", ErrEngine, s.Engine)
+	}
+	return s.checkCacheType()
 }
 
 // macOS is what the system and its programs keep at least.

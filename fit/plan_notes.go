@@ -48,6 +48,7 @@ func (p *Plan) notes(r Request, m *Model) []string {
 		notes = append(notes, fmt.Sprintf("On a Mac the rest lies in the same memory: it must hold %.1f GiB in all, beside the system.", float64(best.NeedBytes+best.CPUWeightsBytes)/GiB))
 	}
 	notes = append(notes, p.coarseNote(best)...)
+	notes = append(notes, r.olderBuild(m, best)...)
 	if p.Recommended < 0 || best.Verdict == "offload" {
 		return append(append(notes, largerCard(m, r.Setting, best)...), r.smallerModel(p.Card, best)...)
 	}
@@ -100,4 +101,20 @@ func largerCard(m *Model, s Setting, row Row) []string {
 		return []string{fmt.Sprintf("All of %s at %d tokens needs %.1f GiB: more than any one card has.", row.Format, row.Context, float64(n.Sum())/GiB)}
 	}
 	return []string{fmt.Sprintf("All of %s at %d tokens needs %.1f GiB: a card of %d GB, such as %s.", row.Format, row.Context, float64(n.Sum())/GiB, size.GB, strings.Join(size.Names, " or "))}
+}
+
+// olderBuild warns where an older llama.cpp would not hold what was recommended:
+// many run one, and none says so.
+func (r Request) olderBuild(m *Model, best Row) []string {
+	if !r.server() || r.Version != "" || r.Engine == "ik_llama.cpp" || best.SpareBytes == nil || *best.SpareBytes < 0 {
+		return nil
+	}
+	s := r.Setting
+	s.Context, s.CPUExperts, s.Version = best.Context, best.CPUExpertLayers, "b9300"
+	n, err := m.Need(best.Format, s, best.GPULayers)
+	more := n.Sum() - best.NeedBytes
+	if err != nil || more <= *best.SpareBytes {
+		return nil
+	}
+	return []string{fmt.Sprintf("llama.cpp before June 2026 (b9460) takes %d MiB more for this command, which is more than is free: say yours with --engine-version.", more/MiB)}
 }

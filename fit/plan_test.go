@@ -11,7 +11,7 @@ import (
 )
 
 func TestPlanLlama31OnRTX4060(t *testing.T) {
-	p, err := NewPlan(Request{Model: "Llama-3.1-8B-Instruct", Card: "RTX 4060", Formats: []string{"Q4_K_M", "Q8_0"}, Contexts: []int{8192}})
+	p, err := NewPlan(Request{Model: "Llama-3.1-8B-Instruct", Card: "RTX 4060", Formats: []string{"Q4_K_M", "Q8_0"}, Contexts: []int{8192}, Setting: Setting{Version: "b9400"}})
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 2)
 	best := p.Rows[0]
@@ -27,7 +27,7 @@ func TestPlanLlama31OnRTX4060(t *testing.T) {
 	assert.Equal(t, "fits", best.Verdict)
 	assert.Equal(t, 33, best.GPULayers)
 	assert.Equal(t, 0, p.Recommended)
-	assert.Equal(t, "llama-server -m … -ngl 99 -c 8192 -fa on", p.Command)
+	assert.Equal(t, "llama-server -m … -ngl 99 -c 8192 -np 1 -fa on", p.Command)
 	assert.Equal(t, "offload", p.Rows[1].Verdict)
 	assert.Equal(t, "seen in logs of like cards", p.Card.Basis)
 
@@ -246,9 +246,9 @@ func TestFewestCPUExperts(t *testing.T) {
 
 func TestPlanVersions(t *testing.T) {
 	for version, want := range map[string]string{
-		"":      "llama-server -m … -ngl 99 -c 8192 -fa on",
-		"b8000": "llama-server -m … -ngl 99 -c 8192 -fa on",
-		"b4000": "llama-server -m … -ngl 99 -c 8192 -fa",
+		"":      "llama-server -m … -ngl 99 -c 8192 -np 1 -fa on",
+		"b8000": "llama-server -m … -ngl 99 -c 8192 -np 1 -fa on",
+		"b4000": "llama-server -m … -ngl 99 -c 8192 -np 1 -fa",
 	} {
 		p, err := NewPlan(Request{Model: "llama-3.1-8b", VRAM: 12 * GiB, Formats: []string{"Q4_K_M"}, Setting: Setting{Version: version}})
 		require.NoError(t, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -29,6 +28,8 @@ type Request struct {
 var (
 	ErrModel = errors.New("unknown model")
 	ErrCard  = errors.New("unknown card")
+	// ErrEngine: a program that there is no plan for.
+	ErrEngine = errors.New("unknown engine")
 )
 
 // The usual formats by falling quality.
@@ -108,21 +109,6 @@ func (r Request) engine(m *Model) string {
 // usualContexts are the columns of a table when none are asked for.
 var usualContexts = []int{4096, 8192, 32768, 131072}
 
-// cacheType refuses types that the engine does not have.
-func (r Request) cacheType() error {
-	known := []string{"f16", "fp16", "bf16", "float16", "bfloat16", "auto"}
-	switch {
-	case r.llama():
-		known = append(KVTypes(), "fp16", "auto")
-	case r.Engine == "vllm":
-		known = append(known, "fp8", "fp8_e4m3", "fp8_e5m2")
-	}
-	if t := strings.ToLower(r.KVType); !slices.Contains(known, t) {
-		return fmt.Errorf("%w: cache type %q of %s", ErrFormat, r.KVType, cmp.Or(r.Engine, "llama.cpp"))
-	}
-	return nil
-}
-
 // contexts are the contexts to try, and the one to recommend for, 0 for any.
 func (r Request) contexts(m *Model, wanted int) (all []int, preferred int) {
 	most := math.MaxInt
@@ -172,11 +158,9 @@ func (r Request) formats(m *Model) []string {
 	case r.llama():
 		return ggufFormats(m)
 	}
-	ladder := checkpointLadder
-	if r.Engine == "transformers" {
-		ladder = bitsandbytesLadder
-	}
-	if m != nil && m.Native != "" {
+	e, _ := engineNamed(r.Engine)
+	ladder := e.formats
+	if m != nil && m.Native != "" && r.Engine != "exllama" {
 		return nativeLadder(m.Native, ladder)
 	}
 	return ladder
@@ -204,8 +188,7 @@ func ollamaTag(name string) bool {
 }
 
 // engineOf is the engine for a format that llama.cpp cannot read, "" for all
-// others, and for those that only programs run that have no plan here (EXL2,
-// MLX).
+// others, and for those that only programs run that have no plan here (MLX).
 func engineOf(name string) string {
 	f, ok := lookupFormat(name, "")
 	switch {
@@ -213,6 +196,8 @@ func engineOf(name string) string {
 		return ""
 	case strings.HasPrefix(f.name, "gptq") || strings.HasPrefix(f.name, "awq") || strings.HasPrefix(f.name, "fp8") || f.name == "nvfp4":
 		return "vllm"
+	case isEXL(f):
+		return "exllama"
 	case strings.HasPrefix(f.name, "nf4") || f.name == "fp4" || f.name == "int8" || strings.HasPrefix(f.name, "hqq"):
 		return "transformers"
 	}
@@ -222,7 +207,8 @@ func engineOf(name string) string {
 // runs reports that an engine reads a format at all.
 func (r Request) runs(name string) bool {
 	f, ok := lookupFormat(name, "")
-	return ok && (!r.llama() || f.gguf != "")
+	e, known := engineNamed(r.Engine)
+	return ok && known && e.reads(f)
 }
 
 // ggufFormats are the formats to try for llama.cpp. A model that was published
