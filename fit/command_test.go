@@ -93,6 +93,7 @@ func parseCommand(t *testing.T, command string) typed {
 			t.Fatalf("%q in %q", word, command)
 		}
 	}
+	x.Server = x.Engine == "llama.cpp"
 	x.Split = unified && explicit && x.Parallel > 1 && x.Engine == "llama.cpp"
 	return x
 }
@@ -222,7 +223,7 @@ func mustPlan(t *testing.T, r Request) Plan {
 func TestBuildsOfLlamaCpp(t *testing.T) {
 	m := mustModel(t, "gemma-3-27b")
 	need := func(version string, slots int) Need {
-		n, err := m.Need("Q4_K_M", Setting{Context: 32768, Version: version, Parallel: slots}, -1)
+		n, err := m.Need("Q4_K_M", Setting{Context: 32768, Version: version, Parallel: slots, Server: true}, -1)
 		require.NoError(t, err)
 		return n
 	}
@@ -233,7 +234,7 @@ func TestBuildsOfLlamaCpp(t *testing.T) {
 	assert.Greater(t, need("b9400", 1).Compute, 2*need("b9500", 1).Compute, "logits for every token of a batch")
 	d := mustModel(t, "llama-3.1-8b")
 	long := func(version string) int64 {
-		n, err := d.Need("Q4_K_M", Setting{Context: 131072, Version: version}, -1)
+		n, err := d.Need("Q4_K_M", Setting{Context: 131072, Version: version, Server: true}, -1)
 		require.NoError(t, err)
 		return n.Compute
 	}

@@ -89,7 +89,7 @@ func (z sized) needServer(s Setting) (Need, error) {
 		Weights: z.vllmWeights(z.w), KV: cards * int64(s.Parallel) * c.Request(z.Model, s.Context),
 		Compute: cards * (VLLMActivation + VLLMGraphs), Overhead: cards * VLLMNonTorch,
 	}
-	n.Reserve = roundMiB(n.Sum() / 20)
+	n.Reserve = s.reserve(roundMiB(n.Sum() / 20))
 	if n.KV == 0 {
 		return n, ErrShape
 	}
@@ -114,6 +114,6 @@ func (z sized) needExllama(s Setting) (Need, error) {
 	if rows := 2 * z.Vocab * z.Hidden; n.Weights > rows {
 		n.Weights, n.CPUWeights = n.Weights-rows, rows
 	}
-	n.Reserve = roundMiB(n.Sum() / 20)
+	n.Reserve = s.reserve(roundMiB(n.Sum() / 20))
 	return n, nil
 }

@@ -37,6 +37,9 @@ type Setting struct {
 	// Draft is a smaller model that proposes tokens, in a format of its own.
 	Draft       *Model
 	DraftFormat string
+	// Server is llama-server: other programs around llama.cpp may reserve logits
+	// for every token of a batch, as it did until June 2026.
+	Server bool
 	// Version of the engine, "b5400" for llama.cpp; the newest if empty. See
 	// Changes for what it decides.
 	Version string
@@ -49,11 +52,18 @@ type Setting struct {
 	Cards int
 	// Vendor of the card decides what its driver takes: NVIDIA if empty.
 	Vendor string
+	// Reserve is what must stay free on each card, in bytes; 0: a margin for the
+	// estimate, and more with a Display; negative: none.
+	Reserve int64
+	// Display: the card drives a screen, or runs under Windows.
+	Display bool
 }
 
 // Need is what a model takes on the card.
 type Need struct {
 	Weights, CPUWeights, KV, Compute, Overhead int64
+	// CPUKV is the cache of layers that are not on the card.
+	CPUKV int64
 	// Reserve is what should stay free, for the estimate and its variation.
 	Reserve int64
 	// Layers on the card of Total, the output layer counted as one.
@@ -153,7 +163,7 @@ func (z sized) need(s Setting, layers int) (Need, error) {
 	switch {
 	case z.Kind == "diffusion":
 		// Activations follow the picture, not the model: 2 GiB are kept free.
-		return Need{Weights: z.w.Total, Overhead: s.driver(), Reserve: 2 * GiB, Layers: 1, Total: 1}, nil
+		return Need{Weights: z.w.Total, Overhead: s.driver(), Reserve: s.reserve(2 * GiB), Layers: 1, Total: 1}, nil
 	case s.Engine == "vllm" || s.Engine == "sglang" || s.Engine == "lmdeploy":
 		return z.needServer(s)
 	case s.Engine == "exllama":
@@ -185,6 +195,13 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 		return n, err
 	}
 	n.KV = kv.Total()
+	if onCard < n.Total-1 {
+		all, err := m.KV(s.cache(m, 0))
+		if err != nil {
+			return n, err
+		}
+		n.CPUKV = all.Total() - n.KV
+	}
 	c := s.compute()
 	c.Partial, c.Copied = n.Layers < n.Total || n.CPUExperts > 0, copied
 	if !output {
@@ -199,7 +216,7 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 	if err := s.beside(m, &n); err != nil {
 		return n, err
 	}
-	n.Reserve = roundMiB(n.Compute/20 + cards*100*MiB)
+	n.Reserve = s.reserve(roundMiB(n.Compute/20 + cards*100*MiB))
 	if cards > 1 { // each card holds whole layers
 		n.Reserve += (cards - 1) * slices.Max(append(w.Layers, 0))
 	}
@@ -238,7 +255,7 @@ func (s Setting) compute() ComputeOptions {
 	if s.Split {
 		c.Streams = s.Parallel
 	}
-	if s.server() && s.has(changeOneOutput) {
+	if s.Server && s.has(changeOneOutput) {
 		c.Outputs = s.Parallel
 	}
 	return c
@@ -295,7 +312,7 @@ func (z sized) needTransformers(s Setting) (Need, error) {
 	n := Need{Weights: p.Weights, KV: batch * p.CacheEnd, Compute: rows + p.Slack, Overhead: s.cards() * s.driver()}
 	// A copy that is made while loading is gone before the cache comes.
 	n.Compute += max(0, p.Loading-n.KV-n.Compute)
-	n.Reserve = roundMiB(n.Sum() / 20)
+	n.Reserve = s.reserve(roundMiB(n.Sum() / 20))
 	return n, nil
 }
 

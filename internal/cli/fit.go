@@ -47,17 +47,15 @@ func (s *session) fit(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var notes []string
-	if request.Card == "" && request.VRAM == 0 {
-		notes = s.ownCard(ctx, &request)
+	if request.Own, err = s.ownCatalogue(o.catalogue); err != nil {
+		return err
 	}
-	switch len(files) {
-	case 0:
+	notes := thisMachine().look(ctx, &request)
+	if len(files) == 0 {
 		return s.fitCard(request, o)
-	case 1:
-		return s.fitModel(files[0], request, notes, o)
 	}
-	return trouble("fit takes one model, not %d; put a name with blanks into quotes", len(files))
+	// "llama 3.1 8b" without quotes.
+	return s.fitModel(strings.Join(files, " "), request, notes, o)
 }
 
 // fitModel answers for one model.
@@ -81,8 +79,8 @@ func (s *session) fitModel(name string, r fit.Request, notes []string, o *fitOpt
 
 // fitCard answers what runs well on a card.
 func (s *session) fitCard(r fit.Request, o *fitOptions) error {
-	if r.Card == "" && r.VRAM == 0 {
-		return trouble("fit needs a model or a card: oomdoc fit llama-3.1-8b, or oomdoc fit --vram 8GiB (nvidia-smi shows no card here)")
+	if r.Card == "" && r.VRAM == 0 && len(r.Devices) == 0 {
+		return trouble("fit needs a model or a card: oomdoc fit llama-3.1-8b, or oomdoc fit --vram 8GiB (no driver shows a card here)")
 	}
 	if len(r.Contexts) > 0 {
 		r.Setting.Context = slices.Max(r.Contexts)
@@ -112,9 +110,11 @@ type fitting struct {
 func wrongRequest(err error, r fit.Request) error {
 	r.Model, r.Card = shortened(r.Model), shortened(r.Card)
 	switch {
+	case errors.Is(err, fit.ErrFamily), errors.Is(err, fit.ErrCapability), errors.Is(err, fit.ErrVersion):
+		return trouble("%v", err)
 	case errors.Is(err, fit.ErrModel):
 		if near := fit.Near(r.Model); len(near) > 0 {
-			return trouble("there is no model %q in the catalogue; near are %s", r.Model, strings.Join(near, ", "))
+			return trouble("there is no model %q in the catalogue; did you mean %s?", r.Model, strings.Join(near, ", "))
 		}
 		return trouble("there is no model %q in the catalogue, and its name tells no size; give one such as llama-3.1-8b, some-name-13B, or its GGUF file or config.json", r.Model)
 	case errors.Is(err, fit.ErrCard):
@@ -131,7 +131,7 @@ func wrongRequest(err error, r fit.Request) error {
 	case errors.Is(err, fit.ErrFormat):
 		return trouble("%v; formats of weights are Q4_K_M, Q8_0, bf16, fp8, awq-int4, nf4 and the like, types of the cache f16, q8_0, q4_0, fp8", err)
 	case errors.Is(err, fit.ErrShape):
-		if r.Engine == "vllm" || r.Engine == "transformers" {
+		if r.Engine != "" && r.Engine != "llama.cpp" && r.Engine != "ollama" {
 			return trouble("how much cache this model takes with %s is not established; for --engine llama.cpp it is", r.Engine)
 		}
 		return trouble("the size of this model's cache is not established, so that no figure would be right: %v", err)

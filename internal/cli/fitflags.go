@@ -17,7 +17,8 @@ type fitOptions struct {
 	gpu, vram, contexts, formats string
 	kvType, flash, engine        string
 	engineVersion, unified       string
-	draft                        string
+	draft, reserve, ram          string
+	catalogue                    string
 	parallel, ubatch, batch      int
 	prompt                       int
 	fullWindow, projector        bool
@@ -41,6 +42,9 @@ func (o *fitOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.draft, "draft", "", "a smaller `MODEL` that drafts, also NAME:FORMAT")
 	fs.StringVar(&o.engine, "engine", "", "`PROGRAM`: "+strings.Join(fit.Engines(), ", "))
 	fs.StringVar(&o.engineVersion, "engine-version", "", "its version `V`, such as b5400; the newest if not given")
+	fs.StringVar(&o.reserve, "reserve", "", "what must stay free on each card, such as `SIZE` 1GiB")
+	fs.StringVar(&o.ram, "ram", "", "RAM that there is for what is not on the card, such as `SIZE` 64GiB")
+	fs.StringVar(&o.catalogue, "catalogue", "", "`FILE` of your own models (.json) or cards (.tsv)")
 	fs.BoolVar(&o.json, "json", false, "write JSON")
 	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`")
 	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal")
@@ -92,6 +96,22 @@ func (o *fitOptions) sizes(r *fit.Request) error {
 		}
 		r.VRAM = n
 	}
+	if o.ram != "" {
+		n, ok := units.Parse(o.ram)
+		if !ok || n < smallestCard || n > largestCard {
+			return trouble("--ram %q is no size of memory; say it as in 64GiB", o.ram)
+		}
+		r.RAM = n
+	}
+	if o.reserve != "" {
+		n, ok := units.Parse(o.reserve)
+		if !ok && strings.TrimSpace(o.reserve) != "0" || n < 0 || n > largestCard {
+			return trouble("--reserve %q is no size; say it as in 1GiB, or 0 for none", o.reserve)
+		}
+		if r.Reserve = n; n == 0 {
+			r.Reserve = -1
+		}
+	}
 	for part := range strings.SplitSeq(o.contexts, ",") {
 		if o.contexts == "" {
 			break
@@ -117,6 +137,9 @@ func (o *fitOptions) draftModel(r *fit.Request) error {
 	}
 	name, format, _ := strings.Cut(o.draft, ":")
 	m := fit.Find(name)
+	if own, ok := fit.ModelByID(name); ok {
+		m.Model = own
+	}
 	if m.Model == nil {
 		return trouble("--draft %q is no model of the catalogue", shortened(o.draft))
 	}
