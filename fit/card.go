@@ -54,12 +54,17 @@ var loadCards = sync.OnceValue(func() *cardIndex {
 	if err != nil {
 		panic("fit: " + err.Error())
 	}
-	x := &cardIndex{byKey: map[string]*CardInfo{}}
+	var cards []*CardInfo
 	for line := range strings.Lines(string(b)) {
 		if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(f) == 10 && line[0] != '#' {
-			x.cards = append(x.cards, parseCard(f))
+			cards = append(cards, parseCard(f))
 		}
 	}
+	return newCardIndex(cards)
+})
+
+func newCardIndex(cards []*CardInfo) *cardIndex {
+	x := &cardIndex{cards: cards, byKey: map[string]*CardInfo{}}
 	for _, c := range x.cards {
 		x.total(c)
 	}
@@ -71,7 +76,7 @@ var loadCards = sync.OnceValue(func() *cardIndex {
 		}
 	}
 	return x
-})
+}
 
 func parseCard(f []string) *CardInfo {
 	c := &CardInfo{
@@ -139,14 +144,24 @@ func nominalTotal(c *CardInfo) int64 {
 // Card finds a card by the name a program prints or a person writes: "NVIDIA
 // GeForce RTX 4060", "rtx4060", "A100-80GB", "7900 XTX", "H100 80GB SXM",
 // "Apple M2 Max 64GB".
-func Card(name string) (*CardInfo, bool) {
-	x := loadCards()
+func Card(name string) (*CardInfo, bool) { return loadCards().find(name) }
+
+func (x *cardIndex) find(name string) (*CardInfo, bool) {
 	key := cardKey(name)
 	if c := x.byKey[key]; c != nil {
 		return c, true
 	}
 	if c, ok := x.withMemory(key); ok {
 		return c, true
+	}
+	// "A100 80", "4060 ti 16"
+	if i := strings.LastIndexByte(strings.TrimSpace(name), ' '); i > 0 && isVersion(strings.TrimSpace(name)[i+1:]) {
+		if c := x.byKey[key+"gb"]; c != nil {
+			return c, true
+		}
+		if c, ok := x.withMemory(key + "gb"); ok {
+			return c, true
+		}
 	}
 	// The size stands elsewhere than at the end.
 	g := sizeInName().FindStringSubmatchIndex(name)

@@ -27,10 +27,15 @@ type ComputeOptions struct {
 	// Copies is llama.cpp's n_copies: 4 with pipeline parallelism over several
 	// cards, else 1.
 	Copies int
-	// OneOutput: builds from about the middle of 2026 reserve one row of
-	// logits instead of the ubatch's. Fitted to a single measurement; on small
-	// models it is up to 2 x hidden rows too much.
-	OneOutput bool
+	// Outputs is how many rows of logits are reserved; 0: one for each token of
+	// the ubatch. llama-server reserves one for a slot since June 2026.
+	Outputs int
+	// Streams are slots with a cache of their own: each sees its part of the
+	// context. 0 and 1: one cache for all.
+	Streams int
+	// WideMask: until May 2026 flash attention's mask was made in 32 bit and
+	// copied to 16.
+	WideMask bool
 }
 
 // ComputeBuffer sizes llama.cpp's compute buffer on one device: the largest of
@@ -44,12 +49,13 @@ func (m *Model) ComputeBuffer(o ComputeOptions) int64 {
 		o.UBatch = 512
 	}
 	ub := int64(o.UBatch)
-	cells := int64(KVOptions{Context: o.Context, FlashAttention: o.FlashAttention}.cells())
-	mask := cells * ub * 2
-	size := (m.Vocab+m.Hidden)*ub*4 + o.OutputBytes
-	if o.OneOutput {
-		size = o.OutputBytes
+	cells := int64(KVOptions{Context: o.Context / max(1, o.Streams), FlashAttention: o.FlashAttention}.cells())
+	mask := m.masks(o, cells) * ub
+	outputs := ub
+	if o.Outputs > 0 {
+		outputs = min(ub, int64(o.Outputs))
 	}
+	size := m.Vocab*outputs*4 + m.Hidden*ub*4 + o.OutputBytes
 	mlp := m.mlpRows(o) * ub * 4
 	rows := mask + mlp + o.Copied
 	switch {
@@ -58,7 +64,7 @@ func (m *Model) ComputeBuffer(o ComputeOptions) int64 {
 		rows += mask
 	case m.Linear != nil:
 		rows = max(rows, mask+m.deltaRows()*ub*4)
-		if mask > mlp && mask < m.Vocab*ub*4 {
+		if mask > mlp && mask < m.Vocab*outputs*4 {
 			size += mlp // the place that the mask leaves is too small for the logits
 		}
 		size += m.Hidden * ub * 4
@@ -82,22 +88,76 @@ func (m *Model) ComputeBuffer(o ComputeOptions) int64 {
 	return size
 }
 
+// masks is the width of the masks of flash attention in bytes: one over the
+// cells of the context, a second over those of a window.
+func (m *Model) masks(o ComputeOptions, cells int64) int64 {
+	width := int64(2)
+	if o.WideMask {
+		width = 6
+	}
+	switch {
+	case m.Window == 0 || o.Outputs == 0: // logits by the token hide it
+	case o.FullWindow:
+		cells *= 2
+	default:
+		k := KVOptions{Context: o.Context, UBatch: o.UBatch}.defaults()
+		if o.Streams < 2 {
+			k.Sequences = o.Outputs
+		}
+		cells += min(cells, int64(k.windowCells(m)))
+	}
+	return cells * width
+}
+
 // mlpRows is the width of the rows alive in an MLP: gate, up and their product,
-// the layer's input and its norm, two more where queries and keys are normed. Of
-// a mixture the experts' outputs, one for each that a token meets, may be more.
-// Found with small models on a build of 2026.
+// the layer's input and its norm, and what the allocator cannot reuse of the
+// attention before it. Found with llama.cpp's own arithmetic (--fit) on the
+// shapes of fourteen models, build of September 2026; see docs/fit.md.
 func (m *Model) mlpRows(o ComputeOptions) int64 {
 	if o.Until2025 || !m.Gated {
 		return 2 * m.ffnWidth()
 	}
-	rows := 3*m.ffnWidth() + 2*m.Hidden
-	if archTraits()[m.Arch].qkNorm > 0 {
-		rows += 2 * m.Hidden
+	rows := int64(0)
+	if m.FFN > 0 && (m.MoE == nil || m.MoE.DenseLayers > 0) {
+		rows = 3*m.FFN + 2*m.Hidden + m.attentionHole()
 	}
 	if e := m.MoE; e != nil {
-		rows = max(rows, e.Active*(m.Hidden+e.FFN)+m.Hidden)
+		rows = max(rows, m.expertRows(e))
 	}
 	return rows
+}
+
+// expertRows are those of a mixture: gate, up and product of every expert that a
+// token meets, and their outputs, which find room in the place of gate and up
+// only if that is large enough.
+func (m *Model) expertRows(e *MoE) int64 {
+	inner, outer := e.Active*e.FFN, e.Active*m.Hidden
+	if inner <= m.Hidden {
+		return outer + 2*m.Hidden
+	}
+	rows := 3*inner + 2*m.Hidden
+	if 2*inner < outer {
+		rows += outer
+	}
+	if e.SharedFFN > 0 || m.Linear != nil {
+		return max(rows, 2*outer+inner)
+	}
+	return rows + m.attentionHole()
+}
+
+// attentionHole is what the queries leave that the rows of the MLP cannot use:
+// a place of another width than the model's.
+func (m *Model) attentionHole() int64 {
+	q := m.Heads * max(m.HeadDim, m.GlobalHeadDim)
+	switch {
+	case m.KVRank > 0 || m.Linear != nil:
+		return m.Hidden
+	case q > m.Hidden:
+		return q
+	case q < m.Hidden && m.KVHeads > 0:
+		return 2 * q
+	}
+	return 0
 }
 
 // deltaRows is the width of the rows alive in a gated delta net: the inputs of
@@ -128,6 +188,9 @@ func (m *Model) attentionBuffer(o ComputeOptions, cells int64) int64 {
 		masks += min(cells, int64(window))
 	}
 	rows := m.attentionRows()
+	if o.Outputs > 0 {
+		rows = 2*m.Hidden + 2*m.KVHeads*m.HeadDim
+	}
 	if m.KVRank > 0 && !o.Expanded {
 		rows = m.latentRows()
 	}

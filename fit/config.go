@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,7 @@ type config struct {
 	Context    int    `json:"max_position_embeddings"`
 	ContextGPT int    `json:"n_positions"`
 	Tied       *bool  `json:"tie_word_embeddings"`
+	Activation string `json:"hidden_act"`
 	DType      string `json:"torch_dtype"`
 	DTypeNew   string `json:"dtype"`
 
@@ -139,9 +141,15 @@ func ReadConfig(r io.Reader) (*Model, error) {
 		m.Kind = "vlm"
 	}
 	if m.Arch == "" {
-		return nil, fmt.Errorf("%w: model_type %q", ErrShape, c.ModelType)
+		if !outer.generates() {
+			return nil, fmt.Errorf("%w: model_type %q of %q is no model that writes text", ErrShape, c.ModelType, outer.Architectures)
+		}
+		m.Arch, m.newType = "llama", cmp.Or(c.ModelType, "none")
 	}
 	c.shape(m)
+	if m.newType != "" {
+		m.Gated = c.Activation == "" || strings.Contains(c.Activation, "silu") || strings.Contains(c.Activation, "swish") || strings.Contains(c.Activation, "tanh")
+	}
 	if m.Layers <= 0 || m.Layers > 4096 || m.Hidden <= 0 || m.Heads <= 0 || m.Vocab <= 0 || m.KVHeads <= 0 || tooLarge(m) {
 		return nil, fmt.Errorf("%w: config.json lacks layers, widths or heads", ErrShape)
 	}
@@ -154,6 +162,35 @@ func ReadConfig(r io.Reader) (*Model, error) {
 	}
 	m.ActiveParameters = m.active()
 	return m, nil
+}
+
+// generates: a type that is not known is sized by its fields if it is said to
+// write text, or nothing is said.
+func (c config) generates() bool {
+	return len(c.Architectures) == 0 || slices.ContainsFunc(c.Architectures, func(a string) bool {
+		return strings.Contains(a, "CausalLM") || strings.Contains(a, "ConditionalGeneration") || strings.Contains(a, "LMHead")
+	})
+}
+
+// SetCheckpoint takes the size of the files beside a config.json for that of the
+// weights in the checkpoint's own format: towers and all that the shape does not
+// tell included. It reports whether the two agree to a tenth.
+func (m *Model) SetCheckpoint(bytes int64) bool {
+	w, err := m.Weights("")
+	if err != nil || bytes <= 0 || w.Total <= 0 {
+		return false
+	}
+	ratio := float64(bytes) / float64(w.Total)
+	if ratio < 0.5 || ratio > 2 {
+		return false // files of something else
+	}
+	for i := range w.Layers {
+		w.Layers[i] = int64(float64(w.Layers[i]) * ratio)
+	}
+	w.Output = bytes - sum(w.Layers)
+	w.Total, w.GPU, w.Vision, w.Basis = bytes, bytes, 0, "exact"
+	m.file, m.checkpoint = &w, true
+	return ratio > 0.9 && ratio < 1.1
 }
 
 // tooLarge keeps products within an int64.

@@ -144,6 +144,8 @@ func (g *GGUF) tensors(m *Model) {
 	}
 	for _, t := range g.Tensors {
 		x := t.tensor(m)
+		// A gate of its own, or one tensor with gate and up.
+		m.Gated = m.Gated || x.role == roleGate || x.role == roleUp && x.rows == 2*m.FFN
 		m.list = append(m.list, x)
 		m.Parameters += x.elements()
 		w.Total += t.Bytes

@@ -12,7 +12,7 @@ var cacheUnits = sync.OnceValue(func() map[string]int64 {
 	return map[string]int64{
 		"f32": 64, "f16": 32, "bf16": 32, "fp16": 32, "auto": 32, "": 32, "float16": 32, "bfloat16": 32,
 		"q8_0": 17, "q5_1": 12, "q5_0": 11, "q4_1": 10, "q4_0": 9, "iq4_nl": 9,
-		"fp8": 16, "fp8_e4m3": 16, "fp8_e5m2": 16, "int8": 16,
+		"fp8": 16, "fp8_e4m3": 16, "fp8_e5m2": 16, "int8": 17, "int4": 9, "q6_0": 13, "q8_kv": 16,
 	}
 })
 
@@ -30,7 +30,9 @@ type KVOptions struct {
 	// Sequences are llama.cpp's slots (n_seq_max). They share the cells, but
 	// window and recurrent layers need some for each.
 	Sequences int
-	UBatch    int
+	// Split gives each sequence cells of its own: its part of the context.
+	Split  bool
+	UBatch int
 	// FlashAttention pads the cells to 256 instead of 32.
 	FlashAttention bool
 	// FullWindow gives window layers the whole context, as llama.cpp did until
@@ -74,11 +76,17 @@ func (m *Model) KV(o KVOptions) (KV, error) {
 	if m.compressed() {
 		return m.compressedKV(o, k), nil
 	}
-	cells := int64(o.cells())
+	cells, streams := int64(o.cells()), int64(1)
+	if o.Split && o.Sequences > 1 {
+		streams = int64(o.Sequences)
+		o.Context = (o.Context + o.Sequences - 1) / o.Sequences
+		o.Sequences = 1
+		cells = int64(o.cells())
+	}
 	kv := KV{
-		Full:      int64(m.countLayers('F', o.fromLayer)) * cells * m.cellBytes('F', k, v, o.Expanded),
-		Window:    int64(m.countLayers('S', o.fromLayer)) * min(cells, int64(o.windowCells(m))) * m.cellBytes('S', k, v, o.Expanded),
-		Recurrent: int64(m.countLayers('L', o.fromLayer)+m.countLayers('M', o.fromLayer)) * m.stateBytes() * int64(o.Sequences),
+		Full:      streams * int64(m.countLayers('F', o.fromLayer)) * cells * m.cellBytes('F', k, v, o.Expanded),
+		Window:    streams * int64(m.countLayers('S', o.fromLayer)) * min(cells, int64(o.windowCells(m))) * m.cellBytes('S', k, v, o.Expanded),
+		Recurrent: int64(m.countLayers('L', o.fromLayer)+m.countLayers('M', o.fromLayer)) * m.stateBytes() * streams * int64(o.Sequences),
 	}
 	kv.Cross = int64(m.crossLayers()*o.EncoderTokens) * m.cellBytes('F', k, v, false)
 	return kv, nil

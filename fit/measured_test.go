@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of docs/fit.md")
+var update = flag.Bool("update", false, "rewrite the tables of docs/fit.md")
 
 // sample is a size that a program printed, with what it was asked for.
 type sample struct {
@@ -111,12 +111,13 @@ func TestMeasured(t *testing.T) {
 	}
 	require.Equal(t, len(samples(t)), seen, "a group is without a formula")
 	t.Log("\n" + b.String())
-	checkTable(t, b.String())
+	checkTable(t, "errors", b.String())
 }
 
-// checkTable holds docs/fit.md to the table between its marks.
-func checkTable(t *testing.T, want string) {
-	const open, end, file = "<!-- errors -->\n", "<!-- /errors -->", "../docs/fit.md"
+// checkTable holds docs/fit.md to a table between its marks.
+func checkTable(t *testing.T, mark, want string) {
+	const file = "../docs/fit.md"
+	open, end := "<!-- "+mark+" -->\n", "<!-- /"+mark+" -->"
 	doc, err := os.ReadFile(file)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(doc), open)
@@ -128,6 +129,17 @@ func checkTable(t *testing.T, want string) {
 		return
 	}
 	assert.Equal(t, want, have, "docs/fit.md is stale: go test ./fit -update")
+}
+
+// docs/fit.md holds the table of what changed when.
+func TestChangesAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| program | since | merged | what |\n| --- | --- | --- | --- |\n")
+	for _, c := range Changes() {
+		number := c.Source[strings.LastIndexByte(c.Source, '/')+1:]
+		fmt.Fprintf(&b, "| %s | %s | %s | %s ([%s](%s)) |\n", c.Engine, c.Since, c.Date, c.Told, number, c.Source)
+	}
+	checkTable(t, "changes", b.String())
 }
 
 func predictGGUF(t *testing.T, m *Model, s sample) int64 {
@@ -166,7 +178,7 @@ func predictCompute(t *testing.T, m *Model, s sample) int64 {
 	}
 	return m.ComputeBuffer(ComputeOptions{
 		Context: s.number("context"), UBatch: s.number("ubatch"), FlashAttention: s.set("fa"),
-		FullWindow: s.set("fullwindow"), Copies: s.number("copies"), Partial: s.set("partial"), OneOutput: s.set("oneoutput"), Expanded: s.set("expanded"), Until2025: s.set("until2025"),
+		FullWindow: s.set("fullwindow"), Copies: s.number("copies"), Partial: s.set("partial"), Outputs: s.number("oneoutput"), Expanded: s.set("expanded"), Until2025: s.set("until2025"),
 		OutputBytes: int64(output * MiB),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -87,6 +88,11 @@ type Model struct {
 	// read from.
 	list []tensor
 	file *Weights
+	// checkpoint: file is that of the safetensors beside a config.json.
+	checkpoint bool
+	// newType is the model_type of a config.json that is not known here: the model
+	// was sized by its fields.
+	newType string
 }
 
 // MoE is a mixture of experts.
@@ -132,17 +138,39 @@ type catalogue struct {
 type entry struct {
 	ID      string   `json:"id"`
 	Aliases []string `json:"aliases"`
-	line    []byte
-	once    sync.Once
-	whole   *Model
+	// Base is the id of a model with the same shape; what the line says is
+	// another: its context, mostly.
+	Base string `json:"base"`
+	// Words of a name that tell it from its base.
+	Words    []string `json:"words"`
+	base     *entry
+	variants []*entry
+	line     []byte
+	once     sync.Once
+	whole    *Model
 }
 
 func (e *entry) model() *Model {
 	e.once.Do(func() {
 		e.whole = new(Model)
+		if e.base != nil {
+			parse(e.base.line, e.whole)
+			e.whole.Aliases = nil
+		}
 		parse(e.line, e.whole)
 	})
 	return e.whole
+}
+
+// variant is the model that a name means which has found e: one of the same shape
+// if all of its words stand there.
+func (e *entry) variant(words []string) *Model {
+	for _, v := range e.variants {
+		if !slices.ContainsFunc(v.Words, func(w string) bool { return !slices.Contains(words, w) }) {
+			return v.model()
+		}
+	}
+	return e.model()
 }
 
 // loadCatalogue reads the names of all models: each is a line of its own.
@@ -159,10 +187,18 @@ var loadCatalogue = sync.OnceValue(func() *catalogue {
 		line = bytes.TrimRight(line, ",\n")
 		e := &entry{line: line}
 		parse(line, e)
-		c.entries, c.byID[e.ID] = append(c.entries, e), e
+		c.add(e)
 	}
 	return c
 })
+
+// add files an entry; a base stands before what rests on it.
+func (c *catalogue) add(e *entry) {
+	if e.base = c.byID[e.Base]; e.base != nil {
+		e.base.variants = append(e.base.variants, e)
+	}
+	c.entries, c.byID[e.ID] = append(c.entries, e), e
+}
 
 // parse decodes a line of the catalogue.
 func parse(line []byte, x any) {

@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -119,8 +118,8 @@ func tokens(s string) []string {
 	return out
 }
 
-// words splits at separators. A point or underscore between two digits stays a
-// point: 1_5 and 3_3 are versions (phi-1_5, Llama-3_3).
+// words splits at separators. A point between digits, at most three before it,
+// stays, and so does an underscore behind digits alone: 1_5 and 3_3 are versions (phi-1_5, Llama-3_3).
 func words(s string) []string {
 	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
 	var out []string
@@ -135,7 +134,7 @@ func words(s string) []string {
 	for i := range b {
 		switch c := b[i]; {
 		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		case (c == '.' || c == '_') && digit(i-1) && digit(i+1) && i-start <= 3:
+		case digit(i-1) && digit(i+1) && (c == '.' && !digit(i-4) || c == '_' && i-start <= 3):
 			b[i] = '.'
 		default:
 			flush(i)
@@ -237,16 +236,18 @@ type nameIndex struct {
 	longest int
 }
 
-var loadNames = sync.OnceValue(func() *nameIndex {
+var loadNames = sync.OnceValue(func() *nameIndex { return newNameIndex(loadCatalogue().entries) })
+
+func newNameIndex(entries []*entry) *nameIndex {
 	x := &nameIndex{byKey: map[string]*entry{}}
-	for _, e := range loadCatalogue().entries {
+	for _, e := range entries {
 		x.add(e.ID, e)
 		for _, a := range e.Aliases {
 			x.add(a[strings.LastIndexByte(a, '/')+1:], e)
 		}
 	}
 	return x
-})
+}
 
 // add files a name under its telling tokens. The first model keeps a key: the
 // catalogue lists the base before those that share its name.
@@ -340,13 +341,14 @@ func (x *nameIndex) find(part string) *Model {
 		m, _ := ModelByID(id)
 		return m
 	}
+	whole := tokens(part)
 	part = formatPattern().ReplaceAllString(strings.ToLower(part), " ")
 	ts := telling(tokens(part))
 	for n := min(x.longest, len(ts)); n > 0; n-- {
 		for i := 0; i+n <= len(ts); i++ {
 			e := x.byKey[strings.Join(ts[i:i+n], " ")]
 			if e != nil && agrees(e.model(), ts[i:i+n], ts[:i], ts[i+n:]) {
-				return e.model()
+				return e.variant(whole)
 			}
 		}
 	}
@@ -387,181 +389,4 @@ func selfTelling(w string) bool {
 func near(a, b int64) bool {
 	r := float64(a) / float64(b)
 	return r > 0.8 && r < 1.25
-}
-
-var formatPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^a-z0-9])((?:ud-)?i?q[1-8]_(?:k_xl|k_[sml]|k|0|1|xxs|xs|nl|s|m)|tq[12]_0|mxfp4(?:_moe)?|q4f16_1|(?:bf16|f16|f32|fp16|fp32))(?:[^a-z0-9]|$)`)
-})
-
-var bpwPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[^a-z0-9.])(\d+(?:[._]\d+)?) ?bpw`)
-})
-
-// nameFormat reads the format from a name, in the spelling that Weights takes.
-func nameFormat(part string) string {
-	s := strings.ToLower(part)
-	isGGUF := strings.Contains(s, "gguf") || strings.Contains(s, "ggml") || strings.HasSuffix(s, ".llamafile")
-	if g := formatPattern().FindStringSubmatch(s); g != nil {
-		f := g[1]
-		if strings.HasPrefix(f, "mxfp4") && !isGGUF {
-			return "mxfp4"
-		}
-		if f == "q4f16_1" {
-			return "mlc-q4f16"
-		}
-		if strings.HasPrefix(f, "fp") || f == "bf16" && !isGGUF {
-			return f
-		}
-		if f, ok := lookupFormat(f, ""); ok {
-			return f.name
-		}
-	}
-	if isGGUF {
-		return "gguf"
-	}
-	if strings.Contains(s, "exl2") || strings.Contains(s, "exl3") || strings.Contains(s, "bpw") {
-		return exlName(s)
-	}
-	return wordFormat(tokens(s))
-}
-
-// exlName: 4.65bpw, 4_65bpw, and without a point 31bpw for 3.1.
-func exlName(s string) string {
-	kind := "exl2"
-	if strings.Contains(s, "exl3") {
-		kind = "exl3"
-	}
-	bits := ""
-	if g := bpwPattern().FindStringSubmatch(s); g != nil {
-		bits = strings.ReplaceAll(g[1], "_", ".")
-	} else if t := words(s); isVersion(t[len(t)-1]) && strings.Contains(t[len(t)-1], ".") {
-		bits = t[len(t)-1] // a branch: QwQ-32B-exl2-3_0
-	}
-	b, err := strconv.ParseFloat(bits, 64)
-	if err == nil && b >= 10 && b < 100 {
-		b /= 10
-	}
-	if err != nil || b < 1 || b > 9 {
-		return kind
-	}
-	return kind + "-" + strconv.FormatFloat(b, 'f', -1, 64)
-}
-
-func wordFormat(ts []string) string {
-	has := func(ws ...string) bool {
-		return slices.ContainsFunc(ws, func(w string) bool { return slices.Contains(ts, w) })
-	}
-	eight := has("8bit", "int8", "w8a16") || has("int", "w") && has("8")
-	switch {
-	case has("mlx"):
-		for _, bits := range []string{"3bit", "4bit", "5bit", "6bit", "8bit"} {
-			if has(bits) {
-				return "mlx-" + bits
-			}
-		}
-	case has("gptq") && eight:
-		return "gptq-int8"
-	case has("gptq") && has("3bit"):
-		return "gptq-int3"
-	case has("gptq") && has("32g"):
-		return "gptq-int4-g32"
-	case has("awq"):
-		return "awq-int4"
-	case has("gptq", "w4a16", "128g"):
-		return "gptq-int4"
-	case has("bnb", "nf4") && eight:
-		return "int8"
-	case has("bnb", "nf4"):
-		return "nf4"
-	case has("nvfp4", "fp4"):
-		return "nvfp4"
-	case has("fp8"):
-		return "fp8"
-	case has("w8a8", "int8", "8bit"):
-		return "int8"
-	case has("int4", "4bit"):
-		return "gptq-int4"
-	}
-	return ""
-}
-
-// Near returns up to three ids of the catalogue that begin with a name or are
-// spelled like it, best first, for "did you mean".
-func Near(name string) []string {
-	parts := nameParts(name)
-	if len(parts) == 0 {
-		return nil
-	}
-	key := strings.Join(telling(tokens(parts[0])), " ")
-	type hit struct {
-		id       string
-		distance int
-	}
-	best := map[string]int{}
-	for k, m := range loadNames().byKey {
-		if len(key)-len(k) > max(2, len(key)/3) {
-			continue // so many letters more are as many slips
-		}
-		d := editDistance(key, k)
-		switch {
-		case len(key) > 2 && strings.HasPrefix(k, key):
-			d = 0
-		case len(key) > 4 && len(k) > len(key)+1: // a slip in the beginning of a name
-			d = min(d, 1+editDistance(key, k[:len(key)+1]))
-		}
-		if d > max(2, len(key)/3) {
-			continue
-		}
-		if old, ok := best[m.ID]; !ok || d < old {
-			best[m.ID] = d
-		}
-	}
-	var hits []hit
-	for id, d := range best {
-		hits = append(hits, hit{id, d})
-	}
-	family, _, _ := strings.Cut(key, " ")
-	stranger := func(id string) int { // found by another name of it
-		if strings.HasPrefix(id, family) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(stranger(a.id), stranger(b.id)), cmp.Compare(age(a.id), age(b.id)), cmp.Compare(a.id, b.id))
-	})
-	var ids []string
-	for _, h := range hits[:min(3, len(hits))] {
-		ids = append(ids, h.id)
-	}
-	return ids
-}
-
-// age is the place of a model among the current ones, behind them all for
-// others.
-func age(id string) int {
-	if i := slices.Index(current, id); i >= 0 {
-		return i
-	}
-	return len(current)
-}
-
-// editDistance is Levenshtein's, over bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -4,15 +4,18 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 )
 
 // Setting is how a model is to run.
 type Setting struct {
-	// Engine is llama.cpp (also for ""), ollama, vllm or transformers.
-	Engine  string
+	// Engine is one of Engines, llama.cpp for "".
+	Engine string
+	// Context is what all requests share in llama.cpp, and what each of them has
+	// elsewhere.
 	Context int
+	// Prompt is how much of the context transformers reads in one piece; all of
+	// it if 0.
+	Prompt int
 	// KVType is the type of keys and values, f16 if empty.
 	KVType string
 	// NoFlashAttention: flash attention is on by default since autumn 2025.
@@ -20,9 +23,25 @@ type Setting struct {
 	// Parallel requests. llama.cpp shares the context among its slots, Ollama
 	// multiplies it, vLLM and transformers hold that many caches.
 	Parallel int
-	UBatch   int
-	// Version of the engine, "b5400" for llama.cpp; the newest if empty. It
-	// decides the order of offloading and the rows of an MLP.
+	// Split gives each slot of llama.cpp a cache of its own for its part of the
+	// context (-np without -kvu).
+	Split bool
+	// FullWindow is llama.cpp's --swa-full.
+	FullWindow bool
+	// UBatch is llama.cpp's physical batch, 512 if 0; Batch its logical one,
+	// 2048 if 0, which never is the smaller of the two.
+	UBatch, Batch int
+	// Projector counts the vision tower, which llama.cpp loads from an mmproj
+	// file.
+	Projector bool
+	// Draft is a smaller model that proposes tokens, in a format of its own.
+	Draft       *Model
+	DraftFormat string
+	// Server is llama-server: other programs around llama.cpp may reserve logits
+	// for every token of a batch, as it did until June 2026.
+	Server bool
+	// Version of the engine, "b5400" for llama.cpp; the newest if empty. See
+	// Changes for what it decides.
 	Version string
 	// OutputLast: llama.cpp up to 2025 offloads the output layer last.
 	OutputLast bool
@@ -33,11 +52,18 @@ type Setting struct {
 	Cards int
 	// Vendor of the card decides what its driver takes: NVIDIA if empty.
 	Vendor string
+	// Reserve is what must stay free on each card, in bytes; 0: a margin for the
+	// estimate, and more with a Display; negative: none.
+	Reserve int64
+	// Display: the card drives a screen, or runs under Windows.
+	Display bool
 }
 
 // Need is what a model takes on the card.
 type Need struct {
 	Weights, CPUWeights, KV, Compute, Overhead int64
+	// CPUKV is the cache of layers that are not on the card.
+	CPUKV int64
 	// Reserve is what should stay free, for the estimate and its variation.
 	Reserve int64
 	// Layers on the card of Total, the output layer counted as one.
@@ -73,25 +99,31 @@ func (s Setting) defaults() Setting {
 	if s.KVType == "" {
 		s.KVType = "f16"
 	}
-	if n := s.build(); n > 0 && n < 7600 { // about January 2026
+	if s.llama() && !s.has(changeOutputFirst) {
 		s.OutputLast = true
 	}
+	if s.Parallel > 1 && s.server() {
+		// Between July and November 2025 slots could not share a cache; before,
+		// they could do nothing else.
+		s.Split = s.has(changeStreams) && (s.Split || !s.has(changeUnified))
+	}
+	s.UBatch = min(s.UBatch, max(s.Batch, defaultBatch))
 	return s
 }
 
-// build is the number of a llama.cpp build, 0 if the version is none.
-func (s Setting) build() int {
-	digits, ok := strings.CutPrefix(s.Version, "b")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || s.Engine == "vllm" || s.Engine == "transformers" {
-		return 0
-	}
-	return n
+// defaultBatch is llama.cpp's -b, which bounds -ub.
+const defaultBatch = 2048
+
+func (s Setting) engine() string { return cmp.Or(s.Engine, "llama.cpp") }
+
+func llamaEngine(engine string) bool {
+	return slices.Contains([]string{"", "llama.cpp", "ik_llama.cpp", "ollama"}, engine)
 }
 
-func (s Setting) llama() bool {
-	return s.Engine == "" || s.Engine == "llama.cpp" || s.Engine == "ollama"
-}
+func (s Setting) llama() bool { return llamaEngine(s.Engine) }
+
+// server: the command is llama-server's.
+func (s Setting) server() bool { return s.llama() && s.Engine != "ollama" }
 
 // driver is the context of a process on the card: 274 MiB with PyTorch, 73 to
 // 325 with llama.cpp's CUDA, 318 with ROCm, none on Metal.
@@ -131,9 +163,11 @@ func (z sized) need(s Setting, layers int) (Need, error) {
 	switch {
 	case z.Kind == "diffusion":
 		// Activations follow the picture, not the model: 2 GiB are kept free.
-		return Need{Weights: z.w.Total, Overhead: s.driver(), Reserve: 2 * GiB, Layers: 1, Total: 1}, nil
-	case s.Engine == "vllm":
-		return z.needVLLM(s)
+		return Need{Weights: z.w.Total, Overhead: s.driver(), Reserve: s.reserve(2 * GiB), Layers: 1, Total: 1}, nil
+	case s.Engine == "vllm" || s.Engine == "sglang" || s.Engine == "lmdeploy":
+		return z.needServer(s)
+	case s.Engine == "exllama":
+		return z.needExllama(s)
 	case s.Engine == "transformers":
 		return z.needTransformers(s)
 	}
@@ -161,10 +195,15 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 		return n, err
 	}
 	n.KV = kv.Total()
-	c := ComputeOptions{
-		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention,
-		Partial: n.Layers < n.Total || n.CPUExperts > 0, Copied: copied, Expanded: s.expanded(), Until2025: s.build() > 0 && s.build() < 5800,
+	if onCard < n.Total-1 {
+		all, err := m.KV(s.cache(m, 0))
+		if err != nil {
+			return n, err
+		}
+		n.CPUKV = all.Total() - n.KV
 	}
+	c := s.compute()
+	c.Partial, c.Copied = n.Layers < n.Total || n.CPUExperts > 0, copied
 	if !output {
 		c.OutputBytes = w.Output
 	}
@@ -174,7 +213,10 @@ func (m *Model) needLlama(w Weights, s Setting, layers int) (Need, error) {
 	}
 	n.Compute = cards * m.ComputeBuffer(c)
 	n.Overhead *= cards
-	n.Reserve = roundMiB(n.Compute/20 + cards*100*MiB)
+	if err := s.beside(m, &n); err != nil {
+		return n, err
+	}
+	n.Reserve = s.reserve(roundMiB(n.Compute/20 + cards*100*MiB))
 	if cards > 1 { // each card holds whole layers
 		n.Reserve += (cards - 1) * slices.Max(append(w.Layers, 0))
 	}
@@ -200,42 +242,77 @@ func (s Setting) context() int {
 
 func (s Setting) cache(m *Model, from int) KVOptions {
 	return KVOptions{
-		Context: s.context(), TypeK: s.KVType, TypeV: s.KVType, Sequences: s.Parallel, UBatch: s.UBatch,
-		FlashAttention: !s.NoFlashAttention, EncoderTokens: int(m.EncoderPositions), fromLayer: from, Expanded: s.expanded(),
+		Context: s.context(), TypeK: s.KVType, TypeV: s.KVType, Sequences: s.Parallel, Split: s.Split, UBatch: s.UBatch, FullWindow: s.fullWindow(),
+		FlashAttention: !s.NoFlashAttention, EncoderTokens: int(m.EncoderPositions), fromLayer: from, Expanded: !s.has(changeLatent),
 	}
 }
 
-// expanded: llama.cpp cached the full heads of MLA until April 2025.
-func (s Setting) expanded() bool { return s.build() > 0 && s.build() < 5130 }
-
-// splitsExperts: --n-cpu-moe came in August 2025. Ollama has no setting for it.
-func (s Setting) splitsExperts() bool {
-	return s.llama() && s.Engine != "ollama" && (s.build() == 0 || s.build() > 6100)
+func (s Setting) compute() ComputeOptions {
+	c := ComputeOptions{
+		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention, FullWindow: s.fullWindow(),
+		Expanded: !s.has(changeLatent), Until2025: !s.has(changeGLU), WideMask: !s.has(changeSmallMask),
+	}
+	if s.Split {
+		c.Streams = s.Parallel
+	}
+	if s.Server && s.has(changeOneOutput) {
+		c.Outputs = s.Parallel
+	}
+	return c
 }
 
-func (z sized) needVLLM(s Setting) (Need, error) {
-	// Sums over the cards: what is not split is on each.
-	cards := s.cards()
-	c := VLLMCache{Type: s.KVType, TensorParallel: int(cards)}
-	n := Need{
-		Weights: z.vllmWeights(z.w), KV: cards * int64(s.Parallel) * c.Request(z.Model, s.Context),
-		Compute: cards * (VLLMActivation + VLLMGraphs), Overhead: cards * VLLMNonTorch,
-	}
-	n.Reserve = roundMiB(n.Sum() / 20)
-	if n.KV == 0 {
-		return n, ErrShape
-	}
-	return n, nil
+// fullWindow: ik_llama.cpp never got caches of the window's size.
+func (s Setting) fullWindow() bool {
+	return s.FullWindow || s.Engine == "ik_llama.cpp" || s.llama() && !s.has(changeWindow)
 }
+
+// projectorBuffer is what the vision tower computes with: 248 MiB were measured
+// for a tower of 0.46 B, 322 for one of 0.4.
+const projectorBuffer = 300 * MiB
+
+// beside adds the models that run beside the main one: the projector, and a
+// draft with all its layers on the card and a cache as long.
+func (s Setting) beside(m *Model, n *Need) error {
+	if s.Projector && m.VisionParameters > 0 {
+		n.Weights += 2 * m.VisionParameters
+		n.Compute += projectorBuffer
+	}
+	if s.Draft == nil {
+		return nil
+	}
+	d := s
+	d.Draft, d.Projector, d.KVType, d.CPUExperts, d.Cards = nil, false, "f16", 0, 1
+	z, err := s.Draft.sized(cmp.Or(s.DraftFormat, "Q8_0"))
+	if err != nil {
+		return err
+	}
+	need, err := z.needLlama(z.w, d, -1)
+	if err != nil {
+		return err
+	}
+	n.Weights, n.KV, n.Compute, n.CPUWeights = n.Weights+need.Weights, n.KV+need.KV, n.Compute+need.Compute, n.CPUWeights+need.CPUWeights
+	return nil
+}
+
+// splitsExperts: Ollama has no setting for experts in RAM.
+func (s Setting) splitsExperts() bool { return s.server() && s.has(changeExperts) }
 
 func (z sized) needTransformers(s Setting) (Need, error) {
-	p, err := z.transformersPeak(z.w, s.Context, 0)
+	prompt := s.Context
+	if s.Prompt > 0 {
+		prompt = min(s.Prompt, s.Context)
+	}
+	p, err := z.transformersPeak(z.w, prompt, s.Context-prompt)
 	if err != nil {
 		return Need{}, err
 	}
 	p, batch := p.Over(s.Cards), int64(s.Parallel)
-	n := Need{Weights: p.Weights, KV: batch * p.CacheEnd, Compute: batch*p.Rows + p.Slack, Overhead: s.cards() * s.driver()}
-	n.Reserve = roundMiB(n.Sum() / 20)
+	// What the prompt computes with is gone when the cache is longest.
+	rows := max(0, batch*(p.CacheStart+p.Rows-p.CacheEnd))
+	n := Need{Weights: p.Weights, KV: batch * p.CacheEnd, Compute: rows + p.Slack, Overhead: s.cards() * s.driver()}
+	// A copy that is made while loading is gone before the cache comes.
+	n.Compute += max(0, p.Loading-n.KV-n.Compute)
+	n.Reserve = s.reserve(roundMiB(n.Sum() / 20))
 	return n, nil
 }
 

@@ -17,6 +17,8 @@ type Plan struct {
 	Recommended int      `json:"recommended"`
 	Command     string   `json:"command,omitempty"`
 	Notes       []string `json:"notes,omitempty"`
+	// Steps are what one step from the recommended row costs.
+	Steps []Step `json:"steps,omitempty"`
 }
 
 // PlanModel is the model that was planned for.
@@ -26,7 +28,12 @@ type PlanModel struct {
 	ActiveParameters int64  `json:"active_parameters"`
 	Layers           int    `json:"layers,omitempty"`
 	MaxContext       int    `json:"max_context,omitempty"`
-	Basis            string `json:"basis"`
+	// Basis is catalogue, own catalogue, gguf, config, or name: only the size that
+	// the name says is known.
+	Basis string `json:"basis"`
+	// Kind of a model that only its name tells: video, pictures, speech,
+	// embeddings, proteins.
+	Kind string `json:"kind,omitempty"`
 }
 
 // PlanCard is the memory that was planned for.
@@ -36,8 +43,15 @@ type PlanCard struct {
 	Basis      string `json:"basis"`
 	// Count of cards of that name, of which TotalBytes is the sum; 0 for one.
 	Count int `json:"count,omitempty"`
+	// OthersBytes is what other programs hold of this computer's cards; TotalBytes
+	// is less by that.
+	OthersBytes int64 `json:"others_bytes,omitempty"`
+	// RAMBytes is the RAM that there is for what does not lie on the card.
+	RAMBytes int64 `json:"ram_bytes,omitempty"`
 	// ram is all that a Mac has, of which TotalBytes is the GPU's share.
-	ram int64
+	ram   int64
+	infos []*CardInfo
+	notes []string
 }
 
 // Row is one format and context.
@@ -60,30 +74,45 @@ type Row struct {
 	// CPUExpertLayers is llama.cpp's --n-cpu-moe: with all layers on the card, the
 	// experts of so many stay in RAM.
 	CPUExpertLayers int `json:"cpu_expert_layers,omitempty"`
+	// RAMBytes is what lies in RAM: weights and caches of layers that are not on
+	// the card, the embeddings.
+	RAMBytes int64 `json:"ram_bytes,omitempty"`
+	// TokensPerSecond of one request, at most: an estimate from the bandwidth.
+	TokensPerSecond float64 `json:"tokens_per_second_at_most,omitempty"`
 }
 
 // NewPlan says what of a model fits a card. It fails on a name, a format, a
 // cache type or a card that it does not know.
 func NewPlan(r Request) (Plan, error) {
 	wanted := r.Setting.Context
+	if err := r.checkVersion(); err != nil {
+		return Plan{}, err
+	}
 	if r.Engine == "" && r.Known == nil {
 		r.Engine = engineOf(Find(r.Model).Format)
 	}
 	r.Setting = r.Setting.defaults()
+	r.Server = r.Engine == "" || r.Engine == "llama.cpp"
 	m, pm, err := r.model()
 	if err != nil {
 		return Plan{}, err
 	}
-	if err := r.cacheType(); err != nil {
+	if err := r.check(); err != nil {
 		return Plan{}, err
 	}
 	card, err := r.card()
 	if err != nil {
 		return Plan{}, err
 	}
+	if err := r.checkCapability(card); err != nil {
+		return Plan{}, err
+	}
+	if card != nil {
+		card.RAMBytes = r.RAM
+	}
 	p := Plan{Schema: "oomdoc.fit.v1", Model: pm, Card: card, Engine: r.engine(m), Recommended: -1}
 	contexts, preferred := r.contexts(m, wanted)
-	for _, format := range r.formats(m) {
+	for _, format := range r.possible(card, r.formats(m)) {
 		need, err := r.needs(m, pm, card, format)
 		if err != nil {
 			return Plan{}, err
@@ -95,13 +124,23 @@ func NewPlan(r Request) (Plan, error) {
 			if err != nil {
 				return Plan{}, err
 			}
-			p.Rows = append(p.Rows, newRow(format, s, n, card))
+			row := newRow(format, s, n, card)
+			row.TokensPerSecond = p.tokensPerSecond(row)
+			p.Rows = append(p.Rows, row)
 		}
 	}
 	p.sort()
 	p.recommend(preferred)
 	p.finish(r, m)
 	return p, nil
+}
+
+// check refuses what the engine cannot do.
+func (s Setting) check() error {
+	if _, ok := engineNamed(s.Engine); !ok {
+		return fmt.Errorf("%w: %q", ErrEngine, s.Engine)
+	}
+	return s.checkCacheType()
 }
 
 // macOS is what the system and its programs keep at least.
@@ -111,13 +150,13 @@ func newRow(format string, s Setting, n Need, card *PlanCard) Row {
 	row := Row{
 		Format: format, Context: s.Context, KVType: s.KVType, WeightsBytes: n.Weights, CPUWeightsBytes: n.CPUWeights, KVBytes: n.KV,
 		ComputeBytes: n.Compute, OverheadBytes: n.Overhead, ReserveBytes: n.Reserve, NeedBytes: n.Sum(),
-		Verdict: "unknown", GPULayers: n.Layers, TotalLayers: n.Total, CPUExpertLayers: n.CPUExperts,
+		Verdict: "unknown", GPULayers: n.Layers, TotalLayers: n.Total, CPUExpertLayers: n.CPUExperts, RAMBytes: n.CPUWeights + n.CPUKV,
 	}
 	if card != nil {
 		have, spare := card.TotalBytes, card.TotalBytes-n.Sum()
 		row.HaveBytes, row.SpareBytes, row.Verdict = &have, &spare, n.verdict(have)
 	}
-	if row.Verdict == "offload" && n.Layers == 0 {
+	if row.Verdict == "offload" && (n.Layers == 0 || card.RAMBytes > 0 && row.RAMBytes > card.RAMBytes) {
 		row.Verdict = "no"
 	}
 	return row
@@ -125,10 +164,14 @@ func newRow(format string, s Setting, n Need, card *PlanCard) Row {
 
 // needOfSize guesses for a model of which only the size is known: weights and
 // cache like those of the catalogue's models of that size, no layers.
-func needOfSize(parameters int64, format string, s Setting) (Need, error) {
+func needOfSize(pm PlanModel, format string, s Setting) (Need, error) {
+	parameters := pm.Parameters
 	w, ok := WeightBytes(parameters, format)
 	if !ok {
 		return Need{}, fmt.Errorf("%w: %q", ErrFormat, format)
+	}
+	if pm.Kind != "" {
+		return Need{Weights: w, Overhead: s.driver(), Reserve: s.reserve(2 * GiB), Layers: 1, Total: 1}, nil
 	}
 	like := likeSize(parameters)
 	n, err := like.Need(format, s, -1)
@@ -166,7 +209,7 @@ func (p *Plan) sort() {
 		case "offload":
 			return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(weightShare(b), weightShare(a)))
 		case "no":
-			return cmp.Compare(a.NeedBytes, b.NeedBytes)
+			return cmp.Compare(a.NeedBytes+a.RAMBytes, b.NeedBytes+b.RAMBytes)
 		}
 		return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(b.Context, a.Context), cmp.Compare(b.WeightsBytes, a.WeightsBytes))
 	})
@@ -223,10 +266,11 @@ func (p *Plan) recommend(context int) {
 
 // finish adds the command and the notes.
 func (p *Plan) finish(r Request, m *Model) {
-	if p.Recommended >= 0 && p.Engine != "diffusers" && (m == nil || m.Kind != "speech") && r.runs(p.Rows[p.Recommended].Format) {
+	if p.Recommended >= 0 && p.Model.Kind == "" && p.Engine != "diffusers" && (m == nil || m.Kind != "speech") && r.runs(p.Rows[p.Recommended].Format) {
 		p.Command = command(r, p.Rows[p.Recommended])
 	}
-	p.Notes = p.notes(r, m)
+	p.Notes = append(p.notes(r, m), p.roomNotes(r)...)
+	p.Steps = p.steps(r, m)
 }
 
 // Recommend is the best row for a model in have bytes at a context: the largest

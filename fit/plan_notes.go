@@ -10,11 +10,14 @@ import (
 func (p *Plan) notes(r Request, m *Model) []string {
 	switch {
 	case m == nil:
-		return []string{"The shape of this model is not known: weights and cache are those of models of its size."}
+		return []string{p.guess(r)}
 	case m.Kind == "diffusion":
 		return []string{"All parts of the pipeline are on the card; what a picture takes on top is not estimated."}
 	}
 	var notes []string
+	if m.newType != "" {
+		notes = append(notes, fmt.Sprintf("model_type %q is not known here: sized by its fields as a usual decoder, which is within some percent for weights and right for the cache unless layers do other than attend.", m.newType))
+	}
 	if f := Find(r.Model).Format; r.Known == nil && r.llama() && engineOf(f) != "" && len(r.Formats) == 0 {
 		notes = append(notes, fmt.Sprintf("%s is a format of %s (--engine %s); for %s these are GGUF files of the same model.", f, engineOf(f), engineOf(f), p.Engine))
 	}
@@ -48,6 +51,7 @@ func (p *Plan) notes(r Request, m *Model) []string {
 		notes = append(notes, fmt.Sprintf("On a Mac the rest lies in the same memory: it must hold %.1f GiB in all, beside the system.", float64(best.NeedBytes+best.CPUWeightsBytes)/GiB))
 	}
 	notes = append(notes, p.coarseNote(best)...)
+	notes = append(notes, r.olderBuild(m, best)...)
 	if p.Recommended < 0 || best.Verdict == "offload" {
 		return append(append(notes, largerCard(m, r.Setting, best)...), r.smallerModel(p.Card, best)...)
 	}
@@ -101,3 +105,69 @@ func largerCard(m *Model, s Setting, row Row) []string {
 	}
 	return []string{fmt.Sprintf("All of %s at %d tokens needs %.1f GiB: a card of %d GB, such as %s.", row.Format, row.Context, float64(n.Sum())/GiB, size.GB, strings.Join(size.Names, " or "))}
 }
+
+// olderBuild warns where an older llama.cpp would not hold what was recommended:
+// many run one, and none says so.
+func (r Request) olderBuild(m *Model, best Row) []string {
+	if !r.server() || r.Version != "" || r.Engine == "ik_llama.cpp" || best.SpareBytes == nil || *best.SpareBytes < 0 {
+		return nil
+	}
+	s := r.Setting
+	s.Context, s.CPUExperts, s.Version = best.Context, best.CPUExpertLayers, "b9300"
+	n, err := m.Need(best.Format, s, best.GPULayers)
+	more := n.Sum() - best.NeedBytes
+	if err != nil || more <= *best.SpareBytes {
+		return nil
+	}
+	return []string{fmt.Sprintf("llama.cpp before June 2026 (b9460) takes %d MiB more for this command, which is more than is free: say yours with --engine-version.", more/MiB)}
+}
+
+// guess says on what the figures of an unknown name rest, and which name may
+// have been meant.
+func (p *Plan) guess(r Request) string {
+	told := fmt.Sprintf("%q is not known: this is what any model of %.3g B parameters takes, read from the digits in the name.", r.Model, float64(p.Model.Parameters)/1e9)
+	if p.Model.Kind != "" {
+		told = fmt.Sprintf("%q is not known; by its name it makes %s. Only its weights are estimated, from the digits in the name: no cache, and not what it computes with.", r.Model, p.Model.Kind)
+	}
+	if near := Near(r.Model); len(near) > 0 {
+		told += " Did you mean " + near[0] + "?"
+	}
+	return told
+}
+
+// roomNotes say what room was taken, and what lies in RAM.
+func (p *Plan) roomNotes(r Request) []string {
+	if p.Card == nil || len(p.Rows) == 0 {
+		return nil
+	}
+	best, notes := p.best(), slices.Clone(p.Card.notes)
+	told := fmt.Sprintf("%.1f GiB should stay free on the card", float64(best.ReserveBytes)/GiB)
+	switch {
+	case r.Reserve > 0:
+		told += ", as asked for."
+	case r.Reserve < 0:
+		told = ""
+	case r.Display:
+		told += ": such cards mostly drive a screen, and a desktop or Windows takes 0.3 to 1.5 GiB. --reserve says otherwise."
+	default:
+		told += " for the estimate's error; --reserve says otherwise."
+	}
+	if told != "" {
+		notes = append(notes, told)
+	}
+	if best.RAMBytes > 0 && (best.split() || best.RAMBytes > 4*GiB) {
+		switch have := p.Card.RAMBytes; {
+		case have == 0 && p.Card.ram == 0:
+			notes = append(notes, fmt.Sprintf("RAM must hold %.1f GiB; whether yours does, --ram 64GiB tells. With less, llama.cpp reads weights from the disk again and again.", float64(best.RAMBytes)/GiB))
+		case have > 0 && have < best.RAMBytes:
+			notes = append(notes, fmt.Sprintf("RAM would have to hold %.1f GiB, and there are %.1f: it does not run, or from the disk, at a crawl.", float64(best.RAMBytes)/GiB, float64(have)/GiB))
+		}
+	}
+	if n := best.TokensPerSecond; n > 0 && best.Verdict != "no" {
+		notes = append(notes, fmt.Sprintf("At most about %.2g tokens a second for one request, by the bandwidth of the memory: an estimate, of which programs reach half to nine tenths.", n))
+	}
+	return notes
+}
+
+// split: some of the model is left in RAM on purpose.
+func (r Row) split() bool { return r.CPUExpertLayers > 0 || r.GPULayers < r.TotalLayers }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -19,6 +18,14 @@ type Request struct {
 	// Card by name, or VRAM in bytes. Neither: the plan has needs only.
 	Card string
 	VRAM int64
+	// Devices are this computer's cards, used where neither card nor size is
+	// given.
+	Devices []Device
+	// RAM that programs can have, in bytes: what is put there must fit it. 0 if
+	// not known.
+	RAM int64
+	// Own models and cards come before the built-in ones.
+	Own *Own
 	// Contexts and Formats are tried one by one; empty means the usual.
 	Contexts []int
 	Formats  []string
@@ -29,6 +36,8 @@ type Request struct {
 var (
 	ErrModel = errors.New("unknown model")
 	ErrCard  = errors.New("unknown card")
+	// ErrEngine: a program that there is no plan for.
+	ErrEngine = errors.New("unknown engine")
 )
 
 // The usual formats by falling quality.
@@ -43,15 +52,11 @@ var (
 
 // model resolves the request to a shape, or to nil and a size.
 func (r Request) model() (*Model, PlanModel, error) {
-	match := Match{Model: r.Known, Basis: cmp.Or(r.Basis, "config")}
-	if m, ok := ModelByID(r.Model); ok && r.Known == nil {
-		match = Match{Model: m, Parameters: m.Parameters, ActiveParameters: m.ActiveParameters, Basis: "catalogue"}
-	} else if r.Known == nil {
-		match = Find(r.Model)
-	} else {
-		match.Parameters, match.ActiveParameters = r.Known.Parameters, r.Known.ActiveParameters
-	}
-	if match.Basis == "" {
+	match := r.match()
+	if match.Basis == "" || match.Basis == "name" && match.Parameters == 0 {
+		if ids := Family(r.Model); ids != nil {
+			return nil, PlanModel{}, familyError(r.Model, ids)
+		}
 		err := fmt.Errorf("%w: %q", ErrModel, r.Model)
 		if near := Near(r.Model); len(near) > 0 {
 			err = fmt.Errorf("%w: near are %s", err, strings.Join(near, ", "))
@@ -61,67 +66,45 @@ func (r Request) model() (*Model, PlanModel, error) {
 	pm := PlanModel{ID: r.Model, Parameters: match.Parameters, ActiveParameters: cmp.Or(match.ActiveParameters, match.Parameters), Basis: match.Basis}
 	if m := match.Model; m != nil {
 		pm.ID, pm.Layers, pm.MaxContext = m.ID, m.Layers, m.Context
+	} else {
+		pm.Kind = KindByName(r.Model)
 	}
 	return match.Model, pm, nil
 }
 
-func (r *Request) card() (*PlanCard, error) {
-	if r.VRAM > 0 && r.Card == "" {
-		return &PlanCard{TotalBytes: r.VRAM, Basis: "given"}, nil
+func (r Request) match() Match {
+	known := func(m *Model, basis string) Match {
+		return Match{Model: m, Parameters: m.Parameters, ActiveParameters: m.ActiveParameters, Basis: basis}
 	}
-	if r.Card == "" {
-		return nil, nil
+	if r.Known != nil {
+		return known(r.Known, cmp.Or(r.Basis, "config"))
 	}
-	count, name := CountedCards(r.Card)
-	c, ok := Card(name)
-	if !ok {
-		return nil, fmt.Errorf("%w: %q", ErrCard, r.Card)
+	if m := r.Own.model(r.Model); m != nil {
+		return known(m, "own catalogue")
 	}
-	r.Vendor = cmp.Or(r.Vendor, c.Vendor)
-	card := &PlanCard{Name: c.Name, TotalBytes: c.TotalBytes, Basis: c.Basis}
-	if c.Vendor == "Apple" {
-		card.ram = c.NominalBytes
+	if m, ok := ModelByID(r.Model); ok {
+		return known(m, "catalogue")
 	}
-	if r.VRAM > 0 {
-		card.TotalBytes, card.Basis = r.VRAM, "given"
-	}
-	if card.TotalBytes == 0 {
-		return nil, fmt.Errorf("%w: how much memory %s has depends on the RAM: say it behind the name, as in %q", ErrCard, c.Name, c.Name+" 64GB")
-	}
-	if count > 1 {
-		r.Cards = count
-		card.Name, card.Count = fmt.Sprintf("%d x %s", count, c.Name), count
-		if r.VRAM == 0 {
-			card.TotalBytes *= int64(count)
-		}
-	}
-	return card, nil
+	return Find(r.Model)
 }
 
 func (r Request) engine(m *Model) string {
 	if m != nil && m.Kind == "diffusion" {
 		return "diffusers"
 	}
+	if m == nil && r.Engine == "" {
+		switch KindByName(r.Model) {
+		case "video", "pictures":
+			return "diffusers"
+		case "speech", "embeddings", "proteins":
+			return "transformers"
+		}
+	}
 	return cmp.Or(r.Engine, "llama.cpp")
 }
 
 // usualContexts are the columns of a table when none are asked for.
 var usualContexts = []int{4096, 8192, 32768, 131072}
-
-// cacheType refuses types that the engine does not have.
-func (r Request) cacheType() error {
-	known := []string{"f16", "fp16", "bf16", "float16", "bfloat16", "auto"}
-	switch {
-	case r.llama():
-		known = append(KVTypes(), "fp16", "auto")
-	case r.Engine == "vllm":
-		known = append(known, "fp8", "fp8_e4m3", "fp8_e5m2")
-	}
-	if t := strings.ToLower(r.KVType); !slices.Contains(known, t) {
-		return fmt.Errorf("%w: cache type %q of %s", ErrFormat, r.KVType, cmp.Or(r.Engine, "llama.cpp"))
-	}
-	return nil
-}
 
 // contexts are the contexts to try, and the one to recommend for, 0 for any.
 func (r Request) contexts(m *Model, wanted int) (all []int, preferred int) {
@@ -134,7 +117,7 @@ func (r Request) contexts(m *Model, wanted int) (all []int, preferred int) {
 		return r.Contexts, wanted
 	case wanted > 0:
 		return []int{min(wanted, most)}, 0
-	case m != nil && m.Kind == "diffusion":
+	case m != nil && m.Kind == "diffusion", m == nil && KindByName(r.Model) != "":
 		return []int{r.Context}, 0
 	}
 	for _, n := range usualContexts {
@@ -152,7 +135,7 @@ func (r Request) formats(m *Model) []string {
 	switch {
 	case len(r.Formats) > 0:
 		return r.Formats
-	case r.Known != nil && r.Known.file != nil:
+	case r.Known != nil && r.Known.file != nil && (!r.Known.checkpoint || r.runs(r.Known.file.Format)):
 		return []string{r.Known.file.Format}
 	}
 	if f := Find(r.Model).Format; f != "" && r.Known == nil && (!r.llama() || engineOf(f) == "") {
@@ -167,16 +150,14 @@ func (r Request) formats(m *Model) []string {
 		return []string{"Q4_K_M"} // the file behind a tag that names none
 	}
 	switch {
-	case m != nil && m.Kind == "diffusion":
+	case m != nil && m.Kind == "diffusion", m == nil && KindByName(r.Model) != "":
 		return diffusionLadder
 	case r.llama():
 		return ggufFormats(m)
 	}
-	ladder := checkpointLadder
-	if r.Engine == "transformers" {
-		ladder = bitsandbytesLadder
-	}
-	if m != nil && m.Native != "" {
+	e, _ := engineNamed(r.Engine)
+	ladder := e.formats
+	if m != nil && m.Native != "" && r.Engine != "exllama" {
 		return nativeLadder(m.Native, ladder)
 	}
 	return ladder
@@ -204,8 +185,7 @@ func ollamaTag(name string) bool {
 }
 
 // engineOf is the engine for a format that llama.cpp cannot read, "" for all
-// others, and for those that only programs run that have no plan here (EXL2,
-// MLX).
+// others, and for those that only programs run that have no plan here (MLX).
 func engineOf(name string) string {
 	f, ok := lookupFormat(name, "")
 	switch {
@@ -213,6 +193,8 @@ func engineOf(name string) string {
 		return ""
 	case strings.HasPrefix(f.name, "gptq") || strings.HasPrefix(f.name, "awq") || strings.HasPrefix(f.name, "fp8") || f.name == "nvfp4":
 		return "vllm"
+	case isEXL(f):
+		return "exllama"
 	case strings.HasPrefix(f.name, "nf4") || f.name == "fp4" || f.name == "int8" || strings.HasPrefix(f.name, "hqq"):
 		return "transformers"
 	}
@@ -222,7 +204,8 @@ func engineOf(name string) string {
 // runs reports that an engine reads a format at all.
 func (r Request) runs(name string) bool {
 	f, ok := lookupFormat(name, "")
-	return ok && (!r.llama() || f.gguf != "")
+	e, known := engineNamed(r.Engine)
+	return ok && known && e.reads(f)
 }
 
 // ggufFormats are the formats to try for llama.cpp. A model that was published
@@ -237,7 +220,7 @@ func ggufFormats(m *Model) []string {
 // needs sizes a format at any setting: as much of it as fits the card.
 func (r Request) needs(m *Model, pm PlanModel, card *PlanCard, format string) (func(Setting) (Need, error), error) {
 	if m == nil {
-		return func(s Setting) (Need, error) { return needOfSize(pm.Parameters, format, s) }, nil
+		return func(s Setting) (Need, error) { return needOfSize(pm, format, s) }, nil
 	}
 	z, err := m.sized(format)
 	return func(s Setting) (Need, error) {

@@ -58,6 +58,8 @@ type VLLMCache struct {
 	// BatchedTokens is max_num_batched_tokens: window layers keep
 	// window-1+BatchedTokens of a request. 2048 if 0.
 	BatchedTokens int
+	// fullWindow: layers with a window keep a request in full.
+	fullWindow bool
 }
 
 func (c VLLMCache) share(m *Model) int64 {
@@ -76,7 +78,7 @@ func (c VLLMCache) Request(m *Model, n int) int64 {
 	}
 	kv, err := m.KV(KVOptions{
 		Context: pad(n, vllmBlock), TypeK: c.Type, TypeV: c.Type, exactCells: true,
-		WindowCells: m.Window - 1 + batched,
+		WindowCells: m.Window - 1 + batched, FullWindow: c.fullWindow,
 	})
 	if err != nil {
 		return 0

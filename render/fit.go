@@ -16,6 +16,7 @@ const (
 	markCache    = '▓'
 	markCompute  = '▒'
 	markOverhead = '▚'
+	markReserve  = '▞'
 )
 
 // Plan lays out what of a model fits a card.
@@ -36,6 +37,10 @@ func Plan(p fit.Plan, l Layout) Document {
 	page.heading(2, prose(title))
 	page.show("text", planTable(p.Rows, label))
 	page.say(prose(planKey(p)))
+	if len(p.Steps) > 0 {
+		page.heading(2, prose("One step from there"))
+		page.show("text", planSteps(p.Steps))
+	}
 	var notes []inline
 	for _, n := range p.Notes {
 		notes = append(notes, prose(n))
@@ -54,6 +59,9 @@ func commandLanguage(engine string) string {
 // planHeadline is the one line that answers.
 func planHeadline(p fit.Plan, r fit.Row) string {
 	what := p.Model.ID + " in " + r.Format
+	if p.Model.Basis == "name" {
+		what = fmt.Sprintf("An unknown model of %.3g B parameters in %s", float64(p.Model.Parameters)/1e9, r.Format)
+	}
 	switch r.Verdict {
 	case "fits":
 		return fmt.Sprintf("%s fits %s with %s to spare", what, cardName(p.Card), units.Amount(*r.SpareBytes))
@@ -61,10 +69,13 @@ func planHeadline(p fit.Plan, r fit.Row) string {
 		return fmt.Sprintf("%s only just fits %s: %s to spare", what, cardName(p.Card), units.Amount(*r.SpareBytes))
 	case "offload":
 		if expertsInRAM(r) {
-			return fmt.Sprintf("%s fits %s with the experts of %d layers in RAM", what, cardName(p.Card), r.CPUExpertLayers)
+			return fmt.Sprintf("%s fits %s with the experts of %d layers in RAM, which takes %s there", what, cardName(p.Card), r.CPUExpertLayers, units.Amount(r.RAMBytes))
 		}
-		return fmt.Sprintf("%s fits %s with %d of its %d layers", what, cardName(p.Card), r.GPULayers, r.TotalLayers)
+		return fmt.Sprintf("%s fits %s with %d of its %d layers, and %s in RAM", what, cardName(p.Card), r.GPULayers, r.TotalLayers, units.Amount(r.RAMBytes))
 	case "no":
+		if *r.SpareBytes >= 0 {
+			return fmt.Sprintf("%s does not fit: %s would need %s of RAM beside %s", p.Model.ID, r.Format, units.Amount(r.RAMBytes), cardName(p.Card))
+		}
 		return fmt.Sprintf("%s does not fit %s: %s lacks %s", p.Model.ID, cardName(p.Card), r.Format, units.Amount(-*r.SpareBytes))
 	}
 	return fmt.Sprintf("%s needs %s of GPU memory", what, units.Amount(r.NeedBytes))
@@ -124,7 +135,13 @@ func planPicture(r fit.Row, width int) string {
 	}
 	switch {
 	case r.SpareBytes != nil && *r.SpareBytes >= 0:
-		parts = append(parts, part{mark: markFree, label: "free", bytes: *r.SpareBytes})
+		reserve := min(r.ReserveBytes, *r.SpareBytes)
+		if reserve > 0 {
+			parts = append(parts, part{mark: markReserve, label: reserveLabel(r), bytes: reserve})
+		}
+		if free := *r.SpareBytes - reserve; free > 0 {
+			parts = append(parts, part{mark: markFree, label: "free", bytes: free})
+		}
 	case r.SpareBytes != nil:
 		return legend(parts) + fmt.Sprintf("  %s needed, %s there\n", units.Amount(r.NeedBytes), units.Amount(*r.HaveBytes))
 	}
@@ -132,6 +149,27 @@ func planPicture(r fit.Row, width int) string {
 		return ""
 	}
 	return bar(parts, total, width) + "\n" + legend(parts)
+}
+
+// reserveLabel: what is left may be less than should be.
+func reserveLabel(r fit.Row) string {
+	if *r.SpareBytes < r.ReserveBytes {
+		return fmt.Sprintf("all that stays free; %s should", units.Amount(r.ReserveBytes))
+	}
+	return "reserve"
+}
+
+// planSteps has a line for each step, what it costs and whether it fits.
+func planSteps(steps []fit.Step) string {
+	cells := [][]string{{"change", "GiB", ""}}
+	for _, s := range steps {
+		sign := "+"
+		if s.Bytes < 0 {
+			sign = ""
+		}
+		cells = append(cells, []string{s.What, sign + fmt.Sprintf("%.2f", float64(s.Bytes)/fit.GiB), s.Verdict})
+	}
+	return columnsOf(cells)
 }
 
 // planTable has a line for each format and a column for each context.

@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,15 +50,63 @@ func TestFitTakesAnyName(t *testing.T) {
 }
 
 func TestSmiLine(t *testing.T) {
-	name, total, used, ok := smiLine(" NVIDIA L4, 23034, 5\n")
+	d, ok := smiLine(" NVIDIA L4, 23034, 23029, Disabled\n")
 	require.True(t, ok)
-	assert.Equal(t, "NVIDIA L4", name)
-	assert.Equal(t, int64(23034)<<20, total)
-	assert.Equal(t, int64(5)<<20, used)
-	for _, line := range []string{"", "NVIDIA GB10, [N/A], [N/A]", "x, -1, 2", "a, b", "No devices were found"} {
-		_, _, _, ok := smiLine(line)
+	assert.Equal(t, fit.Device{Name: "NVIDIA L4", Total: 23034 << 20, Free: 23029 << 20}, d)
+	for _, line := range []string{"", "NVIDIA GB10, [N/A], [N/A], [N/A]", "x, -1, 2, Enabled", "a, b", "No devices were found"} {
+		_, ok := smiLine(line)
 		assert.False(t, ok, line)
 	}
+}
+
+// Each source of this computer's memory is optional, and named where it spoke.
+func TestMachine(t *testing.T) {
+	none := func(context.Context, string, ...string) (string, error) { return "", errors.New("not there") }
+	meminfo := &fstest.MapFile{Data: []byte("MemTotal:       65000000 kB\nMemAvailable:   48000000 kB\n")}
+	tests := []struct {
+		name    string
+		machine machine
+		devices int
+		note    string
+	}{
+		{"nothing", machine{files: fstest.MapFS{}, run: none, os: "linux"}, 0, ""},
+		{"nvidia", machine{files: fstest.MapFS{"proc/meminfo": meminfo}, os: "linux", run: func(context.Context, string, ...string) (string, error) {
+			return "NVIDIA GeForce RTX 3090, 24576, 20000, Enabled\nNVIDIA GeForce RTX 3060, 12288, 12000, Disabled\n", nil
+		}}, 2, "nvidia-smi shows"},
+		{"amd", machine{files: fstest.MapFS{
+			"sys/class/drm/card1/device/mem_info_vram_total": {Data: []byte("17163091968\n")},
+			"sys/class/drm/card1/device/mem_info_vram_used":  {Data: []byte("1073741824\n")},
+			"sys/class/drm/card1-DP-1/status":                {Data: []byte("connected\n")},
+		}, run: none, os: "linux"}, 1, "/sys/class/drm shows"},
+		{"intel", machine{files: fstest.MapFS{"sys/class/drm/card0/lmem_total_bytes": {Data: []byte("17079205888")}}, run: none, os: "linux"}, 1, "Intel card"},
+		{"apple", machine{files: fstest.MapFS{}, os: "darwin", run: func(_ context.Context, name string, _ ...string) (string, error) {
+			if name != "sysctl" {
+				return "", errors.New("not there")
+			}
+			return "Apple M2 Max\n68719476736\n", nil
+		}}, 1, "sysctl shows"},
+	}
+	for _, tt := range tests {
+		var r fit.Request
+		notes := strings.Join(tt.machine.look(context.Background(), &r), " ")
+		assert.Len(t, r.Devices, tt.devices, tt.name)
+		assert.Contains(t, notes, tt.note, tt.name)
+		if tt.devices == 0 {
+			continue
+		}
+		r.Model, r.Contexts = "qwen3-4b", []int{4096}
+		p, err := fit.NewPlan(r)
+		require.NoError(t, err, tt.name)
+		var free int64
+		for _, d := range r.Devices {
+			free += d.Free
+		}
+		assert.LessOrEqual(t, p.Card.TotalBytes, free, tt.name)
+		assert.Equal(t, "free on this computer", p.Card.Basis)
+	}
+	r := fit.Request{Card: "RTX 3090"}
+	assert.Empty(t, tests[1].machine.look(context.Background(), &r), "another computer's card")
+	assert.Zero(t, r.RAM)
 }
 
 // An answer takes well under 50 ms; the largest model has the most layers.

@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -129,7 +126,29 @@ func openCheckpoint(name string, r *fit.Request) ([]string, error) {
 		return nil, trouble("%q is no config.json of a model whose shape is known: %v", name, err)
 	}
 	r.Basis = "config"
-	return nil, nil
+	return weightsBeside(filepath.Dir(name), r.Known), nil
+}
+
+// weightsBeside counts the safetensors of a checkpoint's folder, whose sizes are
+// better than any reckoning.
+func weightsBeside(folder string, m *fit.Model) []string {
+	var bytes int64
+	if f, err := os.Open(filepath.Join(folder, "model.safetensors.index.json")); err == nil {
+		bytes, _, _ = fit.ReadSafetensorsIndex(f)
+		f.Close()
+	} else if f, err := os.Open(filepath.Join(folder, "model.safetensors")); err == nil {
+		if w, err := fit.ReadSafetensors(f); err == nil {
+			bytes = w.Total
+		}
+		f.Close()
+	}
+	switch {
+	case bytes == 0:
+		return nil
+	case m.SetCheckpoint(bytes):
+		return []string{fmt.Sprintf("The safetensors beside the config.json hold %s of weights, which counts for its own format.", units.Format(bytes))}
+	}
+	return []string{fmt.Sprintf("The safetensors beside the config.json hold %s, which does not agree with the shape: something else is in them, or the shape is not understood.", units.Format(bytes))}
 }
 
 // openSafetensors takes the shape from the config.json beside the weights, and
@@ -168,52 +187,4 @@ func openSafetensors(name string, r *fit.Request) ([]string, error) {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
-}
-
-// ownCard puts the largest card that nvidia-smi shows into a request.
-func (s *session) ownCard(ctx context.Context, r *fit.Request) []string {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=name,memory.total,memory.used", "--format=csv,noheader,nounits").Output()
-	if err != nil {
-		return nil
-	}
-	var name string
-	var total, used int64
-	for line := range strings.Lines(string(out)) {
-		n, t, u, ok := smiLine(line)
-		if ok && t > total {
-			name, total, used = n, t, u
-		}
-	}
-	if total == 0 {
-		return nil
-	}
-	r.Card = name
-	if _, known := fit.Card(name); !known {
-		// nvidia-smi counts what the driver keeps, 250 to 800 MiB, too.
-		r.Card, r.VRAM = "", total-512*units.MiB
-	}
-	notes := []string{fmt.Sprintf("The card is the one that nvidia-smi shows on this computer: %s.", name)}
-	if used > 300*units.MiB {
-		notes = append(notes, fmt.Sprintf("Other programs hold %s of it now; the figures take it as free.", units.Format(used)))
-	}
-	return notes
-}
-
-// smiLine reads "NVIDIA GeForce RTX 3060, 12288, 512": MiB.
-func smiLine(line string) (name string, total, used int64, ok bool) {
-	f := strings.Split(line, ",")
-	if len(f) != 3 {
-		return "", 0, 0, false
-	}
-	t, err := strconv.ParseInt(strings.TrimSpace(f[1]), 10, 64)
-	if err != nil || t <= 0 || t > largestCard/units.MiB {
-		return "", 0, 0, false // "[N/A]" on machines where CPU and GPU share memory
-	}
-	u, err := strconv.ParseInt(strings.TrimSpace(f[2]), 10, 64)
-	if err != nil {
-		u = 0
-	}
-	return strings.TrimSpace(f[0]), t * units.MiB, u * units.MiB, true
 }
