@@ -144,6 +144,7 @@ const (
 	MixedPrecision = "has_mixed_precision"
 	SmallOptimizer = "has_optimizer_8bit"
 	Adapters       = "has_adapters"
+	Sharded        = "has_sharding"
 )
 
 // Signal is evidence for a phase or an activity: "backward", "optimizer_step",

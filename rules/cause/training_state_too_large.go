@@ -14,7 +14,7 @@ var trainingStateTooLarge = Rule{
 	Title:   "Optimizer and gradients do not fit beside the model",
 	Settles: "Print `torch.cuda.memory_allocated()` before and after the first `optimizer.step()`.",
 	Clues: []Clue{
-		First(If(nothingLeftOfStep, 0.7, "The batch is 1 and gradient checkpointing is on: what is left is what every step holds, weights, gradients and the optimizer's values.")),
+		First(If(SmallestStep, 0.7, "The batch is 1 and gradient checkpointing is on: what is left is what every step holds, weights, gradients and the optimizer's values.")),
 		Shown("optimizer_step",
 			If(when.Not(ledger.InOptimizer), 0, ""),
 			If(when.All(ledger.Allocator, ledger.Crowded), 0.3, firstStep),
@@ -24,16 +24,20 @@ var trainingStateTooLarge = Rule{
 		{Fix: "shard_training", Fit: 1.02, If: Distributed},
 		{Fix: "optimizer_8bit", Fit: 1},
 		{Fix: "offload_optimizer", Fit: 0.95},
-		{Fix: "use_lora", Fit: 0.9},
+		{Fix: "use_lora", Fit: 0.9, If: FineTunes},
+		{Fix: "use_lora", Fit: 0.55},
 		{Fix: "gradient_checkpointing", Fit: 0.4},
 	},
 }
 
-// nothingLeftOfStep: a training whose step is as small as it gets fills the card.
-func nothingLeftOfStep(c *ledger.Case) bool {
+// SmallestStep reports a training whose step is as small as it gets fills the card.
+func SmallestStep(c *ledger.Case) bool {
 	return c.Training() && ledger.IntSetting(c, "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "batch_size") == 1 &&
 		ledger.Has(c, fact.Checkpoints) && ledger.FillsCard(c) && c.Asked.Bytes*10 < c.Total.Bytes
 }
+
+// FineTunes: what is trained was trained before, so that adapters make sense.
+func FineTunes(c *ledger.Case) bool { return c.Model != nil || c.In("transformers") }
 
 // Distributed: torchrun, a rank in a prefix, or a card other than the first.
 func Distributed(c *ledger.Case) bool { return c.Signal("distributed") != nil || reader.ManyGPUs(c) }

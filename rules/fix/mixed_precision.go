@@ -16,6 +16,9 @@ var mixedPrecision = Fix{
 	Next:     "Gradient checkpointing.",
 	Useless:  alreadyOn(fact.MixedPrecision),
 	Steps: func(c *ledger.Case) []step.Step {
+		if c.Backend == "mps" {
+			return []step.Step{{Kind: "python", Text: "with torch.autocast(\"mps\", dtype=torch.float16):   # PyTorch 2.5 and later\n    loss = model(**batch).loss"}}
+		}
 		return []step.Step{{Kind: "python", Text: `half = ` + reader.HalfType(c) + `
 scaler = torch.amp.GradScaler("cuda", enabled=half is torch.float16)
 with torch.autocast("cuda", dtype=half):

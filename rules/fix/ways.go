@@ -2,6 +2,7 @@ package fix
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -14,6 +15,7 @@ const (
 	Using      = "Using a model"
 	Generating = "Generating text"
 	Pictures   = "Pictures or video"
+	Text       = "Text"
 )
 
 // Way reports that a case is possible for who reads.
@@ -26,8 +28,10 @@ func Way(c *ledger.Case, of string) bool {
 		return !c.Training()
 	case Generating:
 		return !c.Training() && (work == "" || work == "text-inference")
+	case Text:
+		return work == "" && c.Signal("vision") == nil || strings.HasPrefix(work, "text") || work == "embedding"
 	case Pictures:
-		return work == "" && !ownCode(c) || slices.Contains(pictures, work)
+		return work == "" && !ownCode(c) || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil
 	}
 	return true
 }

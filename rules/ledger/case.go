@@ -140,10 +140,12 @@ const (
 )
 
 // Near reports that one of the words that cards look for stands near the
-// failure.
+// failure, or near the same failure of another rank.
 func (c *Case) Near(words ...string) bool {
 	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool {
-		return w.Line >= c.Failure.Line-nearBefore && w.Line <= c.Failure.EndLine+nearAfter && slices.Contains(words, w.Text)
+		return slices.Contains(words, w.Text) && slices.ContainsFunc(c.Chain, func(x fact.Failure) bool {
+			return (x.Kind == c.Failure.Kind || x.Line == c.Failure.Line) && w.Line >= x.Line-nearBefore && w.Line <= x.EndLine+nearAfter
+		})
 	})
 }
 

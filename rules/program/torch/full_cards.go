@@ -17,7 +17,7 @@ func training(c *ledger.Case) bool { return c.Training() }
 // shareOut is for a job of several ranks in which each holds everything.
 var shareOut = cause.Cure{
 	Fix: "shard_training", Title: "Share out what every card holds whole", Cost: "slower steps", If: ranked,
-	Told: "FSDP `FULL_SHARD` or ZeRO-3 divide weights, gradients and optimizer by the number of cards; CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM.",
+	Told: "[[{sharding}]]CPU offload (`offload_optimizer`, FSDP `cpu_offload`) moves them to RAM; more cards divide them further.",
 }
 
 // mineFirst is for a message that shows no total and much of this program's own.
@@ -46,12 +46,12 @@ func loading(c *ledger.Case) bool { return c.Phase == "load" }
 // the figures say what cannot be the cause.
 var fullCards = []cause.Card{
 	{
-		ID: "pytorch/fixed-part", Kinds: allocators, If: when.All(full, training), Among: []string{cause.TrainingStateTooLarge},
+		ID: "pytorch/fixed-part", Kinds: allocators, If: when.All(full, cause.SmallestStep), Among: []string{cause.TrainingStateTooLarge},
 		Headline: "ran out of memory in training: what every step holds fills the {card} card",
 		Means:    "Batch 1 with gradient checkpointing is as small as a step gets, and {mine} of {total} is in use: weights, gradients and the optimizer's values, about 16 bytes a trained parameter with Adam, whatever the batch.[[ Closing everything else would win {closing} at most, and a part of that is CUDA's own.]]",
 		Not:      "A smaller batch; allocator settings[[ ({slack} to win)]].",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`): gradients and optimizer values are kept for trained parameters only."},
+			{Fix: "use_lora", Title: "Train fewer parameters", If: cause.FineTunes, Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`): gradients and optimizer values are kept for trained parameters only."},
 			shareOut,
 			{Fix: "optimizer_8bit", Title: "8-bit Adam", Cost: "hardly any quality", Told: "`bitsandbytes.optim.AdamW8bit` in place of AdamW: 2 bytes a parameter instead of 8."},
 			{Fix: "offload_optimizer", Title: "Keep the optimizer in RAM", Cost: "slower steps", Told: "DeepSpeed ZeRO with `offload_optimizer` to the CPU; 12 bytes of RAM a parameter."},

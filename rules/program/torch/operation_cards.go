@@ -42,15 +42,21 @@ var (
 	}
 )
 
+// smallerPicture is for one piece that is a good part of the card.
+var smallerPicture = cause.Cure{
+	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: quarterOfCard,
+	Told: "{asked} for a single result is what pictures at their full size make: scale them down before the batch is built (half the width and height is a quarter), or cut tiles. Print the shape that goes in.",
+}
+
 // operationCards say what the failing line computes, and so what makes it
 // smaller, whatever the program.
 var operationCards = []cause.Card{
 	operationCard("convolution", "in a convolution",
 		"A convolution writes batch x channels x height x width (x depth or frames), and training keeps that for every layer. The weights are small beside it: what goes in decides.",
-		fewerPixels, halfBits, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
 	operationCard("upsampling", "as it enlarged something",
 		"Its result has the size that it enlarges to: twice the width and height are four times the memory, of all channels at once.",
-		fewerPixels, halfBits, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer keeps every time step of every sample: batch x length x width. One long sample makes the whole padded batch as long.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Fewer or shorter sequences at a time", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; cut the longest sequences, or sort by length so that little is padded."},

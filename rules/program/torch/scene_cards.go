@@ -67,7 +67,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: 0.8,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
-		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: an earlier run that never ended, another notebook, a desktop.[[ {unnamed}]]",
+		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {unnamed}]]",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{endListed, lookFirst, otherCard,
@@ -218,7 +218,7 @@ var lessInput = cause.Cure{
 	Fix: "lower_batch_size", Title: "Give that operation less at a time", Cost: "slower",
 	Ways: []cause.Way{
 		{For: fix.Training, Text: "half the batch size[[ ({batch})]], or shorter and smaller samples."},
-		{For: "Text", Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
+		{For: fix.Text, Text: "half the length: attention scores fall to a quarter. Cut the longest input."},
 		{For: fix.Pictures, Text: "half the width and height, or tiles: attention falls to a sixteenth."},
 	},
 }
@@ -256,7 +256,13 @@ func libraries(c *ledger.Case) map[string]string {
 // occupants says what else it could be where the message names no process.
 func occupants(c *ledger.Case) map[string]string {
 	figures := scene(c)
-	figures["unnamed"] = ""
+	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop"
+	switch {
+	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):
+		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
+	case ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
+		figures["who"] = "another job or user, another container, an earlier run that never ended"
+	}
 	if !listed(c) {
 		figures["unnamed"] = "A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it."
 	}

@@ -44,7 +44,7 @@ var unslothCards = []cause.Card{
 		Sources: []string{"unsloth/unsloth/models/llama.py", "https://docs.unsloth.ai/basics/troubleshooting-and-faqs"},
 	},
 	{
-		ID: "unsloth/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Unsaid: optimizerWords, Phases: []string{"training", "unknown"}, If: ownCard, Said: []string{"unsloth_compiled_cache", "_unsloth_training_step", "unsloth/models/", "unsloth_zoo/", "==((====))=="}, Figures: lengthFigures,
+		ID: "unsloth/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Unsaid: optimizerWords, Phases: []string{"training", "unknown"}, If: func(c *ledger.Case) bool { return ownCard(c) && c.Training() }, Said: []string{"unsloth_compiled_cache", "_unsloth_training_step", "unsloth/models/", "unsloth_zoo/", "==((====))=="}, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: 0.75,
 		Headline: "ran out of memory in a training step",
 		Means:    "With Unsloth's 4-bit LoRA the weights are a small part (0.6 GB a billion parameters[[, {w4} for {model}]]); batch times length decides, and one long sample pads a whole batch. At the first step: batch and model are too much. After many: that one sample.",

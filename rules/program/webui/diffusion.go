@@ -14,6 +14,7 @@ var Diffusers = program.Program{
 	Name: "diffusers", Shown: "Diffusers", Rank: 70,
 	Work: "image-generation", Edits: "code", Language: "python", Script: "diffusers-script",
 	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components"},
+	Hints:  []string{"num_inference_steps=", "enable_model_cpu_offload"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge:       {cause.Said(0.75, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
 		cause.OversizedAllocation: {cause.Shown("no_fast_attention", cause.If(halfCard, 0.9, "One request of {requested}, and no fast attention is installed: plain attention builds the whole matrix at once."))},
