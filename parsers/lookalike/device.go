@@ -24,6 +24,36 @@ var deviceDisguises = []disguise{
 		advice: "Run the same input on the CPU: the message then names the line. Compare the largest id with the vocabulary or the number of classes.",
 	},
 	{
+		literals: []string{"NVIDIA driver on your system is too old", "CUDA driver version is insufficient for CUDA runtime version"},
+		when:     nothingElseFailed,
+		id:       "driver_too_old", title: "The graphics driver is older than what this program was built for; no memory was asked for yet.",
+		advice: "Update the NVIDIA driver, or install a build for an older CUDA (PyTorch: the wheel whose `cu` number is not above what `nvidia-smi` shows at its top right).",
+	},
+	{
+		literals: []string{"Torch not compiled with CUDA enabled", "not compiled with CUDA support", "Found no NVIDIA driver on your system"},
+		when:     nothingElseFailed,
+		id:       "torch_without_cuda", title: "This PyTorch is the build for the processor, or finds no driver: the card was never used.",
+		advice: "Install the CUDA build in the same environment that runs the program; `python -c \"import torch; print(torch.version.cuda, torch.cuda.is_available())\"` shows what is there.",
+	},
+	{
+		literals: []string{"Cannot copy out of meta tensor"},
+		when:     nothingElseFailed,
+		id:       "meta_tensor", title: "A part of the model was never loaded: it is still an empty placeholder, as a rule because two library versions do not fit together or a file is missing. Memory is not the point.",
+		advice: "Update the program or node together with transformers and accelerate, load with `low_cpu_mem_usage=False`, and do not call `.to()` on a model that was placed by `device_map`.",
+	},
+	{
+		literals: []string{"mat1 and mat2 shapes cannot be multiplied", "size mismatch for ", "The size of tensor a ("},
+		when:     nothingElseFailed,
+		id:       "shape_mismatch", title: "Two tensors do not fit each other in shape: parts of different models or versions, or a wrong input; not memory.",
+		advice: "Check that checkpoint, LoRA, VAE and text encoder belong to the same model; in code of your own print the shapes before that line.",
+	},
+	{
+		literals: []string{"Expected all tensors to be on the same device"},
+		when:     nothingElseFailed,
+		id:       "mixed_devices", title: "One tensor lies on the card and another in RAM: a mistake of placement, not a lack of memory.",
+		advice: "Move the inputs to the model's device (`x.to(model.device)`), or let one place decide (`device_map`, the offload option), not two.",
+	},
+	{
 		literals: []string{"too many resources requested for launch"},
 		id:       "launch_resources", title: "A kernel needs more registers or threads per block than this GPU has: not its memory.",
 		advice: "Install a build that was compiled for this card, or switch that kernel or extension off.",
@@ -34,7 +64,7 @@ var deviceDisguises = []disguise{
 		advice: "Use a newer version, another backend, or a smaller input in that dimension.",
 	},
 	{
-		literals: []string{"no kernel image is available", "driver version is insufficient", "CUDA failure 'initialization error'", "found no NVIDIA driver", "no CUDA-capable device", "forward compatibility was attempted"},
+		literals: []string{"no kernel image is available", "CUDA failure 'initialization error'", "no CUDA-capable device", "forward compatibility was attempted"},
 		id:       "gpu_setup", title: "The program found no card that it could use (a machine without one, its driver, the CUDA build or the container): none of a card's memory was asked for.",
 		advice: "Compare `nvidia-smi` with the CUDA version of the program; update the driver or install the matching build, and start containers with `--gpus all`.",
 	},

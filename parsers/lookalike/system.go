@@ -21,6 +21,12 @@ var systemDisguises = []disguise{
 		advice: "Raise it with `ulimit -n 65535`, use fewer DataLoader workers, or call torch.multiprocessing.set_sharing_strategy('file_system').",
 	},
 	{
+		literals: []string{"unable to open shared memory object"},
+		when:     nothingElseFailed,
+		id:       "open_files", title: "A worker could not share a tensor with its parent: as a rule the limit of open files, seldom a full /dev/shm.",
+		advice: "Raise the limit with `ulimit -n 65535`, use fewer DataLoader workers, or call torch.multiprocessing.set_sharing_strategy('file_system'); `df -h /dev/shm` shows whether shared memory is full.",
+	},
+	{
 		literals: []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create"},
 		id:       "process_limit", title: "The limit of processes and threads is reached (ulimit -u, or the container's pids limit), not memory.",
 		advice: "Raise `ulimit -u` or start the container with `--pids-limit -1`; OMP_NUM_THREADS=1 and fewer workers need fewer threads.",

@@ -61,7 +61,7 @@ func (t teller) refusedSentence() string {
 // blank before it; "" where that is not known.
 func (t teller) where() string {
 	at := ledger.OwnFrame(t.Case)
-	if at == nil || leadsOn(t.Case, at) || len(at.Function) > longestPlace || len(at.File) > 4*longestPlace {
+	if at == nil || leadsOn(t.Case, at) || t.Reader.Edits == "flags" || t.Reader.Edits == "settings" || strings.HasPrefix(at.Source, "raise ") || len(at.Function) > longestPlace || len(at.File) > 4*longestPlace {
 		return ""
 	}
 	file := plain(at.File[strings.LastIndexByte(at.File, '/')+1:])
