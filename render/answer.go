@@ -28,7 +28,8 @@ const (
 	withoutLater  = 2 // what it was if it fails again
 	withoutSecond = 3 // all of the second fix but its first sentence
 	onlyTitle     = 4 // all of the third fix but its title and a short command
-	shortest      = onlyTitle
+	withoutDoubt  = 5 // of why, all but the first two sentences
+	shortest      = withoutDoubt
 )
 
 // answer is the page of about 200 words: what happened, why, three fixes, what
@@ -86,6 +87,9 @@ func (p *page) why(in *diagnose.Incident) {
 	why := ended(c.Why)
 	if p.options.Terse >= withoutDetails {
 		why = firstSentence(why)
+	} else if p.short >= withoutDoubt {
+		first := firstSentence(why)
+		why = first + firstSentence(why[len(first):])
 	}
 	told = join(told, prose(why))
 	if p.options.Terse < withoutOthers && in.Knowledge == nil {

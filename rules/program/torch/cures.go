@@ -18,8 +18,8 @@ var (
 	// lessAtOnce is the work of one step, made smaller.
 	lessAtOnce = []cause.Way{
 		{For: fix.Training, Text: "{less}"},
-		{For: fix.Using, Text: "`with torch.inference_mode():` around it (else every layer's results are kept), one input at a time, long ones cut."},
-		{For: fix.Pictures, Text: "half the width and height: a quarter of what the picture takes; fewer frames."},
+		{For: fix.Using, Text: "`with torch.inference_mode():` around it, one input at a time, long ones cut."},
+		{For: fix.Pictures, Text: "half the width and height (a quarter), fewer frames."},
 	}
 	halveStep = cause.Cure{
 		Fix: "lower_batch_size", Title: "Make one step smaller, and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)), Ways: lessAtOnce,
@@ -45,14 +45,14 @@ var (
 		Fix: "use_smaller_model", Title: "Make the model and what it keeps smaller", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
 		Ways: []cause.Way{
 			{For: fix.Training, Text: "{cheaper}"},
-			{For: fix.Using, Text: "`model.half()`: half of 32-bit weights; language models in 4 bit: a quarter of 16; else the next smaller variant."},
-			{For: fix.Pictures, Text: "diffusers: `pipe.enable_model_cpu_offload()`; ComfyUI: an fp8 or GGUF file, `--lowvram`; AUTOMATIC1111: `--medvram --xformers`."},
+			{For: fix.Using, Text: "`model.half()`; language models in 4 bit; else the next smaller variant."},
+			{For: fix.Pictures, Text: "an fp8 or GGUF file; diffusers: `pipe.enable_model_cpu_offload()`; AUTOMATIC1111: `--medvram`; ComfyUI: `--lowvram`."},
 		},
 	}
 	// freshStart is for what piles up.
 	freshStart = cause.Cure{
-		Fix: "restart_session", Title: "It ran before, or fails after many steps: something is kept", Cost: "the session's state", If: when.Not((*ledger.Case).Training),
-		Told: "Restart the notebook's kernel (what earlier cells put on the card stays there); in a loop add up `loss.item()`, not `loss`, validate under `torch.no_grad()`, move results to RAM with `.cpu()`.",
+		Fix: "restart_session", Title: "It ran before, or dies after many steps: something is kept", Cost: "", If: when.Not((*ledger.Case).Training),
+		Told: "Restart the notebook's kernel; in a loop add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
 	}
 	cheaperTraining = cause.Cure{
 		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time a step", If: when.All((*ledger.Case).Training, when.Not(has(fact.Checkpoints))),
@@ -123,17 +123,17 @@ func less(c *ledger.Case, batch string) string {
 	case batch != "":
 		return "half the batch size (" + batch + "), with twice the gradient accumulation for the same result; shorter texts, smaller pictures."
 	}
-	return "half the batch size; 1 shows whether it runs at all, and gradient accumulation keeps the result of a larger one. Shorter texts, smaller pictures."
+	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; shorter or smaller samples."
 }
 
 // cheaper is how a step of the same size takes less, without what is on already.
 func cheaper(c *ledger.Case) string {
 	var ways []string
 	for _, w := range []struct{ measure, told string }{
-		{fact.MixedPrecision, "16 bit (`torch.autocast(\"cuda\")` with a `GradScaler`)"},
-		{fact.Checkpoints, "gradient checkpointing (20 to 30 % slower)"},
+		{fact.MixedPrecision, "16 bit (`torch.autocast(\"cuda\")`)"},
+		{fact.Checkpoints, "gradient checkpointing (a quarter slower)"},
 		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)"},
-		{fact.Adapters, "adapters (LoRA) instead of all weights"},
+		{fact.Adapters, "LoRA"},
 	} {
 		if !ledger.Has(c, w.measure) {
 			ways = append(ways, w.told)

@@ -94,8 +94,8 @@ var fullCards = []cause.Card{
 	{
 		ID: "pytorch/last-straw", Kinds: allocators, If: full, Among: ownDoing,
 		Headline: "ran out of memory: this program fills the {card} card by itself",
-		Means:    "{mine} of {total} is this program's own; the {asked} that was refused is only the last piece.[[ {probably}]] What is too large the message does not say, but when it fails does: before the first step the model, in the first the work of a step, after many something that is kept.",
-		Not:      "Allocator settings and `empty_cache()`[[: {slack} to win at most]].[[ Closing all else would win {closing}, less CUDA's own part.]]",
+		Means:    "{mine} of {total} is this program's own; the {asked} that was refused is only the last piece.[[ {probably}]] When it fails tells what is too large: before the first step the model, in the first the work of a step, after many something that is kept.",
+		Not:      "Allocator settings and `empty_cache()`[[: {slack} to win at most]].[[ Closing all else: {closing} at most.]]",
 		Cures:    []cause.Cure{halveModel, halveStep, halveOld, lighter, freshStart, freeOthers}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
