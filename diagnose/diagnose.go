@@ -120,7 +120,7 @@ func judge(ctx context.Context, ex *scan.Excerpt, beside ...fact.Signal) *Report
 		report.Notes = append(report.Notes, fmt.Sprintf("%d more statements that read like failures, with other figures, are left out", left))
 	}
 	report.OOM = len(report.Incidents) > 0
-	return report
+	return withoutCredentials(report)
 }
 
 func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\ufffd") }

@@ -1,37 +1,136 @@
 package diagnose
 
 import (
+	"bytes"
+	"io"
 	"reflect"
+	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/redact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
-// Redacted returns a copy of the report to be shown to others: tokens,
-// passwords, prompts, names of users and hosts, e-mail and IP addresses are
-// masked in every text of it. Figures, versions and names of models stay.
-func (r *Report) Redacted() *Report {
-	return redacted(reflect.ValueOf(r)).Interface().(*Report)
+// Redacted returns a copy of the report to be shown to others: keys, passwords,
+// prompts, names of users, hosts, folders and files, e-mail and IP addresses and
+// telephone numbers are masked in every text of it, each name by one pseudonym
+// (USER1, HOST2, KEY1). Figures, versions and names of models stay. Names that
+// only the log gives away are masked by a [Redactor] that read it.
+func (r *Report) Redacted() *Report { return NewRedactor().Report(r) }
+
+// Redactor masks what is private in one log and in reports on it, each name by
+// the same pseudonym throughout. It learns from the log first:
+//
+//	red := diagnose.NewRedactor()
+//	report, err := diagnose.Read(ctx, io.TeeReader(log, red))
+//	shared := red.Report(report)
+//
+// It keeps names, not text: at most 20,000 of them and one line. It is safe for
+// concurrent use.
+type Redactor struct {
+	mu     sync.Mutex
+	masker *redact.Masker
+	line   []byte // begun and not ended
 }
 
-// redacted copies a value deeply: parts of a report are shared with the rules
-// that made it.
-func redacted(v reflect.Value) reflect.Value {
+// NewRedactor returns one that has read nothing.
+func NewRedactor() *Redactor {
+	w := vocabulary()
+	return &Redactor{masker: redact.New(w.read, w.written)}
+}
+
+// mostOfLine is what is looked at of a line at once, in bytes.
+const mostOfLine = 64 << 10
+
+// Write learns the names in a piece of the log, which may end within a line. It
+// never fails.
+func (r *Redactor) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 && len(r.line)+len(p) < mostOfLine {
+			r.line = append(r.line, p...)
+			return n, nil
+		}
+		if end < 0 || len(r.line)+end >= mostOfLine {
+			end = max(min(len(p), mostOfLine-len(r.line))-1, 0)
+		}
+		r.line = append(r.line, p[:end+1]...)
+		r.flush()
+		p = p[end+1:]
+	}
+	return n, nil
+}
+
+func (r *Redactor) flush() {
+	line := bytes.ReplaceAll(r.line, []byte{0}, nil) // UTF-16
+	r.masker.Learn(strings.TrimRight(string(line), "\r\n"))
+	r.line = r.line[:0]
+}
+
+// Log returns a log as UTF-8 with what is private masked and terminal codes left
+// out. Lines keep their numbers, and the report on it has the same causes and
+// figures. A log without anything private comes back as it is. It takes about
+// four times the log's size in memory.
+func (r *Redactor) Log(log []byte) []byte {
+	text, err := io.ReadAll(utf8Reader(bytes.NewReader(log)))
+	if err != nil {
+		text = log // a reader of bytes has no errors of its own
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return []byte(r.masker.Log(string(text)))
+}
+
+// Report returns a copy of a report, masked. The report stays as it is.
+func (r *Redactor) Report(report *Report) *Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.flush()
+	mapped(reflect.ValueOf(report), func(s string) string { r.masker.Learn(s); return s })
+	return mapped(reflect.ValueOf(report), r.masker.Text).Interface().(*Report)
+}
+
+// withoutCredentials is a copy of a report in which no key of the log stands.
+func withoutCredentials(report *Report) *Report {
+	return mapped(reflect.ValueOf(report), redact.Credentials).Interface().(*Report)
+}
+
+// vocabulary are the words of the field: no name that is one of them is masked
+// but where it stands as a name.
+var vocabulary = sync.OnceValue(func() (w struct{ read, written []string }) {
+	w.read = reader().ScanWords().Search.Words()
+	for _, c := range cause.All() {
+		w.written = append(append(w.written, c.Title), c.Doc()...)
+	}
+	for _, f := range fix.Fixes() {
+		w.written = append(append(w.written, f.Title), f.Doc()...)
+	}
+	return w
+})
+
+// mapped copies a value deeply, its texts changed: parts of a report are shared
+// with the rules that made it.
+func mapped(v reflect.Value, text func(string) string) reflect.Value {
 	switch v.Kind() {
 	case reflect.String:
-		return reflect.ValueOf(redact.Text(v.String())).Convert(v.Type())
+		return reflect.ValueOf(text(v.String())).Convert(v.Type())
 	case reflect.Pointer:
 		if v.IsNil() {
 			return v
 		}
 		out := reflect.New(v.Type().Elem())
-		out.Elem().Set(redacted(v.Elem()))
+		out.Elem().Set(mapped(v.Elem(), text))
 		return out
 	case reflect.Struct:
 		out := reflect.New(v.Type()).Elem()
 		out.Set(v)
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				out.Field(i).Set(redacted(v.Field(i)))
+				out.Field(i).Set(mapped(v.Field(i), text))
 			}
 		}
 		return out
@@ -41,7 +140,7 @@ func redacted(v reflect.Value) reflect.Value {
 		}
 		out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 		for i := range v.Len() {
-			out.Index(i).Set(redacted(v.Index(i)))
+			out.Index(i).Set(mapped(v.Index(i), text))
 		}
 		return out
 	}

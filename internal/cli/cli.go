@@ -24,6 +24,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) > 0 && args[0] == "fit" {
 		return s.fit(ctx, args[1:])
 	}
+	if len(args) > 0 && args[0] == "redact" {
+		return s.redact(ctx, args[1:])
+	}
 	if len(args) > 0 && args[0] == "keywords" {
 		return s.keywords(args[1:])
 	}
@@ -46,6 +49,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if o.format == "github" {
 		s.logs = map[*diagnose.Report]*kept{}
 	}
+	if o.redact || o.format == "github" {
+		s.redactor = diagnose.NewRedactor()
+	}
 	reports, broken := s.reports(ctx, o)
 	switch {
 	case len(reports) > 0:
@@ -54,7 +60,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case broken != nil:
 		return broken
 	}
-	if err := s.write(s.masked(reports, o), o); err != nil {
+	if err := s.write(s.masked(reports), o); err != nil {
 		return err
 	}
 	switch {
@@ -74,6 +80,8 @@ type session struct {
 	getenv         func(string) string
 	// logs are kept where they are to be shown, nil elsewhere.
 	logs map[*diagnose.Report]*kept
+	// redactor learns from logs that are shown masked, nil elsewhere.
+	redactor *diagnose.Redactor
 }
 
 // print writes to standard output in one go. A reader that went away (head,

@@ -33,7 +33,7 @@ func (o *options) definePage(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "markdown", "write `markdown, text, json, github, html, sarif, junit or gha`")
 	fs.BoolVar(&o.brief, "brief", false, "only what happened, the cause and the first fix")
 	fs.BoolVar(&o.full, "full", false, "all that is known: evidence, checks, costs, more fixes")
-	fs.BoolVar(&o.redact, "redact", false, "mask tokens, prompts, names of users and hosts, addresses: to share it")
+	fs.BoolVar(&o.redact, "redact", false, "mask keys, prompts, names of users, hosts and files, addresses in the answer")
 	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`; auto means on a terminal, and heeds NO_COLOR")
 	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal; auto reads COLORFGBG")
 	fs.IntVar(&o.width, "width", widthAuto, "wrap at `N` columns, 0 not at all; default is the terminal's, 80 in a pipe")
@@ -110,6 +110,7 @@ Usage:
   oomdoc follow FILE...      answer failures as they happen; - is standard input
   oomdoc explain [ID]        what a cause or a fix means; without ID, list them
   oomdoc fit [MODEL]         what of a model fits a card; oomdoc fit --help
+  oomdoc redact [FILE]       the log itself, masked: to attach to a bug report
   oomdoc keywords            what large logs are searched for, one word a line
 
 Examples:
@@ -119,6 +120,7 @@ Examples:
   oomdoc --paste                        what you copied just now
   oomdoc --format json crash.log | jq '.incidents[0].causes[0]'
   oomdoc --from-report report.json      show a saved report again
+  oomdoc redact crash.log > masked.log
   oomdoc explain fragmentation
   oomdoc fit llama-3.1-8b --gpu "RTX 4060"
 

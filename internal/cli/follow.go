@@ -68,6 +68,9 @@ func (s *session) follow(ctx context.Context, args []string) error {
 	if len(files) == 0 {
 		return trouble("follow needs a file, or - for standard input: PROGRAM 2>&1 | oomdoc follow -")
 	}
+	if o.redact {
+		s.redactor = diagnose.NewRedactor()
+	}
 	f := &followed{session: s, options: &o.options, seen: map[string]*sighting{}, several: len(files) > 1}
 	troubles := make([]error, len(files))
 	var all sync.WaitGroup
@@ -118,7 +121,7 @@ func (f *followed) file(ctx context.Context, name string, fromStart bool) error 
 			old = file.Old
 		}
 	}
-	err := diagnose.Each(context.WithoutCancel(ctx), in, func(in diagnose.Incident) error {
+	err := diagnose.Each(context.WithoutCancel(ctx), f.learning(in), func(in diagnose.Incident) error {
 		if in.Line <= old() {
 			return nil
 		}
@@ -148,8 +151,8 @@ func (f *followed) tell(name string, in diagnose.Incident) error {
 	if name != "-" {
 		r.Input.Name = name
 	}
-	if f.options.redact {
-		r = r.Redacted()
+	if f.redactor != nil {
+		r = f.redactor.Report(r)
 	}
 	if f.options.format == "json" {
 		line, err := indented([]*diagnose.Report{r}, "")

@@ -100,7 +100,7 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 	if isReport(head) {
 		return readReports(in, r)
 	}
-	whole, log := s.keep(r)
+	whole, log := s.keep(s.learning(r))
 	report, cut, err := diagnosed(ctx, whole)
 	if report == nil {
 		return nil, nil // interrupted

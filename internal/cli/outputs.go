@@ -5,7 +5,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/build"
-	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/render"
 	"github.com/oomdoc/oomdoc/render/ci"
 )
@@ -41,13 +40,13 @@ func (s *session) export(reports []*diagnose.Report, o *options) (out []byte, ok
 }
 
 // masked are the reports to be written: what goes to GitHub is always masked.
-func (s *session) masked(reports []*diagnose.Report, o *options) []*diagnose.Report {
-	if !o.redact && o.format != "github" {
+func (s *session) masked(reports []*diagnose.Report) []*diagnose.Report {
+	if s.redactor == nil {
 		return reports
 	}
 	out := make([]*diagnose.Report, len(reports))
 	for i, r := range reports {
-		out[i] = r.Redacted()
+		out[i] = s.redactor.Report(r)
 		if log := s.logs[r]; log != nil {
 			s.logs[out[i]] = log
 		}
@@ -67,7 +66,7 @@ func (s *session) github(reports []*diagnose.Report, page render.Options) []byte
 		var log render.Log
 		if kept := s.logs[r]; kept != nil {
 			log = kept.log(r.Input.Lines)
-			log.Head, log.Tail = redact.Text(log.Head), redact.Text(log.Tail)
+			log.Head, log.Tail = string(s.redactor.Log([]byte(log.Head))), string(s.redactor.Log([]byte(log.Tail)))
 		}
 		versions := append(versionsIn(log.Head+log.Tail), "oomdoc "+build.String())
 		out = append(out, render.GitHub(r, log, versions, page)...)

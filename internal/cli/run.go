@@ -85,11 +85,14 @@ func (s *session) attend(ctx context.Context, command *child.Command, o *runOpti
 	if o.watch {
 		command.Started = func(pid int) { a.watcher = watch.Start(pid) }
 	}
+	if o.redact {
+		s.redactor = diagnose.NewRedactor()
+	}
 	heard, hears := io.Pipe()
 	command.Heard = hears
 	reports := make(chan *diagnose.Report, 1)
 	go func() {
-		report, err := diagnose.Read(ctx, heard, diagnose.Beside(func() *diagnose.Live { return a.beside(ctx) }))
+		report, err := diagnose.Read(ctx, s.learning(heard), diagnose.Beside(func() *diagnose.Live { return a.beside(ctx) }))
 		heard.CloseWithError(err) // nil or not: nobody listens any more
 		reports <- report
 	}()
@@ -160,8 +163,8 @@ func (s *session) tell(ctx context.Context, report *diagnose.Report, a *attended
 		}
 		return nil
 	}
-	if o.redact {
-		report = report.Redacted()
+	if s.redactor != nil {
+		report = s.redactor.Report(report)
 	}
 	if _, ok := terminal(s.stderr); ok {
 		fmt.Fprintln(s.stderr)

@@ -8,35 +8,14 @@ import (
 	"unicode"
 )
 
-// secretName is the name of a secret, as in NAME=VALUE, "NAME": "VALUE", --NAME
-// VALUE. "token" alone is not enough: language models are full of tokens.
-const secretName = `(?i)(?:\b|_|-)(?:api_?keys?|api-keys?|secret(?:[_-]?(?:access[_-]?)?key)?|client[_-]?secret|access[_-]?key(?:_id)?|account[_-]?key|shared[_-]?access[_-]?key|private[_-]?key|access[_-]?token|auth[_-]?token|session[_-]?token|` +
-	`api[_-]?token|hf[_-]?token|hub[_-]?token|bot[_-]?token|refresh[_-]?token|bearer[_-]?token|github[_-]?token|use_auth_token|x-api-key|password|passwd|passphrase|credentials?|token)`
-
-// secretSigns are parts of those names.
-var secretSigns = []string{"key", "secret", "token", "pass", "credential"}
-
-// namedSecret is for a list of secrets: "token" alone names one of a model.
-func namedSecret(before, x, _ string) bool {
-	name, _ := splitKey(strings.TrimRight(before, "[( "))
-	return name != "token" && x != "'SECRET'" && strings.Trim(x, `'", `) != ""
-}
-
-// secretString is [secretValue] for a string with its quotes: it may hold what
-// ends a bare value.
-func secretString(before, x, after string) bool {
-	inside := strings.Trim(x, `'"`)
-	return x != "'SECRET'" && inside != "" && strings.ContainsAny(inside, " ,;)]}&'\"\\") && !strings.Contains(inside, "\n") && secretValue(before, inside, after)
-}
-
 // secretValue tells a secret from what else follows such a name: None, a
 // number, a variable, the next word of a sentence.
 func secretValue(before, x, _ string) bool {
 	name, separator := splitKey(before)
-	if slices.Contains([]string{"none", "null", "nil", "true", "false", "empty", "secret", "token", "redacted", "..."}, strings.ToLower(strings.Trim(x, ".:*<>[]"))) || strings.Trim(x, "*xX.") == "" {
+	if slices.Contains([]string{"none", "null", "nil", "true", "false", "empty", "secret", "token", "redacted", "required", "optional", "str", "string", "dummy", "..."}, strings.ToLower(strings.Trim(x, ".:*<>[]"))) || strings.Trim(x, "*xX.") == "" {
 		return false
 	}
-	if strings.ContainsAny(x[:1], "$<{%(@[") || strings.HasPrefix(x, "os.") || strings.HasPrefix(x, "|") {
+	if strings.ContainsAny(x[:1], "$<{%(@[|") || strings.HasPrefix(x, "os.") || pathLike(x) {
 		return false
 	}
 	if _, err := strconv.ParseFloat(x, 64); err == nil && !strings.Contains(name, "pass") {
@@ -46,19 +25,24 @@ func secretValue(before, x, _ string) bool {
 	case separator == "" && !strings.HasPrefix(name, "--"):
 		return false // a sentence
 	case separator == "":
-		return len(x) >= 3 && x[0] != '-'
+		return len(x) >= 3 && x[0] != '-' && !slices.Contains([]string{"flag", "flags", "option", "options", "argument", "and", "and/or", "was", "must", "can", "for", "with", "with.", "from"}, strings.ToLower(x))
+	case strings.HasSuffix(name, "per_token"), !strings.Contains(name, "pass") && measured().MatchString(x):
+		return false
 	case name == "token":
 		return len(x) >= 12 && secretLooking("", x, "")
-	case strings.HasSuffix(name, "_key_id"), strings.HasSuffix(name, "secret"), strings.Contains(name, "pass"):
+	case strings.HasSuffix(name, "_key_id"), strings.HasSuffix(name, "secret"), strings.Contains(name, "pass"), name == "pwd":
 		return len(x) >= 3
 	}
 	return len(x) >= 6
 }
 
+// measured is a figure with its unit.
+var measured = lazy(`^\d+(?:\.\d+)?(?:[a-zA-Zµ]{1,3}|[KMGT]i?B|%|(?:tok|it|s)\w*/\w+)?$`)
+
 // splitKey returns the name and the separator at the end of a text: `--api-key`
 // and "" of "vllm serve --api-key ".
 func splitKey(before string) (name, separator string) {
-	rest := strings.TrimRight(before, "'\" \t")
+	rest := strings.TrimRight(before, "'\" \t\\")
 	if strings.HasSuffix(before, "b'") || strings.HasSuffix(before, `b"`) {
 		rest = strings.TrimRight(before[:len(before)-2], "'\" \t")
 	}
@@ -69,18 +53,38 @@ func splitKey(before string) (name, separator string) {
 	return strings.ToLower(rest[start:]), separator
 }
 
-// noGit leaves the account alone that every clone has.
-func noGit(_, x, _ string) bool { return x != "git" && !strings.HasPrefix(x, "git@") && x != "LOGIN" }
+// pathLike reports the place of a secret, or the folder that PWD names.
+func pathLike(x string) bool {
+	return x[0] == '/' || x[0] == '~' || strings.HasPrefix(x, "./") || len(x) > 2 && x[1] == ':' && (x[2] == '\\' || x[2] == '/')
+}
 
-// words tells a prompt from what else follows -p: Docker's "8000:8000", a
-// directory to make.
-func words(_, x, _ string) bool {
-	return strings.Contains(x, " ") && x[1] != '/' && x[1] != '.'
+// noGit leaves the account alone that every clone has.
+func noGit(_, x, _ string) bool { return x != "git" && !strings.HasPrefix(x, "git@") }
+
+// noPlaceholder tells a login in a URL from the words that stand for one in a
+// manual.
+func noPlaceholder(_, x, _ string) bool {
+	return !slices.Contains([]string{"user:password", "username:password", "user:pass"}, strings.ToLower(x)) && !strings.ContainsAny(x[:1], "$<{")
+}
+
+// login tells a name with its password from the numbers of a user and a group,
+// a drive's letter and a program's own names.
+func login(_, x, _ string) bool {
+	name, password, _ := strings.Cut(x, ":")
+	number := strings.Trim(x, "0123456789:") == ""
+	return !number && len(name) > 0 && !strings.HasPrefix(x, "$") && !strings.HasPrefix(password, "//") && name != password && !(len(name) == 1 && pathLike(x))
+}
+
+// querySecret wants of the common names in a URL that their values look like
+// secrets.
+func querySecret(before, x, after string) bool {
+	name := strings.ToLower(before[strings.LastIndexAny(before, "?&")+1 : len(before)-1])
+	return !slices.Contains([]string{"key", "auth", "code", "policy"}, name) || secretLooking("", x, after)
 }
 
 // namespace leaves those that every cluster has alone.
 func namespace(_, x, _ string) bool {
-	return !slices.Contains([]string{"default", "kube-system", "none", "null"}, strings.ToLower(x)) && x != "NAMESPACE"
+	return !slices.Contains([]string{"default", "kube-system", "none", "null"}, strings.ToLower(x))
 }
 
 // localHost tells a machine's name in a home network from a file or an
@@ -127,7 +131,11 @@ func secretLooking(before, x, _ string) bool {
 	return digits > 0 && letters > 0 || strings.HasPrefix(x, "hf_") && letters >= 20
 }
 
-func longerThanTwo(_, x, _ string) bool { return len(x) > 2 && x != "'PROMPT'" && x != `"PROMPT"` }
+// words tells a prompt from what else follows -p: Docker's "8000:8000", a
+// directory to make.
+func words(_, x, _ string) bool {
+	return strings.Contains(x, " ") && x[0] != '/' && x[0] != '.'
+}
 
 // accounts that say what kind of machine it is, and nothing about a person.
 var accounts = []string{
@@ -136,7 +144,61 @@ var accounts = []string{
 }
 
 func person(_, x, _ string) bool {
-	return x != "USER" && !slices.Contains(accounts, strings.ToLower(x)) && strings.Trim(x, "*.x$<>{}_%") != ""
+	return !slices.Contains(accounts, strings.ToLower(x)) && strings.Trim(x, "*.x$<>{}_%") != ""
+}
+
+// named is [person] for a name that stands in a sentence or a list of options.
+func named(before, x, after string) bool {
+	return person(before, x, after) && !slices.Contains([]string{
+		"none", "null", "true", "false", "request", "interrupt", "error", "code", "memory", "input", "script", "space", "defined", "program", "process", "mode", "config", "settings", "level", "agent", "assistant", "system", "id", "unknown",
+	}, strings.ToLower(x))
+}
+
+// publicHosts are those that everybody knows.
+var publicHosts = []string{"github.com", "gitlab.com", "bitbucket.org", "huggingface.co", "hf.co", "localhost"}
+
+// account leaves those of [person], and public hosts.
+func account(before, x, after string) bool {
+	return person(before, x, after) && x != "git" && !slices.Contains(publicHosts, strings.ToLower(x))
+}
+
+// distinctHost is [host] for a name in a sentence: "on host memory", "from host
+// to device". One with a number is a machine's.
+func distinctHost(before, x, after string) bool {
+	quoted := strings.HasSuffix(before, "<") || strings.HasSuffix(before, "'") || strings.HasSuffix(before, `"`)
+	kind := strings.TrimRight(strings.ToLower(x), "0123456789_.:-")
+	return host(before, x, after) && (quoted || strings.ContainsAny(x, "0123456789")) && !slices.Contains([]string{"rank", "cuda", "device", "worker", "localhost"}, kind)
+}
+
+// machine leaves the names of services, which containers have among each other.
+func machine(before, x, after string) bool {
+	return host(before, x, after) && !slices.Contains(accounts, strings.ToLower(x)) && !slices.Contains([]string{"example", "redis", "postgres", "db", "cache", "mq", "minio", "litellm", "webui", "backend", "frontend", "server", "api", "proxy", "worker", "gateway", "registry", "qdrant", "searxng"}, strings.ToLower(x))
+}
+
+// share leaves the names under which Windows shows its own Linux.
+func share(_, x, _ string) bool { return !strings.EqualFold(x, "wsl.localhost") }
+
+// podLike wants letters in what Kubernetes appends.
+func podLike(_, x, _ string) bool {
+	hash := x[strings.LastIndexByte(strings.TrimRight(x[:len(x)-6], "-"), '-')+1:]
+	return strings.ContainsFunc(hash, unicode.IsLetter)
+}
+
+// phone tells a telephone number from a figure and a part of a longer word.
+func phone(before, x, after string) bool {
+	if before != "" && (wordly(before[len(before)-1]) || strings.IndexByte("+-.:/", before[len(before)-1]) >= 0) || after != "" && (wordly(after[0]) || strings.IndexByte("-:/%", after[0]) >= 0) {
+		return false
+	}
+	if len(after) > 1 && after[0] == '.' && wordly(after[1]) {
+		return false
+	}
+	digits := len(x) - len(strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, x))
+	return digits >= 7 && digits <= 15
 }
 
 // mailbox tells an e-mail from "git@github.com", "user@1000.service" and
@@ -153,7 +215,7 @@ func mailbox(_, x, after string) bool {
 // host tells a host's name from None, a number and this very machine.
 func host(_, x, _ string) bool {
 	lower := strings.ToLower(strings.TrimRight(x, "."))
-	if slices.Contains([]string{"host", "none", "null", "localhost", "kernel", "true", "false", "hostname", "unknown", "localhost.localdomain"}, lower) {
+	if slices.Contains([]string{"none", "null", "localhost", "kernel", "true", "false", "hostname", "unknown", "localhost.localdomain"}, lower) {
 		return false
 	}
 	if x == strings.ToUpper(x) && strings.IndexFunc(x, unicode.IsDigit) < 0 {
@@ -225,4 +287,70 @@ func address6(before, x, after string) bool {
 
 func wordly(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// quad wants four numbers with dots between them.
+func quad(t glance) bool {
+	groups, digits := 0, 0
+	for i := range len(t.lower) {
+		switch c := t.lower[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '.' && digits > 0 && digits <= 3:
+			if groups++; groups == 3 {
+				return true
+			}
+			digits = 0
+		default:
+			groups, digits = 0, 0
+		}
+	}
+	return false
+}
+
+// pairs wants four pairs of characters with ":" or "-" between them.
+func pairs(t glance) bool {
+	s := t.lower
+	for i := 2; i+9 < len(s); i++ {
+		if c := s[i]; (c == ':' || c == '-') && s[i+3] == c && s[i+6] == c && s[i+9] == c {
+			return true
+		}
+	}
+	return false
+}
+
+// globalAddress wants the first group of an IPv6 address that [address6] takes.
+func globalAddress(t glance) bool {
+	s := t.lower
+	for i := 4; i < len(s); i++ {
+		if s[i] == ':' && (s[i-4] == '2' || s[i-4] == 'f') {
+			return true
+		}
+	}
+	return false
+}
+
+// threeThenFour wants the dashes of 415-926-5358.
+func threeThenFour(t glance) bool {
+	s := t.lower
+	for i := 3; i+5 < len(s); i++ {
+		if s[i] == '-' && s[i+4] == '-' && s[i-1] <= '9' && s[i+5] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// podEnds are what a pod's name can end in.
+const podEnds = "bcdfghjklmnpqrstvwxz2456789"
+
+// podSuffix wants -XXXXXXXX-XXXXX.
+func podSuffix(t glance) bool {
+	s := t.lower
+	for i := 9; i+6 <= len(s); i++ {
+		if s[i] == '-' && strings.Trim(s[i+1:i+6], podEnds) == "" && strings.Trim(s[i-8:i], podEnds) == "" {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,10 @@
-// Package redact masks what is private in a log: tokens, passwords, prompts,
-// names of users and hosts, addresses. What a diagnosis needs stays: sizes,
-// versions, times, cards, PCI addresses, names of models and files.
+// Package redact masks what is private in a log and in the report on it:
+// credentials, prompts, names of users, machines, folders and files, addresses.
+// What a diagnosis needs stays: sizes, versions, times, cards, PCI addresses,
+// hashes, names of models and packages.
+//
+// [Credentials] masks what must not be repeated even to its owner's screen. A
+// [Masker] masks the rest as well, and tells one name from another.
 package redact
 
 import (
@@ -8,50 +12,106 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/oomdoc/oomdoc/internal/clean"
 )
 
-// Text returns s with private parts replaced by words that say what stood
-// there. Redacted text stays as it is.
-func Text(s string) string {
-	s = clean.DropPrompts(s)
-	lower := strings.ToLower(s)
-	for _, r := range rules() {
-		if r.near(lower) {
-			s = r.apply(s)
-		}
+// Credentials returns s with keys, tokens and passwords replaced by KEY or LOGIN.
+// Text without any is returned as it is, and a masked text stays as it is.
+func Credentials(s string) string {
+	if !strings.ContainsAny(s, "0123456789=@:") && !strings.Contains(s, " -") {
+		return s // advice, which most of a report is
 	}
-	return s
+	name := func(kind, _ string) string { return kind }
+	s = maskBlocks(s, name)
+	if slices.ContainsFunc(credentialSigns, func(sign string) bool { return strings.Contains(s, sign) }) {
+		s = apply(credentialRules(), glanceAt(s), s, name)
+	}
+	return maskTokens(maskNamed(s, name), name)
 }
 
-// rule masks one kind of private text.
+// credentialSigns are texts of which one stands wherever [credentialRules] find
+// something: most of a report is none of the log's.
+var credentialSigns = []string{"=", "://", "@", "AAAA", "earer", "EARER", "uth", "UTH", "-u", "-p", "ook", "OOK", "login", "_KEY", "_PAT", "_PW"}
+
+// naming says what stands for a private text of a kind: KEY, USER, HOST...
+type naming func(kind, x string) string
+
+// rule finds one kind of private text.
 type rule struct {
-	// signs are lower-case texts of which one must be there for the pattern to
-	// match: expressions are slow, and most text holds nothing private.
-	signs []string
-	re    *regexp.Regexp
-	// mask is what the group "x" becomes.
-	mask string
+	// near says whether the pattern can match at all: expressions are slow, and
+	// most lines hold nothing private.
+	near near
+	// re has a group for each private part, named by its kind; a digit at the
+	// end tells groups of one kind apart.
+	re *regexp.Regexp
 	// private tells it from what only looks alike; nil: it always is. It gets
 	// the text before the group, the group, and the text after.
 	private func(before, x, after string) bool
 }
 
-func (r rule) near(lower string) bool {
-	return len(r.signs) == 0 || slices.ContainsFunc(r.signs, func(sign string) bool { return strings.Contains(lower, sign) })
+// near looks for what a pattern needs.
+type near func(t glance) bool
+
+// glance is a text at a glance: its lower case, and which bytes it has.
+type glance struct {
+	lower string
+	has   letters
 }
 
-func (r rule) apply(s string) string {
-	var b strings.Builder
-	last, group := 0, r.re.SubexpIndex("x")
-	for _, m := range r.re.FindAllStringSubmatchIndex(s, -1) {
-		from, to := m[2*group], m[2*group+1]
-		if from < last || r.private != nil && !r.private(s[:from], s[from:to], s[to:]) {
-			continue
+func glanceAt(s string) glance {
+	lower := strings.ToLower(s)
+	return glance{lower, lettersOf(lower)}
+}
+
+// letters is a set of bytes, those that differ by 64 taken for one.
+type letters uint64
+
+func lettersOf(s string) letters {
+	var set letters
+	for i := range len(s) {
+		set |= 1 << (s[i] & 63)
+	}
+	return set
+}
+
+// signs wants one of several texts in lower case.
+func signs(texts ...string) near {
+	sets := make([]letters, len(texts))
+	for i, text := range texts {
+		sets[i] = lettersOf(text)
+	}
+	return func(t glance) bool {
+		for i, set := range sets {
+			if set&^t.has == 0 && strings.Contains(t.lower, texts[i]) {
+				return true
+			}
 		}
-		b.WriteString(s[last:from] + r.mask)
-		last = to
+		return false
+	}
+}
+
+// apply masks what rules find, one rule after the other. What is at a glance may
+// be of the text as it was: masking adds nothing that a rule looks for.
+func apply(rules []rule, t glance, s string, name naming) string {
+	for _, r := range rules {
+		if r.near(t) {
+			s = r.apply(s, name)
+		}
+	}
+	return s
+}
+
+func (r rule) apply(s string, name naming) string {
+	var b strings.Builder
+	last, kinds := 0, r.re.SubexpNames()
+	for _, m := range r.re.FindAllStringSubmatchIndex(s, -1) {
+		for group := 1; group < len(kinds); group++ {
+			from, to := m[2*group], m[2*group+1]
+			if kinds[group] == "" || from < last || from == to || r.private != nil && !r.private(s[:from], s[from:to], s[to:]) {
+				continue
+			}
+			b.WriteString(s[last:from] + masked(strings.TrimRight(kinds[group], "0123456789"), s[from:to], name))
+			last = to
+		}
 	}
 	if last == 0 {
 		return s
@@ -59,85 +119,21 @@ func (r rule) apply(s string) string {
 	return b.String() + s[last:]
 }
 
-// quoted is a string in quotes, or its beginning where the text was cut.
-const quoted = `(?P<x>'(?:[^'\\]|\\.)*(?:'|\z)|"(?:[^"\\]|\\.)*(?:"|\z))`
-
-// tokens are secrets that can be told by their own beginning: Hugging Face,
-// OpenAI and its like, GitHub, GitLab, Slack, Google, AWS, npm, PyPI, Docker,
-// Databricks, DigitalOcean, Tailscale, Telegram, JWT.
-const tokens = `hf_[A-Za-z0-9]{8,}|api_org_[A-Za-z0-9]{8,}|(?:sk|gsk|pk|rk|r8|nvapi|pplx|xapp|tskey)[-_][A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|gl(?:pat|rt|dt|ptt|cbt)-[\w-]{16,}|` +
-	`xox[abeprs]-[\w-]{10,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}|(?:AKIA|ASIA)[A-Z0-9]{16}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|dckr_pat_[\w-]{16,}|dop_v1_[0-9a-f]{32,}|dapi[0-9a-f]{32}|lsv2_\w{20,}|` +
-	`\d{8,10}:AA[\w-]{32,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`
-
-// tokenSigns are the beginnings of tokens, in lower case.
-var tokenSigns = []string{
-	"hf_", "api_org_", "sk-", "sk_", "gsk", "pk-", "pk_", "rk-", "rk_", "r8-", "r8_", "nvapi", "pplx", "xapp", "tskey", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat", "glpat", "glrt-", "gldt-", "glptt-", "glcbt-",
-	"xox", "aiza", "ya29", "gocspx", "akia", "asia", "npm_", "pypi-", "dckr_pat", "dop_v1", "dapi", "lsv2_", ":aa", "eyj",
+// masked is a name for x, with the line ends that it holds: lines keep their
+// numbers.
+func masked(kind, x string, name naming) string {
+	if pseudonym(x) {
+		return x
+	}
+	return name(kind, x) + strings.Repeat("\n", strings.Count(x, "\n"))
 }
 
-// signedQuery are the parts of a URL that give access to what it names: Azure,
-// AWS, Google, CloudFront (which serves the Hub's files), Civitai.
-const signedQuery = `(?i)[?&](?:sig|signature|policy|key-pair-id|token|x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|awsaccesskeyid)=(?P<x>[^&\s'"<>]{6,})`
+// lazy compiles an expression when it is needed first: most runs mask nothing.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
-// innerHost are names of machines in private networks, and of tunnels, which
-// whoever knows their name may enter.
-const innerHost = `(?i)\b(?P<x>[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|corp|lan|intranet|localdomain|home\.arpa|ts\.net|compute(?:-1)?\.amazonaws\.com|cloudapp\.azure\.com|gradio\.live|trycloudflare\.com|ngrok(?:-free)?\.(?:io|app|dev)|proxy\.runpod\.net|loca\.lt))\b`
+// pseudonym reports what stands for something private already.
+func pseudonym(x string) bool { return pseudonyms().MatchString(x) }
 
-// rules in the order in which they run: what is longer first.
-var rules = sync.OnceValue(func() []rule {
-	on := func(signs string) []string { return strings.Fields(signs) }
-	re := regexp.MustCompile
-	return []rule{
-		{signs: on("-----begin"), re: re(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<x>[\s\S]*?)(?:-----END|\z)`), mask: "SECRET"},
-		{signs: on("ssh-"), re: re(`\bssh-(?:rsa|ed25519|dss) (?P<x>AAAA[\w+/=]+(?: [^\s'"]+)?)`), mask: "KEY"},
-		{signs: on("://"), re: re(`://(?P<x>[^\s/@:'"]+:[^\s/@'"]+)@`), mask: "LOGIN"},
-		{signs: on("://"), re: re(`://(?P<x>[^\s/@:'"]+)@`), mask: "LOGIN", private: noGit},
-		{signs: on("webhooks/ hooks.slack.com"), re: re(`(?:hooks\.slack\.com/services|/api/webhooks)/(?P<x>[\w/-]{12,})`), mask: "TOKEN"},
-		{signs: on("authorization"), re: re(`(?i)\bauthorization['"]?\s*[:=]\s*['"]?(?:basic|bearer|token)?\s*(?P<x>[^\s'",;]{6,})`), mask: "TOKEN", private: noScheme},
-		{signs: on("bearer"), re: re(`(?i)\bbearer\s+(?P<x>[a-z0-9._~+/=-]{12,})`), mask: "TOKEN", private: secretLooking},
-		{signs: tokenSigns, re: re(`\b(?P<x>` + tokens + `)`), mask: "TOKEN", private: secretLooking},
-		{signs: on("discord"), re: re(`\b(?P<x>[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{6}\.[\w-]{27,})`), mask: "TOKEN"},
-		{signs: on("? &"), re: re(signedQuery), mask: "TOKEN"},
-		{signs: on("wandb"), re: re(`(?i)\bwandb login (?:--\S+ )*(?P<x>[0-9a-f]{32,})`), mask: "TOKEN"},
-		{signs: secretSigns, re: re(secretName + `['"]?\s*[:=]\s*(?:\[|\()\s*(?P<x>b?['"][^\]\)\n]{1,900})(?:[\])]|\z)`), mask: "'SECRET'", private: namedSecret},
-		{signs: secretSigns, re: re(secretName + `(?:['"]?\s*[:=]\s*|\s+)` + quoted), mask: "'SECRET'", private: secretString},
-		{signs: secretSigns, re: re(secretName + `(?:['"]?\s*[:=]\s*|\s+)(?:b?['"])?(?P<x>[^\s'",;)\]}&]+)`), mask: "SECRET", private: secretValue},
-
-		{signs: on("prompt"), re: re(`(?i)\b(?:prompt|negative_prompt|system_prompt)['"]?\s*[:=]\s*` + quoted), mask: "'PROMPT'", private: longerThanTwo},
-		{signs: on("prompt"), re: re(`(?i)(?:^|\s)--(?:negative[-_]|system[-_])?prompt[ =]` + quoted), mask: "'PROMPT'", private: longerThanTwo},
-		{signs: on("-p"), re: re(`(?:^|\s)-p ` + quoted), mask: "'PROMPT'", private: words},
-		{signs: on("prompt:"), re: re(`(?m)\bNegative prompt: (?P<x>[^\n]+?)(?: Steps: |$)`), mask: "PROMPT", private: longerThanTwo},
-		{signs: on("ids"), re: re(`\b(?:prompt_token_ids|input_ids|prompt_ids)['"]?\s*[:=]\s*\[(?P<x>\d[\d,\s.]*)`), mask: "PROMPT"}, // a tokenizer makes text of them
-		{signs: on("role"), re: re(`\bcontent['"]?\s*[:=]\s*` + quoted), mask: "'PROMPT'", private: longerThanTwo},
-		{signs: on("reqinput( clip"), re: re(`(?:\btext=|"text"\s*:\s*)` + quoted), mask: "'PROMPT'", private: longerThanTwo}, // SGLang; ComfyUI's nodes
-		{signs: on("run"), re: re(`\bollama run \S+ ` + quoted), mask: "'PROMPT'"},
-
-		{signs: on("ome/ users/ media/"), re: re(`/(?:home|users|export/home|run/media)/(?P<x>[^/\s'":,;)\]]+)`), mask: "USER", private: person},
-		{signs: on("users settings"), re: re(`(?:/|\\\\?)(?:Users|Documents and Settings)(?:/|\\\\?)(?P<x>[^/\\'"<>|:*?\r\n]+)(?:/|\\)`), mask: "USER", private: person},
-		{signs: on("users settings"), re: re(`(?:/|\\\\?)(?:Users|Documents and Settings)(?:/|\\\\?)(?P<x>[^/\\\s'"<>|:*?,;)\]]+)`), mask: "USER", private: person},
-		{signs: on("user logname"), re: re(`(?i)\b(?:user|username|userid|userdomain|logname)=['"]?(?P<x>[a-z_][\w.-]*)`), mask: "USER", private: person},
-		{signs: on("uid= gid= groups="), re: re(`\b(?:uid|gid|groups)=\d+\((?P<x>[^)]+)\)`), mask: "USER", private: person},
-		{signs: on("password for"), re: re(`\bpassword for (?P<x>[\w.-]+)`), mask: "USER", private: person},
-		{signs: on("@"), re: re(`\b(?:ssh|scp|sftp|rsync|mosh)\s[^\n@]*?(?P<x>[\w.-]+@[\w.-]+)`), mask: "USER@HOST", private: noGit},
-		{signs: on("@"), re: re(`\[(?P<x>[\w.-]+@[\w.-]+) [^\]\n]+\][$#]`), mask: "USER@HOST"},
-		{signs: on("@"), re: re(`(?P<x>[a-z_][\w.-]*@[A-Za-z0-9][\w.-]*)(?::[~/]|[ :]~|\s*[$#] )`), mask: "USER@HOST"},
-		{signs: on("@"), re: re(`(?P<x>[A-Za-z0-9][A-Za-z0-9._%+-]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)`), mask: "E-MAIL", private: mailbox},
-
-		{signs: on("name nodelist batchhost"), re: re(`(?i)(?:\bhost_?name|\bnode_?name|\bcomputername|\bnode_?list|\bbatchhost)['"]?\s*[:=]\s*['"]?(?P<x>[a-z0-9][\w.\[\]-]*)`), mask: "HOST", private: host},
-		{signs: on("host="), re: re(`\bhost=['"]?(?P<x>[A-Za-z][\w.-]*)`), mask: "HOST", private: host},
-		{signs: on("host"), re: re(`(?m)^\s*host\s+: (?P<x>[A-Za-z][\w.-]*)$`), mask: "HOST", private: host}, // torchrun's summary
-		{signs: on(": "), re: re(`(?m)^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:?\d\d)) (?P<x>[A-Za-z0-9][\w.-]*) [\w@.\\/-]+(?:\[\d+\])?: `), mask: "HOST", private: host},
-		{signs: on("node:"), re: re(`(?m)^\s*Node:\s+(?P<x>[A-Za-z0-9][\w.-]*)/`), mask: "HOST"},
-		{signs: on("namespace"), re: re(`(?i)\bnamespace['"]?\s*[:=]\s*['"]?(?P<x>[a-z0-9][a-z0-9-]*)\b`), mask: "NAMESPACE", private: namespace},
-		{signs: on("cancelled"), re: re(`\bON (?P<x>[A-Za-z][\w.-]*) CANCELLED`), mask: "HOST"},
-		{signs: on("desktop- laptop- win-"), re: re(`\b(?P<x>(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{7,}(?:\\[\w.-]+)?)`), mask: "HOST"},
-		{signs: on(`\\`), re: re(`(?:^|[\s"'=(])\\\\(?P<x>[A-Za-z0-9][\w.-]*)\\[^\\\s]`), mask: "HOST"},         // \\server\share
-		{signs: on(`\\\\`), re: re(`(?:^|[\s"'=(])\\\\\\\\(?P<x>[A-Za-z0-9][\w.-]*)\\\\[^\\\s]`), mask: "HOST"}, // as JSON and repr write it
-		{signs: on("."), re: re(innerHost), mask: "HOST"},
-		{signs: on(".local"), re: re(`(?P<x>[A-Za-z0-9][A-Za-z0-9.-]*\.local)\b`), mask: "HOST", private: localHost},
-		{signs: on("ip-"), re: re(`\b(?P<x>ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})\b`), mask: "HOST"},
-		{signs: on("."), re: re(`(?P<x>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})`), mask: "IP", private: address},
-		{signs: on(": -"), re: re(`(?P<x>[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){5}|(?:-[0-9A-Fa-f]{2}){5}))`), mask: "MAC", private: hardware},
-		{signs: on(":"), re: re(`(?P<x>[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})`), mask: "IP", private: address6},
-	}
-})
+var pseudonyms = lazy(`^(?:KEY|LOGIN|USER|HOST|IP|MAC|EMAIL|PHONE|PROMPT|NAMESPACE|POD|DIR|FILE|ACCOUNT)\d*$`)

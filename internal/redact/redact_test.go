@@ -11,121 +11,128 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// text masks a log of its own.
+func text(s string) string {
+	m := New(nil, nil)
+	m.Learn(s)
+	return m.Text(s)
+}
+
 func TestText(t *testing.T) {
 	const secret = "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3x"
 	for _, tt := range []struct{ in, want string }{
 		// tokens
-		{"token hf_" + secret + " is invalid", "token TOKEN is invalid"},
-		{"huggingface-cli login --token hf_" + secret, "huggingface-cli login --token TOKEN"},
-		{"OPENAI_API_KEY=sk-proj-" + secret, "OPENAI_API_KEY=TOKEN"},
-		{"key sk-ant-api03-" + secret + ", rejected", "key TOKEN, rejected"},
-		{"AKIAIOSFODNN7EXAMPLE", "TOKEN"},
-		{"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AWS_SECRET_ACCESS_KEY=SECRET"},
-		{"AWS_ACCESS_KEY_ID: ASIAIOSFODNN7EXAMPLE", "AWS_ACCESS_KEY_ID: TOKEN"},
-		{"Authorization: Bearer " + secret, "Authorization: Bearer TOKEN"},
-		{`{"Authorization": "Basic dXNlcjpwYXNz"}`, `{"Authorization": "Basic TOKEN"}`},
-		{"bearer " + secret, "bearer TOKEN"},
-		{"ghp_" + secret, "TOKEN"},
-		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123", "TOKEN"},
-		{"https://john:pa55word@host.example/x", "https://LOGIN@host.example/x"},
-		{"vllm serve m --api-key token-abc123 --port 8000", "vllm serve m --api-key SECRET --port 8000"},
-		{"args: Namespace(api_key='my-private-key', port=8000)", "args: Namespace(api_key='SECRET', port=8000)"},
-		{"'api_key': ['my-private-key']", "'api_key': ['SECRET']"}, // vLLM 0.11
-		{"'api_key': ['my-private-key', 'another one'], 'port': 1", "'api_key': ['SECRET'], 'port': 1"},
-		{`"api_keys": ["a b c"`, `"api_keys": ['SECRET'`},
-		{`password="correct horse, battery"`, `password='SECRET'`},
-		{"'passphrase': 'it\\'s'", "'passphrase': 'SECRET'"},
-		{"AccountKey=abcdEFGH0123+/==;EndpointSuffix=core.windows.net", "AccountKey=SECRET;EndpointSuffix=core.windows.net"},
-		{"https://x.blob.core.windows.net/m/a.safetensors?sv=2022&sig=aB3%2FdE5fG7hI9%3D&se=1", "https://x.blob.core.windows.net/m/a.safetensors?sv=2022&sig=TOKEN&se=1"},
-		{"https://b.s3.amazonaws.com/k?X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F2026&X-Amz-Signature=0123abcdef", "https://b.s3.amazonaws.com/k?X-Amz-Credential=TOKEN&X-Amz-Signature=TOKEN"},
-		{"https://civitai.com/api/download/models/1?token=0123456789abcdef0123456789abcdef", "https://civitai.com/api/download/models/1?token=TOKEN"},
-		{"https://hooks.slack.com/services/T000/B000/XXXXabcd1234", "https://hooks.slack.com/services/TOKEN"},
-		{"https://discord.com/api/webhooks/123456789/abc-DEF_ghi", "https://discord.com/api/webhooks/TOKEN"},
-		{"xoxb-123456789012-abcdefGHIJ", "TOKEN"},
-		{"AIzaSyA" + secret, "TOKEN"},
-		{"ya29.a0AfH6SMBx-" + secret, "TOKEN"},
-		{"123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc", "TOKEN"},
-		{"npm_" + secret + "45", "TOKEN"},
-		{"wandb login 0123456789abcdef0123456789abcdef01234567", "wandb login TOKEN"},
-		{"git clone https://john@dev.azure.com/x", "git clone https://LOGIN@dev.azure.com/x"},
-		{"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBg\\n-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----SECRET-----END PRIVATE KEY-----"},
-		{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA john@laptop", "ssh-ed25519 KEY"},
-		{`"password": "hunter2", "user": 1`, `"password": "SECRET", "user": 1`},
-		{"MYSQL_PASSWORD=1234 python train.py", "MYSQL_PASSWORD=SECRET python train.py"},
-		{"token=" + secret, "token=SECRET"},
-		{"?access_token=" + secret + "&x=1", "?access_token=SECRET&x=1"},
-		{"HF_TOKEN=abcdefgh", "HF_TOKEN=SECRET"},
+		{"token hf_" + secret + " is invalid", "token KEY1 is invalid"},
+		{"huggingface-cli login --token hf_" + secret, "huggingface-cli login --token KEY1"},
+		{"OPENAI_API_KEY=sk-proj-" + secret, "OPENAI_API_KEY=KEY1"},
+		{"key sk-ant-api03-" + secret + ", rejected", "key KEY1, rejected"},
+		{"AKIAIOSFODNN7EXAMPLE", "KEY1"},
+		{"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AWS_SECRET_ACCESS_KEY=KEY1"},
+		{"AWS_ACCESS_KEY_ID: ASIAIOSFODNN7EXAMPLE", "AWS_ACCESS_KEY_ID: KEY1"},
+		{"Authorization: Bearer " + secret, "Authorization: Bearer KEY1"},
+		{`{"Authorization": "Basic dXNlcjpwYXNz"}`, `{"Authorization": "Basic KEY1"}`},
+		{"bearer " + secret, "bearer KEY1"},
+		{"ghp_" + secret, "KEY1"},
+		{"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-DEF_123", "KEY1"},
+		{"https://john:pa55word@host.example/x", "https://LOGIN1@host.example/x"},
+		{"vllm serve m --api-key token-abc123 --port 8000", "vllm serve m --api-key KEY1 --port 8000"},
+		{"args: Namespace(api_key='my-private-key', port=8000)", "args: Namespace(api_key='KEY1', port=8000)"},
+		{"'api_key': ['my-private-key']", "'api_key': ['KEY1']"}, // vLLM 0.11
+		{"'api_key': ['my-private-key', 'another one'], 'port': 1", "'api_key': ['KEY1'], 'port': 1"},
+		{`"api_keys": ["a b c"`, `"api_keys": ["KEY1"`},
+		{`password="correct horse, battery"`, `password="KEY1"`},
+		{"'passphrase': 'it\\'s'", "'passphrase': 'KEY1'"},
+		{"AccountKey=abcdEFGH0123+/==;EndpointSuffix=core.windows.net", "AccountKey=KEY1;EndpointSuffix=core.windows.net"},
+		{"https://x.blob.core.windows.net/m/a.safetensors?sv=2022&sig=aB3%2FdE5fG7hI9%3D&se=1", "https://x.blob.core.windows.net/m/a.safetensors?sv=2022&sig=KEY1&se=1"},
+		{"https://b.s3.amazonaws.com/k?X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F2026&X-Amz-Signature=0123abcdef", "https://b.s3.amazonaws.com/k?X-Amz-Credential=KEY1&X-Amz-Signature=KEY2"},
+		{"https://civitai.com/api/download/models/1?token=0123456789abcdef0123456789abcdef", "https://civitai.com/api/download/models/1?token=KEY1"},
+		{"https://hooks.slack.com/services/T000/B000/XXXXabcd1234", "https://hooks.slack.com/services/KEY1"},
+		{"https://discord.com/api/webhooks/123456789/abc-DEF_ghi", "https://discord.com/api/webhooks/KEY1"},
+		{"xoxb-123456789012-abcdefGHIJ", "KEY1"},
+		{"AIzaSyA" + secret, "KEY1"},
+		{"ya29.a0AfH6SMBx-" + secret, "KEY1"},
+		{"123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc", "KEY1"},
+		{"npm_" + secret + "45", "KEY1"},
+		{"wandb login 0123456789abcdef0123456789abcdef01234567", "wandb login KEY1"},
+		{"git clone https://john@dev.azure.com/x", "git clone https://LOGIN1@dev.azure.com/x"},
+		{"-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBg\\n-----END PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----KEY1-----END PRIVATE KEY-----"},
+		{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA john@laptop", "ssh-ed25519 KEY1"},
+		{`"password": "hunter2", "user": 1`, `"password": "KEY1", "user": 1`},
+		{"MYSQL_PASSWORD=1234 python train.py", "MYSQL_PASSWORD=KEY1 python train.py"},
+		{"token=" + secret, "token=KEY1"},
+		{"?access_token=" + secret + "&x=1", "?access_token=KEY1&x=1"},
+		{"HF_TOKEN=abcdefgh", "HF_TOKEN=KEY1"},
 		// names
-		{"/home/john/models/a.gguf", "/home/USER/models/a.gguf"},
-		{`File "/home/john.smith/x.py", line 3`, `File "/home/USER/x.py", line 3`},
-		{"/Users/jane/ComfyUI/main.py", "/Users/USER/ComfyUI/main.py"},
-		{`C:\Users\Jane\AppData\x.py`, `C:\Users\USER\AppData\x.py`},
-		{`C:\Users\Jane Doe\AppData\x.py`, `C:\Users\USER\AppData\x.py`},
-		{`C:\\Users\\Jane\\AppData`, `C:\\Users\\USER\\AppData`},
-		{"C:/Users/Jane/x", "C:/Users/USER/x"},
-		{"/mnt/c/Users/Jane/x", "/mnt/c/Users/USER/x"},
-		{"cd C:\\Users\\Jane", "cd C:\\Users\\USER"},
-		{"(base) john@gpu-box:~/llama$ ./main", "(base) USER@HOST:~/llama$ ./main"},
-		{"john@gpu-box:~$ ./main", "USER@HOST:~$ ./main"},
-		{"mail john.doe+x@example.co.uk now", "mail E-MAIL now"},
-		{"12345@qq.com", "E-MAIL"},
-		{"USER=john", "USER=USER"},
-		{"/users/john/m.gguf", "/users/USER/m.gguf"},
-		{"/run/media/john/disk", "/run/media/USER/disk"},
-		{`C:\Documents and Settings\Jane\x`, `C:\Documents and Settings\USER\x`},
-		{"uid=1000(john) gid=1000(john)", "uid=1000(USER) gid=1000(USER)"},
-		{"UserId=john(1000)", "UserId=USER(1000)"},
-		{"[sudo] password for john: ", "[sudo] password for USER: "},
-		{"ssh -p 2222 john@gpu-box nvidia-smi", "ssh -p 2222 USER@HOST nvidia-smi"},
-		{"[john@node017 llama]$ ./main", "[USER@HOST llama]$ ./main"},
+		{"/home/john/models/a.gguf", "/home/USER1/models/a.gguf"},
+		{`File "/home/john.smith/x.py", line 3`, `File "/home/USER1/x.py", line 3`},
+		{"/Users/jane/ComfyUI/main.py", "/Users/USER1/ComfyUI/main.py"},
+		{`C:\Users\Jane\AppData\x.py`, `C:\Users\USER1\AppData\x.py`},
+		{`C:\Users\Jane Doe\AppData\x.py`, `C:\Users\USER1\AppData\x.py`},
+		{`C:\\Users\\Jane\\AppData`, `C:\\Users\\USER1\\AppData`},
+		{"C:/Users/Jane/x", "C:/Users/USER1/x"},
+		{"/mnt/c/Users/Jane/x", "/mnt/c/Users/USER1/x"},
+		{"cd C:\\Users\\Jane", "cd C:\\Users\\USER1"},
+		{"(base) john@gpu-box:~/llama$ ./main", "(base) USER1@HOST1:~/llama$ ./main"},
+		{"john@gpu-box:~$ ./main", "USER1@HOST1:~$ ./main"},
+		{"mail john.doe+x@example.co.uk now", "mail EMAIL1 now"},
+		{"12345@qq.com", "EMAIL1"},
+		{"USER=john", "USER=USER1"},
+		{"/users/john/m.gguf", "/users/USER1/m.gguf"},
+		{"/run/media/john/disk", "/run/media/USER1/disk"},
+		{`C:\Documents and Settings\Jane\x`, `C:\Documents and Settings\USER1\x`},
+		{"uid=1000(john) gid=1000(john)", "uid=1000(USER1) gid=1000(USER1)"},
+		{"UserId=john(1000)", "UserId=USER1(1000)"},
+		{"[sudo] password for john: ", "[sudo] password for USER1: "},
+		{"ssh -p 2222 john@gpu-box nvidia-smi", "ssh -p 2222 USER1@HOST1 nvidia-smi"},
+		{"[john@node017 llama]$ ./main", "[USER1@HOST1 llama]$ ./main"},
 		// addresses and hosts
-		{"(RayWorkerWrapper pid=1054, ip=10.2.3.4) out", "(RayWorkerWrapper pid=1054, ip=IP) out"},
-		{"http://192.168.1.20:8000/v1", "http://IP:8000/v1"},
-		{"INFO:     203.0.113.7:51234 - \"POST /v1\"", "INFO:     IP:51234 - \"POST /v1\""},
-		{"connect to 10.0.0.5.", "connect to IP."},
-		{"[fe80::1ff:fe23:4567:890a]:80", "[IP]:80"},
-		{"2001:db8:85a3::8a2e:370:7334", "IP"},
-		{"ip-10-0-12-34.ec2.internal", "HOST"},
-		{"on ip-10-0-12-34", "on HOST"},
-		{"hostname=gpu-box-7 rank=0", "hostname=HOST rank=0"},
-		{"hostname: gpu-box-7", "hostname: HOST"},
-		{"Jan 26 17:48:20 jupiter ollama[1418]: loading", "Jan 26 17:48:20 HOST ollama[1418]: loading"},
-		{"Jan 26 17:48:20 jupiter kernel: Out of memory", "Jan 26 17:48:20 HOST kernel: Out of memory"},
-		{"2024-06-28T06:11:52+00:00 jupiter server[9]: x", "2024-06-28T06:11:52+00:00 HOST server[9]: x"},
-		{"Node:         gpu-3/10.0.0.7", "Node:         HOST/IP"},
-		{"*** JOB 123 ON node017 CANCELLED AT 2024", "*** JOB 123 ON HOST CANCELLED AT 2024"},
-		{"Johns-MacBook-Pro.local:8080", "HOST:8080"},
-		{"http://jupiter.local/v1", "http://HOST/v1"},
-		{"vllm-svc.prod-ml.svc.cluster.local:8000", "HOST:8000"},
-		{"at gpu1.tail1234.ts.net now", "at HOST now"},
-		{"Running on public URL: https://0a1b2c3d.gradio.live", "Running on public URL: https://HOST"},
-		{"https://abc123-7860.proxy.runpod.net", "https://HOST"},
-		{"  host      : node017", "  host      : HOST"},
-		{"NodeList=node[001-004]", "NodeList=HOST"},
-		{`DESKTOP-AB12CD3\Jane`, "HOST"},
-		{`open \\nas\models\a.gguf`, `open \\HOST\models\a.gguf`},
-		{`'\\\\nas\\models\\a.gguf'`, `'\\\\HOST\\models\\a.gguf'`},
-		{"Namespace:    team-secret-ml", "Namespace:    NAMESPACE"},
-		{"link/ether 52:54:00:12:34:56 brd", "link/ether MAC brd"},
-		{"52-54-00-AB-cd-ef", "MAC"},
-		{"https://[2001:db8::1]:8000/", "https://[IP]:8000/"},
+		{"(RayWorkerWrapper pid=1054, ip=10.2.3.4) out", "(RayWorkerWrapper pid=1054, ip=IP1) out"},
+		{"http://192.168.1.20:8000/v1", "http://IP1:8000/v1"},
+		{"INFO:     203.0.113.7:51234 - \"POST /v1\"", "INFO:     IP1:51234 - \"POST /v1\""},
+		{"connect to 10.0.0.5.", "connect to IP1."},
+		{"[fe80::1ff:fe23:4567:890a]:80", "[IP1]:80"},
+		{"2001:db8:85a3::8a2e:370:7334", "IP1"},
+		{"ip-10-0-12-34.ec2.internal", "HOST1"},
+		{"on ip-10-0-12-34", "on HOST1"},
+		{"hostname=gpu-box-7 rank=0", "hostname=HOST1 rank=0"},
+		{"hostname: gpu-box-7", "hostname: HOST1"},
+		{"Jan 26 17:48:20 jupiter ollama[1418]: loading", "Jan 26 17:48:20 HOST1 ollama[1418]: loading"},
+		{"Jan 26 17:48:20 jupiter kernel: Out of memory", "Jan 26 17:48:20 HOST1 kernel: Out of memory"},
+		{"2024-06-28T06:11:52+00:00 jupiter server[9]: x", "2024-06-28T06:11:52+00:00 HOST1 server[9]: x"},
+		{"Node:         gpu-3/10.0.0.7", "Node:         HOST1/IP1"},
+		{"*** JOB 123 ON node017 CANCELLED AT 2024", "*** JOB 123 ON HOST1 CANCELLED AT 2024"},
+		{"Johns-MacBook-Pro.local:8080", "HOST1:8080"},
+		{"http://jupiter.local/v1", "http://HOST1/v1"},
+		{"vllm-svc.prod-ml.svc.cluster.local:8000", "HOST1:8000"},
+		{"at gpu1.tail1234.ts.net now", "at HOST1 now"},
+		{"Running on public URL: https://0a1b2c3d.gradio.live", "Running on public URL: https://HOST1"},
+		{"https://abc123-7860.proxy.runpod.net", "https://HOST1"},
+		{"  host      : node017", "  host      : HOST1"},
+		{"NodeList=node[001-004]", "NodeList=HOST1"},
+		{`DESKTOP-AB12CD3\Jane`, `HOST1\USER1`},
+		{`open \\nas\models\a.gguf`, `open \\HOST1\models\a.gguf`},
+		{`'\\\\nas\\models\\a.gguf'`, `'\\\\HOST1\\models\\a.gguf'`},
+		{"Namespace:    team-secret-ml", "Namespace:    NAMESPACE1"},
+		{"link/ether 52:54:00:12:34:56 brd", "link/ether MAC1 brd"},
+		{"52-54-00-AB-cd-ef", "MAC1"},
+		{"https://[2001:db8::1]:8000/", "https://[IP1]:8000/"},
 		// prompts
-		{"Arguments: ('task(ab12)', 'my \\'private\\' idea', 20, 1024, [], None) {}", "Arguments: ('', '', 20, 1024, [], None) {}"},
+		{"Arguments: ('task(ab12)', 'my \\'private\\' idea', 20, 1024, [], None) {}", "Arguments: ('PROMPT', 'PROMPT', 20, 1024, [], None) {}"},
 		{"Received request cmpl-1: prompt: 'tell me \\'it\\'', params: SamplingParams(n=1)", "Received request cmpl-1: prompt: 'PROMPT', params: SamplingParams(n=1)"},
-		{`{"prompt": "tell me", "n": 1}`, `{"prompt": 'PROMPT', "n": 1}`},
-		{"prompt: 'cut in the mid", "prompt: 'PROMPT'"},
+		{`{"prompt": "tell me", "n": 1}`, `{"prompt": "PROMPT", "n": 1}`},
+		{"prompt: 'cut in the mid", "prompt: 'PROMPT"},
 		{"prompt_token_ids: [1, 3923, 374], lora_request: None", "prompt_token_ids: [PROMPT], lora_request: None"},
 		{"messages=[{'role': 'user', 'content': 'my diary'}]", "messages=[{'role': 'user', 'content': 'PROMPT'}]"},
 		{"obj=GenerateReqInput(rid='1', text='my diary', input_ids=None)", "obj=GenerateReqInput(rid='1', text='PROMPT', input_ids=None)"},
-		{`{"inputs": {"text": "my diary", "clip": ["4", 1]}, "class_type": "CLIPTextEncode"}`, `{"inputs": {"text": 'PROMPT', "clip": ["4", 1]}, "class_type": "CLIPTextEncode"}`},
-		{`llama-cli -m a.gguf -p "my diary, page 1" -n 10`, `llama-cli -m a.gguf -p 'PROMPT' -n 10`},
-		{`sd --negative-prompt "ugly, bad"`, `sd --negative-prompt 'PROMPT'`},
+		{`{"inputs": {"text": "my diary", "clip": ["4", 1]}, "class_type": "CLIPTextEncode"}`, `{"inputs": {"text": "PROMPT", "clip": ["4", 1]}, "class_type": "CLIPTextEncode"}`},
+		{`llama-cli -m a.gguf -p "my diary, page 1" -n 10`, `llama-cli -m a.gguf -p "PROMPT" -n 10`},
+		{`sd --negative-prompt "ugly, bad"`, `sd --negative-prompt "PROMPT"`},
 		{"Negative prompt: ugly, bad Steps: 20, Sampler: Euler", "Negative prompt: PROMPT Steps: 20, Sampler: Euler"},
-		{`ollama run llama3 "my diary"`, `ollama run llama3 'PROMPT'`},
+		{`ollama run llama3 "my diary"`, `ollama run llama3 "PROMPT"`},
 	} {
-		got := Text(tt.in)
+		got := text(tt.in)
 		assert.Equal(t, tt.want, got)
-		assert.Equal(t, got, Text(got), "twice")
+		assert.Equal(t, got, text(got), "twice")
 	}
 }
 
@@ -161,7 +168,7 @@ func TestNearMisses(t *testing.T) {
 		"MIG-5f3e1c2d-aaaa-bbbb-cccc-0123456789ab", // a card's own number tells cards of one log apart, and says nothing of a person
 		"settings.local.json", "~/.local/share", "libtorch_cuda.so", "user=1000",
 	} {
-		assert.Equal(t, s, Text(s))
+		assert.Equal(t, s, text(s))
 	}
 }
 
@@ -176,7 +183,7 @@ func TestLogsStay(t *testing.T) {
 		require.NoError(t, err)
 		for line := range strings.SplitSeq(string(raw), "\n") {
 			if !strings.Contains(line, "Arguments: (") {
-				assert.Equal(t, sizes.FindAllString(line, -1), sizes.FindAllString(Text(line), -1), path)
+				assert.Equal(t, sizes.FindAllString(line, -1), sizes.FindAllString(text(line), -1), path)
 			}
 		}
 	}
@@ -190,6 +197,6 @@ func FuzzText(f *testing.F) {
 		if len(s) > 1<<12 {
 			return
 		}
-		Text(Text(s))
+		text(text(s))
 	})
 }

@@ -1,0 +1,67 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/internal/spans"
+)
+
+// maskPrompts masks what people wrote to a model, and what they quote of each
+// other.
+func maskPrompts(s string, name naming) string {
+	var b strings.Builder
+	last := 0
+	for _, x := range spans.Find(s) {
+		text := s[x.From:x.To]
+		inside := strings.TrimSpace(text)
+		from := x.From + strings.Index(text, inside)
+		if !x.Kind.Private() || len(inside) == 0 || form(s[:from], inside, s[from+len(inside):]) {
+			continue
+		}
+		b.WriteString(s[last:from] + masked("PROMPT", inside, name))
+		last = from + len(inside)
+	}
+	return maskTalk(b.String()+s[last:], name)
+}
+
+// roleOf stands before a word that says whose text follows, or what a node of a
+// graph does, and before the port of a container.
+var roleOf = lazy(`(?:(?:role|class_type|type|object|finish_reason)\\?['"]?\s*[:=]\s*\\?['"]|\s-p ['"]?)$`)
+
+// form reports what is no prompt but the form that it stands in: a key, a role,
+// a number, nothing.
+func form(before, x, after string) bool {
+	if strings.Contains(x, " ") {
+		return false
+	}
+	if x == "None" || x == "null" || x == "''" || x == `""` {
+		return true
+	}
+	after = strings.TrimLeft(after, `\`)
+	key := len(after) > 1 && (after[0] == '"' || after[0] == '\'') && strings.HasPrefix(strings.TrimLeft(after[1:], " "), ":")
+	return key || strings.Trim(x, "0123456789.:") == "" || roleOf().MatchString(before[max(0, len(before)-60):])
+}
+
+// talk is how Claude's first models were spoken to.
+var talk = lazy(`(?:^|\n)\s*Human: (?P<PROMPT>[\s\S]{1,1000}?)\s*\n\s*Assistant:`)
+
+func maskTalk(s string, name naming) string {
+	if !strings.Contains(s, "Human: ") {
+		return s
+	}
+	return rule{re: talk()}.apply(s, name)
+}
+
+// promptRules find what stands in no span.
+var promptRules = sync.OnceValue(func() []rule {
+	re := regexp.MustCompile
+	return []rule{
+		{near: signs("-p '", "-p \""), re: re(`(?:^|\s)-p ` + in("PROMPT")), private: words},
+		{near: signs("ollama run "), re: re(`\bollama run \S+ ` + in("PROMPT"))},
+		{near: signs("reqinput", "clip"), re: re(`(?:\btext=|"text"\s*:\s*)` + in("PROMPT"))}, // SGLang; ComfyUI's nodes
+		{near: signs("prompt:"), re: re(`\bNegative prompt: (?P<PROMPT>[^\n]+?)(?: Steps: |$)`)},
+		{near: signs(";base64,"), re: re(`;base64,(?P<PROMPT>[A-Za-z0-9+/=_-]{16,})`)}, // a picture
+	}
+})
