@@ -81,6 +81,10 @@ func TestCredentials(t *testing.T) {
 		}
 		assert.NotContains(t, string(out), password, log)
 	}
+	r := diagnose.Bytes([]byte("$ ./llama-server -m /m/Qwen3-30B-A3B-Q4_K_M.gguf -ngl 99 -c 32768 --api-key=" + key + " --port 1\nllama_model_loader: loaded meta data with 30 key-value pairs and 724 tensors from /m/Qwen3-30B-A3B-Q4_K_M.gguf (version GGUF V3 (latest))\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 24102.50 MiB on device 0: cudaMalloc failed: out of memory\nllama_model_load: error loading model: unable to allocate CUDA0 buffer\n"))
+	out, err := json.Marshal(r)
+	require.NoError(t, err)
+	assert.Contains(t, string(out), `--api-key=\"$LLAMA_API_KEY\" --port 1`)
 }
 
 // TestRedactor: what the log gives away in one place is masked in all others,

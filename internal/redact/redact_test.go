@@ -136,6 +136,23 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestCommandLine: of a command that is printed again, keys are variables.
+func TestCommandLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"server.py --api-key abc --port 1":             "server.py --api-key \x01MY_API_KEY --port 1",
+		"server.py --api-key=abc":                      "server.py --api-key=\x01MY_API_KEY",
+		"server.py --hf_token=abc":                     "server.py --hf_token=\x01HF_TOKEN",
+		"server.py --token --port 1":                   "server.py --token --port 1",
+		"server.py --api-key":                          "server.py --api-key",
+		"server.py --gradio-auth 'a:b c d' --port 1":   "server.py --gradio-auth \x01MY_GRADIO_AUTH --port 1",
+		"server.py --gradio-auth 'a:b c":               "server.py --gradio-auth \x01MY_GRADIO_AUTH",
+		"server.py --aws-secret x --my-key y --a-to-b": "server.py --aws-secret \x01MY_AWS_SECRET --my-key \x01MY_KEY --a-to-b",
+		"server.py --tiktoken a --max-tokens 5":        "server.py --tiktoken a --max-tokens 5",
+	} {
+		assert.Equal(t, want, CommandLine(line, "MY"))
+	}
+}
+
 // TestNearMisses: what a diagnosis needs is not eaten.
 func TestNearMisses(t *testing.T) {
 	for _, s := range []string{

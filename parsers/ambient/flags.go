@@ -3,6 +3,7 @@ package ambient
 import (
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -26,8 +27,8 @@ func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			if !l.Typed(h.At) && !launched(l.Lines[i].Text) {
 				continue
 			}
-			f.Signals = append(f.Signals, fact.Signal{ID: "command_line", Line: l.Lines[i].Number, Text: text.WithoutSecrets(l.Lines[i].Text)})
-			flags(f, l.Lines[i].Text, l.Lines[i].Number)
+			f.Signals = append(f.Signals, fact.Signal{ID: "command_line", Line: l.Lines[i].Number, Text: redact.CommandLine(l.Lines[i].Text, "MY")})
+			flags(f, redact.CommandLine(l.Lines[i].Text, "MY"), l.Lines[i].Number)
 		}
 	}
 }
@@ -43,7 +44,7 @@ func flags(f *fact.Facts, command string, line int) {
 	var flag string
 	var value []string
 	flush := func() {
-		if name := text.SettingName(flag); name != "" && !text.Secret(name) {
+		if name := text.SettingName(flag); name != "" {
 			f.Settings = append(f.Settings, fact.Setting{Name: name, Value: strings.Join(value, " "), Line: line, Flag: flag})
 		}
 		flag, value = "", nil

@@ -5,33 +5,23 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
 func TestFlags(t *testing.T) {
 	for line, want := range map[string]map[string]string{
 		"python server.py --listen --gpu-memory 10 5 --model a/b":        {"listen": "", "gpu_memory": "10 5", "model": "a/b"},
 		`python main.py --reserve-vram=1.5 --output "x y" # later --cpu`: {"reserve_vram": "1.5", "output": "x y"},
-		"python webui.py --api-key abc --port 7860 && echo --done":       {"port": "7860"},
+		"python webui.py --api-key abc --port 7860 && echo --done":       {"port": "7860", "api_key": redact.Variable + "MY_API_KEY"},
 		"python chat.py -m models/x -l 4096 -1":                          {"m": "models/x", "l": "4096 -1"},
 	} {
 		f := &fact.Facts{}
-		flags(f, line, 1)
+		flags(f, redact.CommandLine(line, "MY"), 1)
 		got := map[string]string{}
 		for _, s := range f.Settings {
 			got[s.Name] = s.Value
 		}
 		assert.Equal(t, want, got, line)
-	}
-}
-
-func TestSecretsAreNotQuoted(t *testing.T) {
-	for line, want := range map[string]string{
-		"server.py --api-key abc --port 1": "server.py --api-key ... --port 1",
-		"server.py --hf_token=abc":         "server.py --hf_token=...",
-		"server.py --token --port 1":       "server.py --token --port 1",
-	} {
-		assert.Equal(t, want, text.WithoutSecrets(line))
 	}
 }

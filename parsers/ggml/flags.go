@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -56,7 +57,7 @@ func (g *ggmlReader) command(m text.Message) {
 		typed = strings.TrimSpace(strings.TrimSuffix(typed, `\`)) + " " + strings.TrimSpace(g.l.Lines[j].Text)
 	}
 	if starts := started.FindStringIndex(typed); starts != nil {
-		g.f.Signals = append(g.f.Signals, fact.Signal{ID: "llama_command", Line: g.l.Line(at), Text: text.WithoutSecrets(typed[starts[0]:])})
+		g.f.Signals = append(g.f.Signals, fact.Signal{ID: "llama_command", Line: g.l.Line(at), Text: redact.CommandLine(typed[starts[0]:], "LLAMA")})
 	}
 	words := strings.Fields(strings.NewReplacer(" │", "", `"`, " ", "=", " ", "'", " ").Replace(line))
 	for k, word := range words {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/argv"
+	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -75,7 +76,7 @@ func arguments(begins string, keep func(a text.Argument) (keep, byDefault bool))
 	return func(m text.Message) int {
 		m.Log.Records(m.At)
 		for _, a := range text.PythonArguments(begins + rest(m)) {
-			if !a.Simple() || text.Secret(a.Name) {
+			if !a.Simple() || redact.SecretOption("--"+a.Name) {
 				continue
 			}
 			if a.Value != "False" && argv.Opens(a.Name, a.Value) {
@@ -149,7 +150,7 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 		if len(words) == 0 || !m.Log.Typed(m.At) {
 			return m.End
 		}
-		m.Say(name, strings.Join(text.Masked(words, "SECRET"), "\x00"))
+		m.Say(name, strings.Join(redact.Command(words, strings.ToUpper(strings.TrimSuffix(name, "_command"))), "\x00"))
 		for i := 0; i < len(words); i++ {
 			flag, value, joined := strings.Cut(words[i], "=")
 			name, ok := optionName(flag, aliases)
@@ -165,7 +166,7 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 					value = words[i]
 				}
 			}
-			if text.Secret(name) {
+			if redact.SecretOption(flag) {
 				continue
 			}
 			if slices.Contains(modelArguments, name) {

@@ -7,11 +7,16 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/oomdoc/oomdoc/internal/redact"
 )
 
 // Shell returns s as one word for a POSIX shell that is no option:
 // unchanged when it has only safe characters, else in single quotes.
 func Shell(s string) string {
+	if name, ok := strings.CutPrefix(s, redact.Variable); ok {
+		return `"$` + name + `"`
+	}
 	s = Printable(s)
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s
@@ -33,7 +38,12 @@ func UnsafeInShell(r rune) bool {
 
 // Python returns s as a Python string literal. Go's escapes are a subset of
 // Python's.
-func Python(s string) string { return strconv.Quote(Printable(s)) }
+func Python(s string) string {
+	if name, ok := strings.CutPrefix(s, redact.Variable); ok {
+		return "os.environ[" + strconv.Quote(name) + "]"
+	}
+	return strconv.Quote(Printable(s))
+}
 
 // Printable drops what can't stand in a name and can fool a terminal or an
 // eye: control characters and the invisible ones that reorder text.

@@ -25,6 +25,7 @@ func TestShellQuote(t *testing.T) {
 		`C:\models\a`:                `'C:\models\a'`,
 		"!!":                         "'!!'",
 		"модель":                     "'модель'",
+		"\x01VLLM_API_KEY":           `"$VLLM_API_KEY"`, // in place of a key of the log
 	} {
 		assert.Equal(t, want, Shell(in), "%q", in)
 	}

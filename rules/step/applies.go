@@ -23,6 +23,7 @@ var placeholders = []Fill{
 	{"PID", "the process number that the list shows"},
 	{"NAME", "the name that `ollama ps` shows"},
 	{"YOU", "your user name"},
+	{"YOURS", "the password or key that stands there now"},
 	{"SCRIPT", "your script"},
 	{"JOB", "the job's number"},
 }

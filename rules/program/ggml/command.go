@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -51,7 +52,10 @@ func edited(c *ledger.Case, options string) (command string, ok bool) {
 			}
 			continue
 		}
-		words[i] = step.SafeFlag(w)
+		flag, value, joined := strings.Cut(w, "=")
+		if words[i] = step.SafeFlag(flag); joined {
+			words[i] += "=" + quote.Shell(value)
+		}
 	}
 	return strings.Join(words, " "), true
 }
@@ -95,7 +99,7 @@ func shellWords(line string) (words []string, ok bool) {
 				words = append(words, word)
 			}
 			word, open = "", false
-		case strings.IndexByte("`$;|&<>(){}#*\\", ch) >= 0 || ch < ' ' || ch > '~':
+		case strings.IndexByte("`$;|&<>(){}#*\\", ch) >= 0 || ch < ' ' && ch != redact.Variable[0] || ch > '~':
 			return nil, false
 		default:
 			word, open = word+string(ch), true

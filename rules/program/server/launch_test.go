@@ -17,6 +17,8 @@ func TestServerCommand(t *testing.T) {
 		"vllm serve a/b":                            "vllm serve a/b --max-model-len 5",
 		"vllm.entrypoints.api_server --model a/b":   "python -m vllm.entrypoints.api_server --model a/b --max-model-len 5",
 		"vllm serve a;reboot --x $(id) --y=`id`":    "vllm serve 'a;reboot' --x '$(id)' --y='`id`' --max-model-len 5",
+		"vllm serve a --api-key \x01VLLM_API_KEY":   `vllm serve a --api-key "$VLLM_API_KEY" --max-model-len 5`,
+		"vllm serve a --api-key=\x01VLLM_API_KEY":   `vllm serve a --api-key="$VLLM_API_KEY" --max-model-len 5`,
 		"vllm serve a/b --x\"|sh 1":                 "vllm serve a/b './--x\"|sh' 1 --max-model-len 5",
 	} {
 		c := &ledger.Case{Facts: &fact.Facts{Facts: []fact.Fact{{Name: "vllm_command", Text: strings.ReplaceAll(logged, " ", "\x00")}}}}

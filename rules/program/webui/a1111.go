@@ -1,6 +1,9 @@
 package webui
 
 import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -81,7 +84,7 @@ var imageWork = when.All(work("a1111", "diffusers", "invokeai"), when.In("infere
 // a1111Flags is the line of webui-user.bat, with the options that the log shows.
 func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		own := step.Typed(c, "Launching Web UI with arguments")
+		own := withYours(step.Typed(c, "Launching Web UI with arguments"))
 		flags := step.Edited(own, changes...)
 		if flags == "" {
 			return []step.Step{{Kind: "text", Text: note}}
@@ -99,6 +102,17 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		}
 		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags}}
 	}
+}
+
+// withYours writes YOURS for keys and passwords: the line goes into a file, in
+// which they stand already.
+func withYours(settings []fact.Setting) []fact.Setting {
+	for i := range settings {
+		if strings.HasPrefix(settings[i].Value, redact.Variable) {
+			settings[i].Value = "YOURS"
+		}
+	}
+	return settings
 }
 
 // Forge is the fork that keeps its own plan of the card.
