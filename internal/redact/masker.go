@@ -132,7 +132,7 @@ func (m *Masker) learn(kind, x, is string) {
 		return
 	}
 	m.add(x, is)
-	if first, _, ok := strings.Cut(x, "."); ok && kind == "HOST" && len(first) >= least && distinct(kind, first) && !m.word(first) {
+	if first, _, ok := strings.Cut(x, "."); ok && kind == "HOST" && len(first) >= least && strings.ContainsAny(first, "0123456789-") && distinct(kind, first) && !m.word(first) {
 		m.add(first, is)
 	}
 }

@@ -41,7 +41,7 @@ func set(s string) map[string]bool {
 var installed = set(`site-packages dist-packages node_modules envs venv .venv env conda miniconda3 anaconda3 miniforge3 mambaforge .cache huggingface hub lib lib64 python bin src .local .conda custom_nodes extensions steamapps .git modules`)
 
 // modelLike is a folder that is named after a model, or a part of one.
-var modelLike = lazy(`(?i)llama|qwen|mi[sx]tral|gemma|phi-?\d|falcon|gpt|opt-|bloom|bert|\bt5|flux|sdxl|^sd\d|stable|diffusion|\bwan\d|hunyuan|cogvideo|deepseek|\byi-|baichuan|glm|intern(?:lm|vl)|vicuna|alpaca|wizard|coder|whisper|resnet|unet|yolo|models--|datasets--|checkpoint|step[_-]?\d|epoch|\d(?:\.\d+)?[bm]\b|q\d_|fp16|bf16|fp8|int[48]|gguf|safetensors`)
+var modelLike = lazy(`(?i)llama|qwen|mi[sx]tral|gemma|phi-?\d|falcon|gpt|opt-|bloom|bert|\bt5|flux|sdxl|^sd\d|stable|diffusion|\bwan\d|hunyuan|cogvideo|deepseek|\byi-|baichuan|glm|intern(?:lm|vl)|vicuna|alpaca|wizard|coder|whisper|resnet|unet|yolo|models--|datasets--|checkpoint|step[_-]?\d|epoch|\d(?:\.\d+)?[bm]\b|q\d_[k0-9]|fp16|bf16|fp8|int[48]|gguf|safetensors`)
 
 // maskPaths masks folders behind data roots.
 func (m *Masker) maskPaths(t glance, s string) string {

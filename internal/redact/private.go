@@ -47,7 +47,7 @@ func splitKey(before string) (name, separator string) {
 		rest = strings.TrimRight(before[:len(before)-2], "'\" \t")
 	}
 	if n := len(strings.TrimRight(rest, ":=")); n < len(rest) {
-		rest, separator = strings.TrimRight(rest[:n], "'\" \t"), rest[n:]
+		rest, separator = strings.TrimRight(rest[:n], "'\" \t]\\"), rest[n:]
 	}
 	start := strings.LastIndexFunc(rest, func(r rune) bool { return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) + 1
 	return strings.ToLower(rest[start:]), separator
@@ -154,12 +154,32 @@ func named(before, x, after string) bool {
 	}, strings.ToLower(x))
 }
 
-// publicHosts are those that everybody knows.
-var publicHosts = []string{"github.com", "gitlab.com", "bitbucket.org", "huggingface.co", "hf.co", "localhost"}
+// publicHosts are those that everybody knows, and what they are part of.
+var publicHosts = set(`
+	github.com github.io githubusercontent.com gitlab.com bitbucket.org huggingface.co hf.co pytorch.org python.org pypi.org pythonhosted.org readthedocs.io readthedocs.org nvidia.com nvidia.cn ngc.nvidia.com amd.com intel.com google.com googleapis.com goo.gle microsoft.com aka.ms
+	apple.com docker.com docker.io ghcr.io quay.io gcr.io amazonaws.com azure.com kubernetes.io k8s.io ray.io vllm.ai ollama.com ollama.ai tensorflow.org jax.dev openai.com anthropic.com modelscope.cn civitai.com wandb.ai kaggle.com colab.research.google.com stackoverflow.com
+	stackexchange.com discord.com discord.gg slack.com reddit.com wikipedia.org arxiv.org gradio.app streamlit.io conda.io anaconda.com anaconda.org conda-forge.org debian.org ubuntu.com kernel.org schedmd.com llvm.org cmake.org nodejs.org npmjs.com rust-lang.org crates.io docs.rs
+	golang.org go.dev julialang.org r-project.org oracle.com java.com apache.org w3.org example.com example.org example.net mozilla.org cloudflare.com comfy.org invoke.ai lmstudio.ai sentry.io bit.ly t.co youtube.com youtu.be twitter.com x.com localhost openxla.org mlflow.org keras.io scipy.org numpy.org
+	deepspeed.ai lightning.ai fast.ai paddlepaddle.org.cn baidu.com aliyuncs.com tuna.tsinghua.edu.cn unsloth.ai axolotl.ai jupyter.org developer.download.nvidia.com oomdoc.dev
+`)
+
+// public reports a host that is known, or lies in a domain that is.
+func public(x string) bool {
+	for x = strings.ToLower(x); ; {
+		if publicHosts[x] {
+			return true
+		}
+		_, rest, ok := strings.Cut(x, ".")
+		if !ok {
+			return false
+		}
+		x = rest
+	}
+}
 
 // account leaves those of [person], and public hosts.
 func account(before, x, after string) bool {
-	return person(before, x, after) && x != "git" && !slices.Contains(publicHosts, strings.ToLower(x))
+	return person(before, x, after) && x != "git" && !public(x)
 }
 
 // distinctHost is [host] for a name in a sentence: "on host memory", "from host
@@ -172,7 +192,8 @@ func distinctHost(before, x, after string) bool {
 
 // machine leaves the names of services, which containers have among each other.
 func machine(before, x, after string) bool {
-	return host(before, x, after) && !slices.Contains(accounts, strings.ToLower(x)) && !slices.Contains([]string{"example", "redis", "postgres", "db", "cache", "mq", "minio", "litellm", "webui", "backend", "frontend", "server", "api", "proxy", "worker", "gateway", "registry", "qdrant", "searxng"}, strings.ToLower(x))
+	file := slices.Contains([]string{"py", "js", "ts", "sh", "md", "cc", "cpp", "cu", "rs", "go", "json", "yaml", "yml", "txt", "html", "log"}, x[strings.LastIndexByte(x, '.')+1:]) // linked by a forum
+	return host(before, x, after) && !file && !public(x) && !slices.Contains(accounts, strings.ToLower(x)) && !slices.Contains([]string{"example", "redis", "postgres", "db", "cache", "mq", "minio", "litellm", "webui", "backend", "frontend", "server", "api", "proxy", "worker", "gateway", "registry", "qdrant", "searxng"}, strings.ToLower(x))
 }
 
 // share leaves the names under which Windows shows its own Linux.

@@ -62,6 +62,13 @@ var promptRules = sync.OnceValue(func() []rule {
 		{near: signs("ollama run "), re: re(`\bollama run \S+ ` + in("PROMPT"))},
 		{near: signs("reqinput", "clip"), re: re(`(?:\btext=|"text"\s*:\s*)` + in("PROMPT"))}, // SGLang; ComfyUI's nodes
 		{near: signs("prompt:"), re: re(`\bNegative prompt: (?P<PROMPT>[^\n]+?)(?: Steps: |$)`)},
+		{near: signs("pipe"), re: re(`\bpipe(?:line)?\(\s*` + in("PROMPT")), private: words},
+		{near: signs("instruction", "question", "query", "user_message", "text_input", "input_text"), re: re(`(?i)['"](?:instruction|question|query|user_message|text_input|input_text)['"]\s*:\s*` + in("PROMPT")), private: words},
+		{near: signs("--question", "--query", "--instruction", "--text", "--message"), re: re(`\s--(?:question|query|instruction|text|message)[ =]` + in("PROMPT"))},
+		{near: signs("--prompt"), re: re(`\s--prompt[ =](?P<PROMPT>[A-Za-z][^\s'"]*)`)},
+		{near: signs("history"), re: re(`\bhistory['"]?\s*[:=]\s*\[{1,2}\(?(?P<PROMPT>['"][^\n]+['"])[\])]`)},
+		{near: signs("processed prompt: ", "prompt is: "), re: re(`(?i)(?:processed prompt|prompt is): (?P<PROMPT>[^\n]+)`)},
+		{near: signs("问", "user: "), re: re(`^(?:问：|User: )(?P<PROMPT>[^\n]+)`), private: words},
 		{near: signs(";base64,"), re: re(`;base64,(?P<PROMPT>[A-Za-z0-9+/=_-]{16,})`)}, // a picture
 	}
 })
