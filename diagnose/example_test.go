@@ -109,3 +109,11 @@ func Example_markdown() {
 	fmt.Println(strings.SplitN(page, "\n", 6)[2])
 	// Output: It asked GPU 0 for 2.00 GiB more; 0.79 GiB of the 8.00 GiB was left beside what
 }
+
+// What the log gives away in one place is masked in all others.
+func ExampleRedactor() {
+	log := "zolvek@gpu-box:~$ python /opt/zolvek_code/train.py --hf-token hf_0123456789abcdefghij\n"
+	fmt.Print(string(diagnose.NewRedactor().Log([]byte(log))))
+	// Output:
+	// USER1@HOST1:~$ python /opt/USER1_code/train.py --hf-token KEY1
+}

@@ -42,7 +42,8 @@ var personalRules = sync.OnceValue(func() []rule {
 		{near: signs("+"), re: re(`(?P<PHONE>\+\d{1,3}[ -]?(?:\(\d{1,5}\)[ -]?)?\d{1,5}(?:[ -/]\d{2,8}){1,5})`), private: phone},
 		{near: signs("+"), re: re(`(?P<PHONE>\+\d{10,14})`), private: phone},
 		{near: signs(")"), re: re(`(?P<PHONE>\(\d{3}\) ?\d{3}[ -]\d{4})`), private: phone},
-		{near: threeThenFour, re: re(`(?P<PHONE>\d{3}-\d{3}-\d{4})`), private: phone},
+		{near: threeThenFour('.'), re: re(`(?P<PHONE>\d{3}\.\d{3}\.\d{4})`), private: phone},
+		{near: threeThenFour('-'), re: re(`(?P<PHONE>\d{3}-\d{3}-\d{4})`), private: phone},
 		{near: signs("tel", "phone", "mobile", "fax"), re: re(`(?i)\b(?:tel|phone|telephone|mobile|fax)\b[.:=' "]{1,3}(?P<PHONE>[+(]?\d[\d ()/-]{5,18}\d)`), private: phone},
 
 		{near: signs("name", "nodelist", "batchhost", "exec_host"), re: re(`(?i)(?:\bhost_?name|\bnode_?name|\bcomputer_?name|_nodename|_node_?list|\bnode_?list|\bbatchhost|\bexec_host|\bmachine_?name)\\?['"]?\s*[:=]\s*\\?['"]?(?P<HOST>[a-z0-9][\w.\[\],-]*)`), private: host},
@@ -75,6 +76,11 @@ var personalRules = sync.OnceValue(func() []rule {
 		{near: signs("cancelled"), re: re(`\bON (?P<HOST>[A-Za-z][\w.-]*) CANCELLED`)},
 		{near: signs("pod"), re: re(`\b(?:pod|Pod)=\\?"?(?P<NAMESPACE>[a-z0-9][a-z0-9-]*)/(?P<POD>[a-z0-9][a-z0-9.-]*)`)},
 		{near: signs("pod"), re: re(`(?i)\bpod(?:_?name|s)?['"]?(?:/|=|\s*:\s+|\s+")['"]?(?P<POD>[a-z0-9][a-z0-9-]*-[a-z0-9.-]*[a-z0-9])`), private: named},
+		{near: signs("pod "), re: re(`\bpod (?P<POD>[a-z][a-z0-9-]*-(?:\d+|[a-z0-9]{5}))\b`)},
+		{near: signs("in namespace "), re: re(`\bin namespace ['"]?(?P<NAMESPACE>[a-z0-9][a-z0-9-]*)`), private: namespace},
+		{near: signs("kubelet"), re: re(`\bkubelet[, ]\s*(?P<HOST>[a-z][a-z0-9.-]*)`), private: distinctHost},
+		{near: signs("submitted by "), re: re(`(?i)\bsubmitted by (?P<USER>[a-z_][\w.-]*)`), private: named},
+		{near: signs("//"), re: re(`(?:^|[\s'"])//(?P<HOST>[a-z][\w-]*)/\w`), private: distinctHost},
 		{near: signs("kubectl ", "oc "), re: re(`\b(?:kubectl|oc)\s+(?:logs|exec|attach|debug|cp|port-forward|(?:describe|get|delete|top)\s+(?:pods?|po))(?:\s+(?:-[nclf]|--\w+)[ =]\S+|\s+-\S+)*\s+(?P<POD>[a-z0-9][a-z0-9.-]*-[a-z0-9.-]*[a-z0-9])`)},
 		{near: signs("/"), re: re(`^(?:(?P<NAMESPACE>[a-z0-9][a-z0-9-]*)\s+)?(?P<POD>[a-z0-9][a-z0-9.]*-[a-z0-9.-]*[a-z0-9])\s+\d+/\d+\s+[A-Z][A-Za-z:]+\s+\d+`)}, // kubectl get pods
 		{near: signs("name:"), re: re(`^Name:\s+(?P<POD>[a-z0-9][a-z0-9.]*-[a-z0-9.-]*[a-z0-9])\s*$`)},                                                            // kubectl describe pod

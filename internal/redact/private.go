@@ -72,7 +72,7 @@ func noPlaceholder(_, x, _ string) bool {
 func login(_, x, _ string) bool {
 	name, password, _ := strings.Cut(x, ":")
 	number := strings.Trim(x, "0123456789:") == ""
-	return !number && len(name) > 0 && !strings.HasPrefix(x, "$") && !strings.HasPrefix(password, "//") && name != password && !(len(name) == 1 && pathLike(x))
+	return !number && len(name) > 0 && !strings.HasPrefix(x, "$") && !strings.HasPrefix(password, "/") && name != password && !(len(name) == 1 && pathLike(x))
 }
 
 // querySecret wants of the common names in a URL that their values look like
@@ -160,12 +160,13 @@ var publicHosts = set(`
 	apple.com docker.com docker.io ghcr.io quay.io gcr.io amazonaws.com azure.com kubernetes.io k8s.io ray.io vllm.ai ollama.com ollama.ai tensorflow.org jax.dev openai.com anthropic.com modelscope.cn civitai.com wandb.ai kaggle.com colab.research.google.com stackoverflow.com
 	stackexchange.com discord.com discord.gg slack.com reddit.com wikipedia.org arxiv.org gradio.app streamlit.io conda.io anaconda.com anaconda.org conda-forge.org debian.org ubuntu.com kernel.org schedmd.com llvm.org cmake.org nodejs.org npmjs.com rust-lang.org crates.io docs.rs
 	golang.org go.dev julialang.org r-project.org oracle.com java.com apache.org w3.org example.com example.org example.net mozilla.org cloudflare.com comfy.org invoke.ai lmstudio.ai sentry.io bit.ly t.co youtube.com youtu.be twitter.com x.com localhost openxla.org mlflow.org keras.io scipy.org numpy.org
+	dask.org rapids.ai scikit-learn.org pandas.pydata.org spark.apache.org databricks.com cuda.com khronos.org vulkan.lunarg.com blender.org opencv.org onnxruntime.ai onnx.ai tinyurl.com medium.com gnu.org curl.se sqlite.org postgresql.org redis.io mongodb.com elastic.co grafana.com prometheus.io
 	deepspeed.ai lightning.ai fast.ai paddlepaddle.org.cn baidu.com aliyuncs.com tuna.tsinghua.edu.cn unsloth.ai axolotl.ai jupyter.org developer.download.nvidia.com oomdoc.dev
 `)
 
 // public reports a host that is known, or lies in a domain that is.
 func public(x string) bool {
-	for x = strings.ToLower(x); ; {
+	for x = strings.TrimPrefix(strings.ToLower(x), "docs."); ; {
 		if publicHosts[x] {
 			return true
 		}
@@ -351,15 +352,17 @@ func globalAddress(t glance) bool {
 	return false
 }
 
-// threeThenFour wants the dashes of 415-926-5358.
-func threeThenFour(t glance) bool {
-	s := t.lower
-	for i := 3; i+5 < len(s); i++ {
-		if s[i] == '-' && s[i+4] == '-' && s[i-1] <= '9' && s[i+5] <= '9' {
-			return true
+// threeThenFour wants the separators of 415-926-5358.
+func threeThenFour(separator byte) near {
+	return func(t glance) bool {
+		s := t.lower
+		for i := 3; i+5 < len(s); i++ {
+			if s[i] == separator && s[i+4] == separator && s[i-1] <= '9' && s[i+5] <= '9' {
+				return true
+			}
 		}
+		return false
 	}
-	return false
 }
 
 // podEnds are what a pod's name can end in.

@@ -44,11 +44,11 @@ func form(before, x, after string) bool {
 	return key || strings.Trim(x, "0123456789.:") == "" || roleOf().MatchString(before[max(0, len(before)-60):])
 }
 
-// talk is how Claude's first models were spoken to.
-var talk = lazy(`(?:^|\n)\s*Human: (?P<PROMPT>[\s\S]{1,1000}?)\s*\n\s*Assistant:`)
+// talk is how models were spoken to that know no marks of their own.
+var talk = lazy(`(?:^|\n)\s*(?:Human: |### (?:User|Human):\s)(?P<PROMPT>[\s\S]{1,1000}?)\s*\n\s*(?:### )?Assistant:`)
 
 func maskTalk(s string, name naming) string {
-	if !strings.Contains(s, "Human: ") {
+	if !strings.Contains(s, "Human: ") && !strings.Contains(s, "### User:") && !strings.Contains(s, "### Human:") {
 		return s
 	}
 	return rule{re: talk()}.apply(s, name)
@@ -66,6 +66,7 @@ var promptRules = sync.OnceValue(func() []rule {
 		{near: signs("instruction", "question", "query", "user_message", "text_input", "input_text"), re: re(`(?i)['"](?:instruction|question|query|user_message|text_input|input_text)['"]\s*:\s*` + in("PROMPT")), private: words},
 		{near: signs("--question", "--query", "--instruction", "--text", "--message"), re: re(`\s--(?:question|query|instruction|text|message)[ =]` + in("PROMPT"))},
 		{near: signs("--prompt"), re: re(`\s--prompt[ =](?P<PROMPT>[A-Za-z][^\s'"]*)`)},
+		{near: signs("inputs="), re: re(`\binputs=` + in("PROMPT")), private: words},
 		{near: signs("history"), re: re(`\bhistory['"]?\s*[:=]\s*\[{1,2}\(?(?P<PROMPT>['"][^\n]+['"])[\])]`)},
 		{near: signs("processed prompt: ", "prompt is: "), re: re(`(?i)(?:processed prompt|prompt is): (?P<PROMPT>[^\n]+)`)},
 		{near: signs("问", "user: "), re: re(`^(?:问：|User: )(?P<PROMPT>[^\n]+)`), private: words},

@@ -295,6 +295,7 @@ Add the --api-key flag or set VLLM_API_KEY to require a key
 host='0.0.0.0', port=8000, uvicorn_log_level='info'
 http://localhost:11434/api/generate
 https://huggingface.co/docs/transformers/main_classes/quantization
+see https://distributed.dask.org/en/latest/worker-memory.html
 https://github.com/pytorch/pytorch/blob/main/torch/csrc/autograd/README.md
 wandb: Run data is saved locally in ./wandb/run-20261122_144837-a1b2c3d4
 container_id: 3f2a1b4c5d6e
