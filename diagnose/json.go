@@ -25,7 +25,7 @@ func Decode(r io.Reader) (*Report, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the report")
 	}
-	return &report, nil
+	return withoutCredentials(&report), nil // older versions left keys in
 }
 
 // decodeError says it without Go's types, and without quoting the input.
