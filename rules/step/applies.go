@@ -1,8 +1,12 @@
 package step
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // What a step takes before it can be used.
@@ -25,6 +29,7 @@ var placeholders = []Fill{
 	{"YOU", "your user name"},
 	{"SCRIPT", "your script"},
 	{"JOB", "the job's number"},
+	{quote.Value, "what your own command has there: it holds characters that a command for Windows cannot repeat safely"},
 }
 
 // Marked returns steps with what each of them takes: a command or a line of
@@ -34,7 +39,7 @@ func Marked(steps []Step, windows bool) []Step {
 	out := slices.Clone(steps)
 	for i := range out {
 		s := &out[i]
-		s.Target = target(s.Kind, windows)
+		s.Target = cmp.Or(s.Target, target(s.Kind, windows))
 		s.Fill = fillsOf(*s)
 		switch {
 		case s.Kind == "text", s.Kind == "python", s.Kind == "ui":
@@ -48,17 +53,28 @@ func Marked(steps []Step, windows bool) []Step {
 	return out
 }
 
+// target is what a step of a kind is written for, where it does not say itself.
 func target(kind string, windows bool) string {
-	switch {
-	case (kind == "shell" || kind == "env") && windows:
-		return "cmd"
-	case kind == "shell", kind == "env":
-		return "sh"
-	case kind == "config":
+	switch kind {
+	case "shell", "env":
+		return shell(windows)
+	case "config":
 		return "text"
 	}
 	return kind
 }
+
+// shell is what takes the commands of steps.
+func shell(windows bool) string {
+	if windows {
+		return "cmd"
+	}
+	return "sh"
+}
+
+// Word is a word of the log as it may stand in a command of a step, a told one
+// included: quoted for the shell of the reader.
+func Word(c *ledger.Case, s string) string { return quote.For(shell(c.Windows()))(s) }
 
 // fillsOf are the placeholders of what is pasted.
 func fillsOf(s Step) []Fill {

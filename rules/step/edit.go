@@ -39,8 +39,15 @@ type Change struct {
 }
 
 // Edited writes the options of a command line anew, with some of them changed
-// in place and the others added. Every word of the log is quoted.
-func Edited(settings []fact.Setting, changes ...Change) string {
+// in place and the others added. Every word of the log is quoted for the
+// reader's shell.
+func Edited(c *ledger.Case, settings []fact.Setting, changes ...Change) string {
+	return EditedFor(shell(c.Windows()), settings, changes...)
+}
+
+// EditedFor is Edited for another target of [quote.For].
+func EditedFor(target string, settings []fact.Setting, changes ...Change) string {
+	word := quote.For(target)
 	var words []string
 	done := map[string]bool{}
 	for _, s := range settings {
@@ -49,7 +56,7 @@ func Edited(settings []fact.Setting, changes ...Change) string {
 		case !ok:
 			words = append(words, SafeFlag(s.Flag))
 			for _, v := range strings.Fields(s.Value) {
-				words = append(words, quote.Shell(v))
+				words = append(words, word(v))
 			}
 		case !o.Drop && !done[s.Name]:
 			words = append(words, o.words()...)

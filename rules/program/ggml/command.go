@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -30,9 +29,12 @@ func edited(c *ledger.Case, options string) (command string, ok bool) {
 	if signal == nil || len(signal.Text) > longestCommand || strings.Contains(signal.Text, "llama-bench") {
 		return "", false
 	}
-	words, ok := shellWords(signal.Text)
-	if !ok || len(words) < 3 || !slices.Contains(binaries, path.Base(words[0])) {
+	words, ok := shellWords(signal.Text, c.Windows())
+	if !ok || len(words) < 3 || !slices.Contains(binaries, binary(words[0])) {
 		return "", false
+	}
+	if c.Windows() && step.Word(c, words[0]) != words[0] {
+		return "", false // PowerShell starts nothing that stands in quotes
 	}
 	changes := strings.Fields(options)
 	for len(changes) > 0 {
@@ -45,15 +47,20 @@ func edited(c *ledger.Case, options string) (command string, ok bool) {
 	}
 	for i, w := range words {
 		if i == 0 || !isFlag(w) {
-			words[i] = quote.Shell(w)
+			words[i] = step.Word(c, w)
 			if strings.HasPrefix(w, "~/") {
-				words[i] = "~/" + quote.Shell(w[2:])
+				words[i] = "~/" + step.Word(c, w[2:])
 			}
 			continue
 		}
 		words[i] = step.SafeFlag(w)
 	}
 	return strings.Join(words, " "), true
+}
+
+// binary is the name of the program that a command starts.
+func binary(word string) string {
+	return strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
 }
 
 // with sets one option of a command where it stands, else at its end.
@@ -79,7 +86,7 @@ func isFlag(w string) bool {
 
 // shellWords are the words of a command line; ok is false where a quote stays
 // open or the shell would do more than pass words on.
-func shellWords(line string) (words []string, ok bool) {
+func shellWords(line string, windows bool) (words []string, ok bool) {
 	word, in, open := "", byte(0), false
 	for i := range len(line) {
 		ch := line[i]
@@ -95,6 +102,8 @@ func shellWords(line string) (words []string, ok bool) {
 				words = append(words, word)
 			}
 			word, open = "", false
+		case ch == '\\' && windows:
+			word, open = word+string(ch), true
 		case strings.IndexByte("`$;|&<>(){}#*\\", ch) >= 0 || ch < ' ' || ch > '~':
 			return nil, false
 		default:

@@ -30,7 +30,7 @@ func inTab(fix, title, tab, cost string, flags func(c *ledger.Case) []step.Chang
 		if step.Typed(c, "server.py") != nil || textgenSince(c) != 0 && textgenSince(c) < 202306 {
 			return textgenFlags(c, changes...)
 		}
-		return []step.Step{{Kind: "text", Text: "To keep it, in CMD_FLAGS.txt (in user_data/ since 2025):"}, {Kind: "config", Text: step.Edited(nil, changes...)}}
+		return []step.Step{{Kind: "text", Text: "To keep it, in CMD_FLAGS.txt (in user_data/ since 2025):"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
 	}}
 }
 
