@@ -46,6 +46,9 @@ func Printable(s string) string {
 	}, s)
 }
 
+// Told returns s for a sentence: back-ticks would make a command of a part of it.
+func Told(s string) string { return strings.ReplaceAll(Printable(s), "`", "") }
+
 // mostPIDs is how far Linux counts processes at most (PID_MAX_LIMIT).
 const mostPIDs = 1 << 22
 

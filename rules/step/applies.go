@@ -39,7 +39,7 @@ func Marked(steps []Step, windows bool) []Step {
 	out := slices.Clone(steps)
 	for i := range out {
 		s := &out[i]
-		s.Target = cmp.Or(s.Target, target(s.Kind, windows))
+		s.Target = cmp.Or(s.Target, target(*s, windows))
 		s.Fill = fillsOf(*s)
 		switch {
 		case s.Kind == "text", s.Kind == "python", s.Kind == "ui":
@@ -53,15 +53,34 @@ func Marked(steps []Step, windows bool) []Step {
 	return out
 }
 
-// target is what a step of a kind is written for, where it does not say itself.
-func target(kind string, windows bool) string {
-	switch kind {
+// target is what a step is written for, where it does not say itself.
+func target(s Step, windows bool) string {
+	switch s.Kind {
 	case "shell", "env":
 		return shell(windows)
 	case "config":
-		return "text"
+		return configured(s.Text)
 	}
-	return kind
+	return s.Kind
+}
+
+// configured tells YAML by its first line, a key or an item of a list, from
+// options, variables and all else.
+func configured(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		item, listed := strings.CutPrefix(line, "- ")
+		key, rest, found := strings.Cut(item, ":")
+		key = strings.Trim(key, `"`)
+		if listed || found && (rest == "" || rest[0] == ' ') && key != "" && strings.IndexFunc(key, quote.UnsafeInShell) < 0 {
+			return "yaml"
+		}
+		break
+	}
+	return "text"
 }
 
 // shell is what takes the commands of steps.

@@ -256,7 +256,7 @@ func textgenQuant(c *ledger.Case) []step.Step {
 	if c.Model == nil {
 		return steps
 	}
-	return append(steps, step.Step{Kind: "text", Text: "Search huggingface.co for: " + quote.Printable(c.Model.Name) + " GGUF"})
+	return append(steps, step.Step{Kind: "text", Text: "Search huggingface.co for: " + quote.Told(c.Model.Name) + " GGUF"})
 }
 
 func textgenNo4bit(c *ledger.Case) string {

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -57,7 +58,7 @@ func textgenSizes(c *ledger.Case) map[string]string {
 	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": "", "whose": ""}
 	if c.Model != nil && c.Model.Parameters > 0 {
 		out["full"], out["quarter"] = units.Amount(2*c.Model.Parameters), units.Amount(c.Model.Parameters*55/100)
-		out["name"] = c.Model.Name
+		out["name"] = quote.Told(c.Model.Name)
 	}
 	if asked := ledger.Requested(c); asked > 0 {
 		out["shares"] = layerShares(asked)
