@@ -87,6 +87,9 @@ func poisonFacts(f *fact.Facts, poison string, add bool) {
 	for i := range f.Settings {
 		if strings.Trim(f.Settings[i].Value, "0123456789.") != "" || !add {
 			put(&f.Settings[i].Value)
+			for k := range f.Settings[i].Words {
+				put(&f.Settings[i].Words[k])
+			}
 		}
 		if f.Settings[i].Flag != "" {
 			f.Settings[i].Flag += poison

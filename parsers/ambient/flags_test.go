@@ -26,6 +26,17 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// TestWordsInQuotes: a value in quotes is one word, several values are several.
+func TestWordsInQuotes(t *testing.T) {
+	f := &fact.Facts{}
+	flags(f, `python main.py --out "C:\My Pictures\out" --split 10 5 --dir='a b c' --it's --left "open`, 1)
+	got := map[string][]string{}
+	for _, s := range f.Settings {
+		got[s.Name] = s.Words
+	}
+	assert.Equal(t, map[string][]string{"out": {`C:\My Pictures\out`}, "split": {"10", "5"}, "dir": {"a b c"}, "it's": nil, "left": {"open"}}, got)
+}
+
 func TestSecretsAreNotQuoted(t *testing.T) {
 	for line, want := range map[string]string{
 		"server.py --api-key abc --port 1": "server.py --api-key ... --port 1",

@@ -71,6 +71,8 @@ type Setting struct {
 	// ("gpu_memory_utilization", "n_gpu_layers", "pytorch_cuda_alloc_conf").
 	Name  string
 	Value string
+	// Words are those of the value where quotes tell them apart.
+	Words []string
 	Line  int
 	// Flag is the spelling in the log, where it was typed ("--ctx-size"),
 	// empty for derived ones.

@@ -55,7 +55,7 @@ func EditedFor(target string, settings []fact.Setting, changes ...Change) string
 		switch {
 		case !ok:
 			words = append(words, SafeFlag(s.Flag))
-			for _, v := range strings.Fields(s.Value) {
+			for _, v := range values(s) {
 				words = append(words, word(v))
 			}
 		case !o.Drop && !done[s.Name]:
@@ -69,6 +69,14 @@ func EditedFor(target string, settings []fact.Setting, changes ...Change) string
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// values are the words of an option's value.
+func values(s fact.Setting) []string {
+	if s.Words != nil {
+		return s.Words
+	}
+	return strings.Fields(s.Value)
 }
 
 func (o Change) words() []string {
