@@ -54,7 +54,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case broken != nil:
 		return broken
 	}
-	if err := s.write(s.masked(reports, o), o); err != nil {
+	if err := s.answer(s.masked(reports, o), o); err != nil {
 		return err
 	}
 	switch {
@@ -63,7 +63,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case ctx.Err() != nil:
 		return interrupted(ctx)
 	}
-	return verdict(reports)
+	return verdict(reports, o)
 }
 
 // session is one run of the command: where it reads, writes and looks up its
@@ -88,15 +88,6 @@ func (s *session) print(b []byte) error {
 		return trouble("standard output cannot be written: %v", err)
 	}
 	return nil
-}
-
-func verdict(reports []*diagnose.Report) error {
-	for _, r := range reports {
-		if r.OOM {
-			return nil
-		}
-	}
-	return errNothing
 }
 
 // version is oomdoc's with what it was made from.

@@ -192,7 +192,7 @@ func flagHelp(define func(*flag.FlagSet)) string {
 			return // a short form
 		}
 		value, usage := flag.UnquoteUsage(f)
-		name := "--" + f.Name
+		name := dashed(f.Name)
 		switch {
 		case isBool(f):
 		case value == strings.ToUpper(value):

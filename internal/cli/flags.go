@@ -17,6 +17,8 @@ type options struct {
 	paste         bool
 	redact        bool
 	fromReport    string
+	list, quiet   bool
+	failOn        string
 	help, version bool
 }
 
@@ -24,6 +26,9 @@ type options struct {
 func (o *options) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
 	fs.StringVar(&o.fromReport, "from-report", "", "show a saved JSON report, `FILE` or - for standard input")
+	fs.BoolVar(&o.list, "l", false, "only list the names of inputs with a failure")
+	fs.BoolVar(&o.quiet, "q", false, "print nothing: the exit code tells")
+	fs.StringVar(&o.failOn, "fail-on", "", "leave with 3 where the likeliest cause is one of `CAUSE`[,CAUSE], else with 0; any is all")
 	fs.BoolVar(&o.version, "version", false, "print the version")
 	o.definePage(fs)
 }
@@ -80,6 +85,12 @@ func (o *options) check() error {
 	if o.brief && o.full {
 		return trouble("--brief and --full cannot go together; use one of them")
 	}
+	if o.list && o.quiet {
+		return trouble("-l and -q cannot go together; use one of them")
+	}
+	if err := o.checkFailOn(); err != nil {
+		return err
+	}
 	return o.checkInput()
 }
 
@@ -105,7 +116,7 @@ const helpHead = `oomdoc explains out-of-memory crashes of AI programs: what hap
 figures, why, and what to do about it. It works offline.
 
 Usage:
-  oomdoc [flags] [FILE...]   read files, or standard input
+  oomdoc [flags] [FILE...]   read files, the logs in folders, or standard input
   oomdoc run -- COMMAND      start a program; the answer follows if it dies of memory
   oomdoc follow FILE...      answer failures as they happen; - is standard input
   oomdoc explain [ID]        what a cause or a fix means; without ID, list them
@@ -129,8 +140,9 @@ const helpTail = `
 Exit codes:
   0  memory ran out, and the report says why
   1  no out-of-memory failure was found
-  2  the input could not be read, or the call was wrong
-  130  interrupted; the report is of what was read so far
+  2  an input could not be read, or the call was wrong; the others have answers
+  3  a cause that --fail-on names was found; 0 then means that none was
+  130, 143  stopped by Ctrl-C or SIGTERM; the report is of what was read so far
 `
 
 // help is the text of --help.
@@ -141,4 +153,12 @@ func help() string {
 func isBool(f *flag.Flag) bool {
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && b.IsBoolFlag()
+}
+
+// dashed is a flag as it is typed: -l, --format.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
