@@ -12,6 +12,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/build"
+	"github.com/oomdoc/oomdoc/internal/live"
 )
 
 // Run is the command. Its error carries the exit code and, where it has
@@ -53,6 +54,11 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return interrupted(ctx)
 	case broken != nil:
 		return broken
+	}
+	if o.live {
+		for _, r := range reports {
+			(&live.Machine{}).Gather(context.WithoutCancel(ctx), r)
+		}
 	}
 	if err := s.answer(s.masked(reports, o), o); err != nil {
 		return err

@@ -19,6 +19,7 @@ type options struct {
 	fromReport    string
 	list, quiet   bool
 	failOn        string
+	live          bool
 	help, version bool
 }
 
@@ -26,6 +27,7 @@ type options struct {
 func (o *options) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.paste, "paste", false, "read the clipboard")
 	fs.StringVar(&o.fromReport, "from-report", "", "show a saved JSON report, `FILE` or - for standard input")
+	fs.BoolVar(&o.live, "live", false, "ask this machine too: cards, processes, RAM, limits; it only reads")
 	fs.BoolVar(&o.list, "l", false, "only list the names of inputs with a failure")
 	fs.BoolVar(&o.quiet, "q", false, "print nothing: the exit code tells")
 	fs.StringVar(&o.failOn, "fail-on", "", "leave with 3 where the likeliest cause is one of `CAUSE`[,CAUSE], else with 0; any is all")

@@ -160,6 +160,7 @@ func (s *session) tell(ctx context.Context, report *diagnose.Report, a *attended
 		}
 		return nil
 	}
+	a.machine.Gather(ctx, report)
 	if o.redact {
 		report = report.Redacted()
 	}
