@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +53,9 @@ Exit codes:
   130  interrupted
 `
 
+// spoken are the formats in which an answer can stand alone.
+var spoken = []string{"markdown", "text", "json"}
+
 // follow is the subcommand.
 func (s *session) follow(ctx context.Context, args []string) error {
 	o := &followOptions{}
@@ -64,6 +68,9 @@ func (s *session) follow(ctx context.Context, args []string) error {
 	}
 	if err := o.check(); err != nil {
 		return err
+	}
+	if !slices.Contains(spoken, o.format) {
+		return trouble("follow writes %s", strings.Join(spoken, ", "))
 	}
 	if len(files) == 0 {
 		return trouble("follow needs a file, or - for standard input: PROGRAM 2>&1 | oomdoc follow -")

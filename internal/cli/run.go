@@ -161,14 +161,11 @@ func (s *session) tell(ctx context.Context, report *diagnose.Report, a *attended
 		return nil
 	}
 	a.machine.Gather(ctx, report)
-	if o.redact {
-		report = report.Redacted()
-	}
 	if _, ok := terminal(s.stderr); ok {
 		fmt.Fprintln(s.stderr)
 	}
 	answer := &session{stdin: s.stdin, stdout: s.stderr, stderr: s.stderr, getenv: s.getenv}
-	return answer.write([]*diagnose.Report{report}, &o.options)
+	return answer.write(answer.masked([]*diagnose.Report{report}, &o.options), &o.options)
 }
 
 // notStarted says why a command could not be started, with the shell's code.
