@@ -19,21 +19,12 @@ import (
 // something to say, the one line for standard error: see [Exit].
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) error {
 	s := &session{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
-	if len(args) > 0 && args[0] == "explain" {
-		return s.explain(args[1:])
-	}
-	if len(args) > 0 && args[0] == "fit" {
-		return s.fit(ctx, args[1:])
-	}
-	if len(args) > 0 && args[0] == "keywords" {
-		return s.keywords(args[1:])
-	}
-	if len(args) > 0 && args[0] == "run" {
-		return s.run(ctx, args[1:])
-	}
-	if len(args) > 0 && args[0] == "follow" {
-		return s.follow(ctx, args[1:])
-	}
+	c, rest := dispatch(args)
+	return c.run(s, ctx, rest)
+}
+
+// diagnose is the command without a name: it reads logs.
+func (s *session) diagnose(ctx context.Context, args []string) error {
 	o, err := parseFlags(args)
 	if err != nil {
 		return err
@@ -42,7 +33,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case o.help:
 		return s.print([]byte(help()))
 	case o.version:
-		return s.print([]byte("oomdoc " + version() + "\n"))
+		return s.printVersion()
 	}
 	if o.format == "github" {
 		s.logs = map[*diagnose.Report]*kept{}

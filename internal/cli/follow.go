@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +22,7 @@ type followOptions struct {
 
 func (o *followOptions) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.fromStart, "from-start", false, "answer the failures that a file has already, too")
-	o.definePage(fs)
+	o.definePage(fs, spoken)
 }
 
 const followHead = `oomdoc follow answers failures as they happen, in files that grow or in what a
@@ -68,9 +67,6 @@ func (s *session) follow(ctx context.Context, args []string) error {
 	}
 	if err := o.check(); err != nil {
 		return err
-	}
-	if !slices.Contains(spoken, o.format) {
-		return trouble("follow writes %s", strings.Join(spoken, ", "))
 	}
 	if len(files) == 0 {
 		return trouble("follow needs a file, or - for standard input: PROGRAM 2>&1 | oomdoc follow -")

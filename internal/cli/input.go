@@ -196,7 +196,7 @@ func reason(err error) error {
 func unreadable(in input, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return trouble("there is no file %s; name the file that holds the log, or %s", in.called, pipeHint)
+		return trouble("there is no file %s%s; name the file that holds the log, or %s", in.called, meantCommand(in.name), pipeHint)
 	case errors.Is(err, fs.ErrPermission):
 		return trouble("%s may not be read by this user; make it readable, or pipe it in: sudo cat FILE | oomdoc", in.called)
 	}

@@ -1,9 +1,12 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// meant asks whether the nearest of the known words was meant: "; did you mean
-// ...?", or nothing where none is near.
+// meant asks whether the nearest of the known words was meant: " (did you mean
+// ...?)", or nothing where none is near.
 func meant(word string, known []string) string {
 	best, least := "", max(len(word)/3, 1)+1
 	for _, k := range known {
@@ -14,7 +17,7 @@ func meant(word string, known []string) string {
 	if best == "" {
 		return ""
 	}
-	return fmt.Sprintf("; did you mean %s?", best)
+	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
 // distance counts the letters that differ: changed, missing, too many, or two
@@ -41,4 +44,9 @@ func distance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(b)]
+}
+
+// meantCommand asks whether a file that is not there was meant for a command.
+func meantCommand(name string) string {
+	return strings.Replace(meant(name, commandNames()), "mean ", "mean the command ", 1)
 }

@@ -9,8 +9,8 @@ import (
 func TestMeant(t *testing.T) {
 	known := []string{"run", "follow", "explain", "fit", "context_too_long", "format"}
 	for word, want := range map[string]string{
-		"folow": "; did you mean follow?", "fromat": "; did you mean format?", "contxt_too_long": "; did you mean context_too_long?",
-		"explian": "; did you mean explain?", "rnu": "; did you mean run?", "": "", "crash.log": "", "x": "", "frobnicate": "",
+		"folow": " (did you mean follow?)", "fromat": " (did you mean format?)", "contxt_too_long": " (did you mean context_too_long?)",
+		"explian": " (did you mean explain?)", "rnu": " (did you mean run?)", "": "", "crash.log": "", "x": "", "frobnicate": "",
 	} {
 		assert.Equal(t, want, meant(word, known), word)
 	}

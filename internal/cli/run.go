@@ -26,7 +26,7 @@ type runOptions struct {
 func (o *runOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.log, "log", "", "keep the output in `FILE` as well; one that is there is overwritten")
 	fs.BoolVar(&o.watch, "watch", false, "sample the memory of the program and of cards once a second")
-	o.definePage(fs)
+	o.definePage(fs, outputs)
 }
 
 const runHead = `oomdoc run starts a program and explains it when it dies of memory. The program
