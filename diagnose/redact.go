@@ -10,7 +10,9 @@ import (
 // passwords, prompts, names of users and hosts, e-mail and IP addresses are
 // masked in every text of it. Figures, versions and names of models stay.
 func (r *Report) Redacted() *Report {
-	return redacted(reflect.ValueOf(r)).Interface().(*Report)
+	out := redacted(reflect.ValueOf(r)).Interface().(*Report)
+	out.Live.mask()
+	return out
 }
 
 // redacted copies a value deeply: parts of a report are shared with the rules

@@ -33,6 +33,7 @@ func (p *page) noIncident() {
 		notes = append(notes, prose(ended(capital(n))))
 	}
 	p.items(notes)
+	p.machine()
 }
 
 func (p *page) recovered(list []diagnose.Notice) {

@@ -70,7 +70,7 @@ func (s *session) fitModel(name string, r fit.Request, notes []string, o *fitOpt
 	}
 	p.Command = named(p, name, r)
 	p.Notes = append(append(p.Notes, more...), notes...)
-	if o.json {
+	if o.format == "json" {
 		return s.printJSON(p)
 	}
 	layout, colored := s.layout(&o.options)
@@ -90,7 +90,7 @@ func (s *session) fitCard(r fit.Request, o *fitOptions) error {
 		return wrongRequest(err, r)
 	}
 	wanted := cmp.Or(r.Setting.Context, 8192)
-	if o.json {
+	if o.format == "json" {
 		return s.printJSON(fitting{Schema: "oomdoc.fit.models.v1", Card: card, Engine: cmp.Or(r.Engine, "llama.cpp"), Context: wanted, Models: list})
 	}
 	layout, colored := s.layout(&o.options)
@@ -192,7 +192,7 @@ func flagHelp(define func(*flag.FlagSet)) string {
 			return // a short form
 		}
 		value, usage := flag.UnquoteUsage(f)
-		name := "--" + f.Name
+		name := dashed(f.Name)
 		switch {
 		case isBool(f):
 		case value == strings.ToUpper(value):

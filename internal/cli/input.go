@@ -10,8 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
-	"syscall"
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/cli/clip"
@@ -23,12 +21,13 @@ type input struct {
 	called string // for messages: `"crash.log"`, "standard input"
 	r      io.Reader
 	format string // of the compression, "" for none
+	found  bool   // in a folder: nobody said that it is a log
 }
 
 const pipeHint = "pipe a log in: PROGRAM 2>&1 | oomdoc (2>&1 takes the error messages along)"
 
-// reports reads what the options name. A wrong name among several files leaves
-// standard output empty; of one that breaks off the report comes with the error.
+// reports reads what the options name. What could be read comes with the error
+// of what could not.
 func (s *session) reports(ctx context.Context, o *options) ([]*diagnose.Report, error) {
 	switch {
 	case o.paste:
@@ -43,22 +42,7 @@ func (s *session) reports(ctx context.Context, o *options) ([]*diagnose.Report, 
 		s.greet()
 		return s.read(ctx, s.standardInput())
 	}
-	var all []*diagnose.Report
-	var broken []string
-	for _, name := range o.files {
-		reports, err := s.readFile(name, func(in input) ([]*diagnose.Report, error) { return s.read(ctx, in) })
-		if err != nil && len(reports) == 0 {
-			return nil, err
-		}
-		if err != nil {
-			broken = append(broken, err.Error())
-		}
-		all = append(all, reports...)
-	}
-	if len(broken) > 0 {
-		return all, trouble("%s", strings.Join(broken, "\noomdoc: "))
-	}
-	return all, nil
+	return s.files(ctx, o.files)
 }
 
 func (s *session) standardInput() input { return input{called: "standard input", r: s.stdin} }
@@ -87,6 +71,7 @@ func (s *session) readFile(name string, read func(input) ([]*diagnose.Report, er
 
 // read diagnoses a log, or takes a saved report as it is.
 func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error) {
+	defer s.showing(&in)()
 	r, head, err := open(ctx, &in)
 	if err != nil {
 		return nil, unreadable(in, err)
@@ -95,6 +80,9 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 		return nil, nil
 	}
 	if err := unfit(in, head, len(head) < sniffed); err != nil {
+		if in.found {
+			return nil, nil
+		}
 		return nil, err
 	}
 	if isReport(head) {
@@ -208,11 +196,9 @@ func reason(err error) error {
 func unreadable(in input, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return trouble("there is no file %s; name the file that holds the log, or %s", in.called, pipeHint)
+		return trouble("there is no file %s%s; name the file that holds the log, or %s", in.called, meantCommand(in.name), pipeHint)
 	case errors.Is(err, fs.ErrPermission):
 		return trouble("%s may not be read by this user; make it readable, or pipe it in: sudo cat FILE | oomdoc", in.called)
-	case errors.Is(err, syscall.EISDIR):
-		return trouble("%s is a directory; name the files in it, such as %s", in.called, "DIRECTORY/*.log")
 	}
 	if what := damaged(err); what != "" && in.format != "" {
 		return trouble("%s %s (%s, %v); copy it again, or give what can be unpacked: %s FILE | oomdoc", in.called, what, in.format, err, unpackers[in.format])
