@@ -29,9 +29,9 @@ func visible(s string) string {
 	return b.String()
 }
 
-// Plain is a text of the report on one line, without the marks of code and
+// Bare is a text of the report on one line, without the marks of code and
 // without what [visible] takes away: for formats that have no marks at all.
-func Plain(s string) string {
+func Bare(s string) string {
 	var b strings.Builder
 	for _, part := range prose(s) {
 		b.WriteString(part.text)
