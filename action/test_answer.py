@@ -157,6 +157,7 @@ class Events(Case):
         "comment-deleted": 0,
         "run-failed-on-pull-request": 1,
         "run-failed-on-branch": 0,
+        "run-failed-of-bot": 0,
         "run-failed-otherwise": 0,
         "run-succeeded": 0,
         "push": 0,
