@@ -29,9 +29,9 @@ func visible(s string) string {
 	return b.String()
 }
 
-// Bare is a text of the report on one line, without the marks of code and
+// Plain is a text of the report on one line, without the marks of code and
 // without what [visible] takes away: for formats that have no marks at all.
-func Bare(s string) string {
+func Plain(s string) string {
 	var b strings.Builder
 	for _, part := range prose(s) {
 		b.WriteString(part.text)

@@ -61,7 +61,7 @@ func HTML(reports []*diagnose.Report, o Options) string {
 // title is the page's in the browser's tab.
 func title(reports []*diagnose.Report) string {
 	if len(reports) == 1 && len(reports[0].Incidents) > 0 {
-		return Bare(reports[0].Incidents[0].Headline) + " - oomdoc"
+		return Plain(reports[0].Incidents[0].Headline) + " - oomdoc"
 	}
 	return "oomdoc"
 }

@@ -30,7 +30,7 @@ func alone(in *diagnose.Incident) *diagnose.Report {
 
 // headline is what happened on one line.
 func headline(in *diagnose.Incident) string {
-	if s := render.Bare(in.Headline); s != "" {
+	if s := render.Plain(in.Headline); s != "" {
 		return s
 	}
 	return "Memory ran out"
@@ -39,11 +39,11 @@ func headline(in *diagnose.Incident) string {
 // gist is what happened and what to do first, in a few sentences.
 func gist(in *diagnose.Incident) string {
 	told := []string{headline(in) + "."}
-	if s := render.Bare(in.Summary); s != "" {
+	if s := render.Plain(in.Summary); s != "" {
 		told = append(told, s)
 	}
 	if len(in.Fixes) > 0 {
-		told = append(told, "First: "+strings.TrimRight(render.Bare(in.Fixes[0].Title), ".")+".")
+		told = append(told, "First: "+strings.TrimRight(render.Plain(in.Fixes[0].Title), ".")+".")
 	}
 	return strings.Join(told, " ")
 }

@@ -44,7 +44,7 @@ type (
 func JUnit(reports []*diagnose.Report) ([]byte, error) {
 	all := testSuites{Name: "oomdoc"}
 	for _, r := range reports {
-		suite := testSuite{Name: render.Bare(r.Input.Name)}
+		suite := testSuite{Name: render.Plain(r.Input.Name)}
 		if suite.Name == "" {
 			suite.Name = "standard input"
 		}
@@ -68,9 +68,9 @@ func JUnit(reports []*diagnose.Report) ([]byte, error) {
 
 func failedCase(in *diagnose.Incident) testCase {
 	return testCase{
-		Name: fmt.Sprintf("line %d", in.Line), Class: "oomdoc." + render.Bare(likeliest(in).ID),
+		Name: fmt.Sprintf("line %d", in.Line), Class: "oomdoc." + render.Plain(likeliest(in).ID),
 		Failure: &failure{
-			Type: render.Bare(likeliest(in).ID), Message: headline(in),
+			Type: render.Plain(likeliest(in).ID), Message: headline(in),
 			Text: "\n" + render.Text(alone(in), render.Options{Layout: render.Layout{Width: 80}}),
 		},
 	}

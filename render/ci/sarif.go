@@ -122,7 +122,7 @@ func sarifResult(in *diagnose.Incident, file string, rules []rule) result {
 }
 
 // told is a text of the report as a message.
-func told(s string) message { return message{Text: literal(render.Bare(s))} }
+func told(s string) message { return message{Text: literal(render.Plain(s))} }
 
 // literal is text in which SARIF finds neither placeholders nor links
 // (3.11.5 and 3.11.6 of the standard).
@@ -133,7 +133,7 @@ func literal(s string) string {
 // uri is where a log is, as far as its name says it. Viewers take a relative
 // one from the root of their project.
 func uri(file string) string {
-	path := strings.ReplaceAll(render.Bare(file), `\`, "/")
+	path := strings.ReplaceAll(render.Plain(file), `\`, "/")
 	u := url.URL{Path: path}
 	switch {
 	case path == "":

@@ -18,7 +18,7 @@ func Commands(reports []*diagnose.Report) string {
 			b.WriteString(command("error", r.Input.Name, &r.Incidents[i]))
 		}
 		if len(r.Incidents) == 0 {
-			fmt.Fprintf(&b, "::notice title=oomdoc::%s\n", data(strings.TrimSpace(strings.TrimPrefix(render.Bare(r.Input.Name)+": no out-of-memory failure found", ": "))))
+			fmt.Fprintf(&b, "::notice title=oomdoc::%s\n", data(strings.TrimSpace(strings.TrimPrefix(render.Plain(r.Input.Name)+": no out-of-memory failure found", ": "))))
 		}
 	}
 	return b.String()
@@ -26,7 +26,7 @@ func Commands(reports []*diagnose.Report) string {
 
 func command(name, file string, in *diagnose.Incident) string {
 	var properties []string
-	if file = render.Bare(file); file != "" {
+	if file = render.Plain(file); file != "" {
 		properties = append(properties, "file="+property(file), fmt.Sprintf("line=%d", max(in.Line, 1)), fmt.Sprintf("endLine=%d", max(in.EndLine, in.Line, 1)))
 	}
 	properties = append(properties, "title="+property("oomdoc: "+headline(in)))
