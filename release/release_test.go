@@ -266,9 +266,9 @@ func installDeb(t *testing.T, path string) {
 // installWheel installs the wheel in a fresh environment, without an index.
 func installWheel(t *testing.T, path string) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Log("no wheel tried: python3 is not here")
+	const python = "python3"
+	if err := exec.Command(python, "-c", "import ensurepip, venv").Run(); err != nil {
+		t.Log("no wheel tried: python3 with venv is not here")
 		return
 	}
 	env := filepath.Join(t.TempDir(), "env")
