@@ -241,6 +241,8 @@ func TestWhole(t *testing.T) {
 	sh(t, ".", "tar", "-xzf", glob(t, first, "*.tar.gz"), "-C", unpacked)
 	want, err := os.ReadFile(filepath.Join(unpacked, "oomdoc"))
 	require.NoError(t, err)
+	commit := strings.TrimSpace(sh(t, first, "git", "rev-parse", "--short=12", "HEAD"))
+	assert.Contains(t, sh(t, ".", filepath.Join(unpacked, "oomdoc"), "--version"), "(commit "+commit+", go", "of no commit, or with changes")
 	t.Chdir(second)
 	got, _, err := compile(t.Context(), on)
 	require.NoError(t, err)
