@@ -207,3 +207,22 @@ func told(log string) string {
 	}
 	return string(out)
 }
+
+// TestPoisonedLarge: neither in a log that is too long to be kept whole, and
+// full of it.
+func TestPoisonedLarge(t *testing.T) {
+	e := engines[0]
+	for _, x := range forms {
+		for aim, texts := range payloads {
+			payload := "hello\n" + strings.Join(texts, "\n")
+			line, _ := poisoned("%s", x, payload)
+			calm := strings.Repeat("INFO 11-18 18:09:01 [loggers.py:87] Engine 000: Running: 1 reqs\n", 40)
+			log := strings.Replace(strings.ReplaceAll(e.healthy, "%%", "%"), "%s", strings.Repeat(calm+line+"\n"+calm, 80), 1)
+			r := diagnose.Bytes([]byte(log))
+			assert.Greater(t, len(log), 300<<10)
+			assert.False(t, r.OOM, "%s, %s", x.name, aim)
+			assert.Empty(t, r.Lookalikes, "%s, %s", x.name, aim)
+			assert.Empty(t, r.Notes, "%s, %s", x.name, aim)
+		}
+	}
+}
