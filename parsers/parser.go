@@ -119,7 +119,7 @@ func (s *Set) scanWords() scan.Words {
 	}
 	all := scan.NewSearch(texts)
 	texts = nil
-	w := scan.Words{Foreign: spans.Within}
+	w := scan.Words{Foreign: spans.Within, Spread: spans.Spread()}
 	for i, k := range far {
 		if !slices.ContainsFunc(all.All(k.Text), func(h scan.Hit) bool {
 			return h.Word != i && (far[h.Word].Failure || !k.Failure)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unsafe"
 )
 
@@ -21,6 +22,9 @@ type Words struct {
 	// Foreign reports that what stands at an offset of a text is not the log's
 	// own: a word there announces nothing. Nil: all is.
 	Foreign func(text string, at int) bool
+	// Spread are texts of which one stands wherever what is foreign goes over
+	// several lines.
+	Spread []string
 }
 
 // Segment is a run of whole lines that was kept.
@@ -87,6 +91,7 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 			return nil, ctx.Err()
 		}
 		region := buf[:carry+n]
+		s.spread = nil
 		if s.base == 0 {
 			s.keep(region, 0, headSize)
 		}
@@ -152,13 +157,14 @@ var newline = []byte{'\n'}
 
 // scanner holds the state between blocks. Offsets are absolute.
 type scanner struct {
-	done  <-chan struct{} // of the context
-	words Words
-	seen  []int // informative lines kept, by word
-	out   Excerpt
-	kept  int // bytes of windows
-	lines int // bytes of informative lines
-	asked int // how often a word was asked whether it is foreign
+	done   <-chan struct{} // of the context
+	words  Words
+	seen   []int // informative lines kept, by word
+	out    Excerpt
+	kept   int   // bytes of windows
+	lines  int   // bytes of informative lines
+	asked  int   // how often a word was asked whether it is foreign
+	spread *bool // whether the region has one of the texts of Spread, once that was asked
 
 	base     int64  // of the region's first byte
 	searched int64  // words that begin before it are dealt with
@@ -189,7 +195,7 @@ func (s *scanner) block(region []byte, limit int) {
 		switch {
 		case s.words.Failure[h.Word]:
 			s.failure(region, at)
-		case !s.enough(h.Word) && abs >= s.emitted && !s.foreign(region, at):
+		case !s.enough(h.Word) && abs >= s.emitted && !(s.spreads(region) && s.foreign(region, at)):
 			s.seen[h.Word]++
 			start, end := lineAround(region, at)
 			s.lines += end - start
@@ -259,6 +265,9 @@ func (s *scanner) foreign(region []byte, at int) bool {
 		return false
 	}
 	for _, up := range [...]int{foreignLine, foreignUp} {
+		if up == foreignUp && !s.spreads(region) {
+			break
+		}
 		start, end := max(lineStart(region, at), at-up), min(lineEnd(region, at), at+foreignDown)
 		if up == foreignUp {
 			start, end = lineStart(region, max(at-up, 0)), min(len(region), at+foreignDown)
@@ -271,10 +280,19 @@ func (s *scanner) foreign(region []byte, at int) bool {
 	return false
 }
 
+// spreads reports a region in which something foreign may go over several lines.
+func (s *scanner) spreads(region []byte) bool {
+	if s.spread == nil {
+		has := slices.ContainsFunc(s.words.Spread, func(text string) bool { return bytes.Contains(region, []byte(text)) })
+		s.spread = &has
+	}
+	return *s.spread
+}
+
 // past returns the beginning of the first line from an offset on that does not
 // begin in what somebody else wrote: cut in two, it could no longer be told.
 func (s *scanner) past(region []byte, at, limit int) int {
-	if s.words.Foreign == nil || at <= 0 || at >= len(region) {
+	if at <= 0 || at >= len(region) || !s.spreads(region) {
 		return at
 	}
 	start := lineStart(region, max(at-foreignUp, 0))
