@@ -24,6 +24,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
+	"github.com/oomdoc/oomdoc/internal/spans"
 	"github.com/oomdoc/oomdoc/parsers/ambient"
 	"github.com/oomdoc/oomdoc/parsers/array"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -118,7 +119,7 @@ func (s *Set) scanWords() scan.Words {
 	}
 	all := scan.NewSearch(texts)
 	texts = nil
-	var w scan.Words
+	w := scan.Words{Foreign: spans.Within, Spread: spans.Spread()}
 	for i, k := range far {
 		if !slices.ContainsFunc(all.All(k.Text), func(h scan.Hit) bool {
 			return h.Word != i && (far[h.Word].Failure || !k.Failure)

@@ -69,7 +69,8 @@ func (s *session) readFile(name string, read func(input) ([]*diagnose.Report, er
 	return read(in)
 }
 
-// read diagnoses a log, or takes a saved report as it is.
+// read diagnoses a log. A saved report is none: it is shown only where it was
+// asked for, since a log can be made to look like one.
 func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error) {
 	defer s.showing(&in)()
 	r, head, err := open(ctx, &in)
@@ -84,9 +85,6 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 			return nil, nil
 		}
 		return nil, err
-	}
-	if isReport(head) {
-		return readReports(in, r)
 	}
 	whole, log := s.keep(r)
 	report, cut, err := diagnosed(ctx, whole)
@@ -145,9 +143,13 @@ func (e *ending) Read(p []byte) (n int, err error) {
 // readReports decodes one saved report or several, one after the other.
 func readReports(in input, r io.Reader) ([]*diagnose.Report, error) {
 	var reports []*diagnose.Report
-	for d := json.NewDecoder(r); ; {
+	limited := &io.LimitedReader{R: r, N: maxSaved}
+	for d := json.NewDecoder(limited); ; {
 		var raw json.RawMessage
 		err := d.Decode(&raw)
+		if limited.N <= 0 || len(reports) > maxReports {
+			return nil, trouble("%s is more than a file of saved reports can be: %d MiB and %d reports", in.called, maxSaved>>20, maxReports)
+		}
 		if errors.Is(err, io.EOF) && len(reports) > 0 {
 			return reports, nil
 		}
@@ -158,9 +160,15 @@ func readReports(in input, r io.Reader) ([]*diagnose.Report, error) {
 		if err != nil {
 			return nil, notReport(in, err)
 		}
-		reports = append(reports, report)
+		reports = append(reports, report.AsSaved())
 	}
 }
+
+// Bounds of what --from-report reads.
+const (
+	maxSaved   = 32 << 20
+	maxReports = 1000
+)
 
 func notReport(in input, err error) error {
 	var path *fs.PathError
