@@ -41,6 +41,7 @@ var vllmLines = []text.Wording{
 	text.On("# rocm blocks:", vllmBlocks),
 	text.On("# xpu blocks:", vllmBlocks),
 	text.On("Maximum concurrency for", vllmConcurrency),
+	text.On("model_executor/models/", text.States(0, 60, text.NewPattern(`model_executor/models/(?<model_module>[a-z0-9_]{2,40})\.py`))),
 	text.On("GPU KV cache size:", text.States(0, 60, text.NewPattern(`cachesize:(?<cache_tokens>INT)tokens`))),
 	text.On("Auto-fit max_model_len: reduced from", text.Notices("auto_fit_length",
 		"vLLM shortened the context to what fits, as it was told to; it goes on.")),
