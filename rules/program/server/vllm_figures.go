@@ -417,3 +417,15 @@ func effectFreeCard(c *ledger.Case) *effect.Effect {
 	e.Certainty = effect.Condition // of its being somebody's who can be ended
 	return e
 }
+
+// planFigures are what a planner of experts counted for overhead, and what there
+// was.
+func planFigures(c *ledger.Case) map[string]string {
+	out := vllmFigures(c)
+	for name, key := range map[string]string{"overhead_planned": "planned_overhead", "overhead_measured": "measured_overhead"} {
+		if x, ok := c.Fact(name); ok && x.Size != nil {
+			out[key] = x.Size.String()
+		}
+	}
+	return out
+}
