@@ -2,6 +2,7 @@ package step
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -30,6 +31,48 @@ func Typed(c *ledger.Case, program string) []fact.Setting {
 		}
 	}
 	return out
+}
+
+// Taken reports a step that the log shows done: the reader's own command as it
+// is, or options that all have these values.
+func Taken(c *ledger.Case, s Step) bool {
+	switch {
+	case s.Kind == "shell":
+		text := plainWords(s.Text)
+		return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
+			return strings.HasSuffix(x.Name, "_command") && len(strings.Fields(text)) > 2 && strings.HasSuffix(text, plainWords(x.Text))
+		}) || slices.ContainsFunc(c.Facts.Signals, func(x fact.Signal) bool {
+			return strings.HasSuffix(x.ID, "_command") && plainWords(x.Text) == text
+		})
+	case s.Kind == "config" && strings.HasPrefix(s.Text, "--"):
+		return optionsSet(c, strings.Fields(s.Text))
+	}
+	return false
+}
+
+// plainWords are the words of a command without what a shell's quoting adds.
+func plainWords(command string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("\x00", " ", "'", "", "\"", "", "\\", "").Replace(command)), " ")
+}
+
+// optionsSet reports that the log shows each of these options with this value,
+// and not as a default.
+func optionsSet(c *ledger.Case, words []string) bool {
+	for i := 0; i < len(words); i++ {
+		if !strings.HasPrefix(words[i], "--") {
+			return false
+		}
+		set, ok := c.Setting(settingName(words[i]))
+		value := "True"
+		if i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") {
+			i++
+			value = words[i]
+		}
+		if !ok || set.Default || !strings.EqualFold(set.Value, value) && (value != "True" || set.Value != "") {
+			return false
+		}
+	}
+	return len(words) > 0
 }
 
 // Change is one flag with its value to put into a command; Drop takes it out.
