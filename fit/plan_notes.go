@@ -12,7 +12,12 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	case m == nil:
 		return []string{p.guess(r)}
 	case m.Kind == "diffusion":
-		return []string{"All parts of the pipeline are on the card; what a picture takes on top is not estimated."}
+		if len(p.Rows) == 0 {
+			return nil
+		}
+		return m.pictureNotes(r.Setting, p.best())
+	case m.Kind == "speech":
+		return []string{"As faster-whisper runs it, with five beams and one file at a time (--parallel); working memory is an estimate from its published totals."}
 	}
 	var notes []string
 	if m.newType != "" {
@@ -155,7 +160,7 @@ func (p *Plan) roomNotes(r Request) []string {
 	if told != "" {
 		notes = append(notes, told)
 	}
-	if best.RAMBytes > 0 && (best.split() || best.RAMBytes > 4*GiB) {
+	if r.llama() && p.Engine != "diffusers" && best.RAMBytes > 0 && (best.split() || best.RAMBytes > 4*GiB) {
 		switch have := p.Card.RAMBytes; {
 		case have == 0 && p.Card.ram == 0:
 			notes = append(notes, fmt.Sprintf("RAM must hold %.1f GiB; whether yours does, --ram 64GiB tells. With less, llama.cpp reads weights from the disk again and again.", float64(best.RAMBytes)/GiB))

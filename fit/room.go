@@ -177,7 +177,7 @@ func otherSizes(c *CardInfo, name string) string {
 	var sizes []string
 	for _, o := range loadCards().cards {
 		base, _, _ := strings.Cut(cardKey(o.Name), strconv.FormatInt(o.NominalBytes/GiB, 10)+"gb")
-		if o.NominalBytes > 0 && o.NominalBytes != c.NominalBytes && o.Vendor == c.Vendor && !strings.Contains(o.Name, "MIG") && !strings.Contains(o.Name, "Laptop") &&
+		if o.NominalBytes > 0 && o.NominalBytes != c.NominalBytes && o.Vendor == c.Vendor && !strings.Contains(o.Name, "MIG") && !strings.Contains(o.Name, "Laptop") && !strings.Contains(o.Name, "modified") &&
 			strings.TrimRight(base, "-") != "" && (base == key || strings.HasPrefix(base, key) && sameModel(base, key) || strings.HasSuffix(base, key)) {
 			sizes = append(sizes, fmt.Sprintf("%d", o.NominalBytes/GiB))
 		}
