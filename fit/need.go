@@ -108,12 +108,17 @@ func (s Setting) defaults() Setting {
 		// they could do nothing else.
 		s.Split = s.has(changeStreams) && (s.Split || !s.has(changeUnified))
 	}
-	s.UBatch = min(s.UBatch, max(s.Batch, defaultBatch))
+	switch { // the physical batch is never the larger one
+	case s.Batch > 0 && s.Batch < cmp.Or(s.UBatch, defaultUBatch):
+		s.UBatch = s.Batch
+	case s.Batch == 0:
+		s.UBatch = min(s.UBatch, defaultBatch)
+	}
 	return s
 }
 
-// defaultBatch is llama.cpp's -b, which bounds -ub.
-const defaultBatch = 2048
+// llama.cpp's -b, which bounds -ub.
+const defaultBatch, defaultUBatch = 2048, 512
 
 func (s Setting) engine() string { return cmp.Or(s.Engine, "llama.cpp") }
 

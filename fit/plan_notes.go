@@ -38,8 +38,11 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	if m.Unverified {
 		notes = append(notes, "The shape of this model is recalled, not read from its config.")
 	}
-	if m.VisionParameters > 0 && r.llama() {
-		notes = append(notes, fmt.Sprintf("With images, the projector (mmproj) takes %.2f GiB more.", float64(2*m.VisionParameters)/GiB))
+	switch {
+	case m.VisionParameters > 0 && r.llama() && !r.Projector:
+		notes = append(notes, fmt.Sprintf("With images, the projector takes %.2f GiB more: --mmproj counts it.", float64(2*m.VisionParameters+projectorBuffer)/GiB))
+	case m.VisionParameters == 0 && r.Projector:
+		notes = append(notes, "How large this model's projector is is not known: it is not counted.")
 	}
 	if p.Card == nil || len(p.Rows) == 0 {
 		return notes

@@ -20,13 +20,19 @@ const fitHead = `oomdoc fit says what of a model fits a graphics card. It works 
 
 Usage:
   oomdoc fit MODEL [flags]   formats by context; MODEL is a name, a repository,
-                             a GGUF file, or a folder or file of a checkpoint
+                             a GGUF file, a config.json, or its folder
   oomdoc fit [flags]         models that run well on the card
+
+Without --gpu and --vram it takes what is free on this computer's cards. Your
+own models and cards: --catalogue, or models.json and cards.tsv in the folder
+oomdoc of your configuration.
 
 Examples:
   oomdoc fit llama-3.1-8b --gpu "RTX 4060"
   oomdoc fit Qwen/Qwen3-32B --vram 24GiB --context 32768 --kv-type q8_0
   oomdoc fit qwen2.5-7b --gpu A10 --engine vllm --json
+  oomdoc fit deepseek-v3 --gpu 3090+3060 --ram 384GiB
+  oomdoc fit flux dev --gpu 3060 --size 1344x768
   oomdoc fit ./model.gguf
   oomdoc fit --vram 12GiB
 
