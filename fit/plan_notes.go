@@ -127,7 +127,7 @@ func (r Request) olderBuild(m *Model, best Row) []string {
 	if err != nil || more <= *best.SpareBytes {
 		return nil
 	}
-	return []string{fmt.Sprintf("llama.cpp before June 2026 (b9460) takes %d MiB more for this command, which is more than is free: say yours with --engine-version.", more/MiB)}
+	return []string{fmt.Sprintf("llama.cpp before June 2026 (%s) takes %d MiB more for this command, which is more than is free: say yours with --engine-version.", since(changeOneOutput), more/MiB)}
 }
 
 // guess says on what the figures of an unknown name rest, and which name may
