@@ -161,9 +161,7 @@ func TestCommandsInTheLab(t *testing.T) {
 	for _, r := range rows {
 		m, ok := ModelByID(r[0])
 		if r[0] == "tiny" {
-			m, ok = &Model{
-				Arch: "llama", Kind: "llm", Layers: 4, Hidden: 256, Heads: 8, KVHeads: 8, HeadDim: 32, ValueDim: 32, FFN: 512, Gated: true, Vocab: 512, Context: 8192,
-			}, true
+			m, ok = tinyModel(), true
 		}
 		require.True(t, ok, r[0])
 		x := parseCommand(t, r[1])
@@ -176,7 +174,7 @@ func TestCommandsInTheLab(t *testing.T) {
 		n, err := m.Need("F16", x.Setting, x.layers)
 		require.NoError(t, err)
 		printed := [3]float64{number(t, r[2]), number(t, r[3]), number(t, r[4])}
-		assert.InEpsilon(t, printed[0], float64(n.Weights), 0.0013, "weights of %s: %s", r[0], r[1])
+		assert.InEpsilon(t, printed[0], float64(n.Weights), 1e-6, "weights of %s: %s", r[0], r[1])
 		assert.InDelta(t, printed[1], float64(n.KV), 1, "cache of %s: %s", r[0], r[1])
 		if partial {
 			assert.InEpsilon(t, printed[2], float64(n.Compute), 0.08, "compute of %s: %s", r[0], r[1])
@@ -186,6 +184,24 @@ func TestCommandsInTheLab(t *testing.T) {
 		assert.InEpsilon(t, printed[2], float64(n.Compute), 0.02, "compute of %s: %s", r[0], r[1])
 	}
 	assert.GreaterOrEqual(t, exact, 10)
+}
+
+func tinyModel() *Model {
+	return &Model{Arch: "llama", Kind: "llm", Layers: 4, Hidden: 256, Heads: 8, KVHeads: 8, HeadDim: 32, ValueDim: 32, FFN: 512, Gated: true, Vocab: 512, Context: 8192}
+}
+
+// Ten printed commands, run: what llama.cpp printed when it loaded.
+func TestCommandsLoaded(t *testing.T) {
+	rows := table(t, "commands_loaded")
+	require.Len(t, rows, 10)
+	for _, r := range rows {
+		x := parseCommand(t, r[0])
+		n, err := tinyModel().Need("F16", x.Setting, -1)
+		require.NoError(t, err)
+		assert.InDelta(t, number(t, r[1]), float64(n.Weights)/MiB, 0.01, "%v", r)
+		assert.InDelta(t, number(t, r[2]), float64(n.KV)/MiB, 0.01, "%v", r)
+		assert.InEpsilon(t, number(t, r[3]), float64(n.Compute)/MiB, 0.005, "%v", r)
+	}
 }
 
 // Random settings: slots, caches of their own, batches, full windows.

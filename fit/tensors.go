@@ -24,6 +24,8 @@ const (
 	// roleTable is an embedding that stays with the CPU in llama.cpp, such as
 	// the per-layer embeddings of Gemma 3n.
 	roleTable
+	// roleExpertBias is plain, and goes where its experts go.
+	roleExpertBias
 )
 
 // tensor is one matrix: count stacked pieces of rows x cols. A GGUF row is cols
@@ -34,6 +36,9 @@ type tensor struct {
 	rows, cols int64
 	count      int64
 }
+
+// plain tensors are not quantised.
+func (t tensor) plain() bool { return t.role == rolePlain || t.role == roleExpertBias }
 
 func (t tensor) elements() int64 { return t.rows * t.cols * t.count }
 
@@ -349,7 +354,8 @@ func (b *builder) experts(i int, e *MoE) {
 	case "qwen2moe", "qwen3next", "qwen35moe":
 		b.vector(i, h) // gate of the shared expert
 	case "gpt-oss":
-		b.vector(i, e.Experts*(1+2*e.FFN+h)) // biases
+		b.vector(i, e.Experts) // of the router
+		b.add(roleExpertBias, i, 1, 2*e.FFN+h, e.Experts)
 	case "deepseek2", "deepseek32", "glm4moe", "glm-dsa", "minimax-m2", "nemotron_h":
 		if b.m.Vocab != 102400 { // DeepSeek-V2 has no correction of the router's scores
 			b.vector(i, e.Experts)
