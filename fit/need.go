@@ -103,11 +103,9 @@ func (s Setting) defaults() Setting {
 	if s.llama() && !s.has(changeOutputFirst) {
 		s.OutputLast = true
 	}
-	if s.Parallel > 1 && s.server() {
-		// Between July and November 2025 slots could not share a cache; before,
-		// they could do nothing else.
-		s.Split = s.has(changeStreams) && (s.Split || !s.has(changeUnified))
-	}
+	// Between July and November 2025 slots could not share a cache; before, they
+	// could do nothing else.
+	s.Split = s.Parallel > 1 && s.server() && s.has(changeStreams) && (s.Split || !s.has(changeUnified))
 	switch { // the physical batch is never the larger one
 	case s.Batch > 0 && s.Batch < cmp.Or(s.UBatch, defaultUBatch):
 		s.UBatch = s.Batch
@@ -257,7 +255,7 @@ func (s Setting) cache(m *Model, from int) KVOptions {
 func (s Setting) compute() ComputeOptions {
 	c := ComputeOptions{
 		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention, FullWindow: s.fullWindow(),
-		Expanded: !s.has(changeLatent), Until2025: !s.has(changeGLU), WideMask: !s.has(changeSmallMask),
+		Expanded: !s.has(changeLatent), Until2025: !s.has(changeGLU), WideMask: !s.has(changeSmallMask) && s.Vendor != "Apple", // Metal reads the first mask where it is
 	}
 	if s.Split {
 		c.Streams = s.Parallel

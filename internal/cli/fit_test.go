@@ -22,7 +22,7 @@ func fitRun(args ...string) (string, error) {
 
 // Every model of the catalogue gets an answer, whatever the engine.
 func TestFitAnswersForEveryModel(t *testing.T) {
-	for _, engine := range []string{"llama.cpp", "ollama", "vllm", "transformers"} {
+	for _, engine := range fit.Engines() {
 		for _, m := range fit.Models() {
 			out, err := fitRun(m.ID, "--vram", "24GiB", "--engine", engine)
 			if err != nil {
