@@ -56,7 +56,7 @@ var changes = []Change{
 	{"llama.cpp", changeWindow, "b5430", "2025-05", "https://github.com/ggml-org/llama.cpp/pull/13194", "layers with a window cache the window only; --swa-full caches all"},
 	{"llama.cpp", changeGLU, "b5800", "2025-06", "https://github.com/ggml-org/llama.cpp/pull/14158", "the gated MLP is one operation that holds gate, up and product"},
 	{"llama.cpp", changeStreams, "b5910", "2025-07", "https://github.com/ggml-org/llama.cpp/pull/14363", "with -np N each slot has a cache of its own for its part of -c"},
-	{"llama.cpp", changeExperts, "b6100", "2025-08", "https://github.com/ggml-org/llama.cpp/pull/15077", "--n-cpu-moe N leaves the experts of N layers in RAM"},
+	{"llama.cpp", changeExperts, "b6089", "2025-08", "https://github.com/ggml-org/llama.cpp/pull/15077", "--n-cpu-moe N leaves the experts of N layers in RAM"},
 	{"llama.cpp", changeFlashValue, "b6325", "2025-08", "https://github.com/ggml-org/llama.cpp/pull/15434", "-fa takes on, off or auto; before, it was a switch"},
 	{"llama.cpp", changeUnified, "b6915", "2025-11", "https://github.com/ggml-org/llama.cpp/pull/16736", "llama-server takes 4 slots with one cache unless -np is given; -kvu asks for one cache"},
 	{"llama.cpp", changeOutputFirst, "b7600", "2026-01", "https://github.com/ggml-org/llama.cpp/pull/18148", "-ngl N places the output layer first, then the last N-1 layers"},
