@@ -292,6 +292,10 @@ func TestDraftAndProjector(t *testing.T) {
 	assert.Equal(t, w.GPU, both.Rows[0].WeightsBytes-plain.Rows[0].WeightsBytes)
 	assert.Greater(t, both.Rows[0].KVBytes, plain.Rows[0].KVBytes)
 	assert.Contains(t, both.Command, " -md … -ngld 99")
+	_, err = NewPlan(Request{Model: "qwen3-14b", VRAM: 24 * GiB, Setting: Setting{Draft: draft, Engine: "vllm"}})
+	assert.ErrorIs(t, err, ErrEngine)
+	_, err = NewPlan(Request{Model: "gemma-3-12b", VRAM: 24 * GiB, Setting: Setting{Projector: true, Engine: "vllm"}})
+	assert.ErrorIs(t, err, ErrEngine)
 	seen := mustPlan(t, Request{Model: "gemma-3-12b", VRAM: 24 * GiB, Contexts: []int{8192}, Setting: Setting{Projector: true}})
 	assert.Contains(t, seen.Command, " --mmproj …")
 }

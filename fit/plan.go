@@ -140,6 +140,12 @@ func (s Setting) check() error {
 	if _, ok := engineNamed(s.Engine); !ok {
 		return fmt.Errorf("%w: %q", ErrEngine, s.Engine)
 	}
+	switch {
+	case s.Draft != nil && !s.server():
+		return fmt.Errorf("%w: drafts are counted for llama-server only, not for %s", ErrEngine, s.engine())
+	case s.Projector && !s.llama():
+		return fmt.Errorf("%w: %s has the vision tower in its checkpoint, which is counted; a projector is llama.cpp's", ErrEngine, s.engine())
+	}
 	return s.checkCacheType()
 }
 

@@ -36,8 +36,8 @@ type Request struct {
 var (
 	ErrModel = errors.New("unknown model")
 	ErrCard  = errors.New("unknown card")
-	// ErrEngine: a program that there is no plan for.
-	ErrEngine = errors.New("unknown engine")
+	// ErrEngine: a program that there is no plan for, or that has no such setting.
+	ErrEngine = errors.New("no plan for this engine")
 )
 
 // The usual formats by falling quality.

@@ -116,7 +116,7 @@ type fitting struct {
 func wrongRequest(err error, r fit.Request) error {
 	r.Model, r.Card = shortened(r.Model), shortened(r.Card)
 	switch {
-	case errors.Is(err, fit.ErrFamily), errors.Is(err, fit.ErrCapability), errors.Is(err, fit.ErrVersion):
+	case errors.Is(err, fit.ErrFamily), errors.Is(err, fit.ErrCapability), errors.Is(err, fit.ErrVersion), errors.Is(err, fit.ErrEngine):
 		return trouble("%v", err)
 	case errors.Is(err, fit.ErrModel):
 		if near := fit.Near(r.Model); len(near) > 0 {
