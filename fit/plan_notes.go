@@ -44,9 +44,15 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	case m.VisionParameters == 0 && r.Projector:
 		notes = append(notes, "How large this model's projector is is not known: it is not counted.")
 	}
+	return append(notes, p.cardNotes(r, m)...)
+}
+
+// cardNotes say what else could be done with the card.
+func (p *Plan) cardNotes(r Request, m *Model) []string {
 	if p.Card == nil || len(p.Rows) == 0 {
-		return notes
+		return nil
 	}
+	var notes []string
 	s, best := r.Setting, p.best()
 	s.Context = best.Context
 	if m.MoE != nil && r.Engine == "ollama" && best.Verdict == "offload" {

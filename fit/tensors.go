@@ -385,18 +385,3 @@ func (b *builder) perLayerExtras(i int) {
 const perLayerWidth = 256
 
 func (m *Model) perLayerEmbeddings() bool { return m.SharedLayers > 0 }
-
-func (b *builder) outside() {
-	m := b.m
-	if !m.perLayerEmbeddings() {
-		return
-	}
-	layers := int64(m.Layers)
-	// 262144 rows: Gemma 3n has 256 more in the main embedding only.
-	b.add(roleTable, -1, 262144, perLayerWidth*layers, 1)
-	b.add(rolePlain, -1, perLayerWidth*layers, m.Hidden, 1)
-	b.vector(-1, perLayerWidth)
-	if m.Arch == "gemma3n" {
-		b.add(rolePlain, -1, m.Hidden, m.Hidden, 6) // AltUp projections
-	}
-}
