@@ -192,7 +192,7 @@ class Action:
         whole = [f"{title(name)}\n\n{answer}" for name, _, answer in told]
         self.summary("\n\n".join(whole))
         pulls = run.get("pull_requests") or []
-        if pulls:
+        if pulls and not is_bot(event.get("sender")):
             brief = [f"{title(name)}\n\n{diagnose(log, '--format', 'markdown', '--redact', '--brief', '--width', '0')}" for name, log, _ in told]
             self.comment(pulls[0]["number"], whole, brief)
 

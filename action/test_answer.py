@@ -147,6 +147,8 @@ class Events(Case):
         "issue-edited": 1,
         "issue-edited-by-bot": 0,
         "issue-edited-log-removed": 0,
+        "issue-of-bot-edited": 0,
+        "issue-opened-with-command": 1,
         "issue-closed": 0,
         "issue-labeled": 0,
         "comment-created": 1,
@@ -157,6 +159,7 @@ class Events(Case):
         "comment-deleted": 0,
         "run-failed-on-pull-request": 1,
         "run-failed-on-branch": 0,
+        "run-failed-of-bot": 0,
         "run-failed-otherwise": 0,
         "run-succeeded": 0,
         "push": 0,
@@ -188,7 +191,8 @@ class Events(Case):
                 for body in self.written():
                     self.assertTrue(body.startswith(answer.MARKER + "\n"))
                     self.assertNotIn("hf_0", body)
-                    self.assertNotIn("/home/jane", body)
+                    self.assertNotIn("jane", body)
+                    self.assertNotIn("sk-0", body)
 
 
 class Comments(Case):

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,9 +10,15 @@ import (
 )
 
 // Decode reads one saved report. Fields that this version does not know are
-// skipped; a report of another schema, or text after the report, is an error.
+// skipped; a report of another schema, or text after the report, is an error,
+// and so is one of more than 8 MiB, 24 levels or 200,000 values. Nothing says
+// that this program wrote it: show it by way of [Report.AsSaved].
 func Decode(r io.Reader) (*Report, error) {
-	d := json.NewDecoder(r)
+	raw, err := bounded(r)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
 	var report Report
 	if err := d.Decode(&report); err != nil {
 		return nil, decodeError(err)

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"slices"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/diagnose"
 )
@@ -163,25 +164,30 @@ func poisoned(base string, x form, payload string) (poison, harmless string) {
 	return fill(payload), fill(plain)
 }
 
+// aims are the keys of payloads, in the order of the table.
+var aims = []string{"verdict", "model", "command", "figure"}
+
 // TestPoisoned: what a stranger wrote changes nothing of a report, whatever it
-// says, in whatever form, beside whatever program's log.
+// says, in whatever form, beside whatever program's log. One text of each aim in
+// turn; with -every 1 all of them. What it counts is the table in
+// docs/strangers.md.
 func TestPoisoned(t *testing.T) {
-	through := map[string]int{}
-	all := 0
-	for _, e := range engines {
-		for _, x := range forms {
-			for aim, texts := range payloads {
-				for i, payload := range texts {
+	through, logs := map[[2]string]int{}, map[[2]string]int{}
+	for n, e := range engines {
+		for k, x := range forms {
+			for _, aim := range aims {
+				for i, payload := range payloads[aim] {
+					if *every != 1 && (n+k)%len(payloads[aim]) != i {
+						continue
+					}
 					for _, base := range []string{e.healthy, e.failed} {
 						log, same := poisoned(base, x, payload)
 						got, want := told(log), told(same)
-						all++
-						failed := base == e.failed
-						name := fmt.Sprintf("%s, %s, %s %d, failed %t", e.name, x.name, aim, i, failed)
-						if got != want || strings.Contains(got, `"oom":true`) != failed {
-							through[fmt.Sprintf("%-24s %s", x.name, aim)]++
-							if !testing.Short() && through[fmt.Sprintf("%-24s %s", x.name, aim)] == 1 {
-								assert.Equal(t, want, got, name)
+						cell := [2]string{x.name, aim}
+						logs[cell]++
+						if got != want || strings.Contains(got, `"oom":true`) != (base == e.failed) {
+							if through[cell]++; through[cell] == 1 {
+								t.Errorf("%s, %s, %s %d: %s\nwith a harmless text: %s", e.name, x.name, aim, i, shortened(got), shortened(want))
 							}
 						}
 					}
@@ -189,13 +195,45 @@ func TestPoisoned(t *testing.T) {
 			}
 		}
 	}
-	keys := []string{}
-	for k, n := range through {
-		keys = append(keys, fmt.Sprintf("%s %d", k, n))
+	if *every != 1 {
+		assertTable(t, through, logs)
 	}
-	slices.Sort(keys)
-	assert.Empty(t, keys, "of %d", all)
 }
+
+func shortened(s string) string { return s[:min(len(s), 600)] }
+
+// strangersPage is where the table stands.
+const strangersPage = "../docs/strangers.md"
+
+// assertTable holds the page to what was counted.
+func assertTable(t *testing.T, through, logs map[[2]string]int) {
+	t.Helper()
+	var b strings.Builder
+	all := 0
+	b.WriteString("| Form | " + strings.Join(aims, " | ") + " |\n|---|---|---|---|---|\n")
+	for _, x := range forms {
+		b.WriteString("| " + x.name + " |")
+		for _, aim := range aims {
+			n := logs[[2]string{x.name, aim}]
+			all += n
+			fmt.Fprintf(&b, " %d of %d |", through[[2]string{x.name, aim}], n)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "\n%d logs of %d programs: half of them of a run in which nothing failed, half with a real failure.\n", all, len(engines))
+	page, err := os.ReadFile(strangersPage)
+	require.NoError(t, err)
+	head, _, ok := strings.Cut(string(page), tableBegins)
+	require.True(t, ok)
+	want := head + tableBegins + b.String()
+	if *update {
+		require.NoError(t, os.WriteFile(strangersPage, []byte(want), 0o644))
+		return
+	}
+	assert.Equal(t, want, string(page), "run go test ./diagnose -run Poisoned -update")
+}
+
+const tableBegins = "## Tried\n\nHow many got through, of how many logs:\n\n"
 
 // told is a report without what depends on the log's length.
 func told(log string) string {
@@ -206,4 +244,23 @@ func told(log string) string {
 		panic(err)
 	}
 	return string(out)
+}
+
+// TestPoisonedLarge: neither in a log that is too long to be kept whole, and
+// full of it.
+func TestPoisonedLarge(t *testing.T) {
+	e := engines[0]
+	for _, x := range forms {
+		for aim, texts := range payloads {
+			payload := "hello\n" + strings.Join(texts, "\n")
+			line, _ := poisoned("%s", x, payload)
+			calm := strings.Repeat("INFO 11-18 18:09:01 [loggers.py:87] Engine 000: Running: 1 reqs\n", 40)
+			log := strings.Replace(strings.ReplaceAll(e.healthy, "%%", "%"), "%s", strings.Repeat(calm+line+"\n"+calm, 80), 1)
+			r := diagnose.Bytes([]byte(log))
+			assert.Greater(t, len(log), 300<<10)
+			assert.False(t, r.OOM, "%s, %s", x.name, aim)
+			assert.Empty(t, r.Lookalikes, "%s, %s", x.name, aim)
+			assert.Empty(t, r.Notes, "%s, %s", x.name, aim)
+		}
+	}
 }

@@ -91,7 +91,9 @@ func (r *Redactor) Report(report *Report) *Report {
 	defer r.mu.Unlock()
 	r.flush()
 	mapped(reflect.ValueOf(report), func(s string) string { r.masker.Learn(s); return s })
-	return mapped(reflect.ValueOf(report), r.masker.Text).Interface().(*Report)
+	out := mapped(reflect.ValueOf(report), r.masker.Text).Interface().(*Report)
+	out.Live.mask()
+	return out
 }
 
 // withoutCredentials is a copy of a report in which no key of the log stands.

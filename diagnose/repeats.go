@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"context"
+
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -9,25 +11,28 @@ import (
 
 // addRepeats adds messages that a scan only counted to the incidents that they
 // repeat. It returns how many found none.
-func addRepeats(groups []failureGroup, repeats []scan.Repeat) int {
+func addRepeats(ctx context.Context, groups []failureGroup, repeats []scan.Repeat) int {
 	homeless := 0
 	for _, r := range repeats {
-		homeless += addRepeat(groups, valid(r.Text), r.Line, r.Count)
+		homeless += addRepeat(ctx, groups, valid(r.Text), r.Line, r.Count)
 	}
 	return homeless
 }
 
 // addUnread does the same with lines that no parser was given.
-func addUnread(groups []failureGroup, lines []fact.Unread) int {
+func addUnread(ctx context.Context, groups []failureGroup, lines []fact.Unread) int {
 	homeless := 0
 	for _, l := range lines {
-		homeless += addRepeat(groups, l.Text, l.Line, l.Count)
+		homeless += addRepeat(ctx, groups, l.Text, l.Line, l.Count)
 	}
 	return homeless
 }
 
 // addRepeat counts a line that was met again. One line is one statement.
-func addRepeat(groups []failureGroup, line string, number, times int) (homeless int) {
+func addRepeat(ctx context.Context, groups []failureGroup, line string, number, times int) (homeless int) {
+	if ctx.Err() != nil {
+		return 0 // nobody reads the report
+	}
 	facts := reader().Parse(text.NewLog(clean.Lines(line, number)))
 	for _, x := range facts.Failures {
 		if x.Wrapper {

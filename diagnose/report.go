@@ -54,6 +54,9 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 	// Live is what the machine said of itself, nil where nobody asked it.
 	Live *Live `json:"live,omitempty"`
+	// Saved says that the report was read back and not made of a log just now:
+	// see [Report.AsSaved].
+	Saved bool `json:"saved,omitempty"`
 }
 
 // Input is what was read.

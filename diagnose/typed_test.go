@@ -49,3 +49,21 @@ func TestTypedCommands(t *testing.T) {
 		assert.Equal(t, name == "foreign code", strings.Contains(strings.Join(r.Notes, " "), "--trust-remote-code"), "%s: %v", name, r.Notes)
 	}
 }
+
+// TestQuotedLogsAreRead: many people paste a log behind "> ", and a thread may
+// have it in no other place.
+func TestQuotedLogsAreRead(t *testing.T) {
+	start := "$ vllm serve a/b --max-model-len 32768 --seed 7\nINFO 11-18 18:07:18 [api.py:1] non-default args: {'model': 'a/b', 'seed': 7, 'max_model_len': 32768}\n"
+	quoted := "> " + strings.ReplaceAll(strings.TrimSuffix(start+vllmFailure, "\n"), "\n", "\n> ") + "\n"
+	for name, log := range map[string]string{
+		"all of it":   quoted,
+		"twice":       "> " + strings.ReplaceAll(quoted, "\n", "\n> "),
+		"in a thread": "Hello,\n\nOn Thu, 16 Oct 2025 at 08:11, Ann <ann@example.org> wrote:\n" + quoted + "\nhas anybody seen this?\n",
+		"in an issue": "### What happened\n\n" + quoted + "\n### Version\n\n0.8.5\n",
+	} {
+		r := diagnose.Bytes([]byte(log))
+		if assert.True(t, r.OOM, name) {
+			assert.Contains(t, commands(r), "vllm serve a/b", name)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type Change struct {
 	// Name of the change, as Setting asks for it.
 	Name string
 	// Since is the first version with it: "b6325" or "0.21.0". Numbers of
-	// llama.cpp's builds are those of the days of the merge, give or take twenty.
+	// llama.cpp's builds are those of the days of the merge, give or take fifty.
 	Since string
 	// Date of the merge, year and month.
 	Date string
@@ -56,12 +56,12 @@ var changes = []Change{
 	{"llama.cpp", changeWindow, "b5430", "2025-05", "https://github.com/ggml-org/llama.cpp/pull/13194", "layers with a window cache the window only; --swa-full caches all"},
 	{"llama.cpp", changeGLU, "b5800", "2025-06", "https://github.com/ggml-org/llama.cpp/pull/14158", "the gated MLP is one operation that holds gate, up and product"},
 	{"llama.cpp", changeStreams, "b5910", "2025-07", "https://github.com/ggml-org/llama.cpp/pull/14363", "with -np N each slot has a cache of its own for its part of -c"},
-	{"llama.cpp", changeExperts, "b6100", "2025-08", "https://github.com/ggml-org/llama.cpp/pull/15077", "--n-cpu-moe N leaves the experts of N layers in RAM"},
+	{"llama.cpp", changeExperts, "b6089", "2025-08", "https://github.com/ggml-org/llama.cpp/pull/15077", "--n-cpu-moe N leaves the experts of N layers in RAM"},
 	{"llama.cpp", changeFlashValue, "b6325", "2025-08", "https://github.com/ggml-org/llama.cpp/pull/15434", "-fa takes on, off or auto; before, it was a switch"},
-	{"llama.cpp", changeUnified, "b6930", "2025-11", "https://github.com/ggml-org/llama.cpp/pull/16736", "llama-server takes 4 slots with one cache unless -np is given; -kvu asks for one cache"},
+	{"llama.cpp", changeUnified, "b6915", "2025-11", "https://github.com/ggml-org/llama.cpp/pull/16736", "llama-server takes 4 slots with one cache unless -np is given; -kvu asks for one cache"},
 	{"llama.cpp", changeOutputFirst, "b7600", "2026-01", "https://github.com/ggml-org/llama.cpp/pull/18148", "-ngl N places the output layer first, then the last N-1 layers"},
-	{"llama.cpp", changeSmallMask, "b9380", "2026-05", "https://github.com/ggml-org/llama.cpp/pull/23764", "the mask of flash attention has 2 bytes a cell; before, 4 and a copy of 2"},
-	{"llama.cpp", changeOneOutput, "b9460", "2026-06", "https://github.com/ggml-org/llama.cpp/pull/23861", "llama-server reserves one row of logits for a slot, not one for each token of a batch"},
+	{"llama.cpp", changeSmallMask, "b9350", "2026-05", "https://github.com/ggml-org/llama.cpp/pull/23764", "the mask of flash attention has 2 bytes a cell; before, 4 and a copy of 2"},
+	{"llama.cpp", changeOneOutput, "b9395", "2026-06", "https://github.com/ggml-org/llama.cpp/pull/23861", "llama-server reserves one row of logits for a slot, not one for each token of a batch"},
 	{"ollama", changeParallel, "0.1.33", "2024-05", "https://github.com/ollama/ollama/issues/358", "OLLAMA_NUM_PARALLEL sets how many requests share the server"},
 	{"ollama", changeCacheType, "0.5.0", "2024-12", "https://github.com/ollama/ollama/pull/6279", "OLLAMA_KV_CACHE_TYPE quantises the cache"},
 	{"vllm", changeHybrid, "0.9.1", "2025-06", "https://github.com/vllm-project/vllm/pull/17996", "layers with a window keep the window of a request only"},
@@ -71,6 +71,16 @@ var changes = []Change{
 
 // Changes returns the table of what changed when.
 func Changes() []Change { return slices.Clone(changes) }
+
+// since is the first version with a change, "" for none.
+func since(change string) string {
+	for _, c := range changes {
+		if c.Name == change {
+			return c.Since
+		}
+	}
+	return ""
+}
 
 // newest is behind every version of the table.
 const newest = math.MaxInt

@@ -33,7 +33,14 @@ type Choice struct {
 // more, each in its largest format, the largest model first. The request says
 // card, engine and setting; its model is not looked at.
 func Choices(r Request) ([]Choice, *PlanCard, error) {
+	if err := r.checkVersion(); err != nil {
+		return nil, nil, err
+	}
 	r.Setting = r.Setting.defaults()
+	r.Server = r.engine(nil) == "llama.cpp"
+	if err := r.check(); err != nil {
+		return nil, nil, err
+	}
 	card, err := r.card()
 	if err != nil || card == nil {
 		return nil, card, err
@@ -65,7 +72,7 @@ func (r Request) choice(m *Model, card *PlanCard) (Choice, bool) {
 	if m.Parameters/2 > card.TotalBytes {
 		return Choice{}, false // 4 bits a weight, before anything is counted
 	}
-	for _, format := range r.formats(m) {
+	for _, format := range r.possible(card, r.formats(m)) {
 		z, err := m.sized(format)
 		if err != nil {
 			continue

@@ -195,7 +195,7 @@ func (f format) untiedHead(m *Model) int64 {
 
 func (f format) bitsOf(t tensor) float64 {
 	switch t.role {
-	case rolePlain:
+	case rolePlain, roleExpertBias:
 		return max(f.bits, 16)
 	case roleEmbedding, roleTable:
 		return orSixteen(f.embedBits)

@@ -50,7 +50,7 @@ func moreBits(i, n int) bool {
 // typeOf gives the block type of a tensor. Call it in the order of the file:
 // the rule counts layers as it goes.
 func (x *mixture) typeOf(t tensor) string {
-	if t.role == rolePlain {
+	if t.plain() {
 		return "F32"
 	}
 	if x.base == "F32" || x.base == "F16" || x.base == "BF16" {

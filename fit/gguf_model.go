@@ -183,6 +183,9 @@ func ggufRole(name string) role {
 	if strings.HasPrefix(name, "blk.") {
 		_, name, _ = strings.Cut(name[len("blk."):], ".")
 	}
+	if strings.HasSuffix(name, "_exps.bias") {
+		return roleExpertBias
+	}
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "_exps"), "_shexp")
 	switch name {
 	case "token_embd":
@@ -223,7 +226,7 @@ func (m *Model) active() int64 {
 	}
 	var n int64
 	for _, t := range m.tensors() {
-		if t.count == m.MoE.Experts {
+		if t.count == m.MoE.Experts && t.role != roleExpertBias {
 			n += t.elements() / t.count * m.MoE.Active
 		} else {
 			n += t.elements()

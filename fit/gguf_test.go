@@ -140,7 +140,9 @@ func (h *ggufHeader) add(t tensor, typ string) {
 		name = fmt.Sprintf("blk.%d.%s.weight", t.layer, name)
 	}
 	shape := []int64{t.cols}
-	if t.rows > 1 || t.role != rolePlain {
+	if t.role == roleExpertBias {
+		name = fmt.Sprintf("blk.%d.ffn_down_exps.bias", t.layer)
+	} else if t.rows > 1 || t.role != rolePlain {
 		shape = append(shape, t.rows)
 	}
 	if t.count > 1 {

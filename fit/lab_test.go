@@ -41,8 +41,8 @@ func TestLab(t *testing.T) {
 	m := mustModel(t, "tinyllama-1.1b")
 	for _, r := range labRows(t) {
 		// The library by itself reserves logits for a whole batch, as llama-server
-		// did until b9460.
-		s := Setting{Context: r.context, NoFlashAttention: !r.flash, UBatch: 512, Version: "b9400"}
+		// did until b9395.
+		s := Setting{Context: r.context, NoFlashAttention: !r.flash, UBatch: 512, Version: "b9360"}
 		n, err := m.Need("F16", s, r.layers)
 		require.NoError(t, err)
 		assert.InDelta(t, r.weights, float64(n.Weights)/MiB, 0.01, "%+v", r)

@@ -142,6 +142,16 @@ func TestChangesAreDocumented(t *testing.T) {
 	checkTable(t, "changes", b.String())
 }
 
+// docs/fit.md shows the questions that internal/cli answers in a test.
+func TestQuestionsAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| `oomdoc fit` ... | | what the answer holds |\n| --- | --- | --- |\n")
+	for _, r := range table(t, "questions") {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r[0], r[1], r[2])
+	}
+	checkTable(t, "questions", b.String())
+}
+
 func predictGGUF(t *testing.T, m *Model, s sample) int64 {
 	if s.set("untied") { // a conversion that stores the head
 		c := *m

@@ -78,6 +78,7 @@ type Model struct {
 	MelBins          int64 `json:"mel_bins,omitempty"`
 
 	Components []Component `json:"components,omitempty"`
+	Denoiser   *Denoiser   `json:"denoiser,omitempty"`
 
 	// Native is the format of the published checkpoint where it is not 16 bit.
 	Native string `json:"native,omitempty"`

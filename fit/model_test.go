@@ -26,9 +26,10 @@ func TestParametersRecomputed(t *testing.T) {
 	}
 }
 
-// activeElements counts the experts that one token meets.
+// activeElements counts the experts that one token meets; published counts have
+// all of their biases.
 func activeElements(m *Model, x tensor) int64 {
-	if m.MoE != nil && x.count == m.MoE.Experts {
+	if m.MoE != nil && x.count == m.MoE.Experts && x.role != roleExpertBias {
 		return x.elements() / x.count * m.MoE.Active
 	}
 	return x.elements()

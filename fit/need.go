@@ -3,7 +3,6 @@ package fit
 import (
 	"cmp"
 	"slices"
-	"sort"
 )
 
 // Setting is how a model is to run.
@@ -55,6 +54,8 @@ type Setting struct {
 	// Reserve is what must stay free on each card, in bytes; 0: a margin for the
 	// estimate, and more with a Display; negative: none.
 	Reserve int64
+	// Picture is what a diffusion model makes.
+	Picture Picture
 	// Display: the card drives a screen, or runs under Windows.
 	Display bool
 }
@@ -102,17 +103,20 @@ func (s Setting) defaults() Setting {
 	if s.llama() && !s.has(changeOutputFirst) {
 		s.OutputLast = true
 	}
-	if s.Parallel > 1 && s.server() {
-		// Between July and November 2025 slots could not share a cache; before,
-		// they could do nothing else.
-		s.Split = s.has(changeStreams) && (s.Split || !s.has(changeUnified))
+	// Between July and November 2025 slots could not share a cache; before, they
+	// could do nothing else.
+	s.Split = s.Parallel > 1 && s.server() && s.has(changeStreams) && (s.Split || !s.has(changeUnified))
+	switch { // the physical batch is never the larger one
+	case s.Batch > 0 && s.Batch < cmp.Or(s.UBatch, defaultUBatch):
+		s.UBatch = s.Batch
+	case s.Batch == 0:
+		s.UBatch = min(s.UBatch, defaultBatch)
 	}
-	s.UBatch = min(s.UBatch, max(s.Batch, defaultBatch))
 	return s
 }
 
-// defaultBatch is llama.cpp's -b, which bounds -ub.
-const defaultBatch = 2048
+// llama.cpp's -b, which bounds -ub.
+const defaultBatch, defaultUBatch = 2048, 512
 
 func (s Setting) engine() string { return cmp.Or(s.Engine, "llama.cpp") }
 
@@ -162,8 +166,9 @@ func (m *Model) sized(format string) (sized, error) {
 func (z sized) need(s Setting, layers int) (Need, error) {
 	switch {
 	case z.Kind == "diffusion":
-		// Activations follow the picture, not the model: 2 GiB are kept free.
-		return Need{Weights: z.w.Total, Overhead: s.driver(), Reserve: s.reserve(2 * GiB), Layers: 1, Total: 1}, nil
+		return z.needPicture(s)
+	case z.Kind == "speech":
+		return z.needSpeech(s)
 	case s.Engine == "vllm" || s.Engine == "sglang" || s.Engine == "lmdeploy":
 		return z.needServer(s)
 	case s.Engine == "exllama":
@@ -250,7 +255,7 @@ func (s Setting) cache(m *Model, from int) KVOptions {
 func (s Setting) compute() ComputeOptions {
 	c := ComputeOptions{
 		Context: s.context(), UBatch: s.UBatch, FlashAttention: !s.NoFlashAttention, FullWindow: s.fullWindow(),
-		Expanded: !s.has(changeLatent), Until2025: !s.has(changeGLU), WideMask: !s.has(changeSmallMask),
+		Expanded: !s.has(changeLatent), Until2025: !s.has(changeGLU), WideMask: !s.has(changeSmallMask) && s.Vendor != "Apple", // Metal reads the first mask where it is
 	}
 	if s.Split {
 		c.Streams = s.Parallel
@@ -264,34 +269,6 @@ func (s Setting) compute() ComputeOptions {
 // fullWindow: ik_llama.cpp never got caches of the window's size.
 func (s Setting) fullWindow() bool {
 	return s.FullWindow || s.Engine == "ik_llama.cpp" || s.llama() && !s.has(changeWindow)
-}
-
-// projectorBuffer is what the vision tower computes with: 248 MiB were measured
-// for a tower of 0.46 B, 322 for one of 0.4.
-const projectorBuffer = 300 * MiB
-
-// beside adds the models that run beside the main one: the projector, and a
-// draft with all its layers on the card and a cache as long.
-func (s Setting) beside(m *Model, n *Need) error {
-	if s.Projector && m.VisionParameters > 0 {
-		n.Weights += 2 * m.VisionParameters
-		n.Compute += projectorBuffer
-	}
-	if s.Draft == nil {
-		return nil
-	}
-	d := s
-	d.Draft, d.Projector, d.KVType, d.CPUExperts, d.Cards = nil, false, "f16", 0, 1
-	z, err := s.Draft.sized(cmp.Or(s.DraftFormat, "Q8_0"))
-	if err != nil {
-		return err
-	}
-	need, err := z.needLlama(z.w, d, -1)
-	if err != nil {
-		return err
-	}
-	n.Weights, n.KV, n.Compute, n.CPUWeights = n.Weights+need.Weights, n.KV+need.KV, n.Compute+need.Compute, n.CPUWeights+need.CPUWeights
-	return nil
 }
 
 // splitsExperts: Ollama has no setting for experts in RAM.
@@ -317,96 +294,3 @@ func (z sized) needTransformers(s Setting) (Need, error) {
 }
 
 func roundMiB(n int64) int64 { return (n + MiB - 1) / MiB * MiB }
-
-// MostLayers is the largest number of layers that fits have bytes, -1 if even
-// none does, and what they need. Of a mixture of experts llama.cpp gets all of
-// them, with the experts of as few as possible in RAM. All of them need only fit; if some stay behind
-// anyway, the reserve stays free too.
-func (m *Model) MostLayers(format string, s Setting, have int64) (int, Need, error) {
-	z, err := m.sized(format)
-	if err != nil {
-		return 0, Need{}, err
-	}
-	return z.mostLayers(s.defaults(), have)
-}
-
-func (z sized) mostLayers(s Setting, have int64) (int, Need, error) {
-	all, err := z.need(s, -1)
-	if err != nil || all.Sum() <= have {
-		return all.Layers, all, err
-	}
-	if !s.llama() || z.Layers == 0 {
-		return -1, all, nil
-	}
-	if n, ok := z.fewestCPUExperts(s, have); ok {
-		return n.Layers, n, nil
-	}
-	// Not even that is enough: the layers take what their experts do not.
-	if z.w.Experts != nil && s.splitsExperts() {
-		s.CPUExperts = len(z.w.Experts)
-	}
-	// More layers never need less, so that the first number which is too many
-	// can be searched by halves.
-	n := sort.Search(all.Total, func(n int) bool {
-		need, e := z.needLlama(z.w, s, n)
-		err = cmp.Or(err, e)
-		return e != nil || need.Sum()+need.Reserve > have
-	}) - 1
-	if n < 0 || err != nil {
-		return -1, all, err
-	}
-	need, err := z.needLlama(z.w, s, n)
-	return n, need, err
-}
-
-// fewestCPUExperts keeps as many experts on the card as fit it with the reserve,
-// and everything else. For a mixture this is faster than whole layers in RAM:
-// attention stays on the card, and of the experts a token meets few.
-func (z sized) fewestCPUExperts(s Setting, have int64) (Need, bool) {
-	if z.w.Experts == nil || !s.splitsExperts() {
-		return Need{}, false
-	}
-	for n := range len(z.w.Experts) + 1 {
-		s.CPUExperts = n
-		need, err := z.need(s, -1)
-		if err != nil {
-			return Need{}, false
-		}
-		if need.Sum()+need.Reserve <= have {
-			return need, true
-		}
-	}
-	return Need{}, false
-}
-
-// LongestContext is the longest context, a multiple of 256, that fits have
-// bytes with everything on the card; at most the model's own, 0 if none does.
-func (m *Model) LongestContext(format string, s Setting, have int64) int {
-	z, err := m.sized(format)
-	if err != nil {
-		return 0
-	}
-	return z.longestContext(s.defaults(), have)
-}
-
-func (z sized) longestContext(s Setting, have int64) int {
-	const step = 256
-	return step * (sort.Search(z.Context/step, func(i int) bool {
-		s.Context = (i + 1) * step
-		n, err := z.need(s, -1)
-		return err != nil || n.Sum() > have
-	}))
-}
-
-// FewestCPUExperts is the smallest N for llama.cpp's --n-cpu-moe N, the experts
-// of the first N layers in RAM and all else on the card, that fits have bytes
-// with the reserve; false for dense models and if even all experts in RAM do
-// not make it fit. For a mixture this is faster than whole layers in RAM.
-func (m *Model) FewestCPUExperts(format string, s Setting, have int64) (int, bool) {
-	z, err := m.sized(format)
-	if err != nil {
-		return 0, false
-	}
-	need, ok := z.fewestCPUExperts(s.defaults(), have)
-	return need.CPUExperts, ok
-}

@@ -140,6 +140,12 @@ func (s Setting) check() error {
 	if _, ok := engineNamed(s.Engine); !ok {
 		return fmt.Errorf("%w: %q", ErrEngine, s.Engine)
 	}
+	switch {
+	case s.Draft != nil && !s.server():
+		return fmt.Errorf("%w: drafts are counted for llama-server only, not for %s", ErrEngine, s.engine())
+	case s.Projector && !s.llama():
+		return fmt.Errorf("%w: %s has the vision tower in its checkpoint, which is counted; a projector is llama.cpp's", ErrEngine, s.engine())
+	}
 	return s.checkCacheType()
 }
 
@@ -211,7 +217,7 @@ func (p *Plan) sort() {
 		case "no":
 			return cmp.Compare(a.NeedBytes+a.RAMBytes, b.NeedBytes+b.RAMBytes)
 		}
-		return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(b.Context, a.Context), cmp.Compare(b.WeightsBytes, a.WeightsBytes))
+		return cmp.Or(cmp.Compare(p.coarse(a), p.coarse(b)), cmp.Compare(b.Context, a.Context), cmp.Compare(b.WeightsBytes+b.CPUWeightsBytes, a.WeightsBytes+a.CPUWeightsBytes))
 	})
 }
 
@@ -266,8 +272,15 @@ func (p *Plan) recommend(context int) {
 
 // finish adds the command and the notes.
 func (p *Plan) finish(r Request, m *Model) {
-	if p.Recommended >= 0 && p.Model.Kind == "" && p.Engine != "diffusers" && (m == nil || m.Kind != "speech") && r.runs(p.Rows[p.Recommended].Format) {
-		p.Command = command(r, p.Rows[p.Recommended])
+	if p.Recommended >= 0 && p.Model.Kind == "" {
+		switch row := p.Rows[p.Recommended]; {
+		case p.Engine == "diffusers":
+			p.Command = pictureCall(r.Setting, row)
+		case p.Engine == "faster-whisper":
+			p.Command = speechCall(m, row)
+		case r.runs(row.Format):
+			p.Command = command(r, row)
+		}
 	}
 	p.Notes = append(p.notes(r, m), p.roomNotes(r)...)
 	p.Steps = p.steps(r, m)

@@ -12,7 +12,12 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	case m == nil:
 		return []string{p.guess(r)}
 	case m.Kind == "diffusion":
-		return []string{"All parts of the pipeline are on the card; what a picture takes on top is not estimated."}
+		if len(p.Rows) == 0 {
+			return nil
+		}
+		return m.pictureNotes(r.Setting, p.best())
+	case m.Kind == "speech":
+		return []string{"As faster-whisper runs it, with five beams and one file at a time (--parallel); working memory is an estimate from its published totals."}
 	}
 	var notes []string
 	if m.newType != "" {
@@ -33,12 +38,21 @@ func (p *Plan) notes(r Request, m *Model) []string {
 	if m.Unverified {
 		notes = append(notes, "The shape of this model is recalled, not read from its config.")
 	}
-	if m.VisionParameters > 0 && r.llama() {
-		notes = append(notes, fmt.Sprintf("With images, the projector (mmproj) takes %.2f GiB more.", float64(2*m.VisionParameters)/GiB))
+	switch {
+	case m.VisionParameters > 0 && r.llama() && !r.Projector:
+		notes = append(notes, fmt.Sprintf("With images, the projector takes %.2f GiB more: --mmproj counts it.", float64(2*m.VisionParameters+projectorBuffer)/GiB))
+	case m.VisionParameters == 0 && r.Projector:
+		notes = append(notes, "How large this model's projector is is not known: it is not counted.")
 	}
+	return append(notes, p.cardNotes(r, m)...)
+}
+
+// cardNotes say what else could be done with the card.
+func (p *Plan) cardNotes(r Request, m *Model) []string {
 	if p.Card == nil || len(p.Rows) == 0 {
-		return notes
+		return nil
 	}
+	var notes []string
 	s, best := r.Setting, p.best()
 	s.Context = best.Context
 	if m.MoE != nil && r.Engine == "ollama" && best.Verdict == "offload" {
@@ -119,7 +133,7 @@ func (r Request) olderBuild(m *Model, best Row) []string {
 	if err != nil || more <= *best.SpareBytes {
 		return nil
 	}
-	return []string{fmt.Sprintf("llama.cpp before June 2026 (b9460) takes %d MiB more for this command, which is more than is free: say yours with --engine-version.", more/MiB)}
+	return []string{fmt.Sprintf("llama.cpp before June 2026 (%s) takes %d MiB more for this command, which is more than is free: say yours with --engine-version.", since(changeOneOutput), more/MiB)}
 }
 
 // guess says on what the figures of an unknown name rest, and which name may
@@ -155,7 +169,7 @@ func (p *Plan) roomNotes(r Request) []string {
 	if told != "" {
 		notes = append(notes, told)
 	}
-	if best.RAMBytes > 0 && (best.split() || best.RAMBytes > 4*GiB) {
+	if r.llama() && p.Engine != "diffusers" && best.RAMBytes > 0 && (best.split() || best.RAMBytes > 4*GiB) {
 		switch have := p.Card.RAMBytes; {
 		case have == 0 && p.Card.ram == 0:
 			notes = append(notes, fmt.Sprintf("RAM must hold %.1f GiB; whether yours does, --ram 64GiB tells. With less, llama.cpp reads weights from the disk again and again.", float64(best.RAMBytes)/GiB))

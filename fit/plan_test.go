@@ -11,7 +11,7 @@ import (
 )
 
 func TestPlanLlama31OnRTX4060(t *testing.T) {
-	p, err := NewPlan(Request{Model: "Llama-3.1-8B-Instruct", Card: "RTX 4060", Formats: []string{"Q4_K_M", "Q8_0"}, Contexts: []int{8192}, Setting: Setting{Version: "b9400"}})
+	p, err := NewPlan(Request{Model: "Llama-3.1-8B-Instruct", Card: "RTX 4060", Formats: []string{"Q4_K_M", "Q8_0"}, Contexts: []int{8192}, Setting: Setting{Version: "b9360"}})
 	require.NoError(t, err)
 	require.Len(t, p.Rows, 2)
 	best := p.Rows[0]

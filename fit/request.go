@@ -36,16 +36,17 @@ type Request struct {
 var (
 	ErrModel = errors.New("unknown model")
 	ErrCard  = errors.New("unknown card")
-	// ErrEngine: a program that there is no plan for.
-	ErrEngine = errors.New("unknown engine")
+	// ErrEngine: a program that there is no plan for, or that has no such setting.
+	ErrEngine = errors.New("no plan for this engine")
 )
 
 // The usual formats by falling quality.
 var (
 	ggufLadder       = []string{"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS", "Q3_K_M", "IQ3_XXS", "Q2_K", "IQ2_XS"}
 	checkpointLadder = []string{"bf16", "fp8", "awq-int4"}
-	// The denoiser's; text encoders and VAE stay 16 bit.
-	diffusionLadder = []string{"bf16", "fp8", "nf4"}
+	// The denoiser's, GGUF files as ComfyUI-GGUF and stable-diffusion.cpp read them
+	// among them; text encoders and VAE stay 16 bit.
+	diffusionLadder = []string{"bf16", "Q8_0", "fp8", "Q6_K", "Q5_K_S", "Q4_K_S", "nf4", "Q3_K_S", "Q2_K"}
 	// What transformers makes of a 16-bit checkpoint while it loads.
 	bitsandbytesLadder = []string{"bf16", "int8", "nf4"}
 )
@@ -89,8 +90,11 @@ func (r Request) match() Match {
 }
 
 func (r Request) engine(m *Model) string {
-	if m != nil && m.Kind == "diffusion" {
+	switch {
+	case m != nil && m.Kind == "diffusion":
 		return "diffusers"
+	case m != nil && m.Kind == "speech":
+		return "faster-whisper"
 	}
 	if m == nil && r.Engine == "" {
 		switch KindByName(r.Model) {
@@ -117,6 +121,8 @@ func (r Request) contexts(m *Model, wanted int) (all []int, preferred int) {
 		return r.Contexts, wanted
 	case wanted > 0:
 		return []int{min(wanted, most)}, 0
+	case m != nil && m.Kind == "speech":
+		return []int{m.Context}, 0
 	case m != nil && m.Kind == "diffusion", m == nil && KindByName(r.Model) != "":
 		return []int{r.Context}, 0
 	}
@@ -150,6 +156,8 @@ func (r Request) formats(m *Model) []string {
 		return []string{"Q4_K_M"} // the file behind a tag that names none
 	}
 	switch {
+	case m != nil && m.Kind == "speech":
+		return speechFormats
 	case m != nil && m.Kind == "diffusion", m == nil && KindByName(r.Model) != "":
 		return diffusionLadder
 	case r.llama():

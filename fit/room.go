@@ -62,16 +62,18 @@ func (r *Request) card() (*PlanCard, error) {
 	if first.Kind == "soc" {
 		card.ram = first.NominalBytes
 	}
+	least := first.TotalBytes
 	for _, c := range list {
 		if c.TotalBytes == 0 && r.VRAM == 0 {
 			return nil, fmt.Errorf("%w: how much memory %s has depends on the RAM: say it behind the name, as in %q", ErrCard, c.Name, c.Name+" 64GB")
 		}
 		card.TotalBytes += c.TotalBytes
+		least = min(least, c.TotalBytes)
 		r.Display = r.Display || c.Kind == "consumer"
 	}
 	if len(list) > 1 {
 		r.Cards, card.Count, card.Name = len(list), len(list), listName(list)
-		r.unequal(card)
+		r.even(card, least)
 	}
 	if r.VRAM > 0 {
 		card.TotalBytes, card.Basis = r.VRAM, "given"
@@ -79,21 +81,16 @@ func (r *Request) card() (*PlanCard, error) {
 	return card, nil
 }
 
-// unequal: programs that split every tensor use as much of each card as the
-// smallest has.
-func (r *Request) unequal(card *PlanCard) {
-	least, most := card.infos[0].TotalBytes, card.infos[0].TotalBytes
-	for _, c := range card.infos {
-		least, most = min(least, c.TotalBytes), max(most, c.TotalBytes)
-	}
-	if least == most {
-		return
-	}
-	switch r.Engine {
-	case "vllm", "sglang", "lmdeploy":
-		card.TotalBytes = least * int64(len(card.infos))
+// even: programs that split every tensor use as much of each card as the smallest
+// has.
+func (r *Request) even(card *PlanCard, least int64) {
+	n := int64(len(card.infos))
+	switch {
+	case card.TotalBytes == n*least:
+	case slices.Contains([]string{"vllm", "sglang", "lmdeploy"}, r.Engine):
+		card.TotalBytes = n * least
 		card.notes = append(card.notes, fmt.Sprintf("%s splits every layer evenly, so that of each card it uses as much as the smallest has, %.1f GiB.", r.engineShown(), float64(least)/GiB))
-	default:
+	case r.llama():
 		card.notes = append(card.notes, "The cards are not equal: layers go to them by their free memory (llama.cpp's -ts says otherwise).")
 	}
 }
@@ -106,6 +103,7 @@ func (r Request) engineShown() string {
 func (r *Request) ownCards() (*PlanCard, error) {
 	card := &PlanCard{Basis: "free on this computer"}
 	var names []string
+	least := int64(0)
 	for _, d := range r.Devices {
 		if r.tooSmall(d) {
 			card.notes = append(card.notes, fmt.Sprintf("%s is left out: it has less than a third of the largest card.", d.Name))
@@ -122,6 +120,9 @@ func (r *Request) ownCards() (*PlanCard, error) {
 		}
 		card.infos, names = append(card.infos, info), append(names, info.Name)
 		card.TotalBytes += free
+		if least == 0 || free < least {
+			least = free
+		}
 		card.OthersBytes += max(0, d.Total-d.Free)
 		r.Vendor = cmp.Or(r.Vendor, info.Vendor)
 		if info.Kind == "soc" {
@@ -131,6 +132,7 @@ func (r *Request) ownCards() (*PlanCard, error) {
 	card.Name = names[0]
 	if len(names) > 1 {
 		r.Cards, card.Count, card.Name = len(names), len(names), listName(card.infos)
+		r.even(card, least)
 	}
 	return card, nil
 }
@@ -177,7 +179,7 @@ func otherSizes(c *CardInfo, name string) string {
 	var sizes []string
 	for _, o := range loadCards().cards {
 		base, _, _ := strings.Cut(cardKey(o.Name), strconv.FormatInt(o.NominalBytes/GiB, 10)+"gb")
-		if o.NominalBytes > 0 && o.NominalBytes != c.NominalBytes && o.Vendor == c.Vendor && !strings.Contains(o.Name, "MIG") && !strings.Contains(o.Name, "Laptop") &&
+		if o.NominalBytes > 0 && o.NominalBytes != c.NominalBytes && o.Vendor == c.Vendor && !strings.Contains(o.Name, "MIG") && !strings.Contains(o.Name, "Laptop") && !strings.Contains(o.Name, "modified") &&
 			strings.TrimRight(base, "-") != "" && (base == key || strings.HasPrefix(base, key) && sameModel(base, key) || strings.HasSuffix(base, key)) {
 			sizes = append(sizes, fmt.Sprintf("%d", o.NominalBytes/GiB))
 		}

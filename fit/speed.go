@@ -42,7 +42,7 @@ func (c *CardInfo) Bandwidth() float64 {
 // it meets, and half of a full cache, once. Real programs reach half to nine
 // tenths of it. 0 where the bandwidth of a card is not known.
 func (p *Plan) tokensPerSecond(r Row) float64 {
-	if p.Card == nil || len(p.Card.infos) == 0 || p.Model.Parameters == 0 || r.Verdict == "no" {
+	if p.Engine == "diffusers" || p.Engine == "faster-whisper" || p.Model.Kind != "" || p.Card == nil || len(p.Card.infos) == 0 || p.Model.Parameters == 0 || r.Verdict == "no" {
 		return 0
 	}
 	slowest := 0.0

@@ -97,7 +97,7 @@ func (m *Model) loraParameters(rank int) int64 {
 	}
 	var n int64
 	for _, t := range m.tensors() {
-		if t.layer >= 0 && t.role != rolePlain {
+		if t.layer >= 0 && !t.plain() {
 			n += int64(rank) * (t.rows + t.cols) * t.count
 		}
 	}

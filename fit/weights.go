@@ -112,7 +112,7 @@ func (w *Weights) place(t tensor, bytes int64, tied bool) {
 			w.largest = make([]int64, len(w.Layers))
 		}
 		w.largest[t.layer] = max(w.largest[t.layer], bytes)
-		if t.count > 1 && (t.role == roleGate || t.role == roleUp || t.role == roleDown) {
+		if t.role == roleExpertBias || t.count > 1 && (t.role == roleGate || t.role == roleUp || t.role == roleDown) {
 			w.addExperts(t.layer, bytes)
 		}
 	}

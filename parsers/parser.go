@@ -24,6 +24,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/scan"
+	"github.com/oomdoc/oomdoc/internal/spans"
 	"github.com/oomdoc/oomdoc/parsers/ambient"
 	"github.com/oomdoc/oomdoc/parsers/array"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -64,7 +65,7 @@ func families() []text.Parser {
 		server.VLLM, server.SGLang, server.TGI, server.TensorRTLLM, server.LMDeploy, server.Ray, ggml.LlamaCpp, ggml.Ollama, webui.ExLlama, torch.Transformers, torch.Trainers, torch.Measures, webui.ComfyUI, webui.A1111, webui.Diffusion, webui.Textgen,
 		host.Kernel, host.Containers, array.NumPy, host.Native, array.JAX, array.TensorFlow, array.CuPy, array.ONNXRuntime, array.MLX, array.Rust, array.Paddle, torch.NCCL, torch.MemorySummary, torch.DeepSpeed, ambient.SMI,
 		array.Own, host.Queues,
-		lookalike.Parser, plain.Parser,
+		lookalike.Parser, plain.Parser, lookalike.Exceptions,
 	}
 }
 
@@ -118,7 +119,7 @@ func (s *Set) scanWords() scan.Words {
 	}
 	all := scan.NewSearch(texts)
 	texts = nil
-	var w scan.Words
+	w := scan.Words{Foreign: spans.Within, Spread: spans.Spread()}
 	for i, k := range far {
 		if !slices.ContainsFunc(all.All(k.Text), func(h scan.Hit) bool {
 			return h.Word != i && (far[h.Word].Failure || !k.Failure)

@@ -15,6 +15,9 @@ var startFacts = []string{"vllm_command", "sglang_command", "tgi_command"}
 // lineSignals hold a command line.
 var lineSignals = []string{"command_line", "llama_command"}
 
+// optionLetters are those of options that a note may name.
+const optionLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
 // distrust takes back what only typed lines say: all of a start that the
 // program's own record of its arguments outranks, and of the others what runs
 // foreign code or opens the machine.
@@ -35,7 +38,12 @@ func distrust(f *fact.Facts, l *text.Log) {
 	var left []string
 	closed := func(words []string) []string {
 		kept, names := argv.Closed(words, l.HasRecorded)
-		left = append(left, names...)
+		for _, name := range names {
+			if strings.Trim(name, optionLetters) != "" {
+				name = "an option"
+			}
+			left = append(left, name)
+		}
 		return kept
 	}
 	for i, x := range f.Facts {

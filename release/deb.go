@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
 	"io/fs"
@@ -51,8 +50,6 @@ func deb(ctx context.Context, t target, version string, files []file, when time.
 			f.name = "usr/bin/oomdoc"
 		case "LICENSE":
 			f.name = doc + "copyright"
-		case "CHANGELOG.md":
-			f.name, f.content = doc+"changelog.gz", gzipped(f.content)
 		default:
 			f.name = doc + f.name
 		}
@@ -91,14 +88,4 @@ func place(root string, f file) error {
 		return err
 	}
 	return os.Chmod(path, f.mode)
-}
-
-func gzipped(b []byte) []byte {
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	must(err)
-	_, err = z.Write(b)
-	must(err)
-	must(z.Close())
-	return out.Bytes()
 }

@@ -222,7 +222,7 @@ func compile(ctx context.Context, t target) ([]byte, *debug.BuildInfo, error) {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, t.exe())
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "./cmd/oomdoc")
-	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
+	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0", "GOFLAGS=-buildvcs=auto", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said))
 	}

@@ -159,6 +159,20 @@ func TestRecipes(t *testing.T) {
 	assert.ErrorContains(t, err, "there is no archive for darwin/arm64")
 }
 
+// TestRecipesNameArchives: their checksums are those of the archives, not of
+// the other packages for the same system.
+func TestRecipesNameArchives(t *testing.T) {
+	r := &release{out: t.TempDir(), version: "1.2.3", log: io.Discard}
+	for _, x := range targets {
+		require.NoError(t, r.write(x, r.archiveName(x), []byte("archive of "+x.String())))
+		require.NoError(t, r.write(x, "oomdoc_1.2.3_"+x.arch+".deb", []byte("package")))
+	}
+	require.NoError(t, r.recipes())
+	made, err := os.ReadFile(filepath.Join(r.out, "oomdoc.rb"))
+	require.NoError(t, err)
+	assert.Contains(t, string(made), fmt.Sprintf("linux_amd64.tar.gz\"\n      sha256 \"%x\"", sha256.Sum256([]byte("archive of linux/amd64"))))
+}
+
 var spdxID = regexp.MustCompile(`^SPDXRef-[a-zA-Z0-9.-]+$`)
 
 // TestSBOM holds the list to what SPDX 2.3 asks of it.
@@ -227,6 +241,8 @@ func TestWhole(t *testing.T) {
 	sh(t, ".", "tar", "-xzf", glob(t, first, "*.tar.gz"), "-C", unpacked)
 	want, err := os.ReadFile(filepath.Join(unpacked, "oomdoc"))
 	require.NoError(t, err)
+	commit := strings.TrimSpace(sh(t, first, "git", "rev-parse", "--short=12", "HEAD"))
+	assert.Contains(t, sh(t, ".", filepath.Join(unpacked, "oomdoc"), "--version"), "(commit "+commit+", go", "of no commit, or with changes")
 	t.Chdir(second)
 	got, _, err := compile(t.Context(), on)
 	require.NoError(t, err)
@@ -266,9 +282,9 @@ func installDeb(t *testing.T, path string) {
 // installWheel installs the wheel in a fresh environment, without an index.
 func installWheel(t *testing.T, path string) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Log("no wheel tried: python3 is not here")
+	const python = "python3"
+	if err := exec.Command(python, "-c", "import ensurepip, venv").Run(); err != nil {
+		t.Log("no wheel tried: python3 with venv is not here")
 		return
 	}
 	env := filepath.Join(t.TempDir(), "env")

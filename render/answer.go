@@ -72,6 +72,8 @@ func (p *page) told(in *diagnose.Incident) {
 	}
 	if terse < withoutOthers {
 		p.also()
+	}
+	if terse < withoutDetails {
 		p.machine()
 	}
 	p.foot(in)

@@ -31,7 +31,7 @@ func Plan(p fit.Plan, l Layout) Document {
 	page.show(commandLanguage(p.Engine), p.Command)
 	page.show("text", planPicture(best, barWidth(l.Width)))
 	title, label := "Formats by context", contextLabel
-	if p.Engine == "diffusers" {
+	if p.Engine == "diffusers" || p.Engine == "faster-whisper" {
 		title, label = "Formats", func(int) string { return "GiB" }
 	}
 	page.heading(2, prose(title))
@@ -50,7 +50,7 @@ func Plan(p fit.Plan, l Layout) Document {
 }
 
 func commandLanguage(engine string) string {
-	if engine == "transformers" {
+	if engine == "transformers" || engine == "diffusers" || engine == "faster-whisper" {
 		return "python"
 	}
 	return "sh"
@@ -104,7 +104,7 @@ func onCard(c *fit.PlanCard) string {
 
 func planSentence(p fit.Plan, r fit.Row) string {
 	told := fmt.Sprintf("With %s tokens of context it needs %s", thousands(float64(r.Context)), units.Amount(r.NeedBytes))
-	if p.Engine == "diffusers" {
+	if p.Engine == "diffusers" || p.Engine == "faster-whisper" {
 		told = "It needs " + units.Amount(r.NeedBytes)
 	}
 	switch {

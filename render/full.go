@@ -16,6 +16,7 @@ func (p *page) everything(in *diagnose.Incident) {
 	p.heading(p.level, headline(in))
 	p.say(prose(in.Summary))
 	p.show("text", picture(in, p.options.Width))
+	p.growth()
 	p.causes(in)
 	if b := in.BeyondCard; b != nil {
 		p.say(prose(b.Note))
@@ -28,6 +29,7 @@ func (p *page) everything(in *diagnose.Incident) {
 	}
 	p.otherFixes(in)
 	p.useless(in)
+	p.machine()
 	for i := range p.report.Incidents[1:] {
 		p.another(&p.report.Incidents[1+i])
 	}

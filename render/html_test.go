@@ -160,3 +160,19 @@ func TestLogWithGap(t *testing.T) {
 	assert.NotContains(t, page, "[line 600:]")
 	assert.NotContains(t, GitHub(r, Log{}, nil, Options{}), "details")
 }
+
+// FuzzHTML looks for text that makes an element of its own.
+func FuzzHTML(f *testing.F) {
+	for _, a := range attacks {
+		f.Add(a.text)
+	}
+	allowed := []string{
+		"html lang", "head", "meta charset", "meta http-equiv content", "meta name content", "title", "style", "body", "main class", "h1", "h2", "h3", "h4", "p", "strong", "code", "pre", "ol start", "ul", "li", "details", "summary",
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		page := HTML([]*diagnose.Report{hostile(s)}, Options{})
+		assertClean(t, page)
+		list, _ := elements(t, page)
+		assert.Subset(t, allowed, list, "%q", s)
+	})
+}

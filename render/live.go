@@ -100,7 +100,11 @@ func (p *page) machine() {
 		x := l.Limits[0]
 		items = append(items, prose(fmt.Sprintf("Limit of control group %s: %s, %s used.", visible(x.Name), figure(x.Limit), figure(x.Used))))
 	}
-	if !p.options.Full {
+	switch {
+	case p.options.Full:
+	case p.options.Terse >= withoutOthers:
+		items = items[:min(len(items), 2)]
+	default:
 		items = items[:min(len(items), 5)]
 	}
 	if len(items) > 0 {
@@ -150,7 +154,7 @@ func cardNow(c diagnose.LiveCard, l *diagnose.Live) string {
 	}
 	holders := 0
 	for _, x := range l.Holders {
-		if x.Card != c.Index || x.Bytes == 0 {
+		if x.Card != c.Index || x.Bytes == 0 || c.Part != "" {
 			continue
 		}
 		if holders++; holders <= shownHolders {

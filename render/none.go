@@ -11,6 +11,13 @@ import (
 func (p *page) noIncident() {
 	r := p.report
 	switch {
+	case len(r.Lookalikes) > 0 && r.Lookalikes[0].Text != "":
+		p.heading(p.level, prose("No out-of-memory failure found"))
+		for _, l := range r.Lookalikes {
+			p.say(bold(fmt.Sprintf("Line %d:", l.Line)), prose(" "), literal(l.Text))
+			p.say(prose(ended(l.Title) + " " + ended(l.Advice)))
+		}
+		p.say(prose(pasteMore(r.Input.Lines)))
 	case len(r.Lookalikes) > 0:
 		title := "This is not out of memory"
 		if r.Lookalikes[0].ID == "quoted_message" {
@@ -25,7 +32,7 @@ func (p *page) noIncident() {
 		p.heading(p.level, prose("Memory ran short, and the program went on"))
 	default:
 		p.heading(p.level, prose("No out-of-memory failure found"))
-		p.say(prose(fmt.Sprintf("Nothing in %s says that memory ran out. If it did: paste more, from the start of the program to the last line it printed. Error messages go to standard error; `PROGRAM 2>&1 | oomdoc` takes them along. A program that just vanished was perhaps killed by the system: give the output of `sudo dmesg -T | tail -100`.", lines(r.Input.Lines))))
+		p.say(prose(pasteMore(r.Input.Lines)))
 	}
 	p.recovered(r.Recovered)
 	var notes []inline
@@ -33,6 +40,7 @@ func (p *page) noIncident() {
 		notes = append(notes, prose(ended(capital(n))))
 	}
 	p.items(notes)
+	p.machine()
 }
 
 func (p *page) recovered(list []diagnose.Notice) {
@@ -41,6 +49,11 @@ func (p *page) recovered(list []diagnose.Notice) {
 		items = append(items, prose(fmt.Sprintf("Line %d: %s", n.Line, ended(n.Title))))
 	}
 	p.items(items)
+}
+
+// pasteMore says what to give where nothing was found.
+func pasteMore(n int) string {
+	return fmt.Sprintf("Nothing in %s says that memory ran out. If it did: paste more, from the start of the program to the last line it printed. Error messages go to standard error; `PROGRAM 2>&1 | oomdoc` takes them along. A program that just vanished was perhaps killed by the system: give the output of `sudo dmesg -T | tail -100`.", lines(n))
 }
 
 func lines(n int) string {

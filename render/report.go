@@ -35,6 +35,9 @@ func Report(r *diagnose.Report, o Options) Document {
 		p.heading(1, literal(o.Name))
 		p.level = 2
 	}
+	if r.Saved {
+		p.say(bold("A saved report:"), prose(" it was read from a file, and anybody can have written it. Commands that this version of oomdoc would not give itself are shown as text."))
+	}
 	if len(r.Incidents) == 0 {
 		p.noIncident()
 		return p.blocks

@@ -73,7 +73,7 @@ func TestInterruptJudging(t *testing.T) {
 	require.NoError(t, oomdoc(t, "--format", "json", log).Run())
 	whole := time.Since(start)
 	best := time.Hour
-	for range 5 {
+	for try := 0; try < 5 && best > 100*time.Millisecond; try++ {
 		cmd := oomdoc(t, "--format", "json", log)
 		var out bytes.Buffer
 		cmd.Stdout = &out

@@ -213,3 +213,20 @@ func TestRunReaderGoesAway(t *testing.T) {
 	r.Close()
 	assert.Equal(t, 128+int(syscall.SIGPIPE), wait(t, cmd))
 }
+
+// TestSignOfLife: a terminal that waits longer than two seconds is told what is
+// going on, and nothing of it stays.
+func TestSignOfLife(t *testing.T) {
+	cmd := oomdoc(t, "--brief")
+	r, in, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.Stdin = r
+	w := open(t, cmd)
+	w.shows(t, "waiting for standard input; Ctrl-C ends it")
+	_, err = io.WriteString(in, crash+strings.Repeat("a healthy line\n", 20_000))
+	require.NoError(t, err)
+	w.shows(t, "of standard input; its end is waited for")
+	require.NoError(t, in.Close())
+	assert.Zero(t, wait(t, cmd))
+	w.shows(t, "\x1b[K")
+}

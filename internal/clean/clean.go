@@ -66,7 +66,7 @@ func Lines(text string, first int) []Line {
 			}
 		}
 	}
-	blank(parts)
+	blank(parts, first > 1)
 	lines := make([]Line, 0, len(parts))
 	for _, p := range parts {
 		lines = appendPieces(lines, p)
@@ -81,8 +81,9 @@ type part struct {
 	inner         bool
 }
 
-// blank takes out what strangers wrote, which may go over several lines.
-func blank(parts []part) {
+// blank takes out what strangers wrote, which may go over several lines. Within
+// says that the lines are out of the midst of a log.
+func blank(parts []part, within bool) {
 	size := len(parts)
 	for _, p := range parts {
 		size += len(p.text)
@@ -94,7 +95,12 @@ func blank(parts []part) {
 		b.WriteByte('\n')
 	}
 	all := b.String()
-	left := spans.Blank(all)
+	left := ""
+	if within {
+		left = spans.BlankPart(all)
+	} else {
+		left = spans.Blank(all)
+	}
 	if len(left) == len(all) {
 		return
 	}

@@ -21,6 +21,10 @@ var (
 	assignment = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:export +|set +|env +|SET +|\$env:)?[A-Za-z_]\w* ?= ?(?:"[^"]*"|'[^']*'|[^\s;&]*)[;& ]*`)
 	})
+	// ended is what a shell says of a command that a signal ended.
+	ended = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:zsh: |\S+: line \d+: +|\[\d+\][+-]? +)(?:\d+ )?(?i:killed|abort|aborted|segmentation fault|trace trap|terminated|illegal hardware instruction)(?: \(core dumped\))? +\S`)
+	})
 	// processRow is the beginning of a line of ps or top.
 	processRow = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:\S+ +)?\d{1,7} +(?:\S+ +){1,9}?(?:\d+:\d\d(?:[:.]\d\d)?|\d+:\d+\.\d+) +`)
@@ -59,10 +63,7 @@ func (l Line) Typed() bool {
 			return true
 		}
 	}
-	if at := processRow().FindStringIndex(s); at != nil {
-		return true
-	}
-	return starts(s)
+	return processRow().MatchString(s) || ended().MatchString(s) || starts(s)
 }
 
 // starts reports a text that begins with a program's name, a path or an option.

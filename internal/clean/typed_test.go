@@ -12,6 +12,7 @@ func TestTyped(t *testing.T) {
 		"In [3]: !python train.py", "!pip install x", "+ python train.py --x", "❯ ollama run x", "me@mac x % python a.py", "root@5a1f:/work# vllm serve a/b", "2024-06-28T06:11:52.685300953Z $ python train.py",
 		"vllm serve a/b", "python -m vllm.entrypoints.openai.api_server --model a", "CUDA_VISIBLE_DEVICES=0,1 torchrun train.py", "sudo docker run --gpus all vllm/vllm-openai --model a", "./llama-server -m a", `.\main.exe -m a`, `D:\x\python.exe server.py`,
 		"export COMMANDLINE_ARGS=\"--medvram\"", "set COMMANDLINE_ARGS=--medvram", `CMD ["vllm", "serve", "a/b"]`, "command: vllm serve a/b", "- --model=a/b", "ExecStart=/usr/bin/ollama serve", "  --max-model-len 4096", "`vllm serve a/b`", "Command: vllm serve a/b",
+		"zsh: abort      node-llama-cpp chat -m a.gguf -c 8192", "bash: line 1:  1374 Killed                  node x -m a", "[1]    4242 killed     node x -m a",
 		"me  1234 99.9  3.1 123 456 pts/0 Rl+ 10:00 5:12 python server.py --model x",
 	} {
 		assert.True(t, Lines(s, 1)[0].Typed(), s)

@@ -12,30 +12,19 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/build"
+	"github.com/oomdoc/oomdoc/internal/live"
 )
 
 // Run is the command. Its error carries the exit code and, where it has
 // something to say, the one line for standard error: see [Exit].
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) error {
 	s := &session{stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv}
-	if len(args) > 0 && args[0] == "explain" {
-		return s.explain(args[1:])
-	}
-	if len(args) > 0 && args[0] == "fit" {
-		return s.fit(ctx, args[1:])
-	}
-	if len(args) > 0 && args[0] == "redact" {
-		return s.redact(ctx, args[1:])
-	}
-	if len(args) > 0 && args[0] == "keywords" {
-		return s.keywords(args[1:])
-	}
-	if len(args) > 0 && args[0] == "run" {
-		return s.run(ctx, args[1:])
-	}
-	if len(args) > 0 && args[0] == "follow" {
-		return s.follow(ctx, args[1:])
-	}
+	c, rest := dispatch(args)
+	return c.run(s, ctx, rest)
+}
+
+// diagnose is the command without a name: it reads logs.
+func (s *session) diagnose(ctx context.Context, args []string) error {
 	o, err := parseFlags(args)
 	if err != nil {
 		return err
@@ -44,7 +33,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case o.help:
 		return s.print([]byte(help()))
 	case o.version:
-		return s.print([]byte("oomdoc " + version() + "\n"))
+		return s.printVersion()
 	}
 	if o.format == "github" {
 		s.logs = map[*diagnose.Report]*kept{}
@@ -60,7 +49,12 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case broken != nil:
 		return broken
 	}
-	if err := s.write(s.masked(reports), o); err != nil {
+	if o.live {
+		for _, r := range reports {
+			(&live.Machine{}).Gather(context.WithoutCancel(ctx), r)
+		}
+	}
+	if err := s.answer(s.masked(reports), o); err != nil {
 		return err
 	}
 	switch {
@@ -69,7 +63,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case ctx.Err() != nil:
 		return interrupted(ctx)
 	}
-	return verdict(reports)
+	return verdict(reports, o)
 }
 
 // session is one run of the command: where it reads, writes and looks up its
@@ -96,15 +90,6 @@ func (s *session) print(b []byte) error {
 		return trouble("standard output cannot be written: %v", err)
 	}
 	return nil
-}
-
-func verdict(reports []*diagnose.Report) error {
-	for _, r := range reports {
-		if r.OOM {
-			return nil
-		}
-	}
-	return errNothing
 }
 
 // version is oomdoc's with what it was made from.

@@ -10,7 +10,8 @@ import (
 const (
 	codeDiagnosed = 0 // memory ran out, and the report says why
 	codeNothing   = 1 // no out-of-memory failure was found; there is a report all the same
-	codeTrouble   = 2 // the input could not be read, or the call was wrong
+	codeTrouble   = 2 // an input could not be read, or the call was wrong
+	codeFailOn    = 3 // a cause that --fail-on names was found
 
 	codeInterrupted = 130 // by Ctrl-C, as shells number it (SIGHUP is 129, SIGTERM 143); there is a report of what was read
 )

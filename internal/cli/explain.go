@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"flag"
 	"fmt"
 	"sort"
 	"strings"
@@ -11,15 +13,22 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 )
 
+func (o *options) defineExplain(fs *flag.FlagSet) { o.defineLook(fs, []string{"markdown", "text"}) }
+
 // explain prints what a cause, a fix or a message of a program means, from its own
 // literal, or lists causes and fixes.
-func (s *session) explain(args []string) error {
-	o, err := parseFlags(args)
+func (s *session) explain(ctx context.Context, args []string) error {
+	o := &options{}
+	files, err := readFlags("oomdoc explain", o.defineExplain, args)
 	if err != nil {
 		return err
 	}
 	if o.help {
-		return s.print([]byte(help()))
+		return s.helpOn(ctx, []string{"explain"})
+	}
+	o.files = files
+	if err := o.check(); err != nil {
+		return err
 	}
 	if len(o.files) > 1 {
 		return trouble("explain takes one ID; oomdoc explain lists them")
@@ -29,7 +38,7 @@ func (s *session) explain(args []string) error {
 	}
 	doc, ok := explained(strings.ToLower(o.files[0]))
 	if !ok {
-		return trouble("there is no cause, fix or message %q; oomdoc explain lists them", o.files[0])
+		return trouble("there is no cause, fix or message %q%s; oomdoc explain lists them", o.files[0], meant(strings.ReplaceAll(strings.ToLower(o.files[0]), "-", "_"), allIDs()))
 	}
 	layout, colored := s.layout(o)
 	if o.format == "text" {

@@ -20,13 +20,19 @@ const fitHead = `oomdoc fit says what of a model fits a graphics card. It works 
 
 Usage:
   oomdoc fit MODEL [flags]   formats by context; MODEL is a name, a repository,
-                             a GGUF file, or a folder or file of a checkpoint
+                             a GGUF file, a config.json, or its folder
   oomdoc fit [flags]         models that run well on the card
+
+Without --gpu and --vram it takes what is free on this computer's cards. Your
+own models and cards: --catalogue, or models.json and cards.tsv in the folder
+oomdoc of your configuration.
 
 Examples:
   oomdoc fit llama-3.1-8b --gpu "RTX 4060"
   oomdoc fit Qwen/Qwen3-32B --vram 24GiB --context 32768 --kv-type q8_0
   oomdoc fit qwen2.5-7b --gpu A10 --engine vllm --json
+  oomdoc fit deepseek-v3 --gpu 3090+3060 --ram 384GiB
+  oomdoc fit flux dev --gpu 3060 --size 1344x768
   oomdoc fit ./model.gguf
   oomdoc fit --vram 12GiB
 
@@ -70,7 +76,7 @@ func (s *session) fitModel(name string, r fit.Request, notes []string, o *fitOpt
 	}
 	p.Command = named(p, name, r)
 	p.Notes = append(append(p.Notes, more...), notes...)
-	if o.json {
+	if o.format == "json" {
 		return s.printJSON(p)
 	}
 	layout, colored := s.layout(&o.options)
@@ -90,7 +96,7 @@ func (s *session) fitCard(r fit.Request, o *fitOptions) error {
 		return wrongRequest(err, r)
 	}
 	wanted := cmp.Or(r.Setting.Context, 8192)
-	if o.json {
+	if o.format == "json" {
 		return s.printJSON(fitting{Schema: "oomdoc.fit.models.v1", Card: card, Engine: cmp.Or(r.Engine, "llama.cpp"), Context: wanted, Models: list})
 	}
 	layout, colored := s.layout(&o.options)
@@ -110,7 +116,7 @@ type fitting struct {
 func wrongRequest(err error, r fit.Request) error {
 	r.Model, r.Card = shortened(r.Model), shortened(r.Card)
 	switch {
-	case errors.Is(err, fit.ErrFamily), errors.Is(err, fit.ErrCapability), errors.Is(err, fit.ErrVersion):
+	case errors.Is(err, fit.ErrFamily), errors.Is(err, fit.ErrCapability), errors.Is(err, fit.ErrVersion), errors.Is(err, fit.ErrEngine):
 		return trouble("%v", err)
 	case errors.Is(err, fit.ErrModel):
 		if near := fit.Near(r.Model); len(near) > 0 {
@@ -192,7 +198,7 @@ func flagHelp(define func(*flag.FlagSet)) string {
 			return // a short form
 		}
 		value, usage := flag.UnquoteUsage(f)
-		name := "--" + f.Name
+		name := dashed(f.Name)
 		switch {
 		case isBool(f):
 		case value == strings.ToUpper(value):

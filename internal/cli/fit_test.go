@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/workshop/cputime"
 )
 
 func fitRun(args ...string) (string, error) {
@@ -22,7 +24,7 @@ func fitRun(args ...string) (string, error) {
 
 // Every model of the catalogue gets an answer, whatever the engine.
 func TestFitAnswersForEveryModel(t *testing.T) {
-	for _, engine := range []string{"llama.cpp", "ollama", "vllm", "transformers"} {
+	for _, engine := range fit.Engines() {
 		for _, m := range fit.Models() {
 			out, err := fitRun(m.ID, "--vram", "24GiB", "--engine", engine)
 			if err != nil {
@@ -107,6 +109,16 @@ func TestMachine(t *testing.T) {
 	r := fit.Request{Card: "RTX 3090"}
 	assert.Empty(t, tests[1].machine.look(context.Background(), &r), "another computer's card")
 	assert.Zero(t, r.RAM)
+}
+
+// A call takes 50 ms of the processor at most, whatever is asked.
+func TestFitIsQuick(t *testing.T) {
+	for _, args := range [][]string{
+		{"llama-3.1-405b", "--vram", "24GiB"}, {"kimi-k2-1t", "--gpu", "3090+3060"}, {"deepseek-r1", "--vram", "8GiB"}, {"--vram", "80GiB"}, {"wan2.2-a14b", "--gpu", "4090"},
+		{"lama-3.1-8bb-zz", "--vram", "8GiB"}, {"qwen3-30b-a3b", "--gpu", "T4", "--engine", "vllm"},
+	} {
+		assert.Less(t, cputime.Of(func() { fitRun(args...) }), 50*time.Millisecond, "%v", args)
+	}
 }
 
 // An answer takes well under 50 ms; the largest model has the most layers.

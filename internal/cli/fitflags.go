@@ -18,18 +18,19 @@ type fitOptions struct {
 	kvType, flash, engine        string
 	engineVersion, unified       string
 	draft, reserve, ram          string
-	catalogue                    string
+	catalogue, size, textEncoder string
+	frames                       int
+	tiled                        bool
 	parallel, ubatch, batch      int
 	prompt                       int
 	fullWindow, projector        bool
-	json                         bool
 }
 
 func (o *fitOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.vram, "vram", "", "how much memory the card has, such as `SIZE` 8GiB")
 	fs.StringVar(&o.gpu, "gpu", "", "the card's `NAME`, such as \"RTX 3060\", 2x3090 or 3090+3060; without, this computer's")
 	fs.StringVar(&o.contexts, "context", "", "tokens of context, `N` or N,N,...")
-	fs.StringVar(&o.formats, "format", "", "only these formats, `F` or F,F,...: Q4_K_M, bf16, awq-int4, nf4...")
+	fs.StringVar(&o.formats, "quant", "", "only these formats of the weights, `F` or F,F,...: Q4_K_M, bf16, awq-int4, nf4...")
 	fs.StringVar(&o.kvType, "kv-type", "", "type of the KV cache, `T`: f16, q8_0, q4_0, fp8")
 	fs.StringVar(&o.flash, "flash-attn", "on", "flash attention, `on or off`")
 	fs.IntVar(&o.parallel, "parallel", 1, "`N` requests at once")
@@ -42,10 +43,16 @@ func (o *fitOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.draft, "draft", "", "a smaller `MODEL` that drafts, also NAME:FORMAT")
 	fs.StringVar(&o.engine, "engine", "", "`PROGRAM`: "+strings.Join(fit.Engines(), ", "))
 	fs.StringVar(&o.engineVersion, "engine-version", "", "its version `V`, such as b5400; the newest if not given")
+	fs.StringVar(&o.size, "size", "", "pixels of a picture, `WxH`")
+	fs.IntVar(&o.frames, "frames", 0, "`N` frames of a video")
+	fs.StringVar(&o.textEncoder, "text-encoder", "", "of pictures: `gpu, 8bit or cpu`; without, it takes turns with the denoiser")
+	fs.BoolVar(&o.tiled, "vae-tiling", false, "decode pictures in pieces")
 	fs.StringVar(&o.reserve, "reserve", "", "what must stay free on each card, such as `SIZE` 1GiB")
 	fs.StringVar(&o.ram, "ram", "", "RAM that there is for what is not on the card, such as `SIZE` 64GiB")
 	fs.StringVar(&o.catalogue, "catalogue", "", "`FILE` of your own models (.json) or cards (.tsv)")
-	fs.BoolVar(&o.json, "json", false, "write JSON")
+	o.outputs = []string{"markdown", "json"}
+	fs.StringVar(&o.format, "format", "markdown", "write `markdown or json`; --quant says which formats of the weights")
+	fs.BoolVar(&o.json, "json", false, "the same as --format json")
 	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`")
 	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal")
 	fs.IntVar(&o.width, "width", widthAuto, "wrap at `N` columns, 0 not at all")
@@ -66,6 +73,10 @@ func (o *fitOptions) request() (fit.Request, error) {
 	r := fit.Request{Card: o.gpu}
 	r.Engine, r.KVType, r.Parallel, r.UBatch, r.Batch, r.Version = o.engine, o.kvType, o.parallel, o.ubatch, o.batch, o.engineVersion
 	r.FullWindow, r.Projector, r.Prompt = o.fullWindow, o.projector, o.prompt
+	if !slices.Contains(o.outputs, o.format) && o.formats == "" {
+		// Other tools call it so: --format was what --quant is.
+		o.formats, o.format = o.format, "markdown"
+	}
 	if err := o.check(); err != nil {
 		return r, err
 	}
@@ -84,7 +95,32 @@ func (o *fitOptions) request() (fit.Request, error) {
 	if err := o.sizes(&r); err != nil {
 		return r, err
 	}
+	if err := o.picture(&r.Picture); err != nil {
+		return r, err
+	}
 	return r, o.draftModel(&r)
+}
+
+// picture reads what a diffusion model is to make.
+func (o *fitOptions) picture(p *fit.Picture) error {
+	const most = 1 << 14
+	if o.size != "" {
+		w, h, ok := strings.Cut(strings.ToLower(o.size), "x")
+		width, err1 := strconv.Atoi(w)
+		height, err2 := strconv.Atoi(h)
+		if !ok || err1 != nil || err2 != nil || min(width, height) < 64 || max(width, height) > most {
+			return trouble("--size %q is no size of a picture; say it as in 1024x1024", o.size)
+		}
+		p.Width, p.Height = width, height
+	}
+	if o.frames < 0 || o.frames > most {
+		return trouble("--frames is a count of one and more")
+	}
+	if !slices.Contains([]string{"", "gpu", "8bit", "cpu"}, o.textEncoder) {
+		return trouble("--text-encoder %q is not known; use gpu, 8bit or cpu", o.textEncoder)
+	}
+	p.Frames, p.TextEncoder, p.Tiled = o.frames, o.textEncoder, o.tiled
+	return nil
 }
 
 // sizes reads what is written with units or as a list.

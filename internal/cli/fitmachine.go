@@ -41,6 +41,7 @@ func (m machine) look(ctx context.Context, r *fit.Request) []string {
 		var from string
 		if r.Devices, from = m.devices(ctx); len(r.Devices) > 0 {
 			notes = append(notes, deviceNote(r.Devices, from))
+			r.Display = m.os == "windows" // what is free there changes by the minute
 		}
 	}
 	// Of another computer's card nothing is known about the RAM beside it.

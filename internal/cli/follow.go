@@ -22,7 +22,7 @@ type followOptions struct {
 
 func (o *followOptions) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.fromStart, "from-start", false, "answer the failures that a file has already, too")
-	o.definePage(fs)
+	o.definePage(fs, spoken)
 }
 
 const followHead = `oomdoc follow answers failures as they happen, in files that grow or in what a
@@ -51,6 +51,9 @@ Exit codes:
   2  a file could not be read, or the call was wrong
   130  interrupted
 `
+
+// spoken are the formats in which an answer can stand alone.
+var spoken = []string{"markdown", "text", "json"}
 
 // follow is the subcommand.
 func (s *session) follow(ctx context.Context, args []string) error {

@@ -10,8 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
-	"syscall"
 
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/cli/clip"
@@ -23,12 +21,13 @@ type input struct {
 	called string // for messages: `"crash.log"`, "standard input"
 	r      io.Reader
 	format string // of the compression, "" for none
+	found  bool   // in a folder: nobody said that it is a log
 }
 
 const pipeHint = "pipe a log in: PROGRAM 2>&1 | oomdoc (2>&1 takes the error messages along)"
 
-// reports reads what the options name. A wrong name among several files leaves
-// standard output empty; of one that breaks off the report comes with the error.
+// reports reads what the options name. What could be read comes with the error
+// of what could not.
 func (s *session) reports(ctx context.Context, o *options) ([]*diagnose.Report, error) {
 	switch {
 	case o.paste:
@@ -43,22 +42,7 @@ func (s *session) reports(ctx context.Context, o *options) ([]*diagnose.Report, 
 		s.greet()
 		return s.read(ctx, s.standardInput())
 	}
-	var all []*diagnose.Report
-	var broken []string
-	for _, name := range o.files {
-		reports, err := s.readFile(name, func(in input) ([]*diagnose.Report, error) { return s.read(ctx, in) })
-		if err != nil && len(reports) == 0 {
-			return nil, err
-		}
-		if err != nil {
-			broken = append(broken, err.Error())
-		}
-		all = append(all, reports...)
-	}
-	if len(broken) > 0 {
-		return all, trouble("%s", strings.Join(broken, "\noomdoc: "))
-	}
-	return all, nil
+	return s.files(ctx, o.files)
 }
 
 func (s *session) standardInput() input { return input{called: "standard input", r: s.stdin} }
@@ -85,8 +69,10 @@ func (s *session) readFile(name string, read func(input) ([]*diagnose.Report, er
 	return read(in)
 }
 
-// read diagnoses a log, or takes a saved report as it is.
+// read diagnoses a log. A saved report is none: it is shown only where it was
+// asked for, since a log can be made to look like one.
 func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error) {
+	defer s.showing(&in)()
 	r, head, err := open(ctx, &in)
 	if err != nil {
 		return nil, unreadable(in, err)
@@ -95,10 +81,10 @@ func (s *session) read(ctx context.Context, in input) ([]*diagnose.Report, error
 		return nil, nil
 	}
 	if err := unfit(in, head, len(head) < sniffed); err != nil {
+		if in.found {
+			return nil, nil
+		}
 		return nil, err
-	}
-	if isReport(head) {
-		return readReports(in, r)
 	}
 	whole, log := s.keep(s.learning(r))
 	report, cut, err := diagnosed(ctx, whole)
@@ -157,9 +143,13 @@ func (e *ending) Read(p []byte) (n int, err error) {
 // readReports decodes one saved report or several, one after the other.
 func readReports(in input, r io.Reader) ([]*diagnose.Report, error) {
 	var reports []*diagnose.Report
-	for d := json.NewDecoder(r); ; {
+	limited := &io.LimitedReader{R: r, N: maxSaved}
+	for d := json.NewDecoder(limited); ; {
 		var raw json.RawMessage
 		err := d.Decode(&raw)
+		if limited.N <= 0 || len(reports) > maxReports {
+			return nil, trouble("%s is more than a file of saved reports can be: %d MiB and %d reports", in.called, maxSaved>>20, maxReports)
+		}
 		if errors.Is(err, io.EOF) && len(reports) > 0 {
 			return reports, nil
 		}
@@ -170,9 +160,15 @@ func readReports(in input, r io.Reader) ([]*diagnose.Report, error) {
 		if err != nil {
 			return nil, notReport(in, err)
 		}
-		reports = append(reports, report)
+		reports = append(reports, report.AsSaved())
 	}
 }
+
+// Bounds of what --from-report reads.
+const (
+	maxSaved   = 32 << 20
+	maxReports = 1000
+)
 
 func notReport(in input, err error) error {
 	var path *fs.PathError
@@ -208,11 +204,9 @@ func reason(err error) error {
 func unreadable(in input, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return trouble("there is no file %s; name the file that holds the log, or %s", in.called, pipeHint)
+		return trouble("there is no file %s%s; name the file that holds the log, or %s", in.called, meantCommand(in.name), pipeHint)
 	case errors.Is(err, fs.ErrPermission):
 		return trouble("%s may not be read by this user; make it readable, or pipe it in: sudo cat FILE | oomdoc", in.called)
-	case errors.Is(err, syscall.EISDIR):
-		return trouble("%s is a directory; name the files in it, such as %s", in.called, "DIRECTORY/*.log")
 	}
 	if what := damaged(err); what != "" && in.format != "" {
 		return trouble("%s %s (%s, %v); copy it again, or give what can be unpacked: %s FILE | oomdoc", in.called, what, in.format, err, unpackers[in.format])

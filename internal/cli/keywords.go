@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers"
@@ -9,15 +10,12 @@ import (
 
 // keywords prints what a large log is searched for, one word a line: a list
 // for grep -i -F -f, and for fair comparisons of speed.
-func (s *session) keywords(args []string) error {
-	o, err := parseFlags(args)
-	if err != nil {
+func (s *session) keywords(_ context.Context, args []string) error {
+	rest, ok, err := s.bare("keywords", args)
+	if err != nil || !ok {
 		return err
 	}
-	if o.help {
-		return s.print([]byte(help()))
-	}
-	if len(o.files) > 0 {
+	if len(rest) > 0 {
 		return trouble("keywords takes no arguments; it prints what large logs are searched for")
 	}
 	return s.print([]byte(strings.Join(parsers.New(rules.Proofs(), rules.Words()).ScanWords().Search.Words(), "\n") + "\n"))

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -32,18 +31,11 @@ Flags:
 
 // redact is the subcommand.
 func (s *session) redact(ctx context.Context, args []string) error {
-	var help bool
-	define := func(fs *flag.FlagSet) {
-		fs.BoolVar(&help, "help", false, "print this help")
-		fs.BoolVar(&help, "h", false, "")
-	}
-	files, err := readFlags("oomdoc redact", define, args)
-	switch {
-	case err != nil:
+	files, ok, err := s.bare("redact", args)
+	if err != nil || !ok {
 		return err
-	case help:
-		return s.print([]byte(redactHead + flagHelp(define)))
-	case len(files) > 1:
+	}
+	if len(files) > 1 {
 		return trouble("redact takes one file, not %d, since what it writes is one log", len(files))
 	}
 	in := s.standardInput()

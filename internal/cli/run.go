@@ -26,7 +26,7 @@ type runOptions struct {
 func (o *runOptions) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.log, "log", "", "keep the output in `FILE` as well; one that is there is overwritten")
 	fs.BoolVar(&o.watch, "watch", false, "sample the memory of the program and of cards once a second")
-	o.definePage(fs)
+	o.definePage(fs, outputs)
 }
 
 const runHead = `oomdoc run starts a program and explains it when it dies of memory. The program
@@ -85,7 +85,7 @@ func (s *session) attend(ctx context.Context, command *child.Command, o *runOpti
 	if o.watch {
 		command.Started = func(pid int) { a.watcher = watch.Start(pid) }
 	}
-	if o.redact {
+	if o.redact || o.format == "github" {
 		s.redactor = diagnose.NewRedactor()
 	}
 	heard, hears := io.Pipe()
@@ -163,14 +163,12 @@ func (s *session) tell(ctx context.Context, report *diagnose.Report, a *attended
 		}
 		return nil
 	}
-	if s.redactor != nil {
-		report = s.redactor.Report(report)
-	}
+	a.machine.Gather(ctx, report)
 	if _, ok := terminal(s.stderr); ok {
 		fmt.Fprintln(s.stderr)
 	}
-	answer := &session{stdin: s.stdin, stdout: s.stderr, stderr: s.stderr, getenv: s.getenv}
-	return answer.write([]*diagnose.Report{report}, &o.options)
+	answer := &session{stdin: s.stdin, stdout: s.stderr, stderr: s.stderr, getenv: s.getenv, redactor: s.redactor}
+	return answer.write(answer.masked([]*diagnose.Report{report}), &o.options)
 }
 
 // notStarted says why a command could not be started, with the shell's code.

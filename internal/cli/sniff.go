@@ -33,6 +33,13 @@ func unfit(in input, head []byte, all bool) error {
 			return trouble("%s is %s, not text; %s", in.called, f.is, f.instead)
 		}
 	}
+	if isReport(head) {
+		name := "-"
+		if in.name != "" {
+			name = in.called
+		}
+		return trouble("%s is a report that oomdoc wrote, and no log; show it with: oomdoc --from-report %s", in.called, name)
+	}
 	if binary(head) {
 		return trouble("%s is not text; give the log as a text file, or %s", in.called, pipeHint)
 	}

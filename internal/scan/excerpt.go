@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unsafe"
 )
 
@@ -18,6 +19,12 @@ type Words struct {
 	// Failure says of every word of Search whether it announces a failure (a
 	// window is kept) or only an informative line (the line is kept).
 	Failure []bool
+	// Foreign reports that what stands at an offset of a text is not the log's
+	// own: a word there announces nothing. Nil: all is.
+	Foreign func(text string, at int) bool
+	// Spread are texts of which one stands wherever what is foreign goes over
+	// several lines.
+	Spread []string
 }
 
 // Segment is a run of whole lines that was kept.
@@ -84,6 +91,7 @@ func readBlocks(ctx context.Context, r io.Reader, words Words) (*Excerpt, error)
 			return nil, ctx.Err()
 		}
 		region := buf[:carry+n]
+		s.spread = nil
 		if s.base == 0 {
 			s.keep(region, 0, headSize)
 		}
@@ -149,12 +157,14 @@ var newline = []byte{'\n'}
 
 // scanner holds the state between blocks. Offsets are absolute.
 type scanner struct {
-	done  <-chan struct{} // of the context
-	words Words
-	seen  []int // informative lines kept, by word
-	out   Excerpt
-	kept  int // bytes of windows
-	lines int // bytes of informative lines
+	done   <-chan struct{} // of the context
+	words  Words
+	seen   []int // informative lines kept, by word
+	out    Excerpt
+	kept   int   // bytes of windows
+	lines  int   // bytes of informative lines
+	asked  int   // how often a word was asked whether it is foreign
+	spread *bool // whether the region has one of the texts of Spread, once that was asked
 
 	base     int64  // of the region's first byte
 	searched int64  // words that begin before it are dealt with
@@ -185,7 +195,7 @@ func (s *scanner) block(region []byte, limit int) {
 		switch {
 		case s.words.Failure[h.Word]:
 			s.failure(region, at)
-		case !s.enough(h.Word) && abs >= s.emitted:
+		case !s.enough(h.Word) && abs >= s.emitted && !(s.spreads(region) && s.foreign(region, at)):
 			s.seen[h.Word]++
 			start, end := lineAround(region, at)
 			s.lines += end - start
@@ -223,6 +233,9 @@ func (s *scanner) failure(region []byte, at int) {
 		return // another word of the same message
 	}
 	s.said = abs + int64(len(message))
+	if (s.kept < maxKept || s.fresh(message)) && s.foreign(region, at) {
+		return
+	}
 	seen := s.meet(message)
 	switch {
 	case seen != nil && (seen.met > maxWindows || s.kept >= maxKept):
@@ -236,6 +249,63 @@ func (s *scanner) failure(region []byte, at int) {
 		s.kept += s.keep(region, abs-windowUp, abs+windowDown)
 	}
 }
+
+// Bounds on asking whether a word is foreign: how much before and behind it is
+// looked at, first for its line alone, and how often all together.
+const (
+	foreignLine  = 4 << 10
+	foreignUp    = 16 << 10
+	foreignDown  = 2 << 10
+	foreignAsked = 100_000
+)
+
+// foreign reports a word in what somebody else wrote into the log.
+func (s *scanner) foreign(region []byte, at int) bool {
+	if s.asked++; s.words.Foreign == nil || s.asked > foreignAsked {
+		return false
+	}
+	for _, up := range [...]int{foreignLine, foreignUp} {
+		if up == foreignUp && !s.spreads(region) {
+			break
+		}
+		start, end := max(lineStart(region, at), at-up), min(lineEnd(region, at), at+foreignDown)
+		if up == foreignUp {
+			start, end = lineStart(region, max(at-up, 0)), min(len(region), at+foreignDown)
+		}
+		start = max(start, at-2*up)
+		if s.words.Foreign(string(region[start:end]), at-start) {
+			return true
+		}
+	}
+	return false
+}
+
+// spreads reports a region in which something foreign may go over several lines.
+func (s *scanner) spreads(region []byte) bool {
+	if s.spread == nil {
+		has := slices.ContainsFunc(s.words.Spread, func(text string) bool { return bytes.Contains(region, []byte(text)) })
+		s.spread = &has
+	}
+	return *s.spread
+}
+
+// past returns the beginning of the first line from an offset on that does not
+// begin in what somebody else wrote: cut in two, it could no longer be told.
+func (s *scanner) past(region []byte, at, limit int) int {
+	if at <= 0 || at >= len(region) || !s.spreads(region) {
+		return at
+	}
+	start := lineStart(region, max(at-foreignUp, 0))
+	start = max(start, at-2*foreignUp)
+	text := string(region[start:min(len(region), at+foreignUp)])
+	for n := 0; n < foreignLines && at < limit && at-start < len(text) && s.words.Foreign(text, at-start); n++ {
+		at = lineEnd(region, at)
+	}
+	return min(at, limit)
+}
+
+// foreignLines bounds how far a window is moved.
+const foreignLines = 100
 
 // flush keeps the informative lines before an offset. They are held back until
 // no window can reach over them: a window keeps the lines between them as well.
@@ -265,6 +335,14 @@ func (s *scanner) keep(region []byte, from, to int64) int {
 	stop := int(end - s.base)
 	if end == to && region[stop-1] != '\n' {
 		stop = lineEnd(region, stop)
+	}
+	if to-from > foreignLine {
+		if s.base+int64(start) != s.emitted {
+			start = s.past(region, start, stop)
+		}
+		if end == to {
+			stop = s.past(region, stop, len(region))
+		}
 	}
 	text := region[start:stop]
 	if len(text) == 0 {

@@ -66,6 +66,11 @@ func (r *repeats) meet(text []byte) *message {
 	return m
 }
 
+// fresh reports a message that was not met yet and can be told apart.
+func (r *repeats) fresh(text []byte) bool {
+	return r.messages[string(text)] == nil && len(r.messages) < maxMessages
+}
+
 // sample keeps the line of a message that is counted for the first time.
 func (s *scanner) sample(m *message, region []byte, at int) *message {
 	if m.Text == nil {

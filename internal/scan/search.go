@@ -48,6 +48,10 @@ const (
 // fits are the grams and strides that words are sorted into, by length.
 var fits = [...]struct{ gram, stride int }{{6, 4}, {4, 1}, {3, 1}}
 
+// longestStride is as far as words of any length let the search go: longer ones
+// have more grams that are met in vain.
+const longestStride = 4
+
 // Hit is a word found at an offset of the searched text.
 type Hit struct {
 	Word int
@@ -85,9 +89,15 @@ func (s *Search) prepare(wanted func(word int) bool) {
 		sorted[k] = append(sorted[k], uint16(i))
 	}
 	for k, f := range fits {
-		if len(sorted[k]) > 0 {
-			s.classes = append(s.classes, s.newClass(f.gram, f.stride, sorted[k]))
+		if len(sorted[k]) == 0 {
+			continue
 		}
+		shortest := s.longest
+		for _, i := range sorted[k] {
+			shortest = min(shortest, len(s.words[i]))
+		}
+		// The stride may be longer where all words are.
+		s.classes = append(s.classes, s.newClass(f.gram, min(max(f.stride, shortest-f.gram+1), longestStride), sorted[k]))
 	}
 }
 

@@ -75,7 +75,7 @@ func target(f *finder, _, end int) {
 // method too: path=/v1/chat method=POST.
 func targetKey(f *finder, at, end int) {
 	begin, ok := f.behindKey(end)
-	if !ok || at > 0 && wordly(f.s[at-1]) {
+	if !ok || at > 0 && wordly(f.s[at]) && wordly(f.s[at-1]) {
 		return
 	}
 	start, stop := f.line(at)

@@ -19,6 +19,12 @@ var turnStarts = []string{
 	"<|im_start|>", "<|start_header_id|>", "[INST]", "<start_of_turn>", "<|user|>", "<|system|>", "<|assistant|>", "<|start|>", "<｜User｜>", "<|START_OF_TURN_TOKEN|>", "### Instruction:", "### Human:",
 }
 
+// Spread returns texts of which one stands in every span that goes over several
+// lines of a file.
+func Spread() []string {
+	return append([]string{"Negative prompt: ", " wrote:", "\"role\": \"", "\"messages\": ["}, turnStarts...)
+}
+
 // turn reads one turn of a conversation that a template wrote: up to the mark
 // that ends it or begins the next, or to the end of the line. A tokenizer's own
 // list of its marks ("BOS token = 1 '<|im_start|>'") has none.
@@ -146,7 +152,7 @@ func recordKeys(object string) bool {
 			if end < 0 {
 				return false
 			}
-			i = end + len(m.text) - 1
+			i = f.behind(m, end) - 1
 			if rest := strings.TrimLeft(object[i+1:min(len(object), i+8)], " "); depth == 1 && strings.HasPrefix(rest, ":") && slices.Contains(keysOfRecords, object[from:end]) {
 				return true
 			}

@@ -32,7 +32,7 @@ func (f *finder) around(at int) int {
 				break
 			}
 			if end := f.closing(m, n.at+len(m.text), at); end >= 0 {
-				n.at = end + len(m.text)
+				n.at = f.behind(m, end)
 				continue
 			}
 			// It ends behind the offset: what is asked for is a key in quotes, or

@@ -37,7 +37,7 @@ func (f *finder) quotations() {
 		}
 		at = next
 	}
-	if records < fewRecords {
+	if records < fewRecords && !f.part {
 		return
 	}
 	f.done = 0

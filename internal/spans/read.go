@@ -26,7 +26,7 @@ func (f *finder) mixed(from, to int) {
 			f.add(begin, end, Prompt)
 			from, i = end, end
 			if closed {
-				i = min(end+len(m.text), len(f.s))
+				i = f.behind(m, end)
 			}
 			if i > to {
 				to = f.lineEnd(i) // broken by a console: the rest of it follows
@@ -176,7 +176,7 @@ func (f *finder) partner(open, limit int) (int, bool) {
 			if end < 0 {
 				return 0, false
 			}
-			i = end + len(m.text) - 1
+			i = f.behind(m, end) - 1
 		}
 	}
 	return 0, false

@@ -19,6 +19,12 @@ func each(read func(f *finder, at, end int), words ...string) []row {
 	return out
 }
 
+// less makes the reader of a word that is followed by so many bytes of what it
+// reads: short words are looked for together with those, which is quicker.
+func less(n int, read func(f *finder, at, end int)) func(f *finder, at, end int) {
+	return func(f *finder, at, end int) { read(f, at, end-n) }
+}
+
 // requestRows are lines and structs that all belong to a request.
 func requestRows() []row {
 	return slices.Concat(
@@ -41,14 +47,16 @@ func promptRows() []row {
 		each(value(Prompt), "input_value", "raw_input", "user_input", "chat_input", "generated_text", "reasoning_content", "widgets_values", "guided_json", "guided_regex", "guided_grammar", "stop_strings"), // pydantic, webuis, clients
 		each(content, "content", "inputs"), // messages of a chat
 		each(numbers, "token_ids", "input_ids", "prompt_ids"),
-		each(option, "--prompt ", "--system-prompt ", "--negative-prompt ", "--negative_prompt ", " -p "),
+		each(option, "--prompt ", "--system-prompt ", "--negative-prompt ", "--negative_prompt "),
+		each(less(1, option), ` -p "`, ` -p '`),
 	)
 }
 
 // chatRows are conversations: as JSON, and as chat templates write them.
 func chatRows() []row {
 	return slices.Concat(
-		each(quotedKey(objectOf), "messages", "role", "class_type", "sampling_params", "tool_calls", "chat_template_kwargs"),
+		each(quotedKey(objectOf), "messages", "class_type", "sampling_params", "tool_calls", "chat_template_kwargs"),
+		each(less(2, quotedKey(objectOf)), `role":`, `role':`), each(less(3, quotedKey(objectOf)), `role\":`, `role\':`), each(less(6, quotedKey(objectOf)), "role&quot;", "role&#39;:"),
 		each(turn, turnStarts...),
 		each(spoken, "USER: "),
 	)
@@ -60,7 +68,8 @@ func webRows() []row {
 		each(accessLog, " HTTP/1.", " HTTP/2", " HTTP/3"),
 		each(target, "[GIN]", "[LM STUDIO SERVER]"), // Ollama
 		each(header, "User-Agent", "user_agent", "userAgent", "http_user_agent", "Referer", "http_referer", "X-Request-Id", "X-Forwarded-For"),
-		each(targetKey, "uri", "request_uri", "path", "url", "query"),
+		each(targetKey, "request_uri", "requestUrl", "query"),
+		each(less(1, targetKey), " uri=", " url=", " path="), each(less(2, targetKey), `uri":`, `url":`, `path":`),
 		each(toLineEnd(noModel), "The model `", "model '"),
 	)
 }

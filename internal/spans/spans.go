@@ -54,13 +54,15 @@ type Span struct {
 // terminal codes included; a span may reach over several lines. The time is in
 // proportion to the text's length, whatever it holds. Find is safe for
 // concurrent use.
-func Find(text string) []Span {
+func Find(text string) []Span { return find(text, false) }
+
+func find(text string, part bool) []Span {
 	t := openings()
 	hits := t.search.All(text)
 	if len(hits) == 0 && !strings.Contains(text, ">") {
 		return nil
 	}
-	f := &finder{s: text, budget: 4*len(text) + maxReach}
+	f := &finder{s: text, part: part, budget: 4*len(text) + maxReach}
 	for _, h := range hits {
 		if h.At >= f.done {
 			r := t.rows[h.Word]
@@ -73,8 +75,12 @@ func Find(text string) []Span {
 
 // Blank returns a text without what stands in its spans. Line ends stay, so
 // that lines keep their numbers.
-func Blank(text string) string {
-	found := Find(text)
+func Blank(text string) string { return blank(text, Find(text)) }
+
+// BlankPart is [Blank] for lines out of the midst of a log.
+func BlankPart(text string) string { return blank(text, find(text, true)) }
+
+func blank(text string, found []Span) string {
 	if len(found) == 0 {
 		return text
 	}
@@ -92,9 +98,10 @@ func Blank(text string) string {
 	return b.String()
 }
 
-// Within reports that an offset of a text lies in a span.
+// Within reports that an offset lies in a span. The text is lines out of the
+// midst of a log.
 func Within(text string, at int) bool {
-	found := Find(text)
+	found := find(text, true)
 	i, in := slices.BinarySearchFunc(found, at, func(x Span, at int) int {
 		switch {
 		case x.To <= at:
@@ -118,6 +125,8 @@ const (
 type finder struct {
 	s   string
 	out []Span
+	// part says that there is more of the log than this.
+	part bool
 	// done is the offset before which all is dealt with.
 	done int
 	// budget bounds what is looked at behind the line of an opening, all

@@ -93,7 +93,7 @@ func (f *finder) lineEnd(at int) int {
 // lost, to its next record.
 func (f *finder) restEnd(at int) int {
 	start, end := f.line(at)
-	if end-start < joined || (end-start)*10 < len(f.s)*9 || f.budget <= 0 {
+	if f.part || end-start < joined || (end-start)*10 < len(f.s)*9 || f.budget <= 0 {
 		return end
 	}
 	i := at
@@ -105,7 +105,7 @@ func (f *finder) restEnd(at int) int {
 			}
 		} else if m, ok := f.markAt(i); ok && opens(f.s, i) {
 			if k := f.closing(m, i+len(m.text), min(end, at+maxReach/4)); k >= 0 {
-				i = k + len(m.text) - 1
+				i = f.behind(m, k) - 1
 			}
 		}
 	}
@@ -125,6 +125,18 @@ func endOfLine(s string, at int) int {
 		return at + i - 1
 	}
 	return at + i
+}
+
+// behind is the offset behind the mark that ends a string whose inside ends at
+// an offset: a damaged one has fewer backslashes than the one that began it.
+func (f *finder) behind(m mark, end int) int {
+	if m.quote == 0 {
+		return min(end+len(m.text), len(f.s))
+	}
+	for end < len(f.s) && f.s[end] == '\\' {
+		end++
+	}
+	return min(end+1, len(f.s))
 }
 
 // reach is how far behind its line something that began at an offset may go on:

@@ -45,11 +45,11 @@ func flags(f *fact.Facts, command string, line int) {
 	var value []string
 	flush := func() {
 		if name := text.SettingName(flag); name != "" {
-			f.Settings = append(f.Settings, fact.Setting{Name: name, Value: strings.Join(value, " "), Line: line, Flag: flag})
+			f.Settings = append(f.Settings, fact.Setting{Name: name, Value: strings.Join(value, " "), Words: value, Line: line, Flag: flag})
 		}
 		flag, value = "", nil
 	}
-	for _, word := range strings.Fields(command) {
+	for _, word := range quotedFields(command) {
 		word = strings.Trim(word, "'\"`")
 		switch {
 		case text.IsFlag(word):
@@ -67,4 +67,41 @@ func flags(f *fact.Facts, command string, line int) {
 		}
 	}
 	flush()
+}
+
+// mostInQuotes is how many words a value in quotes has at most: what stays open
+// is a quote of its own.
+const mostInQuotes = 12
+
+// quotedFields splits at blanks, but not within the quotes of one value: paths of
+// Windows have blanks.
+func quotedFields(command string) []string {
+	words := strings.Fields(command)
+	out := make([]string, 0, len(words))
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if quote := opened(word); quote != 0 {
+			for k := i + 1; k < min(len(words), i+mostInQuotes); k++ {
+				if words[k][len(words[k])-1] == quote {
+					word, i = strings.Join(words[i:k+1], " "), k
+					break
+				}
+			}
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// opened is the quote with which a word or its value begins and does not end, 0
+// if there is none.
+func opened(word string) byte {
+	flag, value, joined := strings.Cut(word, "=")
+	if !joined {
+		value = flag
+	}
+	if value == "" || value[0] != '"' && value[0] != '\'' || len(value) > 1 && value[len(value)-1] == value[0] {
+		return 0
+	}
+	return value[0]
 }

@@ -25,3 +25,14 @@ func TestFlags(t *testing.T) {
 		assert.Equal(t, want, got, line)
 	}
 }
+
+// TestWordsInQuotes: a value in quotes is one word, several values are several.
+func TestWordsInQuotes(t *testing.T) {
+	f := &fact.Facts{}
+	flags(f, `python main.py --out "C:\My Pictures\out" --split 10 5 --dir='a b c' --it's --left "open`, 1)
+	got := map[string][]string{}
+	for _, s := range f.Settings {
+		got[s.Name] = s.Words
+	}
+	assert.Equal(t, map[string][]string{"out": {`C:\My Pictures\out`}, "split": {"10", "5"}, "dir": {"a b c"}, "it's": nil, "left": {"open"}}, got)
+}

@@ -63,7 +63,13 @@ type Lookalike struct {
 	Line   int    `json:"line"`
 	Title  string `json:"title"`  // what it really is
 	Advice string `json:"advice"` // the one right thing to do
+	// Text is the log's own line and where it was raised, where that says what it is.
+	Text string `json:"text,omitempty"`
 }
+
+// PythonException is the look-alike of a log that ends in an exception of
+// Python and says nothing of memory.
+const PythonException = "python_exception"
 
 // Setting is an argument, option or environment variable that the log shows.
 type Setting struct {
@@ -71,6 +77,8 @@ type Setting struct {
 	// ("gpu_memory_utilization", "n_gpu_layers", "pytorch_cuda_alloc_conf").
 	Name  string
 	Value string
+	// Words are those of the value where quotes tell them apart.
+	Words []string
 	Line  int
 	// Flag is the spelling in the log, where it was typed ("--ctx-size"),
 	// empty for derived ones.

@@ -91,6 +91,7 @@ var ggmlFailures = slices.Concat(
 		"unable to allocate", "error loading model: failed to allocate buffer"),
 	on(refusing{is: fact.Failure{Stage: "weights", Memory: "CPU", Backend: "cpu"}, level: levelStage}.read, "mmap failed: Cannot allocate memory"),
 	on(refusing{is: ofCache, level: levelStage}.read, "failed to allocate buffer for kv cache", "llama_kv_cache_init() failed"),
+	on(refusing{is: ofCache, level: levelStage}.read, "cache: ggml_backend_alloc_ctx_tensors failed"), // servers on ggml
 	on(refusing{is: fact.Failure{Stage: "state"}, level: levelStage}.read, "failed to allocate buffer for rs cache"),
 	on(refusing{is: ofGraph, level: levelStage, look: cacheUpdate}.read, "failed to allocate compute"),
 	on(refusing{is: fact.Failure{Stage: "output"}, level: levelStage, figures: outputSize, ahead: 80}.read, "failed to allocate output buffer"),

@@ -33,8 +33,9 @@ var containerWordings = []text.Wording{
 
 // Kubernetes' sizes are "512Mi" (binary) and "512M" (decimal).
 var (
-	limitsPattern  = text.NewPattern(`limits"?:.{0,200}?memory"?:"?(?<limit>\d{1,16}(?:\.\d{1,4})?(?:[kmgt]i?)?)`)
-	evictedPattern = text.NewPattern(`thresholdquantity:\d{1,14}(?:[kmg]i?)?,available:(?<available>\d{1,14}[kmg]i?)`)
+	limitsPattern   = text.NewPattern(`limits"?:.{0,200}?memory"?:"?(?<limit>\d{1,16}(?:\.\d{1,4})?(?:[kmgt]i?)?)`)
+	restartsPattern = text.NewPattern(`restartcount:(?<restarts>\d{1,6})`)
+	evictedPattern  = text.NewPattern(`thresholdquantity:\d{1,14}(?:[kmg]i?)?,available:(?<available>\d{1,14}[kmg]i?)`)
 	// "Container web was using 5053216Ki, which exceeds its request of 0", later
 	// "request is 0, has larger consumption of memory".
 	evictedUsing = text.NewPattern(`wasusing(?<used>\d{1,14}[kmg]i?),(?:whichexceedsitsrequestof|requestis)(?<request>\d{1,14}(?:[kmg]i?)?)`)
@@ -61,7 +62,22 @@ func readOOMKilled(m text.Message) int {
 		x.Framework = "linux-oom-killer" // docker inspect
 	}
 	x.Figures.Limit = m.Log.Decimal(m.Around(limitsPattern, 2000, 1600), "limit")
+	m.Count("restarts", m.Find(restartsPattern, 300).Count("restarts"))
+	describedContainer(m)
 	return m.Fail(x, m.End)
+}
+
+// describedContainer notes the name of the container to which the reason belongs,
+// in kubectl describe the line before its ID.
+func describedContainer(m text.Message) {
+	for at := m.Log.LineIndex(m.At); at > 0 && at > m.Log.LineIndex(m.At)-40; at-- {
+		if strings.HasPrefix(strings.TrimSpace(m.Log.Lines[at].Text), "Container ID:") {
+			if name := strings.TrimSuffix(strings.TrimSpace(m.Log.Lines[at-1].Text), ":"); kubernetesName(name) {
+				m.Say("container", name)
+			}
+			return
+		}
+	}
 }
 
 // readEvicted reads a node short of memory; the same sentence with
@@ -81,6 +97,9 @@ func readEvicted(m text.Message) int {
 func readKubectl(m text.Message) int {
 	fields := strings.Fields(m.Log.LineText(m.At))
 	for i, word := range fields {
+		if (word == "pod" || word == "pods") && i+1 < len(fields) && kubernetesName(fields[i+1]) {
+			m.Say("pod", fields[i+1])
+		}
 		name, joined := strings.CutPrefix(word, "--namespace=")
 		if (word == "-n" || word == "--namespace") && i+1 < len(fields) {
 			name, joined = fields[i+1], true

@@ -42,6 +42,8 @@ var kernelWordings = slices.Concat(
 		// path.
 		text.On("hierarchical_memory_limit ", text.States(0, 50, text.NewPattern(`hierarchical_memory_limit(?<cgroup_limit_bytes>\d{1,19})(?!\d)`))),
 		// "Total swap = 2097148kB", "4181632 pages RAM": what the machine has.
+		text.On("memory+swap: usage ", text.Says("cgroup_v1")),
+		text.On("Free swap ", text.States(0, 40, text.NewPattern(`freeswap=(?<kernel_swap_free_kib>\d{1,14})kb`))),
 		text.On("Total swap =", text.States(0, 40, text.NewPattern(`totalswap=(?<kernel_swap_kib>\d{1,14})kb`))),
 		text.On(" pages RAM", readPages),
 		text.On(" memory peak", readPeak),
@@ -54,7 +56,9 @@ var kernelWordings = slices.Concat(
 		text.On("signal 9 (SIGKILL)", readSignal9),
 		text.On("signal: killed", readGoKilled),
 	},
-	text.OnAny(text.Fails(kernelKill), "failed with result 'oom-kill'", "has been killed by the OOM killer"),
+	text.OnAny(text.Fails(kernelKill), "has been killed by the OOM killer"),
+	text.OnAny(readUnit, "failed with result 'oom-kill'"),
+	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
 	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit"),
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
@@ -129,7 +133,7 @@ func readPages(m text.Message) int {
 }
 
 // "Consumed 2min 45.760s CPU time, 11.4G memory peak, 0B memory swap peak."
-var peakPattern = text.NewPattern(`,(?<peak>\d{1,4}(?:\.\d)?)(?<unit>[mgt])memorypeak`)
+var peakPattern = text.NewPattern(`[,;](?<peak>\d{1,4}(?:\.\d)?)(?<unit>[mgt])memorypeak`)
 
 // readPeak reads the most memory that a systemd unit had.
 func readPeak(m text.Message) int {
@@ -140,6 +144,15 @@ func readPeak(m text.Message) int {
 		}
 	}
 	return m.End
+}
+
+// readUnit reads systemd's "run-r3f.scope: Failed with result 'oom-kill'."
+func readUnit(m text.Message) int {
+	before, _, _ := strings.Cut(m.Log.LineText(m.At), ": Failed with result")
+	if name := before[strings.LastIndexByte(before, ' ')+1:]; name != "" {
+		m.Say("unit", name)
+	}
+	return text.Fails(kernelKill)(m) // the peak stands on the same line
 }
 
 // victim notes the process that was killed.
@@ -267,5 +280,22 @@ func chosenKill(f *fact.Facts, kills []fact.Failure) fact.Failure {
 			chosen.Figures.Limit = x.Size
 		}
 	}
+	if peak := unitPeak(f); peak != nil && chosen.Figures.Limit == nil && most <= peak.Bytes+peak.Bytes/50 {
+		chosen.Figures.Limit = peak
+	}
 	return chosen
+}
+
+// unitPeak is the peak of a unit whose own limit was reached, which is that limit;
+// nil where the log does not show both.
+func unitPeak(f *fact.Facts) *fact.Size {
+	if !text.HasFact(f, "unit") || !text.HasFact(f, "cgroup") {
+		return nil
+	}
+	for _, x := range f.Facts {
+		if x.Name == "unit_memory_peak" {
+			return x.Size
+		}
+	}
+	return nil
 }

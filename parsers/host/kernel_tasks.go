@@ -51,7 +51,21 @@ func readTasks(f *fact.Facts, l *text.Log, headers []text.Hit) {
 		if ok {
 			p.Line = line.Number
 			f.Tasks = append(f.Tasks, p)
+			columns.swapped(f, line.Text, p)
 		}
+	}
+}
+
+// swapped notes what the victim had in swap.
+func (t taskTable) swapped(f *fact.Facts, row string, p fact.Process) {
+	fields := strings.Fields(behindBrackets(row))
+	if t.swap < 0 || t.swap >= len(fields) || !slices.ContainsFunc(f.Facts, func(x fact.Fact) bool {
+		return x.Name == "victim" && x.Count != nil && int(x.Count.Value) == p.PID
+	}) {
+		return
+	}
+	if pages, ok := text.WholeNumber(fields[t.swap]); ok && pages > 0 {
+		f.Facts = append(f.Facts, fact.Fact{Name: "victim_swap", Size: &fact.Size{Bytes: pages * pageSize, Text: fields[t.swap] + " pages", Line: p.Line}, Line: p.Line})
 	}
 }
 
@@ -62,11 +76,11 @@ func behindTasks(s string) bool {
 
 // taskTable says in which column a table has what; the number in brackets
 // before them may be gone with the prefix of the line, tgid repeats it.
-type taskTable struct{ columns, tgid, rss int }
+type taskTable struct{ columns, tgid, rss, swap int }
 
 func taskColumns(header string) taskTable {
 	names := strings.Fields(behindBrackets(header))
-	return taskTable{columns: len(names), tgid: slices.Index(names, "tgid"), rss: slices.Index(names, "rss")}
+	return taskTable{columns: len(names), tgid: slices.Index(names, "tgid"), rss: slices.Index(names, "rss"), swap: slices.Index(names, "swapents")}
 }
 
 // row reads "[  20759]  0 20759  327208  146599  1683456  0  0 python3". Sizes
@@ -102,7 +116,7 @@ func headless(f *fact.Facts, l *text.Log, killed int) {
 			continue
 		}
 		fields := strings.Fields(behindBrackets(line.Text))
-		t := taskTable{columns: 8, tgid: 1, rss: 3}
+		t := taskTable{columns: 8, tgid: 1, rss: 3, swap: -1}
 		if len(fields) >= 11 && number(fields[7]) && number(fields[8]) {
 			t.columns = 11
 		}

@@ -1,6 +1,9 @@
 package host
 
 import (
+	"regexp"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -13,7 +16,7 @@ var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
 	// HTCondor.
 	text.On("Job has gone over memory limit of", text.FailsWith(queueKill, 0, 140, text.NewPattern(
 		`memorylimitof(?<limit_mib>\d{1,9})megabytes(?:.{0,20}?usage:(?<killed_rss_mib>\d{1,9})megabytes)?`))),
-	text.On("Docker job has gone over memory limit of", text.FailsWith(queueKill, 0, 80, text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})mb`))),
+	text.On("Docker job has gone over memory limit of", readCondorDocker),
 	text.On("Memory limit of", readCloudRun),
 }, nil, nil)
 
@@ -29,8 +32,47 @@ var (
 	runPattern = text.NewPattern(`memorylimitof(?<limit>SIZE)exceededwith(?<process_used>SIZE)used`)
 )
 
+var (
+	condorDocker = text.NewPattern(`memorylimitof(?<limit_mib>\d{1,9})mb`)
+	condorJob    = regexp.MustCompile(`^\s*(\d{1,12})\.\d{1,9}\s`)
+)
+
+// readCondorDocker reads a row of "condor_q -held": "1587.4 ada 5/25 14:51 Error
+// from slot1: Docker job has gone over memory limit of 16384 Mb".
+func readCondorDocker(m text.Message) int {
+	if job := condorJob.FindStringSubmatch(m.Log.LineText(m.At)); job != nil {
+		m.Say("condor_cluster", job[1])
+	}
+	return m.FailWith(queueKill, m.Find(condorDocker, 80))
+}
+
+var (
+	pbsAsked     = regexp.MustCompile(`(#PBS|\bqsub\b).*?\s-l\s*([\w:=,.+-]+)`)
+	pbsCores     = regexp.MustCompile(`(?:ppn|ncpus)=(\d{1,4})`)
+	pbsProcesses = regexp.MustCompile(`(?:^|\s)(-p|-t|-j|-@|--threads|--cores|--nproc)[ =](\d{1,4})(?:\s|$)`)
+)
+
+// readAsked reads what a job's own lines before its end ask for: "qsub -q long -l
+// nodes=1:ppn=16,mem=20gb".
+func readAsked(m text.Message) {
+	at, cores := m.Log.LineIndex(m.At), ""
+	for _, line := range m.Log.Lines[max(at-80, 0):at] {
+		if k := pbsAsked.FindStringSubmatch(line.Text); k != nil && strings.Contains(k[2], "mem=") {
+			m.Say("queue_asked", k[1]+" "+k[2])
+		}
+		if k := pbsCores.FindStringSubmatch(line.Text); k != nil {
+			cores = k[1]
+			m.Say("queue_cores", cores)
+		}
+		if k := pbsProcesses.FindStringSubmatch(line.Text); k != nil && k[2] == cores {
+			m.Say("queue_processes", k[1])
+		}
+	}
+}
+
 // readPBS reads "=>> PBS: job killed: mem 4294967kb exceeded limit 2097152kb".
 func readPBS(m text.Message) int {
+	readAsked(m)
 	k := m.Find(pbsPattern, 120)
 	if !k.Ok() {
 		k = m.Find(pbsBytesPattern, 120)

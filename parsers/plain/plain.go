@@ -172,8 +172,14 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	}
 	k := m.Log.Find(plainSize, m.At, to)
 	x.Figures.Requested = cmp.Or(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"))
+	if counted := m.Log.Find(countedPattern, max(m.At-4000, 0), m.At); counted.Ok() && x.Kind == fact.PlainDevice {
+		x.Figures.Free, x.Figures.Total = counted.Size("free"), counted.Size("total")
+	}
 	text.Fail(m.Facts, m.Log, from, to, x)
 }
+
+// countedPattern is cudaMemGetInfo's count as programs print it, in bytes.
+var countedPattern = text.NewPattern(`memory:free=(?<free>\d{8,14}),total=(?<total>\d{9,14})`)
 
 var (
 	plainSize       = text.NewPattern(`(?:allocat(?:e|ing)|request(?:ed)?|wanted|needed|size|for)(?>(?:another|buffer|tensor|memory|size|with|of|a|[:=(]){0,3})(?:(?<want>SIZE)|(?<bytes>\d{5,18})(?:\)|,|$|\.))`)

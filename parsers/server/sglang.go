@@ -132,4 +132,4 @@ func sglangPool(m text.Message) int {
 	return m.Took(x)
 }
 
-var sglangRetracted = text.Notices("sglang_retracted", "The KV pool was full and SGLang put requests back into the queue: slower, no failure.")
+var sglangRetracted = text.Notices("sglang_retracted", "The KV pool was full and SGLang put requests back into the queue, to compute them again: slower, no failure. Once in a while that is usual. If it comes often: `--schedule-conservativeness 1.3` (1.0 is the default) or a lower `--max-running-requests` admits fewer at a time; a higher `--mem-fraction-static` (0.02 more) makes the pool larger, where `available_gpu_mem` in the start lines is above 8 GB. A smaller model or ending other programs is not needed.")

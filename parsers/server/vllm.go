@@ -21,6 +21,7 @@ var VLLM = text.Parser{
 	},
 }.Reading(vllmFailures, slices.Concat(vllmLines, vllmArguments), func(l *text.Log, others []text.Hit, f *fact.Facts) {
 	vllmEvidence.Look(l, others, f)
+	vllmRanks(l, f)
 	backend := sync.OnceValue(func() string { return vllmBackend(l) })
 	for i := range f.Failures {
 		if x := &f.Failures[i]; x.Framework == "vllm" && x.Backend == "" {

@@ -1,6 +1,11 @@
 package server
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -41,6 +46,8 @@ var vllmLines = []text.Wording{
 	text.On("# rocm blocks:", vllmBlocks),
 	text.On("# xpu blocks:", vllmBlocks),
 	text.On("Maximum concurrency for", vllmConcurrency),
+	text.On("offload plan check", text.States(0, 120, text.NewPattern(`overheadplanned(?<overhead_planned>SIZE),measured(?<overhead_measured>SIZE)`))),
+	text.On("model_executor/models/", text.States(0, 60, text.NewPattern(`model_executor/models/(?<model_module>[a-z0-9_]{2,40})\.py`))),
 	text.On("GPU KV cache size:", text.States(0, 60, text.NewPattern(`cachesize:(?<cache_tokens>INT)tokens`))),
 	text.On("Auto-fit max_model_len: reduced from", text.Notices("auto_fit_length",
 		"vLLM shortened the context to what fits, as it was told to; it goes on.")),
@@ -96,4 +103,28 @@ func vllmPreempted(m text.Message) int {
 		m.Notice(fact.Notice{ID: "preempted", Title: "A request waits for cache space and is computed again later: slower, no failure."})
 	}
 	return m.End
+}
+
+// vllmRanks reads from the prefixes of its workers over how many cards a model
+// is split, where no option says it: those of V0 stand beside the first rank,
+// which has no prefix.
+func vllmRanks(l *text.Log, f *fact.Facts) {
+	if slices.ContainsFunc(f.Settings, func(s fact.Setting) bool {
+		return s.Name == "tensor_parallel_size" || s.Name == "pipeline_parallel_size"
+	}) {
+		return
+	}
+	workers, beside, first := map[string]bool{}, 0, 0
+	for _, line := range l.Lines {
+		if strings.HasPrefix(line.Source, "VllmWorker") {
+			name, _, _ := strings.Cut(line.Source, " pid=")
+			if name == "VllmWorkerProcess" {
+				name, beside = line.Source, 1
+			}
+			workers[name], first = true, cmp.Or(first, line.Number)
+		}
+	}
+	if n := len(workers) + beside; n == 2 || n == 4 || n == 8 { // of two starts in one log the workers would be counted twice
+		f.Settings = append(f.Settings, fact.Setting{Name: "tensor_parallel_size", Value: strconv.Itoa(n), Line: first})
+	}
 }

@@ -25,6 +25,7 @@ type Log struct {
 	starts   []int32 // offset in text of every line
 	squeezed clean.Squeezed
 	typed    map[int]bool // by line number, of those that were asked for
+	commands []int8       // by index, of those that were asked for: 1 a command by itself, -1 none
 	records  []int        // lines on which servers print their arguments
 	recorded map[string]bool
 	asked    map[string]*places // of whole texts
@@ -118,9 +119,9 @@ func (l *Log) Program(at int) string { return l.line(at).Program }
 // backslash, or have been broken by the console.
 func (l *Log) Typed(at int) bool {
 	i := l.LineIndex(at)
-	is := l.Lines[i].Typed()
+	is := l.command(i)
 	for k := i; !is && k > 0 && k > i-maxContinued && l.goesOn(k-1); k-- {
-		is = l.Lines[k-1].Typed()
+		is = l.command(k - 1)
 	}
 	if is {
 		if l.typed == nil {
@@ -129,6 +130,20 @@ func (l *Log) Typed(at int) bool {
 		l.typed[l.Lines[i].Number] = true
 	}
 	return is
+}
+
+// command is [clean.Line.Typed] of a line, asked once.
+func (l *Log) command(i int) bool {
+	if l.commands == nil {
+		l.commands = make([]int8, len(l.Lines))
+	}
+	if l.commands[i] == 0 {
+		l.commands[i] = -1
+		if l.Lines[i].Typed() {
+			l.commands[i] = 1
+		}
+	}
+	return l.commands[i] > 0
 }
 
 // maxContinued is over how many lines a command goes on.

@@ -95,7 +95,7 @@ func (e Evidence) proof(l *Log, hits []Hit, f *fact.Facts) int {
 	for _, h := range hits {
 		s := e.Words[h.Word]
 		byPrefix := s.word == OutOfMemory || s.word == NcclError
-		if byPrefix && e.Process(l.Source(h.At)) || !byPrefix && s.Phase == "" {
+		if byPrefix && e.Process(l.Source(h.At)) || !byPrefix && s.Phase == "" && ownPath(l.LineText(h.At), s.word) {
 			return l.Line(h.At)
 		}
 	}
@@ -105,6 +105,30 @@ func (e Evidence) proof(l *Log, hits []Hit, f *fact.Facts) int {
 		}
 	}
 	return 0
+}
+
+// ownPath reports that a word of a path begins a name there: "vllm/engine/" is
+// not a part of "nanovllm/engine/".
+func ownPath(line, word string) bool {
+	if !strings.Contains(word, "/") || !nameByte(word[0]) {
+		return true
+	}
+	line, word = strings.ReplaceAll(strings.ToLower(line), `\`, "/"), strings.ToLower(word)
+	found := false
+	for from := 0; ; {
+		i := strings.Index(line[from:], word)
+		if i < 0 {
+			return !found // broken over two lines, or not at all
+		}
+		if at := from + i; at == 0 || !nameByte(line[at-1]) {
+			return true
+		}
+		found, from = true, from+i+1
+	}
+}
+
+func nameByte(b byte) bool {
+	return b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
 }
 
 // NamedLike makes a test of prefixes by the beginnings of names.

@@ -80,16 +80,18 @@ func cell(m text.Message, name string, row text.Match) *fact.Size {
 // otherCard reports that failures name cards, and none the one of a box: each
 // card has a box of its own.
 func otherCard(f *fact.Facts, device *fact.Count) bool {
+	if device == nil {
+		return false
+	}
 	named := false
-	for _, x := range f.Failures {
-		d := x.Figures.Device
-		if d == nil || device == nil {
-			continue
-		}
-		if d.Value == device.Value {
+	for i := range f.Failures {
+		switch d := f.Failures[i].Figures.Device; {
+		case d == nil:
+		case d.Value == device.Value:
 			return false
+		default:
+			named = true
 		}
-		named = true
 	}
 	return named
 }

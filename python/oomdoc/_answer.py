@@ -47,10 +47,12 @@ def answer(error, full=False, tensors=False):
     told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     if not isinstance(error, MemoryError) and not _HINT.search(told):
         return None
-    log = told[-_MOST:] + _figures.for_the_log()
+    log = told[-_MOST:]
+    # The tables of a process that once recovered say that memory ran out, too:
+    # whether this exception is about memory is for its own words to say.
     if not _is_about_memory(log):
         return None
-    return Answer(log, _figures.of_this_process(tensors), full)
+    return Answer(log + _figures.for_the_log(), _figures.of_this_process(tensors), full)
 
 
 def _is_about_memory(log):

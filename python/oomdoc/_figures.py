@@ -136,18 +136,18 @@ def _lines(path):
 
 def _of_tensors(torch):
     """Totals by device, type and shape, the largest first. Memory that several
-    tensors share is counted once, with the first of them."""
+    tensors share is counted once, with the one that shows most of it."""
     if torch is None:
         return []
-    totals, seen = {}, set()
+    owners = {}
     for thing in gc.get_objects():
         if not _ask(lambda: issubclass(type(thing), torch.Tensor)):
             continue
         device, place, size = _ask(lambda: _storage(thing)) or ("", 0, 0)
-        if not size or (device, place) in seen:
-            continue
-        seen.add((device, place))
-        key = f"{device} {str(thing.dtype).replace('torch.', '')} {tuple(thing.shape)}"
+        if size and thing.numel() > owners.get((device, place), (-1,))[0]:
+            owners[device, place] = thing.numel(), f"{device} {str(thing.dtype).replace('torch.', '')} {tuple(thing.shape)}", size
+    totals = {}
+    for _, key, size in owners.values():
         count, total = totals.get(key, (0, 0))
         totals[key] = (count + 1, total + size)
     ranked = sorted(totals.items(), key=lambda item: -item[1][1])

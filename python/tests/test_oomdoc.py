@@ -20,6 +20,16 @@ from oomdoc import _binary, _figures
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(oomdoc.__file__)))
 CRASH = "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB total capacity; 7.21 GiB already allocated)"
 
+BAR = "|" + "=" * 75 + "|\n"
+BOX = (
+    "\n" + BAR + "|                  PyTorch CUDA memory summary, device ID 0                 |\n" + BAR.replace("=", "-")
+    + "|            CUDA OOMs: 1            |        cudaMalloc retries: 2         |\n" + BAR
+    + "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n" + BAR.replace("=", "-")
+    + "| Allocated memory      |   7383 MiB |   7383 MiB |  12000 MiB |   4617 MiB |\n"
+    + "| GPU reserved memory   |   7900 MiB |   7900 MiB |   7900 MiB |      0 B   |\n"
+    + "| Non-releasable memory |    517 MiB |    600 MiB |   2000 MiB |   1483 MiB |\n" + BAR
+)
+
 
 def has(*names):
     return all(importlib.util.find_spec(name) for name in names)
@@ -221,12 +231,16 @@ class Figures(unittest.TestCase):
         self.assertEqual("False\n", done.stdout)
 
     def test_summary_is_read(self):
-        """What the allocator's own table says reaches the answer's program."""
-        box = "|" + "=" * 75 + "|\n|                  PyTorch CUDA memory summary, device ID 0                 |\n"
-        with mock.patch("oomdoc._figures.for_the_log", return_value=box), mock.patch("oomdoc._answer._program") as program:
-            program.return_value = mock.Mock(returncode=0, stdout="told\n")
-            oomdoc.answer(caught(RuntimeError(CRASH))).text()
-            self.assertIn(box, program.call_args.args[0])
+        """PyTorch's own table adds what the message lacks, and no failure."""
+        bare = caught(RuntimeError("CUDA error: out of memory"))
+        without = oomdoc.answer(bare).text()
+        with mock.patch("oomdoc._figures.for_the_log", return_value=BOX):
+            self.assertNotEqual(without, oomdoc.answer(bare).text())
+            self.assertNotIn("Another failure", oomdoc.answer(caught(RuntimeError(CRASH))).text())
+
+    def test_summary_of_a_process_that_recovered(self):
+        with mock.patch("oomdoc._figures.for_the_log", return_value=BOX):
+            self.assertIsNone(oomdoc.answer(caught(ValueError("the memory bank has 3 slots"))))
 
     def test_written_as_html(self):
         self.assertIn("<td>&lt;b&gt;</td>", _figures.as_html([("t", [("<b>", "1 KiB")])]))
@@ -240,9 +254,10 @@ class Torch(unittest.TestCase):
     def test_refused_on_the_processor(self):
         done = python(
             """
-            import oomdoc, torch
+            import gc, oomdoc, torch
             oomdoc.install(tensors=True)
             held = [torch.zeros(1000, 1000) for _ in range(20)]
+            gc.collect()  # so that the view is the younger one
             view = held[0][:10]
             x = torch.zeros(200000, 200000, 400)
             """
@@ -250,6 +265,7 @@ class Torch(unittest.TestCase):
         self.assertIn("58.21 TiB", done.stderr)
         self.assertIn("cpu float32 (1000, 1000)", done.stderr)
         self.assertIn("76 MiB in 20", done.stderr)
+        self.assertNotIn("(10, 1000)", done.stderr)
 
 
 @unittest.skipUnless(has("IPython"), "no IPython here")

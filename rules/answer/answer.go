@@ -135,6 +135,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	if len(causes) > 0 {
 		ranked = prescribe(c, causes[0], ranked, own)
 	}
+	ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return len(b.advice.Steps) == 0 }) // taken already
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
 	})

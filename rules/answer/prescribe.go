@@ -29,7 +29,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	told := map[string]bool{}
 	prescribed := 0
 	for i, cure := range card.Cures {
-		if told[cure.Fix] || cure.Title != "" && told[cure.Title] || cure.If != nil && !cure.If(c) {
+		if told[cure.Fix] || cure.Title != "" && told[cure.Title] || cure.If != nil && !cure.If(c) || cure.Fix == "add_swap" && ledger.OnCluster(c) {
 			continue
 		}
 		told[cure.Fix], told[cure.Title] = true, true

@@ -12,12 +12,20 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
+// startsAgain are fixes whose command is the reader's own on purpose.
+var startsAgain = []string{"restart_session", "kill_stale_process", "close_other_apps", "upgrade_version", "select_gpu"}
+
 // forReader returns those steps of a fix that this reader can do: in the names
 // of their backend, system and program. Where none is left the fix is told in
 // words.
 func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Program) []step.Step {
 	var out []step.Step
+	taken := false
 	for _, s := range steps {
+		if !slices.Contains(startsAgain, id) && step.Taken(c, s) {
+			taken = true
+			continue
+		}
 		s.Text = otherSystems(c, reader.ForBackend(c, s.Text), s.Kind)
 		if c.Reader.OS == "windows" {
 			s = onWindows(s)
@@ -29,6 +37,9 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 			continue
 		}
 		out = append(out, s)
+	}
+	if len(out) == 0 && taken {
+		return nil
 	}
 	if len(out) == 0 {
 		return []step.Step{{Kind: "text", Text: fix.InWords(id)}}

@@ -123,7 +123,7 @@ func wholeDataAtOnce(c *ledger.Case) bool {
 
 // swapHelps: the machine itself is short, or may be.
 func swapHelps(c *ledger.Case) bool {
-	return !ledger.Capped(c) && !reader.OnWindows(c) && !wholeDataAtOnce(c) && !ledger.SharedMemory(c) && !c.Root(fact.AppleKill, fact.Evicted)
+	return !ledger.Capped(c) && !ledger.OnCluster(c) && !reader.OnWindows(c) && !wholeDataAtOnce(c) && !ledger.SharedMemory(c) && !c.Root(fact.AppleKill, fact.Evicted)
 }
 
 // manyAtOnce: workers, tasks or threads share the memory, and each holds some.

@@ -78,7 +78,7 @@ func (k *Card) figures(c *ledger.Case) func(name string) string {
 		case known:
 			return e.String()
 		case name == "model" && c.Model != nil:
-			return c.Model.Name
+			return quote.Told(c.Model.Name)
 		}
 		s, _ := c.Setting(name)
 		if strings.ContainsFunc(s.Value, quote.UnsafeInShell) { // it may stand in a command that is told

@@ -34,7 +34,7 @@ var halfPrecision = Fix{
 
 func uselessHalf(c *ledger.Case) string {
 	if format := ledger.Quantised(c); format != "" {
-		return fmt.Sprintf("%s is quantised already (%s).", quote.Printable(c.ModelName()), format)
+		return fmt.Sprintf("%s is quantised already (%s).", quote.Told(c.ModelName()), format)
 	}
 	return ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit")
 }

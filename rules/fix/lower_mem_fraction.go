@@ -2,7 +2,6 @@ package fix
 
 import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -14,6 +13,6 @@ var lowerMemFraction = Fix{
 	Check:    "It survives the longest prompt you expect, with 1 to 2 GiB free in `nvidia-smi`.",
 	Next:     "Lower `--chunked-prefill-size`, then the largest batch for CUDA graphs.",
 	Steps: func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "python -m sglang.launch_server --model-path " + quote.Shell(c.ModelName()) + " --mem-fraction-static 0.8"}}
+		return []step.Step{{Kind: "shell", Text: "python -m sglang.launch_server --model-path " + step.Word(c, c.ModelName()) + " --mem-fraction-static 0.8"}}
 	},
 }

@@ -2,7 +2,6 @@ package fix
 
 import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -14,6 +13,6 @@ var raiseMemFraction = Fix{
 	Check:    "The start prints `max_total_num_tokens`; it must be above the context length.",
 	Next:     "Shorten the context, or use a quantised model.",
 	Steps: func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "python -m sglang.launch_server --model-path " + quote.Shell(c.ModelName()) + " --mem-fraction-static 0.9"}}
+		return []step.Step{{Kind: "shell", Text: "python -m sglang.launch_server --model-path " + step.Word(c, c.ModelName()) + " --mem-fraction-static 0.9"}}
 	},
 }

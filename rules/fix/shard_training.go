@@ -12,6 +12,12 @@ var shardTraining = Fix{
 	Cost:     0.45,
 	Check:    "`nvidia-smi` after the first step: every card holds its share only.",
 	Next:     "Gradient checkpointing, then offload to system memory.",
+	Useless: func(c *ledger.Case) string {
+		if c.Near("deepspeed/runtime/zero") {
+			return "The traceback runs through ZeRO: it is sharded already."
+		}
+		return ""
+	},
 	Steps: func(*ledger.Case) []step.Step {
 		return []step.Step{
 			{Kind: "config", Text: "# accelerate config file\ndistributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true"},

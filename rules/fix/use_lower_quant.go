@@ -20,7 +20,7 @@ var useLowerQuant = Fix{
 }
 
 func stepsLowerQuant(c *ledger.Case) []step.Step {
-	name := quote.Printable(c.ModelName())
+	name := quote.Told(c.ModelName())
 	if c.Model == nil {
 		name = "the same model"
 	}

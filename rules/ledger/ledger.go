@@ -103,6 +103,11 @@ func (c *Case) roomOfRequest() Entry {
 		if f.OtherAllocations != nil {
 			room = room.minus(stated("other_allocations", f.OtherAllocations))
 		}
+		if kv := f.KVBuffer; kv != nil && kv.Line > f.Allocated.Line && kv.Line > 0 { // taken since
+			if room = room.minus(stated("kv_buffer", kv)); room.Bytes < 0 {
+				return Entry{}
+			}
+		}
 		return room
 	case f.Total != nil && f.Allocated != nil:
 		return c.Total.minus(allocated)

@@ -14,6 +14,13 @@ func Capped(c *Case) bool {
 	return cgroup && c.Kind(fact.KernelKill) || c.Kind(fact.SlurmKill, fact.ContainerKill, fact.YARNKill, fact.WorkerBudget)
 }
 
+// OnCluster: the log shows a batch system or a cluster's file system, where who
+// reads has neither root nor Docker.
+func OnCluster(c *Case) bool {
+	_, shown := c.Fact("cluster")
+	return shown || c.In("slurm", "pbs", "lsf", "htcondor")
+}
+
 // BiggestOther is the process that held most when the kernel killed another,
 // where it held enough to matter.
 func BiggestOther(c *Case) (fact.Process, bool) {

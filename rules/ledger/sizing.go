@@ -40,7 +40,7 @@ func SizingOf(c *Case) (Sizing, bool) {
 	if m := z.Match.Model; m != nil && (m.Kind == "diffusion" || m.Kind == "speech") {
 		return z, false // pictures and sound decide, not the weights
 	}
-	z.Name, z.Have = quote.Printable(c.Model.Name), have
+	z.Name, z.Have = quote.Told(c.Model.Name), have
 	z.Setting = fit.Setting{Engine: engineOf(c), Context: contextOf(c, z.Match.Model), KVType: "f16"}
 	z.server = z.Setting.Engine == "vllm"
 	z.Format, z.known = formatOf(c, z.Match.Format)
@@ -207,7 +207,7 @@ func AlreadyQuantised(c *Case) string {
 	if format == "" || format == "fp8" {
 		return ""
 	}
-	return fmt.Sprintf("%s is quantised already (%s): its loader reads it as it is, and bitsandbytes cannot quantise it again.", c.Model.Name, format)
+	return fmt.Sprintf("%s is quantised already (%s): its loader reads it as it is, and bitsandbytes cannot quantise it again.", quote.Told(c.Model.Name), format)
 }
 
 // WeightsIn is what the model's weights take in a format, for a model whose

@@ -46,20 +46,27 @@ func Python(s string) string {
 }
 
 // Printable drops what can't stand in a name and can fool a terminal or an
-// eye: control characters and the invisible ones that reorder text.
+// eye: control characters, ends of lines of all kinds, and what is not seen.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == unicode.ReplacementChar {
 			return -1
 		}
 		return r
 	}, s)
 }
 
+// Told returns s for a sentence: back-ticks would make a command of a part of it.
+func Told(s string) string { return strings.ReplaceAll(Printable(s), "`", "") }
+
+// mostPIDs is how far Linux counts processes at most (PID_MAX_LIMIT).
+const mostPIDs = 1 << 22
+
 // PID returns a process id to put into a command. 0, 1 and negative
-// numbers mean a group, init or everything to kill: they give a placeholder.
+// numbers mean a group, init or everything to kill, and no process has a number
+// above 2^22: they give a placeholder.
 func PID(pid int) string {
-	if pid <= 1 {
+	if pid <= 1 || pid > mostPIDs {
 		return "PID"
 	}
 	return strconv.Itoa(pid)

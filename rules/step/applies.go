@@ -1,8 +1,12 @@
 package step
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // What a step takes before it can be used.
@@ -26,6 +30,7 @@ var placeholders = []Fill{
 	{"YOURS", "the password or key that stands there now"},
 	{"SCRIPT", "your script"},
 	{"JOB", "the job's number"},
+	{quote.Value, "what your own command has there: it holds characters that a command for Windows cannot repeat safely"},
 }
 
 // Marked returns steps with what each of them takes: a command or a line of
@@ -35,7 +40,7 @@ func Marked(steps []Step, windows bool) []Step {
 	out := slices.Clone(steps)
 	for i := range out {
 		s := &out[i]
-		s.Target = target(s.Kind, windows)
+		s.Target = cmp.Or(s.Target, target(*s, windows))
 		s.Fill = fillsOf(*s)
 		switch {
 		case s.Kind == "text", s.Kind == "python", s.Kind == "ui":
@@ -49,17 +54,47 @@ func Marked(steps []Step, windows bool) []Step {
 	return out
 }
 
-func target(kind string, windows bool) string {
-	switch {
-	case (kind == "shell" || kind == "env") && windows:
-		return "cmd"
-	case kind == "shell", kind == "env":
-		return "sh"
-	case kind == "config":
-		return "text"
+// target is what a step is written for, where it does not say itself.
+func target(s Step, windows bool) string {
+	switch s.Kind {
+	case "shell", "env":
+		return shell(windows)
+	case "config":
+		return configured(s.Text)
 	}
-	return kind
+	return s.Kind
 }
+
+// configured tells YAML by its first line, a key or an item of a list, from
+// options, variables and all else.
+func configured(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		item, listed := strings.CutPrefix(line, "- ")
+		key, rest, found := strings.Cut(item, ":")
+		key = strings.Trim(key, `"`)
+		if listed || found && (rest == "" || rest[0] == ' ') && key != "" && strings.IndexFunc(key, quote.UnsafeInShell) < 0 {
+			return "yaml"
+		}
+		break
+	}
+	return "text"
+}
+
+// shell is what takes the commands of steps.
+func shell(windows bool) string {
+	if windows {
+		return "cmd"
+	}
+	return "sh"
+}
+
+// Word is a word of the log as it may stand in a command of a step, a told one
+// included: quoted for the shell of the reader.
+func Word(c *ledger.Case, s string) string { return quote.For(shell(c.Windows()))(s) }
 
 // fillsOf are the placeholders of what is pasted.
 func fillsOf(s Step) []Fill {

@@ -2,10 +2,12 @@ package step
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
@@ -32,6 +34,48 @@ func Typed(c *ledger.Case, program string) []fact.Setting {
 	return out
 }
 
+// Taken reports a step that the log shows done: the reader's own command as it
+// is, or options that all have these values.
+func Taken(c *ledger.Case, s Step) bool {
+	switch {
+	case s.Kind == "shell":
+		text := plainWords(s.Text)
+		return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
+			return strings.HasSuffix(x.Name, "_command") && len(strings.Fields(text)) > 2 && strings.HasSuffix(text, plainWords(x.Text))
+		}) || slices.ContainsFunc(c.Facts.Signals, func(x fact.Signal) bool {
+			return strings.HasSuffix(x.ID, "_command") && plainWords(x.Text) == text
+		})
+	case s.Kind == "config" && strings.HasPrefix(s.Text, "--"):
+		return optionsSet(c, strings.Fields(s.Text))
+	}
+	return false
+}
+
+// plainWords are the words of a command without what a shell's quoting adds.
+func plainWords(command string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("\x00", " ", redact.Variable, "$", "'", "", "\"", "", "\\", "").Replace(command)), " ")
+}
+
+// optionsSet reports that the log shows each of these options with this value,
+// and not as a default.
+func optionsSet(c *ledger.Case, words []string) bool {
+	for i := 0; i < len(words); i++ {
+		if !strings.HasPrefix(words[i], "--") {
+			return false
+		}
+		set, ok := c.Setting(settingName(words[i]))
+		value := "True"
+		if i+1 < len(words) && !strings.HasPrefix(words[i+1], "--") {
+			i++
+			value = words[i]
+		}
+		if !ok || set.Default || !strings.EqualFold(set.Value, value) && (value != "True" || set.Value != "") {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
 // Change is one flag with its value to put into a command; Drop takes it out.
 type Change struct {
 	Flag, Value string
@@ -39,8 +83,15 @@ type Change struct {
 }
 
 // Edited writes the options of a command line anew, with some of them changed
-// in place and the others added. Every word of the log is quoted.
-func Edited(settings []fact.Setting, changes ...Change) string {
+// in place and the others added. Every word of the log is quoted for the
+// reader's shell.
+func Edited(c *ledger.Case, settings []fact.Setting, changes ...Change) string {
+	return EditedFor(shell(c.Windows()), settings, changes...)
+}
+
+// EditedFor is Edited for another target of [quote.For].
+func EditedFor(target string, settings []fact.Setting, changes ...Change) string {
+	word := quote.For(target)
 	var words []string
 	done := map[string]bool{}
 	for _, s := range settings {
@@ -48,8 +99,8 @@ func Edited(settings []fact.Setting, changes ...Change) string {
 		switch {
 		case !ok:
 			words = append(words, SafeFlag(s.Flag))
-			for _, v := range strings.Fields(s.Value) {
-				words = append(words, quote.Shell(v))
+			for _, v := range values(s) {
+				words = append(words, word(v))
 			}
 		case !o.Drop && !done[s.Name]:
 			words = append(words, o.words()...)
@@ -62,6 +113,14 @@ func Edited(settings []fact.Setting, changes ...Change) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// values are the words of an option's value.
+func values(s fact.Setting) []string {
+	if s.Words != nil {
+		return s.Words
+	}
+	return strings.Fields(s.Value)
 }
 
 func (o Change) words() []string {

@@ -25,6 +25,6 @@ func TestEditedCommand(t *testing.T) {
 		"spelling":  {[]Change{{Flag: "--max-seq-len", Value: "2048"}, {Flag: "--listen", Drop: true}}, "--gpu-split 24,24 --model 'a;rm' ./-rf / --max-seq-len 2048"},
 		"not there": {[]Change{{Flag: "--no-half", Drop: true}}, "--listen --gpu-split 24,24 --model 'a;rm' ./-rf / --max_seq_len 4096"},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Edited(settings, c.changes...)) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, EditedFor("sh", settings, c.changes...)) })
 	}
 }

@@ -37,6 +37,9 @@ func HostLimit(c *ledger.Case) []Step {
 	case c.Root(fact.YARNKill):
 		return []Step{{Kind: "shell", Text: "spark-submit --executor-memory 8g --conf spark.executor.memoryOverhead=2g ..."}}
 	}
+	if ledger.OnCluster(c) {
+		return []Step{{Kind: "shell", Text: "#SBATCH --mem=" + doubled(c, "G", "64G") + "   # in the job script; PBS: #PBS -l mem=, LSF: #BSUB -M"}}
+	}
 	limit := doubled(c, "g", "32g")
 	steps := []Step{{Kind: "shell", Text: "docker run --memory=" + limit + " --memory-swap=" + limit + " IMAGE"}}
 	if !ledger.Capped(c) {

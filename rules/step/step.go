@@ -22,8 +22,9 @@ type Step struct {
 	// names) or adapt (words, or a pattern for code of one's own).
 	Applies string `json:"applies,omitempty"`
 	Fill    []Fill `json:"fill,omitempty"`
-	// Target is what the text is quoted for: sh, cmd, powershell, yaml, toml,
-	// python, dockerfile, modelfile, ui, text.
+	// Target is what the text is quoted for: sh, cmd (PowerShell takes it, too),
+	// powershell, yaml, toml, python, dockerfile, modelfile, ui, text. [Marked]
+	// fills it in where the kind and the reader's system say it.
 	Target string `json:"target,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 package array
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -39,6 +40,19 @@ var bareCards = []cause.Card{
 			swapBridge,
 		},
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+	},
+	{
+		ID: "other/gpuassert", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.PlainMemory}, Said: []string{"GPUassert:"}, If: func(c *ledger.Case) bool { return noneKnown(c) && c.Free.Bytes >= units.GiB },
+		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Headline: "was refused memory on the card in a step of its own",
+		Means:    "A check after a call to the driver printed this (GPUassert), with the line of the source where it stands. {free} of the {total} were free by its own count before, so what it asked for is the matter. What the log names last before it is what grew: joins, pairs and expansions make results that outgrow their inputs, and sorting or removing doubles needs them twice. What follows (\"invalid argument\", an access fault, an abort) is the same failure: the program went on with a pointer that it did not get.",
+		Not:      "Ending other programs, where that much was free; settings of PyTorch's allocator; looking into the faults that follow.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Work in parts", Told: "Split that step (a range of keys or rows at a time), remove doubles and columns that are not needed in each part before the next; 32-bit numbers where the values allow.", Cost: "Time"},
+			{Fix: "fix_shape", Title: "Reckon its size beforehand", Told: "Rows x columns x bytes of each, and twice that for a sort: print it before the allocation, and let the check end the program there.", Cost: "Free"},
+			{Fix: "bigger_gpu", Title: "A smaller input, several cards, or one with more memory", Told: "A tenth of the input shows how it grows.", Cost: "Money"},
+		},
+		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html", "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hip_runtime_api/modules/memory_management.html"},
 	},
 	{
 		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, If: noneKnown,

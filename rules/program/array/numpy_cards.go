@@ -84,7 +84,7 @@ func numpyFigures(c *ledger.Case) map[string]string {
 		out["each"] = strconv.FormatInt(each, 10) + " bytes"
 	}
 	out["bytes"] = strconv.FormatInt(each, 10)
-	if each > 0 {
+	if each > 0 && asked > 2*units.GiB {
 		out["block"] = strconv.FormatInt(max(round(units.GiB/each), 1), 10)
 	}
 	return out
@@ -197,6 +197,20 @@ var numpyCards = []cause.Card{
 		Sources: []string{numpyError, "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
+		ID: "numpy/columns", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return moderate(c) && columnsFirst(c) }, Unsaid: []string{"pandas/core"},
+		Cause: cause.HostMemory, Weight: 0.82, Figures: numpyFigures,
+		Headline: "was refused {asked} of RAM for {n} columns of a table",
+		Means:    "Few long rows, {n} x {each}, is how pandas keeps columns of one type, turned on their side; so this is as a rule a copy of them beside the table itself, as filters, joins, `copy()` and conversions make it. The size is what the data have: it is the sum of such copies that filled RAM. {bound}",
+		Not:      "Looking for a wrong shape, `gc.collect()` while names still refer to old tables, or anything about the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "detach_accumulated", Title: "Copy less of the table", Told: "No `.copy()` of the whole; filter first, and take only the columns that the step needs (`df.loc[mask, [\"id\", \"value\"]]`), `del` older versions before the next. A service that answers several requests at once makes such a copy for each.", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "Read only the columns that you use", Kind: "python", Text: "df = pd.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own file and columns; CSV: usecols=", Cost: "Some rewriting"},
+			{Fix: "half_precision", Title: "Smaller types for the columns", Told: "[[float32 in place of 64 bit: {half} in place of {asked}. ]]Texts that repeat become categories; `df.memory_usage(deep=True)` shows the large ones.", Cost: "Digits"},
+			lookCommitted, lookRAM,
+		},
+		Sources: []string{numpyError, pandasScale, "https://pandas.pydata.org/docs/reference/api/pandas.read_parquet.html"},
+	},
+	{
 		ID: "numpy/moderate", Kinds: []fact.Kind{fact.NumpyAlloc}, If: moderate, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: 0.8, Figures: numpyFigures,
 		Headline: "was refused one array of {asked} in RAM",
@@ -226,4 +240,10 @@ func small(c *ledger.Case) bool {
 func moderate(c *ledger.Case) bool {
 	r := ledger.Requested(c)
 	return r > 0 && r < cause.Large && !(r >= units.GiB && tooManyAxes(c))
+}
+
+// columnsFirst: a few long rows, as pandas keeps columns of one type.
+func columnsFirst(c *ledger.Case) bool {
+	s := sides(c)
+	return len(s) == 2 && s[0] > 1 && s[0] <= 1024 && s[1] >= 20000 && s[1] >= 100*s[0]
 }

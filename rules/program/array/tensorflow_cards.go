@@ -228,8 +228,17 @@ var Keras = program.Program{
 	Proofs: []string{"keras/src/", "keras/engine/", "keras/backend/", "keras/trainers/"},
 	Titles: map[string]string{"lower_batch_size": "Lower batch_size in fit or predict", "lower_resolution": "Smaller inputs"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size": step.Paste("python", "model.fit(x, y, batch_size=8)   # 32 by default; a Dataset or DataLoader sets its own; predict takes batch_size as well"),
+		"lower_batch_size": kerasBatch,
 		"mixed_precision":  step.Paste("python", "keras.mixed_precision.set_global_policy(\"mixed_float16\")   # before the model is built; on the JAX backend \"mixed_bfloat16\""),
-		"lower_resolution": step.Paste("python", "ds = keras.utils.image_dataset_from_directory(path, image_size=(224, 224), batch_size=8)"),
+		"lower_resolution": step.Paste("text", "Half the width and height where the pictures are made or read (`image_size=` of `image_dataset_from_directory`, else `tf.image.resize`): a quarter of the activations."),
 	},
+}
+
+// kerasBatch halves the batch that the refused tensor shows.
+func kerasBatch(c *ledger.Case) []step.Step {
+	size, now := "8", "32 by default"
+	if s := sides(c); c.Kind(fact.TFAlloc) && len(s) > 1 && s[0] > 1 && s[0] <= 4096 {
+		size, now = strconv.FormatInt(s[0]/2, 10), "if it is "+strconv.FormatInt(s[0], 10)+" now"
+	}
+	return []step.Step{{Kind: "python", Text: "model.fit(x, y, batch_size=" + size + ")   # " + now + "; a Dataset or DataLoader sets its own; predict takes batch_size as well"}}
 }

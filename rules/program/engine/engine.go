@@ -11,7 +11,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -69,7 +68,7 @@ func part(s *fact.Size, share float64) string {
 
 // ofModel puts the log's model into a command.
 func ofModel(c *ledger.Case, words string) string {
-	return strings.ReplaceAll(words, "MODEL", quote.Shell(c.ModelName()))
+	return strings.ReplaceAll(words, "MODEL", step.Word(c, c.ModelName()))
 }
 
 // setting is a setting of the log as text, "" where it does not show it.

@@ -245,11 +245,28 @@ var sglangStartCards = []cause.Card{
 		ID: "sglang/load", Kinds: onCard, Phases: []string{"load"}, If: sglangLoading,
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "did not start: the weights do not fit on the card",
-		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and more layers were to come. The static share counts only afterwards.",
-		Not:      "`--mem-fraction-static`, `--context-length`: neither counts while weights load.",
-		Cures:    []cause.Cure{sglangQuant, sglangSplit, as("cpu_offload", "Keep a part in system memory", "", "much slower")},
-		Sources:  []string{sglangCode + "model_loader/loader.py"},
+		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and more layers were to come. The static share counts only afterwards.[[ {online}]]", Figures: onlineQuant,
+		Not:     "`--mem-fraction-static`, `--context-length`: neither counts while weights load.",
+		Cures:   []cause.Cure{sglangQuant, sglangSplit, as("cpu_offload", "Keep a part in system memory", "", "much slower")},
+		Sources: []string{sglangCode + "model_loader/loader.py", sglangThread + "pull/17945"},
 	},
+}
+
+// Quantises is what SGLang is told to quantise to, "" for nothing.
+func Quantises(c *ledger.Case) string {
+	s, ok := c.Setting("quantization")
+	if value := strings.Trim(s.Value, "'\""); ok && value != "None" {
+		return value
+	}
+	return ""
+}
+
+// onlineQuant says that a quantisation which is on already does not help a load.
+func onlineQuant(c *ledger.Case) map[string]string {
+	if Quantises(c) == "fp8" && ledger.Quantised(c) == "" {
+		return map[string]string{"online": "`--quantization fp8` is on and cannot help: of a 16-bit checkpoint SGLang makes all layers in 16 bit first, and turns them into FP8 when the last is loaded."}
+	}
+	return nil
 }
 
 // sglangRunCards are about allocations beside the static share.

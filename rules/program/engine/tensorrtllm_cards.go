@@ -314,6 +314,25 @@ var trtEngineCards = []cause.Card{
 		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/include/tensorrt_llm/runtime/tllmBuffers.h", trtIssues + "1670"},
 	},
 	{
+		ID: "tensorrt-llm/engine-fills", Kinds: []fact.Kind{fact.TRTRuntime, fact.TRTCacheTooSmall}, If: func(c *ledger.Case) bool {
+			return c.Total.Has() && c.Free.Has() && c.Free.Bytes*20 < c.Total.Bytes
+		},
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "loaded its engine, which fills the card: {free} of {total} is left for the cache",
+		Means:    "TensorRT-LLM measures when the engine and its buffers are in: {free} of {total} was left, unless another program holds the rest (`nvidia-smi` before the start tells). All of it would be a cache of a few tokens, so that no share for the cache is enough.",
+		Not:      "`--free_gpu_memory_fraction`: it divides {free}.",
+		Cures: []cause.Cure{
+			{Fix: "use_smaller_model", Title: "A smaller model, or fewer bits", Told: "At 4 bit a model takes about 0.7 GiB for each billion parameters, and 1 to 2 GiB should stay free for cache and work: one that is at 4 bit already has to be of a smaller size.", Cost: "lower quality"},
+			{Fix: "lower_batch_size", Title: "If little is missing: smaller buffers of the engine", Ways: []cause.Way{
+				{For: "trtllm-serve", Text: "add `--max_batch_size 1 --max_num_tokens 1024 --max_seq_len 2048`."},
+				{For: "An engine built by hand", Text: "build it again with smaller `--max_batch_size`, `--max_input_len` and `--max_seq_len`."},
+			}, Cost: "one short request at a time"},
+			{Fix: "bigger_gpu", Title: "Or a larger card", Cost: "money"},
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Kind: "shell", Text: look, Cost: "free"},
+		},
+		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/tensorrt_llm/batch_manager"},
+	},
+	{
 		ID: "tensorrt-llm/runtime", Kinds: []fact.Kind{fact.TRTRuntime},
 		Cause: cause.BatchTooLarge, Weight: 0.45,
 		Headline: "was refused graphics memory in its C++ runtime",

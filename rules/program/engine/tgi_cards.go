@@ -77,7 +77,7 @@ var TGICards = []cause.Card{
 		ID: "tgi/warmup", Kinds: []fact.Kind{fact.TGIWarmup}, Figures: tgiBatch,
 		Cause: cause.BatchTooLarge, Weight: 0.6,
 		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
-		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a cache for {total_tokens}]]; weights are in by then, and the cache gets what this run leaves. So the card is short by that batch at least; how much it lacks the sentence does not say. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
+		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a cache for {total_tokens}]]; weights are in by then, and the cache gets what this run leaves. How much it lacks the sentence does not say. A model takes 2 GB for each billion parameters at 16 bit: where that is nearly the card, the weights fill it, fewer tokens alone are rarely enough, and the second step comes first. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
 		Not:      "Fewer concurrent requests: the trial follows the tokens.",
 		Cures:    []cause.Cure{tgiFewer, tgiQuant, tgiSplit},
 		Sources:  []string{tgiCausal, tgiLauncher, tgiIssues + "1067"},

@@ -13,7 +13,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -209,7 +208,7 @@ func qwenFolder(c *ledger.Case) string {
 	if signal := c.Signal("llama_command"); signal != nil {
 		words, _ := ggml.ShellWords(signal.Text)
 		if at := slices.Index(words, "--tiktoken"); at >= 0 && at+1 < len(words) && strings.Contains(words[at+1], "/") {
-			return quote.Shell(path.Dir(words[at+1]))
+			return step.Word(c, path.Dir(words[at+1]))
 		}
 	}
 	return "QWEN_FOLDER"
@@ -242,10 +241,10 @@ func qwenSplit(c *ledger.Case) []step.Step {
 
 // onOtherCard starts the same command on the next card.
 func onOtherCard(c *ledger.Case) []step.Step {
-	if command, ok := ggml.Edited(c, ""); ok {
+	if command, ok := ggml.Edited(c, ""); ok && !c.Windows() {
 		return []step.Step{{Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 " + command}}
 	}
-	return []step.Step{{Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1"}}
+	return []step.Step{step.Environ(c, "CUDA_VISIBLE_DEVICES", "1")}
 }
 
 // bounded: flash attention or -amb bounds the products of attention already.

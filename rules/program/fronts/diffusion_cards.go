@@ -23,10 +23,11 @@ var diffusionCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: 0.85,
 		Headline: "computed the picture, then ran out of memory decoding it",
 		Means:    "The picture was computed; what failed is the VAE, which turns it into pixels all at once. Its memory grows with width times height, not with the model.",
-		Not:      "A smaller quantisation of the model: the VAE's working memory stays as it is.",
+		Not:      "A smaller quantisation of the model by itself: the VAE's working memory stays as it is, it only finds more room.",
 		Cures: []cause.Cure{
 			does("vae_tiling", "Decode the picture in tiles", "text", "Add `--vae-tiling` to your command.", "faint seams at most"),
-			does("cpu_offload", "Or run the VAE on the processor", "text", "Add `--backend vae=cpu` (versions before 2026: `--vae-on-cpu`).", "a minute per picture"),
+			does("cpu_offload", "Or leave the VAE more of the card", "text", "`--offload-to-cpu` takes the model's weights off it once the picture is computed; `--backend vae=cpu` (versions before 2026: `--vae-on-cpu`) runs the VAE on the processor, a minute per picture.", "slower"),
+			does("close_other_apps", "See who else is on the card", "text", "`nvidia-smi`, or the system's monitor: another model server holds its share all the time (Ollama: `ollama stop NAME`).", "free"),
 			smallerPicture,
 		},
 		Sources: diffusionSources,

@@ -256,6 +256,9 @@ func (b budget) unbounded(c *ledger.Case) bool {
 // nothing says how much there is, else half, else 4096.
 func contextToTry(c *ledger.Case) int64 {
 	b := budgetOf(c)
+	if n, ok := contextBeside(c); ok {
+		return n
+	}
 	n, ok := b.contextThatFits()
 	switch {
 	case ok && n >= leastContext && n < b.Context:

@@ -7,7 +7,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -31,9 +30,12 @@ func edited(c *ledger.Case, options string) (command string, ok bool) {
 	if signal == nil || len(signal.Text) > longestCommand || strings.Contains(signal.Text, "llama-bench") {
 		return "", false
 	}
-	words, ok := shellWords(signal.Text)
-	if !ok || len(words) < 3 || !slices.Contains(binaries, path.Base(words[0])) {
+	words, ok := shellWords(signal.Text, c.Windows())
+	if !ok || len(words) < 3 || !slices.Contains(binaries, binary(words[0])) {
 		return "", false
+	}
+	if c.Windows() && step.Word(c, words[0]) != words[0] {
+		return "", false // PowerShell starts nothing that stands in quotes
 	}
 	changes := strings.Fields(options)
 	for len(changes) > 0 {
@@ -46,18 +48,23 @@ func edited(c *ledger.Case, options string) (command string, ok bool) {
 	}
 	for i, w := range words {
 		if i == 0 || !isFlag(w) {
-			words[i] = quote.Shell(w)
+			words[i] = step.Word(c, w)
 			if strings.HasPrefix(w, "~/") {
-				words[i] = "~/" + quote.Shell(w[2:])
+				words[i] = "~/" + step.Word(c, w[2:])
 			}
 			continue
 		}
 		flag, value, joined := strings.Cut(w, "=")
 		if words[i] = step.SafeFlag(flag); joined {
-			words[i] += "=" + quote.Shell(value)
+			words[i] += "=" + step.Word(c, value)
 		}
 	}
 	return strings.Join(words, " "), true
+}
+
+// binary is the name of the program that a command starts.
+func binary(word string) string {
+	return strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
 }
 
 // with sets one option of a command where it stands, else at its end.
@@ -83,7 +90,7 @@ func isFlag(w string) bool {
 
 // shellWords are the words of a command line; ok is false where a quote stays
 // open or the shell would do more than pass words on.
-func shellWords(line string) (words []string, ok bool) {
+func shellWords(line string, windows bool) (words []string, ok bool) {
 	word, in, open := "", byte(0), false
 	for i := range len(line) {
 		ch := line[i]
@@ -99,6 +106,8 @@ func shellWords(line string) (words []string, ok bool) {
 				words = append(words, word)
 			}
 			word, open = "", false
+		case ch == '\\' && windows:
+			word, open = word+string(ch), true
 		case strings.IndexByte("`$;|&<>(){}#*\\", ch) >= 0 || ch < ' ' && ch != redact.Variable[0] || ch > '~':
 			return nil, false
 		default:

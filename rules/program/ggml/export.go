@@ -122,7 +122,7 @@ func OldBuild(c *ledger.Case) bool { return oldBuild(c) }
 
 // ShellWords parts a command line that the log shows, ok false where its quotes
 // do not end.
-func ShellWords(line string) (words []string, ok bool) { return shellWords(line) }
+func ShellWords(line string) (words []string, ok bool) { return shellWords(line, false) }
 
 // FlashOn reports that flash attention was on already.
 func FlashOn(c *ledger.Case) bool { return flashOn(c) }

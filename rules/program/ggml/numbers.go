@@ -49,6 +49,10 @@ func numbers(c *ledger.Case) map[string]string {
 	}
 	amounts(c, b, out)
 	budgeted(b, out)
+	if n, ok := contextBeside(c); ok {
+		kv := plannedKV(c)
+		out["planned"], out["has"], out["planTo"] = units.Amount(kv), units.Amount(deviceHas(c)), units.Amount(ledger.Proportion(kv, n, b.Context))
+	}
 	out["q8ctx"] = grouped(longestIn8Bit(b))
 	out["q8told"] = cacheTold(c, out)
 	open := "The log does not show how much was free: the card is too small for this, or something is on it already; `" + lookAt(c) + "` tells."

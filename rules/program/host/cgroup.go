@@ -45,11 +45,18 @@ func whose(c *ledger.Case) string {
 		return "the LXC container"
 	case strings.Contains(path, ".service"):
 		return "the service " + plainName(unit(path))
+	case strings.HasSuffix(owningUnit(c), "scope"):
+		return "the systemd scope in which it ran (MemoryMax)"
+	case strings.HasSuffix(owningUnit(c), ".service"):
+		return "the service " + plainName(owningUnit(c))
 	case strings.Contains(path, "user.slice"):
 		return "your login session (user.slice), which the administrator of the machine has set"
 	}
 	if id := fullContainer(c); id != "" {
 		return "the Docker container " + id
+	}
+	if own := bare(c); own != "" {
+		return "the cgroup " + plainName(own)
 	}
 	return "a container, job or service that this line does not name"
 }
@@ -74,6 +81,13 @@ func machineFigures(c *ledger.Case) map[string]string {
 	if out["adjusted"] != "" {
 		out["largest"] = ""
 	}
+	out["swap_left"] = ""
+	if free, ok := c.Fact("kernel_swap_free"); ok && free.Size != nil && out["swap"] != "" {
+		if all, _ := c.Fact("kernel_swap"); free.Size.Bytes*20 > all.Size.Bytes {
+			out["swap_left"] = units.Amount(free.Size.Bytes)
+			out["swap"] = ""
+		}
+	}
 	out["no_swap"] = ""
 	if noSwap(c) {
 		out["no_swap"] = "0 in the log"
@@ -86,21 +100,91 @@ func swapSteps(c *ledger.Case) []step.Step {
 }
 
 // limitSteps raise a cgroup's limit the way of its owner; where the log does not
-// show what to ask for they show today's limit first.
+// show what to ask for they show today's limit first, and where it does not show
+// whose it is, how to see that.
 func limitSteps(c *ledger.Case) []step.Step {
 	path := ledger.CgroupPath(c)
 	id := container(path)
 	if c.In("kubernetes", "slurm") || strings.Contains(path, "kubepods") || strings.Contains(path, "/lxc/") || strings.Contains(path, "init.scope") {
 		return step.HostLimit(c)
 	}
-	if owner := unit(path); id == "" && owner != "" {
-		owner = quote.Shell(owner)
-		if to := wanted(c, "G"); to != "" {
-			return []step.Step{{Kind: "shell", Text: "sudo systemctl set-property " + owner + " MemoryMax=" + to}}
-		}
-		return []step.Step{{Kind: "shell", Text: "systemctl show -p MemoryMax " + owner + "\nsudo systemctl edit " + owner + "   # under [Service]: MemoryMax= twice that"}}
+	if owner := owningUnit(c); id == "" && owner != "" {
+		return unitSteps(c, owner)
+	}
+	if own := bare(c); own != "" {
+		return bareSteps(c, own)
+	}
+	if id == "" && fullContainer(c) == "" && !inDocker(c) {
+		return nil
 	}
 	return dockerSteps(c, id, strings.Contains(path, "libpod"))
+}
+
+// inDocker: the log shows a container.
+func inDocker(c *ledger.Case) bool {
+	_, stats := c.Fact("docker_limit")
+	path := ledger.CgroupPath(c)
+	return stats || c.Says("docker") || strings.Contains(path, "docker") || strings.Contains(path, "libpod")
+}
+
+// unnamed: nothing shows whose limit it was.
+func unnamed(c *ledger.Case) bool {
+	return ownCgroup(c) && limitSteps(c) == nil
+}
+
+// owningUnit is the systemd unit whose limit it was, from the cgroup's path or
+// from systemd's own line.
+func owningUnit(c *ledger.Case) string {
+	if owner := unit(rawPath(c)); owner != "" {
+		return owner
+	}
+	failed, _ := c.Fact("unit")
+	return failed.Text
+}
+
+// rawPath is the cgroup's path in its own case.
+func rawPath(c *ledger.Case) string {
+	f, _ := c.Fact("cgroup")
+	return f.Text
+}
+
+// bare is the path of a cgroup that somebody made by hand, "" for others.
+func bare(c *ledger.Case) string {
+	path := rawPath(c)
+	if !strings.HasPrefix(path, "/") || path == "/" || strings.ContainsAny(path, " \t") || inDocker(c) || unit(path) != "" || strings.Contains(path, "/ecs/") {
+		return ""
+	}
+	return path
+}
+
+// unitSteps raise the limit of a service, slice or scope. A scope ends with what
+// ran in it, so that its limit is given at the next start.
+func unitSteps(c *ledger.Case, owner string) []step.Step {
+	to := wanted(c, "G")
+	if owner == "scope" || strings.HasSuffix(owner, ".scope") {
+		if to == "" {
+			to = "16G"
+		}
+		return []step.Step{{Kind: "shell", Text: "systemd-run --user --scope -p MemoryMax=" + to + " COMMAND   # COMMAND: what you start; for root without --user"}}
+	}
+	owner = quote.Shell(owner)
+	if to != "" {
+		return []step.Step{{Kind: "shell", Text: "sudo systemctl set-property " + owner + " MemoryMax=" + to}}
+	}
+	return []step.Step{{Kind: "shell", Text: "systemctl show -p MemoryMax " + owner + "\nsudo systemctl edit " + owner + "   # under [Service]: MemoryMax= twice that"}}
+}
+
+// bareSteps write the limit where the kernel reads it, by the cgroups' version.
+func bareSteps(c *ledger.Case, path string) []step.Step {
+	to := wanted(c, "G")
+	if to == "" {
+		to = "4G"
+	}
+	v1, v2 := "/sys/fs/cgroup/memory"+path+"/memory.limit_in_bytes", "/sys/fs/cgroup"+path+"/memory.max"
+	if _, first := c.Fact("cgroup_v1"); first {
+		return []step.Step{{Kind: "shell", Text: "echo " + to + " | sudo tee " + quote.Shell(v1) + "   # cgroup v1"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "echo " + to + " | sudo tee " + quote.Shell(v2) + "   # cgroup v1: " + quote.Shell(v1)}}
 }
 
 // dockerSteps raise the limit of a running container.

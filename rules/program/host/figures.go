@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,9 +46,12 @@ func enough(c *ledger.Case) int64 {
 			least = 2 * peak.Bytes
 		}
 	}
+	if all := withSwap(c); all > 0 {
+		least = max(least, all+all/4)
+	}
 	limit := f.Limit
 	if limit != nil && limit.Bytes > 0 && limit.Bytes < 16*units.TiB {
-		return max(least, 2*limit.Bytes)
+		return max(least, 2*limit.Bytes, smallest)
 	}
 	if least < units.GiB {
 		return 0
@@ -55,21 +59,52 @@ func enough(c *ledger.Case) int64 {
 	return least
 }
 
-// wanted is enough in whole GiB with the unit of whoever reads it, "" where the
-// log shows nothing to reckon from.
-func wanted(c *ledger.Case, unit string) string {
-	if n := enough(c); n > 0 {
-		return strconv.FormatInt(gib(n), 10) + unit
+// smallest is what an interpreter with a small program needs to start.
+const smallest = 128 * units.MiB
+
+// withSwap is what the victim held in RAM and swap together, 0 where the kernel's
+// table shows nothing of it in swap.
+func withSwap(c *ledger.Case) int64 {
+	swapped, ok := c.Fact("victim_swap")
+	if rss := c.F().KilledRSS; ok && swapped.Size != nil && rss != nil && swapped.Size.Bytes > 16*units.MiB {
+		return rss.Bytes + swapped.Size.Bytes
 	}
-	return ""
+	return 0
 }
+
+// wanted is enough with the unit of whoever reads it, in whole GiB, or in MiB
+// where it is less than one; "" where the log shows nothing to reckon from.
+func wanted(c *ledger.Case, unit string) string {
+	n := enough(c)
+	switch {
+	case n <= 0:
+		return ""
+	case n < units.GiB:
+		return strconv.FormatInt(ledger.CeilDiv(n, units.MiB), 10) + smaller.Replace(unit)
+	}
+	return strconv.FormatInt(gib(n), 10) + unit
+}
+
+var smaller = strings.NewReplacer("Gi", "Mi", "G", "M", "gb", "mb", "g", "m")
 
 // basis says where wanted comes from.
 func basis(c *ledger.Case) string {
+	from, n := reckoned(c), enough(c)
+	if from != "" && (n > units.GiB && n%units.GiB != 0 || n < units.GiB && n%units.MiB != 0) {
+		from += ", rounded up"
+	}
+	return from
+}
+
+func reckoned(c *ledger.Case) string {
 	f := c.F()
 	switch {
 	case f.Limit != nil && 2*f.Limit.Bytes >= enough(c):
 		return "twice today's " + f.Limit.String()
+	case enough(c) == smallest:
+		return "about the least with which a small server in Python or Node.js starts"
+	case withSwap(c) > 0 && enough(c) == withSwap(c)+withSwap(c)/4:
+		return "the " + units.Amount(withSwap(c)) + " that it had in RAM and swap, and a quarter"
 	case f.KilledRSS != nil && c.Kind(fact.KernelKill):
 		return "twice the " + f.KilledRSS.String() + " of the process that died"
 	case f.KilledRSS != nil:
@@ -81,7 +116,10 @@ func basis(c *ledger.Case) string {
 // hostFigures are what the sentences of this package name.
 func hostFigures(c *ledger.Case) map[string]string {
 	f := c.F()
-	out := map[string]string{"wanted": wanted(c, " GiB"), "basis": basis(c), "held": "", "victim": "", "pid": ""}
+	out := map[string]string{"wanted": wanted(c, " GiB"), "basis": basis(c), "held": "", "victim": "", "pid": "", "swapped": ""}
+	if withSwap(c) > 0 {
+		out["swapped"] = units.Amount(withSwap(c) - f.KilledRSS.Bytes)
+	}
 	if f.KilledRSS != nil {
 		out["held"] = f.KilledRSS.String()
 	}
@@ -103,6 +141,26 @@ func hostFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	return out
+}
+
+// aiWork are the trades of those who run models.
+var aiWork = []string{"text-inference", "text-training", "embedding", "image-generation", "video-generation", "vision", "audio", "graph"}
+
+// runsModels: something in the log is about AI, so that advice on models may be
+// of use.
+func runsModels(c *ledger.Case) bool {
+	return c.Model != nil || slices.Contains(aiWork, c.Reader.Work) || c.Says("pytorch", "tensorflow", "jax", "mlx", "onnxruntime", "llama.cpp")
+}
+
+// inPython: what was ended is Python, or nothing shows what it is written in.
+func inPython(c *ledger.Case) bool {
+	victim, named := c.Fact("victim")
+	name := strings.ToLower(victim.Text)
+	switch {
+	case strings.HasPrefix(name, "python"), strings.HasPrefix(name, "pt_data"), c.In("python"), c.Reader.Language == "python":
+		return true
+	}
+	return !named && c.Reader.Language == ""
 }
 
 // plainName is the name of a process without what could be markup.

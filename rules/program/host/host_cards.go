@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Cures that several share.
@@ -91,7 +92,7 @@ var kernelCards = []cause.Card{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: 0.94, Figures: machineFigures,
 		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",
-		Means:    "No limit of a container or job: the machine itself ran out of RAM[[ and of its {swap} of swap]]. [[{largest} in one process is the largest part of it as a rule, for the kernel ends the one with the most. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}), so any peak is fatal. ]]The log does not show how it came there: a jump while something loads is a matter of size, a climb over hours is something that is kept.",
+		Means:    "No limit of a container or job: the machine itself ran out of RAM[[ and of its {swap} of swap]][[, though {swap_left} of swap was free: what counts then is what cannot be swapped, or a burst faster than the disk]]. [[{largest} in one process is the largest part of it as a rule, for the kernel ends the one with the most. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}), so any peak is fatal. ]]The log does not show how it came there: a jump while something loads is a matter of size, a climb over hours is something that is kept.",
 		Not:      "Raising the limit of a container, and anything about the graphics card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Watch which of the two it is, then hold less", Kind: "shell", Text: "watch -n 5 'free -h; ps -eo pid,rss,etime,args --sort=-rss | head -5'", Ways: []cause.Way{
@@ -121,17 +122,28 @@ var kernelCards = []cause.Card{
 		ID: "linux/cgroup", Kinds: []fact.Kind{fact.KernelKill}, If: ownCgroup,
 		Cause: cause.HostMemory, Weight: 0.95, Figures: cgroupFigures,
 		Headline: "killed {victim}: {whose} reached its own memory limit[[ of {limit}]]",
-		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the machine's RAM, of which there may be plenty. It is that of {whose}.[[ {victim} held {held} itself.]][[ The other {rest} of the {limit} are further processes in it, and files in /dev/shm and tmpfs, which count as well; page cache is given up first.]]",
-		Not:      "Swap or more RAM in the machine, or closing programs outside: the limit stays where it is.",
+		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the machine's RAM, of which there may be plenty. It is that of {whose}.[[ {victim} held {held} itself]][[, and {swapped} more in swap: it would not stop at this limit]].[[ The other {rest} of the {limit} are further processes in it, and files in /dev/shm and tmpfs, which count as well; page cache is given up first.]]",
+		Not:      "More RAM in the machine, or closing programs outside: the limit stays where it is.[[ More swap: {swapped} of it did not save it.]]",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise that limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; come down once the real peak is known.]]", Cost: "Less for the rest of the machine"},
-			{Fix: "lower_num_workers", Title: "Or stay below it", Ways: []cause.Way{
+			{Fix: "raise_memory_limit", If: when.Not(unnamed), Title: "Raise that limit", Steps: limitSteps, Told: "[[{wanted} is {basis}; come down once the real peak is known.]]", Cost: "Less for the rest of the machine"},
+			{Fix: "raise_memory_limit", If: unnamed, Title: "See whose limit it was, and raise it", Kind: "shell", Text: "sudo dmesg -T | grep -o 'oom_memcg=[^,]*' | tail -1", Told: "The path that this prints names the owner.[[ {wanted} is {basis}.]]", Ways: []cause.Way{
+				{For: "docker", Text: "`docker update --memory 16g --memory-swap 16g CONTAINER`, for good in Compose `mem_limit:`"},
+				{For: "A name with .service", Text: "`sudo systemctl set-property NAME.service MemoryMax=16G`"},
+				{For: "A name with .scope", Text: "`MemoryMax=` where it is started (`systemd-run --scope -p MemoryMax=16G`)"},
+				{For: "kubepods, slurm", Text: "the pod's `resources.limits.memory`; the job's `--mem`"},
+			}, Cost: "Less for the rest of the machine"},
+			{Fix: "lower_num_workers", Title: "Or stay below it", If: inPython, Ways: []cause.Way{
 				{For: "Several processes", Text: "fewer workers: each is a copy of what it loads (`num_workers=2`, `Pool(4)`; counted by the machine's cores, not the container's, unless set)"},
-				{For: "One process", Text: "read data in parts or memory-mapped; a model in 16 bit, from safetensors"},
+				{For: "One process", Text: "read data in parts or memory-mapped"},
+				{For: "A model", Text: "load it in 16 bit, from safetensors"},
 			}, Cost: "Some speed"},
-			{Fix: "detach_accumulated", Title: "It took hours or days to die: something grows", Told: "`docker stats`, or `cat /sys/fs/cgroup/memory.current` inside, every few minutes. A steady climb is a leak: update the program, or restart it on a schedule until that is found.", Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Or let {victim} need less", If: when.Not(inPython), Ways: []cause.Way{
+				{For: "One large input", Text: "a coarser resolution, a part of it at a time, or fewer threads; a grid with twice the step has a quarter of the cells in a plane, an eighth in space"},
+				{For: "It grows all the time", Text: "a leak: `heaptrack` or `valgrind --tool=massif` shows who allocates in your own program; else its newest version"},
+			}, Cost: "Detail, or time"},
+			{Fix: "detach_accumulated", Title: "It took hours or days to die: something grows", Told: "`systemd-cgtop -m` (`docker stats` for a container) every few minutes. A steady climb is a leak: update the program, or restart it on a schedule until that is found.", Cost: "Free"},
 		},
-		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "https://docs.docker.com/reference/cli/docker/container/update/"},
+		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
 	{
 		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD}, Said: []string{"systemd-oomd"},

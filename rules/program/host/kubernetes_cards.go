@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -19,7 +20,10 @@ func inNamespace(c *ledger.Case) string {
 
 func podFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
-	out["available"], out["request"], out["lived"] = "", "", ""
+	out["available"], out["request"], out["lived"], out["restarts"] = "", "", "", ""
+	if n, ok := c.Fact("restarts"); ok && n.Count != nil && n.Count.Value > 1 {
+		out["restarts"] = n.Count.Text
+	}
 	if ran, ok := c.Fact("ran_seconds"); ok && ran.Count != nil {
 		out["lived"] = lived(int(ran.Count.Value))
 	}
@@ -64,6 +68,25 @@ func podSteps(c *ledger.Case) []step.Step {
 	return resources(c, "kubectl top pod "+inNamespace(c)+"--containers\nkubectl describe pod "+inNamespace(c)+"POD | grep -A2 -i -E 'limits|requests'")
 }
 
+// replicaPod is the name that a Deployment gives its pods: its own, the hash of
+// the template and five letters.
+var replicaPod = regexp.MustCompile(`^([a-z0-9-]{1,50})-[a-z0-9]{8,10}-[a-z0-9]{5}$`)
+
+// limitOfPod sets the limit of the Deployment that the pod's name tells, else in
+// the specification.
+func limitOfPod(c *ledger.Case) []step.Step {
+	pod, _ := c.Fact("pod")
+	name, to := replicaPod.FindStringSubmatch(pod.Text), wanted(c, "Gi")
+	if name == nil || to == "" {
+		return podSteps(c)
+	}
+	only := ""
+	if own, ok := c.Fact("container"); ok {
+		only = "-c " + own.Text + " "
+	}
+	return []step.Step{{Kind: "shell", Text: fmt.Sprintf("kubectl set resources deployment %s %s%s--requests=memory=%s --limits=memory=%[4]s", name[1], inNamespace(c), only, to)}}
+}
+
 var kubernetesCards = []cause.Card{
 	{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
@@ -82,10 +105,10 @@ var kubernetesCards = []cause.Card{
 		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },
 		Cause: cause.HostMemory, Weight: 0.94, Figures: podFigures,
 		Headline: "ended the container at its memory limit[[ of {limit}]] (OOMKilled)",
-		Means:    "137 with OOMKilled: the kernel ended a process of the container at the container's own limit; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]It is RAM, not the GPU. What counts: all processes of the container, and files in memory (an `emptyDir` with medium Memory, /dev/shm); page cache is given up first.[[ {lived}]]",
-		Not:      "A larger node or more replicas: the limit of each pod stays as it is.",
+		Means:    "137 with OOMKilled: the kernel ended a process of the container at the container's own limit; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]What counts: all processes of the container, and files in memory (an `emptyDir` with medium Memory, /dev/shm); page cache is given up first.[[ {lived}]][[ It was restarted {restarts} times: starting it again changes nothing.]]",
+		Not:      "A larger node, swap on it, or more replicas: the limit of each pod stays as it is.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "In the Deployment, Job or Helm values, under the container.[[ {wanted} is {basis}.]]", Steps: podSteps, Cost: "Less room for other pods"},
+			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "In the Deployment, Job or Helm values, under the container: the next deployment undoes what was set by command alone.[[ {wanted} is {basis}.]]", Steps: limitOfPod, Cost: "Less room for other pods"},
 			{Fix: "lower_num_workers", Title: "Make it see its limit", Ways: []cause.Way{
 				{For: "Workers", Text: "many programs start one for each core of the node, not of the container: set the number yourself"},
 				{For: "JVM", Text: "`-XX:MaxRAMPercentage=75` leaves room beside the heap"},
@@ -94,6 +117,6 @@ var kubernetesCards = []cause.Card{
 			}, Cost: "Some throughput"},
 			{Fix: "stream_dataset", Title: "Size or growth?", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A jump at a load: read in parts, memory-mapped. A steady climb: a leak, which a larger limit only postpones.", Cost: "Free"},
 		},
-		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://nodejs.org/api/cli.html", "https://pkg.go.dev/runtime/debug"},
+		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://kubernetes.io/docs/reference/kubectl/generated/kubectl_set/kubectl_set_resources", "https://nodejs.org/api/cli.html", "https://pkg.go.dev/runtime/debug"},
 	},
 }

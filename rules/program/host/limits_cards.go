@@ -1,12 +1,15 @@
 package host
 
 import (
-	"strconv"
+	"fmt"
+	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // limit is the card of a service that ended a program at a limit.
@@ -102,14 +105,42 @@ var macCards = append(
 		"Linux advice such as swap files: macOS makes its swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
 		cause.Cure{Fix: "close_other_apps", Title: "Look at memory pressure", Kind: "text", Text: "Activity Monitor, Memory: red pressure while it runs means RAM; quit what takes most, and free disk space for swap.", Cost: "Free"},
 		lessAtOnce,
-		cause.Cure{Fix: "use_smaller_model", Title: "A smaller model or more compression", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"}),
-	limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
-		"ended the app at its memory limit",
-		"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
-		"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
-		cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
-		cause.Cure{Fix: "use_lower_quant", Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
-		cause.Cure{Fix: "raise_memory_limit", Title: "iOS: ask for the larger limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})...)
+		cause.Cure{Fix: "use_smaller_model", If: runsModels, Title: "A smaller model or more compression", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"}),
+	slices.Concat(daemonCards, jetsamCards)...)
+
+// smallLimit: a limit that no app has, but the daemons of iOS do.
+func smallLimit(c *ledger.Case) bool {
+	limit := c.F().Limit
+	return limit != nil && limit.Bytes <= 200*units.MiB
+}
+
+var daemonCards = []cause.Card{{
+	ID: "macos/jetsam-daemon", Kinds: []fact.Kind{fact.AppleKill}, If: smallLimit, Figures: hostFigures,
+	Cause: cause.HostMemory, Weight: 0.93,
+	Headline: "ended the process at its own limit of {limit} (jetsam)",
+	Means:    "The limit is this process's own, {limit}, as launchd gives it to daemons and extensions; the device need not have been short of memory. What counts is its phys_footprint: dirty and compressed pages, not files that are mapped. A soft limit may be passed while it is active, a hard one not; an idle daemon has the inactive one.",
+	Not:      "Closing apps, a restart or swap: the limit is this process's own.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Give it a larger limit", Told: "Where the system is yours (own firmware, jailbreak): an entry with its label in /System/Library/LaunchDaemons/com.apple.jetsamproperties.MODEL.plist (Version4, Daemon, Override; Global there is the default): `ActiveSoftMemoryLimit` and `InactiveHardMemoryLimit`, in MB; then restart the device. On a stock system nobody can.", Cost: "Less for other processes"},
+		{Fix: "lower_num_workers", Title: "Or stay below {limit}", Ways: []cause.Way{
+			{For: "Loops", Text: "`@autoreleasepool` inside; what was read is let go of at once"},
+			{For: "Files", Text: "mapped or in pieces: clean mapped pages do not count"},
+			{For: "Libraries", Text: "each large framework costs a few MB before it does anything; caches emptied before it goes idle"},
+			{For: "Heavy work", Text: "in a process of its own that ends afterwards"},
+		}, Cost: "Some rewriting"},
+		{Fix: "stream_dataset", Title: "See what it holds", Kind: "shell", Text: "footprint PROCESS   # its name or number; vmmap --summary and heap say more", Cost: "Free"},
+	},
+	Sources: []string{"apple-oss-distributions/xnu/bsd/kern/kern_memorystatus.c", "https://github.com/eycorsican/jetsamproperties"},
+}}
+
+var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
+	"ended the app at its memory limit",
+	"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
+	"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
+	cause.Cure{Fix: "use_smaller_model", If: runsModels, Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
+	cause.Cure{Fix: "use_lower_quant", If: runsModels, Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
+	cause.Cure{Fix: "stream_dataset", If: when.Not(runsModels), Title: "See what it holds, and hold less", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations: a jump is one large load (pictures decoded at full size, files read whole), a climb something that is kept.", Cost: "Some rewriting"},
+	cause.Cure{Fix: "raise_memory_limit", Title: "iOS: ask for the larger limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})
 
 var wslCards = []cause.Card{{
 	ID: "wsl/half-of-ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Cause: cause.HostMemory, Weight: 0.9, Figures: hostFigures,
@@ -140,22 +171,47 @@ var pageFileCards = []cause.Card{{
 }}
 
 var yarnCards = []cause.Card{{
-	ID: "yarn/container", Kinds: []fact.Kind{fact.YARNKill}, Cause: cause.HostMemory, Weight: 0.93, Figures: hostFigures,
-	Headline: "killed the container above its memory limit[[ of {limit}]]",
-	Means:    "YARN adds up the container's processes and ends what goes above its size: executor memory plus overhead (by default a tenth of it, 384 MB at least). Python, TensorFlow and native libraries run beside the JVM and live in that overhead alone. \"virtual\" in the line counts address space, not RAM: that check is often switched off.",
-	Not:      "A larger -Xmx alone: the heap is not what grew, as a rule.",
+	ID: "yarn/container", Kinds: []fact.Kind{fact.YARNKill}, Cause: cause.HostMemory, Weight: 0.93, Figures: yarnFigures,
+	Headline: "killed the container above its memory limit[[: {used} of {limit}]]",
+	Means:    "YARN adds up the container's processes and ends what goes above its size: executor memory plus overhead (by default a tenth of it, 384 MB at least). Python and native libraries, direct buffers and threads live in that overhead alone.[[ {virtual}]]",
+	Not:      "A larger -Xmx alone, for the heap is not what grew, as a rule; more memory for the driver; swap.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "More overhead, for what runs beside the JVM", Told: "In place of today's values; in clusters before Spark 2.3 `spark.yarn.executor.memoryOverhead`, in MB.", Steps: yarnSteps, Cost: "Fewer executors at a time"},
-		{Fix: "lower_num_workers", Title: "Fewer tasks in an executor", Told: "`--executor-cores 1`: as many tasks share a container as it has cores, each with a Python worker of its own.", Cost: "Less at a time"},
-		{Fix: "fix_shape", Title: "\"virtual memory\" in the line: switch that check off", Kind: "config", Text: "<property><name>yarn.nodemanager.vmem-check-enabled</name><value>false</value></property>", Told: "In yarn-site.xml of the nodes, by who runs them.", Cost: "None"},
+		{Fix: "raise_memory_limit", Title: "More overhead, for what runs beside the JVM", Told: "In place of today's values. The size stays if `--executor-memory` gives as much away.[[ {old_name}]]", Steps: yarnSteps, Cost: "Fewer executors at a time, or less heap"},
+		{Fix: "lower_num_workers", Title: "Fewer tasks in an executor, smaller parts", Told: "`--executor-cores 1` or 2: as many tasks share a container as it has cores. More partitions (`repartition`, `spark.sql.shuffle.partitions`) make each smaller[[; {task} failed each time, so look in the UI whether its part is far larger than the others (a skewed key)]].", Cost: "Less at a time"},
+		{Fix: "fix_shape", If: virtualLimit, Title: "It counts address space: switch that check off", Kind: "config", Text: "<property><name>yarn.nodemanager.vmem-check-enabled</name><value>false</value></property>", Told: "In yarn-site.xml of the nodes, by who runs them.", Cost: "None"},
 	},
 	Sources: []string{"https://spark.apache.org/docs/latest/configuration.html", "hadoop/hadoop-yarn-project/hadoop-yarn/hadoop-yarn-common/src/main/resources/yarn-default.xml"},
 }}
 
-func yarnSteps(c *ledger.Case) []step.Step {
-	overhead := "2g"
-	if limit := c.F().Limit; limit != nil && limit.Bytes > 0 {
-		overhead = strconv.FormatInt(max(gib(limit.Bytes/2), 1), 10) + "g"
+// virtualLimit: it was address space that went above the limit, not RAM.
+func virtualLimit(c *ledger.Case) bool { return c.Contains("virtual memory") }
+
+func yarnFigures(c *ledger.Case) map[string]string {
+	out := hostFigures(c)
+	out["virtual"], out["task"], out["old_name"] = "", "", ""
+	if f := c.F(); f.ProcessUsed != nil {
+		out["used"] = f.ProcessUsed.String()
 	}
-	return []step.Step{{Kind: "shell", Text: "spark-submit --conf spark.executor.memoryOverhead=" + overhead + " YOUR_JOB   # with its other options; half of the container's size today"}}
+	if virtualLimit(c) {
+		out["virtual"] = "\"Virtual\" counts address space, not RAM: that check is often switched off."
+	}
+	if number := after(c, "aborted due to stage failure: Task "); number != "" && c.Contains("failed 4 times") {
+		out["task"] = "task " + number
+	}
+	if c.Contains("spark.yarn.executor.memoryoverhead") {
+		out["old_name"] = "Since Spark 2.3 it is `spark.executor.memoryOverhead`."
+	}
+	return out
+}
+
+func yarnSteps(c *ledger.Case) []step.Step {
+	overhead := int64(2)
+	if limit := c.F().Limit; limit != nil && limit.Bytes > 0 {
+		overhead = max(gib(limit.Bytes*2/5), 1)
+	}
+	option := fmt.Sprintf("spark.executor.memoryOverhead=%dg", overhead)
+	if c.Contains("spark.yarn.executor.memoryoverhead") {
+		option = fmt.Sprintf("spark.yarn.executor.memoryOverhead=%d", overhead*1024)
+	}
+	return []step.Step{{Kind: "shell", Text: "spark-submit --conf " + option + " YOUR_JOB   # with its other options; two fifths of the container's size today"}}
 }

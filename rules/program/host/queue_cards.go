@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -24,12 +25,48 @@ func more(kind, unit, spelling string) func(*ledger.Case) []step.Step {
 	}
 }
 
-// lessMemory is what a job can do itself, whatever runs it.
-var lessMemory = cause.Cure{Fix: "lower_num_workers", Title: "Or make the job smaller", Ways: []cause.Way{
-	{For: "Several processes or ranks", Text: "fewer on a node: each is a copy of what it loads"},
-	{For: "Python", Text: "`num_workers=2`, `Pool(4)`: counted by the node's cores unless set; arrays with `np.load(path, mmap_mode=\"r\")`"},
-	{For: "A tool with threads", Text: "fewer threads, or its own option for memory: many hold a buffer for each thread"},
-}, Cost: "Time"}
+// What a job can do itself, whatever runs it.
+var (
+	fewAtOnce  = cause.Way{For: "Several processes or ranks", Text: "fewer on a node: each is a copy of what it loads"}
+	threads    = cause.Way{For: "A tool with threads", Text: "fewer threads, or its own option for memory: many hold a buffer for each thread"}
+	lessMemory = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return !inPython(c) && !fits(c) }, Title: "Or make the job smaller", Ways: []cause.Way{
+		fewAtOnce, threads,
+	}, Cost: "Time"}
+	lessPython = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return inPython(c) && !fits(c) }, Title: "Or make the job smaller", Ways: []cause.Way{
+		fewAtOnce,
+		{For: "Python", Text: "`Pool(4)`, `num_workers=2`: counted by the node's cores unless set; arrays with `np.load(path, mmap_mode=\"r\")`"},
+		threads,
+	}, Cost: "Time"}
+	fewerOf = cause.Cure{Fix: "lower_num_workers", If: fits, Title: "Or fewer processes at once: {fitting}", Told: "If the {processes} cores that were asked for are as many processes, each holds about {each}, and {fitting} stay below the {limit} of today: set the program's own option[[ (`{option}`)]] and the cores of the job alike.", Cost: "Time"}
+)
+
+// fits: the cores of the job tell how many processes would fit.
+func fits(c *ledger.Case) bool { return queueFigures(c)["fitting"] != "" }
+
+// queueFigures are those of a job in a queue.
+func queueFigures(c *ledger.Case) map[string]string {
+	out, f := hostFigures(c), c.F()
+	out["figures"], out["fitting"], out["option"] = "", "", ""
+	switch {
+	case f.KilledRSS != nil && f.Limit != nil:
+		out["figures"] = fmt.Sprintf(": %s used, %s asked for", f.KilledRSS, f.Limit)
+	case f.Limit != nil:
+		out["figures"] = fmt.Sprintf(", more than %s", f.Limit)
+	}
+	cores, ok := c.Fact("queue_cores")
+	n, _ := ledger.Whole(cores.Text)
+	if !ok || n < 2 || f.KilledRSS == nil || f.Limit == nil {
+		return out
+	}
+	each := f.KilledRSS.Bytes / n
+	if m := f.Limit.Bytes * 9 / 10 / each; m >= 1 && m < n {
+		out["processes"], out["each"], out["fitting"] = cores.Text, units.Amount(each), strconv.FormatInt(m, 10)
+		if option, ok := c.Fact("queue_processes"); ok {
+			out["option"] = option.Text + " " + out["fitting"]
+		}
+	}
+	return out
+}
 
 // grows tells size from growth.
 var grows = cause.Cure{Fix: "stream_dataset", Title: "If it died after hours: watch it grow", Told: "`watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'` on the node. A jump is a load: read it in parts. A steady climb is something kept: write results out as they come.", Cost: "Free"}
@@ -40,17 +77,17 @@ func queueCard(id string, weight float64, whose, means, not, source string, ask 
 	if ask.Title == "" {
 		ask.Title = "Ask for more[[: {wanted}]]"
 	}
-	ask.Told += "[[{wanted} is {basis}, rounded up.]]"
+	ask.Told += "[[{wanted} is {basis}.]]"
 	return []cause.Card{{
-		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: hostFigures,
-		Headline: whose + "[[: {held} used, {limit} asked for]]", Means: means, Not: not,
-		Cures: []cause.Cure{ask, lessMemory, grows}, Sources: []string{source},
+		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: queueFigures,
+		Headline: whose + "{figures}", Means: means, Not: not,
+		Cures: []cause.Cure{ask, fewerOf, lessPython, lessMemory, grows}, Sources: []string{source},
 	}}
 }
 
 var pbsCards = queueCard("pbs/limit", 0.95, "ended the job at its memory limit",
-	"PBS watches what a job takes and ends it above what was asked for: `mem` is the RAM of all its processes together, `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more, and on GPU nodes it is RAM as well. Several processes of MPI on one node share the sum.",
-	"A longer walltime, or another GPU: it was ended for RAM.", "https://github.com/openpbs/openpbs",
+	"PBS watches what a job takes and ends it above what was asked for: `mem` is the RAM of all its processes together, `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more. Several processes of MPI on one node share the sum.",
+	"A longer walltime, or more cores alone: more processes take more.", "https://github.com/openpbs/openpbs",
 	cause.Cure{Steps: pbsSteps})
 
 func pbsSteps(c *ledger.Case) []step.Step {
@@ -59,6 +96,14 @@ func pbsSteps(c *ledger.Case) []step.Step {
 		if c.Contains("killed: " + name) {
 			resource = name
 			break
+		}
+	}
+	if asked, ok := c.Fact("queue_asked"); ok && wanted(c, "gb") != "" {
+		start, list, _ := strings.Cut(asked.Text, " ")
+		before, after, found := strings.Cut(list, resource+"=")
+		if found && (before == "" || strings.HasSuffix(before, ",") || strings.HasSuffix(before, ":")) {
+			rest := strings.TrimLeft(after, "0123456789kmgtbw")
+			return []step.Step{{Kind: "shell", Text: start + " -l " + before + resource + "=" + wanted(c, "gb") + rest + "   # in place of your -l; all else as it was"}}
 		}
 	}
 	if resource == "mem" {
@@ -72,10 +117,26 @@ var lsfCards = queueCard("lsf/limit", 0.94, "ended the job at its memory limit",
 	"A longer run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
 	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})
 
-var htcondorCards = queueCard("htcondor/limit", 0.94, "stopped the job: it used more memory than it had asked for",
+var htcondorCards = queueCard("htcondor/limit", 0.94, "stopped the job above the memory that it had asked for",
 	"The slot of a job is as large as its request_memory, and HTCondor holds or ends what goes above it. The machine may have had more. A submit file without the line gets the pool's small default.",
 	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
-	cause.Cure{Steps: more("config", "GB", "request_memory = MEM")})
+	cause.Cure{Told: "Jobs in the queue keep what they were submitted with: change that there and release them, and the submit file for later ones. ", Steps: condorSteps})
+
+// condorSteps edit the jobs that are held; RequestMemory there is in MiB.
+func condorSteps(c *ledger.Case) []step.Step {
+	n := enough(c)
+	if n <= 0 {
+		return nil
+	}
+	job, note := "CLUSTER", "   # CLUSTER: the number before the dot in condor_q"
+	if id, ok := c.Fact("condor_cluster"); ok {
+		job, note = id.Text, ""
+	}
+	return []step.Step{
+		{Kind: "shell", Text: fmt.Sprintf("condor_qedit %s RequestMemory %d%s\ncondor_release %[1]s", job, gib(n)*1024, note)},
+		{Kind: "config", Text: "request_memory = " + wanted(c, "GB")},
+	}
+}
 
 // slurmFigures are those of a job that Slurm's cgroup ended.
 func slurmFigures(c *ledger.Case) map[string]string {

@@ -79,10 +79,11 @@ const (
 
 var (
 	unload = does("close_other_apps", "See what else is loaded, and unload it",
-		"What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once. Then close browsers and other AI programs.", "free", look)
+		"What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once. Then close browsers and other AI programs; on a server see what else holds RAM (`free -h`, `docker stats`, `kubectl top pod -A`) and stop or move it. In a container or pod its limit counts as all there is.", "free", look)
+	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
 		"The rest is context, and what is asked for follows it. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` halves it.", "shorter conversations", context)
-	takeLess = as("use_smaller_model", "Otherwise a smaller model", "lower quality")
+	takeLess = as("use_smaller_model", "Otherwise a smaller model, or the same with fewer bits (a `q4_K_M` tag takes about half of a `q8_0`)", "lower quality")
 )
 
 // inContainer is the card of a server in a container, which words or the log's
@@ -132,6 +133,7 @@ var systemCards = []cause.Card{
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
 			does("close_other_apps", "Unload other models, close a browser, try again", "What it lists stays in memory for 5 minutes after its last use, embedding models too: `ollama stop NAME` (its name there) frees it at once.", "free", look),
+			raise,
 			does("lower_context", "For good: a shorter context", "Most versions take 4096 if you set nothing. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
 			as("use_smaller_model", "Or a smaller model, with room to spare", "lower quality"),
 		},

@@ -65,6 +65,20 @@ var rapidsCards = []cause.Card{
 		Sources: []string{"rmm/cpp/src/mr/detail/pool_memory_resource_impl.cpp", "https://github.com/rapidsai/rmm/issues/600", "rmm/docs/user_guide/guide.md"}, Solved: 1,
 	},
 	{
+		ID: "rapids/cuspatial", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuspatial/core"}, Unsaid: []string{"pool size exceeded"},
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "filled the card with copies of a GeoSeries (cuSpatial, RMM)",
+		Means:    "It is the card's memory, though Python calls it MemoryError. The `x` and `y` of a GeoSeries are no views: each access gathers all coordinates (16 bytes a point) into a new column and takes every second one of it. So a query needs several times the points themselves, beside the table they came from. No size is in the message.",
+		Not:      "More RAM by itself, or a pool in RMM: it has the same card to give out.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "A part of the points at a time", Told: "`points`: your GeoSeries; the results are small:", Kind: "python", Text: "n = 10_000_000   # points at a time\nhits = [cuspatial.points_in_spatial_window(points.iloc[i:i + n], x0, x1, y0, y1) for i in range(0, len(points), n)]", Cost: "Some time"},
+			{Fix: "fix_shape", Title: "A rectangle needs no GeoSeries", Told: "Keep x and y as columns of the table, and compare them there:", Kind: "python", Text: "hits = df[(df.x > x0) & (df.x < x1) & (df.y > y0) & (df.y < y1)]", Cost: "None"},
+			{Fix: "cpu_offload", Title: "Let it spill into system memory", Kind: "python", Text: "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF object", Cost: "Slow while it spills"},
+			look,
+		},
+		Sources: []string{"cuspatial/python/cuspatial/cuspatial/core/geoseries.py", "cuspatial/python/cuspatial/cuspatial/core/spatial/filtering.py", "rmm/docs/user_guide/guide.md"},
+	},
+	{
 		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
 		Cause: cause.LeakedProcess, Weight: 0.5,
 		Headline: "found the card full (RMM)",

@@ -3,16 +3,27 @@ package science
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-var oneRank = cause.Cure{Fix: "lower_parallel", Title: "One MPI rank per card", Kind: "text", Text: "Start as many ranks as cards, plus one leader (two cards: `mpirun -n 3`), and look for \"is split between\" at the head of the output: a card that it names serves several ranks.", Cost: "Slower; the same result"}
+var oneRank = cause.Cure{Fix: "lower_parallel", Title: "One MPI rank per card", Kind: "text", Text: "Start as many ranks as cards, plus one leader (two cards: `mpirun -n 3 ... --j 1`: fewer threads take less of the pool at once), and look for \"is split between\" at the head of the output: a card that it names serves several ranks.", Cost: "Slower; the same result"}
+
+// freePieces is what the pool has free in all, where that is less than what was
+// asked for.
+func freePieces(c *ledger.Case) map[string]string {
+	out := map[string]string{"pieces": ""}
+	if f := c.F(); f.Free != nil && f.Requested != nil && f.Free.Bytes < f.Requested.Bytes {
+		out["pieces"] = "all " + f.Free.String()
+	}
+	return out
+}
 
 var relionCards = []cause.Card{
 	{
-		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"},
+		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Figures: freePieces, Said: []string{"CustomAllocator out of memory"},
 		Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out of its own pool on the card[[: {asked} more for a few particles]]",
 		Means: "At the start of each iteration RELION takes what is free on the card as a pool, and hands it out per particle. That pool ran out[[: one piece of {asked} was refused]]. Usually some particles have very many possible poses (noise, ice, a poor or too sharp reference), so that it dies at a random particle, and not in the first iterations. Several ranks on one card make each pool smaller.",
-		Not:   "A larger queue memory (`--mem`): that is RAM.",
+		Not:   "A larger queue memory (`--mem`): that is RAM.[[ Joining the free pieces: {pieces} of them are less than {asked}.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Bound the poses: --maxsig", Kind: "text", Text: "Add `--maxsig 2000` (2D classes: `--maxsig 50`) to Additional arguments, and continue from the last _optimiser.star.", Cost: "Hardly any quality"},
 			oneRank,

@@ -84,6 +84,7 @@ var OpenCV = program.Program{
 		"detach_accumulated": step.Paste("python", "cap.release(); del frames   # do not keep frames in a list: handle each and let it go"),
 		"fix_shape":          step.Paste("python", "print(img.shape, img.dtype)   # before the call: a wrong scale factor or homography makes a picture of many gigabytes"),
 	},
+	Cards: openCVCards,
 }
 
 // Paddle is PaddlePaddle, with PaddleOCR.

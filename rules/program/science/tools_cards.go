@@ -1,6 +1,8 @@
 package science
 
 import (
+	"math"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -61,7 +63,26 @@ var (
 	}, Cost: "Free to look"}
 )
 
+// squareSide is the number of rows of a square matrix of numbers of this size.
+func squareSide(c *ledger.Case) map[string]string {
+	rows := int64(math.Sqrt(float64(ledger.Requested(c)) / 8))
+	return map[string]string{"rows": ledger.Thousands(rows / 1000 * 1000)}
+}
+
 var rCards = []cause.Card{
+	{
+		ID: "r/diagonal", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"diag(Z %*%", "%*% t(Z))", "%*% t(X))", "diag(X %*%"}, If: hugeVector,
+		Cause: cause.OversizedAllocation, Weight: 0.9, Figures: squareSide,
+		Headline: "wanted one matrix of {asked}, of which only the diagonal is used",
+		Means:    "{asked} of numbers of 8 bytes is a square of about {rows} x {rows}: every row of the data with every row. `diag(Z %*% Sigma %*% t(Z))` makes that square only to read its diagonal; it grows with the square of the rows.",
+		Not:      "More RAM, a page file, `memory.limit()`, `gc()` or closing programs: {asked} is not found by tidying up.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "The same numbers without the square", Told: "Where the line is in a package: `trace(FUNCTION, edit = TRUE)` opens that function for this session.", Kind: "text", Text: "`rowSums((Z %*% Sigma) * Z)` in place of `diag(Z %*% Sigma %*% t(Z))`", Cost: "None"},
+			{Fix: "upgrade_version", Title: "A newer version of the package, or another function", Told: "`packageVersion(\"PACKAGE\")` shows yours. R squared of mixed models also by `MuMIn::r.squaredGLMM(model)` or `performance::r2(model)`, model by model.", Cost: "Perhaps another call"},
+			{Fix: "stream_dataset", Title: "Or fewer rows", Told: "A sample of 20,000 rows needs 3 GiB in that line, 60,000 already 27.", Cost: "Less certain numbers"},
+		},
+		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/package=piecewiseSEM", "https://cran.r-project.org/package=MuMIn"},
+	},
 	{
 		ID: "r/huge-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: hugeVector,
 		Cause: cause.OversizedAllocation, Weight: 0.78,
@@ -82,7 +103,7 @@ var rCards = []cause.Card{
 	},
 }
 
-var rSmallerTypes = cause.Cure{Fix: "fix_shape", Title: "Fewer copies, fewer columns", Told: "`data.table::fread(file, select = c(\"id\", \"value\"))` reads only what you need; its `:=` changes columns in place. Sparse matrices stay sparse without `as.matrix`. Else in blocks of rows, or with `arrow` or DuckDB from disk.", Cost: "Some rewriting"}
+var rSmallerTypes = cause.Cure{Fix: "stream_dataset", Title: "Fewer copies, fewer columns", Told: "`data.table::fread(file, select = c(\"id\", \"value\"))` reads only what you need; its `:=` changes columns in place. Sparse matrices stay sparse without `as.matrix`. Else in blocks of rows, or with `arrow` or DuckDB from disk.", Cost: "Some rewriting"}
 
 var hashcatCards = []cause.Card{{
 	ID: "hashcat/list", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Not enough allocatable device memory"},
@@ -108,7 +129,7 @@ func taken(c *ledger.Case) map[string]string {
 	return map[string]string{"taken": units.AmountWithin(f.Allocated.Bytes, 0), "mine": units.AmountWithin(f.ProcessUsed.Bytes, 0)}
 }
 
-var paddleCards = []cause.Card{{
+var paddleCards = []cause.Card{paddleGrows, {
 	ID: "paddle/others", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: heldByOthers, Figures: taken,
 	Cause: cause.LeakedProcess, Weight: 0.88,
 	Headline: "found the card full: others hold nearly all of it",
@@ -132,6 +153,34 @@ var paddleCards = []cause.Card{{
 		{Fix: "lower_resolution", Title: "Bound the picture's side", Kind: "text", Text: "PaddleOCR: `det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`).", Cost: "Small print may be missed"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
+}}
+
+// paddleGrows is what rises from step to step.
+var paddleGrows = cause.Card{
+	ID: "paddle/grows", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, Among: []string{cause.RetainedMemory},
+	Headline: "ran out of graphics memory: what it holds grew with each step",
+	Means:    "What is allocated rises from step to step in the log, although the steps are alike, so something of each is kept: in the script (losses, outputs, metrics that still hang on their graph), or in the framework itself. The same script with the older executor, or in another version, decides between the two: if it stays flat there, it is the framework.",
+	Not:      "A smaller batch, another allocator strategy, or `empty_cache()`: they only put it off, for what is held is in use.",
+	Cures: []cause.Cure{
+		{Fix: "detach_accumulated", Title: "Keep numbers, not tensors", Told: "Look through what a step adds to lists, meters and sums; `optimizer.clear_grad()` in each step, evaluation under `paddle.no_grad()`.", Kind: "python", Text: "total += float(loss)   # in place of total += loss", Cost: "None"},
+		{Fix: "upgrade_version", Title: "See whether it is the new executor (PIR)", Told: "Flat with this: stay with it, or take another version of PaddlePaddle, and report it.", Kind: "env", Text: "export FLAGS_enable_pir_api=0   # before the start; 1 or unset: the new one", Cost: "A few minutes"},
+		{Fix: "restart_session", Title: "Find the step's part", Told: "Print `paddle.device.cuda.memory_allocated()` after forward, backward and the optimizer: what no longer goes back is it.", Cost: "Free"},
+	},
+	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "Paddle/paddle/common/flags.cc"},
+}
+
+var openCVCards = []cause.Card{{
+	ID: "opencv/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"core/src/ocl.cpp"},
+	Cause: cause.BatchTooLarge, Weight: 0.8,
+	Headline: "was refused [[{asked} ]]by the OpenCL device",
+	Means:    "OpenCV gave this step to the OpenCL device (a graphics card, often the one in the processor), and that could not make the buffer[[ of {asked}]]. For a picture that is far more than a photograph has: a warp, a resize or a panorama with a wrong factor, focal length or rotation stretches it. The plane and fisheye projections do that towards 90 degrees.",
+	Not:      "Ending other programs, if the picture is that large; settings of PyTorch.",
+	Cures: []cause.Cure{
+		{Fix: "fix_shape", Title: "Look at the size before it is made", Told: "A warper tells it without making it (`warper.warpRoi((w, h), K, R)`); one picture ten times the others is badly registered: leave it out.", Kind: "python", Text: "print(img.shape, img.dtype)   # before the call that failed", Cost: "Free"},
+		{Fix: "lower_resolution", Title: "A smaller picture, or another projection", Told: "Panoramas: `--warp spherical` or `cylindrical` in place of plane, `--work_megapix` and `--compose_megapix` lower (OpenCV's sample; -1 is the full size). Memory goes with the pixels.", Cost: "Detail"},
+		{Fix: "cpu_offload", Title: "Stay off the OpenCL device", Told: "`cv2.ocl.setUseOpenCL(False)` at the start of the script: then it is RAM that it needs.", Cost: "Slower"},
+	},
+	Sources: []string{"opencv/modules/core/src/ocl.cpp", "opencv/samples/python/stitching_detailed.py"},
 }}
 
 var darknetCards = []cause.Card{{

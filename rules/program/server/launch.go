@@ -151,9 +151,9 @@ func (s launch) with(c *ledger.Case, set ...option) string {
 		flag, value, joined := strings.Cut(w, "=")
 		switch {
 		case !strings.HasPrefix(w, "-") || strings.IndexFunc(flag, quote.UnsafeInShell) >= 0:
-			words[i] = quote.Shell(w)
+			words[i] = step.Word(c, w)
 		case joined:
-			words[i] = flag + "=" + quote.Shell(value)
+			words[i] = flag + "=" + step.Word(c, value)
 		}
 	}
 	return strings.Join(words, " ")

@@ -86,9 +86,8 @@ var SGLang = program.Program{
 		"quantize_kv_cache":        sglangServer.adds(to("kv_cache_dtype", "fp8_e5m2")),
 		"cpu_offload":              sglangServer.adds(to("cpu_offload_gb", "8")),
 		"multi_gpu":                sglangServer.adds(doubled("tp_size")),
-		"use_lower_quant": after("text", "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co. Or let SGLang make FP8 out of a 16-bit one while it loads (cards from Ada or Hopper on).",
-			sglangServer.adds(to("quantization", "fp8"))),
-		"upgrade_version": step.Paste("shell", "pip install -U sglang"),
+		"use_lower_quant":          sglangWeights,
+		"upgrade_version":          step.Paste("shell", "pip install -U sglang"),
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		"raise_mem_fraction":       effectFraction,
@@ -175,3 +174,17 @@ func pagesDiffer(c *ledger.Case) bool {
 
 // TorchMemorySaver is SGLang's allocator of what can be released while it runs.
 var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Like: []*program.Program{&SGLang}}
+
+// sglangWeights are smaller weights: another checkpoint, or FP8 made of this
+// one. That halves what stays, not what the load needs: the layers are made in
+// 16 bit first (sgl-project/sglang#17945).
+func sglangWeights(c *ledger.Case) []step.Step {
+	const take = "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co."
+	switch set := engine.Quantises(c); {
+	case set != "":
+		return []step.Step{{Kind: "text", Text: take + " `--quantization` is left out then: the checkpoint says what it is."}}
+	case c.Phase == "load":
+		return []step.Step{{Kind: "text", Text: take + " `--quantization fp8` on a 16-bit one does not help the load: the layers are made in 16 bit first."}}
+	}
+	return after("text", take+" Or let SGLang make FP8 out of a 16-bit one (cards from Ada or Hopper on).", sglangServer.adds(to("quantization", "fp8")))(c)
+}

@@ -37,6 +37,20 @@ var vllmCacheCards = []cause.Card{
 		Sources: []string{"vllm/config/cache.py", "vllm/v1/worker/gpu_worker.py"},
 	},
 	{
+		ID: "vllm/cache-offload-plan", Kinds: []fact.Kind{fact.VLLMCacheTooSmall, fact.VLLMNoCache}, If: when.Fact("overhead_measured"),
+		Cause: cause.BudgetMisconfigured, Weight: 0.76, Figures: planFigures,
+		Headline: "did not start: its plan for the experts left the KV cache [[{short} ]]too small",
+		Means:    "This build plans which experts stay on the card from a figure for run-time overhead: {planned_overhead}, and {measured_overhead} was measured. What is over comes out of the cache[[, which lacks {short}]] for one request[[ of {tokens} tokens]]. The weights of that plan fit; its reckoning was off.",
+		Not:      "`--gpu-memory-utilization` by itself: the plan may give what it wins to experts.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Plan for more overhead, or leave more experts in system memory", Told: "The setting is this build's own: give it the measured {measured_overhead} and a little more, or one expert layer less on the card.", Cost: "slightly slower"},
+			added("lower_context", "Or accept shorter requests", "[[{fit} tokens leave a twentieth for what varies. ]]{where}", "longer prompts are refused"),
+			added("quantize_kv_cache", "Or an 8-bit cache", "[[{half} instead of {asked}, ]]if it is 16 bit now.", "slight loss"),
+			{Fix: "upgrade_version", Title: "And a newer image", Told: "If the build is not your own: the planner's figure is its bug to mend.", Cost: "an update to test"},
+		},
+		Sources: []string{"vllm/v1/core/kv_cache_utils.py"},
+	},
+	{
 		ID: "vllm/cache-next-to-none", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: nextToNone,
 		Cause: cause.ModelTooLarge, Weight: 0.8, Figures: vllmFigures,
 		Headline: "did not start: next to nothing is left for its KV cache",

@@ -3,9 +3,11 @@ package server
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -237,18 +239,22 @@ func grownBy(c *ledger.Case) int64 {
 	return c.F().Free.Bytes - x.Size.Bytes
 }
 
-// vocabularies of widespread models, by whom they are.
-var vocabularies = []struct {
+type vocabulary struct {
 	words int64
 	whose string
-}{
-	{32000, "Llama 2's and Mistral's"}, {128256, "Llama 3's"}, {129280, "DeepSeek V3's"}, {131072, "Mistral Nemo's"}, {151552, "GLM 4's"},
-	{151936, "Qwen's"}, {152064, "Qwen's"}, {163840, "Kimi's"}, {201088, "gpt-oss'"}, {248320, "Qwen3.5's"}, {262144, "Gemma 3's"}, {262208, "Gemma 3's"},
+	names []string // of the family's models and modules
+}
+
+// vocabularies of widespread models, by whom they are.
+var vocabularies = []vocabulary{
+	{32000, "Llama 2's and Mistral's", []string{"llama", "mistral", "mixtral"}}, {128256, "Llama 3's", []string{"llama"}}, {129280, "DeepSeek V3's", []string{"deepseek"}},
+	{131072, "Mistral Nemo's", []string{"mistral", "llama", "pixtral"}}, {151552, "GLM 4's", []string{"glm"}}, {151936, "Qwen's", []string{"qwen"}}, {152064, "Qwen's", []string{"qwen"}},
+	{163840, "Kimi's", []string{"kimi", "deepseek"}}, {201088, "gpt-oss'", []string{"gpt"}}, {248320, "Qwen3.5's", []string{"qwen"}}, {262144, "Gemma 3's", []string{"gemma"}}, {262208, "Gemma 3's", []string{"gemma"}},
 }
 
 // sampled is what the sampler needs in one piece for each word and sequence: a
-// 4-byte score, or that and an 8-byte index to sort by.
-var sampled = []int64{12, 4}
+// 4-byte score, an 8-byte index to sort by, or both.
+var sampled = []int64{12, 8, 4}
 
 // rows are the sequences, the vocabulary and the bytes whose product was
 // refused, to the rounding of the printed figure.
@@ -258,19 +264,45 @@ func rows(c *ledger.Case) (seqs, words, bytes int64, whose string, ok bool) {
 		return 0, 0, 0, "", false
 	}
 	counts := []int64{1024, 512, 256}
+	if total := cardTotal(c); total > 0 && total < 70*units.GiB { // get_batch_defaults, vllm/engine/arg_utils.py
+		counts = []int64{256, 512, 1024}
+	}
 	if n := ledger.IntSetting(c, "max_num_seqs"); n > 0 {
 		counts = []int64{int64(n)}
 	}
 	for _, seqs := range counts {
 		for _, v := range vocabularies {
+			if !ofFamily(c, v.names) {
+				continue
+			}
 			for _, b := range sampled {
-				if ledger.Near(seqs*v.words*b, r.Bytes, max(r.Within(), 2<<20)) {
+				if ledger.Near(fit.PyTorchAllocation(seqs*v.words*b), r.Bytes, r.Within()) {
 					return seqs, v.words, b, v.whose, true
 				}
 			}
 		}
 	}
 	return 0, 0, 0, "", false
+}
+
+// ofFamily reports that neither the model's name nor a module of the traceback
+// says that the model is of another family.
+func ofFamily(c *ledger.Case, names []string) bool {
+	said := []string{}
+	if c.Model != nil {
+		said = append(said, strings.ToLower(c.Model.Name))
+	}
+	for _, x := range c.Facts.Facts {
+		if x.Name == "model_module" {
+			said = append(said, x.Text)
+		}
+	}
+	says := func(names []string) bool {
+		return slices.ContainsFunc(said, func(s string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(s, n) })
+		})
+	}
+	return says(names) || !slices.ContainsFunc(vocabularies, func(v vocabulary) bool { return says(v.names) })
 }
 
 func sampledRows(c *ledger.Case) bool { _, _, _, _, ok := rows(c); return ok }
@@ -384,4 +416,16 @@ func effectFreeCard(c *ledger.Case) *effect.Effect {
 	e := fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Amount(f.Desired.Bytes-f.Free.Bytes), units.Amount(takenAtStart(c))))
 	e.Certainty = effect.Condition // of its being somebody's who can be ended
 	return e
+}
+
+// planFigures are what a planner of experts counted for overhead, and what there
+// was.
+func planFigures(c *ledger.Case) map[string]string {
+	out := vllmFigures(c)
+	for name, key := range map[string]string{"overhead_planned": "planned_overhead", "overhead_measured": "measured_overhead"} {
+		if x, ok := c.Fact(name); ok && x.Size != nil {
+			out[key] = x.Size.String()
+		}
+	}
+	return out
 }

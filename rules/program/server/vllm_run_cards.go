@@ -73,6 +73,19 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"docs/configuration/conserving_memory.md", vllmThreads + "issues/18550", "https://github.com/gke-labs/open-rl/pull/215"}, Solved: 1,
 	},
 	{
+		ID: "vllm/profile-encoder", Kinds: onCard, If: ledger.Profiling, Said: []string{"enc_dec_model_runner.py", "models/mllama.py"},
+		Cause: cause.BatchTooLarge, Weight: 0.86, Figures: loadFigures,
+		Headline: "did not start: its trial run on pictures found no room beside the weights",
+		Means:    "The weights are in place. The trial run of an encoder-decoder model computes a picture for each of `max_num_seqs` sequences at once, 256 unless set, and [[{asked} of that found only {room}]][[ beside the {mine} that are taken]]. Your own requests may have one picture each.",
+		Not:      trialFirst + " `--enable-chunked-prefill`: vLLM refuses it for these models.",
+		Cures: []cause.Cure{
+			{Fix: "lower_max_num_seqs", Title: "Allow fewer sequences at a time", Told: "A sixteenth of the pictures in the trial. {where}", Cost: "more requests wait", Steps: vllmServer.sets(to("max_num_seqs", "16"))},
+			{Fix: "lower_context", Title: "With it, a shorter context", Told: "The model's own is 131,072 tokens, and the cache has to hold one request of it:", Cost: "longer prompts are refused", Steps: vllmServer.sets(to("max_num_seqs", "8"), to("max_model_len", "8192"))},
+			{Fix: "enforce_eager", Title: "Without CUDA graphs", Told: "If it then fails at the graphs: `--enforce-eager`.", Cost: "slower tokens"},
+		},
+		Sources: []string{"vllm/worker/enc_dec_model_runner.py", "vllm/model_executor/models/mllama.py", vllmThreads + "issues/8879", vllmThreads + "issues/9445"}, Solved: 2,
+	},
+	{
 		ID: "vllm/profile-run", Kinds: onCard, If: ledger.Profiling,
 		Cause: cause.BatchTooLarge, Weight: 0.7, Figures: loadFigures,
 		Headline: "did not start: its trial run found no room beside the weights",

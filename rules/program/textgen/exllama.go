@@ -10,7 +10,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -154,7 +153,7 @@ func exllamaStep(c *ledger.Case, config, option string) []step.Step {
 	if c.In("tabbyapi") {
 		return []step.Step{{Kind: "config", Text: "# config.yml, section model\n" + config}}
 	}
-	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + quote.Shell(c.ModelName()) + " " + option}}
+	return []step.Step{{Kind: "shell", Text: "python test_inference.py -m " + step.Word(c, c.ModelName()) + " " + option}}
 }
 
 func exllamaContext(c *ledger.Case) []step.Step {

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -34,7 +35,7 @@ func exllamaSizes(c *ledger.Case) map[string]string {
 	if each <= 0 {
 		return out
 	}
-	out["name"], out["each"] = c.Model.Name, units.Amount(each)
+	out["name"], out["each"] = quote.Told(c.Model.Name), units.Amount(each)
 	n, _ := strconv.ParseInt(shorterContext(c), 10, 64)
 	out["eight"], out["long"] = units.Amount(8192*each), units.Amount(32768*each)
 	out["less"], out["small"] = strconv.FormatInt(n, 10), units.Amount(n*each)

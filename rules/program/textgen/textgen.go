@@ -166,13 +166,13 @@ func gpuMemoryWithoutUnit(c *ledger.Case) cause.Finding {
 // the start script that starts server.py.
 func textgenFlags(c *ledger.Case, changes ...step.Change) []step.Step {
 	if settings := step.Typed(c, "server.py"); settings != nil {
-		return []step.Step{{Kind: "shell", Text: "python server.py " + step.Edited(settings, changes...)}}
+		return []step.Step{{Kind: "shell", Text: "python server.py " + step.Edited(c, settings, changes...)}}
 	}
-	flags := step.Edited(nil, changes...)
+	flags := step.Edited(c, nil, changes...)
 	if since := textgenSince(c); since != 0 && since < 202306 {
 		model := ""
 		if c.Model != nil {
-			model = " --model " + quote.Shell(c.Model.Name)
+			model = " --model " + step.Word(c, c.Model.Name)
 		}
 		return []step.Step{
 			{Kind: "text", Text: "In webui.py (start-webui.bat in the oldest releases), change the line that starts server.py to this:"},
@@ -256,7 +256,7 @@ func textgenQuant(c *ledger.Case) []step.Step {
 	if c.Model == nil {
 		return steps
 	}
-	return append(steps, step.Step{Kind: "text", Text: "Search huggingface.co for: " + quote.Printable(c.Model.Name) + " GGUF"})
+	return append(steps, step.Step{Kind: "text", Text: "Search huggingface.co for: " + quote.Told(c.Model.Name) + " GGUF"})
 }
 
 func textgenNo4bit(c *ledger.Case) string {

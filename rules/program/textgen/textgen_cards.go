@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -30,7 +31,7 @@ func inTab(fix, title, tab, cost string, flags func(c *ledger.Case) []step.Chang
 		if step.Typed(c, "server.py") != nil || textgenSince(c) != 0 && textgenSince(c) < 202306 {
 			return textgenFlags(c, changes...)
 		}
-		return []step.Step{{Kind: "text", Text: "To keep it, in CMD_FLAGS.txt (in user_data/ since 2025):"}, {Kind: "config", Text: step.Edited(nil, changes...)}}
+		return []step.Step{{Kind: "text", Text: "To keep it, in CMD_FLAGS.txt (in user_data/ since 2025):"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
 	}}
 }
 
@@ -57,7 +58,7 @@ func textgenSizes(c *ledger.Case) map[string]string {
 	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": "", "whose": ""}
 	if c.Model != nil && c.Model.Parameters > 0 {
 		out["full"], out["quarter"] = units.Amount(2*c.Model.Parameters), units.Amount(c.Model.Parameters*55/100)
-		out["name"] = c.Model.Name
+		out["name"] = quote.Told(c.Model.Name)
 	}
 	if asked := ledger.Requested(c); asked > 0 {
 		out["shares"] = layerShares(asked)

@@ -27,10 +27,10 @@ func diffusersAdds(changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		for _, script := range diffusersScripts {
 			if own := step.Typed(c, script); own != nil {
-				return []step.Step{{Kind: "shell", Text: "accelerate launch " + script + " " + step.Edited(own, changes...)}}
+				return []step.Step{{Kind: "shell", Text: "accelerate launch " + script + " " + step.Edited(c, own, changes...)}}
 			}
 		}
-		return []step.Step{{Kind: "text", Text: "Added to the command (or changed in it):"}, {Kind: "config", Text: step.Edited(nil, changes...)}}
+		return []step.Step{{Kind: "text", Text: "Added to the command (or changed in it):"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
 	}
 }
 

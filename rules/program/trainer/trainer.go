@@ -153,8 +153,8 @@ func typed(script string, changes ...step.Change) func(*ledger.Case) []step.Step
 	return func(c *ledger.Case) []step.Step {
 		own := step.Typed(c, script)
 		if own == nil {
-			return []step.Step{{Kind: "text", Text: "Add to your command: `" + step.Edited(nil, changes...) + "`."}}
+			return []step.Step{{Kind: "text", Text: "Add to your command: `" + step.Edited(c, nil, changes...) + "`."}}
 		}
-		return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(own, changes...)}}
+		return []step.Step{{Kind: "shell", Text: "python " + script + " " + step.Edited(c, own, changes...)}}
 	}
 }

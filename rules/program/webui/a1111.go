@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -85,7 +86,7 @@ var imageWork = when.All(work("a1111", "diffusers", "invokeai"), when.In("infere
 func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		own := withYours(step.Typed(c, "Launching Web UI with arguments"))
-		flags := step.Edited(own, changes...)
+		flags := step.EditedFor("sh", own, changes...) // launch.py splits them as a shell does, on Windows too
 		if flags == "" {
 			return []step.Step{{Kind: "text", Text: note}}
 		}
@@ -94,13 +95,13 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 			beside = ""
 		}
 		if os := c.Reader.OS; os == "linux" || os == "mac" {
-			return []step.Step{{Kind: "text", Text: "In `webui-user.sh`" + beside + ". " + note}, {Kind: "config", Text: "export COMMANDLINE_ARGS=\"" + flags + "\""}}
+			return []step.Step{{Kind: "text", Text: "In `webui-user.sh`" + beside + ". " + note}, {Kind: "config", Target: "sh", Text: "export COMMANDLINE_ARGS=\"" + quote.Double(flags) + "\""}}
 		}
 		where := "In `webui-user.bat`" + beside
 		if !c.Windows() {
 			where += " (`webui-user.sh`: `export` and quotes around it)"
 		}
-		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Text: "set COMMANDLINE_ARGS=" + flags}}
+		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Target: "cmd", Text: "set COMMANDLINE_ARGS=" + quote.Bat(flags)}}
 	}
 }
 

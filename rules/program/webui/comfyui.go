@@ -171,7 +171,7 @@ func inVAE(c *ledger.Case) bool { return c.Kind(fact.ComfyVAE) || c.Signal("vae"
 // of the portable build, or a plain one with where else they go.
 func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		own, flags, bat := step.Typed(c, "main.py"), step.Edited(nil, changes...), "run_nvidia_gpu.bat"
+		own, flags, bat := step.Typed(c, "main.py"), step.Edited(c, nil, changes...), "run_nvidia_gpu.bat"
 		if c.Backend == "rocm" {
 			bat = "run_amd_gpu.bat"
 		}
@@ -182,7 +182,7 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 				{Kind: "config", Text: `.\python_embeded\python.exe -s ComfyUI\main.py --windows-standalone-build ` + flags},
 			}
 		case own != nil:
-			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + step.Edited(own, changes...)})
+			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + step.Edited(c, own, changes...)})
 		}
 		where := "Portable build: the flag goes to the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."
 		return append(words(strings.TrimSpace(note+" "+where)), step.Step{Kind: "shell", Text: "python main.py " + flags})

@@ -18,10 +18,10 @@ func kohyaAdds(changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		for _, script := range [...]string{"sdxl_train_network.py", "flux_train_network.py", "train_network.py", "sdxl_train.py", "flux_train.py", "fine_tune.py", "train_db.py"} {
 			if own := step.Typed(c, script); own != nil {
-				return []step.Step{{Kind: "shell", Text: "accelerate launch " + script + " " + step.Edited(own, changes...)}}
+				return []step.Step{{Kind: "shell", Text: "accelerate launch " + script + " " + step.Edited(c, own, changes...)}}
 			}
 		}
-		return []step.Step{{Kind: "text", Text: "At the end of the command (kohya_ss: Parameters, Advanced, Additional parameters):"}, {Kind: "config", Text: step.Edited(nil, changes...)}}
+		return []step.Step{{Kind: "text", Text: "At the end of the command (kohya_ss: Parameters, Advanced, Additional parameters):"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
 	}
 }
 

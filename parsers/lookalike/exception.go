@@ -1,0 +1,95 @@
+package lookalike
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// Exceptions reads the exception of Python that a log without any failure ends
+// in. It comes last of all.
+var Exceptions = text.Parser{
+	Name: "exceptions", Context: []string{"Traceback (most recent call last)"},
+	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
+		if len(hits) == 0 || len(f.Failures) > 0 || len(f.Lookalikes) > 0 {
+			return
+		}
+		from := l.Line(hits[len(hits)-1].At)
+		raised := ""
+		for _, line := range l.Lines {
+			if line.Number <= from || line.Number > from+longestTraceback {
+				continue
+			}
+			said := strings.TrimSpace(line.Text)
+			if at := placeOf(said); at != "" {
+				raised = " (" + at + ")"
+			}
+			if name := exceptionOf(said); name != "" {
+				f.Lookalikes = append(f.Lookalikes, fact.Lookalike{ID: fact.PythonException, Line: line.Number, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], "") + raised, Title: "The last traceback ends in this exception of Python; it does not speak of memory.", Advice: adviceOn(l, name)})
+				return
+			}
+		}
+	},
+}
+
+const (
+	longestTraceback = 400 // lines
+	longestException = 300 // bytes
+)
+
+// placeOf is the file without its folder and the line of a step of a traceback,
+// "" for another line.
+func placeOf(line string) string {
+	rest, ok := strings.CutPrefix(line, "File ")
+	path, at, cut := strings.Cut(rest, ", line ")
+	number := strings.IndexFunc(at+",", func(r rune) bool { return r < '0' || r > '9' })
+	path = strings.Trim(path, "\"“”")
+	if !ok || !cut || number == 0 || len(path) > longestException {
+		return ""
+	}
+	return path[strings.LastIndexAny(path, `/\`)+1:] + ", line " + at[:number]
+}
+
+// exceptionOf is the name of the exception with which a line begins, "" if it
+// does not: "IndentationError: expected an indented block", "module.Name".
+func exceptionOf(line string) string {
+	path, _, _ := strings.Cut(line, ":")
+	name := path[strings.LastIndexByte(path, '.')+1:]
+	plain := !strings.ContainsFunc(path, func(r rune) bool {
+		return r != '_' && r != '.' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	})
+	ends := slices.ContainsFunc([]string{"Error", "Exception", "Interrupt", "Exit", "Timeout"}, func(end string) bool { return strings.HasSuffix(name, end) })
+	if !plain || !ends || name[0] < 'A' || name[0] > 'Z' {
+		return ""
+	}
+	return name
+}
+
+// exceptionAdvice is what to do about exceptions that are not about memory.
+var exceptionAdvice = []struct {
+	names  []string
+	advice string
+}{
+	{[]string{"SyntaxError", "IndentationError", "TabError"}, "The file that the line above it names is no valid Python, so nothing of it ran. Undo the last edit there (`git diff` shows it, `git checkout -- FILE` takes it back), or install the program anew."},
+	{[]string{"ModuleNotFoundError", "ImportError"}, "A package is missing, or has another version than the program wants. Install what its requirements name, with the Python that it runs in (`python -m pip install -r requirements.txt`)."},
+	{[]string{"FileNotFoundError", "NotADirectoryError", "PermissionError"}, "Look at the path that it names: whether it exists, is spelled so, and can be read by the program."},
+	{[]string{"KeyboardInterrupt", "SystemExit"}, "It was stopped, or ended itself; what made it do so stands above."},
+}
+
+// adviceOn is what to do about an exception.
+func adviceOn(l *text.Log, name string) string {
+	for _, x := range exceptionAdvice {
+		if slices.Contains(x.names, name) {
+			return x.advice
+		}
+	}
+	switch {
+	case l.Mentions("self.modelisnotnone"):
+		return "llama.cpp did not load the file, and this check does not say why; its own lines in the console just before the traceback do (`error loading model`, `failed to allocate`). Most often: a download that is damaged or not complete (compare its size with the page's), a library older than the file, or too little memory: the file's size and 1 to 2 GB more must be free on the card and in RAM together."
+	case name == "AssertionError":
+		return "A check failed and does not say why. What the program printed just before the traceback does, as a rule; paste it too."
+	}
+	return "Look it up with the program's name; the lines above it say where it comes from."
+}

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// NanoVLLM is a small engine in the manner of vLLM, which people read and
+// change. None of vLLM's options is one of its own; the arguments of LLM() are
+// few.
+var NanoVLLM = program.Program{
+	Name: "nano-vllm", Shown: "nano-vllm", Work: "text-inference", Edits: "code", Language: "python",
+	Proofs: []string{"nanovllm/engine/", "nanovllm/layers/", "nanovllm/models/"},
+	Steps: steps{
+		"lower_context":                step.Paste("python", "llm = LLM(path, max_model_len=4096, max_num_batched_tokens=4096)"),
+		"lower_max_batched_tokens":     step.Paste("python", "llm = LLM(path, max_num_batched_tokens=4096)   # not below max_model_len"),
+		"lower_max_num_seqs":           step.Paste("python", "llm = LLM(path, max_num_seqs=32)"),
+		"lower_gpu_memory_utilization": step.Paste("python", "llm = LLM(path, gpu_memory_utilization=0.8)"),
+		"enforce_eager":                step.Paste("python", "llm = LLM(path, enforce_eager=True)"),
+		"multi_gpu":                    step.Paste("python", "llm = LLM(path, tensor_parallel_size=2)"),
+		"chunked_prefill":              step.Paste("python", "hidden_states = torch.cat([layer.mlp(part) for part in hidden_states.split(8192)])"),
+	},
+	Sources: program.Sources{"nanovllm/config.py": "max_model_len max_num_batched_tokens max_num_seqs gpu_memory_utilization enforce_eager tensor_parallel_size", "nanovllm/models/qwen3.py": "mlp"},
+	Cards: []cause.Card{{
+		ID: "nano-vllm/prefill", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"prefill", "layer.mlp(", "self.gate_up_proj(", "self.mlp("}, Figures: promptFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "ran out of the card in a layer of the prefill: all tokens of the prompt at once",
+		Means:    "A layer works on every token of the step together, and the widest piece is gate and up of the MLP in one: tokens x 2 x MLP width x 2 bytes. {asked} is about {tokens} tokens of a model of 8 billion (MLP width 14,336).[[ {mine} of {total} was taken: weights, and what the layers keep.]] A cache in system memory does not change that.",
+		Not:      "`expandable_segments`[[: {slack} lies unused]]; a smaller KV cache, where it is in system memory already.",
+		Cures: []cause.Cure{
+			{Fix: "chunked_prefill", Title: "Compute the MLP in pieces of the prompt", Told: "Each token goes through the MLP by itself, so the result is the same; of 8,192 tokens that piece takes about 0.44 GiB in such a model:", Cost: "hardly slower", Own: true},
+			{Fix: "lower_max_batched_tokens", Title: "Or fewer tokens in a step", Told: "Prompts longer than that are then refused, or read in several steps, as your version has it:", Cost: "shorter prompts", Own: true},
+			{Fix: "use_smaller_model", Title: "Or smaller weights", Told: "A model of 4 billion takes half; nano-vllm itself loads no quantised checkpoints.", Cost: "lower quality"},
+		},
+		Sources: []string{"nanovllm/config.py", "nanovllm/engine/model_runner.py", "nanovllm/models/qwen3.py"},
+	}},
+}
+
+// promptFigures are the tokens that a piece of the MLP shows, for a model of 8
+// billion.
+func promptFigures(c *ledger.Case) map[string]string {
+	tokens := ledger.Requested(c) / (2 * 14336 * 2)
+	if tokens < 256 {
+		return nil
+	}
+	return map[string]string{"tokens": grouped(float64(tokens / 100 * 100)), "asked": fmt.Sprint(c.F().Requested)}
+}
