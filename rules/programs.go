@@ -51,7 +51,7 @@ func Programs() []*program.Program {
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
 		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
-		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &server.NanoVLLM, &server.IPEXLLM, &server.Xinference, &server.FastChat, &engine.TEI, &engine.Infinity,
+		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &server.FastChat, &engine.TEI, &engine.Infinity,
 		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
 		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.AudioCraft, &apps.Demucs,
