@@ -146,20 +146,12 @@ func mayFail(c *ledger.Case, d fact.Device) bool {
 	return f.Device == nil || f.Device.Value < 0 || d.Index < 0 || d.Index == int(f.Device.Value)
 }
 
-// beyond is a cache that is more than its whole device has, with what the
-// device has, and a context whose cache takes half of that beside the weights:
-// 0 where it is not. Metal, and drivers that page, reserve a cache without
-// having the memory.
+// beyond is a cache that is more than its whole device has, which drivers that
+// page let pass, what the device has, and a context whose cache takes half of it.
 func beyond(c *ledger.Case) (cache, has, context int64) {
 	var b budget
 	b.freeOf(c)
 	cache, has = ledger.SizeOf(deviceKV(c)), max(b.Free, c.Ceiling().Bytes)
-	if x, ok := c.Fact("estimated_cache"); ok {
-		cache = x.Size.Bytes
-	}
-	if x, ok := c.Fact("live_total"); ok {
-		has = x.Size.Bytes
-	}
 	all := contextOf(c)
 	if has == 0 || cache <= has || c.Failure.Stage == "kv" || all <= 4096 || severalDevices(c) || ledger.InHost(c) {
 		return 0, 0, 0
