@@ -130,7 +130,7 @@ Exit codes:
   0  memory ran out, and the report says why
   1  no out-of-memory failure was found
   2  the input could not be read, or the call was wrong
-  130  interrupted; the report is of what was read so far
+  130  interrupted (SIGTERM 143, SIGHUP 129); the report is of what was read so far
 `
 
 // help is the text of --help.
