@@ -66,7 +66,7 @@ func TestInterruptJudging(t *testing.T) {
 	require.NoError(t, err)
 	all := strings.Fields(strings.ReplaceAll(string(words), " ", "\x00"))
 	for i := 0; hard.Len() < 1<<20; i += 7919 {
-		hard.WriteString(strings.ReplaceAll(all[i%len(all)], "\x00", " ") + " 1 ")
+		hard.WriteString(strings.ReplaceAll(all[i%len(all)], "\x00", " ") + " 1\n")
 	}
 	require.NoError(t, os.WriteFile(log, []byte(hard.String()), 0o600))
 	start := time.Now()
