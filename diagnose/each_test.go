@@ -205,3 +205,21 @@ func ExampleEach() {
 	// 2 pytorch batch_too_large
 	// <nil>
 }
+
+// FuzzEach: in whatever pieces a log comes, incidents stand in it, one after
+// the other, and each is of lines that had come.
+func FuzzEach(f *testing.F) {
+	f.Add([]byte(fmt.Sprintf("step 1\n"+settled, 20)), uint64(1))
+	f.Add([]byte("\xff\xfea\x00\n\x00"), uint64(2))
+	f.Add([]byte(strings.Repeat("Killed\n", 3)+"\r\r\r"), uint64(3))
+	f.Fuzz(func(t *testing.T, raw []byte, seed uint64) {
+		if len(raw) > 1<<16 {
+			t.Skip()
+		}
+		r := &pieces{bytes.NewReader(raw), rand.New(rand.NewPCG(seed, 1))}
+		require.NoError(t, diagnose.Each(context.Background(), r, func(in diagnose.Incident) error {
+			assert.True(t, 1 <= in.Line && in.Line <= in.EndLine && in.EndLine <= bytes.Count(raw, []byte{'\n'})+1, "lines %d to %d", in.Line, in.EndLine)
+			return nil
+		}))
+	})
+}

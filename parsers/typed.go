@@ -9,14 +9,12 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// startFacts hold the words of a server's command line, parted by NUL.
-var startFacts = []string{"vllm_command", "sglang_command", "tgi_command"}
-
+// startFacts hold the words of a server's command line, parted by NUL;
 // lineSignals hold a command line.
-var lineSignals = []string{"command_line", "llama_command"}
-
-// optionLetters are those of options that a note may name.
-const optionLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+var (
+	startFacts  = []string{"vllm_command", "sglang_command", "tgi_command"}
+	lineSignals = []string{"command_line", "llama_command"}
+)
 
 // distrust takes back what only typed lines say: all of a start that the
 // program's own record of its arguments outranks, and of the others what runs
@@ -38,12 +36,7 @@ func distrust(f *fact.Facts, l *text.Log) {
 	var left []string
 	closed := func(words []string) []string {
 		kept, names := argv.Closed(words, l.HasRecorded)
-		for _, name := range names {
-			if strings.Trim(name, optionLetters) != "" {
-				name = "an option"
-			}
-			left = append(left, name)
-		}
+		left = append(left, names...)
 		return kept
 	}
 	for i, x := range f.Facts {

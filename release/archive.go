@@ -5,10 +5,17 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/oomdoc/oomdoc/internal/cli"
 )
 
 // file is one of an archive.
@@ -18,8 +25,31 @@ type file struct {
 	content []byte
 }
 
+// completions are the files for shells, by the names that they look for.
+var completions = map[string]string{"bash": "completions/oomdoc.bash", "zsh": "completions/_oomdoc", "fish": "completions/oomdoc.fish", "powershell": "completions/oomdoc.ps1"}
+
+// manual is the page for man.
+const manual = "oomdoc.1"
+
+// printed are the manual page and the completions, as the command prints them.
+func printed(ctx context.Context) ([]file, error) {
+	ask := map[string][]string{manual: {"man"}}
+	for shell, name := range completions {
+		ask[name] = []string{"completion", shell}
+	}
+	var files []file
+	for _, name := range slices.Sorted(maps.Keys(ask)) {
+		var out bytes.Buffer
+		if err := cli.Run(ctx, ask[name], strings.NewReader(""), &out, io.Discard, func(string) string { return "" }); err != nil {
+			return nil, fmt.Errorf("oomdoc %s: %w", strings.Join(ask[name], " "), err)
+		}
+		files = append(files, file{name, 0o644, out.Bytes()})
+	}
+	return files, nil
+}
+
 // payload is what every package carries beside the binary.
-func payload(t target, binary, notices []byte) ([]file, error) {
+func payload(ctx context.Context, t target, binary, notices []byte) ([]file, error) {
 	files := []file{{t.exe(), 0o755, binary}}
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		content, err := os.ReadFile(name)
@@ -28,7 +58,9 @@ func payload(t target, binary, notices []byte) ([]file, error) {
 		}
 		files = append(files, file{name, 0o644, content})
 	}
-	return append(files, file{"THIRD-PARTY.txt", 0o644, notices}), nil
+	files = append(files, file{"THIRD-PARTY.txt", 0o644, notices})
+	more, err := printed(ctx)
+	return append(files, more...), err
 }
 
 // archive packs files for a system: a zip for Windows, else a tar.gz.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io/fs"
@@ -50,6 +51,16 @@ func deb(ctx context.Context, t target, version string, files []file, when time.
 			f.name = "usr/bin/oomdoc"
 		case "LICENSE":
 			f.name = doc + "copyright"
+		case manual:
+			f.name, f.content = "usr/share/man/man1/oomdoc.1.gz", gzipped(f.content)
+		case completions["bash"]:
+			f.name = "usr/share/bash-completion/completions/oomdoc"
+		case completions["zsh"]:
+			f.name = "usr/share/zsh/vendor-completions/_oomdoc"
+		case completions["fish"]:
+			f.name = "usr/share/fish/vendor_completions.d/oomdoc.fish"
+		case completions["powershell"]:
+			continue
 		default:
 			f.name = doc + f.name
 		}
@@ -88,4 +99,14 @@ func place(root string, f file) error {
 		return err
 	}
 	return os.Chmod(path, f.mode)
+}
+
+func gzipped(b []byte) []byte {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	must(err)
+	_, err = z.Write(b)
+	must(err)
+	must(z.Close())
+	return out.Bytes()
 }

@@ -152,7 +152,7 @@ func (r *release) add(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	files, err := payload(t, binary, notices)
+	files, err := payload(ctx, t, binary, notices)
 	if err != nil {
 		return err
 	}

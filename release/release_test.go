@@ -41,7 +41,7 @@ func inRoot(t *testing.T) {
 
 func stub(t *testing.T, on target) []file {
 	t.Helper()
-	files, err := payload(on, []byte("\x7fELF stub"), []byte("licences"))
+	files, err := payload(t.Context(), on, []byte("\x7fELF stub"), []byte("licences"))
 	require.NoError(t, err)
 	return files
 }
@@ -63,7 +63,10 @@ func TestArchives(t *testing.T) {
 		assert.Equal(t, when, h.ModTime.UTC())
 		assert.Zero(t, h.Uid)
 	}
-	assert.Equal(t, map[string]int64{"oomdoc": 0o755, "LICENSE": 0o644, "README.md": 0o644, "CHANGELOG.md": 0o644, "THIRD-PARTY.txt": 0o644}, modes)
+	assert.Equal(t, map[string]int64{
+		"oomdoc": 0o755, "LICENSE": 0o644, "README.md": 0o644, "CHANGELOG.md": 0o644, "THIRD-PARTY.txt": 0o644, "oomdoc.1": 0o644,
+		"completions/oomdoc.bash": 0o644, "completions/_oomdoc": 0o644, "completions/oomdoc.fish": 0o644, "completions/oomdoc.ps1": 0o644,
+	}, modes)
 
 	packed = archive(windows, stub(t, windows), when)
 	r, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
@@ -122,7 +125,9 @@ func TestDeb(t *testing.T) {
 	assert.Contains(t, sh(t, dir, "dpkg-deb", "--info", "0.deb"), "Version: 1.2.3~dev\n")
 	list := sh(t, dir, "dpkg-deb", "--contents", "0.deb")
 	assert.Regexp(t, `-rwxr-xr-x root/root +\d+ 2023-11-14 22:13 \./usr/bin/oomdoc\n`, list)
-	assert.Contains(t, list, "./usr/share/doc/oomdoc/copyright\n")
+	for _, name := range []string{"doc/oomdoc/copyright", "man/man1/oomdoc.1.gz", "bash-completion/completions/oomdoc", "zsh/vendor-completions/_oomdoc", "fish/vendor_completions.d/oomdoc.fish"} {
+		assert.Contains(t, list, "./usr/share/"+name+"\n")
+	}
 }
 
 func TestVersions(t *testing.T) {

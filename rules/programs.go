@@ -33,7 +33,7 @@ var (
 func Programs() []*program.Program {
 	return []*program.Program{
 		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &host.Ray,
-		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
+		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.Speech, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
 		&textgen.Textgen, &textgen.ExLlama, &textgen.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
@@ -51,7 +51,7 @@ func Programs() []*program.Program {
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
 		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
-		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &server.NanoVLLM, &server.IPEXLLM, &server.Xinference, &server.FastChat, &engine.TEI, &engine.Infinity,
+		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
 		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
 		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.AudioCraft, &apps.Demucs,

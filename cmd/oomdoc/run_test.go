@@ -144,7 +144,9 @@ func TestRunStopsAndGoesOn(t *testing.T) {
 	w.keys(t, "after\n")
 	w.shows(t, "after\nafter\n")
 	w.keys(t, "\x04")
-	time.Sleep(time.Second) // what is typed before the program has ended is the program's
+	// What is typed before the program has ended is the program's: wait for the
+	// prompt, the fourth.
+	require.Eventually(t, func() bool { return strings.Count(w.text(), "ready> ") >= 4 }, 20*time.Second, 10*time.Millisecond)
 	w.keys(t, "exit 5\n")
 	assert.Equal(t, 5, wait(t, cmd))
 }

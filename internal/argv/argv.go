@@ -67,12 +67,20 @@ func Closed(command []string, keep func(name string) bool) (kept, left []string)
 			kept = append(kept, command[i])
 			continue
 		}
-		left = append(left, flag)
+		left = append(left, named(flag))
 		if next != "" && !switches[norm(flag)] {
 			i++
 		}
 	}
 	return kept, left
+}
+
+// named is an option as a sentence may name it.
+func named(flag string) string {
+	if strings.Trim(norm(flag), "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return "an option"
+	}
+	return flag
 }
 
 // switches take no value.

@@ -156,7 +156,7 @@ const exitCodes = `  0  memory ran out, and the report says why
   1  no out-of-memory failure was found
   2  an input could not be read, or the call was wrong; the others have answers
   3  a cause that --fail-on names was found; 0 then means that none was
-  130, 143  stopped by Ctrl-C or SIGTERM; the report is of what was read so far
+  130, 143, 129  ended by Ctrl-C, SIGTERM or SIGHUP; the report is of what was read so far
 `
 
 // help is the text of --help.

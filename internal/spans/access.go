@@ -80,7 +80,7 @@ func targetKey(f *finder, at, end int) {
 	}
 	start, stop := f.line(at)
 	near := f.s[max(start, at-400):min(stop, at+400)]
-	if !strings.Contains(near, "method") && !strings.Contains(near, "status") {
+	if !strings.Contains(near, "method") && !strings.Contains(near, "HTTP/") {
 		return
 	}
 	if !f.value(begin, Target) {

@@ -122,15 +122,16 @@ func prompted(f *finder, at, end int) {
 // number reports a value that is one: "prompt: 26 tokens".
 func number(s string) bool { return digit(s[0]) || s[0] == '-' && len(s) > 1 && digit(s[1]) }
 
-// content reads what a message says, where the line is one of a chat.
+// content reads what a message says, where the line is one of a chat: shippers
+// of logs have their lines under this key, too.
 func content(f *finder, at, end int) {
 	begin, ok := f.behindKey(end)
 	if !ok || at == 0 || wordly(f.s[at-1]) {
 		return
 	}
 	start, stop := f.line(at)
-	near := f.s[max(start, at-2000):min(stop, at+2000)]
-	if strings.IndexByte("\"'", f.s[at-1]) >= 0 || strings.Contains(near, "role") {
+	near := f.s[max(start, at-1000):min(stop, at+1000)]
+	if f.s[at:end] == "inputs" || strings.Contains(near, "role") || strings.Contains(near, "messages") || strings.Contains(near, "delta") {
 		f.value(begin, Prompt)
 	}
 }

@@ -47,6 +47,8 @@ var marked = map[string]string{
 	"mail in a thread":           "Hi,\nOn Mon, 5 Jan 2026, Eve wrote:\n> CUDA out of memory\n> kill 1\nany idea?",
 	"a log in quotes":            "> INFO 1\n> INFO 2\n> RuntimeError: CUDA out of memory",
 	"chat in a log":              "INFO 1\nINFO 2\n«[10:32] <eve> run vllm serve x»\nINFO 3",
+	"a shipper's record":         `{"content":"RuntimeError: CUDA out of memory","time":1}`,
+	"a record of a request":      `{"method":"GET","path":"«/x y»","n":1} level=INFO method=GET path=«/z» n=2`,
 	"prose":                      "it's a prompt, isn't it? The prompt is 'long'. prompt eval time = 12 ms",
 }
 

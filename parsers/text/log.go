@@ -123,10 +123,10 @@ func (l *Log) Typed(at int) bool {
 	for k := i; !is && k > 0 && k > i-maxContinued && l.goesOn(k-1); k-- {
 		is = l.command(k - 1)
 	}
+	if is && l.typed == nil {
+		l.typed = map[int]bool{}
+	}
 	if is {
-		if l.typed == nil {
-			l.typed = map[int]bool{}
-		}
 		l.typed[l.Lines[i].Number] = true
 	}
 	return is

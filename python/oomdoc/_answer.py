@@ -21,20 +21,26 @@ _MOST = 1 << 20  # characters of a traceback: what stands at its end counts
 class Answer:
     """What the program says of one exception, and the process's own figures."""
 
-    def __init__(self, log, figures, full=False):
-        self._log, self._figures, self._full = log, figures, full
+    def __init__(self, report, figures, full=False):
+        self._report, self._figures, self._full = report, figures, full
 
     def text(self, width=None):
         """The answer as plain text, in so many columns; None: the terminal's."""
         if width is None:
             width = min(max(shutil.get_terminal_size().columns, 40), 100)
-        return _run(self._log, "--format", "text", "--width", str(width), full=self._full) + _figures.as_text(self._figures)
+        return self._written("text", "--width", str(width)) + _figures.as_text(self._figures)
 
     def html(self):
         """The answer as a piece of HTML, without scripts."""
-        page = _run(self._log, "--format", "html", full=self._full)
+        page = self._written("html")
         piece = page[page.index("<style>") : page.index("</main>")].replace("</head>\n<body>\n", "")
         return piece + _figures.as_html(self._figures) + "</main>"
+
+    def _written(self, form, *flags):
+        done = _program(self._report, "--from-report", "-", "--format", form, *flags, *(["--full"] if self._full else []))
+        if done.returncode != 0:
+            raise _failed(done)
+        return done.stdout
 
 
 def answer(error, full=False, tensors=False):
@@ -50,23 +56,17 @@ def answer(error, full=False, tensors=False):
     log = told[-_MOST:]
     # The tables of a process that once recovered say that memory ran out, too:
     # whether this exception is about memory is for its own words to say.
-    if not _is_about_memory(log):
+    if _report(log) is None:
         return None
-    return Answer(log + _figures.for_the_log(), _figures.of_this_process(tensors), full)
+    return Answer(_report(log + _figures.for_the_log(), "--live"), _figures.of_this_process(tensors), full)
 
 
-def _is_about_memory(log):
-    done = _program(log, "--format", "json")
-    if done.returncode > 1:  # 1: it is not
+def _report(log, *flags):
+    """The program's report on a log, None where memory did not run out."""
+    done = _program(log, "--format", "json", *flags)
+    if done.returncode > 1:
         raise _failed(done)
-    return done.returncode == 0
-
-
-def _run(log, *flags, full):
-    done = _program(log, *flags, *(["--full"] if full else []))
-    if done.returncode != 0:
-        raise _failed(done)
-    return done.stdout
+    return done.stdout if done.returncode == 0 else None
 
 
 def _failed(done):

@@ -108,25 +108,18 @@ def _of_device(torch, device):
     return rows
 
 
-# What Linux says of this process and of the machine; other systems have no such
-# files.
-_SYSTEM = [
-    ("/proc/self/status", [("VmRSS", "resident"), ("VmHWM", "resident at most"), ("VmSwap", "in swap")]),
-    ("/proc/meminfo", [("MemAvailable", "available on the machine"), ("MemTotal", "memory of the machine")]),
-]
+# What Linux says of this process; other systems have no such file.
+_STATUS = [("VmRSS", "resident"), ("VmHWM", "resident at most"), ("VmSwap", "in swap")]
 
 
 def _of_system():
-    rows = []
-    for path, wanted in _SYSTEM:
-        found = {}
-        for line in _ask(lambda: _lines(path)) or []:
-            key, _, value = line.partition(":")
-            fields = value.split()
-            if len(fields) == 2 and fields[0].isdigit():
-                found[key] = int(fields[0]) * 1024
-        rows += [(name, amount(found[key])) for key, name in wanted if found.get(key)]
-    return rows
+    found = {}
+    for line in _ask(lambda: _lines("/proc/self/status")) or []:
+        key, _, value = line.partition(":")
+        fields = value.split()
+        if len(fields) == 2 and fields[0].isdigit():
+            found[key] = int(fields[0]) * 1024
+    return [(name, amount(found[key])) for key, name in _STATUS if found.get(key)]
 
 
 def _lines(path):

@@ -57,7 +57,13 @@ class Answers(unittest.TestCase):
         told = oomdoc.answer(caught(RuntimeError(CRASH)))
         self.assertIn("2.00 GiB did not fit beside 7.21 GiB", told.text())
         self.assertIn("1.", told.text())
-        self.assertLessEqual(max(map(len, told.text(60).split("\nThis process")[0].splitlines())), 80)
+        self.assertLessEqual(max(map(len, told.text(60).split("\nThis ")[0].splitlines())), 80)
+
+    @unittest.skipUnless(sys.platform == "linux", "asks Linux's files")
+    def test_machine_is_asked(self):
+        told = oomdoc.answer(caught(MemoryError()))
+        self.assertIn("This machine now", told.text())
+        self.assertIn("This machine now", told.html())
 
     def test_full_is_longer(self):
         error = caught(RuntimeError(CRASH))

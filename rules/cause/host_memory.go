@@ -94,7 +94,9 @@ var HostRemedies = []Remedy{
 		return !LoadsModel(c) && !when.Any(manyAtOnce, killedWithWorkers)(c) && !c.Root(fact.AppleKill) && !wholeDataAtOnce(c)
 	}},
 	{Fix: "stream_dataset", Fit: 0.5, If: (*ledger.Case).Training},
-	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *ledger.Case) bool { return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) }},
+	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *ledger.Case) bool {
+		return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) && (ledger.RunsModels(c) || !ledger.Capped(c))
+	}},
 }
 
 // ClimbingHost: what the program printed of its memory rose until the

@@ -66,6 +66,10 @@ func HostLimit(c *ledger.Case) *Effect {
 	if rss := f.KilledRSS; rss != nil && rss.Bytes <= f.Limit.Bytes {
 		held = fmt.Sprintf(" The process that was killed held %s of it.", units.Amount(rss.Bytes))
 	}
-	return &Effect{NeedBytes: max(f.Limit.Bytes, ledger.SizeOf(f.KilledRSS)) + 1, HaveBytes: gib * units.GiB, Fits: true, Basis: "log", Certainty: Bound,
-		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %d GiB is twice the limit, to see what it comes to.%s", f.Limit, gib, held)}
+	have := gib * units.GiB
+	if f.Limit.Bytes < units.GiB/2 {
+		have = 2 * f.Limit.Bytes
+	}
+	return &Effect{NeedBytes: max(f.Limit.Bytes, ledger.SizeOf(f.KilledRSS)) + 1, HaveBytes: have, Fits: true, Basis: "log", Certainty: Bound,
+		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %s is twice the limit, to see what it comes to.%s", f.Limit, units.Amount(2*f.Limit.Bytes), held)}
 }

@@ -1,5 +1,7 @@
 package ledger
 
+import "slices"
+
 // Reader is who pasted a log: what they run, what for, on which system, and
 // what they can change. What the log does not show is "" or 0.
 type Reader struct {
@@ -27,4 +29,13 @@ type Reader struct {
 // as is known: where nothing shows what they can change, it may be.
 func (r Reader) Writes(language string) bool {
 	return (r.Edits == "" || r.Edits == "code") && (r.Language == "" || r.Language == language)
+}
+
+// modelWork are the trades of those who run models.
+var modelWork = []string{"text-inference", "text-training", "embedding", "image-generation", "video-generation", "vision", "audio", "graph"}
+
+// RunsModels: something in the log is about AI, so that advice on models may be
+// of use.
+func RunsModels(c *Case) bool {
+	return c.Model != nil || slices.Contains(modelWork, c.Reader.Work) || c.Says("pytorch", "tensorflow", "jax", "mlx", "onnxruntime", "llama.cpp")
 }

@@ -74,8 +74,11 @@ func AddressSpace(*ledger.Case) []Step {
 // doubled is twice the known limit in whole GiB, or a fallback.
 func doubled(c *ledger.Case, suffix, fallback string) string {
 	gib := TwiceLimit(c)
-	if gib == 0 {
+	switch {
+	case gib == 0:
 		return fallback
+	case c.F().Limit.Bytes < units.GiB/2:
+		return strconv.FormatInt(ledger.CeilDiv(2*c.F().Limit.Bytes, units.MiB), 10) + strings.NewReplacer("G", "M", "g", "m").Replace(suffix)
 	}
 	return strconv.FormatInt(gib, 10) + suffix
 }

@@ -279,8 +279,8 @@ func before(preposition, word string) string {
 func (t teller) heldSummary() string {
 	f := t.F()
 	switch {
-	case f.Requested != nil && f.Requested.Bytes > 0, t.Root(fact.VLLMProfileMoved, fact.SGLangTokens):
-		return "" // whose cards say the figures
+	case f.Requested != nil && f.Requested.Bytes > 0, t.Root(fact.VLLMProfileMoved, fact.SGLangTokens), t.told != nil && f.Limit != nil:
+		return "" // the card says the figures
 	case f.KVTokens != nil && f.MaxModelLen != nil:
 		return fmt.Sprintf("One request may have %s tokens; the KV cache that is left holds %s.", thousands(f.MaxModelLen), thousands(f.KVTokens))
 	case f.Free != nil && f.Total != nil:

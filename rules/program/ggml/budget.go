@@ -256,7 +256,7 @@ func (b budget) unbounded(c *ledger.Case) bool {
 // nothing says how much there is, else half, else 4096.
 func contextToTry(c *ledger.Case) int64 {
 	b := budgetOf(c)
-	if n, ok := contextBeside(c); ok {
+	if _, _, n := beyond(c); n > 0 {
 		return n
 	}
 	n, ok := b.contextThatFits()

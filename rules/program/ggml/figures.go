@@ -146,45 +146,20 @@ func mayFail(c *ledger.Case, d fact.Device) bool {
 	return f.Device == nil || f.Device.Value < 0 || d.Index < 0 || d.Index == int(f.Device.Value)
 }
 
-// deviceHas is what the failing device gives at most, as far as the log or the
-// card's name tells, 0 if they do not.
-func deviceHas(c *ledger.Case) int64 {
-	if x, ok := c.Fact("live_total"); ok && x.Size != nil {
-		return x.Size.Bytes
-	}
+// beyond is a cache that is more than its whole device has, which drivers that
+// page let pass, what the device has, and a context whose cache takes half of it.
+func beyond(c *ledger.Case) (cache, has, context int64) {
 	var b budget
 	b.freeOf(c)
-	return max(b.Free, c.Ceiling().Bytes)
-}
-
-// plannedKV is the cache that lies on the failing device, or that is planned
-// for it. Metal, and drivers that page, reserve one without having the memory.
-func plannedKV(c *ledger.Case) int64 {
-	if x, ok := c.Fact("estimated_cache"); ok && x.Size != nil {
-		return x.Size.Bytes
+	cache, has = ledger.SizeOf(deviceKV(c)), max(b.Free, c.Ceiling().Bytes)
+	all := contextOf(c)
+	if has == 0 || cache <= has || c.Failure.Stage == "kv" || all <= 4096 || severalDevices(c) || ledger.InHost(c) {
+		return 0, 0, 0
 	}
-	return ledger.SizeOf(deviceKV(c))
-}
-
-// cacheBeyond: what was refused came after a cache that is more than the whole
-// device, so that nothing but a shorter context can be enough.
-func cacheBeyond(c *ledger.Case) bool {
-	has := deviceHas(c)
-	return has > 0 && c.Failure.Stage != "kv" && plannedKV(c) > has && contextOf(c) > 4096 && !severalDevices(c) && !ledger.InHost(c)
-}
-
-// contextBeside is a context whose cache takes half of the device, beside the
-// weights where they are known, ok false where the present one is not beyond it.
-func contextBeside(c *ledger.Case) (tokens int64, ok bool) {
-	if !cacheBeyond(c) {
-		return 0, false
+	for context = all; context > 4096 && ledger.Proportion(cache, context, all) > has/2-ledger.SizeOf(c.F().Weights); {
+		context /= 2
 	}
-	all, kv, room := contextOf(c), plannedKV(c), deviceHas(c)/2-ledger.SizeOf(c.F().Weights)
-	n := all
-	for n > 4096 && ledger.Proportion(kv, n, all) > room {
-		n /= 2
-	}
-	return max(n/256*256, leastContext), true
+	return cache, has, context / 256 * 256
 }
 
 // deviceKV is the KV buffer of the failing device; the figure may be the sum

@@ -61,9 +61,8 @@ func overPiece(c *ledger.Case) bool {
 var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/projector", Kinds: gpuFull, Said: projects, If: when.All(plain, onGPU),
-		Cause: cause.ModelTooLarge, Weight: 0.75,
-		Means: "The text model was in place. What found no room is the vision projector (mmproj) or its working memory: it goes to the card after the layers were counted, and `--fit` did not count it in many builds.",
-		Not:   "A smaller quantisation of the projector: it is 1 GB at most, its work on an image is the rest.",
+		Cause: cause.ModelTooLarge, Weight: 0.75, Means: "The text model was in place. What found no room is the vision projector (mmproj) or its working memory: it goes to the card after the layers were counted, and `--fit` did not count it in many builds.",
+		Not: "A smaller quantisation of the projector: it is 1 GB at most, its work on an image is the rest.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the card", "text", "Add `--no-mmproj-offload` to your command. Text stays as fast; each image takes longer to read.", "images are read slowly"),
 			as("fewer_gpu_layers", "Or leave it room: fewer layers on the card", "slower"),
@@ -73,8 +72,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/draft", Kinds: gpuFull, Said: drafts, If: when.All(plain, onGPU),
-		Cause: cause.ModelTooLarge, Weight: 0.7,
-		Means: "The main model was in place; the draft model for speculative decoding, or its own KV cache, found no room. It has layers and a context of its own on the card.",
+		Cause: cause.ModelTooLarge, Weight: 0.7, Means: "The main model was in place; the draft model for speculative decoding, or its own KV cache, found no room. It has layers and a context of its own on the card.",
 		Cures: []cause.Cure{
 			does("use_smaller_model", "Start without the draft model", "text", "Leave out `-md` (`--model-draft`). If it then starts with room to spare, take a smaller draft.", "slower tokens, same answers"),
 			as("fewer_gpu_layers", "Or fewer layers of the main model", "slower"),
@@ -83,8 +81,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/software-device", Kinds: gpuFull, If: when.All(softwareDevice, when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
-		Cause: cause.ModelTooLarge, Weight: 0.75,
-		Means: "This Vulkan device is no card: it is a driver that computes on the processor (llvmpipe). Everything lands in system memory a second time and runs slower than without it.",
+		Cause: cause.ModelTooLarge, Weight: 0.75, Means: "This Vulkan device is no card: it is a driver that computes on the processor (llvmpipe). Everything lands in system memory a second time and runs slower than without it.",
 		Cures: []cause.Cure{
 			as("fewer_gpu_layers", "Run without that device", "nothing is lost"),
 			does("select_gpu", "If there is a card: install its Vulkan driver", "text", "`vulkaninfo --summary` must show the card itself. On Linux install the package with its driver (mesa-vulkan-drivers, or NVIDIA's).", "a package"),
@@ -93,16 +90,14 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: oddCard,
-		Cause: cause.DeviceImbalance, Weight: 0.8,
-		Means:   "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
+		Cause: cause.DeviceImbalance, Weight: 0.8, Means: "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
 		Not:     "A smaller model: the real card may have room.",
 		Cures:   []cause.Cure{as("select_gpu", "Use the real card only", "free"), as("fewer_gpu_layers", "Then fewer layers, if it is still too much", "slower")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
 		ID: "llama.cpp/rpc", Kinds: gpuFull, Said: []string{"RPC[", "ggml-rpc", "ggml_backend_rpc"}, If: plain,
-		Cause: cause.ModelTooLarge, Weight: 0.55,
-		Means: "A part of the model goes to another computer (RPC), and the memory that was refused can be that computer's: its rpc-server offers what was free when it started. Its own log says which device it was.",
+		Cause: cause.ModelTooLarge, Weight: 0.55, Means: "A part of the model goes to another computer (RPC), and the memory that was refused can be that computer's: its rpc-server offers what was free when it started. Its own log says which device it was.",
 		Cures: []cause.Cure{
 			does("balance_split", "Give the other computer less", "text", "Set `-ts` with one number for each device, in the order of `llama-server --list-devices`, smaller for the one that failed.", "the others need room"),
 			does("kill_stale_process", "Look at the memory there", "text", "On the other computer: `nvidia-smi`, and restart `rpc-server`, which keeps what a crashed client left.", "free"),
@@ -111,8 +106,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, device("weights")),
-		Cause: cause.BudgetMisconfigured, Weight: 0.75,
-		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. It says above that it could not: sizes that you set by hand stand in its way.",
+		Cause: cause.BudgetMisconfigured, Weight: 0.75, Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. It says above that it could not: sizes that you set by hand stand in its way.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave the layers to llama.cpp", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
@@ -121,10 +115,9 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-buffer", Kinds: refused, If: belowMetalLimit, Figures: numbers,
-		Cause: cause.SoftwareBug, Weight: 0.55,
-		Headline: "was refused one Metal buffer of {asked}, far below what may be in use",
-		Means:    "macOS would let the graphics hold {limit} here. But Metal gives no single buffer above a maximum of its own, and builds of 2023 put a whole file into one. Else other programs held the memory at that moment: Activity Monitor, tab Memory, tells.",
-		Not:      "A higher `iogpu.wired_limit_mb`: the limit was not reached.",
+		Cause: cause.SoftwareBug, Weight: 0.55, Headline: "was refused one Metal buffer of {asked}, far below what may be in use",
+		Means: "macOS would let the graphics hold {limit} here. But Metal gives no single buffer above a maximum of its own, and builds of 2023 put a whole file into one. Else other programs held the memory at that moment: Activity Monitor, tab Memory, tells.",
+		Not:   "A higher `iogpu.wired_limit_mb`: the limit was not reached.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Take a newer build, which uses several buffers", "old `.bin` files need a GGUF of the same model"),
 			as("close_other_apps", "Close what uses memory", "free"),
@@ -134,10 +127,9 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unified", Kinds: gpuFull, If: when.All(unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: numbers,
-		Cause: cause.HostMemory, Weight: 0.6,
-		Headline: "was refused memory on graphics that share the computer's",
-		Means:    "This graphics unit has no memory of its own: it takes the computer's RAM, up to a limit of the driver (often half of it, or what the BIOS set aside).[[ {claimed} was listed as free, so it is not simply too large: the driver gives no piece like that, or programs and the file cache hold the RAM that the list counts as free.]] Larger pieces fail first.",
-		Not:      "A shorter context: this failed on the weights, as a rule.",
+		Cause: cause.HostMemory, Weight: 0.6, Headline: "was refused memory on graphics that share the computer's",
+		Means: "This graphics unit has no memory of its own: it takes the computer's RAM, up to a limit of the driver (often half of it, or what the BIOS set aside).[[ {claimed} was listed as free, so it is not simply too large: the driver gives no piece like that, or programs and the file cache hold the RAM that the list counts as free.]] Larger pieces fail first.",
+		Not:   "A shorter context: this failed on the weights, as a rule.",
 		Cures: []cause.Cure{
 			as("fewer_gpu_layers", "Fewer layers on the graphics unit", "little is lost: the memory is the same"),
 			does("raise_memory_limit", "Or raise what the graphics may take", "text", "BIOS setup: UMA frame buffer or dedicated graphics memory. On Linux with AMD the kernel options `amdgpu.gttsize` (older) or `ttm.pages_limit` raise the shared part.", "less RAM for programs"),
@@ -169,10 +161,9 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, stage("weights"), when.Not(diffuses)),
-		Cause: cause.OversizedAllocation, Weight: 0.8,
-		Headline: "was refused one piece of the weights: {asked} is more than this driver gives at once",
-		Means:    "Memory is not what is short: the driver gives no single buffer above a limit of its own (often 4 GiB, on some 2), and one tensor of the model is {asked}: as a rule the embedding of a large vocabulary, in Gemma 3n the one of every layer.",
-		Not:      "A shorter context, closing programs: the piece stays as large.",
+		Cause: cause.OversizedAllocation, Weight: 0.8, Headline: "was refused one piece of the weights: {asked} is more than this driver gives at once",
+		Means: "Memory is not what is short: the driver gives no single buffer above a limit of its own (often 4 GiB, on some 2), and one tensor of the model is {asked}: as a rule the embedding of a large vocabulary, in Gemma 3n the one of every layer.",
+		Not:   "A shorter context, closing programs: the piece stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Leave that tensor in RAM", Cost: "hardly slower: it is only looked up", Told: "Gemma 3n: add `-ot per_layer_token_embd=CPU`; another model's embedding: `-ot token_embd=CPU`."},
 			{Fix: "upgrade_version", Title: "A newer build, or one for your card's own runtime", Cost: "a download", Told: "HIP for AMD, CUDA for NVIDIA, SYCL for Intel: they have no such limit; newer Vulkan builds and drivers allow larger pieces."},
@@ -189,10 +180,9 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-context", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.All(contextFrom(16384), fewWeights), Figures: metalNumbers,
-		Cause: cause.ContextTooLong, Weight: 0.75,
-		Headline: "ran out of the Mac's graphics memory at work, with a context of {context} tokens",
-		Means:    "It loaded, and then a Metal command failed. [[The weights take {weights} of the {limit} that macOS lets the graphics use, ]]so it is not they that fill it: the cache for {context} tokens is, with the working memory for a prompt on top, which without flash attention grows with the context too. Other programs share that memory; Activity Monitor, tab Memory, shows them.",
-		Not:      "A smaller quantisation first: the weights are the small part.",
+		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of the Mac's graphics memory at work, with a context of {context} tokens",
+		Means: "It loaded, and then a Metal command failed. [[The weights take {weights} of the {limit} that macOS lets the graphics use, ]]so it is not they that fill it: the cache for {context} tokens is, with the working memory for a prompt on top, which without flash attention grows with the context too. Other programs share that memory; Activity Monitor, tab Memory, shows them.",
+		Not:   "A smaller quantisation first: the weights are the small part.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "Half the tokens are half the cache.", "shorter conversations"),
 			told("enable_flash_attention", "And flash attention", "Then no matrix of attention is stored.", "free"),
@@ -236,10 +226,9 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/sycl-full", Kinds: []fact.Kind{fact.GGMLSYCL}, If: deviceFull, Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Headline: "was refused memory on the Intel GPU[[: {devices}]]",
-		Means:    "The driver answered with error 39, out of device memory, and gives no size. Three things end like this: model, cache and working memory are more than a card's share; one buffer is above the 4 GiB that the driver gives in one piece unless told otherwise; or the driver fails with several cards. A start with little on one card tells them apart.",
-		Not:      "More system memory: it is the card's that was refused.",
+		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "was refused memory on the Intel GPU[[: {devices}]]",
+		Means: "The driver answered with error 39, out of device memory, and gives no size. Three things end like this: model, cache and working memory are more than a card's share; one buffer is above the 4 GiB that the driver gives in one piece unless told otherwise; or the driver fails with several cards. A start with little on one card tells them apart.",
+		Not:   "More system memory: it is the card's that was refused.",
 		Cures: []cause.Cure{
 			where(largeBatch, told("lower_ubatch", "Go back to the usual physical batch", "It is {ub} tokens here: the working memory grows with it.", "slower prompts")),
 			{Fix: "lower_context", Title: "Start small, on one card", Told: "If it runs, raise `-c` step by step. If one card works and both fail, it is the driver or the split; if even this fails, take fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
@@ -262,10 +251,9 @@ var llamaPartCards = []cause.Card{
 	PoolCard("llama.cpp"), BatchCard("llama.cpp", "Start it with `-b 512`."),
 	{
 		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: flashWords, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: 0.78,
-		Headline: "ran over a memory pool of fixed size inside itself",
-		Means:    "[[The pool has {pool}, and {lack} more was needed. ]]That build planned it for another batch, prompt or model. Neither RAM nor the card's memory is short, and no setting of the machine changes it.",
-		Not:      "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",
+		Cause: cause.SoftwareBug, Weight: 0.78, Headline: "ran over a memory pool of fixed size inside itself",
+		Means: "[[The pool has {pool}, and {lack} more was needed. ]]That build planned it for another batch, prompt or model. Neither RAM nor the card's memory is short, and no setting of the machine changes it.",
+		Not:   "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update the program", "old model files may need a new download"),
 			where(when.Root(fact.GGMLPool), does("lower_batch_size", "Until then: a batch of 512 or less, shorter prompts", "text", "`-b 512` (llama-cpp-python: `n_batch=512`), and a prompt well below the context length; such pools were planned for that.", "slower prompts")),
@@ -277,10 +265,9 @@ var llamaPartCards = []cause.Card{
 // serverCards are about the system's memory while a server works.
 var serverCards = []cause.Card{{
 	ID: "llama.cpp/prompt-cache", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD, fact.ShellKilled}, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: promptNumbers,
-	Cause: cause.HostMemory, Weight: 0.85,
-	Headline: "was killed: system memory ran out while it kept a prompt for later",
-	Means:    "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} a token),]] into the server's prompt cache. It lies in system memory, not on the card, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
-	Not:      "Fewer layers on the card or a smaller `-ub`: that moves work to system memory or saves none there.",
+	Cause: cause.HostMemory, Weight: 0.85, Headline: "was killed: system memory ran out while it kept a prompt for later",
+	Means: "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} a token),]] into the server's prompt cache. It lies in system memory, not on the card, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
+	Not:   "Fewer layers on the card or a smaller `-ub`: that moves work to system memory or saves none there.",
 	Cures: []cause.Cure{
 		does("lower_context", "Switch the prompt cache off", "text", "Add `--cache-ram 0` to the command of llama-server (in a service: its `ExecStart=` line, with `sudo systemctl edit --full NAME`, then `sudo systemctl restart NAME`). `--cache-ram 2048` keeps 2 GiB; `--ctx-checkpoints 4` bounds copies that lie in RAM too.", "an earlier conversation is read anew when it comes back"),
 		does("quantize_kv_cache", "Or make each saved prompt smaller", "text", "`-fa on -ctk q8_0 -ctv q8_0` about halves it; a shorter `-c` bounds it.", "slight loss of quality"),

@@ -12,7 +12,7 @@ import (
 )
 
 // llamaCards are llama.cpp's, in the words of the program that the reader runs.
-var llamaCards = slices.Concat(serverCards, llamaPartCards, beyondCards, llamaLoadCards)
+var llamaCards = slices.Concat(beyondCards, serverCards, llamaPartCards, llamaLoadCards)
 
 // freeCard names what shows who uses a card of this kind.
 var freeCard = does("close_other_apps", "Close what else uses the card", "text", "`{look}` or the system's monitor shows who does: games, browsers, other AI programs.", "free")
@@ -70,10 +70,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/host-kv", Kinds: refused, If: host("kv"), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.8,
-		Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
-		Means:    "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused by system memory, not by the card: it lies there because these layers run on the processor. [[{unset} ]]It is reserved whole at the start.",
-		Not:      "Fewer layers on the card: more of the cache would lie in system memory.",
+		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
+		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused by system memory, not by the card: it lies there because these layers run on the processor. [[{unset} ]]It is reserved whole at the start.",
+		Not:   "Fewer layers on the card: more of the cache would lie in system memory.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
 			told("quantize_kv_cache", "Or the same length with an 8-bit cache", "{q8} instead of {asked}.", "slight loss of quality"),
@@ -83,10 +82,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/bench-split", Kinds: refused, Said: []string{"llama-bench", "t/s |"}, If: when.All(device("weights"), benchCommas), Figures: benchNumbers,
-		Cause: cause.BudgetMisconfigured, Weight: 0.85,
-		Headline: "did not load: llama-bench read the split as several runs",
-		Means:    "{asked} of weights were asked from {gpu} alone. In llama-bench a comma separates values to test one after another: `-ts {commas}` is a run with all on the first card, then the next. One split over the cards is written with slashes.",
-		Not:      "A smaller file or fewer layers: the split did not take effect.",
+		Cause: cause.BudgetMisconfigured, Weight: 0.85, Headline: "did not load: llama-bench read the split as several runs",
+		Means: "{asked} of weights were asked from {gpu} alone. In llama-bench a comma separates values to test one after another: `-ts {commas}` is a run with all on the first card, then the next. One split over the cards is written with slashes.",
+		Not:   "A smaller file or fewer layers: the split did not take effect.",
 		Cures: []cause.Cure{
 			does("balance_split", "Write the split with slashes", "text", "`-ts {slashes}` instead of `-ts {commas}`.", "free"),
 			does("fewer_gpu_layers", "Or leave the split out", "text", "Without `-ts` the layers are dealt out by what is free on each card. `llama-server` and `llama-cli` take the commas.", "free"),
@@ -95,10 +93,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
-		Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
-		Means:    "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
-		Not:      "A shorter context: no cache was made yet.",
+		Cause: cause.ModelTooLarge, Weight: 0.85, Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
+		Means: "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
+		Not:   "A shorter context: no cache was made yet.",
 		Cures: []cause.Cure{
 			told("moe_cpu_offload", "Keep experts in system memory", "Where that much RAM is free: keep all layers on the card and move experts only; if it loads with room to spare, lower the number.", "somewhat slower; needs the RAM"),
 			as("fewer_gpu_layers", "Or fewer whole layers on the card", "much slower"),
@@ -108,10 +105,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/split", Kinds: refused, If: when.All(device("weights"), severalDevices), Figures: numbers,
-		Cause: cause.DeviceImbalance, Weight: 0.5,
-		Headline: "did not load: {gpu} could not take its part of the weights",
-		Means:    "The layers are dealt out over the devices, and {gpu} was to take {asked} in one piece[[, with {had} free]]. Either the deal gives it more than it has, or all of them together are too small: compare the free memory of each (`{look}`) with the size of the file.",
-		Not:      "A shorter context: no cache was made yet.",
+		Cause: cause.DeviceImbalance, Weight: 0.5, Headline: "did not load: {gpu} could not take its part of the weights",
+		Means: "The layers are dealt out over the devices, and {gpu} was to take {asked} in one piece[[, with {had} free]]. Either the deal gives it more than it has, or all of them together are too small: compare the free memory of each (`{look}`) with the size of the file.",
+		Not:   "A shorter context: no cache was made yet.",
 		Cures: []cause.Cure{
 			told("balance_split", "Give {gpu} a smaller part, if the others have room", "[[Shares of weights now: {others}.]]", "the others must take the rest"),
 			cause.Cure{Fix: "fewer_gpu_layers", Title: "Or fewer layers on all cards", Steps: layersByHand, Cost: "slower"},
@@ -121,10 +117,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/opencl-piece", Kinds: refused, Said: []string{"Adreno"}, If: device("weights"), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.75,
-		Headline: "did not load: the phone's GPU refused one buffer of {asked}",
-		Means:    "It is the weights[[ of {layers} layers]] in one piece, {asked}. Adreno drivers bound a single OpenCL buffer, often at 1 GiB, however much memory is free; or too little was free, for GPU and apps share it on a phone. The log shows neither: `free -m`, and `clinfo | grep -i \"max memory alloc\"`.",
-		Not:      "A shorter context: it failed on the weights, before any cache.",
+		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "did not load: the phone's GPU refused one buffer of {asked}",
+		Means: "It is the weights[[ of {layers} layers]] in one piece, {asked}. Adreno drivers bound a single OpenCL buffer, often at 1 GiB, however much memory is free; or too little was free, for GPU and apps share it on a phone. The log shows neither: `free -m`, and `clinfo | grep -i \"max memory alloc\"`.",
+		Not:   "A shorter context: it failed on the weights, before any cache.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Fewer layers in the buffer", Told: "[[Each takes {layer}. ]]If it loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the processor"},
 			does("cpu_offload", "Compare with the processor alone", "text", "The same command with `-ngl 0`: on phones it is often as fast and needs no such buffer; `eval time` at the end tells.", "possibly nothing"),
@@ -134,10 +129,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/weights", Kinds: refused, If: device("weights"), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.8,
-		Headline: "did not load: the model's weights did not fit on {gpu}",
-		Means:    "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]Cache and working memory come on top, 1 GiB or more.",
-		Not:      "A shorter context or batch alone: it failed before either was allocated.",
+		Cause: cause.ModelTooLarge, Weight: 0.8, Headline: "did not load: the model's weights did not fit on {gpu}",
+		Means: "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]Cache and working memory come on top, 1 GiB or more.",
+		Not:   "A shorter context or batch alone: it failed before either was allocated.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the card", Told: "[[About {keep} of {all} fit with cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the processor: slower"},
 			as("use_lower_quant", "Or a smaller file of the same model", "slight loss of quality, and it stays fast"),
@@ -155,10 +149,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots, when.Not(uneven)), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.82,
-		Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
-		Means:    "The weights are in place. The cache, {asked}[[ for {context} tokens in all ({kib} a token)]], is made for {slots} requests at a time and was refused[[: {left} was left, {short} too little]].",
-		Not:      "A smaller batch: the cache does not depend on it.",
+		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
+		Means: "The weights are in place. The cache, {asked}[[ for {context} tokens in all ({kib} a token)]], is made for {slots} requests at a time and was refused[[: {left} was left, {short} too little]].",
+		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_parallel", "Serve one request at a time", "With the context of one slot: the server divides `-c` among its slots.", "others wait"),
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens in all take {ctxThen}.]]", "shorter conversations"),
@@ -168,10 +161,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.85,
-		Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
-		Means:    "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}[[: {left} was left, {short} too little]]. [[{unset} ]]It is reserved whole at the start, even if no conversation gets that long.",
-		Not:      "A smaller batch: the cache does not depend on it.",
+		Cause: cause.ContextTooLong, Weight: 0.85, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
+		Means: "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}[[: {left} was left, {short} too little]]. [[{unset} ]]It is reserved whole at the start, even if no conversation gets that long.",
+		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
 			{Fix: "quantize_kv_cache", If: when.Not(oldVulkan), Title: "Or a longer one with an 8-bit cache", Told: "{q8told}", Steps: cacheIn8BitSteps, Cost: "slight loss of quality"},
@@ -181,10 +173,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), uneven, func(c *ledger.Case) bool { return shareList(c) != nil }), Figures: numbers,
-		Cause: cause.DeviceImbalance, Weight: 0.75,
-		Headline: "ran out on {gpu}, while another card holds less",
-		Means:    "{others} of weights: {gpu} took the most, and then found no room for its part of cache and working memory, {asked}. The split is by layers, so the card with more of them also takes more of the cache.",
-		Not:      "A smaller quantisation first: another card may have the room.",
+		Cause: cause.DeviceImbalance, Weight: 0.75, Headline: "ran out on {gpu}, while another card holds less",
+		Means: "{others} of weights: {gpu} took the most, and then found no room for its part of cache and working memory, {asked}. The split is by layers, so the card with more of them also takes more of the cache.",
+		Not:   "A smaller quantisation first: another card may have the room.",
 		Cures: []cause.Cure{
 			told("balance_split", "Give {gpu} fewer layers", "The numbers are shares in the order of the devices, here the weights that each took with {asked} moved away.", "a few trials"),
 			told("quantize_kv_cache", "Or an 8-bit cache", "[[{q8} instead of {asked}.]]", "slight loss of quality"),
@@ -194,10 +185,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.8,
-		Headline: "ran out of memory for attention over {context} tokens",
-		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
-		Not:      "A smaller quantisation: this buffer holds no weights.",
+		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "ran out of memory for attention over {context} tokens",
+		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
+		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn flash attention on", "{rest} of {asked} remain.", "free, where the device has it")),
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context stays.", "slower prompts"),
@@ -208,10 +198,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-absurd", Kinds: refused, If: when.All(buffer("compute"), absurdGraph, when.Not(diffuses), plain), Figures: numbers,
-		Cause: cause.OversizedAllocation, Weight: 0.75,
-		Headline: "asked for a compute buffer of {asked}: out of all proportion",
-		Means:    "Your machine is not what is too small: one working buffer of {asked} comes from attention over the whole context at once[[ (about {tokens64} tokens with 64 heads)]], kept several times where several cards work in a pipeline, or from a fault of this build for this model.",
-		Not:      "Fewer layers, another split, another quantisation: the buffer stays about as large.",
+		Cause: cause.OversizedAllocation, Weight: 0.75, Headline: "asked for a compute buffer of {asked}: out of all proportion",
+		Means: "Your machine is not what is too small: one working buffer of {asked} comes from attention over the whole context at once[[ (about {tokens64} tokens with 64 heads)]], kept several times where several cards work in a pipeline, or from a fault of this build for this model.",
+		Not:   "Fewer layers, another split, another quantisation: the buffer stays about as large.",
 		Cures: []cause.Cure{
 			told("enable_flash_attention", "Turn flash attention on", "Then that matrix is never made.", "free, where model and build have it"),
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes {ubThen}: do it together with a shorter context.", "slower prompts"),
@@ -221,10 +210,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), largeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
-		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Headline: "ran out of memory for a physical batch of {ub} tokens",
-		Means:    "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It grows with the physical batch, which is {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
-		Not:      "A smaller quantisation: this buffer holds no weights.",
+		Cause: cause.BatchTooLarge, Weight: 0.75, Headline: "ran out of memory for a physical batch of {ub} tokens",
+		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It grows with the physical batch, which is {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
+		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens it takes about {ubThen}; answers come as fast.", "slower prompts"),
 			told("lower_context", "Or a shorter context", "", "shorter conversations"),
@@ -234,10 +222,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, flashOn))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.75,
-		Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
-		Means:    "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule: heads x context x batch x 4 bytes. [[That would be about {tokens64} tokens with 64 heads, as 70B models have, and {tokens128} with the 128 of DeepSeek V3 or R1.]]",
-		Not:      "A smaller quantisation: this buffer holds no weights.",
+		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
+		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule: heads x context x batch x 4 bytes. [[That would be about {tokens64} tokens with 64 heads, as 70B models have, and {tokens128} with the 128 of DeepSeek V3 or R1.]]",
+		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
 			told("lower_context", "Or half the context", "That takes half of this buffer and half of the cache.", "shorter conversations"),
@@ -247,10 +234,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.55,
-		Headline: "nearly fitted: the compute buffer of {asked} found no room on {gpu}",
-		Means:    "[[{moment} ]]Weights and cache were in place; the compute buffer, the last part, was refused: {asked}[[, with {left} left]]. At most that much is missing, so a small step is enough.",
-		Not:      "Another model or quantisation first: so little can be had cheaper.",
+		Cause: cause.ContextTooLong, Weight: 0.55, Headline: "nearly fitted: the compute buffer of {asked} found no room on {gpu}",
+		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer, the last part, was refused: {asked}[[, with {left} left]]. At most that much is missing, so a small step is enough.",
+		Not:   "Another model or quantisation first: so little can be had cheaper.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} the buffer takes about {ubThen}; answers come as fast.", "slower prompts"),
 			told("lower_context", "Or a shorter context", "The cache shrinks with it.", "shorter conversations"),
@@ -260,9 +246,8 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)), Figures: numbers,
-		Cause: cause.BatchTooLarge, Weight: 0.5,
-		Headline: "loaded, then ran out on {gpu} while it computed",
-		Means:    "Everything was loaded; a temporary of the computation found no room. That pool is not reserved at the start, so a load that just fits fails at the first long prompt. ggml prints no size here.",
+		Cause: cause.BatchTooLarge, Weight: 0.5, Headline: "loaded, then ran out on {gpu} while it computed",
+		Means: "Everything was loaded; a temporary of the computation found no room. That pool is not reserved at the start, so a load that just fits fails at the first long prompt. ggml prints no size here.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Leave it room: one or two layers less", "Half a GiB to 1 GiB free in `{look}` after loading is enough, as a rule.", "slightly slower"),
 			told("lower_ubatch", "Or a smaller physical batch", "The temporaries grow with it.", "slower prompts"),
@@ -272,9 +257,8 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.55,
-		Headline: "loaded, then ran out on {gpu} in a long text",
-		Means:    "Everything was loaded, and the card ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the cache holds much of the card, and the temporaries, which are not reserved at the start, grow with the text. ggml prints no size here.",
+		Cause: cause.ContextTooLong, Weight: 0.55, Headline: "loaded, then ran out on {gpu} in a long text",
+		Means: "Everything was loaded, and the card ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the cache holds much of the card, and the temporaries, which are not reserved at the start, grow with the text. ggml prints no size here.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "", "shorter conversations"),
 			told("lower_ubatch", "Or a smaller physical batch", "The temporaries grow with it.", "slower prompts"),
@@ -291,9 +275,8 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Headline: "ran out on {gpu} while it computed",
-		Means:    "At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation. Another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
+		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "ran out on {gpu} while it computed",
+		Means: "At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation. Another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Leave it room: a few layers less", "", "slightly slower"),
 			told("lower_context", "Or a shorter context", "", "shorter conversations"),
@@ -303,10 +286,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/vulkan-buffer", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onVulkan, when.Not(diffuses), above(units.GiB+units.MiB)), Figures: numbers,
-		Cause: cause.OversizedAllocation, Weight: 0.5,
-		Headline: "was refused one Vulkan buffer of {asked}",
-		Means:    "Builds since 2024 put weights and cache on a Vulkan device in pieces of 1 GiB at most, so one buffer of {asked} is the working memory of a batch, as a rule. It grows with the physical batch and, without flash attention, with the context. Either the card was full, or the driver gives no piece so large (often 4 GiB, on some 2): the next line says `exceeds … limit` then.",
-		Not:      "A smaller quantisation: this buffer holds no weights.",
+		Cause: cause.OversizedAllocation, Weight: 0.5, Headline: "was refused one Vulkan buffer of {asked}",
+		Means: "Builds since 2024 put weights and cache on a Vulkan device in pieces of 1 GiB at most, so one buffer of {asked} is the working memory of a batch, as a rule. It grows with the physical batch and, without flash attention, with the context. Either the card was full, or the driver gives no piece so large (often 4 GiB, on some 2): the next line says `exceeds … limit` then.",
+		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "It is 512 unless set: a quarter of it takes about a quarter of {asked}. If you set more (`-ub`, `-b`), go back to 512 first.", "slower prompts"),
 			told("enable_flash_attention", "Flash attention", "Then the part that grows with the context falls away, where the device has it.", "free"),
@@ -316,10 +298,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unnamed-small", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1), below(512*units.MiB)), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Headline: "filled {gpu} to the last {asked}",
-		Means:    "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the system's monitor shows both.",
-		Not:      "A much smaller model: about {asked} may be all that is missing.",
+		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "filled {gpu} to the last {asked}",
+		Means: "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the system's monitor shows both.",
+		Not:   "A much smaller model: about {asked} may be all that is missing.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "A few layers less on the card", "", "slightly slower"),
 			told("lower_context", "Or a shorter context", "", "shorter conversations"),
@@ -329,10 +310,9 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unnamed-round", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), roundPiece), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.5,
-		Headline: "was refused {asked} in one piece on {gpu}: by its roundness a KV cache",
-		Means:    "The log ends before the line that says for what. Weights and working memory come in odd amounts; a whole multiple of 64 MiB is a KV cache, as a rule: tokens x layers x width. Where no context length is set, many versions take the model's own maximum, often 131,072 tokens and more.",
-		Not:      "A smaller batch: the cache does not depend on it.",
+		Cause: cause.ContextTooLong, Weight: 0.5, Headline: "was refused {asked} in one piece on {gpu}: by its roundness a KV cache",
+		Means: "The log ends before the line that says for what. Weights and working memory come in odd amounts; a whole multiple of 64 MiB is a KV cache, as a rule: tokens x layers x width. Where no context length is set, many versions take the model's own maximum, often 131,072 tokens and more.",
+		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "The cache is linear in it: half the tokens, half of {asked}.", "shorter conversations"),
 			told("quantize_kv_cache", "Or an 8-bit cache", "{q8} instead of {asked}.", "slight loss of quality"),
@@ -342,9 +322,8 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unnamed", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1)), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5,
-		Headline: "was refused {asked} in one piece on {gpu}",
-		Means:    "The log ends before the line that says for what: weights, cache or the working memory of a batch. [[A card of {never} GB can never give it. ]]Weights are the likeliest at that size. How large the card is and what else is on it does not show either: `{look}` tells.",
+		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "was refused {asked} in one piece on {gpu}",
+		Means: "The log ends before the line that says for what: weights, cache or the working memory of a batch. [[A card of {never} GB can never give it. ]]Weights are the likeliest at that size. How large the card is and what else is on it does not show either: `{look}` tells.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Do what the next lines of the log ask for", Cost: "each costs some speed or length", Ways: []cause.Way{
 				{For: "Weights (error loading model, unable to allocate)", Text: "halve the layers on the card (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},

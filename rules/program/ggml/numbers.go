@@ -49,9 +49,8 @@ func numbers(c *ledger.Case) map[string]string {
 	}
 	amounts(c, b, out)
 	budgeted(b, out)
-	if n, ok := contextBeside(c); ok {
-		kv := plannedKV(c)
-		out["planned"], out["has"], out["planTo"] = units.Amount(kv), units.Amount(deviceHas(c)), units.Amount(ledger.Proportion(kv, n, b.Context))
+	if cache, has, n := beyond(c); n > 0 {
+		out["planned"], out["has"], out["planTo"] = units.Amount(cache), units.Amount(has), units.Amount(ledger.Proportion(cache, n, b.Context))
 	}
 	out["q8ctx"] = grouped(longestIn8Bit(b))
 	out["q8told"] = cacheTold(c, out)

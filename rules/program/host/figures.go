@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -141,15 +140,6 @@ func hostFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	return out
-}
-
-// aiWork are the trades of those who run models.
-var aiWork = []string{"text-inference", "text-training", "embedding", "image-generation", "video-generation", "vision", "audio", "graph"}
-
-// runsModels: something in the log is about AI, so that advice on models may be
-// of use.
-func runsModels(c *ledger.Case) bool {
-	return c.Model != nil || slices.Contains(aiWork, c.Reader.Work) || c.Says("pytorch", "tensorflow", "jax", "mlx", "onnxruntime", "llama.cpp")
 }
 
 // inPython: what was ended is Python, or nothing shows what it is written in.

@@ -43,6 +43,7 @@ var Host = program.Program{
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
 	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.HostLimit, "close_other_apps": stepsCloseBiggest},
 	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.HostLimit},
+	Checks:   map[string]string{"raise_memory_limit": "`systemd-cgtop -m`, `docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit."},
 	Useless: map[string]func(*ledger.Case) string{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*ledger.Case) string { return "" },
@@ -52,7 +53,7 @@ var Host = program.Program{
 }
 
 func cardIsNotIt(c *ledger.Case) string {
-	if !c.Root(ledger.HostKinds...) {
+	if !c.Root(ledger.HostKinds...) || !ledger.RunsModels(c) {
 		return ""
 	}
 	return "It is about the card's memory; what ran out is the computer's."

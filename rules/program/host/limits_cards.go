@@ -105,13 +105,20 @@ var macCards = append(
 		"Linux advice such as swap files: macOS makes its swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
 		cause.Cure{Fix: "close_other_apps", Title: "Look at memory pressure", Kind: "text", Text: "Activity Monitor, Memory: red pressure while it runs means RAM; quit what takes most, and free disk space for swap.", Cost: "Free"},
 		lessAtOnce,
-		cause.Cure{Fix: "use_smaller_model", If: runsModels, Title: "A smaller model or more compression", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"}),
+		cause.Cure{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "A smaller model or more compression", Kind: "text", Text: "A model should take at most two thirds of RAM: a 4-bit file needs about 0.6 GB per billion parameters.", Cost: "Some quality"}),
 	slices.Concat(daemonCards, jetsamCards)...)
 
 // smallLimit: a limit that no app has, but the daemons of iOS do.
 func smallLimit(c *ledger.Case) bool {
 	limit := c.F().Limit
 	return limit != nil && limit.Bytes <= 200*units.MiB
+}
+
+// mayRunModels: the log is about AI, or the app had reached gigabytes, as few
+// others do.
+func mayRunModels(c *ledger.Case) bool {
+	limit := c.F().Limit
+	return ledger.RunsModels(c) || limit != nil && limit.Bytes >= 2*units.GiB
 }
 
 var daemonCards = []cause.Card{{
@@ -137,9 +144,9 @@ var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
 	"ended the app at its memory limit",
 	"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
 	"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
-	cause.Cure{Fix: "use_smaller_model", If: runsModels, Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
-	cause.Cure{Fix: "use_lower_quant", If: runsModels, Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
-	cause.Cure{Fix: "stream_dataset", If: when.Not(runsModels), Title: "See what it holds, and hold less", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations: a jump is one large load (pictures decoded at full size, files read whole), a climb something that is kept.", Cost: "Some rewriting"},
+	cause.Cure{Fix: "use_smaller_model", If: mayRunModels, Title: "Use a smaller model", Kind: "text", Text: "Stay below half of the device's RAM with weights and cache together; 1 to 3 billion parameters in 4 bit on phones.", Cost: "Some quality"},
+	cause.Cure{Fix: "use_lower_quant", If: mayRunModels, Title: "Use a 4-bit model", Kind: "text", Text: "Take the 4-bit conversion of the same model.", Cost: "Little quality"},
+	cause.Cure{Fix: "stream_dataset", If: when.Not(mayRunModels), Title: "See what it holds, and hold less", Told: "Xcode, Debug navigator, Memory, and Instruments' Allocations: a jump is one large load (pictures decoded at full size, files read whole), a climb something that is kept.", Cost: "Some rewriting"},
 	cause.Cure{Fix: "raise_memory_limit", Title: "iOS: ask for the larger limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})
 
 var wslCards = []cause.Card{{

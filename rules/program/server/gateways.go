@@ -86,27 +86,3 @@ var Xinference = program.Program{
 		Sources: []string{"xinference/deploy/cmdline.py", "inference/doc/source/getting_started/using_xinference.rst"},
 	}},
 }
-
-// FastChat's workers run Transformers, or vLLM in vllm_worker.
-var FastChat = program.Program{
-	Name: "fastchat", Shown: "FastChat", Work: "text-inference", Edits: "flags", Language: "python",
-	Cards:   fastchatCards,
-	Proofs:  []string{"fastchat/serve/", "fastchat/model/", "fastchat.serve."},
-	Sources: program.Sources{"fastchat/model/model_adapter.py": "--cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
-	Steps: steps{
-		"load_in_8bit":                 text("Start the worker with `--load-8bit`: half of the weights. In `vllm_worker` that does not exist: take an AWQ model there."),
-		"use_lower_quant":              text("Take a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),
-		"cpu_offload":                  text("Add `--cpu-offloading` to `--load-8bit`: layers that do not fit go to system memory (Linux, one card)."),
-		"multi_gpu":                    text("Start the worker with `--num-gpus 2 --max-gpu-memory 20GiB`: the most of each card that weights may take; leave a few GiB for the cache."),
-		"lower_parallel":               text("Start the worker with `--limit-worker-concurrency 1`: one request at a time."),
-		"lower_gpu_memory_utilization": text("Start `vllm_worker` with `--gpu_memory_utilization 0.8`."),
-		"raise_gpu_memory_utilization": text("Start `vllm_worker` with `--gpu_memory_utilization 0.95`."),
-		"lower_context":                text("Send shorter conversations, and lower `max_new_tokens`: the cache of a Transformers worker grows with every token."),
-		"upgrade_version":              step.Paste("shell", "pip install -U \"fschat[model_worker]\""),
-	},
-	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge:  {{Fix: "load_in_8bit", Fit: 1}, {Fix: "multi_gpu", Fit: 0.95}, {Fix: "cpu_offload", Fit: 0.8}, {Fix: "use_smaller_model", Fit: 0.75}},
-		cause.BatchTooLarge:  {{Fix: "lower_parallel", Fit: 1}, {Fix: "lower_context", Fit: 0.95}, {Fix: "load_in_8bit", Fit: 0.85}, {Fix: "multi_gpu", Fit: 0.7}},
-		cause.ContextTooLong: {{Fix: "lower_context", Fit: 1}, {Fix: "lower_parallel", Fit: 0.9}, {Fix: "load_in_8bit", Fit: 0.8}, {Fix: "multi_gpu", Fit: 0.7}},
-	},
-}

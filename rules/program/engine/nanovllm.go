@@ -1,4 +1,4 @@
-package server
+package engine
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 var NanoVLLM = program.Program{
 	Name: "nano-vllm", Shown: "nano-vllm", Work: "text-inference", Edits: "code", Language: "python",
 	Proofs: []string{"nanovllm/engine/", "nanovllm/layers/", "nanovllm/models/"},
-	Steps: steps{
+	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context":                step.Paste("python", "llm = LLM(path, max_model_len=4096, max_num_batched_tokens=4096)"),
 		"lower_max_batched_tokens":     step.Paste("python", "llm = LLM(path, max_num_batched_tokens=4096)   # not below max_model_len"),
 		"lower_max_num_seqs":           step.Paste("python", "llm = LLM(path, max_num_seqs=32)"),
@@ -48,5 +48,5 @@ func promptFigures(c *ledger.Case) map[string]string {
 	if tokens < 256 {
 		return nil
 	}
-	return map[string]string{"tokens": grouped(float64(tokens / 100 * 100)), "asked": fmt.Sprint(c.F().Requested)}
+	return map[string]string{"tokens": ledger.Thousands(tokens / 100 * 100), "asked": fmt.Sprint(c.F().Requested)}
 }

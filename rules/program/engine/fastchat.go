@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// FastChat's workers run Transformers, or vLLM in vllm_worker.
+var FastChat = program.Program{
+	Name: "fastchat", Shown: "FastChat", Work: "text-inference", Edits: "flags", Language: "python",
+	Cards:   fastchatCards,
+	Proofs:  []string{"fastchat/serve/", "fastchat/model/", "fastchat.serve."},
+	Sources: program.Sources{"fastchat/model/model_adapter.py": "--cpu-offloading --gptq-wbits --load-8bit --max-gpu-memory --num-gpus", "fastchat/serve/model_worker.py": "--limit-worker-concurrency", "fastchat/serve/vllm_worker.py": "--gpu_memory_utilization"},
+	Steps: map[string]func(*ledger.Case) []step.Step{
+		"load_in_8bit":                 step.Paste("text", "Start the worker with `--load-8bit`: half of the weights. In `vllm_worker` that does not exist: take an AWQ model there."),
+		"use_lower_quant":              step.Paste("text", "Take a 4-bit version of the model: an AWQ checkpoint in `vllm_worker`, or GPTQ with `--gptq-wbits 4`."),
+		"cpu_offload":                  step.Paste("text", "Add `--cpu-offloading` to `--load-8bit`: layers that do not fit go to system memory (Linux, one card)."),
+		"multi_gpu":                    step.Paste("text", "Start the worker with `--num-gpus 2 --max-gpu-memory 20GiB`: the most of each card that weights may take; leave a few GiB for the cache."),
+		"lower_parallel":               step.Paste("text", "Start the worker with `--limit-worker-concurrency 1`: one request at a time."),
+		"lower_gpu_memory_utilization": step.Paste("text", "Start `vllm_worker` with `--gpu_memory_utilization 0.8`."),
+		"raise_gpu_memory_utilization": step.Paste("text", "Start `vllm_worker` with `--gpu_memory_utilization 0.95`."),
+		"lower_context":                step.Paste("text", "Send shorter conversations, and lower `max_new_tokens`: the cache of a Transformers worker grows with every token."),
+		"upgrade_version":              step.Paste("shell", "pip install -U \"fschat[model_worker]\""),
+	},
+	Remedies: map[string][]cause.Remedy{
+		cause.ModelTooLarge:  {{Fix: "load_in_8bit", Fit: 1}, {Fix: "multi_gpu", Fit: 0.95}, {Fix: "cpu_offload", Fit: 0.8}, {Fix: "use_smaller_model", Fit: 0.75}},
+		cause.BatchTooLarge:  {{Fix: "lower_parallel", Fit: 1}, {Fix: "lower_context", Fit: 0.95}, {Fix: "load_in_8bit", Fit: 0.85}, {Fix: "multi_gpu", Fit: 0.7}},
+		cause.ContextTooLong: {{Fix: "lower_context", Fit: 1}, {Fix: "lower_parallel", Fit: 0.9}, {Fix: "load_in_8bit", Fit: 0.8}, {Fix: "multi_gpu", Fit: 0.7}},
+	},
+}
+
+// fastchatCards are FastChat's, whose workers run Transformers.
+var fastchatCards = []cause.Card{
+	{
+		ID: "fastchat/load", Kinds: onCard, Phases: []string{"load"},
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "did not load: the weights do not fit on the card",
+		Means:    "The worker loads the model at 16 bit, 2 GB for each billion parameters: 14 GB for 7B, 26 for 13B.[[ {mine} of {total} was its own when {asked} more was refused.]] Nothing was generated yet.",
+		Not:      "A smaller `max_new_tokens`, fewer users: it failed before any request.",
+		Cures: []cause.Cure{
+			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "About half; added to `fastchat.serve.cli` or `model_worker`, `--cpu-offloading` beside it if that is still too much (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
+			{Fix: "multi_gpu", Title: "Split it over two cards", Told: "The second number is for weights on each card; leave 4 GB free for the cache:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory 20GiB", Cost: "needs a second card"},
+			{Fix: "use_smaller_model", Title: "Or a smaller or 4-bit model", Told: "A GPTQ file with `--gptq-wbits 4 --gptq-groupsize 128`, AWQ with `--awq-wbits 4`: a quarter."},
+		},
+		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat#not-enough-memory"},
+	},
+	{
+		ID: "fastchat/request", Kinds: onCard,
+		Cause: cause.ContextTooLong, Weight: 0.76,
+		Headline: "ran out of the card while it answered",
+		Means:    "A FastChat worker keeps a cache for each conversation that is being answered, and it grows with every token of all of them; there is no fixed pool that would make others wait.[[ {mine} of {total} was its own when {asked} was refused.]]",
+		Not:      "A restart alone: the same load brings it back.",
+		Cures: []cause.Cure{
+			{Fix: "lower_parallel", Title: "One request at a time", Told: "Added to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
+			{Fix: "load_in_8bit", Title: "Smaller weights leave more for it", Kind: "config", Text: "--load-8bit", Cost: "slower"},
+			{Fix: "lower_context", Title: "Shorter conversations", Told: "Smaller `max_new_tokens` in the client, and a new conversation; or `vllm_worker`, which has a fixed pool."},
+		},
+		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py"},
+	},
+}
