@@ -131,6 +131,10 @@ func damages() []damage {
 	return list
 }
 
+// typed are logs that rest on a command which a shell or launcher prints. Behind
+// a logger's prefix a command is nobody's: strangers' words stand there too.
+var typed = map[string]bool{"llamacpp/pool-large-batch.log": true, "textgen/gpu-memory-without-unit.log": true}
+
 // TestDamage: whatever happened to the paste, figures and cause stay.
 func TestDamage(t *testing.T) {
 	for n, path := range glob(t, *logs) {
@@ -140,7 +144,7 @@ func TestDamage(t *testing.T) {
 		several := len(want.Incidents) > 1 || len(want.Incidents) == 1 && len(want.Incidents[0].Ranks) > 1
 		name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
 		for i, d := range damages() {
-			if (n+i)%*every != 0 || several && d.mixes() {
+			if (n+i)%*every != 0 || several && d.mixes() || typed[name] && strings.HasPrefix(d.name, "prefix") {
 				continue
 			}
 			t.Run(name+"/"+d.name, func(t *testing.T) {

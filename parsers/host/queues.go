@@ -52,11 +52,20 @@ var (
 	pbsProcesses = regexp.MustCompile(`(?:^|\s)(-p|-t|-j|-@|--threads|--cores|--nproc)[ =](\d{1,4})(?:\s|$)`)
 )
 
+// longestCommand is how long a line may be that somebody typed.
+const longestCommand = 2 << 10
+
 // readAsked reads what a job's own lines before its end ask for: "qsub -q long -l
 // nodes=1:ppn=16,mem=20gb".
 func readAsked(m text.Message) {
+	if len(m.Facts.Failures) > 0 {
+		return // read for the first
+	}
 	at, cores := m.Log.LineIndex(m.At), ""
 	for _, line := range m.Log.Lines[max(at-80, 0):at] {
+		if len(line.Text) > longestCommand {
+			continue
+		}
 		if k := pbsAsked.FindStringSubmatch(line.Text); k != nil && strings.Contains(k[2], "mem=") {
 			m.Say("queue_asked", k[1]+" "+k[2])
 		}

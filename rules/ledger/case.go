@@ -36,6 +36,9 @@ type Case struct {
 	Ledger
 	// Explained says what the bytes asked for are, nil where that is not sure.
 	Explained *Explained
+	// near are the words that cards look for and that stand near the failure, nil
+	// until somebody asks.
+	near map[string]bool
 	// named is the model of the catalogue that the name namedAs means, once
 	// somebody has asked.
 	named   *fit.Match
@@ -142,11 +145,22 @@ const (
 // Near reports that one of the words that cards look for stands near the
 // failure, or near the same failure of another rank.
 func (c *Case) Near(words ...string) bool {
-	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool {
-		return slices.Contains(words, w.Text) && slices.ContainsFunc(c.Chain, func(x fact.Failure) bool {
+	if c.near == nil {
+		c.near = c.wordsNear()
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return c.near[w] })
+}
+
+// wordsNear are the words that stand near the failure, or near one of the same
+// kind that belongs to its incident.
+func (c *Case) wordsNear() map[string]bool {
+	near := map[string]bool{}
+	for _, w := range c.Facts.Words {
+		near[w.Text] = near[w.Text] || slices.ContainsFunc(c.Chain, func(x fact.Failure) bool {
 			return (x.Kind == c.Failure.Kind || x.Line == c.Failure.Line) && w.Line >= x.Line-nearBefore && w.Line <= x.EndLine+nearAfter
 		})
-	})
+	}
+	return near
 }
 
 // NewModel makes a model out of its name in a log.

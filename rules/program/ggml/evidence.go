@@ -140,8 +140,7 @@ func beyondContext(c *ledger.Case) bool {
 // states 2 GiB whatever the computer has (Mesa up to 22).
 func softwareDevice(c *ledger.Case) bool {
 	return onVulkan(c) && slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool {
-		name := strings.ToLower(d.Name)
-		return mayFail(c, d) && (strings.Contains(name, "llvmpipe") || strings.Contains(name, "swiftshader"))
+		return mayFail(c, d) && (strings.Contains(strings.ToLower(d.Name), "llvmpipe") || strings.Contains(strings.ToLower(d.Name), "swiftshader"))
 	})
 }
 
@@ -159,8 +158,7 @@ func sharedMemoryCard(c *ledger.Case) string {
 
 func unified(c *ledger.Case) bool { return sharedMemoryCard(c) != "" && !ledger.InHost(c) }
 
-// oddCard: the failing device is the processor's own graphics, beside a real
-// card.
+// oddCard: the processor's own graphics failed, beside a real card.
 func oddCard(c *ledger.Case) bool {
 	device := c.F().Device
 	if device == nil || sharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
