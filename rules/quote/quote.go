@@ -21,7 +21,7 @@ func Shell(s string) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s
 	}
-	if s != "" && strings.IndexFunc(s, UnsafeInShell) < 0 {
+	if s != "" && s[0] != '=' && strings.IndexFunc(s, UnsafeInShell) < 0 { // zsh looks up =x
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
