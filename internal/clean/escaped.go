@@ -17,9 +17,6 @@ func appendEscaped(parts []part, s string, number int) []part {
 		parts = append(parts, part{text: readable(s[last:b.at]), number: number, inner: inner})
 		last, inner = b.at+b.size, true
 	}
-	if inner {
-		width -= last
-	}
 	return append(parts, part{readable(s[last:]), number, width, inner})
 }
 
