@@ -26,14 +26,19 @@ var rustPattern = text.NewPattern(`memoryallocationof(?<requested>\d{1,20})bytes
 // little words.
 var numpyArrayPattern = text.NewPattern(`unabletoallocate(?:(?<size>SIZE)for(?:an?|the)?)?array(?:with|of)(?:the|a)?(?:shape|form)(?<shape>\([\d,]{1,120}\))(?:anddatatype(?:(?<dtype>[<>|]?[a-z]{1,10}\d{0,3})|(?<record>\[\('[^\[\]]{3,400}\])))?`)
 
+var cutPattern = text.NewPattern(`unabletoallocate(?<requested>SIZE)`)
+
 // readNumpy reads "Unable to allocate 94.9 MiB for an array with shape (2160,
 // 3840, 3) and data type float32".
 func readNumpy(m text.Message) int {
 	k := m.Find(numpyArrayPattern, 260)
-	if !k.Ok() {
+	x := fact.Failure{Kind: fact.NumpyAlloc, Framework: "numpy", Backend: "cpu"}
+	switch {
+	case !k.Ok() && m.Precedes("arraymemoryerror:", 17): // what follows the size was cut off
+		return m.FailWith(x, m.Find(cutPattern, 60))
+	case !k.Ok():
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.NumpyAlloc, Framework: "numpy", Backend: "cpu"}
 	x.Figures.Requested = k.Size("size")
 	if bytes, ok := arrayBytes(k); ok {
 		size := fact.Size{Bytes: bytes, Text: k.Text("shape"), Line: k.Line()}

@@ -51,7 +51,7 @@ func readExitCode(m text.Message) int {
 // PID; zsh has "zsh: killed     python x.py".
 func readShell(m text.Message) int {
 	line := strings.TrimSpace(m.Log.LineText(m.At))
-	if !shellKill(line) && !m.Precedes("it]", 3) { // or behind a progress bar
+	if !shellKill(line) && !m.Precedes("it]", 3) && !m.Precedes("it/s]", 5) { // or behind a progress bar
 		return m.End
 	}
 	return text.Fails(shellKilled)(m)

@@ -11,12 +11,12 @@ import (
 // Exceptions reads the exception of Python that a log without any failure ends
 // in. It comes last of all.
 var Exceptions = text.Parser{
-	Name: "exceptions", Context: []string{"Traceback (most recent call last)"},
+	Name: "exceptions", Context: []string{"Traceback (most recent call last)", `.py", line `},
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		if len(hits) == 0 || len(f.Failures) > 0 || len(f.Lookalikes) > 0 {
 			return
 		}
-		from := l.Line(hits[len(hits)-1].At)
+		from := lastTraceback(l, hits)
 		raised := ""
 		for _, line := range l.Lines {
 			if line.Number <= from || line.Number > from+longestTraceback {
@@ -32,6 +32,17 @@ var Exceptions = text.Parser{
 			}
 		}
 	},
+}
+
+// lastTraceback is the line above the last traceback's frames: its head, or,
+// where a paste begins below that, the line before the last frame.
+func lastTraceback(l *text.Log, hits []text.Hit) int {
+	for _, h := range slices.Backward(hits) {
+		if h.Word == 0 {
+			return l.Line(h.At)
+		}
+	}
+	return l.Line(hits[len(hits)-1].At) - 1
 }
 
 const (

@@ -55,6 +55,19 @@ var bareCards = []cause.Card{
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html", "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hip_runtime_api/modules/memory_management.html"},
 	},
 	{
+		ID: "other/memory", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Unsaid: []string{"loading model", "loadModel", "load_model"}, If: func(c *ledger.Case) bool { return noneKnown(c) && !ledger.RunsModels(c) },
+		Among:    []string{cause.Unknown, cause.HostMemory, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
+		Headline: "ran out of memory",
+		Means:    "A program of its own said so; the log does not show how much the machine has, nor what else was in it.[[ {asked} was wanted in one piece.]] It helps to know when it fails: at once, whatever the input (a wrong size), with large input only (its size), or after a long time (something grows and is never emptied).",
+		Not:      "Settings of graphics cards and of AI programs, unless it is one.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Give it a tenth of the input", Cost: "a minute", Told: "Does it run then, work in parts: read, compute, write, let go. Does it fail alike, look for a size that is computed wrongly: the innermost line of your own in the trace names it."},
+			{Fix: "stream_dataset", Title: "It fails after a long time: find what grows", Cost: "some minutes", Told: "Print the length of each list, table or cache that lives through the loop; bound it, or write it out as it fills."},
+			{Fix: "close_other_apps", Title: "See what else holds memory", Cost: "free", Told: "While it runs: `free -h` and `top` sorted by memory (Windows: the Task Manager, Details). On a cluster or in a container a limit may be lower than the machine."},
+		},
+		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+	},
+	{
 		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of graphics memory",

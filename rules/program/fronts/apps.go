@@ -221,7 +221,7 @@ var QwenCpp = app(program.Program{
 // LLamaSharp is the binding for .NET.
 var LLamaSharp = app(program.Program{
 	Name: "llamasharp", Work: "text-inference", Shown: "LLamaSharp", Edits: "code", Language: "csharp",
-	Proofs:  []string{"LLama.Exceptions.", "LLama.Native.", "LLama.LLamaWeights", "LLama.LLamaContext", "LLamaSharp/", "LLama.LLama"},
+	Proofs:  []string{"LLama.Exceptions.", "LLama.Native.", "LLama.LLamaWeights", "LLama.LLamaContext", "LLamaSharp/", "LLama.LLamaStatelessExecutor", "LLama.LLamaInteractExecutor", "LLama.LLamaInstructExecutor", "LLama.LLamaEmbedder", "LLama.LLamaExecutorBase"},
 	Sources: program.Sources{"LLamaSharp/LLama/Native/GGMLType.cs": "GGML_TYPE_Q8_0"},
 }, map[string]string{
 	"fewer_gpu_layers":       "config new ModelParams(path) { GpuLayerCount = %d }",
