@@ -133,7 +133,7 @@ func words(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
 	}
 	var ways []step.Step
 	for _, w := range cure.Ways {
-		if told, ok := card.Tell(c, w.Text); ok && fix.Way(c, w.For) {
+		if told, ok := card.Tell(c, w.Text); ok && told != "" && fix.Way(c, w.For) {
 			ways = append(ways, step.Step{Kind: "text", Text: told, For: w.For})
 		}
 	}
