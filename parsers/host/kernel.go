@@ -49,7 +49,7 @@ var kernelWordings = slices.Concat(
 		text.On(" memory peak", readPeak),
 		text.On("due to memory pressure for ", readOOMD),
 		text.On("due to memory used (", readOOMD),
-		text.On("systemd-oomd killed ", text.Fails(oomdKill)),
+		text.On("systemd-oomd killed ", readOOMDCount),
 		text.On(": Out Of Memory", readSrun),
 		text.On("memory limit (", readSlurmLimit),
 		text.On("OUT_OF_ME", readSacct),

@@ -48,7 +48,6 @@ var Host = program.Program{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*ledger.Case) string { return "" },
 		"bigger_gpu":          cardIsNotIt,
-		"add_swap":            uselessSwap,
 	},
 }
 
@@ -57,13 +56,6 @@ func cardIsNotIt(c *ledger.Case) string {
 		return ""
 	}
 	return "It is about the card's memory; what ran out is the computer's."
-}
-
-func uselessSwap(c *ledger.Case) string {
-	if !ledger.Capped(c) {
-		return ""
-	}
-	return "A limit of the container or job was reached, not the end of the machine's memory: swap on the machine does not raise it."
 }
 
 // kernelKilled names the victim, what it held, and whether the machine or a
