@@ -105,11 +105,14 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/tools/rpc/README.md"},
 	},
 	{
-		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, device("weights")),
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. It says above that it could not: sizes that you set by hand stand in its way.",
+		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, onGPU, when.Any(bare, buffer("weights"))),
+		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: numbers, Headline: "could not fit the model to the card: what was set by hand stood in its way",
+		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. The line above says that it saw too little room and could not act[[: `-ngl {n_gpu_layers}` was set by hand]].[[ {asked} is the piece that was refused, not the gap.]]",
+		Not:   "`--fit off`: it only hides that line.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave the layers to llama.cpp", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
+			freeCard,
 		},
 		Sources: []string{"llama.cpp/common/fit.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "19980"},
 	},
