@@ -26,7 +26,7 @@ func smallPiece(c *ledger.Case) bool {
 }
 
 // optimizerWords stand where the optimizer makes its values.
-var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "torch/optim/adam", `torch\optim\adam`, "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
+var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", `torch\optim\adam`, "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
 
 // placeCards read where in a script a card was refused, whatever the script.
 var placeCards = slices.Concat(ramCards, []cause.Card{
