@@ -92,7 +92,7 @@ var jaxCards = []cause.Card{
 		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
 		Cause: cause.BatchTooLarge, Weight: 0.8,
 		Headline: "found no room for the results of one call: {out}",
-		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes only {scratch}.[[ The largest of it is {shape}.]][[ Line {at} of the source file that it names makes it.]][[ Its first side, {first}, counts what is kept of every step, draw or sample: {each} each.]] All of it is to lie on the card at once.",
+		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes only {scratch}.[[ The largest of it is {shape}: its first side, {first}, counts what is kept of every step, draw or sample, {each} each.]] All of it is to lie on the card at once.",
 		Not:      "bfloat16 or checkpoints inside the function, where the results keep their type; `jax.clear_caches()`.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Ask for fewer results at a time, and move each part to RAM", Told: "Loop over parts of the draws or samples:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
@@ -253,14 +253,14 @@ func mostlyResults(c *ledger.Case) bool {
 
 // resultFigures are what a function returns, of the table that XLA prints.
 func resultFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "at": "", "first": "", "each": ""}
+	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "first": "", "each": ""}
 	if b := c.F().ComputeBuffer; b != nil {
 		out["scratch"] = b.String()
 	}
 	shape, _ := c.Fact("xla_shape")
 	out["shape"] = shape.Text
 	if at, ok := c.Fact("xla_source_line"); ok {
-		out["at"] = at.Count.Text
+		out["shape"] += " (line " + at.Count.Text + " of its source)"
 	}
 	_, sizes, _ := strings.Cut(strings.TrimSuffix(shape.Text, "]"), "[")
 	first, others, _ := strings.Cut(sizes, ",")
