@@ -1,6 +1,9 @@
 package cause
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -95,8 +98,15 @@ var HostRemedies = []Remedy{
 	}},
 	{Fix: "stream_dataset", Fit: 0.5, If: (*ledger.Case).Training},
 	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *ledger.Case) bool {
-		return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) && (ledger.RunsModels(c) || !ledger.Capped(c))
+		return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) && (ledger.RunsModels(c) || !ledger.Capped(c) && !otherVictim(c))
 	}},
+}
+
+// otherVictim: the kernel names what it ended, and that runs no models.
+func otherVictim(c *ledger.Case) bool {
+	v, ok := c.Fact("victim")
+	name := strings.ToLower(v.Text)
+	return ok && name != "" && !ledger.RunsModels(c) && !slices.ContainsFunc([]string{"python", "pt_", "llama", "ollama", "vllm", "torch"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // ClimbingHost: what the program printed of its memory rose until the
