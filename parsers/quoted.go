@@ -236,6 +236,7 @@ func traceLine(t string) bool {
 		return true
 	}
 	return strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) ||
+		strings.HasPrefix(t, "Error in ") && strings.HasSuffix(t, ")") || strings.HasPrefix(t, "Error using ") || // MATLAB
 		strings.HasPrefix(t, "at ") && strings.Contains(t, "(") || // JavaScript, Java, pybind
 		strings.HasPrefix(t, "stack backtrace") || strings.HasPrefix(t, "--->")
 }
@@ -246,7 +247,7 @@ var codeStarts = []string{
 }
 
 func codeLine(t string) bool {
-	if (strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'")) && strings.Contains(t, ":") {
+	if (strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'") || strings.HasPrefix(t, `"`)) && strings.Contains(t, ":") {
 		return false // a log in JSON
 	}
 	if slices.ContainsFunc(codeStarts, func(start string) bool { return strings.HasPrefix(t, start) }) {

@@ -50,6 +50,7 @@ var kernelWordings = slices.Concat(
 		text.On("due to memory pressure for ", readOOMD),
 		text.On("due to memory used (", readOOMD),
 		text.On("systemd-oomd killed ", readOOMDCount),
+		text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill),
 		text.On(": Out Of Memory", readSrun),
 		text.On("memory limit (", readSlurmLimit),
 		text.On("OUT_OF_ME", readSacct),

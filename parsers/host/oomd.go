@@ -34,6 +34,15 @@ func readOOMDCount(m text.Message) int {
 	return m.Fail(oomdKill, m.End)
 }
 
+// readOOMDKill reads "systemd-oomd[840]: Killed /user.slice/...scope" where the
+// reason was cut off.
+func readOOMDKill(m text.Message) int {
+	if !m.Mentions("systemd-oomd", "cgroupsforkilling") || m.Follows("dueto", 500) {
+		return m.End
+	}
+	return m.Fail(oomdKill, m.End)
+}
+
 var oomdCount = text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`)
 
 // readOOMD reads "systemd-oomd[840]: Killed /user.slice/... due to memory

@@ -79,9 +79,9 @@ var systemDisguises = []disguise{
 // isDisk tells a disk from /dev/shm: errno 28 on "</torch_...>", /dev/shm or a
 // semaphore is shared memory.
 func isDisk(m text.Message) bool {
-	for _, shared := range [...]string{"</torch_", "/dev/shm", "semlock"} {
+	for _, shared := range [...]string{"</torch_", "/dev/shm", "semlock", "sharedmemorysegment"} {
 		if m.Precedes(shared, 500) || m.Follows(shared, 160) {
-			known := func(x fact.Failure) bool { return x.Kind == fact.SharedMemory || x.Kind == fact.NCCLShm }
+			known := func(x fact.Failure) bool { return x.Kind == fact.SharedMemory || x.Kind == fact.NCCLShm || x.Kind == fact.SharedSegment }
 			if m.Follows("nospaceleft", 11) && !slices.ContainsFunc(m.Facts.Failures, known) {
 				m.Fail(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}, m.End)
 			}

@@ -31,6 +31,7 @@ var hostMemory = Rule{
 		Shown("pinning", If(when.Root(fact.CUDAError), 0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
 		Said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
 		Said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
+		Said(0.95, "The place for shared memory (/dev/shm) is full, not a disk; containers have 64 MB of it unless told otherwise.", fact.SharedSegment),
 		Said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
 	},
 	Remedies: HostRemedies,

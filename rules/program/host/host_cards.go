@@ -148,7 +148,7 @@ var kernelCards = []cause.Card{
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
 	{
-		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD}, Said: []string{"systemd-oomd"},
+		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},
 		Cause: cause.HostMemory, Weight: 0.93, Figures: oomdFigures,
 		Headline: "(systemd-oomd) ended a whole group of programs before memory was gone",
 		Means:    "Not the kernel: systemd-oomd ends a cgroup, a terminal tab or a whole desktop session with all that runs in it.[[ {unsaid}]][[ RAM and swap were both over 90 % full: {swapped} of {swap} of swap, beside {ram} of RAM.]][[ {swarm} processes ran in that one group: something started there multiplies, such as `make -j` without a number, tests or `xargs` in parallel without a bound, or a script that calls itself.]]",
