@@ -35,6 +35,9 @@ func readRELION(m text.Message) int {
 	x := deviceFailure
 	k := m.Find(relionPattern, 260)
 	x.Figures.Requested, x.Figures.Free = text.RawBytes(k, "want"), text.RawBytes(k, "left")
+	if x.Figures.Requested == nil && k.Text("want") != "" {
+		signal(m, "no_size", k.Line(), k.Text("want"))
+	}
 	return m.Fail(x, m.Took(k))
 }
 

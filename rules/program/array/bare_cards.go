@@ -62,13 +62,29 @@ var bareCards = []cause.Card{
 		Not:      "Settings of graphics cards and of AI programs, unless it is one.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Give it a tenth of the input", Cost: "a minute", Told: "Does it run then, work in parts: read, compute, write, let go. Does it fail alike, look for a size that is computed wrongly: the innermost line of your own in the trace names it."},
+			{Fix: "lower_num_workers", Title: "It runs in many threads or processes: a quarter of them", Cost: "slower", Told: "Many tools reserve buffers for each (samtools sort: `-m` times `-@`); their number is an option of the command, often all cores unless set."},
 			{Fix: "stream_dataset", Title: "It fails after a long time: find what grows", Cost: "some minutes", Told: "Print the length of each list, table or cache that lives through the loop; bound it, or write it out as it fills."},
 			{Fix: "close_other_apps", Title: "See what else holds memory", Cost: "free", Told: "While it runs: `free -h` and `top` sorted by memory (Windows: the Task Manager, Details). On a cluster or in a container a limit may be lower than the machine."},
 		},
 		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
-		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, If: noneKnown,
+		ID: "other/simulation", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError}, Said: mpiWords, If: noneKnown,
+		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.LeakedProcess},
+		Headline: "ran out of graphics memory in a parallel job",
+		Means:    "The driver refused one rank of a job of several (MPI), or of a compiled program. Each rank puts its part of the grid on its card, beside a context of 300 to 600 MiB; several ranks on one card share that card, and more ranks there need more, not less. It fails at the start if the grid is too large for the cards, later if something grows (particles, refinement).",
+		Not:      "More RAM in the machine: the arrays are to lie on the card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "A coarser grid, or a smaller part of it for each card", Told: "Half the cells in each direction is an eighth in space. Many codes print what they need for each rank in their own log before they allocate; single precision, where the code can be built so, is half.", Cost: "detail"},
+			{Fix: "multi_gpu", Title: "One rank for each card, and more cards", Told: "As many ranks as cards: `mpirun -n` the number of cards; {look} shows whether several ranks sit on one.", Cost: "more cards"},
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "free"},
+			{Fix: "cpu_offload", Title: "Or run it on processors", Told: "Most such codes have a switch for it; RAM is larger, also over several nodes.", Cost: "slower"},
+		},
+		Sources: []string{"https://docs.nvidia.com/hpc-sdk/compilers/openacc-gs/index.html", "https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+		Figures: func(*ledger.Case) map[string]string { return map[string]string{"look": "`nvidia-smi`"} },
+	},
+	{
+		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: mpiWords, If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of graphics memory",
 		Means:    "A program of its own said so, in words or a code of the driver's; the log shows neither how much it wanted nor who holds the card. Either what it computes at once is too large for the card, or something else is on it: one look while it is closed tells.",
@@ -154,3 +170,7 @@ var bareCards = []cause.Card{
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://doc.rust-lang.org/std/backtrace/index.html"},
 	},
 }
+
+// mpiWords stand in logs of simulations that run in ranks, and of compiled
+// directives.
+var mpiWords = []string{"MPI_Abort", "mpirun detected", "mpiexec", "MPI_ABORT was invoked", "mpirun noticed", "Accelerator Fatal Error", "prterun"}
