@@ -78,7 +78,7 @@ func readMATLABSize(m text.Message) int {
 // readSkipped reads Boltz, whose input is lost then; trainers that print the
 // same go on with the next batch.
 func readSkipped(m text.Message) int {
-	if !m.Mentions("boltz") {
+	if !m.Mentions("boltz", "numberoffailedexamples") {
 		return m.End
 	}
 	x := deviceFailure

@@ -58,7 +58,7 @@ var plainWords = []string{
 	"not enough memory", "not enough vram", "not enough ram ", "not enough gpu ", "not enough system memory", "not enough device memory", "not enough free memory", "not enough video memory", "not enough host memory",
 	"insufficient system resources", "not enough resources to load",
 	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "can't allocate",
-	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted",
+	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory",
 }
 
 // asked are words before which a phrase only says that somebody wanted some:

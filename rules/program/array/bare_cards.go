@@ -1,6 +1,10 @@
 package array
 
 import (
+	"math"
+	"math/bits"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -157,6 +161,18 @@ var bareCards = []cause.Card{
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://docs.rs/rayon/latest/rayon/struct.ThreadPoolBuilder.html"},
 	},
 	{
+		ID: "other/flipped-bits", Kinds: []fact.Kind{fact.RustAlloc, fact.NativeAlloc, fact.PlainHost}, If: flippedBits, Figures: flippedFigures,
+		Cause: cause.SoftwareBug, Weight: 0.8,
+		Headline: "asked for {asked}: a small size with high bits set",
+		Means:    "As a number the size is {small} bytes and {high} more: {bits} among zeros, where a real size would have figures throughout. Memory that was overwritten looks like that, and so does RAM or a processor that is unstable: then the same job fails elsewhere the next time, often with another error.",
+		Not:      "More RAM, swap or fewer jobs: no machine has {asked}.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Run it again, twice", Told: "Fails it at another place, or with another error, it is the machine: test the memory for a night (MemTest86, Windows: `mdsched`), take XMP, EXPO and overclocking off, and update the BIOS (Intel's 13th and 14th generation: microcode 0x12B or later).", Cost: "Free"},
+			{Fix: "upgrade_version", Title: "Fails it at the same place: a bug of the program", Told: "Delete its caches and build folder, take its newest version, and report it with this number.", Cost: "Some minutes"},
+		},
+		Sources: []string{"https://doc.rust-lang.org/alloc/alloc/fn.handle_alloc_error.html", "https://www.memtest86.com/troubleshooting.htm"},
+	},
+	{
 		ID: "other/rust-alloc-absurd", Kinds: []fact.Kind{fact.RustAlloc}, If: sizedAtLeast(cause.Large),
 		Cause: cause.OversizedAllocation, Weight: 0.82,
 		Headline: "wanted {asked} of RAM in one piece",
@@ -174,3 +190,20 @@ var bareCards = []cause.Card{
 // mpiWords stand in logs of simulations that run in ranks, and of compiled
 // directives.
 var mpiWords = []string{"MPI_Abort", "mpirun detected", "mpiexec", "MPI_ABORT was invoked", "mpirun noticed", "Accelerator Fatal Error", "prterun"}
+
+// flippedBits: a size that no program means, of which the lower half is small
+// and the upper half has a few bits.
+func flippedBits(c *ledger.Case) bool {
+	n := ledger.Requested(c)
+	return n >= units.TiB && n&math.MaxUint32 < units.MiB && bits.OnesCount64(uint64(n)>>32) <= 3 && n&math.MaxUint32 != 0
+}
+
+func flippedFigures(c *ledger.Case) map[string]string {
+	n := ledger.Requested(c)
+	high, count := n&^math.MaxUint32, bits.OnesCount64(uint64(n)>>32)
+	told := "one bit"
+	if count > 1 {
+		told = strconv.Itoa(count) + " bits"
+	}
+	return map[string]string{"small": strconv.FormatInt(n&math.MaxUint32, 10), "high": units.Amount(high), "bits": told}
+}
