@@ -49,7 +49,7 @@ import (
 func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
 	ledger.Derive(c)
-	c.Explained = explain.Of(c)
+	c.Explained = explain.Of(c, numbers())
 	return odds.Judge(c, clues(), program.Holding(c, own(c)))
 }
 
@@ -130,6 +130,14 @@ func called(c *ledger.Case, card *cause.Card) string {
 func Known(c *ledger.Case, causes []odds.Cause) *answer.Knowledge {
 	return answer.Known(c, causes, own(c))
 }
+
+// numbers returns what programs know of the bytes that they are refused.
+var numbers = sync.OnceValue(func() (out []explain.Reading) {
+	for _, p := range Programs() {
+		out = append(out, p.Numbers...)
+	}
+	return out
+})
 
 // clues returns the clues for every cause, the general ones last.
 var clues = sync.OnceValue(func() map[string][]cause.Clue {

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -46,6 +47,9 @@ type Program struct {
 	// Like are programs whose entries hold here as well, after its own. One
 	// without a name is what a family shares.
 	Like []*Program
+	// Numbers say what the bytes are that it was refused. They are tried on every
+	// case, so each looks at the kind of the failure first.
+	Numbers []explain.Reading
 	// Clues by cause. They are tried on every case, so each looks at the kind
 	// of the failure first.
 	Clues map[string][]cause.Clue

@@ -2,7 +2,10 @@
 // built on them.
 package ggml
 
-import "github.com/oomdoc/oomdoc/rules/program"
+import (
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/tensors"
+)
 
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
@@ -15,6 +18,7 @@ var LlamaCpp = program.Program{
 	Proofs: []string{
 		"llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
 	},
+	Numbers:  tensors.Readings,
 	Clues:    llamaClues,
 	Remedies: llamaRemedies,
 	Steps:    llamaSteps,
