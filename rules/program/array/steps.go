@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -90,7 +91,7 @@ var ONNXRuntime = program.Program{
 			if c.Backend == "cuda" {
 				return []step.Step{{Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]"}}
 			}
-			return step.HostLimit(c)
+			return limits.Steps(c)
 		},
 	},
 	Checks: frameworkChecks,
