@@ -35,6 +35,14 @@ type Program struct {
 	Proofs, Hints []string
 	// Beside lists what must follow a proof within a few words for it to count.
 	Beside map[string][]string
+	// Units are the names under which containers and system units run it, those
+	// that can mean no other.
+	Units []string
+	// Carries are projects whose code it has without their scripts, so that their
+	// options do not exist there.
+	Carries []string
+	// TakenFor are programs whose hints its own files show as well.
+	TakenFor []string
 	// Work is what its readers have it do, of [ledger.Reader.Work]; "" where that
 	// says nothing. Edits is what they can change: code, flags or admin.
 	// Language is what it is written in, or what its readers write where they
@@ -137,6 +145,9 @@ func (p *Program) Evidence() []fact.Proof {
 	}
 	add(p.Proofs, false)
 	add(p.Hints, true)
+	for _, unit := range p.Units {
+		out = append(out, fact.Proof{Word: unit, Program: p.Name, Unit: true})
+	}
 	return out
 }
 
