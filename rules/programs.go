@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -24,7 +23,7 @@ import (
 
 // Programs of which two families know something.
 var (
-	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&engine.TensorRTLLM, &array.Frameworks}}
+	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Units: []string{"tritonserver"}, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&engine.TensorRTLLM, &array.Frameworks}}
 	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Cards: apps.EngineCards, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 
@@ -72,19 +71,7 @@ func Proofs() []fact.Proof {
 	for _, p := range Programs() {
 		out = append(out, p.Evidence()...)
 	}
-	for _, unit := range slices.Sorted(maps.Keys(units)) {
-		out = append(out, fact.Proof{Word: unit, Program: units[unit], Unit: true})
-	}
 	return out
-}
-
-// units are the names under which containers and system units run a program,
-// those that can mean no other.
-var units = map[string]string{
-	"ollama": "ollama", "vllm": "vllm", "vllm-openai": "vllm", "vllm-server": "vllm", "sglang": "sglang", "tgi": "tgi", "text-generation-inference": "tgi",
-	"tabbyapi": "tabbyapi", "comfyui": "comfyui", "localai": "localai", "local-ai": "localai", "koboldcpp": "koboldcpp", "text-generation-webui": "text-generation-webui",
-	"llama-server": "llama.cpp", "llama-cpp": "llama.cpp", "llamacpp": "llama.cpp", "llama-cpp-server": "llama.cpp", "xinference": "xinference", "lmdeploy": "lmdeploy", "invokeai": "invokeai",
-	"text-embeddings-inference": "tei", "aphrodite": "aphrodite", "tritonserver": "triton-server", "stable-diffusion-webui": "a1111", "automatic1111": "a1111", "whisper-asr-webservice": "whisper-asr",
 }
 
 // Words returns what cards look for in a log, for the parsers.

@@ -242,6 +242,7 @@ var WhisperX = program.Program{
 // WhisperASR is the web service in a container.
 var WhisperASR = program.Program{
 	Name: "whisper-asr-webservice", Shown: "The Whisper ASR web service", Edits: "admin", Work: "audio", Language: "python",
+	Units:   []string{"whisper-asr-webservice"},
 	Proofs:  []string{"asr_models/", "whisper-asr-webservice"},
 	Like:    []*program.Program{&Transcribers},
 	Sources: program.Sources{"whisper-asr-webservice/app/config.py": "ASR_MODEL ASR_ENGINE ASR_QUANTIZATION ASR_DEVICE MODEL_IDLE_TIMEOUT"},

@@ -13,7 +13,8 @@ import (
 // cache_max_entry_count, is of what is free after the weights (0.8 by default).
 var LMDeploy = program.Program{
 	Name: "lmdeploy", Shown: "LMDeploy",
-	Work: "text-inference", Edits: "flags", Language: "python",
+	Units: []string{"lmdeploy"},
+	Work:  "text-inference", Edits: "flags", Language: "python",
 	Cards: lmdeployCards,
 	Sources: program.Sources{
 		"lmdeploy/cli/lite.py":  "--work-dir",

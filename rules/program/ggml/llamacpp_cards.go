@@ -89,7 +89,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},
 	{
-		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: oddCard,
+		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: OddCard,
 		Cause: cause.DeviceImbalance, Weight: 0.8, Means: "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
 		Not:     "A smaller model: the real card may have room.",
 		Cures:   []cause.Cure{as("select_gpu", "Use the real card only", "free"), as("fewer_gpu_layers", "Then fewer layers, if it is still too much", "slower")},
@@ -233,7 +233,7 @@ var llamaPartCards = []cause.Card{
 		Means: "The driver answered with error 39, out of device memory, and gives no size. Three things end like this: model, cache and working memory are more than a card's share; one buffer is above the 4 GiB that the driver gives in one piece unless told otherwise; or the driver fails with several cards. A start with little on one card tells them apart.",
 		Not:   "More system memory: it is the card's that was refused.",
 		Cures: []cause.Cure{
-			where(largeBatch, told("lower_ubatch", "Go back to the usual physical batch", "It is {ub} tokens here: the working memory grows with it.", "slower prompts")),
+			where(LargeBatch, told("lower_ubatch", "Go back to the usual physical batch", "It is {ub} tokens here: the working memory grows with it.", "slower prompts")),
 			{Fix: "lower_context", Title: "Start small, on one card", Told: "If it runs, raise `-c` step by step. If one card works and both fail, it is the driver or the split; if even this fails, take fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
 			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			does("upgrade_version", "Update compute runtime and build, or take the Vulkan build", "text", "The releases of llama.cpp have a Vulkan build for the same card: the same model and options, without oneAPI.", "half an hour"),

@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -41,8 +42,8 @@ var Host = program.Program{
 		cause.Unknown:       {cause.Where(unexplained, cause.Said(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
-	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.HostLimit, "close_other_apps": stepsCloseBiggest},
-	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.HostLimit},
+	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": limits.Steps, "close_other_apps": stepsCloseBiggest},
+	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": limits.Effect},
 	Checks:   map[string]string{"raise_memory_limit": "`systemd-cgtop -m`, `docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit."},
 	Useless: map[string]func(*ledger.Case) string{
 		"expandable_segments": cardIsNotIt,

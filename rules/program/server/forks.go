@@ -39,6 +39,7 @@ func text(words string) func(*ledger.Case) []step.Step { return step.Paste("text
 // Aphrodite is a fork of vLLM for one user or few.
 var Aphrodite = program.Program{
 	Name: "aphrodite", Shown: "Aphrodite", Work: "text-inference", Edits: "flags", Language: "python",
+	Units:   []string{"aphrodite"},
 	Proofs:  []string{"aphrodite/engine/", "aphrodite/v1/", "aphrodite/worker/", "aphrodite/endpoints/", "aphrodite/modeling/", "Aphrodite Engine"},
 	Like:    []*program.Program{&VLLM},
 	Sources: program.Sources{"aphrodite/engine/arg_utils.py": shared},

@@ -33,6 +33,7 @@ const inPage = " In the web page: additional parameters passed to the inference 
 // Xinference launches models on engines of others and hands their options on.
 var Xinference = program.Program{
 	Name: "xinference", Shown: "Xinference", Work: "text-inference", Edits: "flags", Language: "python",
+	Units:  []string{"xinference"},
 	Proofs: []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference", "Model actor is out of memory, model id"},
 	Sources: program.Sources{
 		"xinference/deploy/cmdline.py":                              "--gpu-idx --model-engine --model-uid --n-gpu --quantization --size-in-billions",
