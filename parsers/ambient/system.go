@@ -103,7 +103,7 @@ func systemAt(l *text.Log, h text.Hit) string {
 	line := l.LineText(h.At)
 	line = line[:min(len(line), longestFrame)]
 	if h.Word >= len(systemWords) {
-		if drive.MatchString(line) || relative.MatchString(line) {
+		if hasPath := strings.Contains(line, `:\`) || strings.Contains(line, ":/"); hasPath && drive.MatchString(line) || strings.Contains(line, `.\`) && relative.MatchString(line) {
 			return fact.OnWindows
 		}
 		return ""
