@@ -56,7 +56,7 @@ const (
 )
 
 // fits are the grams and strides that words are sorted into, by length.
-var fits = [...]struct{ gram, stride int }{{6, 4}, {4, 1}, {3, 1}}
+var fits = [...]struct{ gram, stride int }{{6, 4}, {4, 2}, {3, 1}}
 
 // longestStride is as far as words of any length let the search go: longer ones
 // have more grams that are met in vain.
@@ -153,7 +153,8 @@ const ordinary = " - -- server process request prompt cache engine generation th
 	" total available selected truncated loading loaded weights layers buffer size memory device info warning error debug trace version " +
 	" python torch transformers site-packages module function file line config default param sampling response update slot      " +
 	" received avg reqs pid= id= gpu kv cache usage: eval time = ms id | task none, post get /v1/chat/completions completion http/1.1 200 ok " +
-	"samplingparams temperature prompt_logprobs skip_special_tokens processing processed update_slots computed preempted tokens/s, "
+	"samplingparams temperature prompt_logprobs skip_special_tokens processing processed update_slots computed preempted tokens/s, " +
+	"torch/nn/modules/ torch/utils/ torch.cuda. torch.nn. torch_ -packages/torch/ -packages/transformers/ /models/ ldm/modules/ outofmemory out of memory train_ trainer forward inforward optimizer allocated allocation sample segment "
 
 // often returns the grams of [ordinary].
 func (c *class) often() *bitmap {
@@ -183,6 +184,9 @@ func (c *class) rarest(word string, often *bitmap) int {
 
 // Words returns what is searched for, in lower case.
 func (s *Search) Words() []string { return slices.Clone(s.words) }
+
+// Word returns what is searched for under a number.
+func (s *Search) Word(number int) string { return s.words[number] }
 
 // Longest returns the length of the longest word.
 func (s *Search) Longest() int { return s.longest }
@@ -255,7 +259,8 @@ func (c *class) verify(words []string, text string, i int, hits []Hit) []Hit {
 			continue
 		}
 		start, word := i-int(p.offset), words[p.word]
-		if start >= 0 && len(text)-start >= len(word) && equalFold(text[start:start+len(word)], word) {
+		end := start + len(word)
+		if start >= 0 && end <= len(text) && (text[end-1]^word[len(word)-1])&^0x20 == 0 && equalFold(text[start:end], word) {
 			hits = append(hits, Hit{Word: int(p.word), At: start})
 		}
 	}
