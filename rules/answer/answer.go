@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -93,8 +94,9 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 		return nil
 	}
 	card := program.CardOf(own, causes[0].Card)
-	not, _ := card.Tell(c, card.Not)
-	later, _ := card.Tell(c, card.Later)
+	t := card.For(c)
+	not, _ := t.Tell(card.Not)
+	later, _ := t.Tell(card.Later)
 	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: card.Sources, Solved: card.Solved}
 }
 
@@ -277,11 +279,16 @@ var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_wat
 // told that they will not help.
 var torchTips = []string{"load_in_4bit", "load_in_8bit", "half_precision", "empty_cache", "expandable_segments", "max_split_size"}
 
+// tips are all fixes, the usual tips first.
+var tips = sync.OnceValue(func() []string {
+	return slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID())))
+})
+
 // useless returns the usual tips that cannot help. Of several with one reason
 // the first is enough.
 func useless(c *ledger.Case, own []*program.Program) []Useless {
 	var out []Useless
-	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID()))) {
+	for _, id := range tips() {
 		fix := program.Adapt(own, fix.FixesByID()[id])
 		if fix.Useless == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
 			continue

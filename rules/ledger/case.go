@@ -36,6 +36,9 @@ type Case struct {
 	Ledger
 	// Explained says what the bytes asked for are, nil where that is not sure.
 	Explained *Explained
+	// Operation is what was being computed, "" where the traceback shows none:
+	// see package operation.
+	Operation string
 	// near are the words that cards look for and that stand near the failure, nil
 	// until somebody asks.
 	near map[string]bool

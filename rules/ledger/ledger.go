@@ -31,16 +31,47 @@ type Ledger struct {
 // Entries returns the numbers that are known, by their names in reports.
 func (l *Ledger) Entries() map[string]Entry {
 	out := map[string]Entry{}
-	for name, e := range map[string]Entry{
-		"total": l.Total, "limit": l.Limit, "free": l.Free, "asked": l.Asked, "room": l.Room, "short": l.Shortfall,
-		"mine": l.Mine, "slack": l.Slack, "others": l.Others, "others_at_most": l.OthersAtMost,
-		"weights": l.Weights, "cache": l.Cache, "work": l.Work, "ram": l.RAM,
-	} {
-		if e.Has() {
+	for _, name := range [...]string{"total", "limit", "free", "asked", "room", "short", "mine", "slack", "others", "others_at_most", "weights", "cache", "work", "ram"} {
+		if e := l.Entry(name); e.Has() {
 			out[name] = e
 		}
 	}
 	return out
+}
+
+// Entry returns the number of a name, one that is not known where it is none.
+func (l *Ledger) Entry(name string) Entry {
+	switch name {
+	case "total":
+		return l.Total
+	case "limit":
+		return l.Limit
+	case "free":
+		return l.Free
+	case "asked":
+		return l.Asked
+	case "room":
+		return l.Room
+	case "short":
+		return l.Shortfall
+	case "mine":
+		return l.Mine
+	case "slack":
+		return l.Slack
+	case "others":
+		return l.Others
+	case "others_at_most":
+		return l.OthersAtMost
+	case "weights":
+		return l.Weights
+	case "cache":
+		return l.Cache
+	case "work":
+		return l.Work
+	case "ram":
+		return l.RAM
+	}
+	return Entry{}
 }
 
 // Derive computes the numbers of a case from its figures.
