@@ -98,8 +98,22 @@ func (r *Redactor) Report(report *Report) *Report {
 
 // withoutCredentials is a copy of a report in which no key of the log stands.
 func withoutCredentials(report *Report) *Report {
-	return mapped(report, redact.Credentials)
+	known := map[string]string{} // several fixes have one reason
+	return mapped(report, func(s string) string {
+		if len(s) < worthKnowing {
+			return redact.Credentials(s)
+		}
+		out, ok := known[s]
+		if !ok {
+			out = redact.Credentials(s)
+			known[s] = out
+		}
+		return out
+	})
 }
+
+// worthKnowing is how long a text is that takes longer to read than to look up.
+const worthKnowing = 100
 
 // vocabulary are the words of the field: no name that is one of them is masked
 // but where it stands as a name.

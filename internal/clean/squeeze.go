@@ -18,7 +18,8 @@ type Squeezed struct {
 // Squeeze squeezes text. Escapes that a JSON or logfmt value left behind (\n,
 // \", \t) count as white space, except inside a Windows path.
 func Squeeze(text string) Squeezed {
-	lower, at, n := make([]byte, len(text)), make([]int32, len(text)), 0
+	most := len(text) - strings.Count(text, " ") - strings.Count(text, "\n")
+	lower, at, n := make([]byte, most), make([]int32, most), 0
 	keep := func(c byte, i int) {
 		lower[n], at[n] = c, int32(i)
 		n++

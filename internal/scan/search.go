@@ -193,7 +193,7 @@ func (s *Search) Longest() int { return s.longest }
 
 // All returns every occurrence of every word, in the order of where they begin.
 func (s *Search) All(text string) []Hit {
-	var hits []Hit
+	hits := make([]Hit, 0, min(len(text)/16, 128))
 	for i := range s.classes {
 		hits = s.classes[i].find(s.words, text, hits)
 	}

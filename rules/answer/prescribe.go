@@ -46,7 +46,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 				continue
 			}
 			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: likeliest.ID, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: means}}
-			b.makeOut(c, own)
+			b.weigh(c)
 			ranked, at = append(ranked, b), len(ranked)
 		}
 		b := ranked[at]
@@ -100,17 +100,17 @@ func (b *candidate) put(c *ledger.Case, t *cause.Teller, means string, cure caus
 	}
 	steps := pasted(c, t, cure)
 	told := words(c, t, cure)
-	if len(told) > 0 {
+	usual := len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0)
+	if usual {
+		b.spell(c, own)
+		steps = b.advice.Steps // as the program has it
+	} else if !slices.Contains(sizedAnyway, cure.Fix) {
+		b.advice.Effect = nil
+	}
+	if !usual || len(told) > 0 {
 		b.advice.Why = means // a fix that is told says itself why
 	}
-	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0) {
-		steps = b.advice.Steps // as the program has it
-	} else {
-		b.advice.Why = means
-		if !slices.Contains(sizedAnyway, cure.Fix) {
-			b.advice.Effect = nil
-		}
-	}
+	b.spelt = true
 	b.advice.Steps = forReader(c, cure.Fix, slices.Concat(told, steps), own)
 }
 

@@ -42,6 +42,8 @@ type Case struct {
 	// near are the words that cards look for and that stand near the failure, nil
 	// until somebody asks.
 	near map[string]bool
+	// trace are the frames of [Trace], nil until somebody asks.
+	trace []fact.Code
 	// named is the model of the catalogue that the name namedAs means, once
 	// somebody has asked.
 	named   *fit.Match
@@ -174,7 +176,10 @@ func NewModel(name string, line int) *Model {
 
 // IntSetting returns an integer argument, 0 if it is not known.
 func IntSetting(c *Case, names ...string) int {
-	s, _ := c.Setting(names...)
+	s, ok := c.Setting(names...)
+	if !ok {
+		return 0
+	}
 	n, err := strconv.Atoi(s.Value)
 	if err != nil {
 		return 0

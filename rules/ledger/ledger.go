@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/oomdoc/oomdoc/parsers/fact"
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
 
 // Ledger are the numbers of one incident, each computed once, by [Derive].
 type Ledger struct {
@@ -28,12 +32,19 @@ type Ledger struct {
 	OurPID int
 }
 
+// names are those of the numbers in reports.
+var names = [...]string{"total", "limit", "free", "asked", "room", "short", "mine", "slack", "others", "others_at_most", "weights", "cache", "work", "ram"}
+
+func (l *Ledger) numbers() [len(names)]*Entry {
+	return [...]*Entry{&l.Total, &l.Limit, &l.Free, &l.Asked, &l.Room, &l.Shortfall, &l.Mine, &l.Slack, &l.Others, &l.OthersAtMost, &l.Weights, &l.Cache, &l.Work, &l.RAM}
+}
+
 // Entries returns the numbers that are known, by their names in reports.
 func (l *Ledger) Entries() map[string]Entry {
 	out := map[string]Entry{}
-	for _, name := range [...]string{"total", "limit", "free", "asked", "room", "short", "mine", "slack", "others", "others_at_most", "weights", "cache", "work", "ram"} {
-		if e := l.Entry(name); e.Has() {
-			out[name] = e
+	for i, e := range l.numbers() {
+		if e.Has() {
+			out[names[i]] = *e
 		}
 	}
 	return out
@@ -41,35 +52,8 @@ func (l *Ledger) Entries() map[string]Entry {
 
 // Entry returns the number of a name, one that is not known where it is none.
 func (l *Ledger) Entry(name string) Entry {
-	switch name {
-	case "total":
-		return l.Total
-	case "limit":
-		return l.Limit
-	case "free":
-		return l.Free
-	case "asked":
-		return l.Asked
-	case "room":
-		return l.Room
-	case "short":
-		return l.Shortfall
-	case "mine":
-		return l.Mine
-	case "slack":
-		return l.Slack
-	case "others":
-		return l.Others
-	case "others_at_most":
-		return l.OthersAtMost
-	case "weights":
-		return l.Weights
-	case "cache":
-		return l.Cache
-	case "work":
-		return l.Work
-	case "ram":
-		return l.RAM
+	if i := slices.Index(names[:], name); i >= 0 {
+		return *l.numbers()[i]
 	}
 	return Entry{}
 }
