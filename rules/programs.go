@@ -29,7 +29,9 @@ var (
 
 // Programs returns every program, and what families share without a name. Of
 // clues that weigh the same the earlier counts.
-func Programs() []*program.Program {
+func Programs() []*program.Program { return slices.Clone(programs()) }
+
+var programs = sync.OnceValue(func() []*program.Program {
 	return []*program.Program{
 		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &host.Ray,
 		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.Speech, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
@@ -63,7 +65,7 @@ func Programs() []*program.Program {
 		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
-}
+})
 
 // Proofs returns what proves the programs in a log, for the parsers.
 func Proofs() []fact.Proof {

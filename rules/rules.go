@@ -40,6 +40,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
+	"github.com/oomdoc/oomdoc/rules/operation"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/story"
@@ -49,6 +50,7 @@ import (
 func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
 	ledger.Derive(c)
+	c.Operation = string(operation.Of(c))
 	c.Explained = explain.Of(c, numbers())
 	return odds.Judge(c, clues(), program.Holding(c, own(c)))
 }
@@ -65,7 +67,7 @@ func own(c *ledger.Case) []*program.Program {
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
-	return program.Of(stack, Programs())
+	return program.Of(stack, programs())
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,

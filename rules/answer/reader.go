@@ -58,32 +58,39 @@ func understood(c *ledger.Case, id string, s step.Step, own []*program.Program) 
 
 // commands are those that belong to a program, with the programs whose readers
 // have them.
-var commands = map[string][]string{
-	"llama-server":         {"llama.cpp", "ik_llama.cpp", "llamafile"},
-	"llama-cli":            {"llama.cpp", "ik_llama.cpp", "llamafile"},
-	"vllm serve":           {"vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes"},
-	"OLLAMA_":              {"ollama"},
-	"ollama run":           {"ollama", "open-webui"},
-	"sglang.launch_server": {"sglang"},
-	"AutoModelForCausalLM": nil,
-	"BitsAndBytesConfig":   nil,
-	"DataLoader(":          nil,
-	"model.gguf":           {"llama.cpp", "ik_llama.cpp", "llamafile", "koboldcpp", "stable-diffusion.cpp", "whisper.cpp"},
+var commands = []command{
+	{"llama-server", []string{"llama.cpp", "ik_llama.cpp", "llamafile"}},
+	{"llama-cli", []string{"llama.cpp", "ik_llama.cpp", "llamafile"}},
+	{"vllm serve", []string{"vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes"}},
+	{"OLLAMA_", []string{"ollama"}},
+	{"ollama run", []string{"ollama", "open-webui"}},
+	{"sglang.launch_server", []string{"sglang"}},
+	{"AutoModelForCausalLM", nil},
+	{"BitsAndBytesConfig", nil},
+	{"DataLoader(", nil},
+	{"model.gguf", []string{"llama.cpp", "ik_llama.cpp", "llamafile", "koboldcpp", "stable-diffusion.cpp", "whisper.cpp"}},
+}
+
+type command struct {
+	text     string
+	programs []string
 }
 
 // foreign reports a command of a program that the reader does not run.
 func foreign(c *ledger.Case, text string) bool {
-	for command, programs := range commands {
-		unknown := c.Reader.Program == "" && (programs != nil || c.In("pytorch", "transformers"))
-		if !strings.Contains(text, command) || unknown || slices.Contains(programs, c.Reader.Program) {
-			continue
-		}
-		if programs == nil && c.Reader.Writes("python") && c.In("pytorch", "transformers") {
-			continue
-		}
+	return slices.ContainsFunc(commands, func(x command) bool { return strings.Contains(text, x.text) && !runs(c, x.programs) })
+}
+
+// runs: the reader may run one of some programs; where there is none, own code
+// on PyTorch.
+func runs(c *ledger.Case, programs []string) bool {
+	switch onTorch := c.In("pytorch", "transformers"); {
+	case c.Reader.Program == "" && (programs != nil || onTorch):
 		return true
+	case programs == nil:
+		return c.Reader.Writes("python") && onTorch
 	}
-	return false
+	return slices.Contains(programs, c.Reader.Program)
 }
 
 // linuxWords stand in commands that Windows does not have.

@@ -126,13 +126,15 @@ func OwnFrame(c *Case) *fact.Code {
 // Trace are the frames of the traceback that ends in the failure, the innermost
 // last; none where the log shows none.
 func Trace(c *Case) []fact.Code {
-	var frames []fact.Code
-	for _, x := range c.Facts.Code {
-		if x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
-			frames = append(frames, x)
+	if c.trace == nil {
+		c.trace = []fact.Code{}
+		for _, x := range c.Facts.Code {
+			if x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
+				c.trace = append(c.trace, x)
+			}
 		}
 	}
-	return frames
+	return slices.Clip(c.trace)
 }
 
 // InOptimizer: the optimizer itself was at work, not the training step that it

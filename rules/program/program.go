@@ -180,6 +180,17 @@ func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
 	return r.Remedies
 }
 
+// Useless says why a fix cannot help, as the programs have it; nil where nothing
+// says so.
+func Useless(programs []*Program, id string) func(c *ledger.Case) string {
+	for _, p := range programs {
+		if useless := p.Useless[id]; useless != nil {
+			return useless
+		}
+	}
+	return fix.FixesByID()[id].Useless
+}
+
 // Adapt returns a fix with the entries of the programs put in.
 func Adapt(programs []*Program, fix fix.Fix) fix.Fix {
 	for i := len(programs) - 1; i >= 0; i-- {
