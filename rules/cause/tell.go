@@ -69,6 +69,8 @@ func (k *Card) figures(c *ledger.Case) func(name string) string {
 		switch {
 		case name == "card" && c.Total.Has():
 			return c.Total.Round()
+		case name == "whole" && ledger.FillsAlone(c) && c.Total.Has(): // the card, where this program fills it
+			return c.Total.Round()
 		case known && e.Bytes == 0:
 			return nothing
 		case known && e.Bytes < 0:

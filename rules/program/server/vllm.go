@@ -18,7 +18,8 @@ import (
 // profile runs.
 var VLLM = program.Program{
 	Name: "vllm", Shown: "vLLM", Rank: 80,
-	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Commands: []string{"vllm"},
+	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Sources: program.Sources{
 		"flash-attention/README.md": "--no-build-isolation",
 		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype",
