@@ -19,7 +19,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // sample is what one program prints.
@@ -124,39 +123,6 @@ func TestKitSteps(t *testing.T) {
 				case "python":
 					assert.NoError(t, paste.Python(s.Text, "\x00"), "%s: %s", p.Name, id)
 				}
-			}
-		}
-	}
-}
-
-// ofSystems are commands that many readers have, whatever they run.
-var ofSystems = strings.Fields(`accelerate cargo cat curl df dmesg docker du echo export fallocate ffmpeg footprint free git grep kill kubectl make mkswap npu-smi
-	nvidia-smi pip ps python python3 swapon sync sysctl systemctl systemd-run taskset torchrun ulimit until watch wc xpu-smi hl-smi rocm-smi bitsandbytes`)
-
-// TestKitCommands: what a program's steps start comes with it, with what it is
-// like, or with the system.
-func TestKitCommands(t *testing.T) {
-	for _, p := range Programs() {
-		known := slices.Clone(p.Commands)
-		for _, q := range p.Like {
-			known = append(known, q.Commands...)
-		}
-		c := &ledger.Case{Facts: &fact.Facts{}, Framework: p.Name, Stack: []string{p.Name}, Phase: "unknown"}
-		check := func(what, kind, text string) {
-			for line := range strings.Lines(text) {
-				if command := step.Started(line); kind == "shell" && command != "" && !strings.ContainsAny(command, "./{") && !slices.Contains(ofSystems, command) {
-					assert.Contains(t, known, command, "%s: %s starts what is none of its Commands", cmp.Or(p.Name, "a family"), what)
-				}
-			}
-		}
-		for id, steps := range p.Steps {
-			for _, s := range steps(c) {
-				check(id, s.Kind, s.Text)
-			}
-		}
-		for _, k := range p.Cards {
-			for _, cure := range k.Cures {
-				check(k.ID, cure.Kind, cure.Text)
 			}
 		}
 	}

@@ -51,7 +51,9 @@ func TestLook(t *testing.T) {
 		a.Knowledge = &answer.Knowledge{Not: text}
 		return a
 	}
-	useless := func() []answer.Useless { return []answer.Useless{{ID: "kill_stale_process", Why: "Nothing else is there."}} }
+	useless := func() []answer.Useless {
+		return []answer.Useless{{ID: "kill_stale_process", Why: "Nothing else is there."}}
+	}
 	for name, test := range map[string]struct {
 		answer Answer
 		change func(c *ledger.Case)

@@ -81,9 +81,32 @@ func (l *looking) leavesLargest(text string) bool {
 // allTheirs: every line starts something that is there.
 func (l *looking) allTheirs(text string) bool {
 	for line := range strings.Lines(text) {
-		if command := step.Started(line); command != "" && !rules.Theirs(l.Case, command) {
+		if command := Started(line); command != "" && !rules.Theirs(l.Case, command) {
 			return false
 		}
 	}
 	return true
+}
+
+// Started is the program that a line of a shell starts: the first word that sets
+// no variable, "" for none.
+func Started(line string) string {
+	words := strings.Fields(line)
+	for i, word := range words {
+		name, _, assigns := strings.Cut(word, "=")
+		switch {
+		case strings.HasPrefix(word, "#"):
+			return ""
+		case word == "sudo", word == "env", assigns && strings.IndexFunc(name, notName) < 0:
+		case (word == "python" || word == "python3") && len(words) > i+2 && words[i+1] == "-m":
+			return words[i+2]
+		default:
+			return word
+		}
+	}
+	return ""
+}
+
+func notName(r rune) bool {
+	return !(r == '_' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
 }

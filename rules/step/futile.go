@@ -87,26 +87,3 @@ func WrongWay(c *ledger.Case, fix, text string) bool {
 	}
 	return false
 }
-
-// Started is the program that a line of a shell starts: the first word that sets
-// no variable, "" for none.
-func Started(line string) string {
-	words := strings.Fields(line)
-	for i, word := range words {
-		name, _, assigns := strings.Cut(word, "=")
-		switch {
-		case strings.HasPrefix(word, "#"):
-			return ""
-		case word == "sudo", word == "env", assigns && strings.IndexFunc(name, notName) < 0:
-		case (word == "python" || word == "python3") && len(words) > i+2 && words[i+1] == "-m":
-			return words[i+2]
-		default:
-			return word
-		}
-	}
-	return ""
-}
-
-func notName(r rune) bool {
-	return !(r == '_' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9')
-}

@@ -6,9 +6,8 @@ import "github.com/oomdoc/oomdoc/rules/program"
 
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
-	Name: "llama.cpp", Rank: 58,
-	Commands: []string{"llama-server", "llama-cli", "llama-bench", "llama-quantize", "sd-cli"},
-	Work:     "text-inference", Edits: "flags", Language: "cpp",
+	Name: "llama.cpp", Commands: []string{"llama-server", "llama-cli", "llama-bench", "llama-quantize", "sd-cli"}, Rank: 58,
+	Work: "text-inference", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{
 		"llama.cpp/common/arg.cpp":                        "--device --list-devices --load-mode --n-cpu-moe --no-mmap --parallel",
 		"stable-diffusion.cpp/examples/common/common.hpp": "--diffusion-fa --vae-tiling",
