@@ -41,6 +41,7 @@ const (
 	OwnValue      = "own_value"          // the reader's own value again
 	LargestLeft   = "largest_left"       // processes to end, without the largest
 	NotTheirs     = "not_theirs"         // a command of a program that the reader does not have
+	Announced     = "announced"          // words that end in a colon, and nothing follows
 	Unmet         = "unmet_check"        // a check that the fix's own arithmetic cannot pass
 )
 

@@ -94,6 +94,8 @@ func TestLook(t *testing.T) {
 		"nobody listed":     {answer: advised("kill_stale_process", "shell", "kill PID")},
 		"another's command": {answer: advised("lower_context", "shell", "sudo env X=1 ollama run NAME"), rule: NotTheirs},
 		"another's module":  {answer: advised("lower_context", "shell", "python -m sglang.launch_server --model-path M"), rule: NotTheirs},
+		"announced":         {answer: advised("lower_context", "text", "It is small. In a run:"), rule: Announced},
+		"all announced":     {answer: advised("lower_context", "text", "In a run:"), rule: Announced},
 		"own command":       {answer: advised("lower_context", "shell", "VLLM_X=1 vllm serve M --max-model-len 4096\nnvidia-smi")},
 	} {
 		t.Run(name, func(t *testing.T) {

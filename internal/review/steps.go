@@ -28,6 +28,15 @@ func (l *looking) steps(f *answer.Advice) {
 			l.text(&s.Text)
 		}
 	}
+	if n := len(f.Steps); n > 0 {
+		if s := &f.Steps[n-1]; s.Kind == "text" && strings.HasSuffix(s.Text, ":") {
+			l.drop(Announced, s.Text)
+			s.Text = strings.TrimSpace(answer.Without(s.Text, len(s.Text)-1))
+			if s.Text == "" {
+				f.Steps = f.Steps[:n-1]
+			}
+		}
+	}
 	if had > 0 && len(f.Steps) == 0 {
 		f.Steps = []step.Step{{Kind: "text", Text: fix.InWords(f.ID), Applies: step.Adapt, Target: "text"}}
 	}

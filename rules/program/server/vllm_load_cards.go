@@ -102,7 +102,7 @@ var vllmLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what holds the card; end what is yours", Told: "Look on the host for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},
 			as("select_gpu", "Or use another card", "only where there is one"),
-			words("use_lower_quant", "Or load weights that fit beside it", "An AWQ, GPTQ or FP8 checkpoint of the same model, with `--gpu-memory-utilization` set to what is left of the card.", "slight loss of quality"),
+			words("use_lower_quant", "Or load weights that fit beside it", "An AWQ, GPTQ or FP8 checkpoint of the same model, with vLLM's share set to what is left of the card.", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", vllmThreads + "issues/188"},
 	},
