@@ -137,6 +137,25 @@ var numbers = sync.OnceValue(func() (out []explain.Reading) {
 	return out
 })
 
+// Theirs reports a command that is there where the programs of a case are: one of
+// theirs, or no program's.
+func Theirs(c *ledger.Case, command string) bool {
+	owners, programs := commands()[command], own(c)
+	return owners == nil || len(programs) == 0 || slices.ContainsFunc(programs, func(p *program.Program) bool { return slices.Contains(owners, p) })
+}
+
+// commands are the programs with which a command comes, those of the system left
+// out.
+var commands = sync.OnceValue(func() map[string][]*program.Program {
+	out := map[string][]*program.Program{}
+	for _, p := range Programs() {
+		for _, command := range p.Commands {
+			out[command] = append(out[command], p)
+		}
+	}
+	return out
+})
+
 // clues returns the clues for every cause, the general ones last.
 var clues = sync.OnceValue(func() map[string][]cause.Clue {
 	out := map[string][]cause.Clue{}

@@ -251,9 +251,23 @@ func (b *candidate) weigh(c *ledger.Case) {
 	if advice.Effect == nil {
 		advice.Effect = sound(c, effect.Estimated(c, fix.ID))
 	}
-	if advice.Effect != nil && !advice.Effect.Fits {
+	if e := advice.Effect; e != nil && !e.Fits {
 		b.score /= 2
+	} else if e != nil && e.Counted == "" && c.Total.Has() && e.HaveBytes >= c.Total.Bytes-units.GiB { // all of the card is reckoned with
+		advice.Check = passable(advice.Check, e.HaveBytes-e.NeedBytes)
 	}
+}
+
+// passable is a check that asks for no more room than a fix leaves.
+func passable(check string, left int64) string {
+	if left >= units.GiB {
+		return check
+	}
+	some := "a little"
+	if left > units.GiB/8 {
+		some = "about " + units.Amount(left/(64*units.MiB)*(64*units.MiB))
+	}
+	return strings.NewReplacer("about 1 GiB", some, "1 to 2 GiB", some, "above 1 GiB", "above zero").Replace(check)
 }
 
 // sound returns an effect, or nil where its amounts say another thing than it

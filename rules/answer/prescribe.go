@@ -56,6 +56,9 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 			b.put(c, t, means, cure, own)
 		}
 	}
+	if not, ok := card.Tell(c, card.Not); ok {
+		ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return !told[b.fix.ID] && SpokenAgainst(c, not, b.advice.Steps) != "" })
+	}
 	if prescribed < 2 {
 		return ranked
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -12,8 +11,40 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
+// SpokenAgainst returns what a card's sentence calls futile and a step advises, ""
+// for nothing. A sentence against "a lower" setting, or against one "alone",
+// speaks of a way to use it; an option with the reader's own value is theirs.
+func SpokenAgainst(c *ledger.Case, not string, steps []step.Step) string {
+	parts := strings.Split(not, "`")
+	for i := 1; i+1 < len(parts); i += 2 {
+		word, before, after := parts[i], strings.TrimSpace(parts[i-1]), strings.TrimSpace(parts[i+1])
+		if len(word) < 4 || !endsItem(before) || !beginsItem(after) {
+			continue
+		}
+		for _, s := range steps {
+			if rest, found := step.AfterWord(s.Text, word); found && !step.Own(c, word, rest) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+// endsItem and beginsItem: beside a word of code there is nothing, or another
+// item of a list.
+func endsItem(s string) bool {
+	return s == "" || strings.ContainsAny(s[len(s)-1:], ",.:;") || strings.HasSuffix(s, " or")
+}
+
+func beginsItem(s string) bool {
+	return s == "" || strings.ContainsAny(s[:1], ",.:;") || strings.HasPrefix(s, "or ")
+}
+
 // startsAgain are fixes whose command is the reader's own on purpose.
 var startsAgain = []string{"restart_session", "kill_stale_process", "close_other_apps", "upgrade_version", "select_gpu"}
+
+// StartsAgain reports a fix that may repeat the reader's own command.
+func StartsAgain(fix string) bool { return slices.Contains(startsAgain, fix) }
 
 // forReader returns those steps of a fix that this reader can do: in the names
 // of their backend, system and program. Where none is left the fix is told in
@@ -22,7 +53,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 	var out []step.Step
 	taken := false
 	for _, s := range steps {
-		if !slices.Contains(startsAgain, id) && step.Taken(c, s) {
+		if !StartsAgain(id) && step.Taken(c, s) || s.Kind != "text" && step.WrongWay(c, id, s.Text) {
 			taken = true
 			continue
 		}
@@ -33,7 +64,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 		if s.Kind == "shell" && strings.HasPrefix(s.Text, "Activity Monitor") { // no command
 			s = step.Step{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what is large and not needed."}
 		}
-		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) || belowStated(c, id, s.Text) {
+		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) || id == "raise_memory_limit" && step.BelowStated(c, s.Text) {
 			continue
 		}
 		out = append(out, s)
@@ -43,6 +74,9 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 	}
 	if len(out) == 0 {
 		return []step.Step{{Kind: "text", Text: fix.InWords(id)}}
+	}
+	if last := &out[len(out)-1]; last.Kind == "text" && len(out) < len(steps) {
+		last.Text = strings.TrimRight(last.Text, ":.") + "." // what it announced is not for this reader
 	}
 	return out
 }
@@ -121,15 +155,6 @@ func onWindows(s step.Step) step.Step {
 	return s
 }
 
-// usualLimits stand in steps where the log states none.
-var usualLimits = []string{"32g", "32Gi", "64G"}
-
-// belowStated: a usual limit is advised where the log states as much or more.
-func belowStated(c *ledger.Case, id, text string) bool {
-	stated := max(c.Limit.Bytes, ledger.SizeOf(c.F().Limit), ledger.SizeOf(c.F().KilledRSS), c.Total.Bytes)
-	return id == "raise_memory_limit" && stated > 24*units.GiB && slices.ContainsFunc(usualLimits, func(l string) bool { return strings.Contains(text, l) })
-}
-
 // otherSystems takes out of a told step what is for other systems than the
 // reader's.
 func otherSystems(c *ledger.Case, text, kind string) string {
@@ -142,14 +167,14 @@ func otherSystems(c *ledger.Case, text, kind string) string {
 	}
 	for _, word := range words {
 		for i := strings.Index(text, word); i >= 0; i = strings.Index(text, word) {
-			text = without(text, i)
+			text = Without(text, i)
 		}
 	}
 	return strings.TrimSpace(text)
 }
 
-// without cuts the parenthesis or the sentence in which an offset stands.
-func without(text string, at int) string {
+// Without cuts the parenthesis or the sentence in which an offset stands.
+func Without(text string, at int) string {
 	if open := strings.LastIndexAny(text[:at], "()"); open >= 0 && text[open] == '(' {
 		if end := strings.IndexByte(text[at:], ')'); end >= 0 {
 			return strings.TrimRight(text[:open], " ") + text[at+end+1:]

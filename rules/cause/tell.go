@@ -86,6 +86,8 @@ func (t *Teller) figure(name string) string {
 	switch {
 	case name == "card" && t.c.Total.Has():
 		return t.c.Total.Round()
+	case name == "whole" && ledger.FillsAlone(t.c) && t.c.Total.Has(): // the card, where this program fills it
+		return t.c.Total.Round()
 	case e.Has() && e.Bytes == 0:
 		return nothing
 	case e.Has() && e.Bytes < 0:

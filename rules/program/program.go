@@ -52,6 +52,9 @@ type Program struct {
 	// Script is what a reader runs on a library: "transformers-script". A program
 	// that people start themselves has none.
 	Script string
+	// Commands are what its readers start in a shell that comes with it, as the
+	// first word, or behind "python -m".
+	Commands []string
 	// Like are programs whose entries hold here as well, after its own. One
 	// without a name is what a family shares.
 	Like []*Program

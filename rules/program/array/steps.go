@@ -101,7 +101,8 @@ var ONNXRuntime = program.Program{
 // MLX is what is peculiar to MLX.
 var MLX = program.Program{
 	Name: "mlx", Shown: "MLX", Rank: 56,
-	Edits: "code", Language: "python", Systems: []string{"mac"}, Script: "mlx",
+	Commands: []string{"mlx_lm.convert", "mlx_lm.generate"},
+	Edits:    "code", Language: "python", Systems: []string{"mac"}, Script: "mlx",
 	Sources: program.Sources{
 		"mlx-lm/mlx_lm/convert.py":  "--hf-path --q-bits",
 		"mlx-lm/mlx_lm/generate.py": "--max-kv-size --prompt",

@@ -26,7 +26,7 @@ var LMStudio = program.Program{
 }
 
 // StableDiffusionCpp is stable-diffusion.cpp.
-var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Proofs: []string{"decode_first_stage failed", "vae: failed to allocate the compute buffer"}, Work: "image-generation", Edits: "flags", Language: "cpp", Like: []*program.Program{&ggml.LlamaCpp}, Cards: diffusionCards}
+var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Commands: []string{"sd-cli"}, Proofs: []string{"decode_first_stage failed", "vae: failed to allocate the compute buffer"}, Work: "image-generation", Edits: "flags", Language: "cpp", Like: []*program.Program{&ggml.LlamaCpp}, Cards: diffusionCards}
 
 // WhisperCpp is whisper.cpp.
 var WhisperCpp = program.Program{Name: "whisper.cpp", Work: "audio", Edits: "flags", Language: "cpp", Like: []*program.Program{&ggml.LlamaCpp}, Cards: whisperCards}

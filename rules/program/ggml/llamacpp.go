@@ -10,8 +10,9 @@ import (
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
 	Name: "llama.cpp", Rank: 58,
-	Units: []string{"llama-server", "llama-cpp", "llamacpp", "llama-cpp-server"},
-	Work:  "text-inference", Edits: "flags", Language: "cpp",
+	Commands: []string{"llama-server", "llama-cli", "llama-bench", "llama-quantize", "sd-cli"},
+	Units:    []string{"llama-server", "llama-cpp", "llamacpp", "llama-cpp-server"},
+	Work:     "text-inference", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{
 		"llama.cpp/common/arg.cpp":                        "--device --list-devices --load-mode --n-cpu-moe --no-mmap --parallel",
 		"stable-diffusion.cpp/examples/common/common.hpp": "--diffusion-fa --vae-tiling",

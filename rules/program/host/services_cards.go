@@ -2,6 +2,7 @@ package host
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -11,8 +12,12 @@ import (
 
 // service is a host that only has its own way to raise a limit, and a card.
 func service(name, shown, limit, title, kind string, sources program.Sources, proofs ...string) program.Program {
+	var commands []string
+	if command, _, _ := strings.Cut(limit, " "); kind == "shell" && command != "docker" { // which others have, too
+		commands = []string{command}
+	}
 	return program.Program{
-		Name: name, Shown: shown, Edits: "admin", Language: "other", Proofs: proofs, Sources: sources,
+		Name: name, Shown: shown, Edits: "admin", Language: "other", Proofs: proofs, Sources: sources, Commands: commands,
 		Titles: map[string]string{"raise_memory_limit": title},
 		Steps:  map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.Paste(kind, limit)},
 	}

@@ -106,6 +106,7 @@ var Numba = program.Program{
 // Dask is dask.distributed.
 var Dask = program.Program{
 	Name: "dask", Shown: "Dask", Work: "data", Edits: "code", Language: "python",
+	Commands: []string{"dask"},
 	Sources:  program.Sources{"distributed/cli/dask_worker.py": "--memory-limit --nworkers --nthreads"},
 	Proofs:   []string{"distributed.nanny", "/dask/array/", "distributed/client.py", "distributed.worker", "distributed/worker", "KilledWorker"},
 	Titles:   map[string]string{"raise_memory_limit": "Fewer workers with more memory each", "stream_dataset": "Smaller partitions"},

@@ -70,8 +70,9 @@ var VLLMAscend = program.Program{
 // VLLMGaudi is vLLM on Intel Gaudi.
 var VLLMGaudi = program.Program{
 	Name: "vllm-gaudi", Shown: "vLLM on Gaudi", Work: "text-inference", Edits: "flags", Language: "python",
-	Proofs: []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
-	Like:   []*program.Program{&VLLM},
+	Commands: []string{"hl-smi"},
+	Proofs:   []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
+	Like:     []*program.Program{&VLLM},
 	Sources: program.Sources{
 		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX", "habana": "HABANA_VISIBLE_DEVICES",
 		"vllm/config/cache.py": "--kv-cache-dtype", "vllm/engine/arg_utils.py": "--quantization",
