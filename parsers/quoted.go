@@ -28,7 +28,8 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log) {
 	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
 		return l.Stopped() || code || s.inCode(l, x, trace) || s.inProse(l, x, tellers) || x.At >= report
 	})
-	if len(f.Failures) == 0 {
+	if !slices.ContainsFunc(f.Failures, func(x fact.Failure) bool { return !inDocument(l, x, tellers) }) {
+		f.Failures = nil
 		f.Lookalikes = append(f.Lookalikes, quote)
 	}
 }
@@ -160,7 +161,7 @@ func firstPerson(l *text.Log) func(fact.Failure) bool {
 			tells, known := told[i]
 			if !known {
 				t := " " + strings.ToLower(l.Lines[i].Text) + " "
-				tells = strings.Contains(t, " i ") && !strings.Contains(t, "for i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ")
+				tells = strings.Contains(t, " i ") && !codeLine(strings.TrimSpace(t)) || strings.Contains(t, " i'm ") || strings.Contains(t, " my ")
 				told[i] = tells
 			}
 			if tells {
