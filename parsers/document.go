@@ -47,11 +47,11 @@ func inDocument(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool
 
 // shown is a line's text; ok is false for one that a program printed: a line of
 // a log or a trace, or one that begins with the name of a function
-// and states a number.
+// and states a value.
 func shown(line clean.Line) (t string, ok bool) {
 	t = strings.TrimSpace(line.Text[:min(len(line.Text), longestShown)])
 	name, said, _ := strings.Cut(t, ": ")
-	named := strings.ContainsAny(said, "0123456789") && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	named := strings.Contains(said, " = ") && !strings.HasSuffix(t, ",") && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 	prompted := strings.HasPrefix(t, "$ ") || strings.HasPrefix(t, ">>> ") || strings.Contains(t, "%|")
 	return t, !line.Logged && line.Source == "" && line.Program == "" && !prompted && !named && (!traceLine(t) || strings.HasSuffix(t, "."))
 }
@@ -59,8 +59,8 @@ func shown(line clean.Line) (t string, ok bool) {
 // markup begins lines of code, lists, strings, manuals and web pages, ends those
 // that end them.
 var (
-	markup = []string{"- ", "--", "+ ", "..", "<", ";;", `"`, "'", `f"`, `f'`, "`", `\f`, "!", "&", "="}
-	ends   = []string{",", ":", `\`, "}", "]"}
+	markup = []string{"- ", "--", "+ ", "..", "<", ";;", `"`, "'", `f"`, `f'`, "`", `\f`, "!", "&", "=", "or ", "and ", "not "}
+	ends   = []string{",", ":", `\`, "}", "]", "*/", " ~"}
 )
 
 // documentLine reports a line of code, of a comment or of running text.
@@ -68,7 +68,7 @@ func documentLine(t string) bool {
 	begins := func(sign string) bool { return strings.HasPrefix(t, sign) }
 	closes := func(sign string) bool { return strings.HasSuffix(t, sign) }
 	switch {
-	case codeLine(t), slices.ContainsFunc(markup, begins), slices.ContainsFunc(ends, closes), strings.Contains(t, " = "):
+	case codeLine(t), slices.ContainsFunc(markup, begins), slices.ContainsFunc(ends, closes), strings.Contains(t, " = "), strings.Contains(t, "): ") && closes("."):
 		return true
 	case t[0] == '.' || t[0] == '#': // roff, a comment; no frame of a stack ("#0")
 		return t[1] < '0' || t[1] > '9'
