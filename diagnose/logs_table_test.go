@@ -19,6 +19,8 @@ const (
 
 Every log here was written for these tests, in the shapes that the programs print; its line in ` + "`want.tsv`" + ` beside it says what its writer knows
 of it. Whole sessions stand in ` + "`sessions`" + `, logs that read like one cause and are another, or no failure at all, in ` + "`lookalikes`" + `.
+Those of a hundred lines and more, with the deciding line far from the failure, stand in ` + "`long`" + `: their ` + "`want.tsv`" + ` also names the line,
+what must not be advised (` + "`not`" + `), words of the first fix (` + "`says`" + `) and a second failure; where several answers are right, they are parted by ` + "`|`" + `.
 
 The other folders hold the logs of one family each. This table is made by ` + "`go test ./diagnose -run TestTableOfLogs -update`" + `.
 

@@ -30,7 +30,8 @@ func (s *Set) dropQuoted(f *fact.Facts, l *text.Log, found []scan.Hit) {
 	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
 		return l.Stopped() || code || literal.inCode(l, x, trace) || literal.inProse(l, x, tellers) || x.At >= report
 	})
-	if len(f.Failures) == 0 {
+	if !slices.ContainsFunc(f.Failures, func(x fact.Failure) bool { return !inDocument(l, x, tellers) }) {
+		f.Failures = nil
 		f.Lookalikes = append(f.Lookalikes, quote)
 	}
 }
@@ -173,7 +174,7 @@ func firstPerson(l *text.Log) func(fact.Failure) bool {
 			tells, known := told[i]
 			if !known {
 				t := " " + strings.ToLower(l.Lines[i].Text) + " "
-				tells = strings.Contains(t, " i ") && !strings.Contains(t, "for i ") || strings.Contains(t, " i'm ") || strings.Contains(t, " my ")
+				tells = strings.Contains(t, " i ") && !codeLine(strings.TrimSpace(t)) || strings.Contains(t, " i'm ") || strings.Contains(t, " my ")
 				told[i] = tells
 			}
 			if tells {

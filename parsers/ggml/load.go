@@ -83,7 +83,7 @@ var (
 	flashLine     = text.NewPattern(`flash_attn=(?<value>0|1|enabled|disabled|auto)`)
 	modelSize     = text.NewPattern(`(?:model|file)size=(?<model_size>NUM[kmgt]ib)(?:\((?<bits_per_weight>NUM)bpw\))?`)
 	nameLine      = text.NewPattern(`general\.name(?:str)?=(?<model>.{1,80})`)
-	fromLine      = text.NewPattern(`(?:tensorsfrom|modelfrom)(?<model>[^()]{3,300})`)
+	fromLine      = text.NewPattern(`(?:tensorsfrom|modelfrom(?!scratch\.))(?<model>[^()]{3,300})`)
 	quotedModel   = text.NewPattern(`model'(?<model>[^']{3,300})'`)
 	usingDevice   = text.NewPattern(`usingdevice(?<device>[a-z_]{1,24}\d{0,3})\((?<name>.{1,90}?)\)(?:\([^()]{1,40}\))?-(?<free>\d{1,9}mib)free`)
 	cudaDevice    = text.NewPattern(`device(?<index>\d{1,3}):(?<name>[^:]{1,90}?),(?:computecapability|gfx[^:]{1,60}vmm:)`)

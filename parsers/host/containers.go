@@ -50,8 +50,10 @@ var readYARN = text.FailsWith(fact.Failure{Kind: fact.YARNKill, Framework: "othe
 // both use: "Reason: OOMKilled", "OOMKilled":true.
 func readOOMKilled(m text.Message) int {
 	s := m.Log.Squeezed()
-	if m.Precedes("havebeen", 8) {
-		return m.End // Slurm's "OOM Killed."
+	before, word, _, ok := m.Log.Around(m.At, m.End)
+	inAWord := ok && before != "" && text.Letter(before[len(before)-1]|0x20) && strings.Contains(word, " ") // "Dr. Doom killed"
+	if inAWord || m.Precedes("havebeen", 8) {                                                               // Slurm's "OOM Killed."
+		return m.End
 	}
 	after := strings.TrimLeft(s[m.End:min(m.End+10, len(s))], `"':=`)
 	if strings.HasPrefix(after, "false") {

@@ -16,7 +16,7 @@ var Kernel = text.Parser{
 	Name: "kernel", Context: []string{kernelTasks},
 	Explains: map[fact.Kind]int{fact.KernelKill: 6, fact.OOMD: 6, fact.SlurmKill: 6, fact.AppleKill: 6, fact.BuildKilled: 4, fact.ShellKilled: 3},
 }.Reading(kernelWordings, nil, func(l *text.Log, headers []text.Hit, f *fact.Facts) {
-	text.Fold(f, fact.KernelKill, func(kills []fact.Failure) fact.Failure { return chosenKill(f, kills) })
+	foldKills(l, f)
 	readTasks(f, l, headers)
 })
 
@@ -260,6 +260,52 @@ func readTalos(m text.Message) int {
 	return m.Fail(oomdKill, m.End)
 }
 
+// foldKills makes one failure out of the kills of one control group, and of
+// those that name none.
+func foldKills(l *text.Log, f *fact.Facts) {
+	var groups []string
+	kills, others := map[string][]fact.Failure{}, []fact.Failure{}
+	for _, x := range f.Failures {
+		if x.Kind != fact.KernelKill {
+			others = append(others, x)
+			continue
+		}
+		group := groupOf(l, x)
+		if len(kills[group]) == 0 {
+			groups = append(groups, group)
+		}
+		kills[group] = append(kills[group], x)
+	}
+	if all := kills[""]; len(all) > 0 || len(groups) > mostGroups { // some do not say whose they are
+		for _, group := range groups {
+			if group != "" {
+				all = append(all, kills[group]...)
+			}
+		}
+		slices.SortStableFunc(all, func(a, b fact.Failure) int { return a.At - b.At })
+		kills, groups = map[string][]fact.Failure{"": all}, []string{""}
+	}
+	for _, group := range groups {
+		others = append(others, chosenKill(f, kills[group]))
+	}
+	f.Failures = others
+}
+
+// mostGroups bounds how many control groups are told apart.
+const mostGroups = 8
+
+// groupOf is the control group whose limit a kill names: of Kubernetes the pod,
+// since a container that starts anew has another name; "" if it names none.
+func groupOf(l *text.Log, x fact.Failure) string {
+	before := l.Squeezed()[max(x.At-600, 0):x.At]
+	_, path, _ := strings.Cut(before[max(strings.LastIndex(before, "oom_memcg="), 0):], "oom_memcg=")
+	path, _, _ = strings.Cut(path, ",")
+	if strings.Contains(path, "kubepods") {
+		path, _, _ = strings.Cut(path[strings.LastIndex(path, "pod"):], "/")
+	}
+	return path
+}
+
 // chosenKill is the kill that a log is about. dmesg keeps history, so the latest
 // large one is what the user saw; many small victims tell that a sum went over,
 // not one process. Figures from the lines around go with it.
@@ -276,8 +322,8 @@ func chosenKill(f *fact.Facts, kills []fact.Failure) fact.Failure {
 			chosen = x
 		}
 	}
-	for _, x := range f.Facts {
-		if x.Name == "cgroup_limit" && chosen.Figures.Limit == nil {
+	for _, x := range f.Facts { // the last one before the kill, or the first
+		if x.Name == "cgroup_limit" && (chosen.Figures.Limit == nil || x.Line < chosen.Line) {
 			chosen.Figures.Limit = x.Size
 		}
 	}

@@ -14,7 +14,7 @@ var HostPyTorch = text.Parser{
 }.Reading(hostPyTorchFailures, nil, nil)
 
 var hostPyTorchFailures = slices.Concat(
-	text.OnAny(cpuAllocator, "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign("),
+	text.OnAny(cpuAllocator, "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(&data"),
 	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}),
 		"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_"),

@@ -153,7 +153,7 @@ func unevenSplit(c *ledger.Case) cause.Finding {
 	switch loads := c.Failure.Stage == "weights"; {
 	case !loads && least > 0 && least*13 < own.weights*10:
 		weight, why = 0.8, fmt.Sprintf("%s holds %s of weights, another card only %s: the split gives the full card too much.", c.Failure.Memory, units.Amount(own.weights), units.Amount(least))
-	case loads && split && own.free > 0 && ledger.Requested(c)*int64(len(cards)) <= free*9/10:
+	case loads && split && own.free > 0 && fitsTogether(c, int64(len(cards)), free):
 		weight, why = 0.85, fmt.Sprintf("The cards have %s free together, and this one %s: the split does not follow their sizes.", units.Amount(free), units.Amount(own.free))
 	case loads || full == 0:
 		return cause.Nothing()
@@ -161,4 +161,13 @@ func unevenSplit(c *ledger.Case) cause.Finding {
 		weight, why = 0.6, "Only "+units.Amount(ledger.Requested(c))+" is missing, while the cards before this one took their share."
 	}
 	return cause.Seen(weight, why, c.Failure.Line)
+}
+
+// fitsTogether: the weights, if every card was to take what this one was refused,
+// are within what the cards have together, with a tenth or cache and reserves to
+// spare.
+func fitsTogether(c *ledger.Case, cards, free int64) bool {
+	weights := ledger.Requested(c) * cards
+	cache := cacheOfShape(c, offloadedLayers(c))
+	return weights <= free*9/10 || cache > 0 && weights+cache+cards*loadReserve <= free
 }

@@ -252,8 +252,12 @@ func (b budget) expertLayers(c *ledger.Case) (layers, expert int64, ok bool) {
 	}
 	expert = max(int64(float64(size)*bitsPerWeight(c)/8), 1)
 	layers = ledger.CeilDiv(b.sum()-b.Free, expert)
-	return layers, expert, expert > 1 && layers <= count(c, "n_layer", mostParts)
+	return layers, expert, expert > 1 && layers+expertsMoved(c) <= count(c, "n_layer", mostParts)
 }
+
+// expertsMoved is of how many layers the command keeps the experts in system
+// memory already; what was refused is without them.
+func expertsMoved(c *ledger.Case) int64 { return int64(ledger.IntSetting(c, "n_cpu_moe")) }
 
 // mixtureOfExperts reports a model whose weights are mostly experts.
 func mixtureOfExperts(c *ledger.Case) bool {

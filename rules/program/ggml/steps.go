@@ -71,7 +71,7 @@ func llamaUpgrade(c *ledger.Case) []step.Step {
 // else all.
 func expertsToMove(c *ledger.Case) int64 {
 	if n, _, ok := budgetOf(c).expertLayers(c); ok {
-		return n
+		return n + expertsMoved(c)
 	}
 	return cmp.Or(count(c, "n_layer", mostParts), 99)
 }

@@ -117,6 +117,7 @@ var remedies = map[string][]cause.Remedy{
 		{Fix: "lower_context", Fit: 1.02, If: when.All(when.Root(fact.OllamaSystem), slightly)},
 		{Fix: "use_smaller_model", Fit: 1.02, If: tooLittle},
 		{Fix: "use_lower_quant", Fit: 0.95, If: hopeless},
+		{Fix: "raise_memory_limit", Fit: 1.1, If: when.Root(fact.ContainerKill)},
 		{Fix: "close_other_apps", Fit: 1, If: when.Not(hopeless)},
 		{Fix: "raise_pagefile", Fit: 0.97, If: reader.OnWindows},
 		{Fix: "use_smaller_model", Fit: 0.85, If: when.Not(tooLittle)},

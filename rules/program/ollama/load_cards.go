@@ -119,6 +119,15 @@ func shortAndSmall(c *ledger.Case) []step.Step {
 
 var loadCards = []cause.Card{
 	{
+		ID: "ollama/card-taken", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", "kv", "compute", ""), ggml.Taken), Figures: ggml.TakenFigures,
+		Cause: cause.LeakedProcess, Weight: 0.88, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans, Not: ggml.TakenNot,
+		Cures: []cause.Cure{
+			does("kill_stale_process", "See who holds it, and end what is not needed", "An earlier run, a notebook, another model server; `ollama stop NAME` unloads a model of Ollama's own.", "what it had not saved", look),
+			says("fewer_gpu_layers", "Or live beside it: leave the layers to Ollama", "Take `num_gpu` out of the request, Modelfile or front end, if it is set: Ollama then counts what fits into {had}.", "slower"),
+		},
+		Sources: []string{"ollama/discover/gpu.go", "ollama/llm/server.go"},
+	},
+	{
 		ID: "ollama/num-gpu", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Said: forced, Unsaid: []string{"layers.requested=-1"}, Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: 0.85, Headline: "put more layers on the card than fit: `num_gpu` was set by hand",
 		Means: "`num_gpu` is set (`layers.requested` in the log), so Ollama put that many layers on the card without counting, and the weights, {asked}, did not fit. A Modelfile, a front end's model settings (Open WebUI: num_gpu) or the request's options set it.",

@@ -195,7 +195,7 @@ func textgenContextSteps(c *ledger.Case) []step.Step {
 		return textgenFlags(c, step.Change{Flag: "--max_seq_len", Value: n})
 	}
 	return []step.Step{
-		{Kind: "ui", Text: "Parameters tab: Truncate the prompt up to this length: 1024, and max_new_tokens: 200"},
+		{Kind: "ui", Text: "Parameters tab: Truncate the prompt up to this length: " + truncated(c) + ", and max_new_tokens: 200"},
 		{Kind: "text", Text: "Releases before June 2023 call it Maximum prompt size in tokens."},
 	}
 }

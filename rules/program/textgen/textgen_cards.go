@@ -67,7 +67,23 @@ func textgenSizes(c *ledger.Case) map[string]string {
 			out["shares"] = ""
 		}
 	}
+	out["prompt"], out["to"] = "", truncated(c)
+	if n := c.F().Context; n != nil && n.Value > shortPrompt {
+		out["prompt"] = ledger.Thousands(int64(n.Value))
+	}
 	return out
+}
+
+// shortPrompt is a length of prompt, in tokens, that is cut to half of it.
+const shortPrompt = 2048
+
+// truncated is three quarters of the prompt that failed, 1024 where it was short
+// or the log does not show it.
+func truncated(c *ledger.Case) string {
+	if n := c.F().Context; n != nil && n.Value > shortPrompt && n.Value < 1<<24 {
+		return fmt.Sprint(int(n.Value) * 3 / 4 / 512 * 512)
+	}
+	return "1024"
 }
 
 // ggufSize is a widespread model at Q4_K_M: what their layers take on the card, in
@@ -348,17 +364,17 @@ var textgenRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			textgenGGUF,
 			inTab("load_in_4bit", "Or load it in 4 bit", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "a little quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "lower_context", Title: "With a long prompt: send less of the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" 1024, or a new chat.", Cost: "it forgets older parts"},
+			{Fix: "lower_context", Title: "With a long prompt: send less of the chat", Told: "Parameters tab, \"Truncate the prompt up to this length\" {to}, or a new chat.", Cost: "it forgets older parts"},
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
 	},
 	{
 		ID: "text-generation-webui/prompt", Kinds: torchFull, Phases: []string{"inference"}, Figures: textgenSizes,
 		Headline: "loaded the model, and ran out of the card on a prompt",
-		Means:    "It died while it answered: the model is in, and the cache and the work grow with every token of the prompt, chat history and character included.[[ Of {total} this program holds {mine};]][[ {slack} of that is scattered free pieces, which a shorter prompt needs less of, too.]] If the very first short prompt fails, the model leaves too little room at all.",
+		Means:    "It died while it answered: the model is in, and the cache and the work grow with every token of the prompt, chat history and character included.[[ This one was {prompt} tokens long.]][[ Of {total} this program holds {mine};]][[ {slack} of that is scattered free pieces, which a shorter prompt needs less of, too.]] If the very first short prompt fails, the model leaves too little room at all.",
 		Not:      "A restart alone: the same chat fails again.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Send less of the chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" 1024 (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
+			{Fix: "lower_context", Title: "Send less of the chat", Told: "Parameters tab: \"Truncate the prompt up to this length\" {to} (before June 2023 \"Maximum prompt size in tokens\"), `max_new_tokens` 200; or start a new chat.", Cost: "it forgets older parts"},
 			textgenGGUF,
 			inTab("cpu_offload", "Keep part of the weights off the card", "Transformers loader, `gpu-memory` 2 to 3 GB below the card (releases before 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}

@@ -34,7 +34,8 @@ func ranked(c *ledger.Case) bool {
 // lateStep: a loop had counted many steps when it failed.
 func lateStep(c *ledger.Case) bool {
 	s := c.Signal("many_steps")
-	return s != nil && s.Line <= c.Failure.EndLine+nearbyLines && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
+	bar := s != nil && strings.Contains(s.Text, "|")
+	return s != nil && (s.Line <= c.Failure.EndLine || bar && s.Line <= c.Failure.EndLine+nearbyLines) && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
 }
 
 // nearbyLines: a progress bar is often written after the message.

@@ -1,0 +1,67 @@
+package ggml
+
+import (
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// room is a card before anything was loaded onto it: what it has in all, what
+// was free, and what is known of what was to come there.
+type room struct{ total, free, need int64 }
+
+// roomOf reads it; ok is false where the log does not show all of it.
+func roomOf(c *ledger.Case) (r room, ok bool) {
+	if ledger.InHost(c) || unified(c) || diffuses(c) {
+		return room{}, false
+	}
+	name := FailingCard(c)
+	for _, d := range c.Facts.Devices {
+		if d.Free == nil || !mayFail(c, d) || d.Index < 0 && severalDevices(c) || d.Line > c.Failure.Line {
+			continue
+		}
+		r.free, r.total = d.Free.Bytes, max(r.total, ledger.SizeOf(d.Total))
+	}
+	if card, known := fit.Card(name); known && !ledger.SharesMemory(name) {
+		r.total = max(r.total, card.TotalBytes)
+	}
+	b := budgetOf(c)
+	r.need = max(b.Weights+b.KV+b.Graph, b.Refused)
+	return r, r.free > 0 && r.total > 0 && r.need > 0
+}
+
+// Taken: others held a third of the card before this program loaded anything,
+// and on the empty card it would have fitted.
+func Taken(c *ledger.Case) bool {
+	r, ok := roomOf(c)
+	held := r.total - r.free
+	return ok && held >= 2*units.GiB && held*3 >= r.total && r.need > r.free && r.need <= r.total*94/100
+}
+
+// TakenFigures are what sentences about it name.
+func TakenFigures(c *ledger.Case) map[string]string {
+	r, _ := roomOf(c)
+	return map[string]string{
+		"gpu": gpuName(c), "look": lookAt(c), "had": units.Amount(r.free), "whole": units.Amount(r.total), "held": units.Amount(r.total - r.free), "need": units.Amount(r.need),
+	}
+}
+
+// What cards say of it: the first lines of a start tell what was free before it,
+// and a card that was half full then is not too small.
+const (
+	TakenHeadline = "did not load: other programs held {held} of {gpu} before it began"
+	TakenMeans    = "Before anything was loaded, {had} of {gpu}'s {whole} was free: {held} was in other hands. What was to be put there takes {need} as far as the log tells, which the card has when it is empty."
+	TakenNot      = "A smaller model or fewer layers first: the card itself is large enough."
+)
+
+var takenCards = []cause.Card{{
+	ID: "llama.cpp/card-taken", Kinds: refused, If: when.All(device("weights", "kv", "compute", ""), when.Not(byOllama), Taken), Figures: TakenFigures,
+	Cause: cause.LeakedProcess, Weight: 0.86, Headline: TakenHeadline, Means: TakenMeans, Not: TakenNot,
+	Cures: []cause.Cure{
+		{Fix: "kill_stale_process", Title: "See who holds it, and end what is not needed", Told: "`{look}` lists the processes: an earlier run, another model server, a notebook.", Cost: "what it had not saved"},
+		as("fewer_gpu_layers", "Or live beside it: fewer layers on the card", "slower"),
+	},
+	Sources: []string{"llama.cpp/src/llama.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
+}}
