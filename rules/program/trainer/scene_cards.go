@@ -49,7 +49,7 @@ var splatCards = []cause.Card{
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
 		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
 		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that the kernel did not run, so that the count was never written: as a rule the extension was compiled for another card or CUDA than it runs on, and its errors go unchecked. Less often, broken poses or Gaussians that cover every tile.",
-		Not:   "Smaller pictures, `--data_device cpu` or a bigger card: the size is no size.",
+		Not:   "Smaller pictures or a bigger card: the size is no size.",
 		Cures: []cause.Cure{
 			rebuilt,
 			{Fix: "fix_shape", Title: "If it stays: let the kernel check itself", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then look at what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
