@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tensors"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -20,7 +21,8 @@ import (
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
-	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, barePictures, lateCards, sizeCards, operationCards, figureCards, fullCards, macCards, systemCards),
+	Numbers: tensors.Readings,
+	Cards:   slices.Concat(npuCards, shardingCards, bareCards, placeCards, barePictures, lateCards, sizeCards, operationCards, figureCards, fullCards, macCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
