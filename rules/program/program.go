@@ -61,6 +61,8 @@ type Program struct {
 	// Numbers say what the bytes are that it was refused. They are tried on every
 	// case, so each looks at the kind of the failure first.
 	Numbers []explain.Reading
+	// Books says what filled a card, nil where its figures alone do.
+	Books func(c *ledger.Case) *ledger.Books
 	// Clues by cause. They are tried on every case, so each looks at the kind
 	// of the failure first.
 	Clues map[string][]cause.Clue
@@ -96,6 +98,16 @@ func Of(stack []string, all []*Program) []*Program {
 		}
 	}
 	return out
+}
+
+// Books returns those of the first program that has its own, nil if none does.
+func Books(programs []*Program) func(*ledger.Case) *ledger.Books {
+	for _, p := range programs {
+		if p.Books != nil {
+			return p.Books
+		}
+	}
+	return nil
 }
 
 // Holding returns the cards of the programs that hold for a case, those of the

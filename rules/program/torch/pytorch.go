@@ -10,6 +10,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tensors"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -20,6 +22,7 @@ import (
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
+	Numbers: tensors.Readings, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
 	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, barePictures, lateCards, sizeCards, operationCards, figureCards, fullCards, macCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
