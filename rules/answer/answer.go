@@ -146,7 +146,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 			break
 		}
 		if b.spell(c, own); len(b.advice.Steps) > 0 { // else it is taken already
-			b.advice.Rank = len(advice) + 1
+			b.advice.Rank, b.advice.Check, b.advice.Next = len(advice)+1, checkOf(c, b.fix), reader.ForBackend(c, b.fix.Next)
 			advice = append(advice, b.advice)
 		}
 	}
@@ -219,7 +219,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 			}
 			b := byID[fix.ID]
 			if b == nil {
-				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: checkOf(c, fix), Next: reader.ForBackend(c, fix.Next), Why: cause.Why}}
+				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Why: cause.Why}}
 				byID[fix.ID] = b
 			}
 			b.score += score
@@ -308,23 +308,28 @@ var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_wat
 var torchTips = []string{"load_in_4bit", "load_in_8bit", "half_precision", "empty_cache", "expandable_segments", "max_split_size"}
 
 // tips are all fixes, the usual tips first.
-var tips = sync.OnceValue(func() []string {
-	return slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID())))
+var tips = sync.OnceValue(func() []*fix.Fix {
+	var out []*fix.Fix
+	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID()))) {
+		f := fix.FixesByID()[id]
+		out = append(out, &f)
+	}
+	return out
 })
 
 // useless returns the usual tips that cannot help. Of several with one reason
 // the first is enough.
 func useless(c *ledger.Case, own []*program.Program) []Useless {
 	var out []Useless
-	for _, id := range tips() {
-		cannot := program.Useless(own, id)
-		if cannot == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
+	for _, tip := range tips() {
+		cannot := program.Useless(own, tip)
+		if cannot == nil || len(out) == maxUseless || slices.Contains(torchTips, tip.ID) && !c.In("pytorch") {
 			continue
 		}
 		why := cannot(c)
-		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == id || u.Why == why })
+		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == tip.ID || u.Why == why })
 		if why != "" && !said {
-			out = append(out, Useless{ID: id, Title: program.Adapt(own, fix.FixesByID()[id]).Title, Why: why})
+			out = append(out, Useless{ID: tip.ID, Title: program.Adapt(own, *tip).Title, Why: why})
 		}
 	}
 	return out

@@ -197,13 +197,13 @@ func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
 
 // Useless says why a fix cannot help, as the programs have it; nil where nothing
 // says so.
-func Useless(programs []*Program, id string) func(c *ledger.Case) string {
+func Useless(programs []*Program, f *fix.Fix) func(c *ledger.Case) string {
 	for _, p := range programs {
-		if useless := p.Useless[id]; useless != nil {
+		if useless := p.Useless[f.ID]; useless != nil {
 			return useless
 		}
 	}
-	return fix.FixesByID()[id].Useless
+	return f.Useless
 }
 
 // Adapt returns a fix with the entries of the programs put in.
