@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
+	"github.com/oomdoc/oomdoc/internal/review"
 	"github.com/oomdoc/oomdoc/internal/scan"
 	"github.com/oomdoc/oomdoc/parsers"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -130,13 +131,14 @@ func incident(g failureGroup, facts *fact.Facts) Incident {
 	c := newCase(g, facts)
 	causes := rules.Judge(c)
 	fixes, useless := rules.Advise(c, causes)
-	told := rules.Tell(c, causes)
+	a := review.Answer{Story: rules.Tell(c, causes), Causes: causes, Fixes: fixes, Useless: useless, Knowledge: rules.Known(c, causes)}
+	dropped := review.Look(c, &a)
 	in := Incident{
-		Headline: told.Headline, Summary: told.Summary,
+		Headline: a.Story.Headline, Summary: a.Story.Summary,
 		Framework: c.Framework, Stack: c.Stack, Backend: c.Backend, Phase: c.Phase,
 		Line: c.Failure.Line, EndLine: c.Failure.EndLine, Count: g.count, Ranks: g.ranks,
 		Message: c.Failure.Message, Figures: c.Failure.Figures, Model: c.Model, Reader: c.Reader, Memory: c.Memory, Ledger: c.Entries(), Explained: c.Explained,
-		BeyondCard: answer.BeyondCard(c, causes), Causes: causes, Fixes: fixes, WontHelp: useless, Knowledge: rules.Known(c, causes), Open: answer.Opens(causes, fixes),
+		BeyondCard: answer.BeyondCard(c, causes), Causes: a.Causes, Fixes: a.Fixes, WontHelp: a.Useless, Knowledge: a.Knowledge, Open: answer.Opens(a.Causes, a.Fixes), Dropped: dropped,
 	}
 	for _, x := range g.chain {
 		if x.At != c.Failure.At && x.Wrapper {

@@ -90,16 +90,30 @@ func (r *Redactor) Report(report *Report) *Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.flush()
-	mapped(reflect.ValueOf(report), func(s string) string { r.masker.Learn(s); return s })
-	out := mapped(reflect.ValueOf(report), r.masker.Text).Interface().(*Report)
+	mapped(report, func(s string) string { r.masker.Learn(s); return s })
+	out := mapped(report, r.masker.Text)
 	out.Live.mask()
 	return out
 }
 
 // withoutCredentials is a copy of a report in which no key of the log stands.
 func withoutCredentials(report *Report) *Report {
-	return mapped(reflect.ValueOf(report), redact.Credentials).Interface().(*Report)
+	known := map[string]string{} // several fixes have one reason
+	return mapped(report, func(s string) string {
+		if len(s) < worthKnowing {
+			return redact.Credentials(s)
+		}
+		out, ok := known[s]
+		if !ok {
+			out = redact.Credentials(s)
+			known[s] = out
+		}
+		return out
+	})
 }
+
+// worthKnowing is how long a text is that takes longer to read than to look up.
+const worthKnowing = 100
 
 // vocabulary are the words of the field: no name that is one of them is masked
 // but where it stands as a name.
@@ -114,37 +128,43 @@ var vocabulary = sync.OnceValue(func() (w struct{ read, written []string }) {
 	return w
 })
 
-// mapped copies a value deeply, its texts changed: parts of a report are shared
-// with the rules that made it.
-func mapped(v reflect.Value, text func(string) string) reflect.Value {
+// mapped returns a deep copy of a report, its texts changed: parts of a report
+// are shared with the rules that made it.
+func mapped(report *Report, text func(string) string) *Report {
+	out := *report
+	mapTexts(reflect.ValueOf(&out).Elem(), text)
+	return &out
+}
+
+// mapTexts changes the texts of a value in place, of which everything that it
+// only points to is copied before.
+func mapTexts(v reflect.Value, text func(string) string) {
 	switch v.Kind() {
 	case reflect.String:
-		return reflect.ValueOf(text(v.String())).Convert(v.Type())
-	case reflect.Pointer:
-		if v.IsNil() {
-			return v
+		if s := v.String(); s != "" {
+			v.SetString(text(s))
 		}
-		out := reflect.New(v.Type().Elem())
-		out.Elem().Set(mapped(v.Elem(), text))
-		return out
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out := reflect.New(v.Type().Elem())
+			out.Elem().Set(v.Elem())
+			mapTexts(out.Elem(), text)
+			v.Set(out)
+		}
 	case reflect.Struct:
-		out := reflect.New(v.Type()).Elem()
-		out.Set(v)
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				out.Field(i).Set(mapped(v.Field(i), text))
+			if f := v.Field(i); f.CanSet() {
+				mapTexts(f, text)
 			}
 		}
-		return out
 	case reflect.Slice:
-		if v.IsNil() {
-			return v
+		if !v.IsNil() {
+			out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(out, v)
+			for i := range v.Len() {
+				mapTexts(out.Index(i), text)
+			}
+			v.Set(out)
 		}
-		out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		for i := range v.Len() {
-			out.Index(i).Set(mapped(v.Index(i), text))
-		}
-		return out
-	}
-	return v // numbers, and the map of derived figures, which holds no text of a log
+	} // numbers, and the map of derived figures, which holds no text of a log
 }

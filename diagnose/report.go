@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/oomdoc/oomdoc/internal/review"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/effect"
@@ -35,6 +36,8 @@ type (
 	Entry     = ledger.Entry
 	Explained = ledger.Explained
 	Reader    = ledger.Reader
+	// Contradiction is something that contradicted the rest of an answer.
+	Contradiction = review.Contradiction
 )
 
 // Report is what [Read] found. It marshals to the JSON that schema.json
@@ -117,6 +120,9 @@ type Incident struct {
 	Fixes []Fix  `json:"fixes"`
 	// WontHelp is usual advice that cannot help here, with the reason.
 	WontHelp []Useless `json:"wont_help,omitempty"`
+	// Dropped is what a last look took out of the answer because the rest of it
+	// contradicts it: none on any log that is known.
+	Dropped []Contradiction `json:"dropped,omitempty"`
 	// Consequences are later failures that follow from this one.
 	Consequences []Consequence `json:"consequences,omitempty"`
 }

@@ -42,7 +42,7 @@ func FuzzParser(f *testing.F) {
 	require.True(f, some, "there is no parser %q", *oneParser)
 	f.Fuzz(func(t *testing.T, pasted string) {
 		l := text.NewLog(clean.Lines(strings.ToValidUTF8(pasted, "\ufffd"), 1))
-		for i, hits := range whole.hitsByParser(l, &fact.Facts{}) {
+		for i, hits := range whole.hitsByParser(l, whole.find().search.All(l.Squeezed()), &fact.Facts{}) {
 			if len(hits) > 0 && chosen(i) {
 				facts := &fact.Facts{}
 				all[i].Parse(l, hits, facts)
@@ -72,7 +72,7 @@ func seeds(f *testing.F) [][]string {
 		require.NoError(f, err)
 		physical := strings.SplitAfter(string(raw), "\n")
 		l := text.NewLog(clean.Lines(strings.ToValidUTF8(string(raw), "\ufffd"), 1))
-		for i, hits := range whole.hitsByParser(l, &fact.Facts{}) {
+		for i, hits := range whole.hitsByParser(l, whole.find().search.All(l.Squeezed()), &fact.Facts{}) {
 			for _, h := range hits {
 				key := [2]int{i, h.Word}
 				if seen[key] || len(out[i]) >= seedsOfParser {

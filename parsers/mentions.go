@@ -16,11 +16,10 @@ const mostMentions = 1024
 // mostUnread bounds the lines that are told apart of those that are not read.
 const mostUnread = 256
 
-// hitsByParser finds the keywords of every parser in a log. Lines that tell of
-// a failure once too often are only counted.
-func (s *Set) hitsByParser(l *text.Log, f *fact.Facts) [][]text.Hit {
+// hitsByParser parts the keywords that were found in a log by the parsers that
+// they lead to. Lines that tell of a failure once too often are only counted.
+func (s *Set) hitsByParser(l *text.Log, found []scan.Hit, f *fact.Facts) [][]text.Hit {
 	ix := s.find()
-	found := ix.search.All(l.Squeezed())
 	passed := tooOften(found, len(ix.owners))
 	hits := make([][]text.Hit, len(s.all))
 	for k, h := range found {

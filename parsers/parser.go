@@ -157,7 +157,8 @@ const manyWords = 1500
 // to stop it may return anything.
 func (s *Set) Parse(l *text.Log) *fact.Facts {
 	f := &fact.Facts{}
-	for p, own := range s.hitsByParser(l, f) {
+	found := s.find().search.All(l.Squeezed())
+	for p, own := range s.hitsByParser(l, found, f) {
 		if l.Stopped() {
 			return f
 		}
@@ -166,7 +167,7 @@ func (s *Set) Parse(l *text.Log) *fact.Facts {
 		}
 	}
 	s.prefix.read(l, f)
-	s.dropQuoted(f, l)
+	s.dropQuoted(f, l, found)
 	distrust(f, l)
 	dropNegative(f)
 	dropProcesses(f)

@@ -2,8 +2,10 @@ package parsers
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/scan"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -17,16 +19,16 @@ var notALog = fact.Lookalike{
 
 // dropQuoted takes out failures that are only quoted. When nothing else is
 // left, the report says so.
-func (s *Set) dropQuoted(f *fact.Facts, l *text.Log) {
+func (s *Set) dropQuoted(f *fact.Facts, l *text.Log, found []scan.Hit) {
 	if len(f.Failures) == 0 {
 		return
 	}
 	code, trace, report := isCode(l), hasTraceback(l), reportFrom(l)
-	tellers := firstPerson(l)
+	tellers, literal := firstPerson(l), literals{s, found}
 	quote := notALog
 	quote.Line = f.Failures[0].Line
 	f.Failures = slices.DeleteFunc(f.Failures, func(x fact.Failure) bool {
-		return l.Stopped() || code || s.inCode(l, x, trace) || s.inProse(l, x, tellers) || x.At >= report
+		return l.Stopped() || code || literal.inCode(l, x, trace) || literal.inProse(l, x, tellers) || x.At >= report
 	})
 	if !slices.ContainsFunc(f.Failures, func(x fact.Failure) bool { return !inDocument(l, x, tellers) }) {
 		f.Failures = nil
@@ -50,7 +52,7 @@ const longestStatement = 200
 
 // inCode reports that a sign of source code stands before the message on its
 // line. Tracebacks quote source lines too; the error itself follows there.
-func (s *Set) inCode(l *text.Log, x fact.Failure, traceback bool) bool {
+func (s literals) inCode(l *text.Log, x fact.Failure, traceback bool) bool {
 	before, _, _, ok := s.aroundMessage(l, x)
 	if !ok {
 		return false
@@ -70,7 +72,7 @@ func hasTraceback(l *text.Log) bool {
 // inProse reports a message inside a sentence: "a colleague says CUDA out of
 // memory is always the batch size", or in back-ticks in the middle of a text
 // that has no figures of a failure.
-func (s *Set) inProse(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool {
+func (s literals) inProse(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool {
 	before, message, after, ok := s.aroundMessage(l, x)
 	if !ok || figureCount(x) > 1 {
 		return false
@@ -97,9 +99,9 @@ func (s *Set) inProse(l *text.Log, x fact.Failure, tells func(fact.Failure) bool
 
 // aroundMessage returns a failure's literal and what stands before and after it
 // on its line; ok is false where the line has none.
-func (s *Set) aroundMessage(l *text.Log, x fact.Failure) (before, message, after string, ok bool) {
+func (s literals) aroundMessage(l *text.Log, x fact.Failure) (before, message, after string, ok bool) {
 	from, to := l.LineSpan(x.At)
-	at, end := s.literalIn(l, max(from, x.At), min(to, x.At+longestLine))
+	at, end := s.first(max(from, x.At), min(to, x.At+longestLine))
 	if at == end || l.LineIndex(at) != l.LineIndex(x.At) {
 		return "", "", "", false
 	}
@@ -109,14 +111,25 @@ func (s *Set) aroundMessage(l *text.Log, x fact.Failure) (before, message, after
 // longestLine is how far a line is searched for the literal of a failure.
 const longestLine = 2 << 10
 
-// literalIn finds the first keyword of a failure between two squeezed offsets.
-func (s *Set) literalIn(l *text.Log, from, to int) (at, end int) {
+// literals are the keywords that were found in a log.
+type literals struct {
+	*Set
+	found []scan.Hit
+}
+
+// first is the first keyword of a failure that stands between two squeezed
+// offsets.
+func (s literals) first(from, to int) (at, end int) {
 	ix := s.find()
+	start := sort.Search(len(s.found), func(i int) bool { return s.found[i].At >= from })
 	for _, stop := range []int{min(from+longestLine/8, to), to} { // it is seldom far
-		for _, h := range ix.search.All(l.Squeezed()[from:stop]) {
+		for _, h := range s.found[start:] {
+			if h.At >= stop {
+				break
+			}
 			owner := ix.owners[h.Word]
-			if p := s.all[owner.At]; owner.Word < len(p.Keywords) {
-				return from + h.At, min(from+h.At+len(text.SqueezedLiteral(p.Keywords[owner.Word])), to)
+			if p := s.all[owner.At]; owner.Word < len(p.Keywords) && h.At+len(ix.search.Word(h.Word)) <= stop {
+				return h.At, min(h.At+len(text.SqueezedLiteral(p.Keywords[owner.Word])), to)
 			}
 		}
 	}
@@ -237,6 +250,7 @@ func traceLine(t string) bool {
 		return true
 	}
 	return strings.Contains(t, "Traceback (most recent") || strings.HasPrefix(t, `File "`) ||
+		strings.HasPrefix(t, "Error in ") && strings.HasSuffix(t, ")") || strings.HasPrefix(t, "Error using ") || // MATLAB
 		strings.HasPrefix(t, "at ") && strings.Contains(t, "(") || // JavaScript, Java, pybind
 		strings.HasPrefix(t, "stack backtrace") || strings.HasPrefix(t, "--->")
 }
@@ -247,7 +261,7 @@ var codeStarts = []string{
 }
 
 func codeLine(t string) bool {
-	if (strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'")) && strings.Contains(t, ":") {
+	if (strings.HasPrefix(t, `{"`) || strings.HasPrefix(t, "{'") || strings.HasPrefix(t, `"`)) && strings.Contains(t, ":") {
 		return false // a log in JSON
 	}
 	if slices.ContainsFunc(codeStarts, func(start string) bool { return strings.HasPrefix(t, start) }) {

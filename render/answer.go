@@ -358,8 +358,7 @@ func oneStep(pasted []diagnose.Step) inline {
 // wontHelp names the one tip that somebody would try and that cannot help.
 func (p *page) wontHelp(in *diagnose.Incident) {
 	var told []inline
-	advised := in.Fixes[:min(len(in.Fixes), fullFixes)]
-	if k := in.Knowledge; k != nil && k.Not != "" && !contradicts(k.Not, advised) {
+	if k := in.Knowledge; k != nil && k.Not != "" {
 		told = append(told, prose(ended(k.Not)))
 	}
 	for _, u := range in.WontHelp {
@@ -393,21 +392,6 @@ func heardOf(in *diagnose.Incident, u diagnose.Useless) bool {
 		return true
 	}
 	return strings.Contains(in.Message, "fragmentation") || strings.Contains(in.Message, "expandable_segments") || strings.Contains(in.Message, "max_split_size")
-}
-
-// contradicts reports that a sentence against something names what is advised.
-func contradicts(not string, advised []diagnose.Fix) bool {
-	parts := strings.Split(not, "`")
-	for i := 1; i < len(parts); i += 2 {
-		for _, f := range advised {
-			for _, s := range f.Steps {
-				if len(parts[i]) > 3 && strings.Contains(s.Text, parts[i]) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // also are further failures and what else should be known, a line each.

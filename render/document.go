@@ -45,6 +45,18 @@ type Layout struct {
 	// counts what will be seen instead of what is written: for renderers that
 	// drop indentation and take the marks away, such as glamour.
 	NoBreak bool
+	// Heads lets a heading that is too wide go on in the next line, underlined as
+	// only the first two levels can be: for what is read as it is and copied
+	// nowhere.
+	Heads bool
+}
+
+// underline makes a heading of the lines above it.
+func underline(level int) string {
+	if level == 1 {
+		return "==="
+	}
+	return "---"
 }
 
 // Markdown writes the document as Markdown that is pleasant to read as it is.
@@ -113,9 +125,11 @@ func (w *writer) flow(words []word, first, rest string) {
 }
 
 func (h heading) markdown(w *writer) {
-	if lines := wrap(unmistakable(h.title.words(true)), w.Layout, 2); w.NoBreak && h.level == 1 && len(lines) > 1 {
-		w.WriteString(strings.Join(lines, "\n") + "\n===\n") // the only heading that may have several lines
-		return
+	if w.Heads {
+		if lines := wrap(unmistakable(h.title.words(true)), w.Layout, 0); len(lines) > 1 {
+			w.WriteString(strings.Join(lines, "\n") + "\n" + underline(h.level) + "\n")
+			return
+		}
 	}
 	w.WriteString(strings.Repeat("#", h.level))
 	for _, x := range h.title.words(true) {

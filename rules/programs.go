@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -24,13 +23,15 @@ import (
 
 // Programs of which two families know something.
 var (
-	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&engine.TensorRTLLM, &array.Frameworks}}
+	triton = program.Program{Name: "triton-server", Edits: "flags", Language: "cpp", Shown: "Triton Inference Server", Rank: 40, Units: []string{"tritonserver"}, Proofs: []string{"tritonserver", "tritonbackend", "onnx runtime error 6:", "onnx runtime error 1:"}, Like: []*program.Program{&engine.TensorRTLLM, &array.Frameworks}}
 	other  = program.Program{Name: "other", Shown: "The program", Rank: 10, Cards: apps.EngineCards, Like: []*program.Program{&array.Frameworks, &torch.PyTorch}}
 )
 
 // Programs returns every program, and what families share without a name. Of
 // clues that weigh the same the earlier counts.
-func Programs() []*program.Program {
+func Programs() []*program.Program { return slices.Clone(programs()) }
+
+var programs = sync.OnceValue(func() []*program.Program {
 	return []*program.Program{
 		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &host.Ray,
 		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.Speech, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
@@ -47,10 +48,10 @@ func Programs() []*program.Program {
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
 		&science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,
-		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
-		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &array.Pandas, &array.Keras,
+		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.Direct3D, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
+		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &science.Modin, &science.OpenDroneMap, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
-		&host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
+		&host.PostgreSQL, &host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
 		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
 		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
@@ -64,7 +65,7 @@ func Programs() []*program.Program {
 		&trainer.OneTrainer, &trainer.AIToolkit, &trainer.DiffusersTrain,
 		&host.Host, &host.LinuxOOMKiller, &host.Kubernetes, &host.Slurm, &host.Windows, &torch.PyTorch, &other,
 	}
-}
+})
 
 // Proofs returns what proves the programs in a log, for the parsers.
 func Proofs() []fact.Proof {
@@ -72,19 +73,7 @@ func Proofs() []fact.Proof {
 	for _, p := range Programs() {
 		out = append(out, p.Evidence()...)
 	}
-	for _, unit := range slices.Sorted(maps.Keys(units)) {
-		out = append(out, fact.Proof{Word: unit, Program: units[unit], Unit: true})
-	}
 	return out
-}
-
-// units are the names under which containers and system units run a program,
-// those that can mean no other.
-var units = map[string]string{
-	"ollama": "ollama", "vllm": "vllm", "vllm-openai": "vllm", "vllm-server": "vllm", "sglang": "sglang", "tgi": "tgi", "text-generation-inference": "tgi",
-	"tabbyapi": "tabbyapi", "comfyui": "comfyui", "localai": "localai", "local-ai": "localai", "koboldcpp": "koboldcpp", "text-generation-webui": "text-generation-webui",
-	"llama-server": "llama.cpp", "llama-cpp": "llama.cpp", "llamacpp": "llama.cpp", "llama-cpp-server": "llama.cpp", "xinference": "xinference", "lmdeploy": "lmdeploy", "invokeai": "invokeai",
-	"text-embeddings-inference": "tei", "aphrodite": "aphrodite", "tritonserver": "triton-server", "stable-diffusion-webui": "a1111", "automatic1111": "a1111", "whisper-asr-webservice": "whisper-asr",
 }
 
 // Words returns what cards look for in a log, for the parsers.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,7 +74,7 @@ func TestWords(t *testing.T) {
 	for name, want := range map[string][]string{
 		"train_one_epoch": {"train", "one", "epoch"}, "DQNModel.py": {"dqnmodel", "py"}, "maskHead": {"mask", "head"}, "": nil, "a--b": {"a", "b"},
 	} {
-		assert.Equal(t, want, reader.Words(name), name)
+		assert.Equal(t, want, slices.Collect(reader.Words(name)), name)
 	}
 }
 

@@ -40,6 +40,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
+	"github.com/oomdoc/oomdoc/rules/operation"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/story"
@@ -49,7 +50,8 @@ import (
 func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
 	ledger.Derive(c)
-	c.Explained = explain.Of(c)
+	c.Operation = string(operation.Of(c))
+	c.Explained = explain.Of(c, numbers())
 	return odds.Judge(c, clues(), program.Holding(c, own(c)))
 }
 
@@ -57,19 +59,16 @@ func Judge(c *ledger.Case) []odds.Cause {
 // reader started where the log only hints at it.
 func own(c *ledger.Case) []*program.Program {
 	started := func(name string) bool { p := byName()[name]; return name != "" && p != nil && p.Reader().App }
-	stack := slices.Clone(c.Stack)
-	if slices.Contains(stack, "comfyui") {
-		// Node packs carry a project's code without its script: its options do not exist there.
-		stack = slices.DeleteFunc(stack, func(name string) bool { return slices.Contains(inNodePacks, name) })
+	var carried []string
+	for _, p := range program.Of(c.Stack, Programs()) {
+		carried = append(carried, p.Carries...)
 	}
+	stack := slices.DeleteFunc(slices.Clone(c.Stack), func(name string) bool { return slices.Contains(carried, name) })
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
-	return program.Of(stack, Programs())
+	return program.Of(stack, programs())
 }
-
-// inNodePacks are projects whose code ComfyUI's node packs contain.
-var inNodePacks = []string{"wan", "hunyuanvideo", "cogvideo", "omnigen"}
 
 // known is what the programs of a case say of who runs them: those of its stack,
 // then those that the log only hints at.
@@ -79,9 +78,8 @@ func known(c *ledger.Case) []reader.Known {
 	for _, p := range c.Facts.Programs {
 		names = append(names, p.Name)
 	}
-	if c.In("latent-diffusion") && !c.In("a1111") {
-		// The authors' own scripts say what the web UI's hints go by.
-		names = slices.DeleteFunc(names, func(name string) bool { return name == "a1111" })
+	for _, p := range program.Of(c.Stack, Programs()) {
+		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(p.TakenFor, name) && !c.In(name) })
 	}
 	for _, name := range names {
 		if p := byName()[name]; p != nil && p != &other {
@@ -130,6 +128,33 @@ func called(c *ledger.Case, card *cause.Card) string {
 func Known(c *ledger.Case, causes []odds.Cause) *answer.Knowledge {
 	return answer.Known(c, causes, own(c))
 }
+
+// numbers returns what programs know of the bytes that they are refused.
+var numbers = sync.OnceValue(func() (out []explain.Reading) {
+	for _, p := range Programs() {
+		out = append(out, p.Numbers...)
+	}
+	return out
+})
+
+// Theirs reports a command that is there where the programs of a case are: one of
+// theirs, or no program's.
+func Theirs(c *ledger.Case, command string) bool {
+	owners, programs := commands()[command], own(c)
+	return owners == nil || len(programs) == 0 || slices.ContainsFunc(programs, func(p *program.Program) bool { return slices.Contains(owners, p) })
+}
+
+// commands are the programs with which a command comes, those of the system left
+// out.
+var commands = sync.OnceValue(func() map[string][]*program.Program {
+	out := map[string][]*program.Program{}
+	for _, p := range Programs() {
+		for _, command := range p.Commands {
+			out[command] = append(out[command], p)
+		}
+	}
+	return out
+})
 
 // clues returns the clues for every cause, the general ones last.
 var clues = sync.OnceValue(func() map[string][]cause.Clue {

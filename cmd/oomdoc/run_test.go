@@ -232,3 +232,34 @@ func TestSignOfLife(t *testing.T) {
 	assert.Zero(t, wait(t, cmd))
 	w.shows(t, "\x1b[K")
 }
+
+// TestBackgroundIsAsked: the terminal says that it is light, and the page is
+// written for that; one that is given the log as its input is not asked.
+func TestBackgroundIsAsked(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "crash.log")
+	require.NoError(t, os.WriteFile(log, []byte(crash), 0o600))
+	const heading = "\x1b[38;5;%d;1m"
+	for name, c := range map[string]struct {
+		args   []string
+		answer string
+		color  int
+	}{
+		"light":   {nil, "\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?6c", 26},
+		"dark":    {nil, "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?6c", 39},
+		"neither": {nil, "\x1b[?6c", 63},
+		"told":    {[]string{"--theme", "light"}, "", 26},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := oomdoc(t, append(c.args, log)...)
+			cmd.Env = append(os.Environ(), "TERM=xterm-256color", "CI=", "NO_COLOR=", "COLORFGBG=", "STY=", "SSH_TTY=", "SSH_CONNECTION=")
+			w := open(t, cmd)
+			if c.answer != "" {
+				w.shows(t, "\x1b]11;?")
+				w.keys(t, c.answer)
+			}
+			assert.Zero(t, wait(t, cmd))
+			w.shows(t, fmt.Sprintf(heading, c.color))
+			assert.Equal(t, c.answer != "", strings.Contains(w.text(), "\x1b]11;?"))
+		})
+	}
+}

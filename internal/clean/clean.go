@@ -218,14 +218,21 @@ func unseen(r rune) bool {
 // plain reports that nothing in s needs a rewrite: printable ASCII with no
 // sign of a terminal code.
 func plain(s string) bool {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c < ' ' || c >= 0x7f || c == '[' && escapeLen(s[i:]) > 0 || (c == '^' || c == '#' || c == '\\') && escapeLen(s[i:]) > 0 {
+	for i := range len(s) {
+		if telling[s[i]] && (s[i] < ' ' || s[i] >= 0x7f || escapeLen(s[i:]) > 0) {
 			return false
 		}
 	}
 	return true
 }
+
+// telling are the bytes that are no plain text, or may begin a terminal code.
+var telling = func() (is [256]bool) {
+	for c := range is {
+		is[c] = c < ' ' || c >= 0x7f || strings.ContainsRune(`[^#\`, rune(c))
+	}
+	return is
+}()
 
 // escapeLen returns the length of the terminal code that s starts with, or 0.
 func escapeLen(s string) int {

@@ -18,49 +18,59 @@ type Squeezed struct {
 // Squeeze squeezes text. Escapes that a JSON or logfmt value left behind (\n,
 // \", \t) count as white space, except inside a Windows path.
 func Squeeze(text string) Squeezed {
-	lower := make([]byte, 0, len(text))
-	at := make([]int32, 0, len(text))
+	most := len(text) - strings.Count(text, " ") - strings.Count(text, "\n")
+	lower, at, n := make([]byte, most), make([]int32, most), 0
+	keep := func(c byte, i int) {
+		lower[n], at[n] = c, int32(i)
+		n++
+	}
 	path := false // inside a word that begins like C:\
-	for i := 0; i < len(text); {
+	for i := 0; i < len(text); i++ {
 		c := text[i]
+		if ordinary[c] {
+			keep(c, i)
+			continue
+		}
 		switch {
+		case c >= 'A' && c <= 'Z':
+			c |= 0x20
 		case c == ' ' || c == '\n':
 			path = false
-			i++
 			continue
 		case c == '`':
-			i++
 			continue
 		case c == '*' && i+1 < len(text) && text[i+1] == '*':
-			i += 2
+			i++
 			continue
 		case c == '\\' && !path:
 			if n := escape(text[i:]); n > 0 {
-				i += n
+				i += n - 1
 				continue
 			}
 		case c >= utf8.RuneSelf:
-			r, n := utf8.DecodeRuneInString(text[i:])
-			if r >= 0x2500 && r <= 0x25ff || r == '❱' {
-				i += n
-				continue
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if r < 0x2500 || r > 0x25ff && r != '❱' {
+				for k := range size {
+					keep(text[i+k], i+k)
+				}
 			}
-			for k := range n {
-				lower, at = append(lower, text[i+k]), append(at, int32(i+k))
-			}
-			i += n
+			i += size - 1
 			continue
 		case c == ':' && i+1 < len(text) && text[i+1] == '\\' && i > 0 && letter(text[i-1]):
 			path = true
 		}
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		lower, at = append(lower, c), append(at, int32(i))
-		i++
+		keep(c, i)
 	}
-	return Squeezed{Lower: string(lower), At: at}
+	return Squeezed{Lower: string(lower[:n]), At: at[:n]}
 }
+
+// ordinary are the bytes that stay as they are whatever stands around them.
+var ordinary = func() (is [256]bool) {
+	for c := range utf8.RuneSelf {
+		is[c] = !strings.ContainsRune(" \n`*\\:ABCDEFGHIJKLMNOPQRSTUVWXYZ", rune(c))
+	}
+	return is
+}()
 
 // SqueezeWords squeezes keywords the way [Squeeze] squeezes text: all of them
 // in one piece, since a thousand are squeezed at every start.

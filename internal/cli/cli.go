@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/diagnose"
 	"github.com/oomdoc/oomdoc/internal/build"
 	"github.com/oomdoc/oomdoc/internal/live"
+	"github.com/oomdoc/oomdoc/internal/screen"
 )
 
 // Run is the command. Its error carries the exit code and, where it has
@@ -42,6 +43,7 @@ func (s *session) diagnose(ctx context.Context, args []string) error {
 		s.redactor = diagnose.NewRedactor()
 	}
 	reports, broken := s.reports(ctx, o)
+	s.taken = ctx.Err() != nil // a read of standard input may wait still
 	switch {
 	case len(reports) > 0:
 	case ctx.Err() != nil:
@@ -76,6 +78,11 @@ type session struct {
 	logs map[*diagnose.Report]*kept
 	// redactor learns from logs that are shown masked, nil elsewhere.
 	redactor *diagnose.Redactor
+	// on is the background of the terminal, nil until it was needed.
+	on *screen.Background
+	// taken: somebody else reads what is typed, so that the terminal's answer to a
+	// question would be theirs.
+	taken bool
 }
 
 // print writes to standard output in one go. A reader that went away (head,

@@ -54,7 +54,7 @@ func (o *options) defineLook(fs *flag.FlagSet, outputs []string) {
 	last := len(outputs) - 1
 	fs.StringVar(&o.format, "format", "markdown", "write `"+strings.Join(outputs[:last], ", ")+" or "+outputs[last]+"`")
 	fs.StringVar(&o.color, "color", "auto", "`auto, always or never`; auto means on a terminal, and heeds NO_COLOR")
-	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal; auto reads COLORFGBG")
+	fs.StringVar(&o.theme, "theme", "auto", "colours for a `dark or light` terminal; auto asks it, then reads COLORFGBG")
 	fs.IntVar(&o.width, "width", widthAuto, "wrap at `N` columns, 0 not at all; default is the terminal's, 80 in a pipe")
 	fs.BoolVar(&o.help, "help", false, "print this help")
 	fs.BoolVar(&o.help, "h", false, "")

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,6 +75,7 @@ func (s *session) follow(ctx context.Context, args []string) error {
 	if o.redact {
 		s.redactor = diagnose.NewRedactor()
 	}
+	s.taken = slices.Contains(files, "-")
 	f := &followed{session: s, options: &o.options, seen: map[string]*sighting{}, several: len(files) > 1}
 	troubles := make([]error, len(files))
 	var all sync.WaitGroup

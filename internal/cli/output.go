@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/screen"
 	"github.com/oomdoc/oomdoc/render"
 )
 
@@ -88,7 +89,7 @@ func (s *session) finished(page string, colored bool, o *options) ([]byte, error
 	if !colored {
 		return []byte(page), nil
 	}
-	out, err := styled(page, s.dark(o))
+	out, err := screen.Page(page, s.background(o))
 	if err != nil {
 		return nil, trouble("%v", err)
 	}
@@ -122,7 +123,8 @@ func (s *session) rows(reports []*diagnose.Report, o *options) int {
 // layout is how wide to write, and whether colours will be put in.
 func (s *session) layout(o *options) (render.Layout, bool) {
 	colored := o.format == "markdown" && s.colored(o)
-	return render.Layout{Width: s.width(o), NoBreak: colored}, colored
+	_, seen := terminal(s.stdout)
+	return render.Layout{Width: s.width(o), NoBreak: colored, Heads: colored || seen}, colored
 }
 
 // width is how many columns to fill.
@@ -155,16 +157,28 @@ func (s *session) colored(o *options) bool {
 	return ok && s.getenv("NO_COLOR") == "" && s.getenv("TERM") != "dumb"
 }
 
-// dark says whether the terminal's background is dark. Asking the terminal
-// would take up to five seconds where none answers (SSH, screen), so it is the
-// flag, else what rxvt, Konsole and others leave in COLORFGBG: "15;0".
-func (s *session) dark(o *options) bool {
-	if o.theme != "auto" {
-		return o.theme == "dark"
+// background is what the terminal writes on: what the flag says, what the
+// terminal answers, else what COLORFGBG says. It is asked once.
+func (s *session) background(o *options) screen.Background {
+	switch o.theme {
+	case "dark":
+		return screen.Dark
+	case "light":
+		return screen.Light
 	}
-	v := s.getenv("COLORFGBG")
-	background := v[strings.LastIndexByte(v, ';')+1:]
-	return background != "7" && background != "15"
+	if s.on != nil {
+		return *s.on
+	}
+	on := screen.Unknown
+	in, typed := terminal(s.stdin)
+	if out, shown := terminal(s.stdout); typed && shown && !s.taken {
+		on = screen.Ask(in, out, s.getenv)
+	}
+	if on == screen.Unknown {
+		on = screen.FromEnv(s.getenv("COLORFGBG"))
+	}
+	s.on = &on
+	return on
 }
 
 func terminal(x any) (*os.File, bool) {

@@ -167,7 +167,7 @@ func (s *session) tell(ctx context.Context, report *diagnose.Report, a *attended
 	if _, ok := terminal(s.stderr); ok {
 		fmt.Fprintln(s.stderr)
 	}
-	answer := &session{stdin: s.stdin, stdout: s.stderr, stderr: s.stderr, getenv: s.getenv, redactor: s.redactor}
+	answer := &session{stdin: s.stdin, stdout: s.stderr, stderr: s.stderr, getenv: s.getenv, redactor: s.redactor, taken: true}
 	return answer.write(answer.masked([]*diagnose.Report{report}), &o.options)
 }
 

@@ -86,7 +86,10 @@ func (m *Masker) line(s string) string {
 	t := glanceAt(s)
 	s = apply(promptRules(), t, s, m.name)
 	s = apply(credentialRules(), t, s, m.name)
-	s = maskTokens(maskNamed(s, m.name), m.name)
+	if has := neighboursOf(s); secretSigns.in(s, &has) {
+		s = maskNamed(s, m.name)
+	}
+	s = maskTokens(s, m.name)
 	s = apply(personalRules(), t, s, m.name)
 	s = m.maskPaths(t, s)
 	return m.maskFiles(t, s)

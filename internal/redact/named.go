@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // secretName is the name of a secret, as in NAME=VALUE, "NAME": "VALUE", --NAME
@@ -16,7 +17,7 @@ var secretName = lazy(`(?i)(?:^|_|-)(?:api[_-]?keys?|apikeys?|secret(?:[_-]?(?:a
 var secretEnds = []string{"key", "keys", "token", "secret", "password", "passwd", "pass", "pwd", "passphrase", "passcode", "credential", "credentials", "_id", "-id", "string", "signature"}
 
 // secretSigns are in every such name.
-var secretSigns = []string{"ey", "EY", "oken", "OKEN", "ass", "ASS", "wd", "WD", "ecret", "ECRET", "redential", "CREDENTIAL", "tring", "ignature"}
+var secretSigns = texts{"ey", "EY", "oken", "OKEN", "ass", "ASS", "wd", "WD", "ecret", "ECRET", "redential", "CREDENTIAL", "tring", "ignature"}
 
 // namesSecret reports the name of a secret.
 func namesSecret(name string) bool {
@@ -28,24 +29,31 @@ func namesSecret(name string) bool {
 	return false
 }
 
-// maskNamed masks the values of secrets that have a name: a string, a word, or
-// the strings of a list.
-func maskNamed(s string, name naming) string {
-	if !slices.ContainsFunc(secretSigns, func(sign string) bool { return strings.Contains(s, sign) }) {
-		return s
+// endsSecret reports a text whose last word may end in one of [secretEnds], in
+// quotes or not.
+func endsSecret(s string) bool {
+	end := len(s)
+	for end > 0 && strings.IndexByte("'\" \t\\:=]", s[end-1]) >= 0 {
+		end--
 	}
+	if end < 2 || s[end-1] >= utf8.RuneSelf {
+		return end > 0
+	}
+	a, b := s[end-2]|0x20, s[end-1]|0x20
+	if slices.ContainsFunc(secretEnds, func(x string) bool { return x[len(x)-2] == a && x[len(x)-1] == b }) {
+		return true
+	}
+	return s[end-2] >= utf8.RuneSelf // it may be a capital of one
+}
+
+// maskNamed masks the values of secrets that have a name: a string, a word, or
+// the strings of a list. It is for a text with one of [secretSigns].
+func maskNamed(s string, name naming) string {
 	var b strings.Builder
 	last := 0
 	flags := strings.Contains(s, "--")
-	for i := 0; ; i++ {
-		n := strings.IndexAny(s[i:], ":=")
-		if flags {
-			n = strings.IndexAny(s[i:], ":= ")
-		}
-		if n < 0 {
-			break
-		}
-		if i += n; i == 0 || i < last {
+	for i := 1; i < len(s); i++ {
+		if s[i] != ':' && s[i] != '=' && !(flags && s[i] == ' ') || i < last || !endsSecret(s[:i]) {
 			continue
 		}
 		of, separator := splitKey(s[:i+1])

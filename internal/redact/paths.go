@@ -44,7 +44,7 @@ var installed = set(`site-packages dist-packages node_modules envs venv .venv en
 var modelLike = lazy(`(?i)llama|qwen|mi[sx]tral|gemma|phi-?\d|falcon|gpt|opt-|bloom|bert|\bt5|flux|sdxl|^sd\d|stable|diffusion|\bwan\d|hunyuan|cogvideo|deepseek|\byi-|baichuan|glm|intern(?:lm|vl)|vicuna|alpaca|wizard|coder|whisper|resnet|unet|yolo|models--|datasets--|checkpoint|step[_-]?\d|epoch|\d(?:\.\d+)?[bm]\b|q\d_[k0-9]|fp16|bf16|fp8|int[48]|gguf|safetensors`)
 
 // maskPaths masks folders behind data roots.
-func (m *Masker) maskPaths(t glance, s string) string {
+func (m *Masker) maskPaths(t *glance, s string) string {
 	if rooted(t) {
 		s = m.segments(dataRoot(), "/", s)
 	}
@@ -129,7 +129,7 @@ var command = lazy(`(?:^|[$#>%❯] |&& |; |\| |: )(?:sudo |[A-Z_]+=\S+ |\./|\S*/
 
 // maskFiles masks the names of files on a command line, and leaves what kind of
 // file it is.
-func (m *Masker) maskFiles(t glance, s string) string {
+func (m *Masker) maskFiles(t *glance, s string) string {
 	if !documented(t) || !command().MatchString(s) {
 		return s
 	}

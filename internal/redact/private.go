@@ -312,7 +312,7 @@ func wordly(c byte) bool {
 }
 
 // quad wants four numbers with dots between them.
-func quad(t glance) bool {
+func quad(t *glance) bool {
 	groups, digits := 0, 0
 	for i := range len(t.lower) {
 		switch c := t.lower[i]; {
@@ -331,7 +331,7 @@ func quad(t glance) bool {
 }
 
 // pairs wants four pairs of characters with ":" or "-" between them.
-func pairs(t glance) bool {
+func pairs(t *glance) bool {
 	s := t.lower
 	for i := 2; i+9 < len(s); i++ {
 		if c := s[i]; (c == ':' || c == '-') && s[i+3] == c && s[i+6] == c && s[i+9] == c {
@@ -342,7 +342,7 @@ func pairs(t glance) bool {
 }
 
 // globalAddress wants the first group of an IPv6 address that [address6] takes.
-func globalAddress(t glance) bool {
+func globalAddress(t *glance) bool {
 	s := t.lower
 	for i := 4; i < len(s); i++ {
 		if s[i] == ':' && (s[i-4] == '2' || s[i-4] == 'f') {
@@ -354,7 +354,7 @@ func globalAddress(t glance) bool {
 
 // threeThenFour wants the separators of 415-926-5358.
 func threeThenFour(separator byte) near {
-	return func(t glance) bool {
+	return func(t *glance) bool {
 		s := t.lower
 		for i := 3; i+5 < len(s); i++ {
 			if s[i] == separator && s[i+4] == separator && s[i-1] <= '9' && s[i+5] <= '9' {
@@ -369,7 +369,7 @@ func threeThenFour(separator byte) near {
 const podEnds = "bcdfghjklmnpqrstvwxz2456789"
 
 // podSuffix wants -XXXXXXXX-XXXXX.
-func podSuffix(t glance) bool {
+func podSuffix(t *glance) bool {
 	s := t.lower
 	for i := 9; i+6 <= len(s); i++ {
 		if s[i] == '-' && strings.Trim(s[i+1:i+6], podEnds) == "" && strings.Trim(s[i-8:i], podEnds) == "" {

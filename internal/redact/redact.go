@@ -17,20 +17,48 @@ import (
 // Credentials returns s with keys, tokens and passwords replaced by KEY or LOGIN.
 // Text without any is returned as it is, and a masked text stays as it is.
 func Credentials(s string) string {
-	if !strings.ContainsAny(s, "0123456789=@:") && !strings.Contains(s, " -") {
+	if !telling.in(s) && !strings.Contains(s, " -") {
 		return s // advice, which most of a report is
 	}
 	name := func(kind, _ string) string { return kind }
 	s = maskBlocks(s, name)
-	if slices.ContainsFunc(credentialSigns, func(sign string) bool { return strings.Contains(s, sign) }) {
+	has := neighboursOf(s)
+	if credentialSigns.in(s, &has) {
 		s = apply(credentialRules(), glanceAt(s), s, name)
+		has = neighboursOf(s)
 	}
-	return maskTokens(maskNamed(s, name), name)
+	if secretSigns.in(s, &has) {
+		s = maskNamed(s, name)
+	}
+	return maskTokens(s, name)
 }
+
+// byteSet is a set of bytes.
+type byteSet [256]bool
+
+func bytesOf(all string) *byteSet {
+	var set byteSet
+	for i := range len(all) {
+		set[all[i]] = true
+	}
+	return &set
+}
+
+// in reports that one of the bytes stands in s.
+func (set *byteSet) in(s string) bool {
+	for i := range len(s) {
+		if set[s[i]] {
+			return true
+		}
+	}
+	return false
+}
+
+var figures, telling = bytesOf("0123456789"), bytesOf("0123456789=@:")
 
 // credentialSigns are texts of which one stands wherever [credentialRules] find
 // something: most of a report is none of the log's.
-var credentialSigns = []string{"=", "://", "@", "AAAA", "earer", "EARER", "uth", "UTH", "-u", "-p", "ook", "OOK", "login", "_KEY", "_PAT", "_PW"}
+var credentialSigns = texts{"=", "://", "@", "AAAA", "earer", "EARER", "uth", "UTH", "-u", "-p", "ook", "OOK", "login", "_KEY", "_PAT", "_PW"}
 
 // naming says what stands for a private text of a kind: KEY, USER, HOST...
 type naming func(kind, x string) string
@@ -49,49 +77,57 @@ type rule struct {
 }
 
 // near looks for what a pattern needs.
-type near func(t glance) bool
+type near func(t *glance) bool
 
-// glance is a text at a glance: its lower case, and which bytes it has.
+// glance is a text at a glance: its lower case, and which pairs of bytes it has.
 type glance struct {
 	lower string
-	has   letters
+	has   neighbours
 }
 
-func glanceAt(s string) glance {
+func glanceAt(s string) *glance {
 	lower := strings.ToLower(s)
-	return glance{lower, lettersOf(lower)}
+	return &glance{lower, neighboursOf(lower)}
 }
 
-// letters is a set of bytes, those that differ by 64 taken for one.
-type letters uint64
+// neighbours is a set of pairs of bytes, those that differ by multiples of 64
+// taken for one.
+type neighbours [64]uint64
 
-func lettersOf(s string) letters {
-	var set letters
-	for i := range len(s) {
-		set |= 1 << (s[i] & 63)
+func neighboursOf(s string) (set neighbours) {
+	for i := 1; i < len(s); i++ {
+		set[s[i-1]&63] |= 1 << (s[i] & 63)
 	}
 	return set
 }
 
-// signs wants one of several texts in lower case.
-func signs(texts ...string) near {
-	sets := make([]letters, len(texts))
-	for i, text := range texts {
-		sets[i] = lettersOf(text)
-	}
-	return func(t glance) bool {
-		for i, set := range sets {
-			if set&^t.has == 0 && strings.Contains(t.lower, texts[i]) {
-				return true
-			}
+// all reports that every pair of a text is in the set.
+func (set *neighbours) all(text string) bool {
+	for i := 1; i < len(text); i++ {
+		if set[text[i-1]&63]>>(text[i]&63)&1 == 0 {
+			return false
 		}
-		return false
 	}
+	return true
+}
+
+// texts are looked for together.
+type texts []string
+
+// in reports that one of the texts stands in s, which has these neighbours, or
+// had them before something in it was masked.
+func (t texts) in(s string, has *neighbours) bool {
+	return slices.ContainsFunc(t, func(text string) bool { return has.all(text) && strings.Contains(s, text) })
+}
+
+// signs wants one of several texts in lower case.
+func signs(all ...string) near {
+	return func(t *glance) bool { return texts(all).in(t.lower, &t.has) }
 }
 
 // apply masks what rules find, one rule after the other. What is at a glance may
 // be of the text as it was: masking adds nothing that a rule looks for.
-func apply(rules []rule, t glance, s string, name naming) string {
+func apply(rules []rule, t *glance, s string, name naming) string {
 	for _, r := range rules {
 		if r.near(t) {
 			s = r.apply(s, name)

@@ -104,25 +104,33 @@ type prefix struct {
 	least int
 }
 
-// shortestToken is the shortest word that is looked at.
-const shortestToken = 11
+// shortestToken is the shortest word that is looked at, shortestDotted the
+// shortest of those that need no digit: see [dotted].
+const (
+	shortestToken  = 11
+	shortestDotted = 58
+)
 
 // maskTokens masks what is a secret by its own looks, whatever stands before.
 func maskTokens(s string, name naming) string {
-	if !strings.ContainsAny(s, "0123456789") && !strings.Contains(s, "hf_") {
+	if !figures.in(s) && !strings.Contains(s, "hf_") {
 		return s
 	}
 	var b strings.Builder
 	last := 0
-	for from := 0; from < len(s); {
-		n := strings.IndexAny(s[from:], " \t\n")
-		if n < 0 {
-			n = len(s) - from
+	for from := 0; from+shortestToken <= len(s); {
+		end := from + shortestToken
+		if n := tokenTail(s[from:end]); n < shortestToken {
+			from = end - n // behind a byte of no token
+			continue
 		}
-		if n >= shortestToken {
-			last = tokensIn(&b, s, from, from+n, last, name)
+		for end < len(s) && tokenBytes[s[end]] {
+			end++
 		}
-		from += n + 1
+		if word := s[from:end]; len(word) >= shortestDotted || figures.in(word) || strings.Contains(word, "hf_") {
+			last = tokenIn(&b, s, from, end, last, name)
+		}
+		from = end + 1
 	}
 	if last == 0 {
 		return s
@@ -130,30 +138,28 @@ func maskTokens(s string, name naming) string {
 	return b.String() + s[last:]
 }
 
-// tokensIn masks what stands between two offsets, without a blank. It returns
-// the offset up to which b has the text.
-func tokensIn(b *strings.Builder, s string, i, to, last int, name naming) int {
-	for ; i < to; i++ {
-		if !tokenByte(s[i]) {
-			continue
+// tokenTail is how many bytes at the end of s are those of tokens.
+func tokenTail(s string) int {
+	n := 0
+	for n < len(s) && tokenBytes[s[len(s)-1-n]] {
+		n++
+	}
+	return n
+}
+
+// tokenIn masks the first token between two offsets, where all bytes are those
+// of tokens. It returns the offset up to which b has the text.
+func tokenIn(b *strings.Builder, s string, from, end, last int, name naming) int {
+	for from += len(s[from:end]) - len(strings.TrimLeft(s[from:end], "-.~:=")); end-from >= shortestToken; {
+		if n := tokenAt(s, from, end); n > 0 {
+			b.WriteString(s[last:from] + masked("KEY", s[from:from+n], name))
+			return from + n
 		}
-		end := i + 1
-		for end < to && tokenByte(s[end]) {
-			end++
+		next := strings.IndexAny(s[from:end], "=:.")
+		if next < 0 {
+			break
 		}
-		for from := i + len(s[i:end]) - len(strings.TrimLeft(s[i:end], "-.~:=")); end-from >= shortestToken; {
-			if n := tokenAt(s, from, end); n > 0 {
-				b.WriteString(s[last:from] + masked("KEY", s[from:from+n], name))
-				last = from + n
-				break
-			}
-			next := strings.IndexAny(s[from:end], "=:.")
-			if next < 0 {
-				break
-			}
-			from += next + 1
-		}
-		i = end
+		from += next + 1
 	}
 	return last
 }
@@ -166,10 +172,8 @@ func tokenAt(s string, from, end int) int {
 	return tokenLen(s[from:end], s[end:])
 }
 
-// tokenByte reports what tokens are made of.
-func tokenByte(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.' || c == '~' || c == ':' || c == '='
-}
+// tokenBytes are what tokens are made of.
+var tokenBytes = bytesOf("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-.~:=")
 
 // standsAlone: what stands before does not make the word a part of a path or of
 // another script's word.

@@ -57,6 +57,7 @@ const (
 	maxLines    = 1 << 18  // of informative lines, so that they leave room for a failure at the end
 	maxPerWord  = 128      // informative lines of one word
 	maxLineKept = 16 << 10 // vLLM's argument lines reach 10 KiB
+	usual       = 6 << 10  // of what is pasted
 )
 
 // Read scans a log. What is kept does not depend on how r delivers its bytes.
@@ -65,6 +66,7 @@ const (
 // is done, nothing is.
 func Read(ctx context.Context, r io.Reader, words func() Words) (*Excerpt, error) {
 	var head bytes.Buffer
+	head.Grow(usual)
 	n, err := head.ReadFrom(io.LimitReader(r, wholeSize+1))
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type Search struct {
 // class holds the words that one gram and one stride fit.
 type class struct {
 	gram, stride int
-	mask         uint64 // of the bytes of a gram
+	fold, factor uint64 // of its hash
 	grams        bitmap
 	starts       []uint16 // by the upper bits of the hash: where the places begin
 	places       []place
@@ -35,22 +35,38 @@ type class struct {
 
 // place is a gram of a word.
 type place struct {
+	print  uint32 // of the gram, to tell it from others of its bucket
 	word   uint16
 	offset uint16
 }
 
-// Sizes of the tables: the bitmap takes half of a first-level cache.
+// Sizes of the tables: the bitmap fills a first-level cache, of which ordinary
+// text uses little.
 const (
-	bitmapBits = 17
+	bitmapBits = 18
 	bucketBits = 12
 )
 
+// Where the parts of a hash begin: the word of the bitmap, its bit, what tells
+// the grams of one bucket apart.
+const (
+	wordShift  = 64 - bitmapBits + 6
+	bitShift   = 40
+	printShift = 20
+)
+
 // fits are the grams and strides that words are sorted into, by length.
-var fits = [...]struct{ gram, stride int }{{6, 4}, {4, 1}, {3, 1}}
+var fits = [...]struct{ gram, stride int }{{6, 4}, {4, 2}, {3, 1}}
 
 // longestStride is as far as words of any length let the search go: longer ones
 // have more grams that are met in vain.
 const longestStride = 4
+
+// caseBits fold letters; what else falls together is told apart by equalFold.
+const (
+	caseBits = 0x2020202020202020
+	mixer    = 0x9e3779b97f4a7c15
+)
 
 // Hit is a word found at an offset of the searched text.
 type Hit struct {
@@ -103,7 +119,7 @@ func (s *Search) prepare(wanted func(word int) bool) {
 
 func (s *Search) newClass(gram, stride int, words []uint16) *class {
 	c := &class{
-		gram: gram, stride: stride, mask: 1<<(8*gram) - 1,
+		gram: gram, stride: stride, fold: caseBits, factor: mixer << (64 - 8*gram),
 		starts: make([]uint16, 1<<bucketBits+1), places: make([]place, len(words)*stride),
 	}
 	often := c.often()
@@ -111,24 +127,22 @@ func (s *Search) newClass(gram, stride int, words []uint16) *class {
 	for i, w := range words {
 		bases[i] = uint16(c.rarest(s.words[w], often))
 	}
-	each := func(f func(hash uint64, p place)) {
+	each := func(f func(bucket uint64, p place)) {
 		for i, w := range words {
 			for offset := int(bases[i]); offset < int(bases[i])+stride; offset++ {
-				f(c.hash(load(s.words[w][offset:])), place{w, uint16(offset)})
+				h := c.hash(load(s.words[w][offset:]))
+				c.grams.add(h)
+				f(h>>(64-bucketBits), place{uint32(h >> printShift), w, uint16(offset)})
 			}
 		}
 	}
-	each(func(hash uint64, _ place) {
-		c.grams.add(hash)
-		c.starts[hash>>(bitmapBits-bucketBits)]++
-	})
+	each(func(bucket uint64, _ place) { c.starts[bucket]++ })
 	for i := 1; i < len(c.starts); i++ {
 		c.starts[i] += c.starts[i-1] // where each bucket ends, for now
 	}
-	each(func(hash uint64, p place) {
-		b := hash >> (bitmapBits - bucketBits)
-		c.starts[b]--
-		c.places[c.starts[b]] = p
+	each(func(bucket uint64, p place) {
+		c.starts[bucket]--
+		c.places[c.starts[bucket]] = p
 	})
 	return c
 }
@@ -138,7 +152,9 @@ func (s *Search) newClass(gram, stride int, words []uint16) *class {
 const ordinary = " - -- server process request prompt cache engine generation throughput running waiting usage model tokens second time " +
 	" total available selected truncated loading loaded weights layers buffer size memory device info warning error debug trace version " +
 	" python torch transformers site-packages module function file line config default param sampling response update slot      " +
-	" received avg reqs pid= id= gpu kv cache usage: eval time = ms id | task none, "
+	" received avg reqs pid= id= gpu kv cache usage: eval time = ms id | task none, post get /v1/chat/completions completion http/1.1 200 ok " +
+	"samplingparams temperature prompt_logprobs skip_special_tokens processing processed update_slots computed preempted tokens/s, " +
+	"torch/nn/modules/ torch/utils/ torch.cuda. torch.nn. torch_ -packages/torch/ -packages/transformers/ /models/ ldm/modules/ outofmemory out of memory train_ trainer forward inforward optimizer allocated allocation sample segment "
 
 // often returns the grams of [ordinary].
 func (c *class) often() *bitmap {
@@ -169,12 +185,15 @@ func (c *class) rarest(word string, often *bitmap) int {
 // Words returns what is searched for, in lower case.
 func (s *Search) Words() []string { return slices.Clone(s.words) }
 
+// Word returns what is searched for under a number.
+func (s *Search) Word(number int) string { return s.words[number] }
+
 // Longest returns the length of the longest word.
 func (s *Search) Longest() int { return s.longest }
 
 // All returns every occurrence of every word, in the order of where they begin.
 func (s *Search) All(text string) []Hit {
-	var hits []Hit
+	hits := make([]Hit, 0, min(len(text)/16, 128))
 	for i := range s.classes {
 		hits = s.classes[i].find(s.words, text, hits)
 	}
@@ -203,42 +222,61 @@ func (c *class) find(words []string, text string, hits []Hit) []Hit {
 // next returns the first position from i on, in strides, that a word's gram may
 // stand at. It stops eight bytes before the end at the latest.
 func (c *class) next(text string, i int) int {
-	b := unsafe.Slice(unsafe.StringData(text), len(text))
-	mask, stride, grams := c.mask, c.stride, &c.grams
-	for uint(i) < uint(len(b)) && len(b)-i >= 8 {
-		if grams.has(hash(binary.LittleEndian.Uint64(b[i:i+8]), mask)) {
+	p, stride, fold, factor, grams := unsafe.Pointer(unsafe.StringData(text)), c.stride, c.fold, c.factor, &c.grams
+	for last := len(text) - 8 - 3*stride; i <= last; i += stride { // four at a time
+		if grams.has((eight(p, i) | fold) * factor) {
 			return i
 		}
-		i += stride
+		if i += stride; grams.has((eight(p, i) | fold) * factor) {
+			return i
+		}
+		if i += stride; grams.has((eight(p, i) | fold) * factor) {
+			return i
+		}
+		if i += stride; grams.has((eight(p, i) | fold) * factor) {
+			return i
+		}
+	}
+	for ; i <= len(text)-8; i += stride {
+		if grams.has((eight(p, i) | fold) * factor) {
+			return i
+		}
 	}
 	return i
 }
 
+// eight reads eight bytes, which must be there.
+func eight(p unsafe.Pointer, at int) uint64 {
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
+}
+
 // verify adds the words that have the gram at i.
 func (c *class) verify(words []string, text string, i int, hits []Hit) []Hit {
-	bucket := c.hash(load(text[i:])) >> (bitmapBits - bucketBits)
+	h := c.hash(load(text[i:]))
+	bucket, print := h>>(64-bucketBits), uint32(h>>printShift)
 	for _, p := range c.places[c.starts[bucket]:c.starts[bucket+1]] {
+		if p.print != print {
+			continue
+		}
 		start, word := i-int(p.offset), words[p.word]
-		if start >= 0 && len(text)-start >= len(word) && equalFold(text[start:start+len(word)], word) {
+		end := start + len(word)
+		if start >= 0 && end <= len(text) && (text[end-1]^word[len(word)-1])&^0x20 == 0 && equalFold(text[start:end], word) {
 			hits = append(hits, Hit{Word: int(p.word), At: start})
 		}
 	}
 	return hits
 }
 
-func (c *class) hash(v uint64) uint64 { return hash(v, c.mask) }
-
-// hash maps a gram to its bit. Setting the case bit of all bytes folds letters;
-// what else falls together is told apart by equalFold.
-func hash(v, mask uint64) uint64 {
-	return (v | 0x2020202020202020) & mask * 0x9e3779b97f4a7c15 >> (64 - bitmapBits)
-}
+// hash mixes a gram. What follows the gram is multiplied out of it.
+func (c *class) hash(v uint64) uint64 { return (v | c.fold) * c.factor }
 
 // bitmap is a set of hashes.
 type bitmap [1 << bitmapBits / 64]uint64
 
-func (b *bitmap) add(hash uint64)      { b[hash/64%uint64(len(b))] |= 1 << (hash % 64) }
-func (b *bitmap) has(hash uint64) bool { return b[hash/64%uint64(len(b))]>>(hash%64)&1 != 0 }
+func (b *bitmap) add(hash uint64) { b[hash>>wordShift] |= 1 << (hash >> bitShift % 64) }
+
+// has may also say yes of a hash that was not added.
+func (b *bitmap) has(hash uint64) bool { return b[hash>>wordShift]>>(hash>>bitShift%64)&1 != 0 }
 
 // load reads eight bytes, or what there is.
 func load(s string) uint64 {

@@ -11,14 +11,8 @@ func (f *finder) quotations() {
 		return
 	}
 	var found []Span
-	records, authored := 0, -1 // where the line that names an author begins
-	for at := 0; at < len(f.s); {
-		end := endOfLine(f.s, at)
-		next := end + 1
-		if end < len(f.s) && f.s[end] == '\r' {
-			next++
-		}
-		line := strings.TrimSpace(f.s[at:end])
+	authored := -1 // where the line that names an author begins
+	f.lines(func(at, end int, line string) {
 		switch {
 		case line == "":
 		case strings.HasPrefix(line, ">") && authored >= 0:
@@ -31,17 +25,36 @@ func (f *finder) quotations() {
 			authored = at
 		default:
 			authored = -1
-			if record(line) {
-				records++
-			}
 		}
-		at = next
-	}
-	if records < fewRecords && !f.part {
+	})
+	if len(found) == 0 || !f.part && f.records() < fewRecords {
 		return
 	}
 	f.done = 0
 	f.out = append(f.out, found...)
+}
+
+// lines calls a function for every line, which is trimmed.
+func (f *finder) lines(each func(at, end int, line string)) {
+	for at := 0; at < len(f.s); {
+		end := endOfLine(f.s, at)
+		each(at, end, strings.TrimSpace(f.s[at:end]))
+		at = end + 1
+		if end < len(f.s) && f.s[end] == '\r' {
+			at++
+		}
+	}
+}
+
+// records counts the lines that begin as a program's records do, and that are no
+// part of what was quoted.
+func (f *finder) records() (n int) {
+	f.lines(func(_, _ int, line string) {
+		if line != "" && !strings.HasPrefix(line, ">") && !speaker(line) && !author(line) && record(line) {
+			n++
+		}
+	})
+	return n
 }
 
 // fewRecords are enough to tell a log from a thread about one.
@@ -51,6 +64,9 @@ const fewRecords = 2
 var authors = []string{" wrote:", " schrieb:", " a écrit :", " a écrit:", " escribió:", " ha scritto:", " escreveu:", " schreef:", " napisał:", " пишет:", " said:", "Original Message-----"}
 
 func author(line string) bool {
+	if last := line[len(line)-1]; last != ':' && last != '-' {
+		return false
+	}
 	for _, a := range authors {
 		if strings.HasSuffix(line, a) {
 			return true

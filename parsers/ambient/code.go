@@ -65,10 +65,9 @@ func codeOf(s string) (fact.Code, bool) {
 	if len(s) > longestFrame {
 		s = s[:longestFrame]
 	}
-	if m := pythonFrame.FindStringSubmatch(s); m != nil {
-		file := m[1] + m[2] + m[3]
-		code := codeIn(file, m[5], !strings.HasPrefix(file, "<frozen"))
-		code.At, _ = strconv.Atoi(m[4])
+	if file, line, function, ok := frame(s); ok {
+		code := codeIn(file, function, !strings.HasPrefix(file, "<frozen"))
+		code.At, _ = strconv.Atoi(line)
 		return code, true
 	}
 	if m := notebookFrame.FindStringSubmatch(s); m != nil {
@@ -88,16 +87,54 @@ func codeOf(s string) (fact.Code, bool) {
 
 const longestFrame = 2 << 10
 
+// frame reads a frame of a traceback: what pythonFrame finds. Those that came
+// whole are most, and need no expression.
+func frame(s string) (file, line, function string, ok bool) {
+	at := strings.Index(s, "File")
+	if at < 0 {
+		return "", "", "", false
+	}
+	if rest, quoted := strings.CutPrefix(s[at:], `File "`); quoted {
+		file, rest, _ = strings.Cut(rest, `"`)
+		if rest, ok = strings.CutPrefix(rest, ", line "); ok && file != "" {
+			line, function, _ = strings.Cut(rest, ", in ")
+			if isNumber(line) && (function == "" && line == rest || isName(function)) {
+				return file, line, function, true
+			}
+		}
+	}
+	if m := pythonFrame.FindStringSubmatch(s); m != nil {
+		return m[1] + m[2] + m[3], m[4], m[5], true
+	}
+	return "", "", "", false
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// isName reports what stands for a function in a frame.
+func isName(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !text.Letter(c|0x20) && (c < '0' || c > '9') && c != '_' && c != '<' && c != '>' && c != '.' {
+			return false
+		}
+	}
+	return s != ""
+}
+
 // sourceBelow is the source line that a traceback prints below a frame's head,
 // "" where there is none. IPython prints several and marks it with an arrow.
 func sourceBelow(l *text.Log, head int) string {
 	for i := head + 1; i < len(l.Lines) && i <= head+notebookLines; i++ {
 		line := l.Lines[i].Text
-		if m := arrowed.FindStringSubmatch(line); m != nil {
-			return bounded(m[1])
+		sign := strings.TrimLeft(line, " \t\n\f\r")
+		sign = sign[:min(1, len(sign))]
+		if sign == "-" {
+			if m := arrowed.FindStringSubmatch(line); m != nil {
+				return bounded(m[1])
+			}
 		}
-		if i == head+1 && !numbered.MatchString(line) {
-			if pythonFrame.MatchString(line) || raised.MatchString(line) || !indented(line) && indented(l.Lines[head].Text) {
+		if i == head+1 && !((sign == "-" || isNumber(sign)) && numbered.MatchString(line)) {
+			if _, _, _, ok := frame(line); ok || raises(line) || !indented(line) && indented(l.Lines[head].Text) {
 				return ""
 			}
 			return bounded(line)
@@ -118,6 +155,13 @@ var (
 	// raised is the line that ends a traceback.
 	raised = regexp.MustCompile(`^\s*[\w.]*(?:Error|Exception|Traceback)\b`)
 )
+
+// raises: raised matches the line.
+func raises(line string) bool {
+	return slices.ContainsFunc(raisedWords, func(word string) bool { return strings.Contains(line, word) }) && raised.MatchString(line)
+}
+
+var raisedWords = []string{"Error", "Exception", "Traceback"}
 
 func indented(line string) bool { return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") }
 

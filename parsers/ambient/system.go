@@ -80,13 +80,15 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			f.Signals = append(f.Signals, fact.Signal{ID: fact.InContainer, Line: l.Lines[i].Number, Text: l.Lines[i].Text})
 		}
 	}
-	asked := map[[2]int]bool{} // of which line and which word
+	line, asked, looked := -1, []int(nil), 0 // the words that were asked for on a line
 	for _, h := range hits {
-		key := [2]int{l.LineIndex(h.At), h.Word}
-		if asked[key] || len(asked) > maxLooked {
+		if i := l.LineIndex(h.At); i != line {
+			line, asked = i, asked[:0]
+		}
+		if slices.Contains(asked, h.Word) || looked > maxLooked {
 			continue
 		}
-		asked[key] = true
+		asked, looked = append(asked, h.Word), looked+1
 		id := systemAt(l, h)
 		if id == "" || seen[id] >= enoughOfSystem || last[id] == l.Line(h.At) {
 			continue
@@ -103,7 +105,7 @@ func systemAt(l *text.Log, h text.Hit) string {
 	line := l.LineText(h.At)
 	line = line[:min(len(line), longestFrame)]
 	if h.Word >= len(systemWords) {
-		if drive.MatchString(line) || relative.MatchString(line) {
+		if hasPath := strings.Contains(line, `:\`) || strings.Contains(line, ":/"); hasPath && drive.MatchString(line) || strings.Contains(line, `.\`) && relative.MatchString(line) {
 			return fact.OnWindows
 		}
 		return ""

@@ -23,6 +23,9 @@ var (
 	xlaParameters = text.NewPattern(`parameterallocation:(?<size>SIZE|\d+b)`)
 	xlaTemp       = text.NewPattern(`preallocatedtempallocation:(?<size>SIZE)`)
 	xlaTotal      = text.NewPattern(`totalallocation:(?<size>SIZE)`)
+	xlaOut        = text.NewPattern(`maybe_live_outallocation:(?<size>SIZE)`)
+	// The largest buffer: what made it, and its shape.
+	xlaLargest = text.NewPattern(`buffer1:size:SIZE(?:.{0,240}?source_line=(?<at>\d{1,6}))?.{0,200}?shape:(?<shape>(?:f|bf|s|u|c|pred)\d{0,3}\[[\d,]{1,60}\])`)
 )
 
 // readXLA reads jaxlib's RESOURCE_EXHAUSTED, "allocate 4770354232 bytes." or,
@@ -39,7 +42,21 @@ func readXLA(m text.Message) int {
 	x.Figures.ComputeBuffer = m.Find(xlaTemp, 900).Size("size")
 	x.Figures.Desired = m.Find(xlaTotal, 900).Size("size")
 	square(m)
+	largest(m)
 	return m.Fail(x, m.Took(k))
+}
+
+// largest states what the function returns and its largest buffer.
+func largest(m text.Message) {
+	if out := m.Find(xlaOut, 900).Size("size"); out != nil {
+		m.Fact("xla_out", out)
+	}
+	if k := m.Find(xlaLargest, 1600); k.Ok() {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_shape", Text: k.Text("shape"), Line: k.Line()})
+		if at := k.Count("at"); at != nil {
+			m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_source_line", Count: at, Line: k.Line()})
+		}
+	}
 }
 
 // xlaUser is TensorFlow only where nothing speaks for JAX.

@@ -35,6 +35,9 @@ func readRELION(m text.Message) int {
 	x := deviceFailure
 	k := m.Find(relionPattern, 260)
 	x.Figures.Requested, x.Figures.Free = text.RawBytes(k, "want"), text.RawBytes(k, "left")
+	if x.Figures.Requested == nil && k.Text("want") != "" {
+		signal(m, "no_size", k.Line(), k.Text("want"))
+	}
 	return m.Fail(x, m.Took(k))
 }
 
@@ -75,7 +78,7 @@ func readMATLABSize(m text.Message) int {
 // readSkipped reads Boltz, whose input is lost then; trainers that print the
 // same go on with the next batch.
 func readSkipped(m text.Message) int {
-	if !m.Mentions("boltz") {
+	if !m.Mentions("boltz", "numberoffailedexamples") {
 		return m.End
 	}
 	x := deviceFailure

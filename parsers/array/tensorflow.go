@@ -102,7 +102,9 @@ func readOOMTensor(m text.Message) int {
 	x := fact.Failure{Kind: fact.TFAlloc, Framework: "tensorflow", Backend: "cuda", Phase: tensorflowPhase(m)}
 	if bytes, ok := tensorBytes(k.Lower("shape"), k.Lower("dtype")); ok {
 		x.Figures.Requested = &fact.Size{Bytes: bytes, Text: k.Through("shape", "dtype"), Line: k.Line()}
-		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: k.Text("shape"), Size: x.Figures.Requested, Line: k.Line()})
+	}
+	if shape := k.Text("shape"); shape != "" { // without a type before 1.7
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "array_shape", Text: shape, Size: x.Figures.Requested, Line: k.Line()})
 	}
 	a := m.Find(allocatorPattern, 420)
 	switch name := a.Lower("name"); {
@@ -116,12 +118,22 @@ func readOOMTensor(m text.Message) int {
 	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	optimizerNode(m)
+	if m.Follows("[[node:", 600) { // "[[{{node" since 1.13
+		signal(m, "tensorflow_1", m.Log.Line(m.At), m.Log.LineText(m.At))
+	}
+	if sum := m.Find(gradientSum, 600); sum.Ok() {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "gradients_added", Count: sum.Count("uses"), Line: sum.Line()})
+	}
 	return m.Fail(x, m.Took(k))
 }
 
-// The op that failed: "[[Node: training_10/Adam/mul_23 = Mul[...", since 1.12
+// The op that failed: "[[Node: training_10/Adam/mul_23 = Mul[...", since 1.13
 // "[[{{node embeddings/Adam/Initializer/zeros}}]]".
 var nodePattern = text.NewPattern(`\[\[(?:\{\{)?node:?(?<name>[a-z_0-9/.]{1,160})`)
+
+// gradientSum adds up the gradients of a tensor that is used several times:
+// "gradients/AddN_3 = AddN[N=21, T=DT_FLOAT".
+var gradientSum = text.NewPattern(`gradients/addn\w{0,6}=addn\[n=(?<uses>\d{1,4})\b`)
 
 var optimizerSlot = text.NewPattern(`(?:^|/)(?:adam|adamw|lamb|rmsprop|momentum|adagrad|adadelta|ftrl|exponentialmovingaverage)[a-z]*(?:_\d+)?(?:/|$)`)
 

@@ -19,6 +19,8 @@ const (
 	KernelKill Kind = "kernel_kill"
 	// OOMD is systemd-oomd, which kills by pressure before memory is gone.
 	OOMD Kind = "systemd_oomd"
+	// SharedSegment is a shared memory segment that a database could not have.
+	SharedSegment Kind = "shared_segment"
 	// ShellKilled is a shell, a launcher or an IDE that saw signal 9.
 	ShellKilled Kind = "shell_killed"
 	// BuildKilled is a compiler that got signal 9.

@@ -56,7 +56,13 @@ func (g *ggmlReader) memoryTable(m text.Message) {
 	m.Fact("unaccounted", &fact.Size{Bytes: rest << 20, Text: k.Text("rest"), Line: g.l.Line(m.At)})
 }
 
+// setByUser: "n_gpu_layers already set by user to 99, abort" (common/fit.cpp).
+var setByUser = text.NewPattern(`n_gpu_layersalreadysetbyuserto(?<layers>\d{1,5})`)
+
 // fitFailed is a warning: loading goes on with what the user set.
 func (g *ggmlReader) fitFailed(m text.Message) {
+	if k := m.Find(setByUser, 160); k.Ok() {
+		g.setting("n_gpu_layers", k.Text("layers"), "-ngl", m.At)
+	}
 	g.notice("fit_skipped", "llama.cpp did not fit the parameters to the free memory, since the command line fixes one of them; it loads what was asked for.", m)
 }

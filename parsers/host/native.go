@@ -27,6 +27,12 @@ var nativeWordings = slices.Concat(
 		text.On("out of memory allocating", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
 		// git's wrapper.c: "fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)".
 		text.On("Out of memory, malloc failed", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`mallocfailed\(triedtoallocate(?<requested_bytes>\d{1,20})bytes`))),
+		// PostgreSQL's dsm_impl.c: 'could not resize shared memory segment
+		// "/PostgreSQL.1390429275" to 16777216 bytes: No space left on device'.
+		text.On("could not resize shared memory segment", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}, 0, 160,
+			text.NewPattern(`to(?<requested_bytes>\d{1,15})bytes`))),
+		// R on macOS: R_MAX_VSIZE, 16 GB or the RAM by default (memory.c).
+		text.On("vector memory exhausted (limit reached?)", text.Fails(nativeFailure)), text.On("vector memory limit of", text.FailsIf(nativeFailure, 0, 60, text.NewPattern(`limitof(?<limit>[\d.]{1,9}gb)reached`))),
 		text.On("memory budget. Restarting", readDask),
 		text.On("excessive memory usage causing the Operating System to kill", readJoblib),
 		text.On("was sent SIGKILL", readGunicorn),

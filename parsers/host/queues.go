@@ -11,6 +11,7 @@ import (
 // Queues reads batch systems beside Slurm, and services that run containers.
 var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
 	text.On("PBS: job killed: mem", readPBS), text.On("PBS: job killed: vmem", readPBS), text.On("PBS: job killed: pmem", readPBS),
+	text.On("Job exceeded a memory resource limit", readPBSMail),
 	text.On("TERM_MEMLIMIT", readLSF),
 	text.On("memory usage exceeded request_memory", text.Fails(queueKill)),
 	// HTCondor.
@@ -87,6 +88,18 @@ func readPBS(m text.Message) int {
 		k = m.Find(pbsBytesPattern, 120)
 	}
 	return m.FailWith(queueKill, k)
+}
+
+// pbsUsed and pbsGranted stand in the mail that Torque sends, in kb.
+var (
+	pbsUsed    = text.NewPattern(`resources_used\.vmem=(?<process_used_kib>\d{1,16})kb(?:.{0,80}?resources_used\.mem=(?<pbs_mem_kib>\d{1,16})kb)?`)
+	pbsGranted = text.NewPattern(`req_information\.memory\.0=(?<limit_kib>\d{1,16})kb`)
+)
+
+// readPBSMail reads "Job exceeded a memory resource limit (vmem, pvmem, etc.).
+// Job was aborted", below which the mail says what was used and granted.
+func readPBSMail(m text.Message) int {
+	return m.FailWith(queueKill, m.Find(pbsUsed, 600), m.Find(pbsGranted, 900))
 }
 
 // readLSF reads "TERM_MEMLIMIT: job killed after reaching LSF memory usage

@@ -27,6 +27,18 @@ var systemDisguises = []disguise{
 		advice: "Raise the limit with `ulimit -n 65535`, use fewer DataLoader workers, or call torch.multiprocessing.set_sharing_strategy('file_system'); `df -h /dev/shm` shows whether shared memory is full.",
 	},
 	{
+		literals: []string{"pthread_create failed (EPERM)"},
+		explains: []fact.Kind{fact.NativeAlloc},
+		id:       "thread_denied", title: "The system forbade a new thread (EPERM); it is not memory, whatever the program says after it. In a container: an old Docker that does not know a call of the image's newer C library (clone3).",
+		advice: "Update Docker to 20.10.10 or newer, with its runc and libseccomp; until then an older base image, or `--security-opt seccomp=unconfined` for a trial.",
+	},
+	{
+		literals: []string{"long vectors not supported yet"},
+		when:     nothingElseFailed,
+		id:       "long_vector", title: "An R function cannot handle a vector of more than 2,147,483,647 elements; memory is not what is short.",
+		advice: "Keep the matrix sparse (`Matrix`), work on fewer rows at a time, or take a newer version of the package: many have replaced that step.",
+	},
+	{
 		literals: []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create"},
 		id:       "process_limit", title: "The limit of processes and threads is reached (ulimit -u, or the container's pids limit), not memory.",
 		advice: "Raise `ulimit -u` or start the container with `--pids-limit -1`; OMP_NUM_THREADS=1 and fewer workers need fewer threads.",
@@ -54,8 +66,8 @@ var systemDisguises = []disguise{
 			return m.Mentions("137") && !m.Mentions("memorycgroupoutofmemory", "outofmemory:kill")
 		},
 		explains: []fact.Kind{fact.ShellKilled},
-		id:       "killed_by_hand", title: "Exit code 137 with OOMKilled false: somebody or something sent signal 9 (docker kill, stop after its time-out, an orchestrator); as a rule not memory.",
-		advice: "Look who stopped it: `docker events --since 1h --filter container=NAME`. To be sure about memory: `dmesg -T | grep -i -E 'oom|killed process'`, for a child of the container can be killed without the flag.",
+		id:       "killed_by_hand", title: "Exit code 137 with OOMKilled false: signal 9, but not for the container's own limit. Either somebody stopped it (docker kill, a time-out, an orchestrator), or the machine, or the virtual machine of Docker Desktop, ran out of memory: that does not set the flag.",
+		advice: "On the machine (or in Docker's VM) `dmesg -T | grep -i -E 'oom|killed process'` tells: a line there means give Docker more memory (Settings, Resources) or bound the program. No line: `docker events --since 1h --filter container=NAME` shows who stopped it.",
 	},
 	{
 		literals: []string{"exit code 143", "exited with code 143", "exit status 143", "signal 15 (SIGTERM) received", "was signaled to shutdown with signal 15"},
@@ -79,9 +91,11 @@ var systemDisguises = []disguise{
 // isDisk tells a disk from /dev/shm: errno 28 on "</torch_...>", /dev/shm or a
 // semaphore is shared memory.
 func isDisk(m text.Message) bool {
-	for _, shared := range [...]string{"</torch_", "/dev/shm", "semlock"} {
+	for _, shared := range [...]string{"</torch_", "/dev/shm", "semlock", "sharedmemorysegment"} {
 		if m.Precedes(shared, 500) || m.Follows(shared, 160) {
-			known := func(x fact.Failure) bool { return x.Kind == fact.SharedMemory || x.Kind == fact.NCCLShm }
+			known := func(x fact.Failure) bool {
+				return x.Kind == fact.SharedMemory || x.Kind == fact.NCCLShm || x.Kind == fact.SharedSegment
+			}
 			if m.Follows("nospaceleft", 11) && !slices.ContainsFunc(m.Facts.Failures, known) {
 				m.Fail(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}, m.End)
 			}

@@ -58,7 +58,7 @@ var plainWords = []string{
 	"not enough memory", "not enough vram", "not enough ram ", "not enough gpu ", "not enough system memory", "not enough device memory", "not enough free memory", "not enough video memory", "not enough host memory",
 	"insufficient system resources", "not enough resources to load",
 	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "can't allocate",
-	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted",
+	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory",
 }
 
 // asked are words before which a phrase only says that somebody wanted some:
@@ -138,6 +138,9 @@ var cardWords = [][2]string{
 
 var hostWords = []string{"host", "system memory", "system ram", "virtual memory", "malloc", "heap", "errno", "fork", "0xc00000", " ram", "cpu", "page file", "paging file"}
 
+// cardSigns are words one of which stands in a log that is about a card.
+var cardSigns = []string{"gpu", "cuda", "vram", "opencl", "vulkan", "nvidia", "radeon", "rocm", "directx", "d3d", "opengl", "metal", "device", "torch", "tensor", "npu", "tpu", "render"}
+
 // plainNames are names by which a line tells whose message it is.
 var plainNames = [][2]string{
 	{"torch", "pytorch"}, {"tensorflow", "tensorflow"}, {"jax", "jax"}, {"onnxruntime", "onnxruntime"}, {"sglang", "sglang"}, {"vllm", "vllm"},
@@ -166,6 +169,9 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	}
 	if x.Kind == fact.PlainMemory && containsAny(line, hostWords) || strings.Contains(line, "out_of_host_memory") || strings.Contains(line, "host memory") {
 		x.Kind, x.Backend = fact.PlainHost, "cpu"
+	}
+	if x.Kind == fact.PlainMemory && !m.Mentions(cardSigns...) {
+		x.Kind, x.Backend = fact.PlainHost, "cpu" // nothing in the log is about a card
 	}
 	if program, ok := named(line, plainNames); ok {
 		x.Framework = program

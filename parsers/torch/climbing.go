@@ -44,18 +44,22 @@ func parseClimbing(l *text.Log, hits []text.Hit, f *fact.Facts) {
 }
 
 // StepCounter reads the numbers that training loops count their steps by: "step
-// 410", "iter: 40", and tqdm's "78/300 [6:31:33<24:58:45, 405.07s/it]".
+// 410", "iter: 40", "Episode: 1100", and tqdm's "78/300 [6:31:33<24:58:45,
+// 405.07s/it]".
 var StepCounter = text.Parser{Name: "steps", Context: stepWords, Parse: parseSteps}
 
-var stepWords = []string{"step", "iter", "s/it]", "it/s"}
+var stepWords = []string{"step", "iter", "episode", "epoch", "s/it]", "it/s"}
 
 // counters are those of the words that a number follows; before the others
-// stands a progress bar.
-const counters = 2
+// stands a progress bar. Each is counted by itself: epochs beside their steps.
+const (
+	epochs   = 3
+	counters = 4
+)
 
 const (
 	// manySteps is how far a loop must have counted for memory to be needed
-	// alike in every step, unless something is kept.
+	// alike in every step, unless something is kept; of epochs two are enough.
 	manySteps = 10
 	// certainlyMany is where one number alone is a count of steps.
 	certainlyMany = 500
@@ -64,7 +68,7 @@ const (
 )
 
 func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	last, rises := 0, 0
+	var last, rises [counters]int
 	for _, h := range hits[:min(len(hits), countsRead)] {
 		if h.Word >= counters {
 			if done(l.Squeezed()[max(h.At-barWidth, 0):h.At]) >= manySteps {
@@ -77,12 +81,13 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		if !ok {
 			continue
 		}
-		if n > last {
-			rises++
+		if n > last[h.Word] {
+			rises[h.Word]++
 		} else {
-			rises = 0
+			rises[h.Word] = 0
 		}
-		if last = n; rises >= 2 && last >= manySteps || n >= certainlyMany && n < 1e7 {
+		last[h.Word] = n
+		if many := n >= manySteps || h.Word == epochs; rises[h.Word] >= 2 && many || n >= certainlyMany && n < 1e7 && h.Word != epochs {
 			f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
 			return
 		}

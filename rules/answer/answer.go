@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -93,8 +94,9 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 		return nil
 	}
 	card := program.CardOf(own, causes[0].Card)
-	not, _ := card.Tell(c, card.Not)
-	later, _ := card.Tell(c, card.Later)
+	t := card.For(c)
+	not, _ := t.Tell(card.Not)
+	later, _ := t.Tell(card.Later)
 	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: card.Sources, Solved: card.Solved}
 }
 
@@ -130,19 +132,23 @@ const maxAdvice = 6
 func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advice, []Useless) {
 	ranked := candidates(c, causes, own)
 	for _, b := range ranked {
-		b.makeOut(c, own)
+		b.weigh(c)
 	}
 	if len(causes) > 0 {
 		ranked = prescribe(c, causes[0], ranked, own)
 	}
-	ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return len(b.advice.Steps) == 0 }) // taken already
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
 	})
 	advice := make([]Advice, 0, maxAdvice)
-	for i, b := range ranked[:min(len(ranked), maxAdvice)] {
-		b.advice.Rank = i + 1
-		advice = append(advice, b.advice)
+	for _, b := range ranked {
+		if len(advice) == maxAdvice {
+			break
+		}
+		if b.spell(c, own); len(b.advice.Steps) > 0 { // else it is taken already
+			b.advice.Rank = len(advice) + 1
+			advice = append(advice, b.advice)
+		}
 	}
 	if len(causes) > 0 && causes[0].Card == "" && (causes[0].ID == cause.BatchTooLarge || causes[0].ID == cause.Unknown) {
 		branched(c, advice)
@@ -189,6 +195,7 @@ type candidate struct {
 	fix    fix.Fix
 	advice Advice
 	score  float64
+	spelt  bool // its steps and its reason are the case's
 }
 
 // candidates returns every fix that may help, under the likeliest cause that
@@ -221,23 +228,46 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 	return slices.Collect(maps.Values(byID))
 }
 
-// makeOut adds what is computed for a case: the steps, the reason and the
-// arithmetic. A fix that is known not to be enough counts half.
-func (b *candidate) makeOut(c *ledger.Case, own []*program.Program) {
-	fix, advice := b.fix, &b.advice
-	advice.Steps = forReader(c, fix.ID, sizedSteps(c, fix.ID, fix.Steps(c)), own)
-	if fix.Why != nil {
-		advice.Why = cmp.Or(fix.Why(c), advice.Why)
+// spell adds the steps for a case and the reason, once: most candidates are
+// never told of.
+func (b *candidate) spell(c *ledger.Case, own []*program.Program) {
+	if b.spelt {
+		return
 	}
+	b.spelt = true
+	b.advice.Steps = forReader(c, b.fix.ID, sizedSteps(c, b.fix.ID, b.fix.Steps(c)), own)
+	if b.fix.Why != nil {
+		b.advice.Why = cmp.Or(b.fix.Why(c), b.advice.Why)
+	}
+}
+
+// weigh adds the arithmetic for a case. A fix that is known not to be enough
+// counts half.
+func (b *candidate) weigh(c *ledger.Case) {
+	fix, advice := b.fix, &b.advice
 	if fix.Effect != nil {
 		advice.Effect = sound(c, fix.Effect(c))
 	}
 	if advice.Effect == nil {
 		advice.Effect = sound(c, effect.Estimated(c, fix.ID))
 	}
-	if advice.Effect != nil && !advice.Effect.Fits {
+	if e := advice.Effect; e != nil && !e.Fits {
 		b.score /= 2
+	} else if e != nil && e.Counted == "" && c.Total.Has() && e.HaveBytes >= c.Total.Bytes-units.GiB { // all of the card is reckoned with
+		advice.Check = passable(advice.Check, e.HaveBytes-e.NeedBytes)
 	}
+}
+
+// passable is a check that asks for no more room than a fix leaves.
+func passable(check string, left int64) string {
+	if left >= units.GiB {
+		return check
+	}
+	some := "a little"
+	if left > units.GiB/8 {
+		some = "about " + units.Amount(left/(64*units.MiB)*(64*units.MiB))
+	}
+	return strings.NewReplacer("about 1 GiB", some, "1 to 2 GiB", some, "above 1 GiB", "above zero").Replace(check)
 }
 
 // sound returns an effect, or nil where its amounts say another thing than it
@@ -277,19 +307,24 @@ var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_wat
 // told that they will not help.
 var torchTips = []string{"load_in_4bit", "load_in_8bit", "half_precision", "empty_cache", "expandable_segments", "max_split_size"}
 
+// tips are all fixes, the usual tips first.
+var tips = sync.OnceValue(func() []string {
+	return slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID())))
+})
+
 // useless returns the usual tips that cannot help. Of several with one reason
 // the first is enough.
 func useless(c *ledger.Case, own []*program.Program) []Useless {
 	var out []Useless
-	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID()))) {
-		fix := program.Adapt(own, fix.FixesByID()[id])
-		if fix.Useless == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
+	for _, id := range tips() {
+		cannot := program.Useless(own, id)
+		if cannot == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
 			continue
 		}
-		why := fix.Useless(c)
+		why := cannot(c)
 		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == id || u.Why == why })
 		if why != "" && !said {
-			out = append(out, Useless{ID: id, Title: fix.Title, Why: why})
+			out = append(out, Useless{ID: id, Title: program.Adapt(own, fix.FixesByID()[id]).Title, Why: why})
 		}
 	}
 	return out

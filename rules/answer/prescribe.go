@@ -28,6 +28,8 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	}
 	told := map[string]bool{}
 	prescribed := 0
+	t := card.For(c)
+	means := t.Meaning()
 	for i, cure := range card.Cures {
 		if told[cure.Fix] || cure.Title != "" && told[cure.Title] || cure.If != nil && !cure.If(c) || cure.Fix == "add_swap" && ledger.OnCluster(c) {
 			continue
@@ -43,16 +45,19 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 			if f.Useless != nil && f.Useless(c) != "" {
 				continue
 			}
-			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: likeliest.ID, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: card.Meaning(c)}}
-			b.makeOut(c, own)
+			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: likeliest.ID, Title: f.Title, Tradeoff: f.Tradeoff, Check: checkOf(c, f), Next: reader.ForBackend(c, f.Next), Why: means}}
+			b.weigh(c)
 			ranked, at = append(ranked, b), len(ranked)
 		}
 		b := ranked[at]
 		b.score = float64(2 * (len(card.Cures) - i))
 		prescribed++
 		if !spelled {
-			b.put(c, card, cure, own)
+			b.put(c, t, means, cure, own)
 		}
+	}
+	if not, ok := card.Tell(c, card.Not); ok {
+		ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return !told[b.fix.ID] && SpokenAgainst(c, not, b.advice.Steps) != "" })
 	}
 	if prescribed < 2 {
 		return ranked
@@ -88,37 +93,37 @@ func has(p *program.Program, card *cause.Card) bool {
 	return slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID })
 }
 
-// put words a fix as a card has it.
-func (b *candidate) put(c *ledger.Case, card *cause.Card, cure cause.Cure, own []*program.Program) {
-	if title, ok := card.Tell(c, cure.Title); ok {
+// put words a fix as a card has it, which means something.
+func (b *candidate) put(c *ledger.Case, t *cause.Teller, means string, cure cause.Cure, own []*program.Program) {
+	if title, ok := t.Tell(cure.Title); ok {
 		b.advice.Title = cmp.Or(title, b.advice.Title)
 	}
-	if cost, ok := card.Tell(c, cure.Cost); ok {
+	if cost, ok := t.Tell(cure.Cost); ok {
 		b.advice.Tradeoff = cmp.Or(cost, b.advice.Tradeoff)
 	}
-	steps := pasted(c, card, cure)
-	told := words(c, card, cure)
-	if len(told) > 0 {
-		b.advice.Why = card.Meaning(c) // a fix that is told says itself why
-	}
-	if len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0) {
+	steps := pasted(c, t, cure)
+	told := words(c, t, cure)
+	usual := len(steps) == 0 && (cure.Text != "" || cure.Steps != nil || cure.Own || len(told) == 0)
+	if usual {
+		b.spell(c, own)
 		steps = b.advice.Steps // as the program has it
-	} else {
-		b.advice.Why = card.Meaning(c)
-		if !slices.Contains(sizedAnyway, cure.Fix) {
-			b.advice.Effect = nil
-		}
+	} else if !slices.Contains(sizedAnyway, cure.Fix) {
+		b.advice.Effect = nil
 	}
+	if !usual || len(told) > 0 {
+		b.advice.Why = means // a fix that is told says itself why
+	}
+	b.spelt = true
 	b.advice.Steps = forReader(c, cure.Fix, slices.Concat(told, steps), own)
 }
 
 // pasted is the step of a cure, none where it has none or the log lacks one of
 // its figures.
-func pasted(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
+func pasted(c *ledger.Case, t *cause.Teller, cure cause.Cure) []step.Step {
 	if cure.Steps != nil {
 		return cure.Steps(c)
 	}
-	text, ok := card.Command(c, cure.Text)
+	text, ok := t.Command(cure.Text)
 	if text == "" || !ok {
 		return nil
 	}
@@ -126,14 +131,14 @@ func pasted(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
 }
 
 // words are what a cure says to do, and in which case.
-func words(c *ledger.Case, card *cause.Card, cure cause.Cure) []step.Step {
+func words(c *ledger.Case, t *cause.Teller, cure cause.Cure) []step.Step {
 	var out []step.Step
-	if told, ok := card.Tell(c, cure.Told); ok && told != "" {
+	if told, ok := t.Tell(cure.Told); ok && told != "" {
 		out = append(out, step.Step{Kind: "text", Text: told})
 	}
 	var ways []step.Step
 	for _, w := range cure.Ways {
-		if told, ok := card.Tell(c, w.Text); ok && told != "" && fix.Way(c, w.For) {
+		if told, ok := t.Tell(w.Text); ok && told != "" && fix.Way(c, w.For) {
 			ways = append(ways, step.Step{Kind: "text", Text: told, For: w.For})
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -12,8 +11,40 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
+// SpokenAgainst returns what a card's sentence calls futile and a step advises, ""
+// for nothing. A sentence against "a lower" setting, or against one "alone",
+// speaks of a way to use it; an option with the reader's own value is theirs.
+func SpokenAgainst(c *ledger.Case, not string, steps []step.Step) string {
+	parts := strings.Split(not, "`")
+	for i := 1; i+1 < len(parts); i += 2 {
+		word, before, after := parts[i], strings.TrimSpace(parts[i-1]), strings.TrimSpace(parts[i+1])
+		if len(word) < 4 || !endsItem(before) || !beginsItem(after) {
+			continue
+		}
+		for _, s := range steps {
+			if rest, found := step.AfterWord(s.Text, word); found && !step.Own(c, word, rest) {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+// endsItem and beginsItem: beside a word of code there is nothing, or another
+// item of a list.
+func endsItem(s string) bool {
+	return s == "" || strings.ContainsAny(s[len(s)-1:], ",.:;") || strings.HasSuffix(s, " or")
+}
+
+func beginsItem(s string) bool {
+	return s == "" || strings.ContainsAny(s[:1], ",.:;") || strings.HasPrefix(s, "or ")
+}
+
 // startsAgain are fixes whose command is the reader's own on purpose.
 var startsAgain = []string{"restart_session", "kill_stale_process", "close_other_apps", "upgrade_version", "select_gpu"}
+
+// StartsAgain reports a fix that may repeat the reader's own command.
+func StartsAgain(fix string) bool { return slices.Contains(startsAgain, fix) }
 
 // forReader returns those steps of a fix that this reader can do: in the names
 // of their backend, system and program. Where none is left the fix is told in
@@ -22,7 +53,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 	var out []step.Step
 	taken := false
 	for _, s := range steps {
-		if !slices.Contains(startsAgain, id) && step.Taken(c, s) {
+		if !StartsAgain(id) && step.Taken(c, s) || s.Kind != "text" && step.WrongWay(c, id, s.Text) {
 			taken = true
 			continue
 		}
@@ -33,7 +64,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 		if s.Kind == "shell" && strings.HasPrefix(s.Text, "Activity Monitor") { // no command
 			s = step.Step{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what is large and not needed."}
 		}
-		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) || belowStated(c, id, s.Text) {
+		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) || id == "raise_memory_limit" && step.BelowStated(c, s.Text) {
 			continue
 		}
 		out = append(out, s)
@@ -43,6 +74,9 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 	}
 	if len(out) == 0 {
 		return []step.Step{{Kind: "text", Text: fix.InWords(id)}}
+	}
+	if last := &out[len(out)-1]; last.Kind == "text" && len(out) < len(steps) {
+		last.Text = strings.TrimRight(last.Text, ":.") + "." // what it announced is not for this reader
 	}
 	return out
 }
@@ -58,32 +92,39 @@ func understood(c *ledger.Case, id string, s step.Step, own []*program.Program) 
 
 // commands are those that belong to a program, with the programs whose readers
 // have them.
-var commands = map[string][]string{
-	"llama-server":         {"llama.cpp", "ik_llama.cpp", "llamafile"},
-	"llama-cli":            {"llama.cpp", "ik_llama.cpp", "llamafile"},
-	"vllm serve":           {"vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes"},
-	"OLLAMA_":              {"ollama"},
-	"ollama run":           {"ollama", "open-webui"},
-	"sglang.launch_server": {"sglang"},
-	"AutoModelForCausalLM": nil,
-	"BitsAndBytesConfig":   nil,
-	"DataLoader(":          nil,
-	"model.gguf":           {"llama.cpp", "ik_llama.cpp", "llamafile", "koboldcpp", "stable-diffusion.cpp", "whisper.cpp"},
+var commands = []command{
+	{"llama-server", []string{"llama.cpp", "ik_llama.cpp", "llamafile"}},
+	{"llama-cli", []string{"llama.cpp", "ik_llama.cpp", "llamafile"}},
+	{"vllm serve", []string{"vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes"}},
+	{"OLLAMA_", []string{"ollama"}},
+	{"ollama run", []string{"ollama", "open-webui"}},
+	{"sglang.launch_server", []string{"sglang"}},
+	{"AutoModelForCausalLM", nil},
+	{"BitsAndBytesConfig", nil},
+	{"DataLoader(", nil},
+	{"model.gguf", []string{"llama.cpp", "ik_llama.cpp", "llamafile", "koboldcpp", "stable-diffusion.cpp", "whisper.cpp"}},
+}
+
+type command struct {
+	text     string
+	programs []string
 }
 
 // foreign reports a command of a program that the reader does not run.
 func foreign(c *ledger.Case, text string) bool {
-	for command, programs := range commands {
-		unknown := c.Reader.Program == "" && (programs != nil || c.In("pytorch", "transformers"))
-		if !strings.Contains(text, command) || unknown || slices.Contains(programs, c.Reader.Program) {
-			continue
-		}
-		if programs == nil && c.Reader.Writes("python") && c.In("pytorch", "transformers") {
-			continue
-		}
+	return slices.ContainsFunc(commands, func(x command) bool { return strings.Contains(text, x.text) && !runs(c, x.programs) })
+}
+
+// runs: the reader may run one of some programs; where there is none, own code
+// on PyTorch.
+func runs(c *ledger.Case, programs []string) bool {
+	switch onTorch := c.In("pytorch", "transformers"); {
+	case c.Reader.Program == "" && (programs != nil || onTorch):
 		return true
+	case programs == nil:
+		return c.Reader.Writes("python") && onTorch
 	}
-	return false
+	return slices.Contains(programs, c.Reader.Program)
 }
 
 // linuxWords stand in commands that Windows does not have.
@@ -114,15 +155,6 @@ func onWindows(s step.Step) step.Step {
 	return s
 }
 
-// usualLimits stand in steps where the log states none.
-var usualLimits = []string{"32g", "32Gi", "64G"}
-
-// belowStated: a usual limit is advised where the log states as much or more.
-func belowStated(c *ledger.Case, id, text string) bool {
-	stated := max(c.Limit.Bytes, ledger.SizeOf(c.F().Limit), ledger.SizeOf(c.F().KilledRSS), c.Total.Bytes)
-	return id == "raise_memory_limit" && stated > 24*units.GiB && slices.ContainsFunc(usualLimits, func(l string) bool { return strings.Contains(text, l) })
-}
-
 // otherSystems takes out of a told step what is for other systems than the
 // reader's.
 func otherSystems(c *ledger.Case, text, kind string) string {
@@ -135,14 +167,14 @@ func otherSystems(c *ledger.Case, text, kind string) string {
 	}
 	for _, word := range words {
 		for i := strings.Index(text, word); i >= 0; i = strings.Index(text, word) {
-			text = without(text, i)
+			text = Without(text, i)
 		}
 	}
 	return strings.TrimSpace(text)
 }
 
-// without cuts the parenthesis or the sentence in which an offset stands.
-func without(text string, at int) string {
+// Without cuts the parenthesis or the sentence in which an offset stands.
+func Without(text string, at int) string {
 	if open := strings.LastIndexAny(text[:at], "()"); open >= 0 && text[open] == '(' {
 		if end := strings.IndexByte(text[at:], ')'); end >= 0 {
 			return strings.TrimRight(text[:open], " ") + text[at+end+1:]

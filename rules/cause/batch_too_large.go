@@ -1,6 +1,8 @@
 package cause
 
 import (
+	"fmt"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -63,7 +65,10 @@ func cutOff(c *ledger.Case) bool {
 func whyWork(c *ledger.Case) string {
 	f := c.F()
 	if ledger.FillsCard(c) && !(f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes) {
-		if c.Limit.Has() {
+		switch {
+		case !ledger.FillsAlone(c):
+			return fmt.Sprintf("This program holds %s of %s.", c.Mine, c.Ceiling())
+		case c.Limit.Has():
 			return "This program fills what it may have by itself."
 		}
 		return "This program fills the card by itself."

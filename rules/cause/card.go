@@ -91,11 +91,8 @@ func (k *Card) Holds(c *ledger.Case) bool {
 	return ok
 }
 
-// Meaning is what the card says of a case for which it holds.
-func (k *Card) Meaning(c *ledger.Case) string {
-	told, _ := k.Tell(c, k.Means)
-	return told
-}
+// Meaning is [Teller.Meaning].
+func (k *Card) Meaning(c *ledger.Case) string { return k.For(c).Meaning() }
 
 func (k *Card) meets(c *ledger.Case) bool {
 	switch {

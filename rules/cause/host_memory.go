@@ -1,6 +1,9 @@
 package cause
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -28,6 +31,7 @@ var hostMemory = Rule{
 		Shown("pinning", If(when.Root(fact.CUDAError), 0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
 		Said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
 		Said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
+		Said(0.95, "The place for shared memory (/dev/shm) is full, not a disk; containers have 64 MB of it unless told otherwise.", fact.SharedSegment),
 		Said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
 	},
 	Remedies: HostRemedies,
@@ -95,8 +99,15 @@ var HostRemedies = []Remedy{
 	}},
 	{Fix: "stream_dataset", Fit: 0.5, If: (*ledger.Case).Training},
 	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *ledger.Case) bool {
-		return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) && (ledger.RunsModels(c) || !ledger.Capped(c))
+		return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) && (ledger.RunsModels(c) || !ledger.Capped(c) && !otherVictim(c))
 	}},
+}
+
+// otherVictim: the kernel names what it ended, and that runs no models.
+func otherVictim(c *ledger.Case) bool {
+	v, ok := c.Fact("victim")
+	name := strings.ToLower(v.Text)
+	return ok && name != "" && !ledger.RunsModels(c) && !slices.ContainsFunc([]string{"python", "pt_", "llama", "ollama", "vllm", "torch"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // ClimbingHost: what the program printed of its memory rose until the

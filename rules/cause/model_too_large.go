@@ -67,8 +67,11 @@ var weightsFillCard = Figures{"alone": alone}.First(
 const mostly = "The weights may be most of what this program holds"
 
 func alone(c *ledger.Case) string {
-	if !ledger.FillsCard(c) {
+	switch {
+	case !ledger.FillsCard(c):
 		return mostly + "."
+	case !ledger.FillsAlone(c):
+		return fmt.Sprintf("This program holds %s of %s; the weights may be most of that.", c.Mine, c.Ceiling())
 	}
 	return fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, c.Ceiling())
 }

@@ -106,7 +106,7 @@ func (f Figures) stated(c *ledger.Case, name string) (text string, line int) {
 	if s, ok := c.Setting(name); ok {
 		return s.Value, s.Line
 	}
-	if e, ok := c.Entries()[name]; ok {
+	if e := c.Entry(name); e.Has() {
 		return e.String(), 0
 	}
 	return "", 0

@@ -7,21 +7,36 @@ import (
 	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
+// Tell is [Teller.Tell] for one sentence.
+func (k *Card) Tell(c *ledger.Case, sentence string) (told string, ok bool) {
+	return k.For(c).Tell(sentence)
+}
+
+// Teller tells of one case what a card has to say, and looks up the card's own
+// figures once. It belongs to one goroutine.
+type Teller struct {
+	card *Card
+	c    *ledger.Case
+	own  map[string]string // nil until somebody asks
+}
+
+// For returns what tells of a case.
+func (k *Card) For(c *ledger.Case) *Teller { return &Teller{card: k, c: c} }
+
 // Tell puts figures into a sentence: {name} is a number of the ledger by its
 // name in reports, one of the card's own figures, the model's name, or a setting
 // of plain characters;
 // {name%} what share of the total a number is, {card} the total without decimals
 // that say nothing. What stands in [[ ]] is left out where the log lacks one of
 // its figures, or has none of it; ok is false where one is lacking elsewhere.
-func (k *Card) Tell(c *ledger.Case, sentence string) (told string, ok bool) {
+func (t *Teller) Tell(sentence string) (told string, ok bool) {
 	if !strings.ContainsAny(sentence, "{[") {
 		return sentence, true
 	}
-	figures := k.figures(c)
 	var b strings.Builder
 	for rest := sentence; ; {
 		before, after, found := strings.Cut(rest, "[[")
-		part, known := filled(before, figures)
+		part, known := filled(before, t.figure)
 		if !known {
 			return "", false
 		}
@@ -30,7 +45,7 @@ func (k *Card) Tell(c *ledger.Case, sentence string) (told string, ok bool) {
 			return b.String(), true
 		}
 		optional, tail, _ := strings.Cut(after, "]]")
-		if part, known := filled(optional, someOf(figures)); known {
+		if part, known := filled(optional, t.some); known {
 			b.WriteString(part)
 		}
 		rest = tail
@@ -40,16 +55,14 @@ func (k *Card) Tell(c *ledger.Case, sentence string) (told string, ok bool) {
 // Command puts figures into what is pasted: only those of the ledger and the
 // card's own, for a log's words are strangers'. Other braces are left as they
 // are.
-func (k *Card) Command(c *ledger.Case, text string) (told string, ok bool) {
-	entries := c.Entries()
-	own := k.own(c)
+func (t *Teller) Command(text string) (told string, ok bool) {
 	missing := false
 	told = replaced(text, func(name string) string {
-		if value, known := own[name]; known {
+		if value, known := t.ownFigure(name); known {
 			missing = missing || value == ""
 			return value
 		}
-		if e, known := entries[name]; known {
+		if e := t.c.Entry(name); e.Has() {
 			return e.String()
 		}
 		return "{" + name + "}"
@@ -57,54 +70,59 @@ func (k *Card) Command(c *ledger.Case, text string) (told string, ok bool) {
 	return told, !missing
 }
 
-// figures looks up what a sentence names, "" for what the log does not give.
-func (k *Card) figures(c *ledger.Case) func(name string) string {
-	entries, own := c.Entries(), k.own(c)
-	return func(name string) string {
-		if value, known := own[name]; known {
-			return value
-		}
-		share, isShare := strings.CutSuffix(name, "%")
-		e, known := entries[share]
-		switch {
-		case name == "card" && c.Total.Has():
-			return c.Total.Round()
-		case known && e.Bytes == 0:
-			return nothing
-		case known && e.Bytes < 0:
-			return ""
-		case known && isShare:
-			return ledger.Percent(e, c.Total)
-		case known:
-			return e.String()
-		case name == "model" && c.Model != nil:
-			return quote.Told(c.Model.Name)
-		}
-		s, _ := c.Setting(name)
-		if strings.ContainsFunc(s.Value, quote.UnsafeInShell) { // it may stand in a command that is told
-			return ""
-		}
-		return s.Value
+// Meaning is what the card says of a case for which it holds.
+func (t *Teller) Meaning() string {
+	told, _ := t.Tell(t.card.Means)
+	return told
+}
+
+// figure looks up what a sentence names, "" for what the log does not give.
+func (t *Teller) figure(name string) string {
+	if value, known := t.ownFigure(name); known {
+		return value
 	}
+	share, isShare := strings.CutSuffix(name, "%")
+	e := t.c.Entry(share)
+	switch {
+	case name == "card" && t.c.Total.Has():
+		return t.c.Total.Round()
+	case name == "whole" && ledger.FillsAlone(t.c) && t.c.Total.Has(): // the card, where this program fills it
+		return t.c.Total.Round()
+	case e.Has() && e.Bytes == 0:
+		return nothing
+	case e.Has() && e.Bytes < 0:
+		return ""
+	case e.Has() && isShare:
+		return ledger.Percent(e, t.c.Total)
+	case e.Has():
+		return e.String()
+	case name == "model" && t.c.Model != nil:
+		return quote.Told(t.c.Model.Name)
+	}
+	s, _ := t.c.Setting(name)
+	if strings.ContainsFunc(s.Value, quote.UnsafeInShell) { // it may stand in a command that is told
+		return ""
+	}
+	return s.Value
 }
 
 const nothing = "nothing"
 
-// someOf looks up figures of which there is some.
-func someOf(figures func(name string) string) func(name string) string {
-	return func(name string) string {
-		if value := figures(name); value != nothing {
-			return value
-		}
-		return ""
+// some is a figure of which there is some.
+func (t *Teller) some(name string) string {
+	if value := t.figure(name); value != nothing {
+		return value
 	}
+	return ""
 }
 
-func (k *Card) own(c *ledger.Case) map[string]string {
-	if k.Figures == nil {
-		return nil
+// ownFigure is one of the card's own figures.
+func (t *Teller) ownFigure(name string) (value string, known bool) {
+	if t.own == nil && t.card.Figures != nil {
+		t.own = t.card.Figures(t.c)
 	}
-	return k.Figures(c)
+	value, known = t.own[name]
+	return value, known
 }
 
 // filled is a sentence with its figures, ok false where one is lacking.

@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -9,10 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/internal/made"
-	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // While loading, what is held are weights; later the effect says how many of
@@ -36,19 +32,6 @@ func TestNarrowerWeights(t *testing.T) {
 			require.NotNil(t, e)
 			require.Equal(t, e.NeedBytes <= e.HaveBytes, e.Fits)
 		})
-	}
-}
-
-func TestDoubledLimitIsOfTheStep(t *testing.T) {
-	for _, limit := range []int64{512 * units.MiB, 921600 << 10, 5 * units.GiB, 32 * units.GiB} {
-		x := fact.Failure{Kind: fact.KernelKill, Figures: fact.Figures{Limit: made.Size(limit), KilledRSS: made.Size(limit / 2)}}
-		c := &ledger.Case{Failure: x, Chain: []fact.Failure{x}, Facts: &fact.Facts{Facts: []fact.Fact{{Name: "cgroup", Text: "/docker/0a1b"}}}, Framework: "linux-oom-killer", Stack: []string{"linux-oom-killer"}}
-		e := HostLimit(c)
-		require.NotNil(t, e)
-		assert.Greater(t, e.NeedBytes, limit)
-		assert.GreaterOrEqual(t, e.HaveBytes, 2*limit)
-		assert.Contains(t, step.HostLimit(c)[0].Text, fmt.Sprintf("--memory=%dg", e.HaveBytes/units.GiB))
-		assert.Equal(t, Bound, e.Certainty)
 	}
 }
 

@@ -2,12 +2,10 @@ package effect
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Kill: what is free when the others are gone, against the request.
@@ -52,24 +50,4 @@ func TPUProgramAt(c *ledger.Case, by int) *Effect {
 	}
 	return &Effect{NeedBytes: need, HaveBytes: f.Limit.Bytes, Fits: true, Basis: "log", Certainty: Condition,
 		Note: fmt.Sprintf("The program takes %s of the %s, weights and inputs the rest; with 1/%d of the batch, if the program shrinks with it, %s.", program.Size, f.Desired, by, units.Amount(need))}
-}
-
-// HostLimit: the limit was reached, so that more than it is needed. How
-// much more, no log of a kill says.
-func HostLimit(c *ledger.Case) *Effect {
-	gib := step.TwiceLimit(c)
-	if gib == 0 || !ledger.Capped(c) || c.Root(fact.YARNKill) || strings.Contains(ledger.CgroupPath(c), "init.scope") {
-		return nil
-	}
-	f := c.F()
-	held := ""
-	if rss := f.KilledRSS; rss != nil && rss.Bytes <= f.Limit.Bytes {
-		held = fmt.Sprintf(" The process that was killed held %s of it.", units.Amount(rss.Bytes))
-	}
-	have := gib * units.GiB
-	if f.Limit.Bytes < units.GiB/2 {
-		have = 2 * f.Limit.Bytes
-	}
-	return &Effect{NeedBytes: max(f.Limit.Bytes, ledger.SizeOf(f.KilledRSS)) + 1, HaveBytes: have, Fits: true, Basis: "log", Certainty: Bound,
-		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %s is twice the limit, to see what it comes to.%s", f.Limit, units.Amount(2*f.Limit.Bytes), held)}
 }

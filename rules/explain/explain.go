@@ -17,7 +17,7 @@
 // the part ("failed to allocate buffer for kv cache"): then which tensor it is
 // is no question, and that its factors are round no coincidence.
 //
-// The bound is [mostChance]. What widens a search (no model named, no phase)
+// The bound is [MostChance]. What widens a search (no model named, no phase)
 // raises the expected number, what the log states lowers it; no reading needs an
 // exception. Where two readings fit, neither is given.
 package explain
@@ -32,26 +32,30 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// mostChance is how many candidates may be expected to fit by chance.
-const mostChance = 0.035
+// MostChance is how many candidates may be expected to fit by chance.
+const MostChance = 0.035
 
 // smallest: below, too many things have that size.
 const smallest = 32 * units.MiB
 
-// Of explains the number of a case, nil where that is not sure.
-func Of(c *ledger.Case) *ledger.Explained {
+// Reading says what a number is, nil where it does not know or is not sure.
+type Reading func(q *Question) *ledger.Explained
+
+// Of explains the number of a case, nil where that is not sure. Programs' own
+// readings go before those that suit any.
+func Of(c *ledger.Case, own []Reading) *ledger.Explained {
 	size := c.F().Requested
 	if size == nil {
 		return wrapped(c)
 	}
-	q := &question{c: c, asked: size.Bytes, within: size.Within()}
-	for _, read := range [...]func(*question) *ledger.Explained{shape, pool, retried, scratch, square, noSize, cache, graph, weights, step, tensor} {
+	q := &Question{C: c, Asked: size.Bytes, Within: size.Within()}
+	for _, read := range slices.Concat([]Reading{shape}, own, []Reading{square, noSize, step, tensor}) {
 		x := read(q)
 		if x == nil || x.Bytes < smallest && x.Bytes > 0 {
 			continue
 		}
 		x.Asked = size.String()
-		if q.within == 0 {
+		if q.Within == 0 {
 			x.Asked = ledger.Thousands(size.Bytes) + " bytes"
 		}
 		x.Lines = lines(x.Lines, size.Line)
@@ -67,55 +71,53 @@ func lines(stated []int, own int) []int {
 	return slices.DeleteFunc(slices.Compact(out), func(n int) bool { return n <= 0 })
 }
 
-// question is the number that asks what it is.
-type question struct {
-	c      *ledger.Case
-	asked  int64
-	within int64
+// Question is the number that asks what it is.
+type Question struct {
+	C      *ledger.Case
+	Asked  int64
+	Within int64 // how far rounding can put it off
 }
 
 // onCard: PyTorch's caching allocator, which prints what it asks the driver for.
-func (q *question) onCard() bool {
-	return q.c.Root(fact.TorchAlloc, fact.TorchAsync) && !ledger.InHost(q.c) && q.c.Backend != "cpu" && q.c.Backend != "mps"
+func (q *Question) onCard() bool {
+	return q.C.Root(fact.TorchAlloc, fact.TorchAsync) && !ledger.InHost(q.C) && q.C.Backend != "cpu" && q.C.Backend != "mps"
 }
 
 // printed is what a tensor of so many bytes would be printed as.
-func (q *question) printed(bytes int64) int64 {
+func (q *Question) printed(bytes int64) int64 {
 	if q.onCard() {
 		return fit.PyTorchAllocation(bytes)
 	}
 	return bytes
 }
 
-// search is one set of candidates that is held against the number.
-type search struct {
-	*question
-	// named: the log says which part of the model it is.
-	named bool
-	// slack is what the allocator may add: ggml's buffers in system memory are
-	// TENSOR_ALIGNMENT, 32 bytes, longer than what is in them
-	// (ggml_backend_cpu_buffer_type_alloc_buffer, ggml/src/ggml-backend.cpp).
-	slack int64
+// Search is one set of candidates that is held against the number.
+type Search struct {
+	*Question
+	// Named: the log says which part of the model it is.
+	Named bool
+	// Slack is what the allocator may add.
+	Slack int64
 	tried map[int64]bool
 	fits  []*ledger.Explained
 }
 
-// size adds a candidate and reports whether it is the number.
-func (s *search) size(bytes int64) bool {
+// Size adds a candidate and reports whether it is the number.
+func (s *Search) Size(bytes int64) bool {
 	printed := s.printed(bytes)
-	if bytes <= 0 || printed < s.asked/2 || printed/2 > s.asked || !s.named && s.within == 0 && grain(printed) != grain(s.asked) {
+	if bytes <= 0 || printed < s.Asked/2 || printed/2 > s.Asked || !s.Named && s.Within == 0 && grain(printed) != grain(s.Asked) {
 		return false
 	}
 	if s.tried == nil {
 		s.tried = map[int64]bool{}
 	}
 	s.tried[printed] = true
-	d := s.asked - printed
-	return d >= -s.within && d <= s.within+s.slack
+	d := s.Asked - printed
+	return d >= -s.Within && d <= s.Within+s.Slack
 }
 
-// try adds a candidate that is a product.
-func (s *search) try(what string, terms ...ledger.Term) *ledger.Explained {
+// Try adds a candidate that is a product.
+func (s *Search) Try(what string, terms ...ledger.Term) *ledger.Explained {
 	bytes := int64(1)
 	for _, t := range terms {
 		if t.Value <= 0 || bytes > 1<<60/t.Value {
@@ -123,47 +125,46 @@ func (s *search) try(what string, terms ...ledger.Term) *ledger.Explained {
 		}
 		bytes *= t.Value
 	}
-	if !s.size(bytes) {
-		return nil
-	}
-	x := &ledger.Explained{What: what, Terms: terms, Bytes: bytes}
-	s.fits = append(s.fits, x)
-	return x
+	return s.Add(&ledger.Explained{What: what, Terms: terms, Bytes: bytes})
 }
 
-// sum adds a candidate of several pieces.
-func (s *search) sum(what string, parts ...ledger.Piece) *ledger.Explained {
+// Sum adds a candidate of several pieces.
+func (s *Search) Sum(what string, parts ...ledger.Piece) *ledger.Explained {
 	bytes := int64(0)
 	for _, p := range parts {
 		bytes += p.Bytes
 	}
-	if !s.size(bytes) {
+	return s.Add(&ledger.Explained{What: what, Parts: parts, Bytes: bytes})
+}
+
+// Add keeps a candidate if it is the number.
+func (s *Search) Add(x *ledger.Explained) *ledger.Explained {
+	if !s.Size(x.Bytes) {
 		return nil
 	}
-	x := &ledger.Explained{What: what, Parts: parts, Bytes: bytes}
 	s.fits = append(s.fits, x)
 	return x
 }
 
-// step is what the number is known to.
-func (s *search) step() int64 {
+// Step is what the number is known to.
+func (s *Search) Step() int64 {
 	switch {
 	case s.onCard():
-		return max(2*s.within, 2*units.MiB)
-	case s.named:
-		return max(2*s.within, s.slack, 1)
+		return max(2*s.Within, 2*units.MiB)
+	case s.Named:
+		return max(2*s.Within, s.Slack, 1)
 	}
-	return max(2*s.within, 2*grain(s.asked))
+	return max(2*s.Within, 2*grain(s.Asked))
 }
 
 // chance is how many of the candidates would fit by chance.
-func (s *search) chance() float64 {
-	return float64(len(s.tried)) * float64(s.step()) / (1.5 * float64(s.asked))
+func (s *Search) chance() float64 {
+	return float64(len(s.tried)) * float64(s.Step()) / (1.5 * float64(s.Asked))
 }
 
-// found is the one reading, nil where there are several or chance may have made it.
-func (s *search) found() *ledger.Explained {
-	if len(s.fits) == 0 || s.chance() > mostChance {
+// Found is the one reading, nil where there are several or chance may have made it.
+func (s *Search) Found() *ledger.Explained {
+	if len(s.fits) == 0 || s.chance() > MostChance {
 		return nil
 	}
 	first := s.fits[0]
@@ -181,13 +182,14 @@ func (s *search) found() *ledger.Explained {
 // grain is the lowest set bit.
 func grain(n int64) int64 { return n & -n }
 
-func term(name string, value int64) ledger.Term { return ledger.Term{Name: name, Value: value} }
+// Term is a factor of a product.
+func Term(name string, value int64) ledger.Term { return ledger.Term{Name: name, Value: value} }
 
-// roomFor is the value of a factor that fits what there was room for, a
+// RoomFor is the value of a factor that fits what there was room for, a
 // twentieth left free for what varies, in whole multiples; 0 where the room is
 // not known or would be none.
-func (q *question) roomFor(bytes, value, multiple int64) int64 {
-	room := q.c.Room
+func (q *Question) RoomFor(bytes, value, multiple int64) int64 {
+	room := q.C.Room
 	if !room.Has() || room.Bytes <= 0 || bytes <= 0 || room.Bytes >= bytes {
 		return 0
 	}

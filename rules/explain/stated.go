@@ -12,12 +12,12 @@ import (
 )
 
 // shape reads the shape that NumPy and TensorFlow print in the message.
-func shape(q *question) *ledger.Explained {
-	if !q.c.Root(fact.NumpyAlloc, fact.TFAlloc) {
+func shape(q *Question) *ledger.Explained {
+	if !q.C.Root(fact.NumpyAlloc, fact.TFAlloc) {
 		return nil
 	}
-	x, ok := q.c.Fact("array_shape")
-	if !ok || x.Size == nil || x.Line < q.c.Failure.Line || x.Line > q.c.Failure.EndLine || !near(x.Size.Bytes, q.asked, q.within) {
+	x, ok := q.C.Fact("array_shape")
+	if !ok || x.Size == nil || x.Line < q.C.Failure.Line || x.Line > q.C.Failure.EndLine || !near(x.Size.Bytes, q.Asked, q.Within) {
 		return nil
 	}
 	product, dims := int64(1), []ledger.Term{}
@@ -27,13 +27,13 @@ func shape(q *question) *ledger.Explained {
 			return nil
 		}
 		product *= n
-		dims = append(dims, term("", n))
+		dims = append(dims, Term("", n))
 	}
 	if len(dims) == 0 || x.Size.Bytes%product != 0 {
 		return nil
 	}
-	out := &ledger.Explained{What: "are one array", Terms: append(dims, term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
-	if q.c.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch { // N of NHWC and NCHW
+	out := &ledger.Explained{What: "are one array", Terms: append(dims, Term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
+	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch { // N of NHWC and NCHW
 		out.Terms[0].Name = "batch"
 		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
 	}
@@ -45,66 +45,31 @@ const mostBatch = 4096
 
 func near(a, b, within int64) bool { return ledger.Near(a, b, max(within, b/1000)) }
 
-// pool reads ggml's arenas: "needed" is what would be in the pool, all tensors
-// so far and the new one, not what was asked for (ggml_new_tensor_impl,
-// ggml_new_object, ggml.c, 2023 to 2024).
-func pool(q *question) *ledger.Explained {
-	limit := q.c.F().Limit
-	if !q.c.Root(fact.GGMLPool) || limit == nil || !q.c.Contains("context's memory pool") || q.asked <= limit.Bytes {
-		return nil
-	}
-	return &ledger.Explained{
-		What: "are the fill of a pool of fixed size inside the program, not a request to the machine", Bytes: q.asked, Lines: []int{limit.Line},
-		Parts: []ledger.Piece{{What: "the pool", Bytes: limit.Bytes}, {What: "what it is short of", Bytes: q.asked - limit.Bytes}},
-	}
-}
-
-// retried reads TensorFlow's search for a pool at its start: where the driver
-// refuses it asks for nine tenths, in multiples of 256 bytes (BFCAllocator::Extend,
-// kBackpedalFactor, tensorflow/core/common_runtime/bfc_allocator.cc).
-func retried(q *question) *ledger.Explained {
-	next, ok := q.c.Fact("pool_retry")
-	if !ok || !q.c.Root(fact.TFStart) || next.Size == nil || next.Size.Bytes != pad(q.asked*9/10, 256) {
-		return nil
-	}
-	return &ledger.Explained{What: "are the pool that TensorFlow takes at its start, whatever the model needs: the next try is nine tenths of it", Bytes: q.asked, Lines: []int{next.Line}}
-}
-
-// scratch reads XLA's own statistics under the message: the temporaries of a
-// compiled program are one allocation.
-func scratch(q *question) *ledger.Explained {
-	temp := q.c.F().ComputeBuffer
-	if !q.c.Root(fact.XLAAlloc) || temp == nil || !ledger.Near(temp.Bytes, q.asked, temp.Within()+q.within) {
-		return nil
-	}
-	return &ledger.Explained{What: "are the temporaries of the compiled program, all of them in one piece, as XLA's statistics say", Bytes: q.asked, Lines: []int{temp.Line}}
-}
-
 // square reads exact sizes that are a square of 32-bit numbers: everything
 // against everything. Models are left out: sixteen heads are a square too.
-func square(q *question) *ledger.Explained {
-	if q.within != 0 || q.asked < units.GiB || q.asked%4 != 0 || q.c.Model != nil || ledger.WritesScores(q.c) || !q.c.Root(fact.ORTAlloc, fact.ORTLimit, fact.NumpyAlloc, fact.XLAAlloc) {
+func square(q *Question) *ledger.Explained {
+	if q.Within != 0 || q.Asked < units.GiB || q.Asked%4 != 0 || q.C.Model != nil || ledger.WritesScores(q.C) || !q.C.Root(fact.ORTAlloc, fact.ORTLimit, fact.NumpyAlloc, fact.XLAAlloc) {
 		return nil
 	}
-	n := int64(math.Round(math.Sqrt(float64(q.asked / 4))))
+	n := int64(math.Round(math.Sqrt(float64(q.Asked / 4))))
 	// Of the odd numbers around that of a square, one in 2 x its root is one.
-	if odd := n / grain(n); n*n != q.asked/4 || 0.5/float64(odd) > mostChance {
+	if odd := n / grain(n); n*n != q.Asked/4 || 0.5/float64(odd) > MostChance {
 		return nil
 	}
 	return &ledger.Explained{
-		What: "are a square, every item against every other", Terms: []ledger.Term{term("items", n), term("items", n), term("bytes", 4)}, Bytes: q.asked,
-		Lower: &ledger.Lower{Name: "items", To: int64(math.Sqrt(float64(max(0, q.c.Room.Bytes)) / 4 * 0.9)), Fix: "fix_shape"}, Cause: "oversized_allocation",
+		What: "are a square, every item against every other", Terms: []ledger.Term{Term("items", n), Term("items", n), Term("bytes", 4)}, Bytes: q.Asked,
+		Lower: &ledger.Lower{Name: "items", To: int64(math.Sqrt(float64(max(0, q.C.Room.Bytes)) / 4 * 0.9)), Fix: "fix_shape"}, Cause: "oversized_allocation",
 	}
 }
 
 // noSize reads numbers that no tensor has.
-func noSize(q *question) *ledger.Explained {
+func noSize(q *Question) *ledger.Explained {
 	const tebi, pebi = 1 << 40, 1 << 50
 	x := &ledger.Explained{} // of the cause the parsers' words say more
 	switch {
-	case q.asked >= pebi:
+	case q.Asked >= pebi:
 		x.What = "are no size: a length that was overwritten, went below zero or was never set"
-	case q.asked >= tebi && ledger.OnCard(q.c):
+	case q.Asked >= tebi && ledger.OnCard(q.C):
 		x.What = "are more than any card has: a count that was read wrong, or two large counts multiplied"
 	default:
 		return nil

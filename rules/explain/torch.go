@@ -18,20 +18,20 @@ type stated struct {
 }
 
 // lengths are the numbers of tokens that a step may have had.
-func (q *question) lengths() []stated {
+func (q *Question) lengths() []stated {
 	out := q.settings("lower_context", "max_seq_length", "max_seq_len", "max_length", "model_max_length", "cutoff_len", "seq_length", "seq_len", "sequence_len", "max_position_embeddings", "block_size")
 	for i := range out {
 		out[i].name = "tokens"
 	}
 	out = append(out, renamed(q.settings("lower_max_batched_tokens", "max_num_batched_tokens"), "tokens")...)
-	if n := q.c.F().MaxModelLen; n != nil && n.Value >= 2 {
+	if n := q.C.F().MaxModelLen; n != nil && n.Value >= 2 {
 		out = append(out, stated{"tokens", int64(n.Value), n.Line, "lower_context"})
 	}
 	return distinct(out)
 }
 
 // batches are the numbers of samples that a step may have had.
-func (q *question) batches() []stated {
+func (q *Question) batches() []stated {
 	out := q.settings("lower_batch_size", "per_device_train_batch_size", "per_device_eval_batch_size", "train_batch_size", "micro_batch_size", "batch_size")
 	return append(distinct(renamed(out, "batch")), stated{"batch", 1, 0, ""})
 }
@@ -39,7 +39,7 @@ func (q *question) batches() []stated {
 // sequences are those that vLLM warms its sampler up with: as stated, else the
 // defaults (get_batch_defaults, vllm/engine/arg_utils.py, 0.8.3 and later: 1024
 // on cards of 70 GiB and more, 256 on others).
-func (q *question) sequences() []stated {
+func (q *Question) sequences() []stated {
 	out := q.settings("lower_max_num_seqs", "max_num_seqs")
 	if len(out) == 0 {
 		out = []stated{{"sequences", 256, 0, "lower_max_num_seqs"}, {"sequences", 1024, 0, "lower_max_num_seqs"}}
@@ -47,9 +47,9 @@ func (q *question) sequences() []stated {
 	return distinct(renamed(out, "sequences"))
 }
 
-func (q *question) settings(fix string, names ...string) (out []stated) {
+func (q *Question) settings(fix string, names ...string) (out []stated) {
 	for _, name := range names {
-		s, ok := q.c.Setting(name)
+		s, ok := q.C.Setting(name)
 		if n, whole := ledger.Whole(s.Value); ok && whole && n > 1 && n < 1<<24 {
 			out = append(out, stated{name, n, s.Line, fix})
 		}
@@ -70,19 +70,19 @@ func distinct(list []stated) []stated {
 }
 
 // working: the phases in which activations are made.
-func (q *question) working() bool {
-	return slices.Contains([]string{"inference", "training", "warmup", "graph_capture", "unknown"}, q.c.Phase)
+func (q *Question) working() bool {
+	return slices.Contains([]string{"inference", "training", "warmup", "graph_capture", "unknown"}, q.C.Phase)
 }
 
 // step reads what PyTorch makes in a step, of a model that the log names and
 // counts that it states.
-func step(q *question) *ledger.Explained {
-	m := ledger.Named(q.c).Model
+func step(q *Question) *ledger.Explained {
+	m := ledger.Named(q.C).Model
 	if m == nil || m.Vocab == 0 || !q.torch() || !q.working() {
 		return nil
 	}
-	s := &search{question: q}
-	if q.c.In("vllm") && q.c.Phase != "training" {
+	s := &Search{Question: q}
+	if q.C.In("vllm") && q.C.Phase != "training" {
 		s.sampler(m)
 	}
 	for _, n := range q.lengths() {
@@ -91,28 +91,28 @@ func step(q *question) *ledger.Explained {
 			s.attention(m, b, n)
 		}
 	}
-	return s.found()
+	return s.Found()
 }
 
-func (q *question) torch() bool {
-	return q.c.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc, fact.CPUAlloc, fact.VLLMWarmup)
+func (q *Question) torch() bool {
+	return q.C.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc, fact.CPUAlloc, fact.VLLMWarmup)
 }
 
 // sampler: the logits of all sequences in 32 bit, and their sort, which has a
 // value of 4 and an index of 8 bytes for each (vllm/v1/sample/ops/topk_topp_sampler.py).
-func (s *search) sampler(m *fit.Model) {
+func (s *Search) sampler(m *fit.Model) {
 	for _, n := range s.sequences() {
 		for what, bytes := range map[string]int64{"are the logits of the sampler in 32 bit": 4, "are the sampler's sort of the logits": 12} {
-			if x := s.try(what, term("sequences", n.value), term("vocabulary", m.Vocab), term("bytes", bytes)); x != nil {
+			if x := s.Try(what, Term("sequences", n.value), Term("vocabulary", m.Vocab), Term("bytes", bytes)); x != nil {
 				s.follows(x, m, n, "batch_too_large")
 			}
 		}
 	}
 }
 
-func (s *search) follows(x *ledger.Explained, m *fit.Model, n stated, cause string) {
+func (s *Search) follows(x *ledger.Explained, m *fit.Model, n stated, cause string) {
 	x.Model, x.Cause = m.ID, cause
-	x.Lower = &ledger.Lower{Name: n.name, To: s.roomFor(x.Bytes, n.value, 1), Fix: n.fix}
+	x.Lower = &ledger.Lower{Name: n.name, To: s.RoomFor(x.Bytes, n.value, 1), Fix: n.fix}
 	if n.line > 0 {
 		x.Lines = append(x.Lines, n.line)
 	}
@@ -120,13 +120,13 @@ func (s *search) follows(x *ledger.Explained, m *fit.Model, n stated, cause stri
 
 // logits32 are the logits, in 16 bit as the head makes them and in 32 bit as a
 // loss wants them.
-func (s *search) logits32(m *fit.Model, b, n stated) {
+func (s *Search) logits32(m *fit.Model, b, n stated) {
 	for _, bytes := range [...]int64{2, 4} {
-		terms := []ledger.Term{term("tokens", n.value), term("vocabulary", m.Vocab), term("bytes", bytes)}
+		terms := []ledger.Term{Term("tokens", n.value), Term("vocabulary", m.Vocab), Term("bytes", bytes)}
 		if b.value > 1 {
-			terms = append([]ledger.Term{term("batch", b.value)}, terms...)
+			terms = append([]ledger.Term{Term("batch", b.value)}, terms...)
 		}
-		x := s.try(fmt.Sprintf("are the logits of %s tokens in %d bit", ledger.Thousands(b.value*n.value), 8*bytes), terms...)
+		x := s.Try(fmt.Sprintf("are the logits of %s tokens in %d bit", ledger.Thousands(b.value*n.value), 8*bytes), terms...)
 		if x == nil {
 			continue
 		}
@@ -139,13 +139,13 @@ func (s *search) logits32(m *fit.Model, b, n stated) {
 }
 
 // attention are the scores of a layer without an efficient kernel.
-func (s *search) attention(m *fit.Model, b, n stated) {
+func (s *Search) attention(m *fit.Model, b, n stated) {
 	for _, bytes := range [...]int64{2, 4} {
-		terms := []ledger.Term{term("heads", m.Heads), term("tokens", n.value), term("tokens", n.value), term("bytes", bytes)}
+		terms := []ledger.Term{Term("heads", m.Heads), Term("tokens", n.value), Term("tokens", n.value), Term("bytes", bytes)}
 		if b.value > 1 {
-			terms = append([]ledger.Term{term("batch", b.value)}, terms...)
+			terms = append([]ledger.Term{Term("batch", b.value)}, terms...)
 		}
-		if x := s.try(fmt.Sprintf("are the attention scores of a layer in %d bit, every token against every other", 8*bytes), terms...); x != nil {
+		if x := s.Try(fmt.Sprintf("are the attention scores of a layer in %d bit, every token against every other", 8*bytes), terms...); x != nil {
 			s.follows(x, m, n, "context_too_long")
 			x.Lower.Fix, x.Lower.To = "efficient_attention", 0
 		}
@@ -176,8 +176,8 @@ func matrices(m *fit.Model) []matrix {
 // QKVParallelLinear, vllm/model_executor/layers/linear.py), each card its share.
 var servers = []string{"vllm", "sglang", "tgi", "lmdeploy", "tensorrt-llm"}
 
-func (s *search) served(m *fit.Model) {
-	share := int64(max(1, ledger.IntSetting(s.c, "tensor_parallel_size", "tp_size", "tp")))
+func (s *Search) served(m *fit.Model) {
+	share := int64(max(1, ledger.IntSetting(s.C, "tensor_parallel_size", "tp_size", "tp")))
 	list := matrices(m)
 	if m.Gated && m.FFN > 0 {
 		list = append(list, matrix{"the gate and up matrices of an MLP, which are one,", m.Hidden, 2 * m.FFN, [2]string{"width", "2 x the MLP width"}})
@@ -205,24 +205,24 @@ var clipTexts = []matrix{
 // tensor reads weights in PyTorch: of the model that the log names, while it is
 // loaded or, in system memory, where nothing shows what went on; of any model
 // where the number is exact to the byte.
-func tensor(q *question) *ledger.Explained {
-	if !q.c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CPUAlloc) || q.c.Phase != "load" && (q.c.Phase != "unknown" || q.onCard()) {
+func tensor(q *Question) *ledger.Explained {
+	if !q.C.Root(fact.TorchAlloc, fact.TorchAsync, fact.CPUAlloc) || q.C.Phase != "load" && (q.C.Phase != "unknown" || q.onCard()) {
 		return nil
 	}
-	s := &search{question: q}
-	if m := ledger.Named(q.c).Model; m != nil {
-		if q.c.In(servers...) {
+	s := &Search{Question: q}
+	if m := ledger.Named(q.C).Model; m != nil {
+		if q.C.In(servers...) {
 			s.served(m)
 		} else {
 			s.whole(m)
 		}
-		x := s.found()
-		if x != nil && q.c.Phase == "load" && q.onCard() {
+		x := s.Found()
+		if x != nil && q.C.Phase == "load" && q.onCard() {
 			x.Cause = "model_too_large"
 		}
 		return x
 	}
-	if q.within != 0 || !q.c.Root(fact.CPUAlloc) || q.c.Model != nil {
+	if q.Within != 0 || !q.C.Root(fact.CPUAlloc) || q.C.Model != nil {
 		return nil
 	}
 	for _, m := range fit.Models() {
@@ -232,22 +232,22 @@ func tensor(q *question) *ledger.Explained {
 		s.matrix(nil, x, 2)
 		s.matrix(nil, x, 4)
 	}
-	return s.found()
+	return s.Found()
 }
 
 // whole tries the matrices of a checkpoint as they are. What is left whole of a
 // quantised one is 16 bit.
-func (s *search) whole(m *fit.Model) {
+func (s *Search) whole(m *fit.Model) {
 	for _, x := range matrices(m) {
 		s.matrix(m, x, 2)
-		if ledger.Quantised(s.c) == "" {
+		if ledger.Quantised(s.C) == "" {
 			s.matrix(m, x, 4)
 		}
 	}
 }
 
-func (s *search) matrix(m *fit.Model, x matrix, bytes int64) {
-	found := s.try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), term(x.names[0], x.rows), term(x.names[1], x.cols), term("bytes", bytes))
+func (s *Search) matrix(m *fit.Model, x matrix, bytes int64) {
+	found := s.Try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), Term(x.names[0], x.rows), Term(x.names[1], x.cols), Term("bytes", bytes))
 	if found != nil && m != nil {
 		found.Model = m.ID
 	}

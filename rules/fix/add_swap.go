@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -13,6 +14,17 @@ var addSwap = Fix{
 	Check:    "`swapon --show` lists it, `free -h` shows its size.",
 	Next:     "If it crawls, the need is not a peak: use a smaller model or more RAM.",
 	Steps:    stepsSwap,
+	Useless:  uselessSwap,
+}
+
+func uselessSwap(c *ledger.Case) string {
+	if ledger.Capped(c) {
+		return "A limit of the container or job was reached, not the end of the machine's memory: swap on the machine does not raise it."
+	}
+	if swap := ledger.FullSwap(c); swap > 0 {
+		return "More swap: " + units.Amount(swap) + " were used up as well, so that it would only take longer."
+	}
+	return ""
 }
 
 func stepsSwap(c *ledger.Case) []step.Step {

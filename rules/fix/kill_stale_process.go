@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func stepsKill(c *ledger.Case) []step.Step {
 // is looked at before it is ended: in a container the numbers are the host's.
 func stepsKillPIDs(c *ledger.Case) []step.Step {
 	var pids []string
-	for _, p := range c.F().OtherProcesses {
+	for _, p := range largestFirst(c.F().OtherProcesses) {
 		if p.PID != c.OurPID && p.PID > 1 && p.Bytes >= 200*units.MiB && len(pids) < 4 {
 			pids = append(pids, quote.PID(p.PID))
 		}
@@ -63,6 +64,10 @@ func stepsKillPIDs(c *ledger.Case) []step.Step {
 	}
 }
 
+func largestFirst(list []fact.Process) []fact.Process {
+	return slices.SortedStableFunc(slices.Values(list), func(a, b fact.Process) int { return cmp.Compare(b.Bytes, a.Bytes) })
+}
+
 func whyKill(c *ledger.Case) string {
 	if !c.Others.Has() || c.OthersAtMost.Bytes < units.GiB/2 {
 		return ""
@@ -76,7 +81,7 @@ func whyKill(c *ledger.Case) string {
 // largestOthers names up to three processes of the message's list.
 func largestOthers(c *ledger.Case) string {
 	var names []string
-	for _, p := range c.F().OtherProcesses {
+	for _, p := range largestFirst(c.F().OtherProcesses) {
 		if p.PID != c.OurPID && p.Bytes > 0 && len(names) < 3 {
 			names = append(names, fmt.Sprintf("process %d %s", p.PID, units.Amount(p.Bytes)))
 		}

@@ -33,6 +33,8 @@ func stepsBatch(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "python", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8   # the old batch size: keeps the effective batch"}}
 	case c.Training():
 		return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=1, shuffle=True)   # see that it runs at all, then double it"}}
+	case c.Framework == "other" && c.Reader.Language == "": // nothing shows that it is Python
+		return []step.Step{{Kind: "text", Text: inWords["lower_batch_size"]}}
 	}
 	return []step.Step{{Kind: "python", Text: "batch_size = 1   # see that it runs at all, then double it"}}
 }

@@ -131,6 +131,13 @@ func FillsCard(c *Case) bool {
 	return c.Mine.Has() && all.Has() && c.Mine.Bytes*5 >= all.Bytes*4
 }
 
+// FillsAlone: so much of it that a page may say that it fills the card by
+// itself, 85 %.
+func FillsAlone(c *Case) bool {
+	all := c.Ceiling()
+	return c.Mine.Has() && all.Has() && c.Mine.Bytes*20 >= all.Bytes*17
+}
+
 // Crowded: others hold more than a quarter of the card, whatever this program
 // was doing when it struck.
 func Crowded(c *Case) bool {

@@ -36,9 +36,14 @@ type Case struct {
 	Ledger
 	// Explained says what the bytes asked for are, nil where that is not sure.
 	Explained *Explained
+	// Operation is what was being computed, "" where the traceback shows none:
+	// see package operation.
+	Operation string
 	// near are the words that cards look for and that stand near the failure, nil
 	// until somebody asks.
 	near map[string]bool
+	// trace are the frames of [Trace], nil until somebody asks.
+	trace []fact.Code
 	// named is the model of the catalogue that the name namedAs means, once
 	// somebody has asked.
 	named   *fit.Match
@@ -171,7 +176,10 @@ func NewModel(name string, line int) *Model {
 
 // IntSetting returns an integer argument, 0 if it is not known.
 func IntSetting(c *Case, names ...string) int {
-	s, _ := c.Setting(names...)
+	s, ok := c.Setting(names...)
+	if !ok {
+		return 0
+	}
 	n, err := strconv.Atoi(s.Value)
 	if err != nil {
 		return 0

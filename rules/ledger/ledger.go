@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/oomdoc/oomdoc/parsers/fact"
+import (
+	"slices"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+)
 
 // Ledger are the numbers of one incident, each computed once, by [Derive].
 type Ledger struct {
@@ -28,19 +32,30 @@ type Ledger struct {
 	OurPID int
 }
 
+// names are those of the numbers in reports.
+var names = [...]string{"total", "limit", "free", "asked", "room", "short", "mine", "slack", "others", "others_at_most", "weights", "cache", "work", "ram"}
+
+func (l *Ledger) numbers() [len(names)]*Entry {
+	return [...]*Entry{&l.Total, &l.Limit, &l.Free, &l.Asked, &l.Room, &l.Shortfall, &l.Mine, &l.Slack, &l.Others, &l.OthersAtMost, &l.Weights, &l.Cache, &l.Work, &l.RAM}
+}
+
 // Entries returns the numbers that are known, by their names in reports.
 func (l *Ledger) Entries() map[string]Entry {
 	out := map[string]Entry{}
-	for name, e := range map[string]Entry{
-		"total": l.Total, "limit": l.Limit, "free": l.Free, "asked": l.Asked, "room": l.Room, "short": l.Shortfall,
-		"mine": l.Mine, "slack": l.Slack, "others": l.Others, "others_at_most": l.OthersAtMost,
-		"weights": l.Weights, "cache": l.Cache, "work": l.Work, "ram": l.RAM,
-	} {
+	for i, e := range l.numbers() {
 		if e.Has() {
-			out[name] = e
+			out[names[i]] = *e
 		}
 	}
 	return out
+}
+
+// Entry returns the number of a name, one that is not known where it is none.
+func (l *Ledger) Entry(name string) Entry {
+	if i := slices.Index(names[:], name); i >= 0 {
+		return *l.numbers()[i]
+	}
+	return Entry{}
 }
 
 // Derive computes the numbers of a case from its figures.

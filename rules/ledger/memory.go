@@ -148,3 +148,26 @@ func (l *books) close() *Memory {
 	largest.Bytes += off
 	return &l.Memory
 }
+
+// Sized is a size that the log gives under a name, in bytes; 0 for none.
+func Sized(c *Case, name string) int64 {
+	if x, ok := c.Fact(name); ok && x.Size != nil {
+		return x.Size.Bytes
+	}
+	return 0
+}
+
+// FullSwap is a swap of at least half the RAM that was used up, nearly, when a
+// program was ended; more of it only makes the end come later. 0 where it was
+// not, or the log does not say.
+func FullSwap(c *Case) int64 {
+	ram, swap, used := Sized(c, "oomd_ram"), Sized(c, "oomd_swap"), Sized(c, "oomd_swap_used")
+	if swap == 0 && Sized(c, "kernel_swap") > 0 {
+		ram, swap = Sized(c, "kernel_ram"), Sized(c, "kernel_swap")
+		used = swap - Sized(c, "kernel_swap_free")
+	}
+	if ram <= 0 || swap*2 < ram || used*10 < swap*8 {
+		return 0
+	}
+	return swap
+}

@@ -9,7 +9,7 @@ import (
 )
 
 // SharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
-func SharedMemory(c *Case) bool { return c.Root(fact.SharedMemory, fact.NCCLShm) }
+func SharedMemory(c *Case) bool { return c.Root(fact.SharedMemory, fact.NCCLShm, fact.SharedSegment) }
 
 // NoFigures are kinds whose message never says how much was wanted or held.
 var NoFigures = []fact.Kind{fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.XPURuntime, fact.BitsAndBytes}
@@ -49,7 +49,7 @@ func RoomFor(c *Case) (bytes int64, told string) {
 // HostKinds are kinds that only system memory explains.
 var HostKinds = []fact.Kind{
 	fact.KernelKill, fact.OOMD, fact.ShellKilled, fact.BuildKilled, fact.SlurmKill, fact.ContainerKill, fact.Evicted,
-	fact.YARNKill, fact.RayKilled, fact.CommitLimit, fact.SharedMemory, fact.WorkerKilled, fact.RankKilled, fact.NCCLShm, fact.WorkerBudget,
+	fact.YARNKill, fact.RayKilled, fact.CommitLimit, fact.SharedMemory, fact.SharedSegment, fact.WorkerKilled, fact.RankKilled, fact.NCCLShm, fact.WorkerBudget,
 }
 
 // GrowsList: Python's memory ran out where a list is made longer.
@@ -126,13 +126,15 @@ func OwnFrame(c *Case) *fact.Code {
 // Trace are the frames of the traceback that ends in the failure, the innermost
 // last; none where the log shows none.
 func Trace(c *Case) []fact.Code {
-	var frames []fact.Code
-	for _, x := range c.Facts.Code {
-		if x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
-			frames = append(frames, x)
+	if c.trace == nil {
+		c.trace = []fact.Code{}
+		for _, x := range c.Facts.Code {
+			if x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
+				c.trace = append(c.trace, x)
+			}
 		}
 	}
-	return frames
+	return slices.Clip(c.trace)
 }
 
 // InOptimizer: the optimizer itself was at work, not the training step that it

@@ -102,13 +102,15 @@ func in(f fact.Code, signs []sign) ID {
 	return ""
 }
 
+var apart = []ID{Concatenation, Creation, Repetition, Gathering, Distances, Spectrum, Decomposition, Sorting, Moving, Extension}
+
 // Apart reports an operation that is none of a network's layers: what goes into
 // that line decides, not the batch of a step.
 func Apart(c *ledger.Case) bool {
-	return Is(Concatenation, Creation, Repetition, Gathering, Distances, Spectrum, Decomposition, Sorting, Moving, Extension)(c)
+	return slices.Contains(apart, ID(c.Operation))
 }
 
 // Is holds where one of the operations was refused memory.
 func Is(ids ...ID) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool { id := Of(c); return id != "" && slices.Contains(ids, id) }
+	return func(c *ledger.Case) bool { return slices.Contains(ids, ID(c.Operation)) }
 }

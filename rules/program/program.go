@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -34,6 +35,14 @@ type Program struct {
 	Proofs, Hints []string
 	// Beside lists what must follow a proof within a few words for it to count.
 	Beside map[string][]string
+	// Units are the names under which containers and system units run it, those
+	// that can mean no other.
+	Units []string
+	// Carries are projects whose code it has without their scripts, so that their
+	// options do not exist there.
+	Carries []string
+	// TakenFor are programs whose hints its own files show as well.
+	TakenFor []string
 	// Work is what its readers have it do, of [ledger.Reader.Work]; "" where that
 	// says nothing. Edits is what they can change: code, flags or admin.
 	// Language is what it is written in, or what its readers write where they
@@ -43,9 +52,15 @@ type Program struct {
 	// Script is what a reader runs on a library: "transformers-script". A program
 	// that people start themselves has none.
 	Script string
+	// Commands are what its readers start in a shell that comes with it, as the
+	// first word, or behind "python -m".
+	Commands []string
 	// Like are programs whose entries hold here as well, after its own. One
 	// without a name is what a family shares.
 	Like []*Program
+	// Numbers say what the bytes are that it was refused. They are tried on every
+	// case, so each looks at the kind of the failure first.
+	Numbers []explain.Reading
 	// Clues by cause. They are tried on every case, so each looks at the kind
 	// of the failure first.
 	Clues map[string][]cause.Clue
@@ -133,6 +148,9 @@ func (p *Program) Evidence() []fact.Proof {
 	}
 	add(p.Proofs, false)
 	add(p.Hints, true)
+	for _, unit := range p.Units {
+		out = append(out, fact.Proof{Word: unit, Program: p.Name, Unit: true})
+	}
 	return out
 }
 
@@ -163,6 +181,17 @@ func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
 		return own
 	}
 	return r.Remedies
+}
+
+// Useless says why a fix cannot help, as the programs have it; nil where nothing
+// says so.
+func Useless(programs []*Program, id string) func(c *ledger.Case) string {
+	for _, p := range programs {
+		if useless := p.Useless[id]; useless != nil {
+			return useless
+		}
+	}
+	return fix.FixesByID()[id].Useless
 }
 
 // Adapt returns a fix with the entries of the programs put in.

@@ -13,7 +13,7 @@ import (
 func For(target string) func(string) string {
 	quoted := map[string]func(string) string{
 		"sh": Shell, "cmd": Windows, "bat": Bat, "powershell": PowerShell, "python": Python,
-		"yaml": YAML, "toml": TOML, "modelfile": Modelfile, "systemd": Systemd, "dockerfile": Dockerfile,
+		"yaml": JSON, "toml": JSON, "modelfile": Modelfile, "systemd": Systemd, "dockerfile": Dockerfile,
 	}[target]
 	if quoted == nil {
 		return nil
@@ -74,22 +74,6 @@ func unsafeOnWindows(r rune) bool { return UnsafeInShell(r) || r == '@' || r == 
 // quotes. PowerShell takes typographic quotes for its own.
 func expandedOnWindows(r rune) bool { return strings.ContainsRune("%!$`\"“”„‟‘’‚‛", r) }
 
-// Cmd returns s as one word for the prompt of cmd.exe alone. The quotes are
-// escaped like all else, so that cmd.exe itself never is within quotes: there a
-// caret would be one more character. Percent signs are looked at before carets:
-// one behind each makes the name of a variable that there is not.
-func Cmd(s string) string {
-	percent := false
-	return escape(argument(Printable(s)), func(r rune) string {
-		behind := percent
-		percent = r == '%'
-		if behind || strings.ContainsRune("()%!^\"<>&|", r) {
-			return "^" + string(r)
-		}
-		return string(r)
-	})
-}
-
 // Bat returns s for what follows `set NAME=` in a batch file: no word, but all
 // that is left of the line.
 func Bat(s string) string {
@@ -102,27 +86,6 @@ func Bat(s string) string {
 		}
 		return string(r)
 	})
-}
-
-// argument is a word as the C run time of Windows reads it from a command line.
-func argument(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	backslashes := 0
-	for _, r := range s {
-		switch r {
-		case '\\':
-			backslashes++
-		case '"':
-			b.WriteString(strings.Repeat(`\`, backslashes+1)) // as many again, and one for the quote
-			backslashes = 0
-		default:
-			backslashes = 0
-		}
-		b.WriteRune(r)
-	}
-	b.WriteString(strings.Repeat(`\`, backslashes) + `"`)
-	return b.String()
 }
 
 // PowerShell returns s as a string of PowerShell that it expands nothing in.
@@ -139,13 +102,8 @@ func PowerShell(s string) string {
 	}) + "'"
 }
 
-// YAML returns s as a string of YAML: JSON's are.
-func YAML(s string) string { return jsonString(s) }
-
-// TOML returns s as a basic string of TOML, which has JSON's escapes.
-func TOML(s string) string { return jsonString(s) }
-
-func jsonString(s string) string {
+// JSON returns s as a string of JSON, which YAML and TOML read alike.
+func JSON(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

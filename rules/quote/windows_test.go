@@ -34,15 +34,6 @@ func TestConsole(t *testing.T) {
 	assert.Equal(t, []string{`a b`, `c"d`, `e\`, ``}, paste.Arguments(`"a b" c\"d "e\\" ""`))
 }
 
-// TestCmd: a value typed at the prompt arrives as one argument.
-func TestCmd(t *testing.T) {
-	for _, s := range hostile {
-		line, err := paste.Console{Env: windowsEnv}.Line("prog " + Cmd(s) + " end")
-		require.NoError(t, err, s)
-		assert.Equal(t, []string{"prog", Printable(s), "end"}, paste.Arguments(line), s)
-	}
-}
-
 // TestBat: what follows `set NAME=` in a batch file arrives as it is.
 func TestBat(t *testing.T) {
 	for _, s := range hostile {

@@ -1,9 +1,11 @@
 package reader
 
 import (
+	"iter"
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
@@ -24,19 +26,26 @@ var topics = [...]topic{
 	{"text", "llm llama llama2 llama3 gpt gpt2 bert qwen qwen2 qwen3 mistral mixtral gemma phi falcon bloom opt deepseek chatglm baichuan lm nlp text tokenizer tokenizers chat sft dpo grpo ppo rlhf orpo causal casual language translation squad rwkv t5 lora qlora alpaca vicuna prompt generation completion rag"},
 }
 
-// workWords are the numbers of the topics by their words.
-var workWords = sync.OnceValue(func() map[string]int {
-	out := map[string]int{}
+// meaning is what a word says: its topic's number, -1 for none, and whether it is
+// one of a training run, in names of files and functions.
+type meaning struct {
+	topic int
+	train bool
+}
+
+// meanings are the words that say something.
+var meanings = sync.OnceValue(func() map[string]meaning {
+	out := map[string]meaning{}
+	for word := range strings.FieldsSeq("train training trainer fit backward finetune finetuning pretrain sft dpo grpo rlhf optimizer epoch") {
+		out[word] = meaning{-1, true}
+	}
 	for i := len(topics) - 1; i >= 0; i-- {
 		for word := range strings.FieldsSeq(topics[i].words) {
-			out[word] = i
+			out[word] = meaning{i, out[word].train}
 		}
 	}
 	return out
 })
-
-// trains are words of a training run, in names of files and functions.
-var trains = map[string]bool{"train": true, "training": true, "trainer": true, "fit": true, "backward": true, "finetune": true, "finetuning": true, "pretrain": true, "sft": true, "dpo": true, "grpo": true, "rlhf": true, "optimizer": true, "epoch": true}
 
 // work is what the reader does: what the names of files, functions and models
 // show, else what the program is for.
@@ -69,29 +78,30 @@ func (w *who) shown() (work string, line int) {
 	var votes [len(topics)]int
 	var first [len(topics)]int
 	training := w.c.Training()
-	count := func(name string, weight, line int) {
-		for _, word := range Words(name) {
-			if trains[word] {
-				training = true
+	said := meanings()
+	count := func(name string, line int) {
+		for word := range Words(name) {
+			m, ok := said[word]
+			if training = training || m.train; !ok || m.topic < 0 {
+				continue
 			}
-			if i, ok := workWords()[word]; ok {
-				votes[i] += weight
-				if first[i] == 0 {
-					first[i] = line
-				}
+			votes[m.topic]++
+			if first[m.topic] == 0 {
+				first[m.topic] = line
 			}
 		}
 	}
 	for _, x := range w.c.Facts.Code {
-		for _, name := range namesOf(x) {
-			count(name, 1, x.Line)
+		if file, ok := nameOf(x); ok {
+			count(file, x.Line)
+			count(x.Function, x.Line)
 		}
 	}
 	if x := w.c.Signal("vision"); x != nil {
-		count("vision", 1, x.Line)
+		count("vision", x.Line)
 	}
 	if m := w.c.Model; m != nil {
-		count(m.Name, 1, m.Line)
+		count(m.Name, m.Line)
 	}
 	best := 0
 	for i := range votes {
@@ -112,43 +122,47 @@ func (w *who) shown() (work string, line int) {
 	return work, first[best]
 }
 
-// namesOf are the names that say what a file is about: of the reader's own the
-// last folders, the file and the function; of a package its name and the file.
-func namesOf(x fact.Code) []string {
-	parts := strings.Split(strings.Trim(x.File, "~./"), "/")
-	for i, part := range parts {
-		if strings.HasSuffix(part, "-packages") && i+1 < len(parts) {
-			return append(parts[i+1:], x.Function)
-		}
+// nameOf is the part of a path that says what a file is about: of the reader's
+// own the last folders and the file, of a package its name and the file.
+func nameOf(x fact.Code) (name string, ok bool) {
+	path := strings.Trim(x.File, "~./")
+	if _, inside, packaged := strings.Cut(path, "-packages/"); packaged {
+		return inside, true
 	}
 	if !x.Own {
-		return nil
+		return "", false
 	}
-	return append(parts[max(0, len(parts)-4):], x.Function)
+	start := len(path)
+	for range 4 {
+		if start = strings.LastIndexByte(path[:start], '/'); start < 0 {
+			break
+		}
+	}
+	return path[start+1:], true
 }
 
-// Words cuts a name at everything that is no letter or digit, and where small
-// letters are followed by a capital one: "DQNModel", "train_one_epoch".
-func Words(name string) []string {
-	var out []string
-	start := 0
-	cut := func(i int) {
-		if i > start {
-			out = append(out, strings.ToLower(name[start:i]))
+// Words are the parts of a name, in lower case: it is cut at everything that is
+// no letter or digit, and where small letters are followed by a capital one:
+// "DQNModel", "train_one_epoch".
+func Words(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start := 0
+		var before rune
+		for i, r := range name {
+			letter := unicode.IsLetter(r) || unicode.IsDigit(r)
+			if !letter || unicode.IsUpper(r) && unicode.IsLower(before) {
+				if i > start && !yield(strings.ToLower(name[start:i])) {
+					return
+				}
+				start = i
+				if !letter {
+					start += utf8.RuneLen(r)
+				}
+			}
+			before = r
+		}
+		if len(name) > start {
+			yield(strings.ToLower(name[start:]))
 		}
 	}
-	var before rune
-	for i, r := range name {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			cut(i)
-			start = i + len(string(r))
-		case unicode.IsUpper(r) && unicode.IsLower(before):
-			cut(i)
-			start = i
-		}
-		before = r
-	}
-	cut(len(name))
-	return out
 }

@@ -112,18 +112,32 @@ func fillsOf(s Step) []Fill {
 
 // stands reports a placeholder that is a word of its own.
 func stands(text, name string) bool {
+	_, found := AfterWord(text, name)
+	return found
+}
+
+// AfterWord returns what follows the first place where a name is a word of its
+// own.
+func AfterWord(text, name string) (after string, found bool) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], name)
 		if i < 0 {
-			return false
+			return "", false
 		}
 		start, end := from+i, from+i+len(name)
 		dotted := start > 0 && text[start-1] == '.' && end < len(text) && text[end] == '.' // cfg.MODEL.WEIGHTS
 		if !dotted && (start == 0 || !letter(text[start-1])) && (end == len(text) || !letter(text[end])) {
-			return true
+			return text[end:], true
 		}
 		from = end
 	}
+}
+
+// Own reports that an option with what follows it has the reader's own value.
+func Own(c *ledger.Case, option, after string) bool {
+	set, ok := c.Setting(settingName(option))
+	value := strings.Fields(strings.TrimLeft(after, "= "))
+	return ok && len(value) > 0 && value[0] == set.Value
 }
 
 func letter(b byte) bool {

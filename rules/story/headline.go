@@ -102,7 +102,7 @@ func (t teller) reason() string {
 	case t.cause.ID == cause.Fragmentation && t.Slack.Has():
 		return t.Slack.String() + " lies unused, in pieces that are too small"
 	case t.cause.ID == cause.BatchTooLarge || t.cause.ID == "":
-		if ledger.FillsCard(t.Case) && t.Total.Has() && !t.onHost() {
+		if ledger.FillsAlone(t.Case) && t.Total.Has() && !t.onHost() {
 			return "this program fills it by itself"
 		}
 		return ""

@@ -105,7 +105,9 @@ const longestLine = 72
 const longestPlace = 60
 
 // plain drops what would end or begin markup.
-func plain(s string) string { return strings.NewReplacer("`", "", "<", "", ">", "").Replace(s) }
+func plain(s string) string { return markup.Replace(s) }
+
+var markup = strings.NewReplacer("`", "", "<", "", ">", "")
 
 // short ends a sentence with what was lacking, where that is known.
 func (t teller) short(told string) string {

@@ -244,9 +244,10 @@ var AudioCraft = program.Program{
 // Demucs parts a mix into its stems.
 var Demucs = program.Program{
 	Name: "demucs", Shown: "Demucs",
-	Proofs:  []string{"-packages/demucs/", "demucs/apply.py", "demucs/separate.py", "-m demucs"},
-	Like:    []*program.Program{&Voices},
-	Sources: program.Sources{"demucs/demucs/separate.py": "--segment --no-split --two-stems", "demucs/README.md": "PYTORCH_NO_CUDA_MEMORY_CACHING"},
+	Commands: []string{"demucs"},
+	Proofs:   []string{"-packages/demucs/", "demucs/apply.py", "demucs/separate.py", "-m demucs"},
+	Like:     []*program.Program{&Voices},
+	Sources:  program.Sources{"demucs/demucs/separate.py": "--segment --no-split --two-stems", "demucs/README.md": "PYTORCH_NO_CUDA_MEMORY_CACHING"},
 	Steps: steps{
 		"lower_resolution": step.Paste("shell", "demucs --segment 7 song.mp3   # seconds; htdemucs takes 7 at most, older models 10 or more"),
 		"cpu_offload":      step.Paste("shell", "demucs -d cpu song.mp3   # about 1.5 times the length of the song"),

@@ -39,9 +39,10 @@ var Transcribers = program.Program{
 // Whisper is OpenAI's own.
 var Whisper = program.Program{
 	Name: "openai-whisper", Shown: "Whisper",
-	Proofs:  []string{"-packages/whisper/", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
-	Like:    []*program.Program{&Transcribers},
-	Sources: program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
+	Commands: []string{"whisper"},
+	Proofs:   []string{"-packages/whisper/", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
+	Like:     []*program.Program{&Transcribers},
+	Sources:  program.Sources{"whisper/whisper/transcribe.py": "--model --device --fp16 --beam_size --best_of --condition_on_previous_text"},
 	Steps: steps{
 		"use_smaller_model": step.Paste("shell", "whisper audio.mp3 --model turbo   # about 6 GB; medium 5, small 2, base 1"),
 		"cpu_offload":       step.Paste("shell", "whisper audio.mp3 --model small --device cpu --fp16 False"),
@@ -191,9 +192,10 @@ var FasterWhisper = program.Program{
 // WhisperX aligns and names speakers after transcribing.
 var WhisperX = program.Program{
 	Name: "whisperx", Shown: "WhisperX",
-	Proofs:  []string{"-packages/whisperx/", "whisperx/asr.py", "whisperx/alignment.py", "whisperx/diarize.py", "whisperx.load_model", "bin/whisperx", "whisperx.align("},
-	Like:    []*program.Program{&Transcribers},
-	Sources: program.Sources{"whisperX/whisperx/__main__.py": "--batch_size --compute_type --model --chunk_size --no_align --device"},
+	Commands: []string{"whisperx"},
+	Proofs:   []string{"-packages/whisperx/", "whisperx/asr.py", "whisperx/alignment.py", "whisperx/diarize.py", "whisperx.load_model", "bin/whisperx", "whisperx.align("},
+	Like:     []*program.Program{&Transcribers},
+	Sources:  program.Sources{"whisperX/whisperx/__main__.py": "--batch_size --compute_type --model --chunk_size --no_align --device"},
 	Steps: steps{
 		"lower_batch_size":  step.Paste("shell", "whisperx audio.wav --batch_size 4"),
 		"use_lower_quant":   step.Paste("shell", "whisperx audio.wav --compute_type int8"),
@@ -242,6 +244,7 @@ var WhisperX = program.Program{
 // WhisperASR is the web service in a container.
 var WhisperASR = program.Program{
 	Name: "whisper-asr-webservice", Shown: "The Whisper ASR web service", Edits: "admin", Work: "audio", Language: "python",
+	Units:   []string{"whisper-asr-webservice"},
 	Proofs:  []string{"asr_models/", "whisper-asr-webservice"},
 	Like:    []*program.Program{&Transcribers},
 	Sources: program.Sources{"whisper-asr-webservice/app/config.py": "ASR_MODEL ASR_ENGINE ASR_QUANTIZATION ASR_DEVICE MODEL_IDLE_TIMEOUT"},
@@ -268,9 +271,10 @@ var WhisperASR = program.Program{
 // InsanelyFast is Whisper on transformers with a large batch.
 var InsanelyFast = program.Program{
 	Name: "insanely-fast-whisper", Shown: "insanely-fast-whisper",
-	Proofs:  []string{"insanely_fast_whisper/", "insanely-fast-whisper"},
-	Like:    []*program.Program{&Transcribers},
-	Sources: program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
+	Commands: []string{"insanely-fast-whisper"},
+	Proofs:   []string{"insanely_fast_whisper/", "insanely-fast-whisper"},
+	Like:     []*program.Program{&Transcribers},
+	Sources:  program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
 	Steps: steps{
 		"lower_batch_size":  step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4"),
 		"use_smaller_model": step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 4"),

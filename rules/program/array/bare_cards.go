@@ -1,6 +1,10 @@
 package array
 
 import (
+	"math"
+	"math/bits"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -62,13 +66,29 @@ var bareCards = []cause.Card{
 		Not:      "Settings of graphics cards and of AI programs, unless it is one.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Give it a tenth of the input", Cost: "a minute", Told: "Does it run then, work in parts: read, compute, write, let go. Does it fail alike, look for a size that is computed wrongly: the innermost line of your own in the trace names it."},
+			{Fix: "lower_num_workers", Title: "It runs in many threads or processes: a quarter of them", Cost: "slower", Told: "Many tools reserve buffers for each (samtools sort: `-m` times `-@`); their number is an option of the command, often all cores unless set."},
 			{Fix: "stream_dataset", Title: "It fails after a long time: find what grows", Cost: "some minutes", Told: "Print the length of each list, table or cache that lives through the loop; bound it, or write it out as it fills."},
 			{Fix: "close_other_apps", Title: "See what else holds memory", Cost: "free", Told: "While it runs: `free -h` and `top` sorted by memory (Windows: the Task Manager, Details). On a cluster or in a container a limit may be lower than the machine."},
 		},
 		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
-		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, If: noneKnown,
+		ID: "other/simulation", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError}, Said: mpiWords, If: noneKnown,
+		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.LeakedProcess},
+		Headline: "ran out of graphics memory in a parallel job",
+		Means:    "The driver refused one rank of a job of several (MPI), or of a compiled program. Each rank puts its part of the grid on its card, beside a context of 300 to 600 MiB; several ranks on one card share that card, and more ranks there need more, not less. It fails at the start if the grid is too large for the cards, later if something grows (particles, refinement).",
+		Not:      "More RAM in the machine: the arrays are to lie on the card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "A coarser grid, or a smaller part of it for each card", Told: "Half the cells in each direction is an eighth in space. Many codes print what they need for each rank in their own log before they allocate; single precision, where the code can be built so, is half.", Cost: "detail"},
+			{Fix: "multi_gpu", Title: "One rank for each card, and more cards", Told: "As many ranks as cards: `mpirun -n` the number of cards; {look} shows whether several ranks sit on one.", Cost: "more cards"},
+			{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "free"},
+			{Fix: "cpu_offload", Title: "Or run it on processors", Told: "Most such codes have a switch for it; RAM is larger, also over several nodes.", Cost: "slower"},
+		},
+		Sources: []string{"https://docs.nvidia.com/hpc-sdk/compilers/openacc-gs/index.html", "https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+		Figures: func(*ledger.Case) map[string]string { return map[string]string{"look": "`nvidia-smi`"} },
+	},
+	{
+		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: mpiWords, If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of graphics memory",
 		Means:    "A program of its own said so, in words or a code of the driver's; the log shows neither how much it wanted nor who holds the card. Either what it computes at once is too large for the card, or something else is on it: one look while it is closed tells.",
@@ -141,6 +161,18 @@ var bareCards = []cause.Card{
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://docs.rs/rayon/latest/rayon/struct.ThreadPoolBuilder.html"},
 	},
 	{
+		ID: "other/flipped-bits", Kinds: []fact.Kind{fact.RustAlloc, fact.NativeAlloc, fact.PlainHost}, If: flippedBits, Figures: flippedFigures,
+		Cause: cause.SoftwareBug, Weight: 0.8,
+		Headline: "asked for {asked}: a small size with high bits set",
+		Means:    "As a number the size is {small} bytes and {high} more: {bits} among zeros, where a real size would have figures throughout. Memory that was overwritten looks like that, and so does RAM or a processor that is unstable: then the same job fails elsewhere the next time, often with another error.",
+		Not:      "More RAM, swap or fewer jobs: no machine has {asked}.",
+		Cures: []cause.Cure{
+			{Fix: "restart_session", Title: "Run it again, twice", Told: "Fails it at another place, or with another error, it is the machine: test the memory for a night (MemTest86, Windows: `mdsched`), take XMP, EXPO and overclocking off, and update the BIOS (Intel's 13th and 14th generation: microcode 0x12B or later).", Cost: "Free"},
+			{Fix: "upgrade_version", Title: "Fails it at the same place: a bug of the program", Told: "Delete its caches and build folder, take its newest version, and report it with this number.", Cost: "Some minutes"},
+		},
+		Sources: []string{"https://doc.rust-lang.org/alloc/alloc/fn.handle_alloc_error.html", "https://www.memtest86.com/troubleshooting.htm"},
+	},
+	{
 		ID: "other/rust-alloc-absurd", Kinds: []fact.Kind{fact.RustAlloc}, If: sizedAtLeast(cause.Large),
 		Cause: cause.OversizedAllocation, Weight: 0.82,
 		Headline: "wanted {asked} of RAM in one piece",
@@ -153,4 +185,25 @@ var bareCards = []cause.Card{
 		},
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://doc.rust-lang.org/std/backtrace/index.html"},
 	},
+}
+
+// mpiWords stand in logs of simulations that run in ranks, and of compiled
+// directives.
+var mpiWords = []string{"MPI_Abort", "mpirun detected", "mpiexec", "MPI_ABORT was invoked", "mpirun noticed", "Accelerator Fatal Error", "prterun"}
+
+// flippedBits: a size that no program means, of which the lower half is small
+// and the upper half has a few bits.
+func flippedBits(c *ledger.Case) bool {
+	n := ledger.Requested(c)
+	return n >= units.TiB && n&math.MaxUint32 < units.MiB && bits.OnesCount64(uint64(n)>>32) <= 3 && n&math.MaxUint32 != 0
+}
+
+func flippedFigures(c *ledger.Case) map[string]string {
+	n := ledger.Requested(c)
+	high, count := n&^math.MaxUint32, bits.OnesCount64(uint64(n)>>32)
+	told := "one bit"
+	if count > 1 {
+		told = strconv.Itoa(count) + " bits"
+	}
+	return map[string]string{"small": strconv.FormatInt(n&math.MaxUint32, 10), "high": units.Amount(high), "bits": told}
 }

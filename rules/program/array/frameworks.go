@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -74,8 +75,8 @@ var Frameworks = program.Program{
 		},
 		cause.Fragmentation: {{Fix: "tf_cuda_malloc_async", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.7}, {Fix: "restart_session", Fit: 0.4}},
 	},
-	Steps:   map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.HostLimit},
-	Effects: map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.HostLimit},
+	Steps:   map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": limits.Steps},
+	Effects: map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": limits.Effect},
 	Useless: map[string]func(*ledger.Case) string{"expandable_segments": notPyTorch},
 }
 

@@ -2,6 +2,7 @@ package array
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -86,6 +87,20 @@ var jaxCards = []cause.Card{
 			{Fix: "gradient_checkpointing", Title: "It is a gradient: compute values twice", Kind: "python", Text: "f = jax.checkpoint(f)", Cost: "About a quarter more time"},
 		},
 		Sources: []string{"jax/_src/lax/control_flow/loops.py", jaxMemory},
+	},
+	{
+		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Headline: "found no room for the results of one call: {out}",
+		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes only {scratch}.[[ The largest of it is {shape}: its first side, {first}, counts what is kept of every step, draw or sample, {each} each.]] All of it is to lie on the card at once.",
+		Not:      "bfloat16 or checkpoints inside the function, where the results keep their type; `jax.clear_caches()`.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Ask for fewer results at a time, and move each part to RAM", Told: "Loop over parts of the draws or samples:", Kind: "python", Text: "parts = [np.asarray(f(x[i:i + 50])) for i in range(0, len(x), 50)]   # f, x: your function and its input; asarray copies to RAM\nout = np.concatenate(parts)", Cost: "Slower"},
+			{Fix: "cpu_offload", Title: "Or compute this call on the CPU", Told: "RAM takes {out} more easily.", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    out = f(x)   # your call; inputs that lie on the card: jax.device_get first", Cost: "Slower"},
+			{Fix: "fix_shape", Title: "Return less", Told: "From a scan only what you use afterwards: a sum or the last value in place of every step; leave out what is kept for diagnosis (a log-likelihood or an image for each draw).", Cost: "None"},
+			{Fix: "restart_session", Title: "A notebook: free what earlier cells hold", Told: "`del` their arrays, or restart the kernel and load only what this call needs.", Cost: "What was computed"},
+		},
+		Sources: []string{jaxMemory, "xla/service/buffer_assignment.cc"},
 	},
 	{
 		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: atLeast(cause.Crumb),
@@ -228,4 +243,29 @@ func mostlyArguments(c *ledger.Case) bool {
 	program, ok := c.Fact("tpu_program")
 	arguments, ok2 := c.Fact("tpu_arguments")
 	return ok && ok2 && program.Size != nil && arguments.Size != nil && arguments.Size.Bytes > program.Size.Bytes
+}
+
+// mostlyResults: what the function returns is nearly all that was asked for.
+func mostlyResults(c *ledger.Case) bool {
+	out := ledger.Sized(c, "xla_out")
+	return out > 0 && out*10 >= ledger.Requested(c)*9 && out >= units.GiB/2
+}
+
+// resultFigures are what a function returns, of the table that XLA prints.
+func resultFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"out": units.Amount(ledger.Sized(c, "xla_out")), "scratch": "", "shape": "", "first": "", "each": ""}
+	if b := c.F().ComputeBuffer; b != nil {
+		out["scratch"] = b.String()
+	}
+	shape, _ := c.Fact("xla_shape")
+	out["shape"] = shape.Text
+	if at, ok := c.Fact("xla_source_line"); ok {
+		out["shape"] += " (line " + at.Count.Text + " of its source)"
+	}
+	_, sizes, _ := strings.Cut(strings.TrimSuffix(shape.Text, "]"), "[")
+	first, others, _ := strings.Cut(sizes, ",")
+	if n, ok := ledger.Whole(first); ok && n > 1 && others != "" {
+		out["first"], out["each"] = first, units.Amount(ledger.Sized(c, "xla_out")/n)
+	}
+	return out
 }

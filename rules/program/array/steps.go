@@ -6,8 +6,10 @@ import (
 	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -17,7 +19,7 @@ import (
 
 // JAX is what is peculiar to JAX.
 var JAX = program.Program{
-	Name: "jax", Shown: "JAX", Rank: 56,
+	Name: "jax", Shown: "JAX", Rank: 56, Numbers: []explain.Reading{scratch},
 	Edits: "code", Language: "python", Script: "jax-script",
 	Sources: program.Sources{"jax/jaxlib/xla_client.py": "XLA_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_PREALLOCATE"},
 	Like:    []*program.Program{&Frameworks},
@@ -42,7 +44,7 @@ func stepsJAXAttention(c *ledger.Case) []step.Step {
 
 // TensorFlow is what is peculiar to TensorFlow.
 var TensorFlow = program.Program{
-	Name: "tensorflow", Shown: "TensorFlow", Rank: 56,
+	Name: "tensorflow", Shown: "TensorFlow", Rank: 56, Numbers: []explain.Reading{retriedPool},
 	Edits: "code", Language: "python", Script: "tensorflow-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -89,7 +91,7 @@ var ONNXRuntime = program.Program{
 			if c.Backend == "cuda" {
 				return []step.Step{{Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"gpu_mem_limit\": 8 * 1024**3, \"arena_extend_strategy\": \"kSameAsRequested\"})]"}}
 			}
-			return step.HostLimit(c)
+			return limits.Steps(c)
 		},
 	},
 	Checks: frameworkChecks,
@@ -99,7 +101,8 @@ var ONNXRuntime = program.Program{
 // MLX is what is peculiar to MLX.
 var MLX = program.Program{
 	Name: "mlx", Shown: "MLX", Rank: 56,
-	Edits: "code", Language: "python", Systems: []string{"mac"}, Script: "mlx",
+	Commands: []string{"mlx_lm.convert", "mlx_lm.generate"},
+	Edits:    "code", Language: "python", Systems: []string{"mac"}, Script: "mlx",
 	Sources: program.Sources{
 		"mlx-lm/mlx_lm/convert.py":  "--hf-path --q-bits",
 		"mlx-lm/mlx_lm/generate.py": "--max-kv-size --prompt",

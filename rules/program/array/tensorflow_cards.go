@@ -1,6 +1,7 @@
 package array
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -9,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
@@ -26,8 +28,21 @@ func offCPU(c *ledger.Case) bool { return !onCPU(c) }
 
 // ordinary: the pool was full in a step, and the figures show nothing narrower.
 func ordinary(c *ledger.Case) bool {
-	return offCPU(c) && !poolInPieces(c) && !mostOfPool(c) && !wholeDataset(c) && c.Signal("optimizer_node") == nil
+	return offCPU(c) && !poolInPieces(c) && !mostOfPool(c) && !wholeDataset(c) && !weightGradient(c) && c.Signal("optimizer_node") == nil
 }
+
+// weightGradient: the tensor that was refused is the gradient of a matrix of
+// weights. The second product of MatMul's gradient is that of the weights
+// (tensorflow/python/ops/math_grad.py); AddN sums up one for each use of them.
+func weightGradient(c *ledger.Case) bool {
+	return offCPU(c) && len(sides(c)) == 2 && c.Near(weightProduct)
+}
+
+const weightProduct = "_grad/MatMul_1"
+
+// beforeKeras2: the message form of TensorFlow up to 1.12, which knows no policy
+// of Keras for 16 bit.
+func beforeKeras2(c *ledger.Case) bool { return c.Signal("tensorflow_1") != nil }
 
 var growth = cause.Cure{Fix: "limit_framework_preallocation", Title: "Let TensorFlow grow instead", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"}
 
@@ -92,10 +107,25 @@ var tensorFlowCards = []cause.Card{
 		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch[[: {halved}]]", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` with tf.data, `batch_size` in a config; again if need be.", Cost: "Slower per sample"},
-			{Fix: "mixed_precision", Title: "Compute in 16 bit", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
+			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Compute in 16 bit", Told: "Before the model is built: nearly half of the activations. The last layer should stay float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
 			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations; half the length of an attention a quarter of its matrices.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
+	},
+	{
+		ID: "tensorflow/weight-gradient", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{weightProduct}, If: weightGradient, Figures: gradientFigures,
+		Cause: cause.TrainingStateTooLarge, Weight: 0.78,
+		Headline: "ran out on the gradients of one large matrix of weights",
+		Means:    "The node is a gradient, and its shape, {shape}, is that of the weights themselves: {asked}, whatever the batch.[[ The matrix is used in {uses} steps of a loop, and each makes a gradient of its own that is kept until all are added up: {uses} x {asked} is {together}.]] The optimizer keeps one or two more of that size.[[ {wide} outputs are a vocabulary, as a rule: that number decides.]]",
+		Not:      "A smaller batch, and memory growth: weights and their gradients keep their size.",
+		Cures: []cause.Cure{
+			{Fix: "use_smaller_model", Title: "Do not compute all outputs in training", If: vocabulary, Told: "`tf.nn.sampled_softmax_loss` (weights as [outputs, width]) takes a few thousand of them a step, and its gradients are sparse; use the full softmax to evaluate. Or fewer outputs: the commonest 50,000 words, the rest as one.", Cost: "Training is approximate"},
+			{Fix: "fix_shape", Title: "Use the matrix once, not in each step of the loop", If: manyUses, Told: "Collect the outputs of the loop, `tf.reshape(tf.concat(outputs, 0), [-1, width])`, and multiply them together: one gradient in place of {uses}.", Cost: "All results of the product are there at once"},
+			{Fix: "use_smaller_model", Title: "A narrower layer", If: when.Not(vocabulary), Told: "Pool, or put a small layer before it: the matrix is as large as the product of both sides.", Cost: "Perhaps accuracy"},
+			{Fix: "gradient_accumulation", Title: "Add gradients up as they come", If: manyUses, Told: "`optimizer.minimize(loss, aggregation_method=tf.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N)` needs not hold all of them at once.", Cost: "Slightly slower"},
+			{Fix: "cpu_offload", Title: "That layer on the processor", Told: "`with tf.device(\"/cpu:0\"):` around it: RAM is mostly larger.", Cost: "Much slower"},
+		},
+		Sources: []string{"tensorflow/python/ops/math_grad.py", "tensorflow/python/ops/gradients_util.py", "https://www.tensorflow.org/api_docs/python/tf/nn/sampled_softmax_loss"},
 	},
 	{
 		ID: "tensorflow/in-pieces", Kinds: []fact.Kind{fact.TFAlloc}, If: poolInPieces,
@@ -131,7 +161,7 @@ var tensorFlowCards = []cause.Card{
 		Not:      "Memory growth (`TF_FORCE_GPU_ALLOW_GROWTH`): it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch, again if need be", Told: "`batch_size=` in `fit` or `predict`, `.batch(...)` in a tf.data pipeline, or `batch_size` in the program's config.", Cost: "Slower per sample"},
-			{Fix: "mixed_precision", Title: "In training: compute in 16 bit", Told: "Before the model is built; nearly half of the activations. The last layer stays float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "Fast on RTX and newer cards only"},
+			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "In training: compute in 16 bit", Told: "Before the model is built; nearly half of the activations. The last layer stays float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "Fast on RTX and newer cards only"},
 			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
@@ -219,6 +249,39 @@ func tensorFigures(c *ledger.Case) map[string]string {
 	}
 	out["batch"], out["each"] = strconv.FormatInt(s[0], 10), units.Amount(asked/s[0])
 	out["halved"] = strconv.FormatInt(max(s[0]/2, 1), 10) + " if it is " + out["batch"] + " now"
+	return out
+}
+
+// wideOutput is how many outputs are more likely words than classes.
+const wideOutput = 20_000
+
+func vocabulary(c *ledger.Case) bool {
+	s := sides(c)
+	return len(s) == 2 && max(s[0], s[1]) >= wideOutput
+}
+
+// uses counts how often the matrix is used: once for each gradient that is named
+// in the sum.
+func uses(c *ledger.Case) int64 {
+	if f, ok := c.Fact("gradients_added"); ok && f.Count != nil {
+		return int64(f.Count.Value)
+	}
+	return 0
+}
+
+func manyUses(c *ledger.Case) bool { return uses(c) > 1 }
+
+// gradientFigures are what one gradient of a matrix and all of them take.
+func gradientFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"shape": "", "uses": "", "together": "", "wide": ""}
+	s := sides(c)
+	out["shape"] = fmt.Sprintf("%d x %d", s[0], s[1])
+	if n := uses(c); n > 1 {
+		out["uses"], out["together"] = strconv.FormatInt(n, 10), units.Amount(n*ledger.Requested(c))
+	}
+	if vocabulary(c) {
+		out["wide"] = strconv.FormatInt(max(s[0], s[1]), 10)
+	}
 	return out
 }
 

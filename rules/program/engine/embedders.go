@@ -9,6 +9,7 @@ import (
 // TEI is Text Embeddings Inference. Its memory follows the tokens of one batch.
 var TEI = program.Program{
 	Name: "tei", Shown: "Text Embeddings Inference", Work: "embedding", Edits: "flags", Language: "rust",
+	Units:   []string{"text-embeddings-inference"},
 	Proofs:  []string{"text_embeddings_router", "text_embeddings_backend", "text_embeddings_core", "text-embeddings-router", "text-embeddings-inference"},
 	Sources: program.Sources{"text-embeddings-inference/router/src/main.rs": "--auto-truncate --dtype --max-batch-requests --max-batch-tokens --max-client-batch-size --max-concurrent-requests"},
 	Steps: steps{

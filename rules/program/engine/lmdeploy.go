@@ -13,7 +13,9 @@ import (
 // cache_max_entry_count, is of what is free after the weights (0.8 by default).
 var LMDeploy = program.Program{
 	Name: "lmdeploy", Shown: "LMDeploy",
-	Work: "text-inference", Edits: "flags", Language: "python",
+	Commands: []string{"lmdeploy"},
+	Units:    []string{"lmdeploy"},
+	Work:     "text-inference", Edits: "flags", Language: "python",
 	Cards: lmdeployCards,
 	Sources: program.Sources{
 		"lmdeploy/cli/lite.py":  "--work-dir",
@@ -54,8 +56,9 @@ func turboMindWeights(c *ledger.Case) bool { return turboMind(c) && c.Failure.St
 // gpu_memory_utilization, is 0.85 unless set.
 var MLC = program.Program{
 	Name: "mlc-llm", Shown: "MLC LLM",
-	Cards: mlcCards,
-	Work:  "text-inference", Edits: "flags", Language: "python",
+	Commands: []string{"mlc_llm"},
+	Cards:    mlcCards,
+	Work:     "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides"},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {figures.First(cause.If(when.Root(fact.MLCBudget), 0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set."))},

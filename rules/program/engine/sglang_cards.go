@@ -293,6 +293,19 @@ var sglangRunCards = []cause.Card{
 		Sources:  []string{sglangCode + "mem_cache/memory_pool.py"},
 	},
 	{
+		ID: "sglang/pictures", Kinds: onCard, Said: []string{"in get_image_feature", "in get_video_feature", "self.vision_tower(", "self.vision_model(", "in vision_eager_attention_forward", "managers/mm_utils.py"}, Phases: []string{"inference"}, If: sglangCard,
+		Cause: cause.BudgetMisconfigured, Weight: 0.8,
+		Headline: "served, and ran out of the card as it read a picture",
+		Means:    "The traceback ends in the model's vision part. It reads each picture or clip whole, beside weights and KV pool: {asked} was needed, and {room} was left. What it needs grows with the pictures' size and number in one batch; the pool never shrinks for it.",
+		Not:      "A smaller `--chunked-prefill-size`: pictures are read before the prompt is cut into chunks. A shorter `--context-length`: the pool keeps its size.",
+		Cures: []cause.Cure{
+			sglangLess,
+			as("lower_resolution", "Send smaller pictures, or fewer in a request", "Scale them down before they are sent: half the width and height is about a quarter of the tiles or patches; of a video fewer frames.", "fine detail"),
+			sglangFewer,
+		},
+		Sources: []string{sglangCode + "managers/mm_utils.py", "https://docs.sglang.io/docs/basic_usage/glmv", sglangTuning},
+	},
+	{
 		ID: "sglang/prefill", Kinds: onCard, Said: []string{"in forward_extend"}, Phases: []string{"inference"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: 0.78,
 		Headline: "served, and ran out of the card on a prompt",

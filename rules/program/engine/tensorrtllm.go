@@ -16,7 +16,8 @@ import (
 // for the cache, free_gpu_memory_fraction, is of what is free after the engine.
 var TensorRTLLM = program.Program{
 	Name: "tensorrt-llm", Shown: "TensorRT-LLM", Rank: 80,
-	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Commands: []string{"trtllm-serve"},
+	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Proofs: []string{"model_params[f'model.layers", "tensorrt_llm/models/"},
 	Cards:  slices.Concat(trtCards, trtEngineCards),
 	Sources: program.Sources{

@@ -13,7 +13,7 @@ import (
 )
 
 // KoboldCpp is what is peculiar to KoboldCpp.
-var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits: "flags", Language: "cpp", Shown: "KoboldCpp", Rank: 86, Like: []*program.Program{&ggml.LlamaCpp}, Cards: koboldCards}
+var KoboldCpp = program.Program{Name: "koboldcpp", Work: "text-inference", Edits: "flags", Language: "cpp", Shown: "KoboldCpp", Rank: 86, Units: []string{"koboldcpp"}, Like: []*program.Program{&ggml.LlamaCpp}, Cards: koboldCards}
 
 // LMStudio is what is peculiar to LM Studio: its log's tags and its program folder. Models
 // under .lmstudio prove nothing, llama.cpp loads them too.
@@ -26,7 +26,7 @@ var LMStudio = program.Program{
 }
 
 // StableDiffusionCpp is stable-diffusion.cpp.
-var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Proofs: []string{"decode_first_stage failed", "vae: failed to allocate the compute buffer"}, Work: "image-generation", Edits: "flags", Language: "cpp", Like: []*program.Program{&ggml.LlamaCpp}, Cards: diffusionCards}
+var StableDiffusionCpp = program.Program{Name: "stable-diffusion.cpp", Commands: []string{"sd-cli"}, Proofs: []string{"decode_first_stage failed", "vae: failed to allocate the compute buffer"}, Work: "image-generation", Edits: "flags", Language: "cpp", Like: []*program.Program{&ggml.LlamaCpp}, Cards: diffusionCards}
 
 // WhisperCpp is whisper.cpp.
 var WhisperCpp = program.Program{Name: "whisper.cpp", Work: "audio", Edits: "flags", Language: "cpp", Like: []*program.Program{&ggml.LlamaCpp}, Cards: whisperCards}

@@ -73,7 +73,7 @@ var llamaClues = map[string][]cause.Clue{
 	},
 	cause.BatchTooLarge: {
 		evidence(when.All(buffer("compute"), when.Not(when.Any(absurdGraph, noText))),
-			cause.If(largeBatch, 0.55, "The physical batch is {ubatch} tokens; the compute buffer grows with it (512 is the default)."),
+			cause.If(LargeBatch, 0.55, "The physical batch is {ubatch} tokens; the compute buffer grows with it (512 is the default)."),
 			cause.If(nil, 0.28, "The compute buffer grows with the physical batch.")),
 		evidence(arena,
 			cause.If(beyondArena, 0.8, "The batch is {batch_size} tokens; the arena of this build is planned for 512."),
@@ -106,7 +106,7 @@ var llamaClues = map[string][]cause.Clue{
 	},
 	cause.DeviceImbalance: {
 		unevenSplit,
-		evidence(oddCard, cause.If(nil, 0.75, "The device that failed is the processor's own graphics with little memory: it should not take part.")),
+		evidence(OddCard, cause.If(nil, 0.75, "The device that failed is the processor's own graphics with little memory: it should not take part.")),
 	},
 	cause.SoftwareBug: {
 		// Arenas and plans of fixed size are the program's own mistake, unless a

@@ -169,8 +169,8 @@ func (d dialect) fewer() step.Step {
 	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.layers + ". How many are on the card now stands in the load lines: `offloaded N/M layers to GPU`."}
 }
 
-// flashOn reports that flash attention was on already.
-func flashOn(c *ledger.Case) bool {
+// FlashOn reports that flash attention was on already.
+func FlashOn(c *ledger.Case) bool {
 	s, ok := c.Setting("flash_attn")
 	return ok && (s.Value == "on" || s.Value == "true" || s.Value == "1")
 }

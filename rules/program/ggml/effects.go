@@ -173,7 +173,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 		cause.If(arena, 0, tooSmall+", not the cache."),
 		cause.If(stage("state"), 0, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."),
 	),
-	"enable_flash_attention": figures.Why(cause.If(flashOn, 0, "Flash attention is on already.")),
+	"enable_flash_attention": figures.Why(cause.If(FlashOn, 0, "Flash attention is on already.")),
 	"use_lower_quant":        figures.Why(cause.If(arena, 0, tooSmall+"; how large the weights are does not matter.")),
 	"lower_batch_size":       figures.Why(cause.If(when.All(arena, loading), 0, tooSmall+" for the weights; no batch was read yet.")),
 	"lower_ubatch":           figures.Why(cause.If(weightsWere, 0, fmt.Sprintf(notLoaded, "batch"))),

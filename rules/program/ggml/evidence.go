@@ -103,8 +103,8 @@ var noText = when.Any(diffuses, transcribes)
 // longPrompt: its cache and scratch memory fill a card, whatever the context.
 func longPrompt(c *ledger.Case) bool { return count(c, "prompt_tokens", mostTokens) >= 8192 }
 
-// largeBatch: more tokens than the default of -ub.
-func largeBatch(c *ledger.Case) bool { return physicalBatch(c) > 512 }
+// LargeBatch: more tokens than the default of -ub.
+func LargeBatch(c *ledger.Case) bool { return physicalBatch(c) > 512 }
 
 // beyondArena: arenas of 2023 were planned for 512 tokens.
 func beyondArena(c *ledger.Case) bool { return ledger.IntSetting(c, "batch_size") > 512 }
@@ -158,8 +158,8 @@ func sharedMemoryCard(c *ledger.Case) string {
 
 func unified(c *ledger.Case) bool { return sharedMemoryCard(c) != "" && !ledger.InHost(c) }
 
-// oddCard: the processor's own graphics failed, beside a real card.
-func oddCard(c *ledger.Case) bool {
+// OddCard: the processor's own graphics failed, beside a real card.
+func OddCard(c *ledger.Case) bool {
 	device := c.F().Device
 	if device == nil || sharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
 		return false

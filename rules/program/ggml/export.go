@@ -113,9 +113,6 @@ func Numbers(c *ledger.Case) map[string]string { return numbers(c) }
 // BufferKinds are the failures that ggml reports of a buffer.
 var BufferKinds = []fact.Kind{fact.GGMLAlloc}
 
-// OddCard: the device that failed is the processor's own graphics.
-func OddCard(c *ledger.Case) bool { return oddCard(c) }
-
 // OldBuild reports a build of llama.cpp from before August 2025, whose switch
 // for flash attention takes no value.
 func OldBuild(c *ledger.Case) bool { return oldBuild(c) }
@@ -123,9 +120,3 @@ func OldBuild(c *ledger.Case) bool { return oldBuild(c) }
 // ShellWords parts a command line that the log shows, ok false where its quotes
 // do not end.
 func ShellWords(line string) (words []string, ok bool) { return shellWords(line, false) }
-
-// FlashOn reports that flash attention was on already.
-func FlashOn(c *ledger.Case) bool { return flashOn(c) }
-
-// LargeBatch reports more tokens at once than the default of -ub.
-func LargeBatch(c *ledger.Case) bool { return largeBatch(c) }

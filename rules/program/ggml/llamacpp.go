@@ -2,12 +2,17 @@
 // built on them.
 package ggml
 
-import "github.com/oomdoc/oomdoc/rules/program"
+import (
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/tensors"
+)
 
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
 	Name: "llama.cpp", Rank: 58,
-	Work: "text-inference", Edits: "flags", Language: "cpp",
+	Commands: []string{"llama-server", "llama-cli", "llama-bench", "llama-quantize", "sd-cli"},
+	Units:    []string{"llama-server", "llama-cpp", "llamacpp", "llama-cpp-server"},
+	Work:     "text-inference", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{
 		"llama.cpp/common/arg.cpp":                        "--device --list-devices --load-mode --n-cpu-moe --no-mmap --parallel",
 		"stable-diffusion.cpp/examples/common/common.hpp": "--diffusion-fa --vae-tiling",
@@ -15,6 +20,7 @@ var LlamaCpp = program.Program{
 	Proofs: []string{
 		"llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
 	},
+	Numbers:  tensors.Readings,
 	Clues:    llamaClues,
 	Remedies: llamaRemedies,
 	Steps:    llamaSteps,

@@ -89,7 +89,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},
 	{
-		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: oddCard,
+		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: OddCard,
 		Cause: cause.DeviceImbalance, Weight: 0.8, Means: "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
 		Not:     "A smaller model: the real card may have room.",
 		Cures:   []cause.Cure{as("select_gpu", "Use the real card only", "free"), as("fewer_gpu_layers", "Then fewer layers, if it is still too much", "slower")},
@@ -105,11 +105,14 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/tools/rpc/README.md"},
 	},
 	{
-		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, device("weights")),
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. It says above that it could not: sizes that you set by hand stand in its way.",
+		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, onGPU, when.Any(bare, buffer("weights"))),
+		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: numbers, Headline: "could not fit the model to the card: what was set by hand stood in its way",
+		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. The line above says that it saw too little room and could not act[[: `-ngl {n_gpu_layers}` was set by hand]].[[ {asked} is the piece that was refused, not the gap.]]",
+		Not:   "`--fit off`: it only hides that line.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave the layers to llama.cpp", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
 			as("lower_context", "Or a shorter context", "shorter conversations"),
+			freeCard,
 		},
 		Sources: []string{"llama.cpp/common/fit.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "19980"},
 	},
@@ -230,7 +233,7 @@ var llamaPartCards = []cause.Card{
 		Means: "The driver answered with error 39, out of device memory, and gives no size. Three things end like this: model, cache and working memory are more than a card's share; one buffer is above the 4 GiB that the driver gives in one piece unless told otherwise; or the driver fails with several cards. A start with little on one card tells them apart.",
 		Not:   "More system memory: it is the card's that was refused.",
 		Cures: []cause.Cure{
-			where(largeBatch, told("lower_ubatch", "Go back to the usual physical batch", "It is {ub} tokens here: the working memory grows with it.", "slower prompts")),
+			where(LargeBatch, told("lower_ubatch", "Go back to the usual physical batch", "It is {ub} tokens here: the working memory grows with it.", "slower prompts")),
 			{Fix: "lower_context", Title: "Start small, on one card", Told: "If it runs, raise `-c` step by step. If one card works and both fail, it is the driver or the split; if even this fails, take fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
 			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			does("upgrade_version", "Update compute runtime and build, or take the Vulkan build", "text", "The releases of llama.cpp have a Vulkan build for the same card: the same model and options, without oneAPI.", "half an hour"),

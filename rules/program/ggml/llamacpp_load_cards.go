@@ -209,7 +209,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), largeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
+		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), LargeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: 0.75, Headline: "ran out of memory for a physical batch of {ub} tokens",
 		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It grows with the physical batch, which is {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
 		Not:   "A smaller quantisation: this buffer holds no weights.",
@@ -221,7 +221,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-context.cpp", llamaThreads + "12817"}, Solved: 1,
 	},
 	{
-		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, flashOn))), Figures: numbers,
+		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, FlashOn))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
 		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule: heads x context x batch x 4 bytes. [[That would be about {tokens64} tokens with 64 heads, as 70B models have, and {tokens128} with the 128 of DeepSeek V3 or R1.]]",
 		Not:   "A smaller quantisation: this buffer holds no weights.",

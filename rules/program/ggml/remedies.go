@@ -77,9 +77,9 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "raise_memory_limit", Fit: 0.75, If: when.Not(when.Any(mmapRefused, ledger.Capped))},
 	},
 	cause.DeviceImbalance: {
-		{Fix: "select_gpu", Fit: 1, If: oddCard},
-		{Fix: "balance_split", Fit: 1, If: when.Not(oddCard)},
-		{Fix: "fewer_gpu_layers", Fit: 0.85, If: oddCard},
+		{Fix: "select_gpu", Fit: 1, If: OddCard},
+		{Fix: "balance_split", Fit: 1, If: when.Not(OddCard)},
+		{Fix: "fewer_gpu_layers", Fit: 0.85, If: OddCard},
 		{Fix: "lower_context", Fit: 0.6},
 	},
 	cause.SoftwareBug: {

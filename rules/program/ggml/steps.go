@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -165,7 +166,7 @@ func llamaSplit(c *ledger.Case) []step.Step {
 // llamaLimit raises what macOS lets the GPU take, or a container's limit.
 func llamaLimit(c *ledger.Case) []step.Step {
 	if reader.RefusedByAllocator(c) || ledger.Capped(c) {
-		return step.HostLimit(c)
+		return limits.Steps(c)
 	}
 	if c.Backend == "metal" {
 		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("sudo sysctl iogpu.wired_limit_mb=%d   # macOS 14 and later, until the next restart; only if the RAM has it to spare", wiredLimit(c))}}

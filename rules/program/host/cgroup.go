@@ -6,6 +6,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -106,7 +107,7 @@ func limitSteps(c *ledger.Case) []step.Step {
 	path := ledger.CgroupPath(c)
 	id := container(path)
 	if c.In("kubernetes", "slurm") || strings.Contains(path, "kubepods") || strings.Contains(path, "/lxc/") || strings.Contains(path, "init.scope") {
-		return step.HostLimit(c)
+		return limits.Steps(c)
 	}
 	if owner := owningUnit(c); id == "" && owner != "" {
 		return unitSteps(c, owner)

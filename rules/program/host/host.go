@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -41,14 +42,13 @@ var Host = program.Program{
 		cause.Unknown:       {cause.Where(unexplained, cause.Said(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
-	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.HostLimit, "close_other_apps": stepsCloseBiggest},
-	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": effect.HostLimit},
+	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": limits.Steps, "close_other_apps": stepsCloseBiggest},
+	Effects:  map[string]func(*ledger.Case) *effect.Effect{"raise_memory_limit": limits.Effect},
 	Checks:   map[string]string{"raise_memory_limit": "`systemd-cgtop -m`, `docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit."},
 	Useless: map[string]func(*ledger.Case) string{
 		"expandable_segments": cardIsNotIt,
 		"kill_stale_process":  func(*ledger.Case) string { return "" },
 		"bigger_gpu":          cardIsNotIt,
-		"add_swap":            uselessSwap,
 	},
 }
 
@@ -57,13 +57,6 @@ func cardIsNotIt(c *ledger.Case) string {
 		return ""
 	}
 	return "It is about the card's memory; what ran out is the computer's."
-}
-
-func uselessSwap(c *ledger.Case) string {
-	if !ledger.Capped(c) {
-		return ""
-	}
-	return "A limit of the container or job was reached, not the end of the machine's memory: swap on the machine does not raise it."
 }
 
 // kernelKilled names the victim, what it held, and whether the machine or a
@@ -128,7 +121,7 @@ func tableShowsAnother(c *ledger.Case) cause.Finding {
 
 // Those who end programs or refuse them memory.
 var (
-	LinuxOOMKiller = program.Program{Name: "linux-oom-killer", Edits: "admin", Systems: []string{"linux"}, Shown: "Linux", Rank: 50, Like: []*program.Program{&Host}, Cards: slices.Concat(kernelCards, killedCards)}
+	LinuxOOMKiller = program.Program{Name: "linux-oom-killer", Edits: "admin", Systems: []string{"linux"}, Shown: "Linux", Rank: 50, Like: []*program.Program{&Host}, Cards: slices.Concat(endedCards, kernelCards, killedCards)}
 	Kubernetes     = program.Program{Name: "kubernetes", Edits: "admin", Systems: []string{"linux"}, Shown: "Kubernetes", Rank: 30, Like: []*program.Program{&Host}, Cards: kubernetesCards}
 	Slurm          = program.Program{Name: "slurm", Edits: "admin", Systems: []string{"linux"}, Shown: "Slurm", Rank: 84, Like: []*program.Program{&Host}, Cards: slurmCards}
 	Windows        = program.Program{Name: "windows", Edits: "admin", Systems: []string{"windows"}, Shown: "Windows", Rank: 20, Like: []*program.Program{&Host}}

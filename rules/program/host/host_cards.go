@@ -1,8 +1,10 @@
 package host
 
 import (
+	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -146,15 +148,19 @@ var kernelCards = []cause.Card{
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "linux/Documentation/admin-guide/cgroup-v2.rst", "systemd/man/systemd.resource-control.xml", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
 	{
-		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD}, Said: []string{"systemd-oomd"},
-		Cause: cause.HostMemory, Weight: 0.93,
+		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},
+		Cause: cause.HostMemory, Weight: 0.93, Figures: oomdFigures,
 		Headline: "(systemd-oomd) ended a whole group of programs before memory was gone",
-		Means:    "Not the kernel: systemd-oomd ends a cgroup, a terminal tab or a whole desktop session with all that runs in it, when its processes spend most of their time waiting for memory (as a rule over half of 20 seconds), or when RAM and swap are both over 90 % full. So some RAM can have been free. A small swap, or none, makes such waits frequent.",
+		Means:    "Not the kernel: systemd-oomd ends a cgroup, a terminal tab or a whole desktop session with all that runs in it.[[ {unsaid}]][[ RAM and swap were both over 90 % full: {swapped} of {swap} of swap, beside {ram} of RAM.]][[ {swarm} processes ran in that one group: something started there multiplies, such as `make -j` without a number, tests or `xargs` in parallel without a bound, or a script that calls itself.]]",
 		Not:      "Looking in dmesg: the kernel did not do this; `journalctl -u systemd-oomd` has it.",
 		Cures: []cause.Cure{
-			{Fix: "add_swap", Title: "More swap, on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
-			{Fix: "raise_memory_limit", Title: "Start the job in a group of its own", Told: "Then that group is what is ended, not your terminal or desktop with it. Your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
-			{Fix: "lower_num_workers", Title: "Less at once", Told: "Fewer workers or compile jobs, a smaller batch of data; `systemd-cgtop -m` shows which group takes it while it runs.", Cost: "Some speed"},
+			{Fix: "lower_num_workers", If: swarm, Title: "Find what multiplies", Told: "In another terminal, while it runs; then give it a bound: `make -j8`, `pytest -n 4`, `xargs -P 4`.", Kind: "shell", Text: "ps -eo comm= | sort | uniq -c | sort -rn | head", Cost: "Free; less in parallel is slower"},
+			{Fix: "raise_memory_limit", If: swarm, Title: "Put a bound around it", Told: "It then dies early and alone. Your own command in place of the last word:", Kind: "shell", Text: "systemd-run --user --scope -p TasksMax=300 -p MemoryMax={most} bash", Cost: "What needs more is ended"},
+			{Fix: "restart_session", If: swarm, Title: "See what your shell starts by itself", Told: "A line of ~/.bashrc, direnv or an alias that calls itself; an editor's or agent's watcher that starts a process for each file.", Cost: "Free"},
+			{Fix: "lower_num_workers", If: when.All(when.Not(swarm), fullSwap), Title: "Find what fills RAM and swap, and do less at once", Told: "The group with the most is first; fewer workers or jobs, smaller inputs, or a program that leaks and wants a restart.", Kind: "shell", Text: "systemd-cgtop -m   # every group; then: ps aux --sort=-rss | head", Cost: "Some speed"},
+			{Fix: "add_swap", If: when.Not(fullSwap), Title: "More swap, on an SSD", Kind: "shell", Text: swap16, Cost: "16 GB of disk"},
+			{Fix: "raise_memory_limit", If: when.Not(swarm), Title: "Start the job in a group of its own", Told: "Then that group is what is ended, not your terminal or desktop with it. Your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope python train.py", Cost: "It can still be ended itself"},
+			{Fix: "lower_num_workers", If: when.Not(when.Any(swarm, fullSwap)), Title: "Less at once", Told: "Fewer workers or compile jobs, a smaller batch of data; `systemd-cgtop -m` shows which group takes it while it runs.", Cost: "Some speed"},
 		},
 		Sources: []string{"systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml"},
 	},
@@ -170,4 +176,35 @@ var kernelCards = []cause.Card{
 		},
 		Sources: []string{"earlyoom/README.md", "earlyoom/earlyoom.default"},
 	},
+}
+
+// manyProcesses in one group are more than any program starts on purpose.
+const manyProcesses = 200
+
+// swarm: systemd-oomd ended hundreds of processes of one group.
+func swarm(c *ledger.Case) bool {
+	n, ok := c.Fact("oomd_processes")
+	return ok && n.Count != nil && n.Count.Value >= manyProcesses
+}
+
+// fullSwap: more swap would be used up as well.
+func fullSwap(c *ledger.Case) bool { return ledger.FullSwap(c) > 0 }
+
+// oomdFigures are what systemd-oomd says of itself.
+func oomdFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"ram": "", "swap": "", "swapped": "", "swarm": "", "unsaid": "", "most": "8G"}
+	if ram := ledger.Sized(c, "oomd_ram"); ram > 0 {
+		out["ram"], out["most"] = units.Amount(ram), strconv.FormatInt(max(1, ram*6/10/units.GiB), 10)+"G"
+	}
+	switch {
+	case fullSwap(c):
+		out["swap"], out["swapped"] = units.Amount(ledger.Sized(c, "oomd_swap")), units.Amount(ledger.Sized(c, "oomd_swap_used"))
+	case !swarm(c):
+		out["unsaid"] = "It does so when the processes spend most of their time waiting for memory (as a rule over half of 20 seconds), or when RAM and swap are both over 90 % full. So some RAM can have been free. A small swap, or none, makes such waits frequent."
+	}
+	if swarm(c) {
+		n, _ := c.Fact("oomd_processes")
+		out["swarm"] = n.Count.Text
+	}
+	return out
 }

@@ -90,6 +90,33 @@ var pbsCards = queueCard("pbs/limit", 0.95, "ended the job at its memory limit",
 	"A longer walltime, or more cores alone: more processes take more.", "https://github.com/openpbs/openpbs",
 	cause.Cure{Steps: pbsSteps})
 
+// pbsSpaceCards are for a limit of address space that programs reach which only
+// reserve it.
+var pbsSpaceCards = []cause.Card{{
+	ID: "pbs/address-space", Kinds: queue, If: onlyReserved, Figures: spaceFigures,
+	Cause: cause.HostMemory, Weight: 0.93,
+	Headline: "ended the job for its address space, {space}; it held {held} of RAM",
+	Means:    "What reached the limit[[ of {limit}]] is vmem: address space that was reserved, {space}. Of RAM the job used {held} only. Java takes its whole heap at the start, one for each task that runs at the same time, and CUDA and threads reserve far more than they fill.",
+	Not:      "A node with more RAM: the RAM was not used up.",
+	Cures: []cause.Cure{
+		{Fix: "raise_memory_limit", Title: "Take the limit of vmem out, and keep that of mem", Told: "In the head of the job script, in place of `vmem=`, if the site lets you; else twice the {space}.", Kind: "config", Text: "#PBS -l mem={keep}gb", Cost: "Perhaps a longer wait in the queue"},
+		{Fix: "lower_parallel", Title: "Fewer at the same time, with smaller heaps", Told: "Java: `-Xmx` for each. Nextflow: `executor.queueSize`, or let it submit its tasks as jobs of their own (`process.executor = 'pbs'`); Snakemake: `--jobs`.", Cost: "Slower"},
+		{Fix: "lower_num_workers", Title: "Fewer threads", Told: "glibc reserves 64 MiB or more of address space for each thread: `export MALLOC_ARENA_MAX=2` bounds that.", Cost: "None as a rule"},
+	},
+	Sources: []string{"https://github.com/adaptivecomputing/torque", "https://www.nextflow.io/docs/latest/executor.html", "glibc/malloc/arena.c"},
+}}
+
+// onlyReserved: address space was above the limit, RAM far below.
+func onlyReserved(c *ledger.Case) bool {
+	used, limit, held := c.F().ProcessUsed, c.F().Limit, ledger.Sized(c, "pbs_mem")
+	return used != nil && limit != nil && held > 0 && used.Bytes > limit.Bytes && held*2 < limit.Bytes
+}
+
+func spaceFigures(c *ledger.Case) map[string]string {
+	held := ledger.Sized(c, "pbs_mem")
+	return map[string]string{"space": c.F().ProcessUsed.String(), "held": units.Amount(held), "keep": strconv.FormatInt(gib(c.F().Limit.Bytes), 10)}
+}
+
 func pbsSteps(c *ledger.Case) []step.Step {
 	resource := "mem"
 	for _, name := range [...]string{"pvmem", "vmem", "pmem"} {

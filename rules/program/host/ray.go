@@ -20,7 +20,8 @@ import (
 // Ray is what is peculiar to Ray: all of it is about the node's RAM.
 var Ray = program.Program{
 	Name: "ray", Shown: "Ray", Rank: 35,
-	Edits: "code", Language: "python",
+	Commands: []string{"ray"},
+	Edits:    "code", Language: "python",
 	Sources: program.Sources{"ray/python/ray/scripts/scripts.py": "--object-store-memory --stats-only"},
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {

@@ -1,6 +1,9 @@
 package host
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -9,8 +12,12 @@ import (
 
 // service is a host that only has its own way to raise a limit, and a card.
 func service(name, shown, limit, title, kind string, sources program.Sources, proofs ...string) program.Program {
+	var commands []string
+	if command, _, _ := strings.Cut(limit, " "); kind == "shell" && command != "docker" { // which others have, too
+		commands = []string{command}
+	}
 	return program.Program{
-		Name: name, Shown: shown, Edits: "admin", Language: "other", Proofs: proofs, Sources: sources,
+		Name: name, Shown: shown, Edits: "admin", Language: "other", Proofs: proofs, Sources: sources, Commands: commands,
 		Titles: map[string]string{"raise_memory_limit": title},
 		Steps:  map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": step.Paste(kind, limit)},
 	}
@@ -27,7 +34,7 @@ var (
 	Lambda   = with(service("aws-lambda", "AWS Lambda", "aws lambda update-function-configuration --function-name FUNCTION --memory-size 3008   # FUNCTION: its name in the console; up to 10240 MB", "Raise the function's memory", "shell", program.Sources{"https://docs.aws.amazon.com/cli/latest/reference/lambda/update-function-configuration.html": "--function-name --memory-size"}, "Runtime.ExitError", "Runtime exited with error: signal: killed", "Runtime.OutOfMemory"), lambdaCards)
 	CloudRun = with(service("cloud-run", "Cloud Run", "gcloud run services update SERVICE --memory 2Gi   # SERVICE: its name in the console", "Raise the service's memory", "shell", program.Sources{"https://cloud.google.com/sdk/gcloud/reference/run/services/update": "--memory"}, "cloud.google.com/run/docs/configuring/memory-limits"), cloudRunCards)
 	AWSBatch = with(service("aws-batch", "AWS Batch", "In the job definition raise `resourceRequirements`, type MEMORY (MiB), and register a new revision.", "Raise MEMORY in the job definition", "text", nil, "OutOfMemoryError: Container killed due to memory usage"), awsBatchCards)
-	PBS      = with(service("pbs", "PBS", "qstat -fx JOB | grep -i -E 'mem|vmem'   # asked for and used; then ask for twice that with #PBS -l mem=", "Ask for more memory", "shell", nil, "PBS: job killed:"), pbsCards)
+	PBS      = with(service("pbs", "PBS", "qstat -fx JOB | grep -i -E 'mem|vmem'   # asked for and used; then ask for twice that with #PBS -l mem=", "Ask for more memory", "shell", nil, "PBS: job killed:", "Aborted by PBS Server"), slices.Concat(pbsSpaceCards, pbsCards))
 	LSF      = with(service("lsf", "LSF", "bjobs -l JOB | grep -i -E 'mem|limit'   # asked for and used; then ask for twice that with #BSUB -M and -R rusage[mem=]", "Ask for more memory", "shell", program.Sources{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=lsfconf-lsf-unit-limits": "LSF_UNIT_FOR_LIMITS"}, "TERM_MEMLIMIT"), lsfCards)
 	HTCondor = with(service("htcondor", "HTCondor", "condor_q -l JOB | grep -E '^(RequestMemory|MemoryUsage|ResidentSetSize)'   # asked for and used; then request_memory twice that", "Ask for more memory in the submit file", "shell", nil, "memory usage exceeded request_memory", "Job has gone over memory limit of"), htcondorCards)
 	WSL      = with(service("wsl", "WSL", "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB\nswap=16GB", "Give WSL more of the RAM", "config", program.Sources{"https://learn.microsoft.com/en-us/windows/wsl/basic-commands": "--shutdown"}, "microsoft-standard-WSL2", "Microsoft-standard-WSL"), wslCards)

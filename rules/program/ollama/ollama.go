@@ -22,7 +22,9 @@ import (
 // [ggml.LlamaCpp] too.
 var Ollama = program.Program{
 	Name: "ollama", Shown: "Ollama", Rank: 86,
-	Work: "text-inference", Edits: "flags", Language: "go",
+	Commands: []string{"ollama"},
+	Units:    []string{"ollama"},
+	Work:     "text-inference", Edits: "flags", Language: "go",
 	Proofs: []string{
 		"source=server.go", "source=sched.go", "source=runner.go", "source=ggml.go", "source=routes.go", "source=gpu.go", "source=device.go",
 		"llama runner process", "llama runner exited", "failed to get device context 2", "llama-server reported out-of-memory", "runtime OOM detected; expiring loaded models",

@@ -211,19 +211,15 @@ func context(c *ledger.Case) []step.Step {
 	n := tokens(c)
 	switch {
 	case c.Near(llamaIndex...):
-		return python("llm = Ollama(model=%q, context_window=%d)", named(c), n)
+		return []step.Step{told("In your code: `llm = Ollama(model=%q, context_window=%d)`.", named(c), n)}
 	case c.Near(langchain...):
-		return python("llm = ChatOllama(model=%q, num_ctx=%d)", named(c), n)
+		return []step.Step{told("In your code: `llm = ChatOllama(model=%q, num_ctx=%d)`.", named(c), n)}
 	case c.Near(ollamaPython...):
-		return python("ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})", named(c), n)
+		return []step.Step{told("In your code: `ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})`.", named(c), n)}
 	case c.Phase == "inference" && named(c) != "MODELNAME" && !inDocker(c):
 		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n))
-}
-
-func python(format string, values ...any) []step.Step {
-	return []step.Step{{Kind: "python", Text: fmt.Sprintf(format, values...)}}
 }
 
 // look shows what is loaded, and what memory is left.

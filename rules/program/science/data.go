@@ -1,6 +1,7 @@
 package science
 
 import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -105,6 +106,7 @@ var Numba = program.Program{
 // Dask is dask.distributed.
 var Dask = program.Program{
 	Name: "dask", Shown: "Dask", Work: "data", Edits: "code", Language: "python",
+	Commands: []string{"dask"},
 	Sources:  program.Sources{"distributed/cli/dask_worker.py": "--memory-limit --nworkers --nthreads"},
 	Proofs:   []string{"distributed.nanny", "/dask/array/", "distributed/client.py", "distributed.worker", "distributed/worker", "KilledWorker"},
 	Titles:   map[string]string{"raise_memory_limit": "Fewer workers with more memory each", "stream_dataset": "Smaller partitions"},
@@ -115,6 +117,57 @@ var Dask = program.Program{
 		"lower_num_workers": step.Paste("shell", "dask worker tcp://SCHEDULER:8786 --nworkers 2 --nthreads 2 --memory-limit 16GB   # SCHEDULER: the address that the scheduler printed"),
 	},
 	Cards: daskCards,
+}
+
+// Modin is pandas over the workers of Ray or Dask.
+var Modin = program.Program{
+	Name: "modin", Shown: "Modin", Work: "data", Edits: "code", Language: "python",
+	Sources:  program.Sources{"modin/modin/config/envvars.py": "MODIN_CPUS MODIN_MEMORY"},
+	Proofs:   []string{"modin/core/", "modin/pandas/", "import modin.pandas"},
+	Titles:   map[string]string{"lower_num_workers": "Fewer workers"},
+	Remedies: cures(order("lower_num_workers", "stream_dataset"), order("lower_num_workers", "stream_dataset", "raise_memory_limit")),
+	Steps: steps{
+		"lower_num_workers": step.Paste("env", "export MODIN_CPUS=2   # before Python starts; all cores by default"),
+		"stream_dataset":    step.Paste("text", "Keep only the columns that you use before the merge (`df[[...]]`), numbers as float32 or int32, strings as `category`."),
+	},
+	Cards: []cause.Card{{
+		ID: "modin/workers", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory, fact.RayKilled},
+		Cause: cause.HostMemory, Weight: 0.9, Headline: "ran out of RAM: every worker holds its own copy",
+		Means: "Modin gives parts of the work to one worker for each core, and a merge hands the whole right frame to each of them, where it is copied again.[[ {asked} more was refused in one of them]]; the sum of all workers, beside Ray's object store (30 % of the RAM), is what did not fit. Plain pandas needs that copy once.",
+		Not:   "A larger object store: the copies are in the workers.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Fewer workers", Own: true, Cost: "Slower"},
+			{Fix: "stream_dataset", Title: "Less in each copy", Own: true, Cost: "Some rewriting"},
+			{Fix: "cpu_offload", Title: "Or plain pandas for this step", Told: "`df._to_pandas()` of both frames, the merge, and `modin.pandas.DataFrame(result)`: one copy in place of one for each core.", Cost: "One core"},
+		},
+		Sources: []string{"modin/modin/config/envvars.py", "https://docs.ray.io/en/latest/ray-core/objects.html"},
+	}},
+}
+
+// OpenDroneMap is ODM, also under WebODM: a chain of compiled programs.
+var OpenDroneMap = program.Program{
+	Name: "opendronemap", Shown: "OpenDroneMap", Work: "vision", Edits: "flags", Language: "cpp",
+	Sources:  program.Sources{"ODM/opendm/config.py": "--max-concurrency --pc-quality --feature-quality --split --split-overlap --depthmap-resolution"},
+	Proofs:   []string{"/opendm/", "/code/SuperBuild/", "smvsrecon"},
+	Titles:   map[string]string{"lower_num_workers": "One thing at a time", "lower_resolution": "A coarser point cloud", "stream_dataset": "Split the pictures"},
+	Remedies: cures(order("lower_resolution", "lower_num_workers"), order("raise_memory_limit", "lower_num_workers", "lower_resolution", "stream_dataset")),
+	Steps: steps{
+		"lower_num_workers": step.Paste("text", "Set `--max-concurrency 1` (WebODM: Edit, max-concurrency): each at once needs its own memory."),
+		"lower_resolution":  step.Paste("text", "Set `--pc-quality low` and `--feature-quality medium`, or resize the pictures to 2048 pixels when the task is made. Versions of before 2021 call it `--depthmap-resolution 320`."),
+		"stream_dataset":    step.Paste("text", "Set `--split 100 --split-overlap 100`: parts of 100 pictures, joined at the end."),
+	},
+	Cards: []cause.Card{{
+		ID: "opendronemap/ram", Kinds: []fact.Kind{fact.BadAlloc, fact.ShellKilled, fact.PythonMemory, fact.PlainHost, fact.NativeAlloc},
+		Cause: cause.HostMemory, Weight: 0.92, Headline: "ran out of RAM in a step of the reconstruction",
+		Means: "One of its programs was refused RAM (exit code 134 is an abort, 137 a kill). What it needs grows with pictures x pixels; a few hundred pictures take 16 to 64 GB. Under Docker Desktop the bound is what Docker was given, often 2 GB or half the RAM, not what the computer has.",
+		Not:   "Uploading the pictures again, or anything about a graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Give Docker more memory", Told: "Docker Desktop: Settings, Resources, Memory (WSL: `memory=` in .wslconfig), and swap of the same size; on Linux add swap.", Kind: "shell", Text: "docker info | grep -i memory   # what it has now", Cost: "Less for other programs"},
+			{Fix: "lower_resolution", Title: "A coarser point cloud, or smaller pictures", Own: true, Cost: "Detail"},
+			{Fix: "lower_num_workers", Title: "One thing at a time", Own: true, Cost: "Slower"},
+		},
+		Sources: []string{"ODM/opendm/config.py", "ODM/opendm/system.py", "https://docs.opendronemap.org/arguments/"},
+	}},
 }
 
 // Scanpy is scanpy and anndata.

@@ -10,6 +10,7 @@ import (
 // DeePMD is DeePMD-kit, alone and inside LAMMPS.
 var DeePMD = program.Program{
 	Name: "deepmd", Shown: "DeePMD-kit", Work: "science", Edits: "flags", Language: "python",
+	Commands: []string{"dp"},
 	Proofs:   []string{"DEEPMD INFO", "-packages/deepmd/", "DeePMD-kit Error", "pair_deepmd", "ProdEnvMatA"},
 	Titles:   map[string]string{"use_lower_quant": "Compress the model", "lower_parallel": "Fewer atoms per card", "lower_batch_size": "Smaller batches"},
 	Costs:    map[string]string{"use_lower_quant": "A few minutes; forces stay the same to rounding.", "lower_parallel": "More cards.", "lower_batch_size": "Slower."},

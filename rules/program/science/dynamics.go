@@ -8,6 +8,7 @@ import (
 // GROMACS is GROMACS.
 var GROMACS = program.Program{
 	Name: "gromacs", Shown: "GROMACS", Work: "science", Edits: "flags", Language: "cpp",
+	Commands: []string{"gmx"},
 	Proofs:   []string{"gmx mdrun", "src/gromacs/", "GROMACS:", "gmx grompp", "GROMACS reminds you"},
 	Titles:   map[string]string{"lower_parallel": "Fewer ranks per card", "cpu_offload": "Keep PME on the CPU", "lower_batch_size": "Analyse fewer frames or atoms"},
 	Costs:    map[string]string{"lower_parallel": "Some speed.", "cpu_offload": "Speed: PME runs at the processor's pace.", "lower_batch_size": "Coarser sampling in time."},

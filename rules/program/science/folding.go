@@ -66,7 +66,7 @@ var ColabFold = program.Program{
 var Boltz = program.Program{
 	Name: "boltz", Shown: "Boltz", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"boltz/src/boltz/main.py": "--max_parallel_samples --diffusion_samples --max_msa_seqs --subsample_msa --num_subsampled_msa"},
-	Proofs:   []string{"boltz/main.py", "boltz/model/", "boltz/data/", "boltz predict"},
+	Proofs:   []string{"boltz/main.py", "boltz/model/", "boltz/data/", "boltz predict", "Number of failed examples:"},
 	Titles:   map[string]string{"lower_parallel": "One diffusion sample at a time", "lower_batch_size": "Use fewer sequences of the MSA"},
 	Costs:    map[string]string{"lower_parallel": "Time; the same result.", "lower_batch_size": "Some accuracy."},
 	Remedies: cures(order("lower_parallel", "lower_batch_size", "lower_context", "bigger_gpu"), foldHost),

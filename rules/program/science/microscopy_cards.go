@@ -1,6 +1,9 @@
 package science
 
 import (
+	"math"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -20,6 +23,27 @@ func freePieces(c *ledger.Case) map[string]string {
 
 var relionCards = []cause.Card{
 	{
+		ID: "relion/no-size", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"}, If: noSize,
+		Cause: cause.OversizedAllocation, Weight: 0.9, Headline: "asked for a size that is none: {count} bytes",
+		Means: "{count} bytes, about 2 to the power of {power}, are more than any computer has: a number that overflowed, or NaN made into a size.[[ {left} of its pool was free.]] So it is not a full card, although RELION prints its usual advice about ranks and box sizes below.",
+		Not:   "Fewer ranks on a card, a smaller box, more memory: no card has room for that number.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Another build or version", Told: "A port (HIP, SYCL) most of all: run the same job with the processor's code (without `--gpu`); if that runs, the port is at fault, and its makers want this log.", Cost: "Slower, or an installation"},
+			{Fix: "fix_shape", Title: "Look for NaN in what goes in", Told: "Reference, mask, pixel size and optics groups: a mask that is empty, a pixel size of 0, a reference of another box size make such numbers. `relion_image_handler --i REFERENCE.mrc --stats` prints them (your own file).", Cost: "Some minutes"},
+			{Fix: "cpu_offload", Title: "Until then: this step without the card", Kind: "ui", Text: "Compute, Use GPU acceleration: No", Cost: "Hours; needs RAM per rank"},
+		},
+		Sources: []string{"relion/src/acc/cuda/custom_allocator.cuh"}, Figures: func(c *ledger.Case) map[string]string {
+			out := map[string]string{"count": c.Signal("no_size").Text, "left": "", "power": ""}
+			if n, err := strconv.ParseFloat(out["count"], 64); err == nil {
+				out["power"] = strconv.Itoa(int(math.Log2(n) + 0.5))
+			}
+			if free := c.F().Free; free != nil {
+				out["left"] = free.String()
+			}
+			return out
+		},
+	},
+	{
 		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Figures: freePieces, Said: []string{"CustomAllocator out of memory"},
 		Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out of its own pool on the card[[: {asked} more for a few particles]]",
 		Means: "At the start of each iteration RELION takes what is free on the card as a pool, and hands it out per particle. That pool ran out[[: one piece of {asked} was refused]]. Usually some particles have very many possible poses (noise, ice, a poor or too sharp reference), so that it dies at a random particle, and not in the first iterations. Several ranks on one card make each pool smaller.",
@@ -27,7 +51,7 @@ var relionCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Bound the poses: --maxsig", Kind: "text", Text: "Add `--maxsig 2000` (2D classes: `--maxsig 50`) to Additional arguments, and continue from the last _optimiser.star.", Cost: "Hardly any quality"},
 			oneRank,
-			{Fix: "lower_resolution", Title: "See which particles it is, or take a smaller box", Kind: "text", Text: "Large values of `_rlnNrOfSignificantSamples` in the last _data.star mark them: 2D classification without them often ends it. Particles rescaled to half the box need an eighth.", Cost: "Some particles, or resolution above the new Nyquist limit."},
+			{Fix: "fix_shape", Title: "See which particles it is, or take a smaller box", Kind: "text", Text: "Large values of `_rlnNrOfSignificantSamples` in the last _data.star mark them: 2D classification without them often ends it. Particles rescaled to half the box need an eighth.", Cost: "Some particles, or resolution above the new Nyquist limit."},
 			look,
 		},
 		Sources: []string{"relion/src/error.h", "relion/src/acc/cuda/custom_allocator.cuh", "https://github.com/3dem/relion/issues/1075", "https://github.com/3dem/relion/issues/120"}, Solved: 1,
@@ -89,3 +113,6 @@ var colmapCards = []cause.Card{{
 	},
 	Sources: []string{"colmap/src/colmap/mvs/fusion.h", "colmap/src/colmap/mvs/patch_match_options.h", "colmap/src/colmap/controllers/option_manager.cc"},
 }}
+
+// noSize: what was asked for is no number of bytes.
+func noSize(c *ledger.Case) bool { return c.Signal("no_size") != nil }

@@ -73,6 +73,18 @@ var Unreal = program.Program{
 	Cards: unrealCards,
 }
 
+// Direct3D is a game or renderer on Direct3D 12 that names no engine.
+var Direct3D = program.Program{
+	Name: "direct3d", Shown: "Direct3D 12", Work: "rendering", Edits: "flags", Language: "cpp", Systems: []string{"windows"}, Like: []*program.Program{&scene},
+	Proofs:   []string{"ID3D12Device", "ID3D12Resource", `"API": "Direct3D 12"`},
+	Titles:   map[string]string{"lower_resolution": "Lower the graphics settings"},
+	Remedies: cures(order("lower_resolution", "close_other_apps", "raise_pagefile", "bigger_gpu"), order("raise_pagefile", "close_other_apps")),
+	Steps: steps{
+		"lower_resolution": step.Paste("ui", "In its settings: textures one step down first, then the resolution or upscaling (FSR, DLSS), shadows, view distance; fewer or smaller mods and levels"),
+	},
+	Cards: direct3DCards,
+}
+
 // Unity is the Unity engine.
 var Unity = program.Program{
 	Name: "unity", Shown: "Unity", Work: "rendering", Edits: "flags", Language: "csharp", Like: []*program.Program{&scene},

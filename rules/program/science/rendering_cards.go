@@ -8,6 +8,42 @@ import (
 
 var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
 
+var direct3DCards = []cause.Card{
+	{
+		ID: "direct3d/shared", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{`"UMA": true`}, If: overBudget,
+		Cause: cause.ModelTooLarge, Weight: 0.8, Headline: "ran out of the RAM that the graphics may share",
+		Means: "This graphics unit has next to no memory of its own (UMA): it takes the computer's RAM, of which Windows lets this program have {limit} now. It uses {used}, so the next buffer was refused. About half the RAM is the most that graphics may share, less while other programs fill it.",
+		Not:   "Reinstalling the driver, or a larger page file alone: the bound is a share of the RAM.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
+			{Fix: "close_other_apps", Title: "Close browsers and launchers first", Told: "Task Manager, Performance, Memory: the more is free, the larger the share.", Cost: "Free"},
+			{Fix: "raise_memory_limit", Title: "More RAM, or a larger share in the BIOS", Told: "Two modules of the same size also make such graphics faster. BIOS setup: UMA frame buffer size, 2 GB or more.", Cost: "Money, or RAM for programs"},
+		},
+		Sources: []string{"D3D12MemoryAllocator/src/D3D12MemAlloc.cpp", "https://learn.microsoft.com/en-us/windows/win32/api/dxgi1_4/ns-dxgi1_4-dxgi_query_video_memory_info"}, Figures: budgetFigures,
+	},
+	{
+		ID: "direct3d/budget", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"D3D12"}, Unsaid: []string{`"UMA": true`}, If: overBudget,
+		Cause: cause.ModelTooLarge, Weight: 0.76, Headline: "used more graphics memory than Windows grants it",
+		Means: "Windows divides the card among all that draw: this program may have {limit} at the moment and uses {used}, so the next buffer was refused. Other programs on the card make its share smaller.",
+		Not:   "Reinstalling the driver.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
+			{Fix: "close_other_apps", Title: "Close what else draws", Told: "Browsers, launchers, recorders; Task Manager, Details, column Dedicated GPU memory.", Cost: "Free"},
+		},
+		Sources: []string{"D3D12MemoryAllocator/src/D3D12MemAlloc.cpp", "https://learn.microsoft.com/en-us/windows/win32/api/dxgi1_4/ns-dxgi1_4-dxgi_query_video_memory_info"}, Figures: budgetFigures,
+	},
+}
+
+// overBudget: the program used as much as Windows grants it.
+func overBudget(c *ledger.Case) bool {
+	f := c.F()
+	return f.Limit != nil && f.Allocated != nil && f.Allocated.Bytes*20 >= f.Limit.Bytes*19
+}
+
+func budgetFigures(c *ledger.Case) map[string]string {
+	return map[string]string{"limit": c.F().Limit.String(), "used": c.F().Allocated.String()}
+}
+
 var blenderCards = []cause.Card{
 	{
 		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},

@@ -43,7 +43,7 @@ var Julia = program.Program{
 // R is R, with torch or without.
 var R = program.Program{
 	Name: "r", Shown: "R", Work: "data", Edits: "code", Language: "other",
-	Proofs:   []string{"cannot allocate vector of size", "Execution halted", "cpp_torch_namespace"},
+	Proofs:   []string{"cannot allocate vector of size", "vector memory exhausted (limit reached?)", "vector memory limit of", "Execution halted", "cpp_torch_namespace"},
 	Titles:   map[string]string{"fix_shape": "Keep the matrix sparse, work on parts", "empty_cache": "Remove large objects, then gc()", "stream_dataset": "Read fewer columns"},
 	Costs:    map[string]string{"fix_shape": "Some rewriting.", "empty_cache": "None.", "stream_dataset": "Some rewriting."},
 	Remedies: cures(order("lower_batch_size", "empty_cache"), order("fix_shape", "empty_cache", "stream_dataset", "raise_memory_limit", "raise_pagefile")),

@@ -71,6 +71,19 @@ func squareSide(c *ledger.Case) map[string]string {
 
 var rCards = []cause.Card{
 	{
+		ID: "r/own-limit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"vector memory exhausted (limit reached?)", "vector memory limit of"},
+		Cause: cause.HostMemory, Weight: 0.93,
+		Headline: "reached the limit that it sets itself on a Mac",
+		Means:    "R on macOS bounds what its vectors take together (R_MAX_VSIZE: 16 GB or the RAM, whichever is more, unless set)[[, here {limit}]]. Objects of earlier steps count, and merging or scaling a large matrix often makes it dense: cells x genes x 8 bytes.",
+		Not:      "Reinstalling R or the package.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise the limit, within RAM and a little swap", Told: "Then restart R.", Kind: "shell", Text: "echo 'R_MAX_VSIZE=64Gb' >> ~/.Renviron   # 64Gb: your RAM, or up to twice that (the rest is swap)", Cost: "Slow once it swaps"},
+			rClean,
+			{Fix: "stream_dataset", Title: "Less at a time", Told: "Seurat: `SelectIntegrationFeatures(nfeatures = 2000)`, and `reference =` with `reduction = \"rpca\"` for large sets; scale only variable features; else keep `Matrix` objects sparse.", Cost: "Some rewriting"},
+		},
+		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory.html", "https://satijalab.org/seurat/articles/integration_large_datasets.html"},
+	},
+	{
 		ID: "r/diagonal", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"diag(Z %*%", "%*% t(Z))", "%*% t(X))", "diag(X %*%"}, If: hugeVector,
 		Cause: cause.OversizedAllocation, Weight: 0.9, Figures: squareSide,
 		Headline: "wanted one matrix of {asked}, of which only the diagonal is used",

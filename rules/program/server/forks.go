@@ -39,6 +39,7 @@ func text(words string) func(*ledger.Case) []step.Step { return step.Paste("text
 // Aphrodite is a fork of vLLM for one user or few.
 var Aphrodite = program.Program{
 	Name: "aphrodite", Shown: "Aphrodite", Work: "text-inference", Edits: "flags", Language: "python",
+	Units:   []string{"aphrodite"},
 	Proofs:  []string{"aphrodite/engine/", "aphrodite/v1/", "aphrodite/worker/", "aphrodite/endpoints/", "aphrodite/modeling/", "Aphrodite Engine"},
 	Like:    []*program.Program{&VLLM},
 	Sources: program.Sources{"aphrodite/engine/arg_utils.py": shared},
@@ -69,8 +70,9 @@ var VLLMAscend = program.Program{
 // VLLMGaudi is vLLM on Intel Gaudi.
 var VLLMGaudi = program.Program{
 	Name: "vllm-gaudi", Shown: "vLLM on Gaudi", Work: "text-inference", Edits: "flags", Language: "python",
-	Proofs: []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
-	Like:   []*program.Program{&VLLM},
+	Commands: []string{"hl-smi"},
+	Proofs:   []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
+	Like:     []*program.Program{&VLLM},
 	Sources: program.Sources{
 		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX", "habana": "HABANA_VISIBLE_DEVICES",
 		"vllm/config/cache.py": "--kv-cache-dtype", "vllm/engine/arg_utils.py": "--quantization",

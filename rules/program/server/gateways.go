@@ -33,7 +33,9 @@ const inPage = " In the web page: additional parameters passed to the inference 
 // Xinference launches models on engines of others and hands their options on.
 var Xinference = program.Program{
 	Name: "xinference", Shown: "Xinference", Work: "text-inference", Edits: "flags", Language: "python",
-	Proofs: []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference", "Model actor is out of memory, model id"},
+	Commands: []string{"xinference"},
+	Units:    []string{"xinference"},
+	Proofs:   []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference", "Model actor is out of memory, model id"},
 	Sources: program.Sources{
 		"xinference/deploy/cmdline.py":                              "--gpu-idx --model-engine --model-uid --n-gpu --quantization --size-in-billions",
 		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_batched_tokens --max_num_seqs --enforce_eager",

@@ -20,7 +20,9 @@ import (
 // or requests fail.
 var SGLang = program.Program{
 	Name: "sglang", Shown: "SGLang", Rank: 80,
-	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Commands: []string{"sglang.launch_server"},
+	Units:    []string{"sglang"},
+	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Cards: engine.SGLangCards,
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +

@@ -16,7 +16,8 @@ import (
 // TGI is what is peculiar to Text Generation Inference.
 var TGI = program.Program{
 	Name: "tgi", Shown: "TGI", Rank: 80,
-	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Units: []string{"tgi", "text-generation-inference"},
+	Work:  "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Cards: engine.TGICards,
 	Sources: program.Sources{
 		"text-generation-inference/launcher/src/main.rs": "--cuda-graphs --kv-cache-dtype --max-batch-prefill-tokens --max-input-tokens --max-total-tokens --model-id --num-shard" +

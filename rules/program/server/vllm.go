@@ -18,7 +18,9 @@ import (
 // profile runs.
 var VLLM = program.Program{
 	Name: "vllm", Shown: "vLLM", Rank: 80,
-	Work: "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
+	Commands: []string{"vllm"},
+	Units:    []string{"vllm", "vllm-openai", "vllm-server"},
+	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
 	Sources: program.Sources{
 		"flash-attention/README.md": "--no-build-isolation",
 		"vllm/config/cache.py":      "--gpu-memory-utilization --kv-cache-dtype",
@@ -206,7 +208,7 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "raise_gpu_memory_utilization", Fit: 0.85, If: when.Root(fact.VLLMMamba)},
 		{Fix: "lower_context", Fit: 0.7, If: when.Root(fact.VLLMMamba)},
 		{Fix: "lower_gpu_memory_utilization", Fit: 0.85, If: shareTooLarge},
-		{Fix: "lower_resolution", Fit: 0.6, If: ledger.Profiling},
+		{Fix: "lower_resolution", Fit: 0.6, If: when.All(ledger.Profiling, seesImages)},
 		{Fix: "multi_gpu", Fit: 0.45, If: when.Not(when.Root(fact.VLLMMamba))},
 		{Fix: "use_lower_quant", Fit: 0.4, If: when.Not(when.Root(fact.VLLMMamba, fact.VLLMWarmup))},
 	},
@@ -220,7 +222,7 @@ var vllmRemedies = map[string][]cause.Remedy{
 	},
 	cause.OversizedAllocation: {
 		{Fix: "enable_flash_attention", Fit: 1},
-		{Fix: "lower_resolution", Fit: 0.95},
+		{Fix: "lower_resolution", Fit: 0.95, If: seesImages},
 		{Fix: "upgrade_version", Fit: 0.7},
 	},
 	cause.SoftwareBug:   serverBug,

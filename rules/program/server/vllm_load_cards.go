@@ -98,11 +98,11 @@ var vllmLoadCards = []cause.Card{
 		Cause: cause.LeakedProcess, Weight: 0.75, Figures: loadFigures,
 		Headline: "ran out of the card: {others} of it is not this process's",
 		Means:    "vLLM itself has {mine}; {others} of {total} is neither free nor this process's. That is another server, an earlier start of this one that has not ended, or a second rank on the same card; the log does not name it.",
-		Not:      "`--gpu-memory-utilization`: no share counts while weights load.",
+		Not:      "`--gpu-memory-utilization` alone: no share counts while weights load.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what holds the card; end what is yours", Told: "Look on the host for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},
 			as("select_gpu", "Or use another card", "only where there is one"),
-			words("use_lower_quant", "Or load weights that fit beside it", "An AWQ, GPTQ or FP8 checkpoint of the same model, with `--gpu-memory-utilization` set to what is left of the card.", "slight loss of quality"),
+			words("use_lower_quant", "Or load weights that fit beside it", "An AWQ, GPTQ or FP8 checkpoint of the same model, with vLLM's share set to what is left of the card.", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", vllmThreads + "issues/188"},
 	},

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -60,7 +62,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/v1/sample/ops/topk_topp_sampler.py", vllmThreads + "issues/15105"},
 	},
 	{
-		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"},
+		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: visionEncoder,
 		Cause: cause.BatchTooLarge, Weight: 0.85, Figures: vllmFigures,
 		Headline: "did not start: its trial run on the largest images did not fit",
 		Means:    "The trial run at start encodes the largest images and videos that the model accepts, as many as are allowed for a prompt, and the vision encoder found no room[[: {asked} wanted, {room} free beside {mine}]]. Your own images may be far smaller.",
@@ -270,3 +272,13 @@ func afterGraphs(cure cause.Cure) cause.Cure {
 func startedUp(c *ledger.Case) bool { return c.Contains("private pools") }
 
 func onIntel(c *ledger.Case) bool { return c.Backend == "xpu" }
+
+// visionEncoder stands in tracebacks of models that take pictures.
+var visionEncoder = []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"}
+
+// seesImages: the model takes pictures, by a traceback, an option or its name.
+func seesImages(c *ledger.Case) bool {
+	_, limited := c.Setting("limit_mm_per_prompt")
+	name := strings.ToLower(c.ModelName())
+	return limited || c.Near(visionEncoder...) || strings.Contains(name, "vl") || strings.Contains(name, "vision") || strings.Contains(name, "omni") || strings.Contains(name, "llava")
+}

@@ -193,7 +193,8 @@ func cacheQuantisedAlready(c *ledger.Case) string {
 // TabbyAPI is the server on ExLlama; its load lines are its own.
 var TabbyAPI = program.Program{
 	Name: "tabbyapi", Shown: "TabbyAPI",
-	Work: "text-inference", Edits: "flags", Language: "python",
+	Units: []string{"tabbyapi"},
+	Work:  "text-inference", Edits: "flags", Language: "python",
 	Proofs: []string{"Loading with autosplit", "Loading with a manual GPU split", "tabbyAPI/"},
 	Like:   []*program.Program{&ExLlama},
 }

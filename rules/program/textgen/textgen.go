@@ -25,7 +25,8 @@ import (
 // years.
 var Textgen = program.Program{
 	Name: "text-generation-webui", Rank: 90,
-	Work: "text-inference", Edits: "flags", Language: "python",
+	Units: []string{"text-generation-webui"},
+	Work:  "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{
 		"text-generation-webui/modules/shared.py": "--auto-devices --cache_4bit --cache_8bit --cache_type --cpu-memory --gpu-memory --gpu-split --load-in-4bit --load-in-8bit" +
 			" --n-gpu-layers CMD_FLAGS",

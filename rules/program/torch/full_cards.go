@@ -86,7 +86,7 @@ var fullCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/full-in-training", Kinds: allocators, If: when.All(full, training), Among: ownDoing,
-		Headline: "ran out of memory in training: this program fills the {card} card by itself",
+		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would win {closing} at most, and a part of that is CUDA's own.]]",
 		Not:      "Allocator settings[[ ({slack} to win)]] and `empty_cache()`: what is held is in use.",
 		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, shareOut, lighterOptimizer}, Figures: scene,
@@ -94,7 +94,7 @@ var fullCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/last-straw", Kinds: allocators, If: full, Among: ownDoing,
-		Headline: "ran out of memory: this program fills the {card} card by itself",
+		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} of {total} is this program's own; the {asked} that was refused is only the last piece.[[ {probably}]] When it fails tells what is too large: before the first step the model, in the first the work of a step, after many something that is kept.",
 		Not:      "Allocator settings and `empty_cache()`[[: {slack} to win at most]].[[ Closing all else: {closing} at most.]]",
 		Cures:    []cause.Cure{halveModel, halveStep, halveOld, lighter, freshStart, freeOthers}, Figures: scene,

@@ -55,7 +55,7 @@ var (
 			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
 			Means:    "The program held only {held} before, so this was nearly the first thing it did on the card. Nothing leaks: one tensor is far too large. {asked} are {count} numbers of 32 bit, for example a matrix of {side} x {side}: all items against all (distances, a graph, attention), or (N, 1) broadcast with (N). A whole data set at once is the other usual reason.",
 			Figures:  pieceFigures,
-			Not:      "16 bit (still {half}), closing programs, allocator settings: the empty card is too small.",
+			Not:      "Closing programs, allocator settings: the empty card is too small.[[ 16 bit: still {beyond}.]]",
 			Cures: []cause.Cure{
 				{Fix: "fix_shape", Title: "Print the shapes before the failing line", Kind: "python", Told: "The last line of your own code in the traceback makes it; the dimension that is near {side}, or a factor of it, is the culprit.", Text: "print(x.shape, x.dtype, x.device)   # x: each tensor of that line", Cost: "A minute."},
 				{Fix: "lower_batch_size", Title: "If the size is meant: in parts", Told: "Move one batch at a time to the card, and compute all-against-all in blocks of rows.", Ways: []cause.Way{
@@ -109,7 +109,7 @@ func hugePiece(c *ledger.Case) bool {
 
 // pieceFigures are what follows from the size of one piece.
 func pieceFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"count": "", "side": "", "half": "", "quarter": "", "sixteenth": "", "held": "", "still": ""}
+	out := map[string]string{"count": "", "side": "", "half": "", "quarter": "", "sixteenth": "", "held": "", "still": "", "beyond": ""}
 	if !c.Asked.Has() {
 		return out
 	}
@@ -117,8 +117,11 @@ func pieceFigures(c *ledger.Case) map[string]string {
 	out["count"] = fmt.Sprintf("%.1f billion", float64(asked)/4e9)
 	out["side"] = ledger.Thousands(int64(math.Sqrt(float64(asked)/4)/100+0.5) * 100)
 	out["half"], out["quarter"], out["sixteenth"] = units.Amount(asked/2), units.Amount(asked/4), units.Amount(asked/16)
-	if a := c.F().Allocated; a != nil {
-		out["held"] = a.String()
+	if f := c.F(); f.Allocated != nil {
+		out["held"] = f.Allocated.String()
+	}
+	if !c.Free.Has() || asked/2 > c.Free.Bytes {
+		out["beyond"] = out["half"]
 	}
 	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 && c.Free.Has() {
 		if still := c.Shortfall.Bytes - c.Slack.Bytes; c.Slack.Has() && still > 0 {

@@ -30,7 +30,8 @@ var Unsloth = program.Program{
 // options of the same names.
 var LLaMAFactory = program.Program{
 	Name: "llama-factory", Shown: "LLaMA-Factory",
-	Work: "text-training", Edits: "flags", Language: "python",
+	Commands: []string{"llamafactory-cli"},
+	Work:     "text-training", Edits: "flags", Language: "python",
 	Proofs: []string{"llamafactory/", "llmtuner/", "LLaMA-Factory/"},
 	Like:   []*program.Program{&Transformers},
 	Cards:  llamaFactoryCards,
@@ -51,8 +52,9 @@ var LLaMAFactory = program.Program{
 
 // Axolotl is what is peculiar to axolotl's YAML file.
 var Axolotl = program.Program{
-	Name: "axolotl",
-	Work: "text-training", Edits: "flags", Language: "python",
+	Name:     "axolotl",
+	Commands: []string{"axolotl"},
+	Work:     "text-training", Edits: "flags", Language: "python",
 	Proofs: []string{"axolotl/", "[axolotl.", "axolotl.cli"},
 	Beside: map[string][]string{
 		"axolotl/": {"src/", "cli/", "train.py", "utils/", "core/", "monkeypatch/"},

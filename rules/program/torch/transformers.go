@@ -137,7 +137,7 @@ var (
 		Like:   []*program.Program{&Transformers},
 	}
 	TRL = program.Program{
-		Name: "trl",
+		Name: "trl", Commands: []string{"trl"},
 		Work: "text-training", Edits: "code", Language: "python", Script: "trl-script",
 		Cards:  trlCards,
 		Proofs: []string{"-packages/trl/"},

@@ -10,7 +10,8 @@ import (
 // Torchtune reads a YAML file with overrides key=value.
 var Torchtune = program.Program{
 	Name: "torchtune", Shown: "torchtune",
-	Work: "text-training", Edits: "flags", Language: "python",
+	Commands: []string{"tune"},
+	Work:     "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{"torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml": "batch_size gradient_accumulation_steps enable_activation_checkpointing enable_activation_offloading tokenizer.max_seq_len optimizer_in_bwd", "torchtune/README.md": "--nproc_per_node --config"},
 	Proofs:  []string{"-packages/torchtune/", "torchtune/", "tune run "},
 	Steps: spelling{

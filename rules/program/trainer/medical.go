@@ -14,7 +14,8 @@ import (
 // NNUNetV2 plans batch and patch by itself, for a card of about 10 GB.
 var NNUNetV2 = program.Program{
 	Name: "nnunetv2", Shown: "nnU-Net",
-	Work: "vision", Edits: "flags", Language: "python",
+	Commands: []string{"nnUNetv2_train", "nnUNetv2_preprocess", "nnUNetv2_plan_experiment"},
+	Work:     "vision", Edits: "flags", Language: "python",
 	Sources: program.Sources{
 		"nnUNet/nnunetv2/experiment_planning/plan_and_preprocess_entrypoints.py": "-gpu_memory_target -overwrite_plans_name -np",
 		"nnUNet/nnunetv2/inference/predict_from_raw_data.py":                     "--not_on_device --disable_tta -npp -nps -step_size",

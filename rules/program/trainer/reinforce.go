@@ -64,6 +64,7 @@ var OpenRLHF = program.Program{
 	Proofs: []string{"(LLMRayActor pid=", "(PolicyModelActor pid=", "(ReferenceModelActor pid=", "(RewardModelActor pid=", "(CriticModelActor pid=", "openrlhf/", "OpenRLHF/", "openrlhf.cli"},
 	Steps: spelling{
 		"lower_gpu_memory_utilization": say("Set `--vllm.gpu_memory_utilization 0.5` with `--vllm.enable_sleep` (older releases: `--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep`)."),
+		"raise_gpu_memory_utilization": say("Raise `--vllm.gpu_memory_utilization` (older releases: `--vllm_gpu_memory_utilization`) by 0.1, as far as the trainer on the same card allows."),
 		"lower_batch_size":             say("Set `--train.micro_batch_size 1 --rollout.micro_batch_size 1` (older releases: `--micro_train_batch_size 1 --micro_rollout_batch_size 1`)."),
 		"offload_optimizer":            say("Add `--ds.adam_offload` (older releases: `--adam_offload`), and `--ref.offload` for the reference model."),
 		"gradient_checkpointing":       say("Add `--actor.gradient_checkpointing_enable` (older releases: `--gradient_checkpointing`)."),

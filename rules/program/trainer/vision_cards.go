@@ -49,7 +49,7 @@ const keptLater = "If it runs and dies some epochs later, something is kept from
 // and what others hold where that is much.
 func filled(c *ledger.Case) map[string]string {
 	out := map[string]string{"full": "", "outside": ""}
-	if ledger.FillsCard(c) && c.Total.Has() && c.Mine.Has() {
+	if ledger.FillsAlone(c) && c.Total.Has() {
 		out["full"] = c.Total.String()
 	}
 	if ledger.Crowded(c) && c.Others.Has() {

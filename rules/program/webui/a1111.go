@@ -18,7 +18,8 @@ import (
 // Forge, where the old flags for little memory do nothing.
 var A1111 = program.Program{
 	Name: "a1111", Shown: "The Stable Diffusion web UI", Rank: 88,
-	Work: "image-generation", Edits: "flags", Language: "python",
+	Units: []string{"stable-diffusion-webui", "automatic1111"},
+	Work:  "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{
 		"stable-diffusion-webui/modules/cmd_args.py": "--lowvram --medvram --medvram-sdxl --no-half --no-half-vae --opt-sdp-attention --precision --xformers",
 		"stable-diffusion-webui/webui-user.bat":      "COMMANDLINE_ARGS",

@@ -19,7 +19,9 @@ import (
 // itself, so that what is short is mostly the work, or system memory.
 var ComfyUI = program.Program{
 	Name: "comfyui", Shown: "ComfyUI", Rank: 88,
-	Work: "image-generation", Edits: "flags", Language: "python",
+	Units:   []string{"comfyui"},
+	Carries: []string{"wan", "hunyuanvideo", "cogvideo", "omnigen"}, // in node packs
+	Work:    "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
 		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram"},
 	Proofs: []string{

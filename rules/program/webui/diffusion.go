@@ -146,7 +146,8 @@ func halfCard(c *ledger.Case) bool {
 // InvokeAI is what is peculiar to InvokeAI.
 var InvokeAI = program.Program{
 	Name: "invokeai", Shown: "InvokeAI",
-	Work: "image-generation", Edits: "flags", Language: "python",
+	Units: []string{"invokeai"},
+	Work:  "image-generation", Edits: "flags", Language: "python",
 	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app"},
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{

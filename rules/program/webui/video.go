@@ -47,7 +47,7 @@ var latentHalf = cause.Cure{
 // LatentDiffusion is the code of Stable Diffusion's authors (ldm, sgm, cldm) and
 // what was built on it. Programs with a page contain it too.
 var LatentDiffusion = program.Program{
-	Name: "latent-diffusion", Shown: "Stable Diffusion", Work: "image-generation", Edits: "code", Language: "python", Script: "latent-diffusion-script",
+	Name: "latent-diffusion", Shown: "Stable Diffusion", Work: "image-generation", Edits: "code", Language: "python", Script: "latent-diffusion-script", TakenFor: []string{"a1111"},
 	Proofs: []string{"ldm/models/diffusion/", "ldm/modules/diffusionmodules/", "ldm/modules/attention.py", "sgm/modules/", "cldm/cldm.py", "scripts/txt2img.py", "scripts/img2img.py"},
 	Cards: ofCard([]cause.Card{
 		{

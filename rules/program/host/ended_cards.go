@@ -1,0 +1,129 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// daemon is a server that the kernel often ends, by the name of its process,
+// and the setting that bounds what it takes.
+type daemon struct {
+	process, bound string
+}
+
+// daemons, with upstream's documentation of each bound:
+// dev.mysql.com/doc (innodb_buffer_pool_size), postgresql.org/docs
+// (runtime-config-resource), httpd.apache.org/docs (mpm_common), php.net
+// (install.fpm.configuration), redis.io/docs (eviction), mongodb.com/docs
+// (storage options), clickhouse.com/docs (server settings).
+var daemons = []daemon{
+	{"mysqld", "`innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"},
+	{"mariadbd", "`innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"},
+	{"postgres", "`work_mem` times connections, `max_connections` and `shared_buffers` in postgresql.conf"},
+	{"redis-server", "`maxmemory` with a `maxmemory-policy` in redis.conf; a snapshot by fork can need twice the data"},
+	{"mongod", "`storage.wiredTiger.engineConfig.cacheSizeGB` in mongod.conf"},
+	{"clickhouse-serv", "`max_server_memory_usage` in config.xml, and `max_memory_usage` for one query"},
+	{"java", "`-Xmx` (at most half to three quarters of what it may have; threads and buffers come on top)"},
+	{"node", "`--max-old-space-size` in MB"},
+	{"php-fpm", "`pm.max_children` in the pool's configuration"},
+	{"php-cgi", "the number of children that the web server starts (`PHP_FCGI_CHILDREN`)"},
+	{"apache2", "`MaxRequestWorkers` (about the free RAM divided by what one takes)"},
+	{"httpd", "`MaxRequestWorkers` (about the free RAM divided by what one takes)"},
+	{"gunicorn", "`--workers`, and `--max-requests 1000` against leaks"},
+	{"puma", "`workers` and `threads` in puma.rb"},
+	{"dockerd", "limits of its containers (`docker run --memory`), of which one is what grows"},
+}
+
+// daemonOf is the service that a process belongs to. The kernel cuts names at
+// 15 characters.
+func daemonOf(name string) (daemon, bool) {
+	i := slices.IndexFunc(daemons, func(s daemon) bool { return strings.HasPrefix(name, s.process) })
+	if i < 0 {
+		return daemon{}, false
+	}
+	return daemons[i], true
+}
+
+func daemonEnded(c *ledger.Case) bool {
+	victim, _ := c.Fact("victim")
+	_, ok := daemonOf(victim.Text)
+	return ok && uncapped(c)
+}
+
+// fewest is how many processes of one name are a crowd.
+const fewest = 8
+
+// crowds are the names that most processes of the kernel's table bear, "61
+// php-cgi, 23 apache2"; "" where none is there often.
+func crowds(c *ledger.Case) string {
+	counts := map[string]int{}
+	for _, p := range c.Facts.Tasks {
+		counts[p.Name]++
+	}
+	var names []string
+	for name, n := range counts {
+		if n >= fewest && !strings.HasPrefix(name, "kworker") {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
+	var told []string
+	for _, name := range names[:min(len(names), 3)] {
+		told = append(told, fmt.Sprintf("%d %s", counts[name], plainName(name)))
+	}
+	return strings.Join(told, ", ")
+}
+
+// daemonFigures are what bounds the service that was ended, and who runs beside
+// it in great number.
+func daemonFigures(c *ledger.Case) map[string]string {
+	out := machineFigures(c)
+	victim, _ := c.Fact("victim")
+	s, _ := daemonOf(victim.Text)
+	out["bound"], out["crowds"], out["crowd_bound"] = s.bound, crowds(c), ""
+	if _, name, _ := strings.Cut(out["crowds"], " "); name != "" {
+		name, _, _ = strings.Cut(name, ",")
+		if other, ok := daemonOf(name); ok && other.process != s.process {
+			out["crowd_bound"] = other.process + ": " + other.bound
+		}
+	}
+	return out
+}
+
+var endedCards = []cause.Card{
+	{
+		ID: "linux/swapoff", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"try_to_unuse", "SyS_swapoff", "sys_swapoff"}, If: uncapped,
+		Cause: cause.HostMemory, Weight: 0.94, Figures: machineFigures,
+		Headline: "ran out of RAM while swap was being turned off",
+		Means:    "The call trace stands in `swapoff`: all that was swapped out has to come back into RAM[[, of which this machine has {ram_total}]], and it did not fit. The program that is named is only who asked at that moment.",
+		Not:      "Looking for a leak in the program that was ended.",
+		Cures: []cause.Cure{
+			{Fix: "add_swap", Title: "Leave swap on", Told: "Find what calls `swapoff` (an installer, a script, a shutdown unit) and let it be done after the large programs have ended: `free -h` must show more free RAM than swap in use.", Cost: "None"},
+			{Fix: "raise_memory_limit", Title: "More RAM, in a virtual machine a larger one", Told: "At least by what `free -h` shows as swap in use before.", Cost: "Money, or less for the host"},
+			{Fix: "close_other_apps", Title: "End what is large first", Kind: "shell", Text: "ps -eo pid,rss,args --sort=-rss | head", Cost: "Free"},
+		},
+		Sources: []string{"linux/mm/swapfile.c", "linux/mm/oom_kill.c"},
+	},
+	{
+		ID: "linux/daemon", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(daemonEnded, when.Not(ledger.OtherHoldsMore), when.Not(manyAlike)), Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
+		Cause: cause.HostMemory, Weight: 0.94, Figures: daemonFigures,
+		Headline: "ended the server {victim}: the machine's RAM was used up",
+		Means:    "No limit of a container: the machine itself[[, with {ram_total},]] ran out of RAM[[ and of its {swap} of swap]].[[ {victim} held {held}.]] The kernel ends the process with the highest score, a large and old one, which need not be the one that grew.[[ Its table lists {crowds}: so many together are what fills a small machine.]]",
+		Not:      "Starting {victim} again by itself: it will be ended again.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Bound what runs in great number", If: func(c *ledger.Case) bool { return crowds(c) != "" }, Told: "[[{crowd_bound}. ]]And {victim} itself: {bound}.", Cost: "Requests wait at a peak"},
+			{Fix: "lower_num_workers", Title: "Bound {victim}", If: func(c *ledger.Case) bool { return crowds(c) == "" }, Told: "{bound}. Then restart it and watch what it holds.", Kind: "shell", Text: "ps -eo pid,rss,etime,args --sort=-rss | head", Cost: "A smaller cache is slower"},
+			{Fix: "add_swap", Title: "Swap, so that a peak does not kill", If: when.Not(fullSwap), Steps: swapSteps, Cost: "Disk; slow while it is used"},
+			{Fix: "raise_memory_limit", Title: "If that is the load it has: more RAM", Told: "The next size of the virtual machine, or the database on a machine of its own.", Cost: "Money"},
+			{Fix: "close_other_apps", Title: "Until then: start it anew by itself", Told: "`Restart=on-failure` in its unit (`sudo systemctl edit NAME`), so that the site is not down for long.", Cost: "Hides the cause"},
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "https://dev.mysql.com/doc/refman/8.4/en/memory-use.html", "https://httpd.apache.org/docs/2.4/mod/mpm_common.html"},
+	},
+}
