@@ -2,6 +2,8 @@ package ggml
 
 import (
 	"cmp"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,23 +35,41 @@ func Figures(f *fact.Facts, x fact.Failure) fact.Figures {
 }
 
 // held picks the last of several values stated before a failure, else the
-// first after it. is tells the line of a value that is wanted.
-func held[T any](list []T, x fact.Failure, is func(T) (line int, wanted bool)) (found T, ok bool) {
+// first after it in the same start. is tells the line of a value that is wanted.
+func held[T any](f *fact.Facts, list []T, x fact.Failure, is func(T) (line int, wanted bool)) (found T, ok bool) {
+	end := nextStart(f, x)
 	for _, v := range list {
-		if line, wanted := is(v); wanted && (!ok || line <= x.EndLine) {
+		if line, wanted := is(v); wanted && line < end && (!ok || line <= x.EndLine) {
 			found, ok = v, true
 		}
 	}
 	return found, ok
 }
 
+// nextStart is the line of the command that was typed next after that of a
+// failure: what stands below is of another start. The only command of a paste
+// may stand below its failure.
+func nextStart(f *fact.Facts, x fact.Failure) int {
+	typed := false
+	for _, s := range f.Signals {
+		switch {
+		case s.ID != "llama_command":
+		case s.Line <= x.EndLine:
+			typed = true
+		case typed:
+			return s.Line
+		}
+	}
+	return math.MaxInt
+}
+
 func factOf(f *fact.Facts, x fact.Failure, name string) fact.Fact {
-	v, _ := held(f.Facts, x, func(v fact.Fact) (int, bool) { return v.Line, v.Name == name })
+	v, _ := held(f, f.Facts, x, func(v fact.Fact) (int, bool) { return v.Line, v.Name == name })
 	return v
 }
 
 func settingCount(f *fact.Facts, x fact.Failure, name string) *fact.Count {
-	s, ok := held(f.Settings, x, func(s fact.Setting) (int, bool) { return s.Line, s.Name == name && integer(s.Value) })
+	s, ok := held(f, f.Settings, x, func(s fact.Setting) (int, bool) { return s.Line, s.Name == name && integer(s.Value) })
 	value, err := strconv.ParseFloat(s.Value, 64)
 	if !ok || err != nil {
 		return nil
@@ -60,11 +80,14 @@ func settingCount(f *fact.Facts, x fact.Failure, name string) *fact.Count {
 // bufferFor returns the buffer of a kind on the failing device; where the log
 // does not say which failed, the largest in device memory, else in RAM.
 func bufferFor(f *fact.Facts, x fact.Failure, kind string) *fact.Size {
-	b, ok := held(f.Buffers, x, func(b fact.Buffer) (int, bool) {
+	b, ok := held(f, f.Buffers, x, func(b fact.Buffer) (int, bool) {
 		return b.Size.Line, b.Kind == kind && onDevice(b.Device, x)
 	})
 	if ok {
 		return &b.Size
+	}
+	if slices.ContainsFunc(f.Buffers, func(b fact.Buffer) bool { return b.Kind == kind && onDevice(b.Device, x) }) {
+		return nil // another start's
 	}
 	var best *fact.Buffer
 	for i := range f.Buffers {

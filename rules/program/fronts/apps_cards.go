@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -206,7 +207,7 @@ func sizesByFormat(c *ledger.Case) map[string]string {
 // qwenFolder is the model's folder, which holds its tokeniser too.
 func qwenFolder(c *ledger.Case) string {
 	if signal := c.Signal("llama_command"); signal != nil {
-		words, _ := ggml.ShellWords(signal.Text)
+		words, _ := command.Words(signal.Text, false)
 		if at := slices.Index(words, "--tiktoken"); at >= 0 && at+1 < len(words) && strings.Contains(words[at+1], "/") {
 			return step.Word(c, path.Dir(words[at+1]))
 		}
@@ -225,8 +226,8 @@ func ofFolder(c *ledger.Case) string {
 // qwenSmaller converts the model to 4 bit, and starts that file.
 func qwenSmaller(c *ledger.Case) []step.Step {
 	text := "python3 qwen_cpp/convert.py -i " + qwenFolder(c) + " -t q4_0 -o qwen-q4_0.bin"
-	if command, ok := ggml.Edited(c, "-m qwen-q4_0.bin"); ok {
-		text += "\n" + command
+	if line, ok := command.Edited(c, "-m qwen-q4_0.bin"); ok {
+		text += "\n" + line
 	}
 	return []step.Step{
 		{Kind: "text", Text: "`ls -lh` shows the file's size. In the folder of qwen.cpp" + ofFolder(c) + ":"},
@@ -241,8 +242,8 @@ func qwenSplit(c *ledger.Case) []step.Step {
 
 // onOtherCard starts the same command on the next card.
 func onOtherCard(c *ledger.Case) []step.Step {
-	if command, ok := ggml.Edited(c, ""); ok && !c.Windows() {
-		return []step.Step{{Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 " + command}}
+	if line, ok := command.Edited(c, ""); ok && !c.Windows() {
+		return []step.Step{{Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 " + line}}
 	}
 	return []step.Step{step.Environ(c, "CUDA_VISIBLE_DEVICES", "1")}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -113,7 +114,7 @@ func (d dialect) step(c *ledger.Case, setting string) step.Step {
 	switch d.kind {
 	case "shell":
 		spelled, sure := era(c, setting)
-		s := add(c, spelled)
+		s := command.Add(c, spelled)
 		switch {
 		case sure:
 		case s.Kind == "shell":

@@ -88,10 +88,6 @@ func Cards(c *ledger.Case) int { return len(cardsOf(c)) }
 // Samples: stable-diffusion.cpp was denoising.
 func Samples(c *ledger.Case) bool { return samples(c) }
 
-// Edited is the reader's own command with some options set, ok false where the
-// log shows none that can be edited.
-func Edited(c *ledger.Case, options string) (command string, ok bool) { return edited(c, options) }
-
 // Numbers are what the sentences of llama.cpp's cards name.
 func Numbers(c *ledger.Case) map[string]string { return numbers(c) }
 
@@ -101,7 +97,3 @@ var BufferKinds = []fact.Kind{fact.GGMLAlloc}
 // OldBuild reports a build of llama.cpp from before August 2025, whose switch
 // for flash attention takes no value.
 func OldBuild(c *ledger.Case) bool { return oldBuild(c) }
-
-// ShellWords parts a command line that the log shows, ok false where its quotes
-// do not end.
-func ShellWords(line string) (words []string, ok bool) { return shellWords(line, false) }

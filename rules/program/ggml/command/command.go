@@ -1,4 +1,5 @@
-package ggml
+// Package command edits the llama.cpp command that the reader typed.
+package command
 
 import (
 	"path"
@@ -23,14 +24,14 @@ var binaries = []string{"llama-server", "llama-cli", "llama-run", "llama-mtmd-cl
 // longestCommand is what somebody still reads on the page.
 const longestCommand = 300
 
-// edited is the reader's own command with some options set, ok false where the
+// Edited is the reader's own command with some options set, ok false where the
 // log shows none, or one that more than words and options stand in.
-func edited(c *ledger.Case, options string) (command string, ok bool) {
+func Edited(c *ledger.Case, options string) (command string, ok bool) {
 	signal := c.Signal("llama_command")
 	if signal == nil || len(signal.Text) > longestCommand || strings.Contains(signal.Text, "llama-bench") {
 		return "", false
 	}
-	words, ok := shellWords(signal.Text, c.Windows())
+	words, ok := Words(signal.Text, c.Windows())
 	if !ok || len(words) < 3 || !slices.Contains(binaries, binary(words[0])) {
 		return "", false
 	}
@@ -88,9 +89,9 @@ func isFlag(w string) bool {
 	return len(w) > 1 && w[0] == '-' && (w[1] < '0' || w[1] > '9')
 }
 
-// shellWords are the words of a command line; ok is false where a quote stays
+// Words are the words of a command line; ok is false where a quote stays
 // open or the shell would do more than pass words on.
-func shellWords(line string, windows bool) (words []string, ok bool) {
+func Words(line string, windows bool) (words []string, ok bool) {
 	word, in, open := "", byte(0), false
 	for i := range len(line) {
 		ch := line[i]
@@ -120,10 +121,10 @@ func shellWords(line string, windows bool) (words []string, ok bool) {
 	return words, in == 0
 }
 
-// add is one setting on llama.cpp's command line: in the reader's own command
+// Add is one setting on llama.cpp's command line: in the reader's own command
 // where the log shows it, else what to add to it.
-func add(c *ledger.Case, setting string) step.Step {
-	if command, ok := edited(c, setting); ok {
+func Add(c *ledger.Case, setting string) step.Step {
+	if command, ok := Edited(c, setting); ok {
 		return step.Step{Kind: "shell", Text: command}
 	}
 	return step.Step{Kind: "text", Text: "Add `" + setting + "` to " + whose(c) + "."}
