@@ -35,7 +35,7 @@ var trainerLines = slices.Concat(
 		"Batch size per device", "Instantaneous batch size per device", "batch size per device /"),
 	text.OnAny(text.States(0, 40, text.NewPattern(`(?:max_seq_length['"]?=|cutoff_len['"]?[=:]|sequence_len:)(?<set_max_seq_length>\d{2,7})`)),
 		"max_seq_length=", "cutoff_len", "sequence_len:"),
-	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
+	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}(?:\)exitcode:-?\d{1,3})?\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
 		"Killing subprocess", "local_rank:", "Sending process"),
 	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank"),
 	text.OnAny(scriptBatch, "batch_size", "batch-size"),
