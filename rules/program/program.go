@@ -153,7 +153,7 @@ func (p *Program) Evidence() []fact.Proof {
 			for _, part := range beside {
 				beside = append(beside, windows(part)...)
 			}
-			for _, spelled := range append(windows(word), word) {
+			for _, spelled := range Spelled(word) {
 				out = append(out, fact.Proof{Word: spelled, Program: p.Name, Hint: hint, Beside: beside})
 			}
 		}
@@ -165,6 +165,9 @@ func (p *Program) Evidence() []fact.Proof {
 	}
 	return out
 }
+
+// Spelled is a word as logs write it: a path with both separators.
+func Spelled(word string) []string { return append(windows(word), word) }
 
 // windows is a path as Windows writes it, nothing for what is no path.
 func windows(path string) []string {
