@@ -146,7 +146,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 			break
 		}
 		if b.spell(c, own); len(b.advice.Steps) > 0 { // else it is taken already
-			b.advice.Rank, b.advice.Check, b.advice.Next = len(advice)+1, checkOf(c, b.fix), reader.ForBackend(c, b.fix.Next)
+			b.advice.Rank, b.advice.Check, b.advice.Next = len(advice)+1, b.check(c), reader.ForBackend(c, b.fix.Next)
 			advice = append(advice, b.advice)
 		}
 	}
@@ -253,9 +253,16 @@ func (b *candidate) weigh(c *ledger.Case) {
 	}
 	if e := advice.Effect; e != nil && !e.Fits {
 		b.score /= 2
-	} else if e != nil && e.Counted == "" && c.Total.Has() && e.HaveBytes >= c.Total.Bytes-units.GiB { // all of the card is reckoned with
-		advice.Check = passable(advice.Check, e.HaveBytes-e.NeedBytes)
 	}
+}
+
+// check is how to see that the fix worked.
+func (b *candidate) check(c *ledger.Case) string {
+	told := checkOf(c, b.fix)
+	if e := b.advice.Effect; e != nil && e.Fits && e.Counted == "" && c.Total.Has() && e.HaveBytes >= c.Total.Bytes-units.GiB { // all of the card is reckoned with
+		return passable(told, e.HaveBytes-e.NeedBytes)
+	}
+	return told
 }
 
 // passable is a check that asks for no more room than a fix leaves.
