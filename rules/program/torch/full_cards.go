@@ -58,6 +58,13 @@ const nearbyLines = 5
 
 func loading(c *ledger.Case) bool { return c.Phase == "load" }
 
+// What to do where memory climbs from step to step, or one step jumps.
+var (
+	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "What is summed or collected over steps must be cut off from its graph; in languages other than Python tensors also have to be freed (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")\ntotal += loss.item()   # not: total += loss; results and replay buffers: x.detach().cpu()"}
+	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, batch by tokens instead of samples, or halve the batch; start with the largest batch, so that a failure comes at once."}
+	fromCheckpoint = cause.Cure{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Restart with the program's resume option: a leak then dies as late again, a large step at the same sample."}
+)
+
 // fullCards are for a card that is simply full: the commonest message, of which
 // the figures say what cannot be the cause.
 var fullCards = []cause.Card{
@@ -92,10 +99,9 @@ var fullCards = []cause.Card{
 		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
 		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "What is summed or collected over steps must be cut off from its graph; in languages other than Python tensors also have to be freed (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")\ntotal += loss.item()   # not: total += loss; results: output.detach().cpu()"},
-			{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, batch by tokens instead of samples, or halve the batch; start with the largest batch, so that a failure comes at once."},
+			keepNumbers, boundLargest,
 			{Fix: "expandable_segments", If: when.Not(splitEra), Title: "Sizes vary: let PyTorch grow its segments", Cost: "none as a rule"},
-			{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Restart with the program's resume option: a leak then dies as late again, a large step at the same sample."},
+			fromCheckpoint,
 		},
 		Sources: []string{memoryFAQ, allocatorSource},
 	},

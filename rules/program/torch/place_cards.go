@@ -266,13 +266,8 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory after many steps had gone well",
 		Means:    "What was too large from the start would have failed in the first step. So as a rule something grows with the steps: what a loop keeps on the card (a replay buffer, a list of results, losses with their graphs), or, less often, one sample larger than all before, or another program that came to the card meanwhile. The message has no figures; a print every few steps tells.",
 		Not:      "A smaller batch alone: if memory climbs, it only dies later. `empty_cache()`: what is kept is in use.",
-		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "See whether it climbs, and keep what is collected in RAM", Cost: "hardly slower", Told: "A steady climb is something kept: store samples, states and results as NumPy arrays or on the CPU, and move only the batch that is used; add up numbers, not tensors; act and validate under `torch.no_grad()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps\ntotal += loss.item()   # not: total += loss; kept tensors: x.detach().cpu()"},
-			{Fix: "kill_stale_process", Title: "It does not climb: look who else is on the card", Cost: "free", Kind: "shell", Text: "nvidia-smi"},
-			{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, or half the batch."},
-			{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Save one every few hundred steps, so that a stop costs little until that is found."},
-		},
-		Sources: []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
+		Cures:    []cause.Cure{keepNumbers, endListed, lookFirst, boundLargest, fromCheckpoint},
+		Sources:  []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
 	},
 	{
 		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},
