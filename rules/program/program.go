@@ -195,15 +195,17 @@ func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
 	return r.Remedies
 }
 
-// Useless says why a fix cannot help, as the programs have it; nil where nothing
-// says so.
-func Useless(programs []*Program, id string) func(c *ledger.Case) string {
+// Refuted says why a fix cannot help a case, as the programs have it; "" where it
+// may.
+func Refuted(c *ledger.Case, programs []*Program, id string) string {
+	f := fix.FixesByID()[id]
 	for _, p := range programs {
 		if useless := p.Useless[id]; useless != nil {
-			return useless
+			f.Useless = useless
+			break
 		}
 	}
-	return fix.FixesByID()[id].Useless
+	return f.Refuted(c)
 }
 
 // Adapt returns a fix with the entries of the programs put in.
