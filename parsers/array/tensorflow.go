@@ -87,13 +87,16 @@ func bfcUser(m text.Message) string {
 	return "tensorflow"
 }
 
-// tensorflowPhase: these come from running a graph, which is training unless
-// the log says otherwise.
+// tensorflowPhase: these come from running a graph; the log says whether one
+// trains.
 func tensorflowPhase(m text.Message) string {
-	if m.Mentions("predict", "inference", "evaluat", "serving") && !m.Mentions("gradients/", "is_training=true", "epoch", "train") {
+	switch {
+	case m.Mentions("gradient", "is_training=true", "epoch", "train", "optimizer", "adam", "momentum", "loss", ".fit("):
+		return "training"
+	case m.Mentions("predict", "inference", "evaluat", "serving"):
 		return "inference"
 	}
-	return "training"
+	return ""
 }
 
 // readOOMTensor reads ResourceExhaustedError; the size is shape times type.

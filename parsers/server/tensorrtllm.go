@@ -98,5 +98,9 @@ func trtEngine(m text.Message) int {
 	if m.Mentions("tensorrt-llm", "tensorrt_llm", "trt-llm", "trtllm", "trt_engines", "enginebuildingfailed,pleasechecktheerrorlog") {
 		framework = "tensorrt-llm"
 	}
-	return m.FailWith(fact.Failure{Kind: fact.TRTEngine, Framework: framework, Backend: "cuda", Phase: "load"}, m.Find(trtRequested, 120))
+	phase := ""
+	if m.Mentions("engine", "deserializ", "loading") {
+		phase = "load"
+	}
+	return m.FailWith(fact.Failure{Kind: fact.TRTEngine, Framework: framework, Backend: "cuda", Phase: phase}, m.Find(trtRequested, 120))
 }

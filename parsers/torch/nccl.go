@@ -40,7 +40,7 @@ func readNCCLAlloc(m text.Message) int {
 	case m.Mentions("ncclinfo"): // the connections are being made
 		m.Log.Signal(m.Facts, "nccl_setup", m.At)
 	case x.Framework == "other" && m.Mentions("enqueue.cc"):
-		x.Phase = "inference" // a collective in a server's step
+		x.Phase = "inference" // a collective that was being enqueued
 	}
 	return m.FailWith(x, m.Find(ncclCallocPattern, 160))
 }

@@ -47,7 +47,7 @@ func (f Fix) Suits(c *ledger.Case, own bool) bool {
 		n.training && !c.Training() && (c.Phase == "inference" || c.Phase == "load" || r.Work == "text-inference"),
 		n.inference && c.Training(),
 		n.python && (r.Edits == "flags" || r.Edits == "admin" || r.Language != "" && r.Language != "python"),
-		r.Work == "" && ownCode(c) && n.works != nil && !n.training && !n.python, // for work of one kind, of which nothing shows
+		r.Work == "" && (ownCode(c) || c.In("tensorflow")) && n.works != nil && !n.training && !n.python, // for work of one kind, of which nothing shows
 		r.Work != "" && slices.Contains(n.notFor, r.Work),
 		r.Work != "" && n.works != nil && !slices.Contains(n.works, r.Work) && !(n.training && c.Training()):
 		return false

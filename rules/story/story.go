@@ -130,7 +130,7 @@ var phases = map[string]string{
 
 // when is the phase with a blank before it, "" where it is unknown.
 func (t teller) when() string {
-	if p, ok := phases[t.Phase]; ok {
+	if p, ok := phases[t.Phase]; ok && !t.Root(fact.TRTEngine, fact.NCCLAlloc) { // an engine is built as well, and who trains has collectives, too
 		return " " + p
 	}
 	return ""

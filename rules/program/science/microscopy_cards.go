@@ -51,8 +51,8 @@ var relionCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Bound the poses: --maxsig", Kind: "text", Text: "Add `--maxsig 2000` (2D classes: `--maxsig 50`) to Additional arguments, and continue from the last _optimiser.star.", Cost: "Hardly any quality"},
 			oneRank,
-			{Fix: "lower_resolution", Title: "See which particles it is, or take a smaller box", Kind: "text", Text: "Large values of `_rlnNrOfSignificantSamples` in the last _data.star mark them: 2D classification without them often ends it. Particles rescaled to half the box need an eighth.", Cost: "Some particles, or resolution above the new Nyquist limit."},
 			look,
+			{Fix: "lower_resolution", Title: "See which particles it is, or take a smaller box", Kind: "text", Text: "Large values of `_rlnNrOfSignificantSamples` in the last _data.star mark them: 2D classification without them often ends it. Particles rescaled to half the box need an eighth.", Cost: "Some particles, or resolution above the new Nyquist limit."},
 		},
 		Sources: []string{"relion/src/error.h", "relion/src/acc/cuda/custom_allocator.cuh", "https://github.com/3dem/relion/issues/1075", "https://github.com/3dem/relion/issues/120"}, Solved: 1,
 	},

@@ -109,8 +109,8 @@ var vllmLoadCards = []cause.Card{
 	{
 		ID: "vllm/load-weights", Kinds: onCard, If: when.All(ledger.LoadingWeights, notOthers),
 		Cause: cause.ModelTooLarge, Weight: 0.9, Figures: loadFigures,
-		Headline: "ran out of the card while loading the weights: the model does not fit",
-		Means:    "It failed while vLLM loaded the weights: {mine} of {total} is its own already, and {asked} more was refused, with cache and working memory still to come.[[ {ranks} ranks ran: each loads its own part.]] The share of the card is applied only afterwards.",
+		Headline: "ran out of the card{moment}while loading the weights: the model does not fit",
+		Means:    "{failed}: {mine} of {total} is its own already, and {asked} more was refused, with cache and working memory still to come.[[ {ranks} ranks ran: each loads its own part.]] The share of the card is applied only afterwards.",
 		Not:      noShareYet,
 		Cures: []cause.Cure{
 			added("use_lower_quant", "Load smaller weights of the same model", quantised+" Or let vLLM make 4 bit of this one while it loads (bitsandbytes has to be installed). {where}", "slight loss of quality"),
@@ -159,6 +159,10 @@ func aboveShare(c *ledger.Case) bool {
 // loadFigures add how large a model the card holds.
 func loadFigures(c *ledger.Case) map[string]string {
 	out := vllmFigures(c)
+	out["moment"], out["failed"] = " ", "It failed while vLLM loaded the weights"
+	if c.Phase != "load" && !c.Root(fact.VLLMLoad) { // by its figures
+		out["moment"], out["failed"] = ", most likely ", "Most likely it was loading the weights, since next to nothing of what it holds lies unused"
+	}
 	if total := cardTotal(c); total > 4<<30 {
 		room := total * 3 / 4
 		out["in16"], out["in4"] = grouped(float64(room/2/1e9)), grouped(float64(room*10/7/1e9))

@@ -55,7 +55,10 @@ func contextFlag(c *ledger.Case) []step.Change {
 
 // textgenSizes is what the model takes at 16 bit and at 4.
 func textgenSizes(c *ledger.Case) map[string]string {
-	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": "", "whose": ""}
+	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": "", "whose": "", "moment": ", most likely while loading a model"}
+	if c.Phase == "load" {
+		out["moment"] = " while loading a model"
+	}
 	if c.Model != nil && c.Model.Parameters > 0 {
 		out["full"], out["quarter"] = units.Amount(2*c.Model.Parameters), units.Amount(c.Model.Parameters*55/100)
 		out["name"] = quote.Told(c.Model.Name)
@@ -316,7 +319,7 @@ var textgenHostCards = []cause.Card{
 	{
 		ID: "text-generation-webui/killed", Kinds: []fact.Kind{fact.ShellKilled, fact.ServerKilled}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: 0.9,
-		Headline: "was killed while loading a model: the computer's RAM ran out",
+		Headline: "was killed{moment}: the computer's RAM ran out",
 		Means:    "\"Killed\" is the kernel: system memory ran out, not the card's. A model passes through RAM[[: {full} for {name} at 16 bit]]. `sudo dmesg -T | grep -i oom` confirms it; in Docker, WSL or Colab the limit is theirs, not the machine's.",
 		Not:      "GPU settings: no card's memory was refused.",
 		Cures: []cause.Cure{

@@ -164,7 +164,7 @@ func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.C
 		ID: id, Kinds: allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
 		Headline: "ran out of memory with {slack} of its own lying unused",
-		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, pictures of varying size, an evaluation between training steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
+		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, pictures of varying size, an evaluation between steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
 		Cures: []cause.Cure{
 			closeFirst,

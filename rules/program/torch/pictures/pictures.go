@@ -33,7 +33,7 @@ var (
 	Cards = []cause.Card{
 		{
 			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
-			Headline: "ran out of the computer's RAM while a picture model was loading",
+			Headline: "ran out of the computer's RAM, most likely while a picture model was loading",
 			Means:    "This is the computer's RAM, not the graphics card. [[{windows} ]]So small a piece is refused only when nearly all is promised already. [[{explained} ]]So Stable Diffusion or a relative was probably being loaded, and a checkpoint can lie in RAM twice for a moment. How much RAM you have is not in the line.",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := map[string]string{"windows": "", "explained": c.Explained.Sentence}
