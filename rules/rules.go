@@ -60,14 +60,14 @@ func Judge(c *ledger.Case) []odds.Cause {
 func own(c *ledger.Case) []*program.Program {
 	started := func(name string) bool { p := byName()[name]; return name != "" && p != nil && p.Reader().App }
 	var carried []string
-	for _, p := range program.Of(c.Stack, programs()) {
+	for _, p := range program.Of(c.Stack, byName()) {
 		carried = append(carried, p.Carries...)
 	}
 	stack := slices.DeleteFunc(slices.Clone(c.Stack), func(name string) bool { return slices.Contains(carried, name) })
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
-	return program.Of(stack, programs())
+	return program.Of(stack, byName())
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,
@@ -78,7 +78,7 @@ func known(c *ledger.Case) []reader.Known {
 	for _, p := range c.Facts.Programs {
 		names = append(names, p.Name)
 	}
-	for _, p := range program.Of(c.Stack, programs()) {
+	for _, p := range program.Of(c.Stack, byName()) {
 		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(p.TakenFor, name) && !c.In(name) })
 	}
 	for _, name := range names {
