@@ -21,7 +21,13 @@ const mostUnread = 256
 func (s *Set) hitsByParser(l *text.Log, found []scan.Hit, f *fact.Facts) [][]text.Hit {
 	ix := s.find()
 	passed := tooOften(found, len(ix.owners))
-	hits := make([][]text.Hit, len(s.all))
+	hits, many, all := make([][]text.Hit, len(s.all)), make([]int, len(s.all)), make([]text.Hit, len(found))
+	for _, h := range found {
+		many[ix.owners[h.Word].At]++
+	}
+	for p, n := range many {
+		hits[p], all = all[:0:n], all[n:]
+	}
 	for k, h := range found {
 		if owner := ix.owners[h.Word]; passed == nil || !passed[k] {
 			hits[owner.At] = append(hits[owner.At], text.Hit{Word: owner.Word, At: h.At})

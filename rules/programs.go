@@ -70,7 +70,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 // Proofs returns what proves the programs in a log, for the parsers.
 func Proofs() []fact.Proof {
 	var out []fact.Proof
-	for _, p := range Programs() {
+	for _, p := range programs() {
 		out = append(out, p.Evidence()...)
 	}
 	return out
@@ -79,7 +79,7 @@ func Proofs() []fact.Proof {
 // Words returns what cards look for in a log, for the parsers.
 func Words() []string {
 	var out []string
-	for _, p := range Programs() {
+	for _, p := range programs() {
 		for _, k := range p.Cards {
 			for _, word := range slices.Concat(k.Said, k.Unsaid) {
 				out = append(out, program.Spelled(word)...)
@@ -92,7 +92,7 @@ func Words() []string {
 
 var byName = sync.OnceValue(func() map[string]*program.Program {
 	out := map[string]*program.Program{}
-	for _, p := range Programs() {
+	for _, p := range programs() {
 		out[p.Name] = p
 	}
 	return out

@@ -60,14 +60,14 @@ func Judge(c *ledger.Case) []odds.Cause {
 func own(c *ledger.Case) []*program.Program {
 	started := func(name string) bool { p := byName()[name]; return name != "" && p != nil && p.Reader().App }
 	var carried []string
-	for _, p := range program.Of(c.Stack, Programs()) {
+	for _, p := range program.Of(c.Stack, byName()) {
 		carried = append(carried, p.Carries...)
 	}
 	stack := slices.DeleteFunc(slices.Clone(c.Stack), func(name string) bool { return slices.Contains(carried, name) })
 	if started(c.Reader.Program) && !slices.ContainsFunc(stack, started) {
 		stack = append([]string{c.Reader.Program}, stack...)
 	}
-	return program.Of(stack, programs())
+	return program.Of(stack, byName())
 }
 
 // known is what the programs of a case say of who runs them: those of its stack,
@@ -78,7 +78,7 @@ func known(c *ledger.Case) []reader.Known {
 	for _, p := range c.Facts.Programs {
 		names = append(names, p.Name)
 	}
-	for _, p := range program.Of(c.Stack, Programs()) {
+	for _, p := range program.Of(c.Stack, byName()) {
 		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(p.TakenFor, name) && !c.In(name) })
 	}
 	for _, name := range names {
@@ -131,7 +131,7 @@ func Known(c *ledger.Case, causes []odds.Cause) *answer.Knowledge {
 
 // numbers returns what programs know of the bytes that they are refused.
 var numbers = sync.OnceValue(func() (out []explain.Reading) {
-	for _, p := range Programs() {
+	for _, p := range programs() {
 		out = append(out, p.Numbers...)
 	}
 	return out
@@ -148,7 +148,7 @@ func Theirs(c *ledger.Case, command string) bool {
 // out.
 var commands = sync.OnceValue(func() map[string][]*program.Program {
 	out := map[string][]*program.Program{}
-	for _, p := range Programs() {
+	for _, p := range programs() {
 		for _, command := range p.Commands {
 			out[command] = append(out[command], p)
 		}
@@ -160,7 +160,7 @@ var commands = sync.OnceValue(func() map[string][]*program.Program {
 var clues = sync.OnceValue(func() map[string][]cause.Clue {
 	out := map[string][]cause.Clue{}
 	for _, r := range cause.All() {
-		for _, p := range Programs() {
+		for _, p := range programs() {
 			out[r.ID] = append(out[r.ID], p.Clues[r.ID]...)
 		}
 		out[r.ID] = append(out[r.ID], r.Clues...)

@@ -21,7 +21,7 @@ type Spelling struct {
 // the one that failed.
 func Spellings(f fix.Fix) []Spelling {
 	out := []Spelling{{Steps: step.Marked(f.Steps(unknown()), false)}}
-	for _, p := range Programs() {
+	for _, p := range programs() {
 		if steps := p.Steps[f.ID]; steps != nil && p.Rank > 0 && p.Name != "" {
 			out = append(out, Spelling{Shown(p.Name), step.Marked(steps(unknown()), false)})
 		}
@@ -38,7 +38,7 @@ func unknown() *ledger.Case {
 // program is written; nil if there is no such card.
 func Card(id string) (card *cause.Card, program string) {
 	owner, _, _ := strings.Cut(id, "/")
-	for _, p := range Programs() {
+	for _, p := range programs() {
 		for i := range p.Cards {
 			if p.Cards[i].ID == id {
 				return &p.Cards[i], Shown(owner)

@@ -154,11 +154,13 @@ func isHTML(s string) bool {
 // unwrap takes a line out of what docker's json-file driver and journalctl -o
 // export put around it.
 func unwrap(s string) string {
-	var entry struct {
-		Log string `json:"log"`
-	}
-	if strings.HasPrefix(s, `{"log":"`) && json.Unmarshal([]byte(s), &entry) == nil {
-		return strings.TrimRight(entry.Log, "\r\n")
+	if strings.HasPrefix(s, `{"log":"`) {
+		var entry struct {
+			Log string `json:"log"`
+		}
+		if json.Unmarshal([]byte(s), &entry) == nil {
+			return strings.TrimRight(entry.Log, "\r\n")
+		}
 	}
 	return strings.TrimPrefix(s, "MESSAGE=")
 }

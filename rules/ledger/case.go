@@ -42,8 +42,10 @@ type Case struct {
 	// near are the words that cards look for and that stand near the failure, nil
 	// until somebody asks.
 	near map[string]bool
-	// trace are the frames of [Trace], nil until somebody asks.
-	trace []fact.Code
+	// trace are the frames of [Trace], nil until somebody asks, and traced the
+	// line that they lead to.
+	trace  []fact.Code
+	traced int
 	// named is the model of the catalogue that the name namedAs means, once
 	// somebody has asked.
 	named   *fit.Match

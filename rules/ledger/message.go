@@ -115,14 +115,21 @@ func FailedAt(c *Case, id string) *fact.Signal {
 // traced is the line of the message that a traceback leads to: the failure's
 // own, or that of its repeat where a program wrote the message down first.
 func traced(c *Case) int {
-	if len(framesAbove(c, c.Failure.Line)) == 0 {
-		for _, x := range c.Chain {
-			if x.Kind == c.Failure.Kind && x.Line > c.Failure.Line && len(framesAbove(c, x.Line)) > 0 {
-				return x.Line
+	if c.trace != nil {
+		return c.traced
+	}
+	c.traced, c.trace = c.Failure.Line, framesAbove(c, c.Failure.Line)
+	for _, x := range c.Chain {
+		if len(c.trace) > 0 {
+			break
+		}
+		if x.Kind == c.Failure.Kind && x.Line > c.Failure.Line {
+			if c.trace = framesAbove(c, x.Line); len(c.trace) > 0 {
+				c.traced = x.Line
 			}
 		}
 	}
-	return c.Failure.Line
+	return c.traced
 }
 
 // OwnFrame is the innermost frame of the traceback that ends in the failure and
@@ -140,14 +147,12 @@ func OwnFrame(c *Case) *fact.Code {
 // Trace are the frames of the traceback that ends in the failure, the innermost
 // last; none where the log shows none.
 func Trace(c *Case) []fact.Code {
-	if c.trace == nil {
-		c.trace = append([]fact.Code{}, framesAbove(c, traced(c))...)
-	}
+	traced(c)
 	return slices.Clip(c.trace)
 }
 
 func framesAbove(c *Case, line int) []fact.Code {
-	var frames []fact.Code
+	frames := []fact.Code{}
 	for _, x := range c.Facts.Code {
 		if x.Function != "" && x.Line <= line && line-x.Line <= deepFrames {
 			frames = append(frames, x)

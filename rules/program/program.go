@@ -86,15 +86,13 @@ type Program struct {
 // Sources are options, parted by blanks, by the upstream file that defines them.
 type Sources map[string]string
 
-// Of returns those of all programs that are in a stack, each followed by those
-// that it is like.
-func Of(stack []string, all []*Program) []*Program {
+// Of returns the programs that are in a stack, each followed by those that it is
+// like.
+func Of(stack []string, byName map[string]*Program) []*Program {
 	var out []*Program
 	for _, name := range stack {
-		for _, p := range all {
-			if p.Name == name {
-				out = append(append(out, p), p.Like...)
-			}
+		if p := byName[name]; p != nil {
+			out = append(append(out, p), p.Like...)
 		}
 	}
 	return out
