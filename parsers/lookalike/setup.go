@@ -7,11 +7,12 @@ import (
 
 // Setup reads the commonest errors that keep a program from starting, or end it,
 // and have nothing to do with memory. It speaks where the log shows no failure
-// in whatever words, so it comes after [plain.Parser].
+// in whatever words and nothing that reads like one, so it comes after
+// [plain.Parser].
 var Setup = text.Parser{
 	Name: "setup", Keywords: text.Literals(setupWordings()),
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		if len(f.Failures) == 0 {
+		if len(f.Failures)+len(f.Lookalikes) == 0 {
 			text.ParseWordings(setupWordings(), l, hits, f)
 		}
 	},
