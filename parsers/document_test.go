@@ -71,6 +71,14 @@ void give_back(unsigned char *buffer);`},
             image = self.vae.decode(latents)[0]
         except oom_error as e:
             warnings.warn(f"{e}: tile")`},
+	{"end of a source file", false, `        out.block_until_ready()
+        end = time.perf_counter_ns()
+        return Status.SUCCESS, end - start
+    except Exception as e:
+        log.warning("kernel failed")
+        if "out of memory" in str(e).lower() or "vmem" in str(e).lower():
+            return Status.FAILED, 0.0
+`},
 	{"list of states", false, `"state": {
   "enum": [
     "CANCELLED",
