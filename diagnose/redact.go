@@ -98,7 +98,7 @@ func (r *Redactor) Report(report *Report) *Report {
 
 // withoutCredentials is a copy of a report in which no key of the log stands.
 func withoutCredentials(report *Report) *Report {
-	known := map[string]string{} // several fixes have one reason
+	known := make(map[string]string, 32) // several fixes have one reason
 	return mapped(report, func(s string) string {
 		if len(s) < worthKnowing {
 			return redact.Credentials(s)

@@ -36,7 +36,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &host.Ray,
 		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.Speech, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
 		&textgen.Textgen, &textgen.ExLlama, &textgen.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
-		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &torch.Lightning,
+		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &trainer.Lightning,
 		&webui.ComfyUI, &webui.Fooocus, &webui.A1111, &webui.Forge, &webui.SDNext, &webui.Kohya, &webui.Diffusers, &webui.InvokeAI, &webui.FramePack,
 		&array.JAX, &array.TensorFlow, &array.CuPy, &array.ONNXRuntime, &array.MLX, &array.NumPy, &array.Candle, &array.Frameworks,
 		&trainer.MMF, &trainer.Kraken,
@@ -81,7 +81,9 @@ func Words() []string {
 	var out []string
 	for _, p := range Programs() {
 		for _, k := range p.Cards {
-			out = append(append(out, k.Said...), k.Unsaid...)
+			for _, word := range slices.Concat(k.Said, k.Unsaid) {
+				out = append(out, program.Spelled(word)...)
+			}
 		}
 	}
 	slices.Sort(out)

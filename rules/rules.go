@@ -49,7 +49,7 @@ import (
 // Judge says what the causes of a case are, the likeliest first.
 func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
-	ledger.Derive(c)
+	ledger.Derive(c, program.Books(own(c)))
 	c.Operation = string(operation.Of(c))
 	c.Explained = explain.Of(c, numbers())
 	return odds.Judge(c, clues(), program.Holding(c, own(c)))

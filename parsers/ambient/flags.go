@@ -33,9 +33,12 @@ func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	}
 }
 
+// comfyArguments begins the line of ComfyUI's error report.
+const comfyArguments = "- **Arguments:** "
+
 // launched reports the line in which a program prints its own arguments.
 func launched(line string) bool {
-	return strings.HasPrefix(line, "Launching Web UI with arguments:") || strings.HasPrefix(line, "CMD_FLAGS")
+	return strings.HasPrefix(line, "Launching Web UI with arguments:") || strings.HasPrefix(line, "CMD_FLAGS") || strings.HasPrefix(line, comfyArguments)
 }
 
 // flags reads the options of a command line, long and short, with the words

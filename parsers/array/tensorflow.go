@@ -118,7 +118,7 @@ func readOOMTensor(m text.Message) int {
 	s := m.Around(bfcLimit, 1200, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	optimizerNode(m)
-	if m.Follows("[[node:", 600) { // "[[{{node" since 1.13
+	if m.Follows("[[node:", 600) || m.Follows("nodegradients/", 600) { // "[[{{node" since 1.13, "gradient_tape/" since 2.0
 		signal(m, "tensorflow_1", m.Log.Line(m.At), m.Log.LineText(m.At))
 	}
 	if sum := m.Find(gradientSum, 600); sum.Ok() {

@@ -13,6 +13,9 @@ const (
 	ComfyTips Kind = "comfy_tips"
 	// ComfyVAE is a VAE that did not fit and is tried again in tiles (comfy/sd.py).
 	ComfyVAE Kind = "comfy_vae"
+	// ComfySlices is split attention out of memory, tried again in smaller slices
+	// (comfy/ldm/modules/attention.py, Forge's backend/attention.py).
+	ComfySlices Kind = "comfy_slices"
 	// HostBuffer is ComfyUI's dynamic VRAM out of pinned system memory (2026).
 	HostBuffer Kind = "host_buffer"
 )

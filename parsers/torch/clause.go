@@ -93,16 +93,28 @@ func (r *reader) took(s *fact.Size, end int) *fact.Size {
 	return s
 }
 
-var cardPart = text.NewPattern(`[gn]pu:{0,3}(?<device>\d{1,5})(?:;|has)`)
-
 // device reads "(GPU 0;", ". GPU 0 has", "(NPU 0;": the index inside
 // CUDA_VISIBLE_DEVICES.
 func (r *reader) device() *fact.Count {
-	k := r.l.Find(cardPart, r.from, len(r.s))
-	if _, to, ok := k.Group("device"); ok {
-		r.end = max(r.end, to)
+	for at := r.from; ; {
+		i := strings.Index(r.s[at:], "pu")
+		if i < 0 {
+			return nil
+		}
+		at += i + len("pu")
+		if at-3 < r.from || r.s[at-3] != 'g' && r.s[at-3] != 'n' {
+			continue
+		}
+		from := at
+		for from < len(r.s) && from < at+3 && r.s[from] == ':' {
+			from++
+		}
+		to := numberEnd(r.s, from, "")
+		if to > from && to <= from+5 && (strings.HasPrefix(r.s[to:], ";") || strings.HasPrefix(r.s[to:], "has")) {
+			r.end = max(r.end, to)
+			return r.l.Count(from, to)
+		}
 	}
-	return k.Count("device")
 }
 
 // numberEnd returns where the digits at an offset end, with what else may stand

@@ -28,6 +28,7 @@ var trainerLines = slices.Concat(
 		text.On("Batch size", text.States(12, 30, text.NewPattern(`(?<!total|effective|effective\)|global)batchsize[:=](?<set_batch_size>\d{1,5})(?!\d|\.)`))),
 		text.On("Namespace(", text.States(0, 1600, text.NewPattern( // argparse, printed by scripts of every kind
 			`^namespace\((?:[^()]{0,1500},)?(?:train_)?batch_size=(?<set_batch_size>\d{1,5})[,)]`))),
+		text.On("Number of points at", text.States(0, 60, text.NewPattern(`^numberofpointsatinitiali[sz]ation:(?<points>\d{2,9})`))), // Gaussian Splatting
 		text.On("max_memory={0:", text.States(0, 60, text.NewPattern(
 			`max_memory=\{0:['"]?(?<set_max_memory_0>\d{1,4})gi?b['"]?,1:['"]?(?<set_max_memory_1>\d{1,4})gi?b`))),
 	},
@@ -35,7 +36,7 @@ var trainerLines = slices.Concat(
 		"Batch size per device", "Instantaneous batch size per device", "batch size per device /"),
 	text.OnAny(text.States(0, 40, text.NewPattern(`(?:max_seq_length['"]?=|cutoff_len['"]?[=:]|sequence_len:)(?<set_max_seq_length>\d{2,7})`)),
 		"max_seq_length=", "cutoff_len", "sequence_len:"),
-	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
+	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}(?:\)exitcode:-?\d{1,3})?\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
 		"Killing subprocess", "local_rank:", "Sending process"),
 	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank"),
 	text.OnAny(scriptBatch, "batch_size", "batch-size"),

@@ -16,7 +16,8 @@ var ComfyUI = text.NewParser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, [
 	text.On("Got an OOM, unloading all loaded models", text.Quotes(fact.Failure{Kind: fact.ComfyUnload, Framework: "comfyui", Backend: "cuda", Wrapper: true})),
 	text.On("This error means you ran out of memory on your GPU",
 		text.Quotes(fact.Failure{Kind: fact.ComfyTips, Framework: "comfyui", Backend: "cuda", Wrapper: true})),
-	text.On("Ran out of memory when regular VAE", comfyVAE),
+	text.On("Ran out of memory when regular VAE", comfyRetries(fact.ComfyVAE, len("decoding"), fact.Notice{ID: "vae_tiled", Title: "The VAE did not fit in one piece; ComfyUI decoded in tiles instead and went on."})),
+	text.On("out of memory error, emptying cache and trying again", comfyRetries(fact.ComfySlices, 0, fact.Notice{ID: "attention_sliced", Title: "Attention did not fit in one piece; ComfyUI computed it in slices instead and went on."})),
 	text.On("HostBuffer.read_file_slice failed", text.Quotes(hostBuffer)), text.On("hostbuf_file_reader_read failed", text.Quotes(hostBuffer)),
 }, []text.Wording{
 	text.On("Total VRAM ", readTotalVRAM),
@@ -27,18 +28,21 @@ var ComfyUI = text.NewParser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, [
 
 var hostBuffer = fact.Failure{Kind: fact.HostBuffer, Framework: "comfyui", Backend: "cpu"}
 
-// comfyVAE tells a VAE that was decoded in tiles after all from one that was
-// not: only when the prompt was executed without an exception is it settled.
-func comfyVAE(m text.Message) int {
-	s := m.Log.Squeezed()
-	done, raised := m.Log.Next("promptexecutedin", m.At), m.Log.Next("exceptionduringprocessing", m.At)
-	if done >= 0 && (raised < 0 || raised > done) {
-		m.Notice(fact.Notice{ID: "vae_tiled", Title: "The VAE did not fit in one piece; ComfyUI decoded in tiles instead and went on."})
+// comfyRetries tells what ComfyUI did after all, in smaller pieces, from what it
+// did not: only when the prompt was executed without an exception is it settled.
+// A message goes on for some bytes behind its literal.
+func comfyRetries(kind fact.Kind, more int, settled fact.Notice) func(text.Message) int {
+	return func(m text.Message) int {
+		s := m.Log.Squeezed()
+		done, raised := m.Log.Next("promptexecutedin", m.At), m.Log.Next("exceptionduringprocessing", m.At)
+		if done >= 0 && (raised < 0 || raised > done) {
+			m.Notice(settled)
+			return m.End
+		}
+		x := fact.Failure{Kind: kind, Framework: "comfyui", Backend: "cuda", Phase: "inference", Stage: "compute", Wrapper: raised >= 0}
+		text.Fail(m.Facts, m.Log, m.At, min(m.End+more, len(s)), x)
 		return m.End
 	}
-	x := fact.Failure{Kind: fact.ComfyVAE, Framework: "comfyui", Backend: "cuda", Phase: "inference", Stage: "compute", Wrapper: raised >= 0}
-	text.Fail(m.Facts, m.Log, m.At, min(m.End+len("decoding"), len(s)), x)
-	return m.End
 }
 
 // "MB" are MiB there.
@@ -75,6 +79,7 @@ func comfyLoaded(m text.Message) int {
 		size = &whole
 	}
 	m.Fact("weights", size)
+	m.Fact("loaded_part", partBefore(said, line))
 	return m.End
 }
 
@@ -83,9 +88,24 @@ func comfyLoaded(m text.Message) int {
 func loadedBefore(text string, line int) *fact.Size {
 	_, rest, ok := strings.Cut(text, "loaded completely ")
 	if words := strings.Fields(rest); ok && len(words) > 2 && strings.HasPrefix(words[2], "True") {
-		if bytes, ok := units.Parse(words[1] + "MB"); ok {
-			return &fact.Size{Bytes: bytes, Text: words[1], Line: line}
-		}
+		return mebibytes(words[1], line)
+	}
+	return nil
+}
+
+// partBefore reads "loaded partially 17970.96 17970.70 167" of that time: MiB
+// usable, MiB loaded, patches. What waits in RAM is not said.
+func partBefore(text string, line int) *fact.Size {
+	_, rest, ok := strings.Cut(text, "loaded partially ")
+	if words := strings.Fields(rest); ok && len(words) > 2 {
+		return mebibytes(words[1], line)
+	}
+	return nil
+}
+
+func mebibytes(number string, line int) *fact.Size {
+	if bytes, ok := units.Parse(number + "MB"); ok {
+		return &fact.Size{Bytes: bytes, Text: number, Line: line}
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 			break
 		}
 		if b.spell(c, own); len(b.advice.Steps) > 0 { // else it is taken already
-			b.advice.Rank = len(advice) + 1
+			b.advice.Rank, b.advice.Check, b.advice.Next = len(advice)+1, b.check(c), reader.ForBackend(c, b.fix.Next)
 			advice = append(advice, b.advice)
 		}
 	}
@@ -159,10 +159,9 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	return advice, useless(c, own)
 }
 
-// suits: the fix is for who reads.
-func suits(c *ledger.Case, id string, own []*program.Program) bool {
-	spelled := slices.ContainsFunc(own, func(p *program.Program) bool { return p.Steps[id] != nil })
-	return fix.Suits(c, id, spelled)
+// spelled: a program of the case spells the fix in its own way.
+func spelled(id string, own []*program.Program) bool {
+	return slices.ContainsFunc(own, func(p *program.Program) bool { return p.Steps[id] != nil })
 }
 
 // branched names the cases for which fixes hold where the log leaves them open,
@@ -171,7 +170,7 @@ func branched(c *ledger.Case, advice []Advice) {
 	told := map[string]bool{}
 	for i := range advice {
 		a := &advice[i]
-		branch, sentence := fix.Branch(c, a.ID)
+		branch, sentence := fix.FixesByID()[a.ID].Branch(c)
 		if branch == "" || told[branch] {
 			continue
 		}
@@ -182,7 +181,7 @@ func branched(c *ledger.Case, advice []Advice) {
 		for i := range advice {
 			if a := &advice[i]; a.Branch != "" {
 				a.Steps = a.Steps[1:]
-				if fix.AnyWork(a.ID) {
+				if fix.FixesByID()[a.ID].AnyWork() {
 					a.Branch = ""
 				}
 			}
@@ -210,7 +209,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 		for _, r := range program.Remedies(own, rules[cause.ID]) {
 			fix, ok := fix.FixesByID()[r.Fix]
 			fix = program.Adapt(own, fix)
-			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" || !suits(c, fix.ID, own) {
+			if !ok || r.If != nil && !r.If(c) || fix.Refuted(c) != "" || !fix.Suits(c, spelled(fix.ID, own)) {
 				continue
 			}
 			score := cause.Share * (r.Fit - fix.Cost/20)
@@ -219,7 +218,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 			}
 			b := byID[fix.ID]
 			if b == nil {
-				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Check: checkOf(c, fix), Next: reader.ForBackend(c, fix.Next), Why: cause.Why}}
+				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Why: cause.Why}}
 				byID[fix.ID] = b
 			}
 			b.score += score
@@ -253,9 +252,16 @@ func (b *candidate) weigh(c *ledger.Case) {
 	}
 	if e := advice.Effect; e != nil && !e.Fits {
 		b.score /= 2
-	} else if e != nil && e.Counted == "" && c.Total.Has() && e.HaveBytes >= c.Total.Bytes-units.GiB { // all of the card is reckoned with
-		advice.Check = passable(advice.Check, e.HaveBytes-e.NeedBytes)
 	}
+}
+
+// check is how to see that the fix worked.
+func (b *candidate) check(c *ledger.Case) string {
+	told := checkOf(c, b.fix)
+	if e := b.advice.Effect; e != nil && e.Fits && e.Counted == "" && c.Total.Has() && e.HaveBytes >= c.Total.Bytes-units.GiB { // all of the card is reckoned with
+		return passable(told, e.HaveBytes-e.NeedBytes)
+	}
+	return told
 }
 
 // passable is a check that asks for no more room than a fix leaves.
@@ -308,23 +314,27 @@ var usualTips = []string{"expandable_segments", "kill_stale_process", "raise_wat
 var torchTips = []string{"load_in_4bit", "load_in_8bit", "half_precision", "empty_cache", "expandable_segments", "max_split_size"}
 
 // tips are all fixes, the usual tips first.
-var tips = sync.OnceValue(func() []string {
-	return slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID())))
+var tips = sync.OnceValue(func() []*fix.Fix {
+	var out []*fix.Fix
+	for _, id := range slices.Concat(usualTips, slices.Sorted(maps.Keys(fix.FixesByID()))) {
+		f := fix.FixesByID()[id]
+		out = append(out, &f)
+	}
+	return out
 })
 
 // useless returns the usual tips that cannot help. Of several with one reason
 // the first is enough.
 func useless(c *ledger.Case, own []*program.Program) []Useless {
 	var out []Useless
-	for _, id := range tips() {
-		cannot := program.Useless(own, id)
-		if cannot == nil || len(out) == maxUseless || slices.Contains(torchTips, id) && !c.In("pytorch") {
+	for _, tip := range tips() {
+		if len(out) == maxUseless || slices.Contains(torchTips, tip.ID) && !c.In("pytorch") {
 			continue
 		}
-		why := cannot(c)
-		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == id || u.Why == why })
+		why := program.Refuted(c, own, tip)
+		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == tip.ID || u.Why == why })
 		if why != "" && !said {
-			out = append(out, Useless{ID: id, Title: program.Adapt(own, fix.FixesByID()[id]).Title, Why: why})
+			out = append(out, Useless{ID: tip.ID, Title: program.Adapt(own, *tip).Title, Why: why})
 		}
 	}
 	return out

@@ -84,11 +84,7 @@ const Sure = 0.75
 
 // Holds reports that the card is met by a case.
 func (k *Card) Holds(c *ledger.Case) bool {
-	if !k.meets(c) {
-		return false
-	}
-	_, ok := k.Tell(c, k.Means)
-	return ok
+	return k.meets(c) && k.For(c).knows(k.Means)
 }
 
 // Meaning is [Teller.Meaning].

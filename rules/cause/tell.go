@@ -52,6 +52,20 @@ func (t *Teller) Tell(sentence string) (told string, ok bool) {
 	}
 }
 
+// knows reports that the log has every figure that a sentence cannot do without.
+func (t *Teller) knows(sentence string) bool {
+	for sentence != "" {
+		before, after, _ := strings.Cut(sentence, "[[")
+		if strings.Contains(before, "{") {
+			if _, known := filled(before, t.figure); !known {
+				return false
+			}
+		}
+		_, sentence, _ = strings.Cut(after, "]]")
+	}
+	return true
+}
+
 // Command puts figures into what is pasted: only those of the ledger and the
 // card's own, for a log's words are strangers'. Other braces are left as they
 // are.

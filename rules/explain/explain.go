@@ -49,7 +49,7 @@ func Of(c *ledger.Case, own []Reading) *ledger.Explained {
 		return wrapped(c)
 	}
 	q := &Question{C: c, Asked: size.Bytes, Within: size.Within()}
-	for _, read := range slices.Concat([]Reading{shape}, own, []Reading{square, noSize, step, tensor}) {
+	for _, read := range append(slices.Clip(own), square, noSize) {
 		x := read(q)
 		if x == nil || x.Bytes < smallest && x.Bytes > 0 {
 			continue
@@ -78,14 +78,14 @@ type Question struct {
 	Within int64 // how far rounding can put it off
 }
 
-// onCard: PyTorch's caching allocator, which prints what it asks the driver for.
-func (q *Question) onCard() bool {
+// OnCard: PyTorch's caching allocator, which prints what it asks the driver for.
+func (q *Question) OnCard() bool {
 	return q.C.Root(fact.TorchAlloc, fact.TorchAsync) && !ledger.InHost(q.C) && q.C.Backend != "cpu" && q.C.Backend != "mps"
 }
 
 // printed is what a tensor of so many bytes would be printed as.
 func (q *Question) printed(bytes int64) int64 {
-	if q.onCard() {
+	if q.OnCard() {
 		return fit.PyTorchAllocation(bytes)
 	}
 	return bytes
@@ -149,7 +149,7 @@ func (s *Search) Add(x *ledger.Explained) *ledger.Explained {
 // Step is what the number is known to.
 func (s *Search) Step() int64 {
 	switch {
-	case s.onCard():
+	case s.OnCard():
 		return max(2*s.Within, 2*units.MiB)
 	case s.Named:
 		return max(2*s.Within, s.Slack, 1)

@@ -11,40 +11,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// shape reads the shape that NumPy and TensorFlow print in the message.
-func shape(q *Question) *ledger.Explained {
-	if !q.C.Root(fact.NumpyAlloc, fact.TFAlloc) {
-		return nil
-	}
-	x, ok := q.C.Fact("array_shape")
-	if !ok || x.Size == nil || x.Line < q.C.Failure.Line || x.Line > q.C.Failure.EndLine || !near(x.Size.Bytes, q.Asked, q.Within) {
-		return nil
-	}
-	product, dims := int64(1), []ledger.Term{}
-	for _, field := range strings.FieldsFunc(x.Text, func(r rune) bool { return r < '0' || r > '9' }) {
-		n, ok := ledger.Whole(field)
-		if !ok || n <= 0 || product > math.MaxInt64/n {
-			return nil
-		}
-		product *= n
-		dims = append(dims, Term("", n))
-	}
-	if len(dims) == 0 || x.Size.Bytes%product != 0 {
-		return nil
-	}
-	out := &ledger.Explained{What: "are one array", Terms: append(dims, Term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
-	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch { // N of NHWC and NCHW
-		out.Terms[0].Name = "batch"
-		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
-	}
-	return out
-}
-
-// mostBatch: more samples than that are a data set.
-const mostBatch = 4096
-
-func near(a, b, within int64) bool { return ledger.Near(a, b, max(within, b/1000)) }
-
 // square reads exact sizes that are a square of 32-bit numbers: everything
 // against everything. Models are left out: sixteen heads are a square too.
 func square(q *Question) *ledger.Explained {

@@ -1,13 +1,6 @@
 package fix
 
-import (
-	"fmt"
-
-	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
-)
+import "github.com/oomdoc/oomdoc/rules/step"
 
 var emptyCache = Fix{
 	ID:       "empty_cache",
@@ -16,6 +9,7 @@ var emptyCache = Fix{
 	Cost:     0.05,
 	Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",
 	Next:     "If `allocated` stays, something still points to the tensors: restart the session.",
+	Told:     "Unload models that are no longer needed.",
 	Steps: step.Paste("python", `import gc, torch
 
 def show(when):
@@ -26,12 +20,4 @@ model = outputs = optimizer = None   # every name that still holds the old work
 gc.collect()
 torch.cuda.empty_cache()
 show("after")`),
-	Useless: uselessEmptyCache,
-}
-
-func uselessEmptyCache(c *ledger.Case) string {
-	if c.Phase != "load" || !c.Root(fact.TorchAlloc) || !c.Slack.Has() || c.Slack.Bytes >= 300*units.MiB || c.Signal("notebook") != nil {
-		return ""
-	}
-	return fmt.Sprintf("PyTorch gives back what it can before it raises this error: %s was reserved and not in use.", c.Slack)
 }

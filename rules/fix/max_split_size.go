@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -14,21 +13,4 @@ var maxSplitSize = Fix{
 	Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",
 	Next:     "Try 512, then lower the batch: after that memory is really short.",
 	Steps:    func(c *ledger.Case) []step.Step { return step.AllocConf(c, "max_split_size_mb:128") },
-	Why:      whySlack,
-	Effect:   effectSlack,
-	Useless:  uselessSplitSize,
-}
-
-func uselessSplitSize(c *ledger.Case) string {
-	switch {
-	case !c.In("pytorch"):
-		return ""
-	case c.Root(fact.TorchAsync):
-		return asyncIgnoresIt
-	case c.Backend == "mps", c.Backend == "xpu":
-		return notItsAllocator
-	case ledger.Before2020(c):
-		return "This PyTorch does not read it: that came with 1.10."
-	}
-	return uselessSlack(c)
 }

@@ -161,9 +161,12 @@ func (c *Case) Near(words ...string) bool {
 func (c *Case) wordsNear() map[string]bool {
 	near := map[string]bool{}
 	for _, w := range c.Facts.Words {
-		near[w.Text] = near[w.Text] || slices.ContainsFunc(c.Chain, func(x fact.Failure) bool {
+		// Cards write paths with "/", whatever the system.
+		word := strings.ReplaceAll(w.Text, `\`, "/")
+		stands := near[word] || slices.ContainsFunc(c.Chain, func(x fact.Failure) bool {
 			return (x.Kind == c.Failure.Kind || x.Line == c.Failure.Line) && w.Line >= x.Line-nearBefore && w.Line <= x.EndLine+nearAfter
 		})
+		near[word], near[w.Text] = stands, stands || near[w.Text]
 	}
 	return near
 }

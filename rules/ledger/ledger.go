@@ -58,8 +58,9 @@ func (l *Ledger) Entry(name string) Entry {
 	return Entry{}
 }
 
-// Derive computes the numbers of a case from its figures.
-func Derive(c *Case) {
+// Derive computes the numbers of a case from its figures. Own draws up what fills
+// the memory where the case's program knows; nil: by the figures alone.
+func Derive(c *Case, own func(*Case) *Books) {
 	f := c.F()
 	c.Ledger = Ledger{Total: stated("total", f.Total), Free: stated("free", f.Free), RAM: stated("system_available", f.SystemAvailable)}
 	if f.Limit != nil && (f.Total == nil || f.Limit.Bytes < f.Total.Bytes) {
@@ -74,7 +75,7 @@ func Derive(c *Case) {
 	deriveMine(c)
 	deriveOthers(c)
 	deriveAsked(c)
-	c.fill()
+	c.fill(own)
 	switch {
 	case c.Asked.Has() && c.Room.Has():
 		c.Shortfall = c.Asked.minus(c.Room)
@@ -141,8 +142,8 @@ func (c *Case) Ceiling() Entry {
 }
 
 // fill draws up what fills the memory.
-func (c *Case) fill() {
-	c.Memory = fills(c)
+func (c *Case) fill(own func(*Case) *Books) {
+	c.Memory = fills(c, own)
 	if c.Memory == nil {
 		return
 	}

@@ -52,37 +52,34 @@ const (
 
 // fills is what filled the memory of a case, nil where the log does not say
 // more than who held it, and where its figures contradict each other.
-func fills(c *Case) *Memory {
+func fills(c *Case, own func(*Case) *Books) *Memory {
 	if c.Backend == "cpu" || InHost(c) {
 		return nil
 	}
-	var l *books
 	switch {
-	case c.In("llama.cpp", "ollama", "koboldcpp", "lm-studio"):
-		if l = ggmlBooks(c); l == nil {
-			l = planBooks(c)
-		}
+	case own != nil:
 	case c.F().Allocated != nil:
-		l = torchBooks(c)
+		own = torchBooks
 	default:
-		l = shareBooks(c)
+		own = shareBooks
 	}
-	return l.close()
+	return own(c).close()
 }
 
-// books hold parts against a total.
-type books struct {
+// Books hold parts against a total.
+type Books struct {
 	Memory
-	// rests is the basis of what is computed from the total.
-	rests string
+	// Rests is the basis of what is computed from the total.
+	Rests string
 }
 
-func openBooks(total int64, of string) *books {
-	return &books{Memory{TotalBytes: total, Of: of, Basis: "log"}, "log"}
+// OpenBooks opens the books of so many bytes.
+func OpenBooks(total int64, of string) *Books {
+	return &Books{Memory{TotalBytes: total, Of: of, Basis: "log"}, "log"}
 }
 
-// add books a part; parts of one kind are one.
-func (l *books) add(id string, bytes int64, basis string) {
+// Add books a part; parts of one kind are one.
+func (l *Books) Add(id string, bytes int64, basis string) {
 	if bytes == 0 {
 		return
 	}
@@ -95,7 +92,8 @@ func (l *books) add(id string, bytes int64, basis string) {
 	l.Parts = append(l.Parts, MemoryPart{ID: id, Bytes: bytes, Basis: basis})
 }
 
-func (l *books) left() int64 {
+// Left is what no part has yet.
+func (l *Books) Left() int64 {
 	left := l.TotalBytes
 	for _, p := range l.Parts {
 		left -= p.Bytes
@@ -103,10 +101,10 @@ func (l *books) left() int64 {
 	return left
 }
 
-// rest books what is left; less than the figures' roundings is nothing.
-func (l *books) rest(id string) {
-	if n := l.left(); n > roundings || n < 0 || id == PartFree {
-		l.add(id, n, l.rests)
+// Rest books what is left; less than the figures' roundings is nothing.
+func (l *Books) Rest(id string) {
+	if n := l.Left(); n > roundings || n < 0 || id == PartFree {
+		l.Add(id, n, l.Rests)
 	}
 }
 
@@ -116,7 +114,7 @@ const roundings = 24 * units.MiB
 // close returns the books. What is off by roundings only is made good where no
 // figure is stated, else with the largest part; more is a contradiction, and
 // then there is no answer.
-func (l *books) close() *Memory {
+func (l *Books) close() *Memory {
 	if l == nil || l.TotalBytes <= 0 {
 		return nil
 	}
@@ -124,7 +122,7 @@ func (l *books) close() *Memory {
 	if len(l.Parts) < 2 {
 		return nil
 	}
-	off := l.left()
+	off := l.Left()
 	if off > roundings || off < -roundings {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 // torchBooks books what PyTorch's message says, and of its tensors what the
 // log or the model's shape says of weights and cache.
-func torchBooks(c *Case) *books {
+func torchBooks(c *Case) *Books {
 	f := c.F()
 	total := f.Total
 	if f.Limit != nil && (total == nil || f.Limit.Bytes < total.Bytes) {
@@ -18,56 +18,56 @@ func torchBooks(c *Case) *books {
 	if total == nil || c.Root(fact.RayKilled) || total.Bytes < units.GiB/4 {
 		return nil
 	}
-	l := openBooks(total.Bytes, OfCard)
+	l := OpenBooks(total.Bytes, OfCard)
 	if total != f.Total {
 		l.Of = OfLimit
 	}
 	l.tensors(c, f.Allocated.Bytes)
 	if f.OtherAllocations != nil {
-		l.add(PartBuffers, f.OtherAllocations.Bytes, "log")
+		l.Add(PartBuffers, f.OtherAllocations.Bytes, "log")
 	}
 	if c.Slack.Has() {
-		l.add(PartUnused, c.Slack.Bytes, "log")
+		l.Add(PartUnused, c.Slack.Bytes, "log")
 	}
 	if f.ProcessUsed != nil && f.ProcessUsed.Bytes > 0 {
 		beside := f.ProcessUsed.Bytes - f.Allocated.Bytes - max(0, c.Slack.Bytes)
 		if beside > mostOfDriver { // another library of the process: cuDNN, a second framework, graphs
-			l.add(PartLibraries, beside-DriverContext, "log")
+			l.Add(PartLibraries, beside-DriverContext, "log")
 			beside = DriverContext
 		}
-		l.add(PartDriver, beside, "log")
+		l.Add(PartDriver, beside, "log")
 	}
 	if f.Free == nil || total != f.Total {
-		l.rest(PartUnknown)
+		l.Rest(PartUnknown)
 		return l
 	}
-	l.strangers(c, l.left()-f.Free.Bytes)
-	l.add(PartFree, f.Free.Bytes, "log")
+	l.strangers(c, l.Left()-f.Free.Bytes)
+	l.Add(PartFree, f.Free.Bytes, "log")
 	return l
 }
 
 // strangers books what is neither this program's nor free. It is other
 // programs' where the log lists them, or says all that this one holds.
-func (l *books) strangers(c *Case, bytes int64) {
+func (l *Books) strangers(c *Case, bytes int64) {
 	f := c.F()
 	for _, p := range f.OtherProcesses {
 		if !p.Own && p.Bytes <= bytes+roundings {
-			l.add(PartOthers, p.Bytes, "log")
+			l.Add(PartOthers, p.Bytes, "log")
 			bytes -= p.Bytes
 		}
 	}
 	switch {
 	case bytes >= 0 && bytes <= roundings:
 	case f.ProcessUsed != nil || c.OurPID != 0:
-		l.add(PartOthers, bytes, "log")
+		l.Add(PartOthers, bytes, "log")
 	default:
-		l.add(PartUnknown, bytes, "log")
+		l.Add(PartUnknown, bytes, "log")
 	}
 }
 
 // tensors splits what PyTorch's tensors hold into weights, cache and the rest.
 // While weights are loaded nothing is known of how many are there.
-func (l *books) tensors(c *Case, allocated int64) {
+func (l *Books) tensors(c *Case, allocated int64) {
 	weights, basis := int64(0), "log"
 	if loaded, ok := c.Fact("weights"); ok && loaded.Size != nil && loaded.Line <= c.Failure.Line {
 		weights = loaded.Size.Bytes
@@ -76,12 +76,12 @@ func (l *books) tensors(c *Case, allocated int64) {
 	}
 	cache := reservedCache(c)
 	if weights <= 0 || c.Phase == "load" || weights+cache > allocated {
-		l.add(PartTensors, allocated, "log")
+		l.Add(PartTensors, allocated, "log")
 		return
 	}
-	l.add(PartWeights, weights, basis)
-	l.add(PartCache, cache, "log")
-	l.add(PartCompute, allocated-weights-cache, basis)
+	l.Add(PartWeights, weights, basis)
+	l.Add(PartCache, cache, "log")
+	l.Add(PartCompute, allocated-weights-cache, basis)
 }
 
 // reservedCache is the cache that a server had reserved before it failed.
@@ -112,12 +112,12 @@ func estimatedWeights(c *Case) int64 {
 
 // shareBooks books a server's own count before it reserves its cache: vLLM's
 // profile, within the share of the card that it was given.
-func shareBooks(c *Case) *books {
+func shareBooks(c *Case) *Books {
 	f := c.F()
 	if c.Root(fact.SGLangStatic) && f.Weights != nil && f.Free != nil && f.Requested == nil {
-		l := openBooks(f.Weights.Bytes+f.Free.Bytes, OfFree) // free before loading: SGLang's own sum
-		l.add(PartWeights, f.Weights.Bytes, "log")
-		l.add(PartFree, f.Free.Bytes, "log")
+		l := OpenBooks(f.Weights.Bytes+f.Free.Bytes, OfFree) // free before loading: SGLang's own sum
+		l.Add(PartWeights, f.Weights.Bytes, "log")
+		l.Add(PartFree, f.Free.Bytes, "log")
 		return l
 	}
 	total, share := SizeOf(f.Total), SizeOf(f.Desired)
@@ -128,19 +128,19 @@ func shareBooks(c *Case) *books {
 	if f.Weights == nil || f.KVAvailable == nil || total == 0 || f.Requested != nil {
 		return nil
 	}
-	l := openBooks(total, OfCard)
-	l.add(PartWeights, f.Weights.Bytes, "log")
-	l.add(PartCache, max(0, f.KVAvailable.Bytes), "log")
-	l.add(PartCompute, SizeOf(f.ActivationPeak), "log")
-	l.add(PartDriver, SizeOf(f.NonTorch), "log")
+	l := OpenBooks(total, OfCard)
+	l.Add(PartWeights, f.Weights.Bytes, "log")
+	l.Add(PartCache, max(0, f.KVAvailable.Bytes), "log")
+	l.Add(PartCompute, SizeOf(f.ActivationPeak), "log")
+	l.Add(PartDriver, SizeOf(f.NonTorch), "log")
 	if share == 0 || share > total {
-		l.rest(PartUnknown)
+		l.Rest(PartUnknown)
 		return l
 	}
-	if inside := l.left() - (total - share); inside > 0 {
-		l.add(PartCompute, inside, "log") // graphs, and what the lines leave out
+	if inside := l.Left() - (total - share); inside > 0 {
+		l.Add(PartCompute, inside, "log") // graphs, and what the lines leave out
 	}
-	l.rest(PartKept)
+	l.Rest(PartKept)
 	return l
 }
 

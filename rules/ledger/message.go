@@ -103,12 +103,26 @@ const lastFrames = 14
 // FailedAt returns the evidence of an activity in the innermost frames of the
 // traceback that ends in the failure, nil if it is not there.
 func FailedAt(c *Case, id string) *fact.Signal {
+	line := traced(c)
 	for i := range c.Facts.Signals {
-		if s := &c.Facts.Signals[i]; s.ID == id && s.Line <= c.Failure.Line && c.Failure.Line-s.Line <= lastFrames {
+		if s := &c.Facts.Signals[i]; s.ID == id && s.Line <= line && line-s.Line <= lastFrames {
 			return s
 		}
 	}
 	return nil
+}
+
+// traced is the line of the message that a traceback leads to: the failure's
+// own, or that of its repeat where a program wrote the message down first.
+func traced(c *Case) int {
+	if len(framesAbove(c, c.Failure.Line)) == 0 {
+		for _, x := range c.Chain {
+			if x.Kind == c.Failure.Kind && x.Line > c.Failure.Line && len(framesAbove(c, x.Line)) > 0 {
+				return x.Line
+			}
+		}
+	}
+	return c.Failure.Line
 }
 
 // OwnFrame is the innermost frame of the traceback that ends in the failure and
@@ -127,22 +141,28 @@ func OwnFrame(c *Case) *fact.Code {
 // last; none where the log shows none.
 func Trace(c *Case) []fact.Code {
 	if c.trace == nil {
-		c.trace = []fact.Code{}
-		for _, x := range c.Facts.Code {
-			if x.Function != "" && x.Line <= c.Failure.Line && c.Failure.Line-x.Line <= deepFrames {
-				c.trace = append(c.trace, x)
-			}
-		}
+		c.trace = append([]fact.Code{}, framesAbove(c, traced(c))...)
 	}
 	return slices.Clip(c.trace)
+}
+
+func framesAbove(c *Case, line int) []fact.Code {
+	var frames []fact.Code
+	for _, x := range c.Facts.Code {
+		if x.Function != "" && x.Line <= line && line-x.Line <= deepFrames {
+			frames = append(frames, x)
+		}
+	}
+	return frames
 }
 
 // InOptimizer: the optimizer itself was at work, not the training step that it
 // was given to call (a closure, as Lightning does).
 func InOptimizer(c *Case) bool {
 	for _, f := range slices.Backward(Trace(c)) {
+		file := strings.ReplaceAll(f.File, `\`, "/")
 		switch {
-		case strings.Contains(f.File, "/optim/") || strings.Contains(f.File, "bitsandbytes/optim"):
+		case strings.Contains(file, "/optim/"):
 			return true
 		case strings.Contains(f.Function, "closure"), strings.Contains(f.Function, "training_step"), f.Function == "forward":
 			return false
@@ -155,8 +175,9 @@ func InOptimizer(c *Case) bool {
 // [fact.Checkpoints]: before the failure, or in what a launcher says of the run
 // that ended.
 func Has(c *Case, measure string) bool {
+	line := traced(c)
 	return slices.ContainsFunc(c.Facts.Signals, func(s fact.Signal) bool {
-		return s.ID == measure && (s.Line <= c.Failure.Line || strings.Contains(s.Text, "exit") && strings.Contains(s.Text, "code"))
+		return s.ID == measure && (s.Line <= line || strings.Contains(s.Text, "exit") && strings.Contains(s.Text, "code"))
 	})
 }
 

@@ -20,6 +20,7 @@ const (
 	Upsampling    ID = "upsampling"    // the size that is enlarged to
 	Attention     ID = "attention"     // length squared, if scores are kept
 	Projection    ID = "projection"    // tokens x width
+	Pointwise     ID = "pointwise"     // what goes in
 	Recurrent     ID = "recurrent"     // batch x length x width
 	Concatenation ID = "concatenation" // the sum of its parts, beside them
 	Creation      ID = "creation"      // the shape in the line
@@ -54,6 +55,7 @@ var telling = []sign{
 	{Decomposition, []string{"svd", "eigh", "eig", "cholesky", "inv", "pinv", "lstsq", "qr", "matrix_exp"}, []string{"torch.linalg.", "np.linalg.", "torch.svd(", "torch.inverse(", "torch.cholesky("}},
 	{Sorting, nil, []string{".topk(", "torch.topk(", ".sort(", "torch.sort(", ".argsort(", "torch.unique(", ".unique(", ".nonzero(", "torch.nonzero("}},
 	{Gathering, []string{"index_select", "gather", "scatter", "scatter_add", "scatter_", "propagate", "aggregate"}, []string{".index_select(", "torch.gather(", ".gather(", "scatter_add", "scatter("}},
+	{Pointwise, []string{"silu", "relu", "gelu", "elu", "selu", "leaky_relu", "hardswish", "hardtanh", "mish", "softplus", "prelu", "batch_norm", "layer_norm", "group_norm", "instance_norm"}, nil},
 	{Repetition, []string{"deepcopy", "clone"}, []string{".repeat(", ".repeat_interleave(", "torch.tile(", "copy.deepcopy(", ".expand(", "np.tile(", "np.repeat("}},
 }
 
@@ -91,11 +93,12 @@ var ofLayers = []ID{Concatenation, Creation, Repetition}
 // in is the operation of a frame.
 func in(f fact.Code, signs []sign) ID {
 	function := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
+	source := strings.ReplaceAll(f.Source, "torch._C.", "torch.") // PyTorch's own is no library's
 	for _, s := range signs {
 		if function == "forward" && slices.Contains(ofLayers, s.id) {
 			continue
 		}
-		if slices.Contains(s.calls, function) || slices.ContainsFunc(s.lines, func(part string) bool { return strings.Contains(f.Source, part) }) {
+		if slices.Contains(s.calls, function) || slices.ContainsFunc(s.lines, func(part string) bool { return strings.Contains(source, part) }) {
 			return s.id
 		}
 	}

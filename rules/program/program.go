@@ -61,6 +61,8 @@ type Program struct {
 	// Numbers say what the bytes are that it was refused. They are tried on every
 	// case, so each looks at the kind of the failure first.
 	Numbers []explain.Reading
+	// Books says what filled a card, nil where its figures alone do.
+	Books func(c *ledger.Case) *ledger.Books
 	// Clues by cause. They are tried on every case, so each looks at the kind
 	// of the failure first.
 	Clues map[string][]cause.Clue
@@ -96,6 +98,16 @@ func Of(stack []string, all []*Program) []*Program {
 		}
 	}
 	return out
+}
+
+// Books returns those of the first program that has its own, nil if none does.
+func Books(programs []*Program) func(*ledger.Case) *ledger.Books {
+	for _, p := range programs {
+		if p.Books != nil {
+			return p.Books
+		}
+	}
+	return nil
 }
 
 // Holding returns the cards of the programs that hold for a case, those of the
@@ -141,7 +153,7 @@ func (p *Program) Evidence() []fact.Proof {
 			for _, part := range beside {
 				beside = append(beside, windows(part)...)
 			}
-			for _, spelled := range append(windows(word), word) {
+			for _, spelled := range Spelled(word) {
 				out = append(out, fact.Proof{Word: spelled, Program: p.Name, Hint: hint, Beside: beside})
 			}
 		}
@@ -153,6 +165,9 @@ func (p *Program) Evidence() []fact.Proof {
 	}
 	return out
 }
+
+// Spelled is a word as logs write it: a path with both separators.
+func Spelled(word string) []string { return append(windows(word), word) }
 
 // windows is a path as Windows writes it, nothing for what is no path.
 func windows(path string) []string {
@@ -183,15 +198,17 @@ func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
 	return r.Remedies
 }
 
-// Useless says why a fix cannot help, as the programs have it; nil where nothing
-// says so.
-func Useless(programs []*Program, id string) func(c *ledger.Case) string {
+// Refuted says why a fix cannot help a case, as the programs have it; "" where it
+// may.
+func Refuted(c *ledger.Case, programs []*Program, f *fix.Fix) string {
 	for _, p := range programs {
-		if useless := p.Useless[id]; useless != nil {
-			return useless
+		if useless := p.Useless[f.ID]; useless != nil {
+			theirs := *f
+			theirs.Useless = useless
+			return theirs.Refuted(c)
 		}
 	}
-	return fix.FixesByID()[id].Useless
+	return f.Refuted(c)
 }
 
 // Adapt returns a fix with the entries of the programs put in.

@@ -25,7 +25,7 @@ func Refused(program, phase string, total, free, requested int64) *ledger.Case {
 		Total: Size(total), Free: Size(free), Requested: Size(requested), Allocated: Size(total - free - units.GiB), Device: Count(0),
 	}}
 	c := &ledger.Case{Failure: x, Chain: []fact.Failure{x}, Facts: &fact.Facts{}, Framework: program, Stack: []string{program, "pytorch"}, Phase: phase, Backend: "cuda"}
-	ledger.Derive(c)
+	ledger.Derive(c, nil)
 	return c
 }
 

@@ -1,6 +1,9 @@
 package apps
 
 import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -136,7 +139,7 @@ var SoVITS = program.Program{
 	Name: "so-vits-svc", Shown: "so-vits-svc",
 	Proofs:  []string{"so-vits-svc", "so_vits_svc_fork", "vdecoder/hifigan"},
 	Like:    []*program.Program{&Voices},
-	Sources: program.Sources{"so-vits-svc/inference_main.py": "--clip --slice_db"},
+	Sources: program.Sources{"so-vits-svc/inference_main.py": "--clip --slice_db --linear_gradient --device"},
 	Steps: steps{
 		"lower_batch_size": step.Paste("config", "// configs/config.json, in train\n\"batch_size\": 2,\n\"all_in_mem\": false"),
 		"lower_resolution": step.Paste("text", "Training: "+shorterClip+" Converting: add --clip 20, seconds at a time."),
@@ -153,15 +156,35 @@ var SoVITS = program.Program{
 		},
 		cause.Card{
 			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer"}, If: func(c *ledger.Case) bool { return !c.Training() },
-			Cause: cause.BatchTooLarge, Weight: 0.8,
-			Means: "It failed while converting. The song is cut at its pauses only: a passage without silence goes through in one piece, however long it is.",
+			Cause: cause.ContextTooLong, Weight: 0.8,
+			Headline: "ran out of graphics memory[[ ({total})]] on a long passage without a pause",
+			Figures:  longSegment,
+			Means:    "It failed while converting. The song is cut at its pauses only[[, and this piece is {seconds} seconds long]]: attention in the encoder grows with the square of that.[[ At 20 seconds the {asked} that was refused would be {at20}.]] No pause is found where music or noise is left under the voice.",
+			Not:      "`batch_size` in config.json: that is training. Allocator settings: the next layer needs as much again.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Force a cut every 20 seconds", "config", "--clip 20", "Seams may be heard; add --linear_gradient 1."),
-				lookAtCard,
+				cure("lower_resolution", "Force a cut every 20 seconds", "config", "--clip 20 --linear_gradient 1", "Seams may be heard."),
+				cure("lower_context", "Let it cut at more pauses", "config", "--slice_db -30", "Quiet sounds may be lost; -50 for dry vocals with breaths."),
+				cure("cpu_offload", "Or cut the file, or use the processor", "shell", "ffmpeg -i raw/song.wav -f segment -segment_time 20 -c copy raw/song_%03d.wav", "Join the parts; --device cpu is slow and needs no card."),
 			},
-			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md"},
+			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md", "https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/inference_main.py"},
 		},
 	),
+}
+
+// longSegment is the piece that was being converted, and what the refused
+// request would be for one of 20 seconds: it goes with the square.
+func longSegment(c *ledger.Case) map[string]string {
+	out := map[string]string{"seconds": "", "at20": ""}
+	x, ok := c.Fact("segment_seconds")
+	if !ok || x.Count == nil || x.Count.Value < 30 {
+		return out
+	}
+	part := 20 / x.Count.Value
+	out["seconds"] = fmt.Sprintf("%.0f", x.Count.Value)
+	if asked := ledger.Requested(c); asked > 0 {
+		out["at20"] = units.Amount(int64(float64(asked) * part * part))
+	}
+	return out
 }
 
 // GPTSoVITS trains two models from a minute of speech.

@@ -1,10 +1,45 @@
 package array
 
 import (
+	"math"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
+
+// shape reads the shape that NumPy and TensorFlow print in the message.
+func shape(q *explain.Question) *ledger.Explained {
+	if !q.C.Root(fact.NumpyAlloc, fact.TFAlloc) {
+		return nil
+	}
+	x, ok := q.C.Fact("array_shape")
+	if !ok || x.Size == nil || x.Line < q.C.Failure.Line || x.Line > q.C.Failure.EndLine || !ledger.Near(x.Size.Bytes, q.Asked, max(q.Within, q.Asked/1000)) {
+		return nil
+	}
+	product, dims := int64(1), []ledger.Term{}
+	for _, field := range strings.FieldsFunc(x.Text, func(r rune) bool { return r < '0' || r > '9' }) {
+		n, ok := ledger.Whole(field)
+		if !ok || n <= 0 || product > math.MaxInt64/n {
+			return nil
+		}
+		product *= n
+		dims = append(dims, explain.Term("", n))
+	}
+	if len(dims) == 0 || x.Size.Bytes%product != 0 {
+		return nil
+	}
+	out := &ledger.Explained{What: "are one array", Terms: append(dims, explain.Term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
+	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch { // N of NHWC and NCHW
+		out.Terms[0].Name = "batch"
+		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
+	}
+	return out
+}
+
+// mostBatch: more samples than that are a data set.
+const mostBatch = 4096
 
 // retriedPool reads TensorFlow's search for a pool at its start: where the driver
 // refuses it asks for nine tenths, in multiples of 256 bytes (BFCAllocator::Extend,

@@ -44,7 +44,7 @@ func stepsJAXAttention(c *ledger.Case) []step.Step {
 
 // TensorFlow is what is peculiar to TensorFlow.
 var TensorFlow = program.Program{
-	Name: "tensorflow", Shown: "TensorFlow", Rank: 56, Numbers: []explain.Reading{retriedPool},
+	Name: "tensorflow", Shown: "TensorFlow", Rank: 56, Numbers: []explain.Reading{shape, retriedPool},
 	Edits: "code", Language: "python", Script: "tensorflow-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -119,7 +119,7 @@ var MLX = program.Program{
 
 // NumPy is what is peculiar to NumPy.
 var NumPy = program.Program{
-	Name: "numpy", Shown: "NumPy", Rank: 54,
+	Name: "numpy", Shown: "NumPy", Rank: 54, Numbers: []explain.Reading{shape},
 	Work: "data", Edits: "code", Language: "python", Script: "numpy-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{

@@ -40,8 +40,8 @@ func weightGradient(c *ledger.Case) bool {
 
 const weightProduct = "_grad/MatMul_1"
 
-// beforeKeras2: the message form of TensorFlow up to 1.12, which knows no policy
-// of Keras for 16 bit.
+// beforeKeras2: the message is of TensorFlow 1, which knows no policy of Keras for
+// 16 bit.
 func beforeKeras2(c *ledger.Case) bool { return c.Signal("tensorflow_1") != nil }
 
 var growth = cause.Cure{Fix: "limit_framework_preallocation", Title: "Let TensorFlow grow instead", Kind: "env", Text: "export TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "A little fragmentation"}
@@ -74,7 +74,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
 	{
-		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"in _call_tf_sessionrun"}, Unsaid: []string{"optimizer/", "/Adam/"},
+		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"in _call_tf_sessionrun"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} found no room",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
@@ -87,7 +87,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, tfGuide},
 	},
 	{
-		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"tensorflow_core/"}, Unsaid: []string{"optimizer/", "/Adam/", "in _call_tf_sessionrun"},
+		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: []string{"optimizer/", "/Adam/", "in _call_tf_sessionrun"},
 		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} found no room",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
@@ -100,7 +100,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{bfcAllocator, tfGuide},
 	},
 	{
-		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
+		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} found no room",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
@@ -111,6 +111,20 @@ var tensorFlowCards = []cause.Card{
 			{Fix: "lower_resolution", Title: "Smaller pictures or shorter sequences", Told: "Half the width and height is a quarter of the activations; half the length of an attention a quarter of its matrices.", Cost: "Detail"},
 		},
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
+	},
+	{
+		ID: "tensorflow/one-sample", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, oneSample), Figures: sampleFigures,
+		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Headline: "filled the card with a single sample: {rows} x {columns} at this layer",
+		Means:    "The tensor that no longer fitted is 1 x {third} x {rows} x {columns}: its first side is the batch as a rule, so that is 1 already, and what is left to shrink is the picture.[[ At a sixteenth of the size, as deep layers have it, that would be a picture of about {height} x {width}.]] {asked} is the last straw; all layers before it keep theirs in training.[[ {used} of the {limit} that TensorFlow may take were in use.]]",
+		Not:      "A smaller batch: it is 1. Memory growth: it changes when memory is taken, not how much.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Smaller pictures", Told: "Half the width and height is a quarter of the activations; crop, or scale down before training (a script's own scale or crop size).", Cost: "Detail"},
+			lookAtCard,
+			{Fix: "restart_session", Title: "A notebook: restart its kernel before each training", Told: "An earlier model, or a training that failed, keeps its share until the process ends.", Cost: "What was computed"},
+			{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Compute in 16 bit", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later, before the model is built", Cost: "None as a rule on RTX and newer cards"},
+		},
+		Sources: []string{bfcAllocator, tfGuide},
 	},
 	{
 		ID: "tensorflow/weight-gradient", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{weightProduct}, If: weightGradient, Figures: gradientFigures,
@@ -249,6 +263,21 @@ func tensorFigures(c *ledger.Case) map[string]string {
 	}
 	out["batch"], out["each"] = strconv.FormatInt(s[0], 10), units.Amount(asked/s[0])
 	out["halved"] = strconv.FormatInt(max(s[0]/2, 1), 10) + " if it is " + out["batch"] + " now"
+	return out
+}
+
+// oneSample: a tensor of four sides, the first of them 1, of a picture.
+func oneSample(c *ledger.Case) bool {
+	s := sides(c)
+	return len(s) == 4 && s[0] == 1 && min(s[2], s[3]) >= 16
+}
+
+func sampleFigures(c *ledger.Case) map[string]string {
+	out, s := poolFigures(c), sides(c)
+	out["third"], out["rows"], out["columns"], out["height"], out["width"] = strconv.FormatInt(s[1], 10), strconv.FormatInt(s[2], 10), strconv.FormatInt(s[3], 10), "", ""
+	if s[1] >= 512 && max(s[2], s[3]) <= 256 { // channels first, deep in the network
+		out["height"], out["width"] = strconv.FormatInt(16*s[2], 10), strconv.FormatInt(16*s[3], 10)
+	}
 	return out
 }
 

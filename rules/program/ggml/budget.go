@@ -239,8 +239,8 @@ func layersToKeep(c *ledger.Case) int64 {
 	return 20
 }
 
-// layersKnown: the log says how many layers are on the card, or there are.
-func layersKnown(c *ledger.Case) bool {
+// LayersKnown: the log says how many layers are on the card, or there are.
+func LayersKnown(c *ledger.Case) bool {
 	b := budgetOf(c)
 	_, fit := b.layersThatFit()
 	return fit || b.Layers > 4
@@ -277,8 +277,8 @@ func contextToTry(c *ledger.Case) int64 {
 	return max(n/256*256, leastContext)
 }
 
-// batchToTry is the physical batch to paste.
-func batchToTry(c *ledger.Case) int64 {
+// BatchToTry is the physical batch to paste.
+func BatchToTry(c *ledger.Case) int64 {
 	b := budgetOf(c)
 	if n, ok := b.batchThatFits(); ok {
 		return n

@@ -68,7 +68,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(nil, 0.25, "The context may be what goes over the limit.")),
 		evidence(when.Root(fact.LlamaGuard),
 			cause.If(contextFrom(0), 0.85, "The program itself computed that a context of {context} tokens does not fit, before it allocated anything."),
-			cause.If(absurdEstimate, 0.55, "{system_required} is far more than any model's weights: the context length drives the estimate."),
+			cause.If(AbsurdEstimate, 0.55, "{system_required} is far more than any model's weights: the context length drives the estimate."),
 			cause.If(when.Not(when.Fact("guard_nan")), 0.25, "The estimate counts the context too.")),
 	},
 	cause.BatchTooLarge: {
@@ -128,9 +128,9 @@ var llamaClues = map[string][]cause.Clue{
 
 func unlimited(c *ledger.Case) bool { return c.F().Limit == nil }
 
-// absurdEstimate is more than any model people load at home: then the context
+// AbsurdEstimate is more than any model people load at home: then the context
 // drives the estimate.
-func absurdEstimate(c *ledger.Case) bool { return ledger.SizeOf(c.F().SystemRequired) > 100*units.GiB }
+func AbsurdEstimate(c *ledger.Case) bool { return ledger.SizeOf(c.F().SystemRequired) > 100*units.GiB }
 
 // unevenSplit: the failing card was to take more of the model than its part of
 // all memory, while others had room.

@@ -23,7 +23,7 @@ var figures = cause.Figures{
 	"weights": cause.Amount(func(c *ledger.Case) int64 { return budgetOf(c).Weights }),
 	"ubatch":  func(c *ledger.Case) string { return fmt.Sprint(physicalBatch(c)) },
 	"refused": refusal,
-	"card":    sharedMemoryCard,
+	"card":    SharedMemoryCard,
 }
 
 // refusal ends a sentence about what was refused: its size, and by which memory.
@@ -144,8 +144,8 @@ func softwareDevice(c *ledger.Case) bool {
 	})
 }
 
-// sharedMemoryCard names the card if the only one shares the system's memory.
-func sharedMemoryCard(c *ledger.Case) string {
+// SharedMemoryCard names the card if the only one shares the system's memory.
+func SharedMemoryCard(c *ledger.Case) string {
 	name := ""
 	for _, d := range c.Facts.Devices {
 		if d.Name != "" && !ledger.SharesMemory(d.Name) {
@@ -156,12 +156,12 @@ func sharedMemoryCard(c *ledger.Case) string {
 	return name
 }
 
-func unified(c *ledger.Case) bool { return sharedMemoryCard(c) != "" && !ledger.InHost(c) }
+func unified(c *ledger.Case) bool { return SharedMemoryCard(c) != "" && !ledger.InHost(c) }
 
 // OddCard: the processor's own graphics failed, beside a real card.
 func OddCard(c *ledger.Case) bool {
 	device := c.F().Device
-	if device == nil || sharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
+	if device == nil || SharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
 		return false
 	}
 	return slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool { return d.Index == int(device.Value) && ledger.SharesMemory(d.Name) })

@@ -76,15 +76,6 @@ func LayersToSet(c *ledger.Case) int64 { return layersToKeep(c) }
 // ContextToSet is the context to paste for all requests together.
 func ContextToSet(c *ledger.Case) int64 { return contextToTry(c) }
 
-// LayersKnown: the log says how many layers are on the card, or there are.
-func LayersKnown(c *ledger.Case) bool { return layersKnown(c) }
-
-// ExpertsToMove is of how many layers the experts leave the card.
-func ExpertsToMove(c *ledger.Case) int64 { return expertsToMove(c) }
-
-// BatchToTry is the physical batch to paste.
-func BatchToTry(c *ledger.Case) int64 { return batchToTry(c) }
-
 // Slots is by how many requests the context is multiplied.
 func Slots(c *ledger.Case) int64 { return slots(c) }
 
@@ -93,12 +84,6 @@ func SeveralDevices(c *ledger.Case) bool { return severalDevices(c) }
 
 // Cards is how many cards the log numbers.
 func Cards(c *ledger.Case) int { return len(cardsOf(c)) }
-
-// SharedMemoryCard names the card if the only one shares the system's memory.
-func SharedMemoryCard(c *ledger.Case) string { return sharedMemoryCard(c) }
-
-// AbsurdEstimate reports a guard that counts more than any model's weights.
-func AbsurdEstimate(c *ledger.Case) bool { return absurdEstimate(c) }
 
 // Samples: stable-diffusion.cpp was denoising.
 func Samples(c *ledger.Case) bool { return samples(c) }

@@ -4,6 +4,7 @@ package ggml
 
 import (
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/tensors"
 )
 
@@ -20,6 +21,7 @@ var LlamaCpp = program.Program{
 	Proofs: []string{
 		"llama_model_loader:", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
 	},
+	Books:    books.Of,
 	Numbers:  tensors.Readings,
 	Clues:    llamaClues,
 	Remedies: llamaRemedies,

@@ -33,7 +33,7 @@ func numbers(c *ledger.Case) map[string]string {
 	out := map[string]string{
 		"gpu":     gpuName(c),
 		"ub":      fmt.Sprint(b.Batch),
-		"ubTo":    fmt.Sprint(batchToTry(c)),
+		"ubTo":    fmt.Sprint(BatchToTry(c)),
 		"context": grouped(b.Context),
 		"ctxTo":   grouped(contextToTry(c)),
 		"all":     grouped(b.Layers),
@@ -97,7 +97,7 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 			out["ctxThen"] = units.Amount(ledger.Proportion(asked, contextToTry(c), b.Context))
 		}
 	case "compute":
-		out["ubThen"] = units.Amount(ledger.Proportion(asked, batchToTry(c), b.Batch))
+		out["ubThen"] = units.Amount(ledger.Proportion(asked, BatchToTry(c), b.Batch))
 		if n := scores(c, b.Context); n > 0 && n < asked {
 			out["scores"], out["rest"] = units.Amount(n), units.Amount(asked-n)
 			if (asked-n)*50 < asked {

@@ -17,10 +17,10 @@ import (
 
 var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"fewer_gpu_layers": llamaLayers,
-	"moe_cpu_offload": spelled("moe_cpu_offload", expertsToMove,
+	"moe_cpu_offload": spelled("moe_cpu_offload", ExpertsToMove,
 		"Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."),
 	"lower_context": llamaContext,
-	"lower_ubatch":  spelled("lower_ubatch", batchToTry, ""),
+	"lower_ubatch":  spelled("lower_ubatch", BatchToTry, ""),
 	// Arenas of 2023 were planned for 512 tokens.
 	"lower_batch_size": spelled("lower_batch_size", func(*ledger.Case) int64 { return 512 }, ""),
 	"enable_flash_attention": func(c *ledger.Case) []step.Step {
@@ -67,9 +67,9 @@ func llamaUpgrade(c *ledger.Case) []step.Step {
 	return []step.Step{s}
 }
 
-// expertsToMove is the number of layers whose experts leave the card: computed,
+// ExpertsToMove is the number of layers whose experts leave the card: computed,
 // else all.
-func expertsToMove(c *ledger.Case) int64 {
+func ExpertsToMove(c *ledger.Case) int64 {
 	if n, _, ok := budgetOf(c).expertLayers(c); ok {
 		return n + expertsMoved(c)
 	}
@@ -82,7 +82,7 @@ func llamaLayers(c *ledger.Case) []step.Step {
 	d := speaks(c)
 	set := fmt.Sprintf(d.settings["fewer_gpu_layers"], layersToKeep(c))
 	switch {
-	case !layersKnown(c) && !softwareDevice(c):
+	case !LayersKnown(c) && !softwareDevice(c):
 		if c.Failure.Stage == "weights" || c.Failure.Stage == "" && above(units.GiB)(c) {
 			return []step.Step{d.halve()}
 		}

@@ -210,7 +210,22 @@ var darknetCards = []cause.Card{{
 }}
 
 var javaCards = []cause.Card{{
-	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"insufficient memory for the Java Runtime Environment"},
+	ID: "java/errno-12", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"(errno=12)"},
+	Cause: cause.HostMemory, Weight: 0.9,
+	Headline: "did not start: the system has no {asked} for its heap",
+	Means:    "\"Not enough space\" with errno 12 is RAM, not a disk: the system, or the container, refused the {asked} that the heap takes at the start (-Xms). Servers take it whole, and by default a quarter to half of the RAM that they see; beside other programs, or under a container's limit, that can be more than there is.",
+	Not:      "Freeing disk space, another Java version, a larger -Xmx.",
+	Cures: []cause.Cure{
+		{Fix: "lower_mem_fraction", Title: "A smaller heap", Ways: []cause.Way{
+			{For: "Elasticsearch, OpenSearch", Text: "`ES_JAVA_OPTS=\"-Xms512m -Xmx512m\"` (OPENSEARCH_JAVA_OPTS; Bitnami's image: `ELASTICSEARCH_HEAP_SIZE=512m`)"},
+			{For: "Any other", Text: "`JAVA_TOOL_OPTIONS=\"-Xms256m -Xmx512m\"` before the start, or -Xms and -Xmx in its own options"},
+		}, Cost: "Less for its caches"},
+		{Fix: "close_other_apps", Title: "See what there is", Kind: "shell", Text: "free -h; docker stats --no-stream   # the second: limits of containers", Told: "What is available must be more than the heap, by half a GB at least.", Cost: "Free"},
+		{Fix: "raise_memory_limit", Title: "Give the container, or Docker's VM, more", Told: "`docker run --memory=2g` (Compose: `mem_limit: 2g`); Docker Desktop: Settings, Resources. On the machine itself 2 GB of swap carry a start.", Cost: "Less for other programs"},
+	},
+	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},
+}, {
+	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"insufficient memory for the Java Runtime Environment"}, Unsaid: []string{"(errno=12)"},
 	Cause: cause.HostMemory, Weight: 0.85,
 	Headline: "was refused memory by the system; its heap is not full",
 	Means:    "The system refused memory to the Java machine itself[[: {asked}]]. On Windows RAM and page file together are promised away (\"Committed\"), even with RAM free; on Linux RAM, or the limit of a container or shell, is reached. A large -Xmx or -Xms that the machine does not have is the usual reason.",

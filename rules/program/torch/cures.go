@@ -155,10 +155,6 @@ func scene(c *ledger.Case) map[string]string {
 	}
 	figures["autocast"] = "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; "
 	if ledger.Has(c, fact.MixedPrecision) {
-		figures["sharding"] = "FSDP `FULL_SHARD` or ZeRO-3 divide weights, gradients and optimizer by the number of cards. "
-		if ledger.Has(c, fact.Sharded) {
-			figures["sharding"] = ""
-		}
 		figures["autocast"] = "Beside 16 bit, which is on: "
 	}
 	if c.Others.Bytes > ledger.DriverContext {

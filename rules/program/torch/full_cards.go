@@ -31,6 +31,21 @@ func ranked(c *ledger.Case) bool {
 	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
 }
 
+// moved: DeepSpeed was putting the whole model on the card, before any step.
+func moved(c *ledger.Case) bool { return c.Near("_configure_distributed_model") }
+
+// farRank: a rank above 0 that calls its card GPU 0.
+func farRank(c *ledger.Case) bool {
+	rank, found := strings.CutPrefix(c.Failure.Source, "rank")
+	return found && rank != "0" && ledger.GPU(c) == 0
+}
+
+// noCopy is for a rank on which DeepSpeed puts all weights.
+var noCopy = cause.Cure{
+	Fix: "shard_training", If: moved, Title: "With the card to itself: no whole copy on each rank", Cost: "communication between the cards",
+	Told: "This is a ZeRO stage that keeps all weights on every card, or stage 3 with the model made too early. Make the `TrainingArguments` with the DeepSpeed file before `from_pretrained`; `\"offload_param\": {\"device\": \"cpu\"}` if it stays tight.",
+}
+
 // lateStep: a loop had counted many steps when it failed.
 func lateStep(c *ledger.Case) bool {
 	s := c.Signal("many_steps")
@@ -42,6 +57,13 @@ func lateStep(c *ledger.Case) bool {
 const nearbyLines = 5
 
 func loading(c *ledger.Case) bool { return c.Phase == "load" }
+
+// What to do where memory climbs from step to step, or one step jumps.
+var (
+	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "What is summed or collected over steps must be cut off from its graph; in languages other than Python tensors also have to be freed (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")\ntotal += loss.item()   # not: total += loss; results and replay buffers: x.detach().cpu()"}
+	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, batch by tokens instead of samples, or halve the batch; start with the largest batch, so that a failure comes at once."}
+	fromCheckpoint = cause.Cure{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Restart with the program's resume option: a leak then dies as late again, a large step at the same sample."}
+)
 
 // fullCards are for a card that is simply full: the commonest message, of which
 // the figures say what cannot be the cause.
@@ -77,10 +99,9 @@ var fullCards = []cause.Card{
 		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
 		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "What is summed or collected over steps must be cut off from its graph; in languages other than Python tensors also have to be freed (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")\ntotal += loss.item()   # not: total += loss; results: output.detach().cpu()"},
-			{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, batch by tokens instead of samples, or halve the batch; start with the largest batch, so that a failure comes at once."},
+			keepNumbers, boundLargest,
 			{Fix: "expandable_segments", If: when.Not(splitEra), Title: "Sizes vary: let PyTorch grow its segments", Cost: "none as a rule"},
-			{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Restart with the program's resume option: a leak then dies as late again, a large step at the same sample."},
+			fromCheckpoint,
 		},
 		Sources: []string{memoryFAQ, allocatorSource},
 	},
@@ -109,6 +130,20 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
+		ID: "pytorch/rank-apart", Kinds: allocators, Said: []string{"local_rank: 0 (pid:"}, If: when.All(onOneCard, farRank, ledger.Crowded, when.Not(ledger.Roomy)),
+		Cause: cause.LeakedProcess, Weight: 0.76,
+		Headline: "ran out of memory: most of its card belongs to processes that it does not see",
+		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. It is the first rank of its machine and not the first of the job: every rank runs in a pod, container or machine of its own and calls its card GPU 0. So either several of them share one card, or an earlier run holds it still.",
+		Not:      "A smaller batch, or allocator settings[[ ({slack} to win)]].",
+		Cures: []cause.Cure{
+			{Fix: "select_gpu", Title: "See whether the ranks share a card, and give each its own", Cost: "free", Told: "The same UUID in two pods is the same card. Kubernetes: `nvidia.com/gpu: 1` for each, without time-slicing replicas in the device plugin.", Kind: "shell", Text: "nvidia-smi -L; nvidia-smi   # in each pod, and on the node"},
+			{Fix: "kill_stale_process", Title: "End what an earlier run left", Cost: "free", Told: "Old pods or containers of yours on that node: `kubectl get pods -o wide`, `docker ps`. The node's own `nvidia-smi` shows their processes, the pod's does not."},
+			noCopy,
+			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, loading)), Title: halveStep.Title, Cost: halveStep.Cost, Ways: lessAtOnce},
+		},
+		Figures: scene, Sources: []string{allocatorSource, "pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"},
+	},
+	{
 		ID: "pytorch/rank-full", Kinds: allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
 		Headline: "ran out of memory on one card of several",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. In a job of several ranks that is often another rank that took the wrong card (tensors made on `cuda` without a number go to card 0), else another job.",
@@ -116,7 +151,8 @@ var fullCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See whether the others are ranks of this job", Cost: "free", Kind: "shell", Text: "nvidia-smi", Told: "Something foreign that is yours, such as an earlier launch: end it by its PID."},
 			{Fix: "balance_split", Title: "Several ranks on one card: give each its own", Cost: "free", Told: "Before anything else touches CUDA:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # and torch.load(..., map_location=\"cpu\")"},
-			halveStep,
+			noCopy,
+			{Fix: "lower_batch_size", If: when.Not(when.Any(moved, loading, smallCard)), Title: halveStep.Title, Cost: halveStep.Cost, Ways: lessAtOnce},
 		},
 		Figures: scene, Sources: []string{allocatorSource, "https://github.com/pytorch/examples/issues/969"},
 	},

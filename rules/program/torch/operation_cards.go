@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"strings"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -57,6 +59,9 @@ var operationCards = []cause.Card{
 	operationCard("upsampling", "as it enlarged something",
 		"Its result has the size that it enlarges to: twice the width and height are four times the memory, of all channels at once.",
 		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
+	operationCard("pointwise", "in an activation or normalisation layer",
+		"Its result is as large as what goes in: batch x channels x height x width, or batch x length x width; training keeps that for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
+		fewerPixels, halfBits, cheaperTraining, halfWeights),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer keeps every time step of every sample: batch x length x width. One long sample makes the whole padded batch as long.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Fewer or shorter sequences at a time", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; cut the longest sequences, or sort by length so that little is padded."},
@@ -109,9 +114,23 @@ func operationCard(id operation.ID, where, means string, cures ...cause.Cure) ca
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
 		Not:      "Allocator settings[[: {slack} to win at most]].",
-		Later:    kept, Cures: cures, Figures: scene,
+		Later:    kept, Cures: cures, Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}
+}
+
+// recording is scene with what a function that works in place says of gradients.
+func recording(c *ledger.Case) map[string]string {
+	figures := scene(c)
+	figures["recording"] = ""
+	for _, f := range ledger.Trace(c) {
+		for _, name := range [...]string{"silu_(", "hardswish_(", "mish_("} {
+			if strings.Contains(f.Source, name) {
+				figures["recording"] = "`" + strings.TrimSuffix(name, "(") + "` works in place and wants room only where gradients are recorded: this is training, or use without `torch.no_grad()`."
+			}
+		}
+	}
+	return figures
 }
 
 // inApp: the reader started a program whose code is not theirs to change.

@@ -1,8 +1,10 @@
 package torch
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -26,7 +28,25 @@ func smallPiece(c *ledger.Case) bool {
 }
 
 // optimizerWords stand where the optimizer makes its values.
-var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", `torch\optim\adam`, "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
+var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "_multi_tensor_adam", "bnb/optim", "bitsandbytes/optim"}
+
+// temporaryWords stand where Adam computes on values that it has.
+var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "denom = (max_exp_avg_sqs"}
+
+// flatPiece: a tensor larger than the layers of most models, as ZeRO and FSDP
+// make of all that a card holds.
+func flatPiece(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB }
+
+// flatFigures say what a flat piece in 32 bit is a share of.
+func flatFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"flat": ""}
+	if n := ledger.Requested(c) / 4; flatPiece(c) {
+		cards := int64(max(8, c.Reader.Cards))
+		out["flat"] = fmt.Sprintf("%s in one tensor is %s million numbers in 32 bit, more than a layer has: a flat piece as ZeRO and FSDP cut them, one for each card (with %d cards, of a model of %.1f billion parameters).",
+			c.Asked, ledger.Thousands(n/1_000_000), cards, float64(n*cards)/1e9)
+	}
+	return out
+}
 
 // placeCards read where in a script a card was refused, whatever the script.
 var placeCards = slices.Concat(ramCards, []cause.Card{
@@ -43,17 +63,19 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Sources: []string{"pytorch/torch/serialization.py", "https://github.com/pytorch/examples/issues/1078", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 2,
 	},
 	{
-		ID: "pytorch/ranks-on-one-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: ranksOnOneCard,
+		ID: "pytorch/ranks-on-one-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.Any(ranksOnOneCard, twinRanks), Figures: twins,
 		Cause: cause.DeviceImbalance, Weight: 0.8,
 		Headline: "ran out of memory: ranks of one job sit on the same card",
-		Means:    "Beside this process another rank of the same launch has taken {others} of this card, which should be on its own: ranks take the first card where nothing tells them theirs (a tensor or model made on `cuda` or with `device_map=\"cuda\"`, a checkpoint loaded without `map_location`).",
-		Not:      "Killing the other processes: they are ranks of the same launch.",
+		Means:    "{beside}: ranks take the first card where nothing tells them theirs (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
+		Not:      "Killing the other processes: they are ranks of the same launch. A smaller batch[[, allocator settings ({slack} to win)]].",
 		Cures: []cause.Cure{
-			{Fix: "balance_split", Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
-			{Fix: "kill_stale_process", Title: "Check that no earlier launch is still there", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			{Fix: "balance_split", If: placedByMap, Title: "Put each rank's copy on its own card", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16,   # name: as in your call\n    device_map={\"\": int(os.environ.get(\"LOCAL_RANK\", 0))})", Told: "A `device_map=\"auto\"` belongs to ONE process over all cards (plain `python`, no launcher).", Cost: "Free."},
+			{Fix: "balance_split", If: when.Not(placedByMap), Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
+			{Fix: "select_gpu", Title: "Check that the job sees all of its cards, and no earlier launch", Kind: "shell", Text: "echo $CUDA_VISIBLE_DEVICES; nvidia-smi", Told: "The other cards should be nearly empty while it fails; an old launch is ended by its PID.", Cost: "Free."},
+			{Fix: "load_in_8bit", If: placedByMap, Title: "Lighter copies: the base in 8 or 4 bit for a LoRA", Told: "About 1.1 or 0.6 GB a billion parameters on each card, with the same `device_map` for each rank.", Cost: "Little quality."},
 			lighterOptimizer, halveStep,
 		},
-		Sources: []string{"https://github.com/pytorch/examples/issues/969", "https://github.com/NVIDIA/apex/issues/222"}, Solved: 1,
+		Sources: []string{"https://github.com/pytorch/examples/issues/969", "https://github.com/NVIDIA/apex/issues/222", "transformers/src/transformers/modeling_utils.py"}, Solved: 1,
 	},
 	{
 		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
@@ -79,7 +101,21 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/cuda/CublasHandlePool.cpp", "https://github.com/ultralytics/yolov5/issues/8914"},
 	},
 	{
-		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords,
+		ID: "pytorch/optimizer-temporary", Kinds: []fact.Kind{fact.TorchAlloc}, Said: temporaryWords, If: when.Not(ledger.Crowded), Figures: flatFigures,
+		Cause: cause.TrainingStateTooLarge, Weight: 0.87,
+		Headline: "ran out of memory inside an optimizer step: Adam's temporaries did not fit",
+		Means:    "Adam's own values were there already; for the update it makes a copy of each tensor's, for a moment.[[ {flat}]] The step itself had gone through: weights, gradients and Adam's values fill the card, whatever the batch.",
+		Not:      "A smaller batch: at this point activations are gone. Allocator settings[[: {slack} to win]].",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", If: flatPiece, Title: "The next ZeRO stage, or offload", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) cuts up those too. In the DeepSpeed file; with more RAM than cards also `\"offload_optimizer\": {\"device\": \"cpu\"}`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
+			{Fix: "upgrade_version", Title: "An Adam that makes no copies", Cost: "none", Told: "The fused one (PyTorch 2.0 and later) does the update in one kernel; Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
+			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
+			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`)."},
+		},
+		Sources: []string{"pytorch/torch/optim/adam.py", "DeepSpeed/docs/_pages/config-json.md", "https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html"},
+	},
+	{
+		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords, Unsaid: temporaryWords,
 		If: when.All(ownCard, ledger.InOptimizer), Cause: cause.TrainingStateTooLarge, Weight: 0.85,
 		Means: "It failed in the optimizer. Adam makes two values for each trained parameter at its first step, 8 bytes more each: model, gradients and the first forward pass fitted, these did not.",
 		Not:   "A much smaller batch: weights, gradients and optimizer stay as large.",
@@ -148,7 +184,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Sources: []string{"https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html"},
 	},
 	{
-		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", `torch\nn\modules\sparse.py`, "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},
+		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},
 		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: 0.6,
 		Means: "An embedding table is rows x width x 4 bytes, and training adds a gradient of the same size and twice that for Adam, even if a batch touches a few rows. Its number of rows is what to check.",
 		Not:   "A smaller batch, if it fails while the model is being made.",
@@ -178,10 +214,45 @@ func ranksOnOneCard(c *ledger.Case) bool {
 	return alike >= 2
 }
 
+// twinRanks: in a launch of several processes, GPU 0 holds beside this one about
+// as much again, once or several times.
+func twinRanks(c *ledger.Case) bool {
+	if ledger.GPU(c) != 0 || !c.Others.Has() || c.Mine.Bytes < 2*units.GiB || len(c.F().OtherProcesses) > 0 || ranksSeen(c) < 2 {
+		return false
+	}
+	times := (c.Others.Bytes + c.Mine.Bytes/5) / c.Mine.Bytes
+	return times >= 1 && times < int64(max(ranksSeen(c), 2)) && c.Others.Bytes-times*c.Mine.Bytes < c.Mine.Bytes/5
+}
+
+// ranksSeen counts the processes that a launcher's lines name.
+func ranksSeen(c *ledger.Case) int {
+	pids := map[float64]bool{}
+	for _, x := range c.Facts.Facts {
+		if x.Name == "rank_pid" && x.Count != nil {
+			pids[x.Count.Value] = true
+		}
+	}
+	return len(pids)
+}
+
+// placedByMap: a model of transformers, which a device map puts somewhere.
+func placedByMap(c *ledger.Case) bool { return c.In("transformers") }
+
+// twins say what is beside this rank, and what that leaves idle.
+func twins(c *ledger.Case) map[string]string {
+	out := scene(c)
+	out["beside"], out["idle"] = "Beside this process another rank of the same launch has taken "+c.Others.String()+" of this card, which should be on its own", ""
+	if !ranksOnOneCard(c) {
+		out["beside"] = "This rank holds " + c.Mine.String() + ", and beside it lies " + c.Others.String() + " more, about what another rank with the same model takes. So both put their copy on GPU 0"
+		out["idle"] = "Then another card is idle."
+	}
+	return out
+}
+
 // lateCards are for places that say least: after all that know more.
 var lateCards = []cause.Card{
 	{
-		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", `torch\autograd\__init__.py`, "_engine_run_backward", "run_backward("},
+		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.75,
 		Headline: "ran out of memory in the backward pass",
 		Means:    "The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
@@ -195,13 +266,8 @@ var lateCards = []cause.Card{
 		Headline: "ran out of graphics memory after many steps had gone well",
 		Means:    "What was too large from the start would have failed in the first step. So as a rule something grows with the steps: what a loop keeps on the card (a replay buffer, a list of results, losses with their graphs), or, less often, one sample larger than all before, or another program that came to the card meanwhile. The message has no figures; a print every few steps tells.",
 		Not:      "A smaller batch alone: if memory climbs, it only dies later. `empty_cache()`: what is kept is in use.",
-		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "See whether it climbs, and keep what is collected in RAM", Cost: "hardly slower", Told: "A steady climb is something kept: store samples, states and results as NumPy arrays or on the CPU, and move only the batch that is used; add up numbers, not tensors; act and validate under `torch.no_grad()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps\ntotal += loss.item()   # not: total += loss; kept tensors: x.detach().cpu()"},
-			{Fix: "kill_stale_process", Title: "It does not climb: look who else is on the card", Cost: "free", Kind: "shell", Text: "nvidia-smi"},
-			{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, or half the batch."},
-			{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Save one every few hundred steps, so that a stop costs little until that is found."},
-		},
-		Sources: []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
+		Cures:    []cause.Cure{keepNumbers, endListed, lookFirst, boundLargest, fromCheckpoint},
+		Sources:  []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
 	},
 	{
 		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},

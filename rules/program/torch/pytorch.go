@@ -10,6 +10,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
+	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tensors"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -20,7 +23,8 @@ import (
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
-	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, barePictures, lateCards, sizeCards, operationCards, figureCards, fullCards, macCards, systemCards),
+	Numbers: tensors.Readings, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
+	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, pictures.Cards, lateCards, sizeCards, operationCards, figureCards, fullCards, pictures.MacCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},

@@ -1,10 +1,12 @@
 package torch
 
 import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/operation"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -23,17 +25,55 @@ var shardingCards = []cause.Card{
 		Sources: []string{"pytorch/torch/distributed/fsdp/_state_dict_utils.py", "accelerate/docs/source/usage_guides/fsdp.md", "https://github.com/ByteDance-Seed/Bagel/issues/116", "https://github.com/pytorch/pytorch/issues/118520"},
 	},
 	{
-		ID: "pytorch/fsdp-wrap", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_init_param_handle_from_module", "_auto_wrap", "_move_module_to_device", "_init_param_handle_from_params", "flatten_tensors_into_flat_param"}, Figures: modelFigures,
+		ID: "pytorch/fsdp-wrap", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_init_param_handle_from_module", "_auto_wrap", "_move_module_to_device", "_init_param_handle_from_params", "flatten_tensors_into_flat_param"}, Figures: copyFigures,
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "ran out of memory while FSDP was wrapping the model",
-		Means:    "Each rank put the whole model, or one whole unit of it in 32 bit, on its card before cutting it up[[: {w32} for {model}]]. Without an auto-wrap policy the unit is the model itself. Nothing was sharded yet, so that more cards do not help here.",
-		Not:      "A smaller batch, or more cards: nothing was sharded yet.",
+		Means:    "[[{again} So the whole model is one unit: there is no auto-wrap policy, or it matches no layer. ]]Each rank puts the whole model, or one whole unit of it, on its card before cutting it up[[: {w32} for {model} in 32 bit]]. Without an auto-wrap policy the unit is the model itself. Nothing was sharded yet, so that more cards do not help here.",
+		Not:      "A smaller batch, or more cards: nothing was sharded yet.[[ Allocator settings: {slack} to win.]]",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", Title: "Load on rank 0, wrap each layer, then share out", Told: "In accelerate's file; in a script of your own `auto_wrap_policy=`, `sync_module_states=True`, `device_id=local_rank`, with the model on the CPU.", Kind: "config", Text: "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true", Cost: "None."},
-			{Fix: "half_precision", Title: "Load the weights in 16 bit", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)   # name: as in your call", Cost: "Training in pure bfloat16 is somewhat less exact."},
+			{Fix: "shard_training", If: inLightning, Title: "Wrap each layer, and leave the model on the CPU", Told: "No `.cuda()` and no `device_map` before it: FSDP moves layer by layer. The class is that of one block of your model, from `print(model)`.", Kind: "python", Text: "from pytorch_lightning.strategies import FSDPStrategy   # or lightning.pytorch.strategies\n\nblocks = {MistralDecoderLayer}   # your model's\nstrategy = FSDPStrategy(auto_wrap_policy=blocks, activation_checkpointing_policy=blocks)   # with your other arguments", Cost: "None."},
+			{Fix: "shard_training", If: when.Not(inLightning), Title: "Load on rank 0, wrap each layer, then share out", Told: "In accelerate's file; in a script of your own `auto_wrap_policy=`, `sync_module_states=True`, `device_id=local_rank`, with the model on the CPU.", Kind: "config", Text: "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true", Cost: "None."},
+			{Fix: "load_in_4bit", Title: "A LoRA: no FSDP, the base in 4 bit", Told: "0.6 GB a billion parameters, on each card: `BitsAndBytesConfig(load_in_4bit=True)`, plain DDP, not inside FSDP.", Cost: "Little quality."},
+			{Fix: "half_precision", Title: "Load the weights in 16 bit, if they are 32", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)   # name: as in your call", Cost: "Training in pure bfloat16 is somewhat less exact."},
 		},
-		Sources: []string{"pytorch/torch/distributed/fsdp/_init_utils.py", "accelerate/docs/source/usage_guides/fsdp.md"},
+		Sources: []string{"pytorch/torch/distributed/fsdp/_init_utils.py", "accelerate/docs/source/usage_guides/fsdp.md", "pytorch-lightning/src/lightning/pytorch/strategies/fsdp.py"},
 	},
+	{
+		ID: "pytorch/second-copy", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, asksAgain, ranked), Figures: copyFigures,
+		Cause: cause.TrainingStateTooLarge, Weight: 0.8,
+		Headline: "ran out of memory: it asked for as much again as it holds, a second copy of the whole model",
+		Means:    "{again} That is one buffer for the whole model beside its weights[[ ({billion} billion parameters in 16 bit)]]: for its gradients (Megatron, NeMo, DDP), or its flat copy (FSDP without an auto-wrap policy). Each rank holds all of it, so that more cards under data parallelism change nothing.",
+		Not:      "A smaller batch or shorter samples: nothing was computed yet.[[ Allocator settings: {slack} to win.]]",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Cut the model up over the cards", Cost: "communication between the cards", Ways: []cause.Way{
+				{For: "Megatron and NeMo", Text: "a tensor or pipeline parallel size above 1 (`--tensor-model-parallel-size 4`; NeMo and BioNeMo recipes: `tensor_model_parallel_size`)."},
+				{For: "FSDP", Text: "`FULL_SHARD` with an auto-wrap policy of one layer, the model on the CPU before it."},
+				{For: "DeepSpeed", Text: "stage 3, the model made after its configuration."},
+			}},
+			{Fix: "use_lora", Title: "Train an adapter", Cost: "for most purposes the same result", Told: "Then only its own parameters have gradients and an optimizer; the weights must still fit."},
+			{Fix: "use_smaller_model", Title: "Or the next smaller model", Cost: "quality", Told: "In full training a card holds, beside work, 16 bytes a parameter, divided by the cards that share it."},
+		},
+		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/megatron/training/arguments.py", "pytorch/torch/distributed/fsdp/_flat_param.py"},
+	},
+}
+
+func inLightning(c *ledger.Case) bool { return c.In("lightning") }
+
+// asksAgain: what was asked for is what the tensors take already.
+func asksAgain(c *ledger.Case) bool {
+	held := c.F().Allocated
+	return held != nil && c.Asked.Bytes >= 2*units.GiB && ledger.Near(held.Bytes, c.Asked.Bytes, c.Asked.Bytes/200)
+}
+
+// copyFigures are modelFigures with what a second copy says.
+func copyFigures(c *ledger.Case) map[string]string {
+	out := modelFigures(c)
+	out["again"], out["billion"] = "", ""
+	if asksAgain(c) {
+		out["again"] = fmt.Sprintf("%s lies on the card, and exactly as much was asked for once more.", c.F().Allocated)
+		out["billion"] = fmt.Sprintf("%.1f", float64(c.Asked.Bytes)/2e9)
+	}
+	return out
 }
 
 var deepspeedCards = []cause.Card{
@@ -63,6 +103,19 @@ var deepspeedCards = []cause.Card{
 			{Fix: "use_lora", Title: "Train a LoRA: hardly any optimizer"},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py", "DeepSpeed/deepspeed/runtime/zero/stage3.py"},
+	},
+	{
+		ID: "deepspeed/whole-model", Kinds: refused, Said: []string{"_configure_distributed_model"}, Figures: modelFigures,
+		If: when.Not(ledger.Crowded), Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "ran out of memory as it put the whole model on each card",
+		Means:    "DeepSpeed moves all weights to the card here (`self.module.to(self.device)`): with stage 1 or 2 that is the rule, with stage 3 the model was made before DeepSpeed knew of it.[[ {model} takes {w16} on each card at 16 bit, {w32} at 32.]][[ This process holds {mine} of {total}.]] More cards change nothing.",
+		Not:      "A smaller batch: no batch was made yet.",
+		Cures: []cause.Cure{
+			{Fix: "shard_training", Title: "Stage 3, the model made under it", Cost: "communication between the cards", Told: "Make the `TrainingArguments` with this file before `from_pretrained` (code of your own: inside `with deepspeed.zero.Init():`). Each card then loads its part only.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}   // without offload_param if the parts fit"},
+			{Fix: "use_lora", Title: "A LoRA on a base in 4 bit"},
+			{Fix: "half_precision", Title: "16 bit, if it is 32 now", Cost: "none to speak of", Told: "`torch_dtype=torch.bfloat16` in `from_pretrained`, and `bf16` in the DeepSpeed file."},
+		},
+		Sources: []string{"DeepSpeed/deepspeed/runtime/engine.py", "transformers/docs/source/en/deepspeed.md"},
 	},
 	{
 		ID: "deepspeed/buckets", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"reduce_ipg_grads", "reduce_independent_p_g_buckets", "all_gather_dp_groups", "average_tensor", "allreduce_bucket", "__avg_scatter_grads"},
@@ -102,54 +155,6 @@ var deepspeedCards = []cause.Card{
 			{Fix: "lower_context", Title: "Shorter samples"},
 		},
 		Sources: []string{"DeepSpeed/docs/_pages/config-json.md", "transformers/docs/source/en/deepspeed.md"},
-	},
-}
-
-// halfOfLightning is the setting of Lightning's Trainer for 16 bit.
-var halfOfLightning = cause.Cure{
-	Fix: "mixed_precision", Title: "16 bit", Told: "Activations take half; `\"bf16-mixed\"` on RTX 30 and later, `precision=16` before 2.0.",
-	Kind: "python", Text: "trainer = Trainer(precision=\"16-mixed\")   # with your other arguments", Cost: "None, as a rule.",
-}
-
-var lightningCards = []cause.Card{
-	{
-		ID: "lightning/sanity-check", Kinds: refused, Said: []string{"_run_sanity_check", "Sanity Checking"}, If: ownCard,
-		Cause: cause.BatchTooLarge, Weight: 0.76,
-		Headline: "ran out of memory in the sanity check, before the first training step",
-		Means:    "Lightning runs two validation batches first. The optimizer holds nothing yet, so that training would need more still. Often validation uses larger pictures or a larger batch, or a model in 32 bit is too large by itself.[[ This process holds {mine} of {total}.]]",
-		Not:      "`num_sanity_val_steps=0`: it only moves the failure to the end of the epoch.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "A smaller batch for validation too", Kind: "python", Text: "def val_dataloader(self):\n    return DataLoader(self.val_set, batch_size=1, num_workers=2)", Cost: "A little time."},
-			halfOfLightning,
-			{Fix: "lower_resolution", Title: "Smaller validation inputs", Told: "Half the width and height, or half the length, in the transforms of the validation set.", Cost: "Metrics of smaller inputs."},
-		},
-		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
-	},
-	{
-		ID: "lightning/validation-outputs", Kinds: refused, Said: []string{"in validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_outputs", "evaluation_loop.py"}, If: ownCard,
-		Cause: cause.RetainedMemory, Weight: 0.6,
-		Headline: "ran out of memory in validation",
-		Means:    "Lightning turns gradients off there, so that what grows is what `validation_step` returns or appends: tensors kept on the card until the epoch ends. A larger validation batch, or larger pictures, are the other reason: then it fails at the first batch.",
-		Not:      "Another `torch.no_grad()`: the loop has it.",
-		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", Title: "Log numbers, keep nothing on the card", Kind: "python", Text: "def validation_step(self, batch, batch_idx):\n    loss = self(batch)   # as in yours\n    self.log(\"val_loss\", loss)   # and append .cpu() of what is needed later", Cost: "None."},
-			{Fix: "lower_batch_size", Title: "A smaller batch for validation", Kind: "python", Text: "def val_dataloader(self):\n    return DataLoader(self.val_set, batch_size=1, num_workers=2)", Cost: "A little time."},
-			halfOfLightning,
-		},
-		Sources: []string{"pytorch-lightning/src/lightning/pytorch/loops/evaluation_loop.py"},
-	},
-	{
-		ID: "lightning/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "optimizer_closure", "_run_optimization", "training_epoch_loop.py"}, If: when.All(ownCard, when.Not(operation.Apart)),
-		Cause: cause.BatchTooLarge, Weight: 0.75,
-		Headline: "ran out of memory in a training step",
-		Means:    "Activations of the batch found no room beside weights, gradients and optimizer.[[ This process holds {mine} of {total}.]] At the first step it is batch and model; after many steps one large sample, or something that is kept (outputs or losses in a list).",
-		Not:      "More devices with strategy ddp: each holds a whole copy and the same batch.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch, accumulate twice", Told: "Half of `batch_size` in your DataLoader, and twice the accumulation:", Kind: "python", Text: "trainer = Trainer(accumulate_grad_batches=2)   # twice what it is now", Cost: "Slower; nearly the same result."},
-			halfOfLightning,
-			{Fix: "shard_training", Title: "Several cards: shard over them", If: func(c *ledger.Case) bool { return c.Reader.Cards != 1 }, Kind: "python", Text: "trainer = Trainer(strategy=\"fsdp\", devices=4)   # or \"deepspeed_stage_2\"; devices: your cards", Cost: "Communication between the cards."},
-		},
-		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
 	},
 }
 

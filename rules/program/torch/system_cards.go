@@ -66,7 +66,7 @@ var systemCards = []cause.Card{
 		Sources: []string{cpuAllocator},
 	},
 	{
-		ID: "pytorch/cpu-windows-data", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"in __getitem__", "torchvision/transforms", "torchvision\\transforms"}, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool {
+		ID: "pytorch/cpu-windows-data", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"in __getitem__", "torchvision/transforms"}, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool {
 			return (reader.OnWindows(c) || c.Contains("not enough memory")) && c.Asked.Bytes > 0 && c.Asked.Bytes < 256*units.MiB
 		}),
 		Headline: "found RAM used up while it read one sample: even {asked} was refused",

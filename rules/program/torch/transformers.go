@@ -155,10 +155,4 @@ var (
 		Edits: "code", Language: "python", Script: "transformers-script",
 		Hints: []string{"site-packages/accelerate/"},
 	}
-	Lightning = program.Program{
-		Name:  "lightning",
-		Edits: "code", Language: "python", Script: "lightning-script",
-		Cards:  lightningCards,
-		Proofs: []string{"-packages/lightning/", "-packages/pytorch_lightning/"},
-	}
 )

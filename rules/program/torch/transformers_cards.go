@@ -54,7 +54,7 @@ var loadingCards = []cause.Card{
 	},
 	{
 		ID: "transformers/rank-loads", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
-		If:    func(c *ledger.Case) bool { return c.Signal("distributed") != nil && ledger.Allocator(c) },
+		If:    when.All(ranked, ledger.Allocator, when.Not(when.Any(ledger.Crowded, ranksOnOneCard, twinRanks))),
 		Cause: cause.ModelTooLarge, Weight: 0.85,
 		Headline: "ran out of memory while loading: each rank puts the whole model on its own card",
 		Means:    "The launcher starts one process for each card, and each loads all of the weights before anything is shared out. More cards do not help at this point.[[ This one holds {mine} of {total} already and was not through.]][[ {model} needs {w16} a card at 16 bit, {w4} at 4 bit.]]",
@@ -165,7 +165,7 @@ var generatingCards = []cause.Card{
 		Sources: []string{"transformers/src/transformers/generation/utils.py", "https://github.com/huggingface/transformers/pull/31292"},
 	},
 	{
-		ID: "transformers/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.NVMLAssert}, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "generation/utils.py", `generation\utils.py`, "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
+		ID: "transformers/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.NVMLAssert}, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "generation/utils.py", "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
 		If: func(c *ledger.Case) bool {
 			return (ownCard(c) || !c.Total.Has()) && !c.Training() && writesCode(c) && !c.In("text-generation-webui", "vllm", "diffusers", "comfyui")
 		}, Cause: cause.ContextTooLong, Weight: 0.75,

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // writesTraining: the reader has the Trainer's arguments in a script.
@@ -11,6 +12,19 @@ func writesTraining(c *ledger.Case) bool { return writesCode(c) && !c.In("unslot
 
 // lessState is what full training in 16 and 32 bit takes for each parameter.
 const lessState = "Weights, gradients and Adam's two values take about 16 bytes for each trained parameter"
+
+// stateFigures are modelFigures with what an optimizer of the run's kind takes.
+func stateFigures(c *ledger.Case) map[string]string {
+	out := modelFigures(c)
+	out["state"], out["spilled"] = lessState, ""
+	if ledger.Has(c, fact.SmallOptimizer) {
+		out["state"], out["full"] = "Even with 8-bit Adam, which is on, that is 6 to 10 bytes a parameter", ""
+	}
+	if overCommitted(c) {
+		out["spilled"] = ": more than there is, the rest lies in system memory (Windows), where a step crawls"
+	}
+	return out
+}
 
 var qlora = "from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training\n\nmodel = AutoModelForCausalLM.from_pretrained(name, device_map={\"\": 0},   # name: as in your call\n    quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", bnb_4bit_compute_dtype=torch.bfloat16))\nmodel = prepare_model_for_kbit_training(model)\nmodel = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))"
 
@@ -21,7 +35,7 @@ var trainOnLoRA = cause.Cure{
 }
 
 var pagedAdam = cause.Cure{
-	Fix: "optimizer_8bit", Title: "8-bit Adam, paged to RAM when it is tight",
+	Fix: "optimizer_8bit", If: when.Not(has(fact.SmallOptimizer)), Title: "8-bit Adam, paged to RAM when it is tight",
 	Told: "2 bytes a parameter instead of 8 (pip install bitsandbytes):",
 	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "None worth mentioning.",
 }
@@ -43,13 +57,14 @@ var trainerCards = []cause.Card{
 		Sources: []string{"transformers/src/transformers/trainer_pt_utils.py", "https://github.com/huggingface/transformers/issues/8476", "https://github.com/huggingface/transformers/issues/18947", "https://github.com/huggingface/transformers/issues/15466"}, Solved: 2,
 	},
 	{
-		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", `torch\optim\adam`, "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: []string{"deepspeed/runtime"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && ledger.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.88, Figures: modelFigures,
+		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: append([]string{"deepspeed/runtime"}, temporaryWords...),
+		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && ledger.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.88, Figures: stateFigures,
 		Headline: "ran out of memory at its first optimizer step: model, gradients and Adam do not fit together",
-		Means:    "Forward and backward pass fitted; then Adam made its two values for each trained parameter and found no room. " + lessState + "[[: {full} for {model}]], whatever the batch.[[ This process holds {mine} of {total} already.]]",
+		Means:    "Forward and backward pass fitted; then Adam made its two values for each trained parameter and found no room.[[ This process holds {mine} of {total} already{spilled}.]] {state}[[: {full} for {model}]], whatever the batch.",
 		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",
 		Cures: []cause.Cure{
 			trainOnLoRA, pagedAdam,
+			{Fix: "use_smaller_model", If: has(fact.SmallOptimizer), Title: "All of it trained: a smaller model", Cost: "quality", Told: "8-bit Adam is on already. Weights, gradients and its values must fit together: a model of a third of the size, or a card three times as large."},
 			{Fix: "shard_training", Title: "Full training over several cards (ZeRO-3 or FSDP)", Told: "Divides the 16 bytes by the number of cards. With one card: ZeRO-2 with the optimizer offloaded, 12 bytes of RAM a parameter."},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},

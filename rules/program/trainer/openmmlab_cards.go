@@ -1,12 +1,15 @@
 package trainer
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // anchorsOf1024 are those of a one-stage detector for a picture of 1024 x 1024:
@@ -51,10 +54,23 @@ func pixels(classes int64) func(c *ledger.Case) map[string]string {
 	}
 }
 
+// noThreshold: old releases, which had the overlaps in geometry.py; the first of
+// them have no gpu_assign_thr.
+func noThreshold(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return strings.HasSuffix(f.File, "core/bbox/geometry.py") })
+}
+
 var assignOnCPU = cause.Cure{
-	Fix: "cpu_offload", Title: "Match crowded pictures in RAM",
+	Fix: "cpu_offload", Title: "Match crowded pictures in RAM", If: when.Not(noThreshold),
 	Told: "Add this to every `assigner=dict(type='MaxIoUAssigner', ...)` of the config. Only pictures with more than 200 objects then go to the CPU[[; at {boxes} objects that takes some {onhost} of RAM]].",
 	Kind: "config", Text: "gpu_assign_thr=200,", Cost: "Slower for such pictures; the same result.",
+}
+
+// overlapsOnCPU is the same in those releases.
+var overlapsOnCPU = cause.Cure{
+	Fix: "cpu_offload", Title: "Match in RAM", If: noThreshold,
+	Told: "`gpu_assign_thr=200` in the assigner's dict, if your release takes it (1.0 and later); else in `assign` of max_iou_assigner.py `overlaps = bbox_overlaps(bboxes.cpu(), gt_bboxes.cpu()).to(bboxes.device)`.",
+	Cost: "Slower; the same result.",
 }
 
 // fullest finds the pictures with the most objects.
@@ -93,12 +109,13 @@ var mmdetCards = []cause.Card{
 		Sources: []string{"mmdetection/mmdet/models/task_modules/assigners/dynamic_soft_label_assigner.py", "https://github.com/open-mmlab/mmdetection/issues/9616"},
 	},
 	{
-		ID: "mmdet/assign", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
+		ID: "mmdet/assign", Kinds: refused, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
 		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "ran out while matching anchors to the objects of one picture", Figures: compared(8),
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
-			assignOnCPU, freeOthers, fewerBoxes, fewerInTiles,
-			{Fix: "half_precision", Title: "Overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
+			assignOnCPU, overlapsOnCPU, freeOthers, fewerBoxes, fewerInTiles,
+			{Fix: "upgrade_version", If: noThreshold, Title: "A newer release", Cost: "its configs changed", Told: "From 1.0 on a setting of the assigner moves crowded pictures to RAM; 2.x also computes overlaps in 16 bit."},
+			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Overlaps in 16 bit", Told: "In the same assigner `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')`: each of these matrices is half as large.", Cost: "Slight rounding of the overlaps."},
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},
@@ -110,7 +127,7 @@ var mmdetCards = []cause.Card{
 
 var mmrotateCards = []cause.Card{
 	{
-		ID: "mmrotate/assign", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
+		ID: "mmrotate/assign", Kinds: refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
 		Cause: cause.OversizedAllocation, Weight: 0.9, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
 		Means: assignMeans + " Aerial tiles with thousands of ships or cars are the usual ones.", Not: assignNot,
 		Cures:   []cause.Cure{assignOnCPU, freeOthers, fewerInTiles},

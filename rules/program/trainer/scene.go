@@ -19,20 +19,20 @@ var GaussianSplatting = program.Program{
 		cause.ModelTooLarge: splatWork, cause.RetainedMemory: splatWork,
 	},
 	Steps: spelling{
-		"cpu_offload":      told("Each picture then goes to the card only when its turn comes; 500 of 1600 x 1060 are 9.5 GiB.", typed("train.py", step.Change{Flag: "--data_device", Value: "cpu"})),
-		"lower_resolution": say("Add `-r 2`: half the width and height, a quarter of the memory for pictures (`-r 4`: a sixteenth)."),
-		"lower_batch_size": told("A higher threshold adds fewer, an earlier end stops the growth (defaults 0.0002 and 15000), and tests are left out.", typed("train.py", step.Change{Flag: "--densify_grad_threshold", Value: "0.0004"}, step.Change{Flag: "--densify_until_iter", Value: "10000"}, step.Change{Flag: "--test_iterations", Value: "-1"})),
-		"fix_shape":        step.Paste("python", "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...): NaN or huge values"),
+		"cpu_offload":       told("Each picture then goes to the card only when its turn comes; 500 of 1600 x 1060 are 9.5 GiB.", typed("train.py", step.Change{Flag: "--data_device", Value: "cpu"})),
+		"lower_resolution":  say("Add `-r 2`: half the width and height, a quarter of the memory for pictures (`-r 4`: a sixteenth)."),
+		"use_smaller_model": told("A higher threshold adds fewer, an earlier end stops the growth (defaults 0.0002 and 15000), and tests are left out.", typed("train.py", step.Change{Flag: "--densify_grad_threshold", Value: "0.0004"}, step.Change{Flag: "--densify_until_iter", Value: "10000"}, step.Change{Flag: "--test_iterations", Value: "-1"})),
+		"fix_shape":         step.Paste("python", "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...): NaN or huge values"),
 	},
-	Titles: map[string]string{"cpu_offload": "Keep the pictures in system memory", "lower_resolution": "Train on smaller pictures (-r 2)", "lower_batch_size": "Let fewer Gaussians grow"},
-	Costs:  map[string]string{"cpu_offload": "Slightly slower; system memory for all pictures.", "lower_resolution": "Fine detail.", "lower_batch_size": "Fine detail; the file is smaller too."},
+	Titles: map[string]string{"cpu_offload": "Keep the pictures in system memory", "lower_resolution": "Train on smaller pictures (-r 2)", "use_smaller_model": "Let fewer Gaussians grow"},
+	Costs:  map[string]string{"cpu_offload": "Slightly slower; system memory for all pictures.", "lower_resolution": "Fine detail.", "use_smaller_model": "Fine detail; the file is smaller too."},
 	Like:   []*program.Program{&DataAside},
 	Cards:  splatCards,
 }
 
 var splatWork = []cause.Remedy{
 	{Fix: "cpu_offload", Fit: 1},
-	{Fix: "lower_batch_size", Fit: 0.95},
+	{Fix: "use_smaller_model", Fit: 0.95},
 	{Fix: "lower_resolution", Fit: 0.9},
 	{Fix: "close_other_apps", Fit: 0.5, If: when.Not(ledger.FillsCard)},
 }

@@ -1,9 +1,13 @@
 package trainer
 
 import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 )
 
 // rebuilt compiles the extensions anew for the card that is there.
@@ -25,9 +29,31 @@ func absurd(c *ledger.Case) map[string]string {
 // with gradient and two moments of Adam.
 func grown(c *ledger.Case) map[string]string {
 	out := filled(c)
-	out["millions"] = ""
+	out["millions"], out["now"], out["pieces"] = "", "", ""
 	if n := c.Mine.Bytes / (59 * 16); c.Mine.Has() && n > 2_000_000 {
 		out["millions"] = ledger.Thousands(n / 1_000_000)
+	}
+	if n := ledger.Requested(c) / (45 * 4); n > 300_000 && c.Near("densify_and_split", "densify_and_clone", "densify_and_prune") && ledger.NeverFits(c) == "" {
+		// While Gaussians are added or pruned, the largest piece is their colour.
+		out["millions"], out["now"] = "", fmt.Sprintf("%s is the colour (45 values) of %.1f million, which take %s with gradient and Adam; the rest is pictures and work.", c.Asked, float64(n)/1e6, units.Amount(n*59*16))
+	}
+	if looseReserve(c) {
+		out["pieces"] = fmt.Sprintf("%s of what PyTorch holds lies unused in pieces, none large enough for %s: each densification makes all tensors anew in another size.", c.Slack, c.Asked)
+	}
+	return out
+}
+
+// looseReserve: the allocator's reserve would cover what was refused, and a
+// setting of its own can win it.
+func looseReserve(c *ledger.Case) bool {
+	return reader.HasExpandableSegments(c) && c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*12 > c.Total.Bytes
+}
+
+// counted says of how many Gaussians a refused tensor of two numbers each is.
+func counted(c *ledger.Case) map[string]string {
+	out := map[string]string{"million": ledger.Thousands(ledger.Requested(c) / 8_000_000), "points": ""}
+	if x, ok := c.Fact("points"); ok && x.Count != nil {
+		out["points"] = ledger.Thousands(int64(x.Count.Value))
 	}
 	return out
 }
@@ -49,10 +75,11 @@ var splatCards = []cause.Card{
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
 		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
 		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that the kernel did not run, so that the count was never written: as a rule the extension was compiled for another card or CUDA than it runs on, and its errors go unchecked. Less often, broken poses or Gaussians that cover every tile.",
-		Not:   "Smaller pictures, `--data_device cpu` or a bigger card: the size is no size.",
+		Not:   "Smaller pictures or a bigger card: the size is no size.",
 		Cures: []cause.Cure{
 			rebuilt,
 			{Fix: "fix_shape", Title: "If it stays: let the kernel check itself", Told: "`--debug` makes the rasteriser stop at the kernel that fails. Then look at what goes in: NaN or huge values mean diverged training, wrong poses or a wrong unit (metres against millimetres).", Kind: "python", Text: "print(gaussians.get_scaling.max(), gaussians.get_xyz.isnan().any())   # before render(...)", Cost: "Slow with --debug."},
+			{Fix: "select_gpu", Title: "See which card and which CUDA meet here", Told: "The compiler's release must be the one that PyTorch was built with, and TORCH_CUDA_ARCH_LIST must have held the card's capability when the extension was built.", Kind: "shell", Text: "python -c \"import torch; print(torch.version.cuda, torch.cuda.get_device_capability())\"; nvcc --version | tail -2", Cost: "Free"},
 		},
 		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,
 	},
@@ -69,15 +96,28 @@ var splatCards = []cause.Card{
 		Sources: []string{"gaussian-splatting/scene/gaussian_model.py", "https://github.com/graphdeco-inria/gaussian-splatting/issues/99"}, Solved: 1,
 	},
 	{
-		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "grew more Gaussians than the card holds", Figures: grown,
-		Means: "Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {mine} would be {millions} million at most; the pictures have their share of it.]] So it dies thousands of steps into training, at the same place each time.",
-		Not:   "Starting again at the same settings: the same scene grows to the same size.",
+		ID: "gaussian-splatting/statistics", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"add_densification_stats", "max_radii2D[", "xyz_gradient_accum"}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }, Figures: counted,
+		Cause: cause.OversizedAllocation, Weight: 0.87, Headline: "asked for {asked} where a few numbers for each Gaussian are added up",
+		Means: "That line keeps one or two numbers a Gaussian: {asked} would be {million} million of them[[, and there are {points}]]. So a mask or a count is wrong, not the scene too large: as a rule the rasteriser and the Python code are of different versions, or it was compiled for another CUDA or card, so that its kernel left garbage.",
+		Not:   "Smaller pictures, `--data_device cpu`, fewer Gaussians, a bigger card: the size is no size.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Take the pictures off the card"}, {Fix: "lower_batch_size"},
+			{Fix: "fix_shape", Title: "Print the mask that goes in", Kind: "python", Text: "print(visibility_filter.dtype, visibility_filter.shape, visibility_filter.sum(), gaussians.get_xyz.shape)   # before the failing call", Told: "A boolean for each Gaussian is right; indices, or a sum above their number, are not. `nvcc --version` and `torch.version.cuda` must agree as well.", Cost: "A minute."},
+			{Fix: rebuilt.Fix, Title: "Take code and extensions from one checkout, and build them for this card", Told: "First `git submodule update --init --recursive`, and delete `build` in both folders. " + rebuilt.Told, Kind: "shell", Text: rebuilt.Text, Cost: rebuilt.Cost},
+			{Fix: "restart_session", Title: "See the line that really fails", Kind: "shell", Text: "CUDA_LAUNCH_BLOCKING=1 python train.py -s SCENE   # SCENE: as in your command", Cost: "Slow; for one try."},
+		},
+		Sources: []string{"gaussian-splatting/scene/gaussian_model.py", "gaussian-splatting/train.py", "https://github.com/graphdeco-inria/gaussian-splatting/issues/587"},
+	},
+	{
+		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.87, Headline: "grew more Gaussians than the card holds", Figures: grown,
+		Means: "[[{pieces} ]]Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million at most; the pictures have their share of it.]] So it dies thousands of steps into training, at the same place each time.",
+		Not:   "Starting again at the same settings: the same scene grows to the same size. A smaller batch: it is one picture a step.",
+		Cures: []cause.Cure{
+			{Fix: "expandable_segments", If: looseReserve, Title: "Let PyTorch grow its segments: densifying makes every tensor anew", Cost: "none"},
+			{Fix: "cpu_offload", Title: "Take the pictures off the card"}, {Fix: "use_smaller_model"},
 			{Fix: "lower_resolution"},
 		},
-		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
+		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "gaussian-splatting/scene/gaussian_model.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
 	},
 }
 

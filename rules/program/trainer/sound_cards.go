@@ -56,9 +56,21 @@ var espnetCards = []cause.Card{
 
 var fairseqCards = []cause.Card{
 	{
+		ID: "fairseq/skipped", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Skipping batch", "skipping batch"},
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "skipped a batch that did not fit the card, and went on",
+		Means: "This is a warning: fairseq left that batch out and trains on.[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do no harm. Many do: it is the batches with the longest samples that are lost, each time, and ranks can fall out of step. --max-tokens is the batch of one card, padding counted (audio: samples).",
+		Not:   "More cards: each gets --max-tokens of its own. Ending other programs, allocator settings: batches of changing length need a margin.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Kind: "text", Text: "Halve `--max-tokens` (text: 4096 to 2048; wav2vec: 1500000 to 750000) and double `--update-freq`.", Cost: "Slower; the same result."},
+			{Fix: "mixed_precision"},
+			{Fix: "lower_context", Title: "Or cut the longest samples"},
+		},
+		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
+	},
+	{
 		ID: "fairseq/oom-report", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchSummary}, Said: []string{"Ran out of memory with exception", "ran out of memory with exception", "attempting to recover from OOM", "ran out of memory in validation step"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out on a batch of --max-tokens",
-		Means: "A batch of --max-tokens did not fit; fairseq prints this table for every card, skips the batch once and gives up where it cannot. The limit is that of one card: it counts padded tokens (audio: samples).",
+		Means: "A batch of --max-tokens did not fit; fairseq prints a table for every card, skips the batch once and gives up where it cannot. The limit is that of one card: it counts padded tokens (audio: samples).",
 		Not:   "More cards: each gets --max-tokens of its own.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},

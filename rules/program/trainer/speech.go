@@ -67,7 +67,8 @@ var Fairseq = program.Program{
 		"fairseq/fairseq/models/transformer/transformer_config.py": "--checkpoint-activations",
 		"fairseq/fairseq/tasks/translation.py":                     "--max-source-positions --max-target-positions",
 	},
-	Proofs: []string{"fairseq_cli/", "fairseq/trainer.py", "fairseq/tasks/", "fairseq-train ", "| INFO | fairseq", "| WARNING | fairseq", "OOM: Ran out of memory with exception", "fairseq/trainer"},
+	Proofs: []string{"fairseq_cli/", "fairseq/trainer.py", "fairseq/tasks/", "fairseq-train ", "| INFO | fairseq", "| WARNING | fairseq", "OOM: Ran out of memory with exception", "fairseq/trainer", "ran out of memory with exception"},
+	Beside: map[string][]string{"ran out of memory with exception": {"cudaoutofmemory"}},
 	Steps: spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {
 			n := halved(c, "2048", "max_tokens")

@@ -25,7 +25,7 @@ var A1111 = program.Program{
 		"stable-diffusion-webui/webui-user.bat":      "COMMANDLINE_ARGS",
 	},
 	Proofs: []string{
-		"stable-diffusion-webui", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py",
+		"stable-diffusion-webui", "modules/call_queue.py", "modules/processing.py", "modules/txt2img.py", "modules/img2img.py", "modules/sd_models.py", "modules/initialize.py", "first_time_calculation",
 		"modules/sd_hijack", "Error completing request", "Launching Web UI with arguments:", "Torch active/reserved:", "webui.py --",
 		"[Memory Management]", "[GPU Setting] You will use", "Moving model(s) has taken",
 	},
@@ -74,6 +74,9 @@ var hostRemedies = []cause.Remedy{
 // mostlyWindows: most users of the one-click installer; its closing words come
 // from a batch file.
 func mostlyWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Root(fact.SilentDeath) }
+
+// mostlyWindowsPaths: not where the log shows another system.
+func mostlyWindowsPaths(c *ledger.Case) bool { return c.Windows() || c.Reader.OS == "" }
 
 // fullPrecision: weights are kept at 32 bit, which doubles them.
 func fullPrecision(c *ledger.Case) bool { _, ok := c.Setting("no_half"); return ok }

@@ -23,10 +23,10 @@ var ComfyUI = program.Program{
 	Carries: []string{"wan", "hunyuanvideo", "cogvideo", "omnigen"}, // in node packs
 	Work:    "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ComfyUI/comfy/cli_args.py": "--cpu-vae --fp16-unet --fp16-vae --lowvram --reserve-vram --use-pytorch-cross-attention" +
-		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram"},
+		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram --gpu-only --highvram"},
 	Proofs: []string{
 		"got prompt", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
-		"ComfyUI Error Report", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI", "ComfyUI/.venv/", "ComfyUI/venv/",
+		"ComfyUI Error Report", "ComfyUI Version:", "CheckpointLoaderSimple", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI", "ComfyUI/.venv/", "ComfyUI/venv/",
 		"comfy/model_management.py", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
 	},
 	Beside: map[string][]string{
@@ -35,6 +35,7 @@ var ComfyUI = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {
 			cause.Said(0.68, "The VAE turns the latent into all pixels or frames at once, and that did not fit in one piece.", fact.ComfyVAE),
+			cause.Said(0.5, "Attention did not fit beside the weights and is cut into slices.", fact.ComfySlices),
 			// ComfyUI fits weights to the card before it samples, so a full card in a
 			// sampler is full of work.
 			cause.First(cause.If(when.All(comfyWork, sized), 0.55, besideWeights), cause.If(comfyWork, 0.3, besideWeights)),
@@ -160,7 +161,9 @@ func sized(c *ledger.Case) bool {
 	return c.F().Requested != nil || c.Phase == "inference" && c.Signal("vae", "attention") != nil
 }
 
-func comfyRefused(c *ledger.Case) bool { return c.In("comfyui") && ledger.Allocator(c) }
+func comfyRefused(c *ledger.Case) bool {
+	return c.In("comfyui") && ledger.Allocator(c) && !ledger.Roomy(c)
+}
 
 func imageProgram(c *ledger.Case) bool { return c.In("comfyui", "a1111", "diffusers") }
 

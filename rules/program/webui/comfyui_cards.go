@@ -3,6 +3,7 @@ package webui
 import (
 	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -43,7 +44,7 @@ const (
 var (
 	fewerPixels = cause.Cure{
 		Fix: "lower_resolution", Title: "Sample smaller, enlarge afterwards",
-		Told: "Empty Latent node: half the width and height (a quarter of the work), batch_size 1. Then Ultimate SD Upscale, which works in tiles.",
+		Told: "Empty Latent node: half the width and height (a quarter of the work), batch_size 1 (AnimateDiff: fewer frames, they are the batch). Then Ultimate SD Upscale, which works in tiles.",
 		Cost: "One step more.",
 	}
 	fewerFrames = cause.Cure{
@@ -82,7 +83,46 @@ var (
 
 var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(comfyNodes, comfyHost, comfyCore, comfyBare)))
 
+// allOnCard: it was started so that nothing is moved to RAM.
+func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram"); return ok }
+
+// allOnCardFlag is the flag that does it.
+func allOnCardFlag(c *ledger.Case) map[string]string {
+	if _, ok := c.Setting("gpu_only"); ok {
+		return map[string]string{"flag": "--gpu-only", "keeps": "keeps everything on the card: the model of the picture, the text encoder (T5-XXL: 9.8 GB at 16 bit), the VAE"}
+	}
+	return map[string]string{"flag": "--highvram", "keeps": "leaves every model on the card after use: those of the picture, text encoder, VAE, of earlier workflows"}
+}
+
 var comfyCore = []cause.Card{
+	{
+		ID: "comfyui/all-on-card", Kinds: onCard, If: func(c *ledger.Case) bool { return allOnCard(c) && !ledger.Roomy(c) },
+		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Headline: "fills the card[[ ({total})]]: it was started with {flag}",
+		Means:    "`{flag}` {keeps}. Nothing goes to RAM when it is not needed[[, and {mine%} of the card is its own now]].[[ The {asked} that was refused is only the last piece.]]",
+		Figures:  allOnCardFlag,
+		Not:      "Allocator settings[[: {slack} to win at most]]. More RAM or closing programs, as long as the flag is there.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Start without it", Told: "ComfyUI then moves to RAM what it does not need at the moment.", Steps: comfyStart("", step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--highvram", Drop: true}), Cost: "Some seconds a run, and RAM."},
+			smallerFile,
+			fewerPixels,
+		},
+		Sources: []string{comfyCode + "comfy/cli_args.py"},
+	},
+	{
+		ID: "comfyui/sliced-attention", Kinds: []fact.Kind{fact.ComfySlices}, If: func(c *ledger.Case) bool { return !c.Kind(fact.TorchAlloc, fact.MPSAlloc) },
+		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Headline: "found no room for attention, and tries again in smaller slices",
+		Means:    "No crash yet: split attention ran out[[ beside {part} of weights]], empties the cache and repeats that call in slices; each line is one call, so a step takes very long. Split attention is used with `--use-split-cross-attention`, or where ComfyUI found no faster one (some AMD and old cards).",
+		Figures:  partLoaded,
+		Not:      "Closing programs: nothing here shows another one. `--highvram` and `--gpu-only` make it worse.",
+		Cures: []cause.Cure{
+			{Fix: "efficient_attention", Title: "PyTorch's attention instead", Cost: "None; usually faster."},
+			comfyKeepFree, smallerFile,
+		},
+		Later:   "It may also end in an error, or run on for hours: a smaller picture is a quick test.",
+		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyThread + "9621"},
+	},
 	{
 		ID: "comfyui/vae-fell-back", Kinds: []fact.Kind{fact.ComfyVAE},
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
@@ -257,6 +297,14 @@ var comfyCore = []cause.Card{
 		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
+}
+
+// partLoaded is how much of the model ComfyUI put on the card.
+func partLoaded(c *ledger.Case) map[string]string {
+	if n := ledger.Sized(c, "loaded_part"); n > 0 {
+		return map[string]string{"part": units.Amount(n)}
+	}
+	return map[string]string{"part": ""}
 }
 
 // retriedEncoding: ComfyUI tried the whole input, then tiles.

@@ -1,11 +1,45 @@
 package webui
 
 import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 const wanWrapper = "https://github.com/kijai/ComfyUI-WanVideoWrapper/"
+
+// ownModel is a custom node that runs a model with its own code: nothing of
+// ComfyUI's loader or sampler is among the frames.
+func ownModel(c *ledger.Case) bool { return customNode(c) != "" }
+
+// customNode is the folder of the node whose frames are the last, "" where
+// ComfyUI's own code works below it. ComfyUI prints the error first, then the
+// frames.
+func customNode(c *ledger.Case) string {
+	node := ""
+	for _, x := range c.Facts.Code {
+		file := strings.ReplaceAll(x.File, "\\", "/")
+		if strings.Contains(file, "/comfy/") || strings.HasPrefix(file, "comfy/") {
+			return ""
+		}
+		if _, rest, ok := strings.Cut(file, "custom_nodes/"); ok {
+			node, _, _ = strings.Cut(rest, "/")
+		}
+	}
+	return node
+}
+
+// ownFigures are what the card on such nodes names.
+func ownFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"node": customNode(c), "spilled": ""}
+	if ledger.Overfull(c) {
+		out["spilled"] = "It held " + units.Amount(c.Mine.Bytes) + " on a card of " + units.Amount(c.Total.Bytes) + ": Windows moves the rest to RAM, slowly, until that is used up too."
+	}
+	return out
+}
 
 // comfyNodes are cards of custom nodes.
 var comfyNodes = []cause.Card{
@@ -101,7 +135,7 @@ var comfyNodes = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Force the low-memory mode", Cost: "Slower.", Steps: comfyStart("Then `--novram` in place of `--lowvram`.", directML...)},
 			comfyTiles,
-			{Fix: "upgrade_version", Title: "Leave DirectML", Told: "PyTorch's ROCm builds for Windows (RX 7000 and later; ComfyUI has a portable package for AMD), ZLUDA, or Linux: the same card with far less memory used.", Cost: "A new installation."},
+			{Fix: "upgrade_version", Title: "Leave DirectML", Told: "ComfyUI's portable package for AMD (ROCm on Windows, RX 7000 and later), ComfyUI-ZLUDA for older cards, or Linux: the same card with far less memory used.", Cost: "A new installation."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "comfy/cli_args.py"},
 	},
@@ -113,5 +147,19 @@ var comfyNodes = []cause.Card{
 		Not:      "`--reserve-vram`: this scratch does not heed it.",
 		Cures:    []cause.Cure{comfyTiles, {Fix: "efficient_attention", Title: "Let MIOpen search less", Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."}, {Fix: "half_precision", Title: "The VAE at bf16", Told: "Start with `--bf16-vae`: ROCm runs it at 32 bit by default in many versions.", Cost: "None that can be seen."}},
 		Sources:  []string{comfyThread + "5341", comfyThread + "5759", comfyThread + "9547", "https://github.com/LykosAI/StabilityMatrix/pull/1469"}, Solved: 3,
+	},
+	{
+		ID: "comfyui/own-model", Kinds: onCard, If: ownModel,
+		Cause: cause.ModelTooLarge, Weight: 0.6,
+		Headline: "ran out of graphics memory in a node that runs its own model ({node})",
+		Means:    "The frames end in {node} and none is ComfyUI's loader or sampler: the node loads and runs its model with its own code, as a rule whole on the card.[[ {spilled}]]",
+		Figures:  ownFigures,
+		Not:      "`--lowvram`, `--novram`, `--reserve-vram`: such a node does not heed them. Fewer steps: each needs the same.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Set the node itself to need less", Told: "Its loader: precision or dtype fp16 (bf16 on RTX 30 and later) instead of fp32, offload or keep on CPU where it has it, the smallest variant of the model; then the smallest picture and fewest frames that it takes.", Cost: "Hardly any quality; a smaller result."},
+			{Fix: "use_smaller_model", Title: "Another node for the same model", Told: "In the Manager look for a wrapper or native nodes that load pruned fp16, fp8 or GGUF files and move the model to RAM between steps (DynamiCrafter: ComfyUI-DynamiCrafterWrapper).", Cost: "The workflow is built anew."},
+			comfyUnload,
+		},
+		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/kijai/ComfyUI-DynamiCrafterWrapper"},
 	},
 }

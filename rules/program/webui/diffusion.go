@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Diffusers is what is peculiar to diffusers and what is built on it.
@@ -148,7 +149,7 @@ var InvokeAI = program.Program{
 	Name: "invokeai", Shown: "InvokeAI",
 	Units: []string{"invokeai"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
-	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app"},
+	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::"},
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload": invokePartial, "lowvram_mode": invokePartial,
@@ -160,7 +161,8 @@ var InvokeAI = program.Program{
 		"lower_batch_size":    step.Paste("ui", "Iterations make one image after another already; make the image smaller instead"),
 		"restart_session":     step.Paste("ui", "Model Manager: Clear Model Cache; or restart InvokeAI"),
 	},
-	Cards: invokeCards,
+	Cards:   invokeCards,
+	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models"},
 }
 
 var invokePartial = step.Paste("config", "# invokeai.yaml (5.6 and later)\nenable_partial_loading: true\ndevice_working_mem_gb: 4")
@@ -186,7 +188,7 @@ var FramePack = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "efficient_attention", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.75}, {Fix: "restart_session", Fit: 0.6}},
 		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
-		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1}, {Fix: "upgrade_version", Fit: 0.9}, {Fix: "bigger_gpu", Fit: 0.8}},
+		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1, If: when.Not(torch29)}, {Fix: "upgrade_version", Fit: 0.9}, {Fix: "bigger_gpu", Fit: 0.8}},
 	},
 	Titles: map[string]string{"lowvram_mode": "Preserve more of the card's memory"},
 	Cards:  framepackCards,

@@ -2,10 +2,13 @@ package webui
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
@@ -46,6 +49,7 @@ var (
 )
 
 var diffusersCards = ofCard([]cause.Card{
+	conv3dRegression("diffusers/conv3d", when.All(of("diffusers"), plainDiffusers), tiledVAE),
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"},
 		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: 0.85,
@@ -127,6 +131,25 @@ const invokeLowVRAM = "https://invoke-ai.github.io/InvokeAI/features/low-vram/"
 
 func inInvoke(c *ledger.Case) bool { return c.In("invokeai") }
 
+// oldInvoke: the session processor of InvokeAI 4.0 and 4.1 calls invocations
+// from _process itself.
+func oldInvoke(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.HasSuffix(x.File, "session_processor_default.py") && x.Function == "_process" && strings.Contains(x.Source, "invoke_internal")
+	})
+}
+
+// refusedWithRoom says of a second failure that the card had room.
+func refusedWithRoom(c *ledger.Case) map[string]string {
+	for _, x := range c.Facts.Failures {
+		f := x.Figures
+		if x.Kind == fact.TorchAlloc && f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+units.GiB {
+			return map[string]string{"second": "The card refused as well, with " + units.Amount(f.Free.Bytes) + " free: Windows books card memory against the same."}
+		}
+	}
+	return map[string]string{"second": ""}
+}
+
 var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn partial loading on", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
 
 // invokeOthers has a way to need less in the last step, where it needs most.
@@ -141,6 +164,18 @@ var invokeCards = slices.Concat([]cause.Card{
 	roomLeft("invokeai/room-left", inInvoke, invokePartialCure, invokeLowVRAM),
 	invokeOthers(),
 }, ofCard([]cause.Card{
+	{
+		ID: "invokeai/refused-whole", Kinds: []fact.Kind{fact.InvokeRefused}, If: oldInvoke, Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "could not move a model to the card",
+		Means:    "The frames are those of InvokeAI 4.0 or 4.1, which move each model to the card as a whole, beside what their VRAM cache keeps; 4.0.0 failed so for SDXL on cards of 12 GB. Loading a model in part came with 5.6.",
+		Not:      "A smaller picture: it failed on the weights, before any step. Allocator settings.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Update InvokeAI, load models in part", Told: "5.6 or later by the launcher; then in `invokeai.yaml`, and a restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
+			{Fix: "restart_session", Title: "Until then: nothing kept on the card", Told: "In `invokeai.yaml`, then restart and load this one model first:", Kind: "config", Text: "vram: 0\nprecision: float16", Cost: "Models move at every change."},
+			{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/issues/6106", "https://github.com/invoke-ai/InvokeAI/blob/v4.0.0/invokeai/backend/model_manager/load/model_cache/model_locker.py", invokeLowVRAM},
+	},
 	{
 		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: 0.8,
 		Headline: "could not make room for a model on the card",
@@ -178,6 +213,21 @@ var invokeCards = slices.Concat([]cause.Card{
 			{Fix: "use_lower_quant", Title: "The quantised variant of the model", Told: "Model Manager, Starter Models.", Cost: "Little quality."},
 		},
 		Sources: []string{invokeLowVRAM},
+	},
+	{
+		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke,
+		Cause: cause.HostMemory, Weight: 0.9,
+		Headline: "ran out of the computer's own memory while it loaded a model",
+		Means:    "System memory refused[[ {asked}]], the last piece of many: RAM (on Windows RAM plus page file) is used up.[[ {second}]] InvokeAI 2 reads a .ckpt into RAM as a whole, builds a second copy of the model, and keeps the model before it there too: 16 GB are short for that.",
+		Figures:  refusedWithRoom,
+		Not:      "A smaller picture, half precision on the card, `max_split_size_mb`: the card was not full.",
+		Cures: []cause.Cure{
+			letWindowsPage,
+			{Fix: "restart_session", Title: "Keep one model at a time", Told: "A line in `invokeai.init`, then restart: `--max_loaded_models 1`. Start with the model you need.", Cost: "Models load again at every change."},
+			closeForRAM,
+		},
+		Later:   "Newer InvokeAI reads .safetensors with far less RAM.",
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/issues/2182", "https://github.com/invoke-ai/InvokeAI/issues/2308"},
 	},
 	{
 		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke,

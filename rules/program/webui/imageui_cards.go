@@ -63,6 +63,21 @@ var a1111Cards = slices.Concat([]cause.Card{
 
 var a1111Work = []cause.Card{
 	{
+		ID: "a1111/first-calculation", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Said: []string{"first_time_calculation"}, If: a1111Only,
+		Cause: cause.Unknown, Weight: 0.76,
+		Headline: "was refused in its first trial calculation, which needs next to nothing",
+		Means:    "`first_time_calculation` multiplies one number to wake CUDA up, beside the loading of the checkpoint. A card or driver that refuses this has nothing left to give: an earlier web UI or another program holds the card, or Windows has no RAM and page file left to back it. So your settings are not what is too large.",
+		Not:      "A smaller picture, batch or checkpoint: none was reached. `CUDA_LAUNCH_BLOCKING=1` only helps to locate.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "End what is left over, restart the computer", Told: "Close the web UI's window, end every python that is left in the Task Manager; before the next start the card should be nearly empty:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			{Fix: largerPageFile.Fix, Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: mostlyWindowsPaths},
+			a1111Medvram,
+			{Fix: "upgrade_version", Title: "Driver", Told: "Update it, or go back one if it began with an update; then start once with extensions off.", Cost: "Half an hour."},
+		},
+		Later:   "Scroll up: if an error stands above, that one is the first.",
+		Sources: []string{a1111Code + "devices.py", a1111Code + "initialize.py", a1111Thread + "13873"},
+	},
+	{
 		ID: "a1111/extension-training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.Training() && !c.In("sd-dreambooth-extension") },
 		Unsaid: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.BatchTooLarge, Weight: 0.75,
 		Headline: "ran out of graphics memory while an extension was training",

@@ -1,6 +1,9 @@
 package webui
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -31,7 +34,7 @@ var (
 // roomLeft is about a card that refused with room to spare.
 func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: 0.75,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: 0.75,
 		Headline: "was refused {asked} although {free} of the card was free",
 		Means:    "The card was not full. On Windows every piece of card memory is booked against RAM plus page file as well, and models that wait in RAM use that up: the usual reason for this contradiction. Else another program held the card for just that moment. The log does not show which.",
 		Not:      "A smaller picture or model for the card's sake: {free} of it was free.",
@@ -119,6 +122,32 @@ func underflow(c *ledger.Case) string {
 	}
 	return ""
 }
+
+// conv3dRegression is a convolution over frames for which PyTorch 2.9 does not
+// take cuDNN: its own way unfolds the input into one huge piece.
+func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, torch29, hugePiece, notAMD),
+		Cause: cause.OversizedAllocation, Weight: 0.85,
+		Headline: "asked for {asked} in one piece for a convolution: PyTorch 2.9 is known for that",
+		Means:    "It failed in a `conv3d` of the VAE, with sampling done. The line numbers in the traceback are those of PyTorch 2.9, which at 16 bit no longer takes cuDNN for it and unfolds the input instead: several times the memory of 2.8, here {asked}. The PyTorch project has confirmed it.",
+		Not:      "Attention, a smaller or quantised model, sliders for preserved memory, `expandable_segments`: it is one convolution after the sampling.",
+		Cures: append([]cause.Cure{
+			{Fix: "upgrade_version", Title: "Another PyTorch, or cuDNN 9.15 for this one", Told: "In the Python that starts the program. Or stay: 2.9.1 takes cuDNN again with `pip install -U \"nvidia-cudnn-cu12>=9.15\"` (2.9.0 does not).", Kind: "shell", Text: "pip install torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0 --index-url https://download.pytorch.org/whl/cu128", Cost: "A download; xformers and other kernels must match."},
+		}, more...),
+		Sources: []string{"https://github.com/pytorch/pytorch/issues/166643", "https://github.com/pytorch/pytorch/issues/166790", "https://github.com/nvidia-cosmos/cosmos-transfer2.5/pull/227", comfyThread + "10827"}, Solved: 2,
+	}
+}
+
+// torch29: where module.py calls forward in PyTorch 2.9.
+func torch29(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.HasSuffix(x.File, "torch/nn/modules/module.py") && (x.At == 1775 && x.Function == "_wrapped_call_impl" || x.At == 1786 && x.Function == "_call_impl")
+	})
+}
+
+// hugePiece: two GiB and more at once.
+func hugePiece(c *ledger.Case) bool { return ledger.Requested(c) >= 2*units.GiB }
 
 // apuCarvedOut is a graphics unit inside the processor with its fixed part of RAM.
 func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sources ...string) cause.Card {

@@ -187,6 +187,8 @@ var kohyaCards = ofCard([]cause.Card{
 })
 
 var framepackCards = ofCard([]cause.Card{
+	conv3dRegression("framepack/conv3d", of("framepack"),
+		cause.Cure{Fix: "close_other_apps", Title: "Meanwhile: free the card", Told: "FramePack keeps 8 GB free for this step; `preserved_memory_gb=8` behind the sampling in demo_gradio.py (the offload before `vae_decode`) may go up to 20.", Cost: "Some seconds a section."}),
 	{
 		ID: "framepack/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" },
 		Cause: cause.OversizedAllocation, Weight: 0.88,

@@ -1,4 +1,6 @@
-package explain
+// Package tensors says which tensor of PyTorch's the bytes are that it was
+// refused: of a step, or of the weights.
+package tensors
 
 import (
 	"fmt"
@@ -6,8 +8,12 @@ import (
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
+
+// Readings say what the bytes are that PyTorch was refused.
+var Readings = []explain.Reading{step, tensor}
 
 // stated is a count that the log prints, with the fix that lowers it.
 type stated struct {
@@ -18,12 +24,12 @@ type stated struct {
 }
 
 // lengths are the numbers of tokens that a step may have had.
-func (q *Question) lengths() []stated {
-	out := q.settings("lower_context", "max_seq_length", "max_seq_len", "max_length", "model_max_length", "cutoff_len", "seq_length", "seq_len", "sequence_len", "max_position_embeddings", "block_size")
+func lengths(q *explain.Question) []stated {
+	out := settings(q, "lower_context", "max_seq_length", "max_seq_len", "max_length", "model_max_length", "cutoff_len", "seq_length", "seq_len", "sequence_len", "max_position_embeddings", "block_size")
 	for i := range out {
 		out[i].name = "tokens"
 	}
-	out = append(out, renamed(q.settings("lower_max_batched_tokens", "max_num_batched_tokens"), "tokens")...)
+	out = append(out, renamed(settings(q, "lower_max_batched_tokens", "max_num_batched_tokens"), "tokens")...)
 	if n := q.C.F().MaxModelLen; n != nil && n.Value >= 2 {
 		out = append(out, stated{"tokens", int64(n.Value), n.Line, "lower_context"})
 	}
@@ -31,23 +37,23 @@ func (q *Question) lengths() []stated {
 }
 
 // batches are the numbers of samples that a step may have had.
-func (q *Question) batches() []stated {
-	out := q.settings("lower_batch_size", "per_device_train_batch_size", "per_device_eval_batch_size", "train_batch_size", "micro_batch_size", "batch_size")
+func batches(q *explain.Question) []stated {
+	out := settings(q, "lower_batch_size", "per_device_train_batch_size", "per_device_eval_batch_size", "train_batch_size", "micro_batch_size", "batch_size")
 	return append(distinct(renamed(out, "batch")), stated{"batch", 1, 0, ""})
 }
 
 // sequences are those that vLLM warms its sampler up with: as stated, else the
 // defaults (get_batch_defaults, vllm/engine/arg_utils.py, 0.8.3 and later: 1024
 // on cards of 70 GiB and more, 256 on others).
-func (q *Question) sequences() []stated {
-	out := q.settings("lower_max_num_seqs", "max_num_seqs")
+func sequences(q *explain.Question) []stated {
+	out := settings(q, "lower_max_num_seqs", "max_num_seqs")
 	if len(out) == 0 {
 		out = []stated{{"sequences", 256, 0, "lower_max_num_seqs"}, {"sequences", 1024, 0, "lower_max_num_seqs"}}
 	}
 	return distinct(renamed(out, "sequences"))
 }
 
-func (q *Question) settings(fix string, names ...string) (out []stated) {
+func settings(q *explain.Question, fix string, names ...string) (out []stated) {
 	for _, name := range names {
 		s, ok := q.C.Setting(name)
 		if n, whole := ledger.Whole(s.Value); ok && whole && n > 1 && n < 1<<24 {
@@ -70,47 +76,47 @@ func distinct(list []stated) []stated {
 }
 
 // working: the phases in which activations are made.
-func (q *Question) working() bool {
+func working(q *explain.Question) bool {
 	return slices.Contains([]string{"inference", "training", "warmup", "graph_capture", "unknown"}, q.C.Phase)
 }
 
 // step reads what PyTorch makes in a step, of a model that the log names and
 // counts that it states.
-func step(q *Question) *ledger.Explained {
+func step(q *explain.Question) *ledger.Explained {
 	m := ledger.Named(q.C).Model
-	if m == nil || m.Vocab == 0 || !q.torch() || !q.working() {
+	if m == nil || m.Vocab == 0 || !torch(q) || !working(q) {
 		return nil
 	}
-	s := &Search{Question: q}
+	s := &explain.Search{Question: q}
 	if q.C.In("vllm") && q.C.Phase != "training" {
-		s.sampler(m)
+		sampler(s, m)
 	}
-	for _, n := range q.lengths() {
-		for _, b := range q.batches() {
-			s.logits32(m, b, n)
-			s.attention(m, b, n)
+	for _, n := range lengths(q) {
+		for _, b := range batches(q) {
+			logits32(s, m, b, n)
+			attention(s, m, b, n)
 		}
 	}
 	return s.Found()
 }
 
-func (q *Question) torch() bool {
+func torch(q *explain.Question) bool {
 	return q.C.Root(fact.TorchAlloc, fact.TorchAsync, fact.MPSAlloc, fact.CPUAlloc, fact.VLLMWarmup)
 }
 
 // sampler: the logits of all sequences in 32 bit, and their sort, which has a
 // value of 4 and an index of 8 bytes for each (vllm/v1/sample/ops/topk_topp_sampler.py).
-func (s *Search) sampler(m *fit.Model) {
-	for _, n := range s.sequences() {
+func sampler(s *explain.Search, m *fit.Model) {
+	for _, n := range sequences(s.Question) {
 		for what, bytes := range map[string]int64{"are the logits of the sampler in 32 bit": 4, "are the sampler's sort of the logits": 12} {
-			if x := s.Try(what, Term("sequences", n.value), Term("vocabulary", m.Vocab), Term("bytes", bytes)); x != nil {
-				s.follows(x, m, n, "batch_too_large")
+			if x := s.Try(what, explain.Term("sequences", n.value), explain.Term("vocabulary", m.Vocab), explain.Term("bytes", bytes)); x != nil {
+				follows(s, x, m, n, "batch_too_large")
 			}
 		}
 	}
 }
 
-func (s *Search) follows(x *ledger.Explained, m *fit.Model, n stated, cause string) {
+func follows(s *explain.Search, x *ledger.Explained, m *fit.Model, n stated, cause string) {
 	x.Model, x.Cause = m.ID, cause
 	x.Lower = &ledger.Lower{Name: n.name, To: s.RoomFor(x.Bytes, n.value, 1), Fix: n.fix}
 	if n.line > 0 {
@@ -120,33 +126,33 @@ func (s *Search) follows(x *ledger.Explained, m *fit.Model, n stated, cause stri
 
 // logits32 are the logits, in 16 bit as the head makes them and in 32 bit as a
 // loss wants them.
-func (s *Search) logits32(m *fit.Model, b, n stated) {
+func logits32(s *explain.Search, m *fit.Model, b, n stated) {
 	for _, bytes := range [...]int64{2, 4} {
-		terms := []ledger.Term{Term("tokens", n.value), Term("vocabulary", m.Vocab), Term("bytes", bytes)}
+		terms := []ledger.Term{explain.Term("tokens", n.value), explain.Term("vocabulary", m.Vocab), explain.Term("bytes", bytes)}
 		if b.value > 1 {
-			terms = append([]ledger.Term{Term("batch", b.value)}, terms...)
+			terms = append([]ledger.Term{explain.Term("batch", b.value)}, terms...)
 		}
 		x := s.Try(fmt.Sprintf("are the logits of %s tokens in %d bit", ledger.Thousands(b.value*n.value), 8*bytes), terms...)
 		if x == nil {
 			continue
 		}
 		if b.value > 1 {
-			s.follows(x, m, b, "batch_too_large")
+			follows(s, x, m, b, "batch_too_large")
 			continue
 		}
-		s.follows(x, m, n, "context_too_long")
+		follows(s, x, m, n, "context_too_long")
 	}
 }
 
 // attention are the scores of a layer without an efficient kernel.
-func (s *Search) attention(m *fit.Model, b, n stated) {
+func attention(s *explain.Search, m *fit.Model, b, n stated) {
 	for _, bytes := range [...]int64{2, 4} {
-		terms := []ledger.Term{Term("heads", m.Heads), Term("tokens", n.value), Term("tokens", n.value), Term("bytes", bytes)}
+		terms := []ledger.Term{explain.Term("heads", m.Heads), explain.Term("tokens", n.value), explain.Term("tokens", n.value), explain.Term("bytes", bytes)}
 		if b.value > 1 {
-			terms = append([]ledger.Term{Term("batch", b.value)}, terms...)
+			terms = append([]ledger.Term{explain.Term("batch", b.value)}, terms...)
 		}
 		if x := s.Try(fmt.Sprintf("are the attention scores of a layer in %d bit, every token against every other", 8*bytes), terms...); x != nil {
-			s.follows(x, m, n, "context_too_long")
+			follows(s, x, m, n, "context_too_long")
 			x.Lower.Fix, x.Lower.To = "efficient_attention", 0
 		}
 	}
@@ -176,7 +182,7 @@ func matrices(m *fit.Model) []matrix {
 // QKVParallelLinear, vllm/model_executor/layers/linear.py), each card its share.
 var servers = []string{"vllm", "sglang", "tgi", "lmdeploy", "tensorrt-llm"}
 
-func (s *Search) served(m *fit.Model) {
+func served(s *explain.Search, m *fit.Model) {
 	share := int64(max(1, ledger.IntSetting(s.C, "tensor_parallel_size", "tp_size", "tp")))
 	list := matrices(m)
 	if m.Gated && m.FFN > 0 {
@@ -188,7 +194,7 @@ func (s *Search) served(m *fit.Model) {
 	for _, x := range list {
 		if x.cols%share == 0 {
 			x.cols /= share
-			s.matrix(m, x, 2)
+			tryMatrix(s, m, x, 2)
 		}
 	}
 }
@@ -205,19 +211,19 @@ var clipTexts = []matrix{
 // tensor reads weights in PyTorch: of the model that the log names, while it is
 // loaded or, in system memory, where nothing shows what went on; of any model
 // where the number is exact to the byte.
-func tensor(q *Question) *ledger.Explained {
-	if !q.C.Root(fact.TorchAlloc, fact.TorchAsync, fact.CPUAlloc) || q.C.Phase != "load" && (q.C.Phase != "unknown" || q.onCard()) {
+func tensor(q *explain.Question) *ledger.Explained {
+	if !q.C.Root(fact.TorchAlloc, fact.TorchAsync, fact.CPUAlloc) || q.C.Phase != "load" && (q.C.Phase != "unknown" || q.OnCard()) {
 		return nil
 	}
-	s := &Search{Question: q}
+	s := &explain.Search{Question: q}
 	if m := ledger.Named(q.C).Model; m != nil {
 		if q.C.In(servers...) {
-			s.served(m)
+			served(s, m)
 		} else {
-			s.whole(m)
+			whole(s, m)
 		}
 		x := s.Found()
-		if x != nil && q.C.Phase == "load" && q.onCard() {
+		if x != nil && q.C.Phase == "load" && q.OnCard() {
 			x.Cause = "model_too_large"
 		}
 		return x
@@ -226,28 +232,28 @@ func tensor(q *Question) *ledger.Explained {
 		return nil
 	}
 	for _, m := range fit.Models() {
-		s.whole(m)
+		whole(s, m)
 	}
 	for _, x := range clipTexts {
-		s.matrix(nil, x, 2)
-		s.matrix(nil, x, 4)
+		tryMatrix(s, nil, x, 2)
+		tryMatrix(s, nil, x, 4)
 	}
 	return s.Found()
 }
 
 // whole tries the matrices of a checkpoint as they are. What is left whole of a
 // quantised one is 16 bit.
-func (s *Search) whole(m *fit.Model) {
+func whole(s *explain.Search, m *fit.Model) {
 	for _, x := range matrices(m) {
-		s.matrix(m, x, 2)
+		tryMatrix(s, m, x, 2)
 		if ledger.Quantised(s.C) == "" {
-			s.matrix(m, x, 4)
+			tryMatrix(s, m, x, 4)
 		}
 	}
 }
 
-func (s *Search) matrix(m *fit.Model, x matrix, bytes int64) {
-	found := s.Try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), Term(x.names[0], x.rows), Term(x.names[1], x.cols), Term("bytes", bytes))
+func tryMatrix(s *explain.Search, m *fit.Model, x matrix, bytes int64) {
+	found := s.Try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), explain.Term(x.names[0], x.rows), explain.Term(x.names[1], x.cols), explain.Term("bytes", bytes))
 	if found != nil && m != nil {
 		found.Model = m.ID
 	}

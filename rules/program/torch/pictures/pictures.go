@@ -1,4 +1,6 @@
-package torch
+// Package pictures reads PyTorch's messages where no other program shows, and
+// figures or frames are those of programs that make pictures, and of small Macs.
+package pictures
 
 import (
 	"fmt"
@@ -26,9 +28,9 @@ var (
 		Fix: "raise_pagefile", Title: "A larger page file", Cost: "Disk space, a restart.", If: when.Not(onLinux),
 		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", take an SSD with room, Custom size, 16384 to 49152 MB, Set, OK, restart.",
 	}
-	// barePictures read PyTorch's message where its figures or its frames are
+	// Cards read PyTorch's message where its figures or its frames are
 	// those of programs that make pictures, which it does not name.
-	barePictures = []cause.Card{
+	Cards = []cause.Card{
 		{
 			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
 			Headline: "ran out of the computer's RAM while a picture model was loading",
@@ -51,7 +53,7 @@ var (
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		{
-			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFitting, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: 0.9,
+			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: 0.9,
 			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
 			Means:    "The program held only {held} before, so this was nearly the first thing it did on the card. Nothing leaks: one tensor is far too large. {asked} are {count} numbers of 32 bit, for example a matrix of {side} x {side}: all items against all (distances, a graph, attention), or (N, 1) broadcast with (N). A whole data set at once is the other usual reason.",
 			Figures:  pieceFigures,
@@ -65,7 +67,7 @@ var (
 				}, Cost: "Slower."},
 				{Fix: "upgrade_version", Title: "A library's own step: a newer version, or the CPU", Told: "Newer releases of graph and attention libraries often no longer build the whole matrix. On the CPU (`x.cpu()`) it takes {asked} of RAM.", Cost: "Some time."},
 			},
-			Sources: []string{allocatorSource, memoryFAQ, "https://github.com/sw-gong/MoNet/issues/1"},
+			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/sw-gong/MoNet/issues/1"},
 		},
 		{
 			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: 0.82,
@@ -90,6 +92,9 @@ var (
 func onLinux(c *ledger.Case) bool {
 	return c.Reader.OS == "linux" || c.Contains("can't allocate memory")
 }
+
+// neverFits: more than the whole card for one tensor.
+func neverFits(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }
 
 // onlyMessage: nothing tells what the program was doing.
 func onlyMessage(c *ledger.Case) bool {
@@ -199,7 +204,7 @@ var (
 	macClose = cause.Cure{Fix: "close_other_apps", Title: "Quit the browser and what else is large", Told: "Activity Monitor, Memory: memory pressure should be green before the start.", Cost: "Free."}
 	macModel = cause.Cure{Fix: "use_smaller_model", Title: "A smaller model", Told: "Pictures: SD 1.5 (2 GB at 16 bit) instead of SDXL (7). Text: count 0.6 GB for each billion parameters at 4 bit.", Cost: "Quality."}
 
-	macCards = []cause.Card{
+	MacCards = []cause.Card{
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: 0.75,
 			Headline: "reached its limit on this Mac, {limit}",

@@ -1,0 +1,87 @@
+package trainer
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/operation"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Lightning runs loops that its users fill.
+var Lightning = program.Program{
+	Name: "lightning", Shown: "Lightning",
+	Edits: "code", Language: "python", Script: "lightning-script",
+	Cards:  lightningCards,
+	Proofs: []string{"-packages/lightning/", "-packages/pytorch_lightning/"},
+}
+
+// halfOfLightning is the setting of Lightning's Trainer for 16 bit.
+var halfOfLightning = cause.Cure{
+	Fix: "mixed_precision", Title: "16 bit", Told: "Activations take half; `\"bf16-mixed\"` on RTX 30 and later, `precision=16` before 2.0.",
+	Kind: "python", Text: "trainer = Trainer(precision=\"16-mixed\")   # with your other arguments", Cost: "None, as a rule.",
+}
+
+// generatingWords are frames in which text is generated.
+var generatingWords = []string{"in beam_search", "in _beam_search", "in greedy_search", "in beam_sample", "generation_utils.py", "generation/utils.py"}
+
+func generates(c *ledger.Case) bool { return c.Near(generatingWords...) }
+
+var lightningCards = []cause.Card{
+	{
+		ID: "lightning/sanity-check", Kinds: refused, Said: []string{"run_sanity_check", "Sanity Checking", "Validation sanity check"}, Unsaid: generatingWords, If: ownCard,
+		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Headline: "ran out of memory in the sanity check, before the first training step",
+		Means:    "Lightning runs two validation batches first. The optimizer holds nothing yet, so that training would need more still. Often validation uses larger pictures or a larger batch, or a model in 32 bit is too large by itself.[[ This process holds {mine} of {total}.]]",
+		Not:      "`num_sanity_val_steps=0`: it only moves the failure to the end of the epoch.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "A smaller batch for validation too", Kind: "python", Text: "def val_dataloader(self):\n    return DataLoader(self.val_set, batch_size=1, num_workers=2)", Cost: "A little time."},
+			halfOfLightning,
+			{Fix: "lower_resolution", Title: "Smaller validation inputs", Told: "Half the width and height, or half the length, in the transforms of the validation set.", Cost: "Metrics of smaller inputs."},
+		},
+		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
+	},
+	{
+		ID: "lightning/validation-generates", Kinds: refused, Said: []string{"run_sanity_check", "in validation_step", "evaluation_loop.py", "in _generative_step", "in run_evaluation", "in test_step"}, If: when.All(ownCard, generates),
+		Cause: cause.BatchTooLarge, Weight: 0.86,
+		Headline: "ran out of memory in validation, as it generated text",
+		Means:    "Validation generates here, token by token: each beam of each sample keeps its own key-value cache, so that memory is eval batch x beams x length, whatever the training batch.[[ This process holds {mine} of {total}.]] Gradients and optimizer play no part: in the sanity check there are none yet, and training comes on top.",
+		Not:      "`num_sanity_val_steps=0`: it only moves the failure to the first real validation. Gradient checkpointing, 8-bit Adam: nothing is trained at this point.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "A smaller evaluation batch, fewer beams", Cost: "slower validation, slightly lower scores", Ways: []cause.Way{
+				{For: "seq2seq example of transformers", Text: "`--eval_batch_size 4 --eval_beams 2`"},
+				{For: "Code of your own", Text: "`batch_size=4` in `val_dataloader`, `num_beams=1` in the call of `generate`; all beams in the final test only."},
+			}},
+			{Fix: "lower_context", Title: "Shorter sources and targets in validation", Cost: "what is cut is not scored", Told: "The cache grows with both: half the length is half of it. The example: `--max_source_length 512 --val_max_target_length 64`."},
+			halfOfLightning,
+		},
+		Sources: []string{"transformers/examples/legacy/seq2seq/finetune.py", "transformers/src/transformers/generation/utils.py", "pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
+	},
+	{
+		ID: "lightning/validation-outputs", Kinds: refused, Said: []string{"in validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_outputs", "evaluation_loop.py"}, Unsaid: generatingWords, If: ownCard,
+		Cause: cause.RetainedMemory, Weight: 0.6,
+		Headline: "ran out of memory in validation",
+		Means:    "Lightning turns gradients off there, so that what grows is what `validation_step` returns or appends: tensors kept on the card until the epoch ends. A larger validation batch, or larger pictures, are the other reason: then it fails at the first batch.",
+		Not:      "Another `torch.no_grad()`: the loop has it.",
+		Cures: []cause.Cure{
+			{Fix: "detach_accumulated", Title: "Log numbers, keep nothing on the card", Kind: "python", Text: "def validation_step(self, batch, batch_idx):\n    loss = self(batch)   # as in yours\n    self.log(\"val_loss\", loss)   # and append .cpu() of what is needed later", Cost: "None."},
+			{Fix: "lower_batch_size", Title: "A smaller batch for validation", Kind: "python", Text: "def val_dataloader(self):\n    return DataLoader(self.val_set, batch_size=1, num_workers=2)", Cost: "A little time."},
+			halfOfLightning,
+		},
+		Sources: []string{"pytorch-lightning/src/lightning/pytorch/loops/evaluation_loop.py"},
+	},
+	{
+		ID: "lightning/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "optimizer_closure", "_run_optimization", "training_epoch_loop.py"}, If: when.All(ownCard, when.Not(operation.Apart)),
+		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Headline: "ran out of memory in a training step",
+		Means:    "Activations of the batch found no room beside weights, gradients and optimizer.[[ This process holds {mine} of {total}.]] At the first step it is batch and model; after many steps one large sample, or something that is kept (outputs or losses in a list).",
+		Not:      "More devices with strategy ddp: each holds a whole copy and the same batch.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch, accumulate twice", Told: "Half of `batch_size` in your DataLoader, and twice the accumulation:", Kind: "python", Text: "trainer = Trainer(accumulate_grad_batches=2)   # twice what it is now", Cost: "Slower; nearly the same result."},
+			halfOfLightning,
+			{Fix: "shard_training", Title: "Several cards: shard over them", If: func(c *ledger.Case) bool { return c.Reader.Cards != 1 }, Kind: "python", Text: "trainer = Trainer(strategy=\"fsdp\", devices=4)   # or \"deepspeed_stage_2\"; devices: your cards", Cost: "Communication between the cards."},
+		},
+		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
+	},
+}
