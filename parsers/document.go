@@ -3,6 +3,7 @@ package parsers
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -80,7 +81,9 @@ func documentLine(t string) bool {
 	}
 	words, plain := strings.Fields(t), 0
 	for _, w := range words {
-		if strings.Trim(strings.ToLower(w), "abcdefghijklmnopqrstuvwxyz-'.,") == "" {
+		if utf8.RuneCountInString(w)*2 < len(w) { // of a language that is not written in Latin letters
+			plain++
+		} else if strings.Trim(strings.ToLower(w), "abcdefghijklmnopqrstuvwxyz-'.,") == "" {
 			plain++
 		}
 	}

@@ -102,6 +102,8 @@ does not lead to CUDA out of memory. The size of the
 mini-batch has no influence on the result, for
 the gradients are kept and added up at the
 end of the step.`},
+	{"questions and answers in Chinese", false, "## 常见问题\n一般情况下不需要修改配置。\n## 训练时显存不足\n出现以下提示时请减小批量：\n## Q6: Cuda out of memory.\n训练时请减小批量大小；\n推理时请关闭其他程序。\n## 下一个问题\n请参考文档。"},
+	{"a request for help in Chinese", true, "## 环境\n我用的是新电脑，\n昨天还可以训练，\n今天运行以后出现\nCUDA out of memory\n然后程序退出，\n请问怎么解决？\n谢谢大家。"},
 	{"the error alone", true, "CUDA error: out of memory"},
 	{"a request for help", true, `Hello everybody,
 since this morning training does not start any more
