@@ -3,6 +3,7 @@ package parsers
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -21,8 +22,13 @@ const (
 // of a document, and is no error as a program prints it.
 func inDocument(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool {
 	at := l.LineIndex(x.At)
-	if own, ok := shown(l.Lines[at]); !ok || figureCount(x) > 1 || strings.Contains(own, "!!!") || strings.Contains(own, "Exception") {
+	own, ok := shown(l.Lines[at])
+	if !ok || figureCount(x) > 1 || strings.Contains(own, "!!!") || strings.Contains(own, "Exception") {
 		return false
+	}
+	least := leastDocument
+	if own != "" && codeLine(own) {
+		least = 1 // the file may end there
 	}
 	for _, step := range []int{-1, 1} {
 		lines, document := 0, 0
@@ -38,7 +44,7 @@ func inDocument(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool
 				document++
 			}
 		}
-		if document < leastDocument || document*3 < lines*2 {
+		if document < least || document*3 < lines*2 {
 			return false
 		}
 	}
@@ -51,7 +57,7 @@ func inDocument(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool
 func shown(line clean.Line) (t string, ok bool) {
 	t = strings.TrimSpace(line.Text[:min(len(line.Text), longestShown)])
 	name, said, _ := strings.Cut(t, ": ")
-	named := strings.Contains(said, " = ") && !strings.HasSuffix(t, ",") && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	named := strings.Contains(said, " = ") && strings.IndexByte(",(:", t[len(t)-1]) < 0 && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 	prompted := strings.HasPrefix(t, "$ ") || strings.HasPrefix(t, ">>> ") || strings.Contains(t, "%|")
 	return t, !line.Logged && line.Source == "" && line.Program == "" && !prompted && !named && (!traceLine(t) || strings.HasSuffix(t, "."))
 }
@@ -68,14 +74,16 @@ func documentLine(t string) bool {
 	begins := func(sign string) bool { return strings.HasPrefix(t, sign) }
 	closes := func(sign string) bool { return strings.HasSuffix(t, sign) }
 	switch {
-	case codeLine(t), slices.ContainsFunc(markup, begins), slices.ContainsFunc(ends, closes), strings.Contains(t, " = "), strings.Contains(t, "): ") && closes("."):
+	case codeLine(t), slices.ContainsFunc(markup, begins), slices.ContainsFunc(ends, closes), strings.Contains(t, " = "), strings.Contains(t, "  # "), strings.Contains(t, "): ") && closes("."):
 		return true
 	case t[0] == '.' || t[0] == '#': // roff, a comment; no frame of a stack ("#0")
 		return t[1] < '0' || t[1] > '9'
 	}
 	words, plain := strings.Fields(t), 0
 	for _, w := range words {
-		if strings.Trim(strings.ToLower(w), "abcdefghijklmnopqrstuvwxyz-'.,") == "" {
+		if utf8.RuneCountInString(w)*2 < len(w) { // of a language that is not written in Latin letters
+			plain++
+		} else if strings.Trim(strings.ToLower(w), "abcdefghijklmnopqrstuvwxyz-'.,") == "" {
 			plain++
 		}
 	}

@@ -71,6 +71,14 @@ void give_back(unsigned char *buffer);`},
             image = self.vae.decode(latents)[0]
         except oom_error as e:
             warnings.warn(f"{e}: tile")`},
+	{"end of a source file", false, `        out.block_until_ready()
+        end = time.perf_counter_ns()
+        return Status.SUCCESS, end - start
+    except Exception as e:
+        log.warning("kernel failed")
+        if "out of memory" in str(e).lower() or "vmem" in str(e).lower():
+            return Status.FAILED, 0.0
+`},
 	{"list of states", false, `"state": {
   "enum": [
     "CANCELLED",
@@ -94,6 +102,8 @@ does not lead to CUDA out of memory. The size of the
 mini-batch has no influence on the result, for
 the gradients are kept and added up at the
 end of the step.`},
+	{"questions and answers in Chinese", false, "## 常见问题\n一般情况下不需要修改配置。\n## 训练时显存不足\n出现以下提示时请减小批量：\n## Q6: Cuda out of memory.\n训练时请减小批量大小；\n推理时请关闭其他程序。\n## 下一个问题\n请参考文档。"},
+	{"a request for help in Chinese", true, "## 环境\n我用的是新电脑，\n昨天还可以训练，\n今天运行以后出现\nCUDA out of memory\n然后程序退出，\n请问怎么解决？\n谢谢大家。"},
 	{"the error alone", true, "CUDA error: out of memory"},
 	{"a request for help", true, `Hello everybody,
 since this morning training does not start any more

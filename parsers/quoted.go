@@ -174,7 +174,7 @@ func firstPerson(l *text.Log) func(fact.Failure) bool {
 			tells, known := told[i]
 			if !known {
 				t := " " + strings.ToLower(l.Lines[i].Text) + " "
-				tells = strings.Contains(t, " i ") && !codeLine(strings.TrimSpace(t)) || strings.Contains(t, " i'm ") || strings.Contains(t, " my ")
+				tells = strings.Contains(t, " i ") && !codeLine(strings.TrimSpace(t)) || strings.Contains(t, " i'm ") || strings.Contains(t, " my ") || strings.ContainsAny(t, "我私저")
 				told[i] = tells
 			}
 			if tells {

@@ -20,6 +20,7 @@ var runtimeDisguises = []disguise{
 	},
 	{
 		literals: []string{"Java heap space", "GC overhead limit exceeded", "OutOfMemoryError: Direct buffer memory", "OutOfMemoryError: Metaspace", "java.lang.OutOfMemoryError"},
+		when:     func(m text.Message) bool { return !m.Follows("nativethread", 80) },
 		id:       "java_heap", title: "A Java program reached the limit of its own heap (-Xmx), not the machine's or the card's.",
 		advice: "Raise it, if the machine has the RAM: `java -Xmx8g`; Gradle `org.gradle.jvmargs=-Xmx8g`; Spark `--driver-memory 8g` (collect, broadcast) or `--executor-memory 8g` (tasks), before the start; Metaspace `-XX:MaxMetaspaceSize=512m`. If it fills that as well: `-XX:+HeapDumpOnOutOfMemoryError` shows what is kept.",
 	},
@@ -44,6 +45,22 @@ var runtimeDisguises = []disguise{
 		literals: []string{"OOM command not allowed when used memory", "Cannot map innodb_buffer_pool_size", "Cannot allocate memory for the buffer pool", "Memory overcommit must be enabled", "overcommit_memory is set to 0"},
 		id:       "database_memory", title: "A database speaks of its own memory setting.",
 		advice: "Redis: raise maxmemory or set maxmemory-policy allkeys-lru; its overcommit warning wants `sysctl vm.overcommit_memory=1`. MySQL: lower innodb_buffer_pool_size.",
+	},
+	{
+		literals: []string{"Failed on request of size"},
+		when:     func(m text.Message) bool { return m.Follows("memorycontext", 60) },
+		id:       "database_memory", title: "PostgreSQL was refused memory for one query.",
+		advice: "Lower what a query may take (`work_mem`, `hash_mem_multiplier`, `max_connections`), or look at the query named behind STATEMENT; if the machine itself was short, `free -h` and its kernel's log show it.",
+	},
+	{
+		literals: []string{"max_locks_per_transaction"},
+		id:       "database_memory", title: "PostgreSQL's table of locks is full, a setting of its own; `shared memory` is its name for it.",
+		advice: "Raise max_locks_per_transaction in postgresql.conf (256, then restart), or lock fewer tables in one transaction.",
+	},
+	{
+		literals: []string{"Array dimensions exceeded supported range"},
+		id:       "absurd_shape", title: "A .NET array was to be longer than .NET allows, which it reports as OutOfMemoryException; the machine's memory was not asked.",
+		advice: "Hold the data in several arrays, or find out where the length comes from: the first line of your own in the trace.",
 	},
 	{
 		literals: []string{"Storage size calculation overflowed", "Trying to create tensor with negative dimension", "negative dimensions are not allowed", "seems to have been called with negative number", "array is too big"},

@@ -13,7 +13,7 @@ var systemDisguises = []disguise{
 		literals: []string{"No space left on device", "Disk quota exceeded", "StorageFull", "PytorchStreamWriter failed writing file", "ephemeral-storage", "DiskPressure", "not enough disk space", "unexpected pos"},
 		when:     isDisk,
 		id:       "disk_full", title: "The disk (or a quota on it) is full; memory is not.",
-		advice: "Run `df -h .` and `df -h /tmp`, then delete old checkpoints, or write them elsewhere; the Hugging Face cache moves with HF_HOME.",
+		advice: "Run `df -h .` and `df -h /tmp` (and `df -i .`: the number of files has a limit, too), then delete old checkpoints, or write them elsewhere; the Hugging Face cache moves with HF_HOME.",
 	},
 	{
 		literals: []string{"Too many open files"},
@@ -39,7 +39,7 @@ var systemDisguises = []disguise{
 		advice: "Keep the matrix sparse (`Matrix`), work on fewer rows at a time, or take a newer version of the package: many have replaced that step.",
 	},
 	{
-		literals: []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create"},
+		literals: []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create", "unable to create native thread", "unable to create new native thread"},
 		id:       "process_limit", title: "The limit of processes and threads is reached (ulimit -u, or the container's pids limit), not memory.",
 		advice: "Raise `ulimit -u` or start the container with `--pids-limit -1`; OMP_NUM_THREADS=1 and fewer workers need fewer threads.",
 	},
@@ -50,10 +50,10 @@ var systemDisguises = []disguise{
 		advice: "`sudo dmesg -T | grep -i -E 'oom|killed process|segfault'` tells the two apart; with max_workers=1 it needs least memory.",
 	},
 	{
-		literals: []string{"DUE TO TIME LIMIT", "DUE TO PREEMPTION"},
+		literals: []string{"DUE TO TIME LIMIT", "DUE TO PREEMPTION", "job killed: walltime", "TERM_RUNLIMIT"},
 		explains: []fact.Kind{fact.ShellKilled, fact.RankKilled, fact.WorkerKilled},
 		id:       "scheduler_limit", title: "The scheduler ended the job for its time limit or for another job, not for memory.",
-		advice: "Ask for more time (`#SBATCH --time=`), or save checkpoints and continue from the last.",
+		advice: "Ask for more time (`#SBATCH --time=`, `#PBS -l walltime=`, `#BSUB -W`), or save checkpoints and continue from the last.",
 	},
 	{
 		literals: []string{"Memory specification can not be satisfied", "Requested node configuration is not available"},

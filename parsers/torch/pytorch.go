@@ -31,7 +31,8 @@ func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	words := pytorchWords
 	done := 0
 	for i, h := range hits {
-		if h.At < done || strings.HasSuffix(l.Squeezed()[:h.At], "mallocfailed(") { // git's
+		before := l.Squeezed()[max(h.At-200, 0):h.At]
+		if h.At < done || strings.HasSuffix(before, "mallocfailed(") || strings.HasSuffix(before, "(") && strings.Contains(before, "bytesexhausted") { // git's, PHP's
 			continue
 		}
 		word := words[h.Word]
