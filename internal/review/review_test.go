@@ -31,7 +31,7 @@ func incident() *ledger.Case {
 			{Name: "max_model_len", Flag: "--max-model-len", Value: "8192", Line: 1},
 		}},
 	}
-	ledger.Derive(c)
+	ledger.Derive(c, nil)
 	return c
 }
 

@@ -38,7 +38,7 @@ func (l *looking) steps(f *answer.Advice) {
 		}
 	}
 	if had > 0 && len(f.Steps) == 0 {
-		f.Steps = []step.Step{{Kind: "text", Text: fix.InWords(f.ID), Applies: step.Adapt, Target: "text"}}
+		f.Steps = []step.Step{{Kind: "text", Text: fix.FixesByID()[f.ID].InWords(), Applies: step.Adapt, Target: "text"}}
 	}
 }
 

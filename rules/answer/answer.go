@@ -159,10 +159,9 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	return advice, useless(c, own)
 }
 
-// suits: the fix is for who reads.
-func suits(c *ledger.Case, id string, own []*program.Program) bool {
-	spelled := slices.ContainsFunc(own, func(p *program.Program) bool { return p.Steps[id] != nil })
-	return fix.Suits(c, id, spelled)
+// spelled: a program of the case spells the fix in its own way.
+func spelled(id string, own []*program.Program) bool {
+	return slices.ContainsFunc(own, func(p *program.Program) bool { return p.Steps[id] != nil })
 }
 
 // branched names the cases for which fixes hold where the log leaves them open,
@@ -171,7 +170,7 @@ func branched(c *ledger.Case, advice []Advice) {
 	told := map[string]bool{}
 	for i := range advice {
 		a := &advice[i]
-		branch, sentence := fix.Branch(c, a.ID)
+		branch, sentence := fix.FixesByID()[a.ID].Branch(c)
 		if branch == "" || told[branch] {
 			continue
 		}
@@ -182,7 +181,7 @@ func branched(c *ledger.Case, advice []Advice) {
 		for i := range advice {
 			if a := &advice[i]; a.Branch != "" {
 				a.Steps = a.Steps[1:]
-				if fix.AnyWork(a.ID) {
+				if fix.FixesByID()[a.ID].AnyWork() {
 					a.Branch = ""
 				}
 			}
@@ -210,7 +209,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 		for _, r := range program.Remedies(own, rules[cause.ID]) {
 			fix, ok := fix.FixesByID()[r.Fix]
 			fix = program.Adapt(own, fix)
-			if !ok || r.If != nil && !r.If(c) || fix.Useless != nil && fix.Useless(c) != "" || !suits(c, fix.ID, own) {
+			if !ok || r.If != nil && !r.If(c) || fix.Refuted(c) != "" || !fix.Suits(c, spelled(fix.ID, own)) {
 				continue
 			}
 			score := cause.Share * (r.Fit - fix.Cost/20)
@@ -329,11 +328,10 @@ var tips = sync.OnceValue(func() []*fix.Fix {
 func useless(c *ledger.Case, own []*program.Program) []Useless {
 	var out []Useless
 	for _, tip := range tips() {
-		cannot := program.Useless(own, tip)
-		if cannot == nil || len(out) == maxUseless || slices.Contains(torchTips, tip.ID) && !c.In("pytorch") {
+		if len(out) == maxUseless || slices.Contains(torchTips, tip.ID) && !c.In("pytorch") {
 			continue
 		}
-		why := cannot(c)
+		why := program.Refuted(c, own, tip)
 		said := slices.ContainsFunc(out, func(u Useless) bool { return u.ID == tip.ID || u.Why == why })
 		if why != "" && !said {
 			out = append(out, Useless{ID: tip.ID, Title: program.Adapt(own, *tip).Title, Why: why})

@@ -35,13 +35,13 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		told[cure.Fix], told[cure.Title] = true, true
 		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && (library && c.Reader.Edits != "code" || !fix.Suits(c, cure.Fix, false)) {
+		if app != nil && !spelled && (library && c.Reader.Edits != "code" || !fix.FixesByID()[cure.Fix].Suits(c, false)) {
 			continue // how that is done in the program is not known
 		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
 		if at < 0 {
 			f := program.Adapt(own, fix.FixesByID()[cure.Fix])
-			if f.Useless != nil && f.Useless(c) != "" {
+			if f.Refuted(c) != "" {
 				continue
 			}
 			b := &candidate{fix: f, advice: Advice{ID: f.ID, Addresses: likeliest.ID, Title: f.Title, Tradeoff: f.Tradeoff, Why: means}}
@@ -61,7 +61,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	if prescribed < 2 {
 		return ranked
 	}
-	return slices.DeleteFunc(ranked, func(b *candidate) bool { return b.score < 2 && !told[b.fix.ID] && fix.Presumes(c, b.fix.ID) })
+	return slices.DeleteFunc(ranked, func(b *candidate) bool { return b.score < 2 && !told[b.fix.ID] && b.fix.Presumes(c) })
 }
 
 // started is the program that the reader started, nil where the card is its own

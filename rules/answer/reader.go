@@ -73,7 +73,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 		return nil
 	}
 	if len(out) == 0 {
-		return []step.Step{{Kind: "text", Text: fix.InWords(id)}}
+		return []step.Step{{Kind: "text", Text: fix.FixesByID()[id].InWords()}}
 	}
 	if last := &out[len(out)-1]; last.Kind == "text" && len(out) < len(steps) {
 		last.Text = strings.TrimRight(last.Text, ":.") + "." // what it announced is not for this reader

@@ -13,6 +13,7 @@ var addSwap = Fix{
 	Cost:     0.15,
 	Check:    "`swapon --show` lists it, `free -h` shows its size.",
 	Next:     "If it crawls, the need is not a peak: use a smaller model or more RAM.",
+	Told:     "Give the system more virtual memory (swap, or the page file on Windows).",
 	Steps:    stepsSwap,
 	Useless:  uselessSwap,
 }

@@ -15,6 +15,7 @@ var balanceSplit = Fix{
 	Cost:     0.15,
 	Check:    "`nvidia-smi` after loading: every card has 1 to 2 GiB to spare, the first one included.",
 	Next:     "If all cards are nearly full, the model is too big for their sum.",
+	Told:     "Split the model unevenly over the cards, less on the one that is full.",
 	Steps:    stepsBalance,
 }
 

@@ -7,5 +7,6 @@ var chunkedPrefill = Fix{
 	Cost:     0.1,
 	Check:    "The start says that chunked prefill is enabled.",
 	Next:     "Fewer batched tokens.",
-	Steps:    stepsVLLM("--enable-chunked-prefill --max-num-batched-tokens 2048"),
+	Needs:    Needs{works: []string{"text-inference"}, own: true},
+	Told:     "Let long prompts be read in pieces, if your program has a setting for it.",
 }

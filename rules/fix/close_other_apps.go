@@ -23,6 +23,7 @@ var closeOtherApps = Fix{
 	Cost:     0.05,
 	Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",
 	Next:     "If little was gained, make the work itself smaller.",
+	Told:     "Close other programs that use the same memory.",
 	Steps:    stepsCloseApps,
 	Effect:   effectOthersYield,
 }

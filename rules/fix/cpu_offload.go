@@ -17,6 +17,8 @@ var cpuOffload = Fix{
 	Cost:     0.45,
 	Check:    "`print(model.hf_device_map)` shows which layers are on `cpu`; `nvidia-smi` shows 1 to 2 GiB free after loading.",
 	Next:     "Lower the limit for the card by 1 GiB; if most layers are on `cpu`, use a smaller model.",
+	Needs:    Needs{works: generated, branch: "A language model", told: "put some of its layers into system memory."},
+	Told:     "Leave a part of the model in system memory, if your program has a setting for it; it is slower.",
 	Steps: func(c *ledger.Case) []step.Step {
 		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, maxMemory(c))}
 	},

@@ -16,6 +16,7 @@ var detachAccumulated = Fix{
 	Cost:     0.05,
 	Check:    "`torch.cuda.memory_allocated()` after each step stays level.",
 	Next:     "`torch.inference_mode()` around everything that needs no gradients.",
+	Told:     "Keep plain numbers of earlier steps, not tensors with their graphs.",
 	Why:      whyDetach,
 	Steps: step.Paste("python", `total += loss.item()                        # not: total += loss
 results.append(output.detach().cpu())       # not: results.append(output)`),

@@ -13,6 +13,8 @@ var efficientAttention = Fix{
 	Cost:     0.1,
 	Check:    "The request of the next message, if there is one, is far smaller.",
 	Next:     "Lower the resolution or the length.",
+	Needs:    Needs{notFor: []string{"rendering", "build", "data", "graph"}},
+	Told:     "Choose a memory-efficient attention (SDPA, flash or xformers) in your program's settings.",
 	Steps:    stepsEfficientAttention,
 }
 

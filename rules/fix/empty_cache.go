@@ -9,6 +9,7 @@ var emptyCache = Fix{
 	Cost:     0.05,
 	Check:    "The two figures that the snippet prints before and after: `allocated` must fall, not only `reserved`.",
 	Next:     "If `allocated` stays, something still points to the tensors: restart the session.",
+	Told:     "Unload models that are no longer needed.",
 	Steps: step.Paste("python", `import gc, torch
 
 def show(when):

@@ -16,6 +16,8 @@ var enableFlashAttention = Fix{
 	Cost:     0.05,
 	Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",
 	Next:     "Shorten the context or lower the batch.",
+	Needs:    Needs{works: generated},
+	Told:     "Turn flash attention on in your program's settings.",
 	Steps:    stepsFlashAttention,
 	Useless:  func(c *ledger.Case) string { return uselessSetting(c, "on", "flash_attn", "flash_attention", "fa") },
 }

@@ -7,5 +7,6 @@ var enforceEager = Fix{
 	Cost:     0.25,
 	Check:    "The start no longer prints `Capturing CUDA graphs`.",
 	Next:     "A smaller share of the card.",
-	Steps:    stepsVLLM("--enforce-eager"),
+	Needs:    Needs{own: true},
+	Told:     "Run without CUDA graphs, if your program has a setting for it.",
 }

@@ -12,5 +12,6 @@ var expandableSegments = Fix{
 	Cost:     0.02,
 	Check:    "The next message, if there is one, shows a small `reserved by PyTorch but unallocated`.",
 	Next:     "If it still fails, memory is really short: lower the batch or the model's size.",
+	Told:     "Set PyTorch's allocator to expandable segments before the start.",
 	Steps:    func(c *ledger.Case) []step.Step { return step.AllocConf(c, "expandable_segments:True") },
 }

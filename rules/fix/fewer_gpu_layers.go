@@ -1,7 +1,5 @@
 package fix
 
-import "github.com/oomdoc/oomdoc/rules/step"
-
 var fewerGpuLayers = Fix{
 	ID:       "fewer_gpu_layers",
 	Title:    "Put fewer layers on the GPU",
@@ -9,5 +7,6 @@ var fewerGpuLayers = Fix{
 	Cost:     0.3,
 	Check:    "The log says `offloaded 20/33 layers to GPU`, and `nvidia-smi` shows room left.",
 	Next:     "A smaller quantisation with all layers on the card is usually faster.",
-	Steps:    step.Paste("shell", "llama-server -m model.gguf -ngl 20"),
+	Needs:    Needs{works: []string{"text-inference"}, own: true},
+	Told:     "Put fewer layers on the card in your program's settings: half of what is set now, then up again.",
 }

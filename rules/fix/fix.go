@@ -24,8 +24,13 @@ type Fix struct {
 	Cost float64
 	// Check is how to see that it worked; Next what to try if it did not.
 	Check, Next string
+	// Needs is what it presupposes.
+	Needs Needs
+	// Told is what to do in words, for those whose program has no setting that is
+	// known; "" where the title says it.
+	Told string
 	// Steps are what to paste, in the spelling of the program and version that
-	// the case shows. Never empty.
+	// the case shows; nil: what is told, unless the program has its own.
 	Steps func(c *ledger.Case) []step.Step
 	// Why says why here, with figures; nil leaves it to the cause.
 	Why func(c *ledger.Case) string
@@ -68,6 +73,9 @@ func (f Fix) Cures() []cause.Rule {
 var FixesByID = sync.OnceValue(func() map[string]Fix {
 	byID := map[string]Fix{}
 	for _, fix := range allFixes() {
+		if fix.Steps == nil {
+			fix.Steps = step.Paste("text", fix.InWords())
+		}
 		byID[fix.ID] = fix
 	}
 	return byID

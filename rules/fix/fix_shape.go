@@ -9,6 +9,7 @@ var fixShape = Fix{
 	Cost:     0.2,
 	Check:    "The printed shapes are the ones you expect.",
 	Next:     "If every shape is as meant, the algorithm needs the square of the input: use one that works in pieces.",
+	Told:     "Print the shapes just before the failing line and look for the size that is wrong.",
 	Steps: step.Paste("python", `for name, value in list(locals().items()):
     if hasattr(value, "shape"):
         print(name, tuple(value.shape), value.dtype)`),

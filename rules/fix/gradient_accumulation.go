@@ -9,6 +9,8 @@ var gradientAccumulation = Fix{
 	Cost:     0.15,
 	Check:    checkStep,
 	Next:     "Gradient checkpointing.",
+	Needs:    Needs{works: trained, training: true, branch: "Training", told: "smaller batches with gradient accumulation."},
+	Told:     "Use a smaller batch with gradient accumulation, in the training settings.",
 	Steps: step.Paste("python", `steps = 8
 for i, batch in enumerate(loader):          # batch size divided by 8
     loss = model(**batch).loss / steps

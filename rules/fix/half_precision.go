@@ -25,6 +25,8 @@ var halfPrecision = Fix{
 	Cost:     0.1,
 	Check:    "`print(model.dtype)` after loading says bfloat16 or float16, and `model.get_memory_footprint() / 2**30` is about 2 GiB for each billion parameters.",
 	Next:     "8 or 4 bit.",
+	Needs:    Needs{notFor: noNetwork},
+	Told:     "Use 16-bit weights (fp16 or bf16) in your program's settings.",
 	Steps: func(c *ledger.Case) []step.Step {
 		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`)}
 	},

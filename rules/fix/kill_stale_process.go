@@ -21,6 +21,7 @@ var killStaleProcess = Fix{
 	Cost:     0.05,
 	Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",
 	Next:     "If nothing is listed although memory is used, look in other containers (`docker ps`), ask the other users of the machine, or restart it.",
+	Told:     "See what holds the memory and end what should not be there.",
 	Steps:    stepsKill,
 	Why:      whyKill,
 	Effect:   effect.Kill,

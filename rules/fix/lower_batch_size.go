@@ -17,10 +17,14 @@ var lowerBatchSize = Fix{
 	Cost:     0.15,
 	Check:    checkStep,
 	Next:     "If it fails at batch 1: gradient checkpointing (training), a shorter length or smaller images, then a smaller model.",
+	Needs:    Needs{notFor: []string{"rendering", "build"}, branch: "Training", told: "half the batch, and twice the gradient accumulation: the same result, slower."},
+	Told:     batchToOne,
 	Steps:    stepsBatch,
 	Effect:   effectBatch,
 	Useless:  UselessBatch,
 }
+
+const batchToOne = "Lower the batch size in your program's settings: 1 first, to see that it runs at all, then double it."
 
 func stepsBatch(c *ledger.Case) []step.Step {
 	if s, ok := c.Setting(step.BatchSettings...); ok && s.Value != "1" {
@@ -34,7 +38,8 @@ func stepsBatch(c *ledger.Case) []step.Step {
 	case c.Training():
 		return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=1, shuffle=True)   # see that it runs at all, then double it"}}
 	case c.Framework == "other" && c.Reader.Language == "": // nothing shows that it is Python
-		return []step.Step{{Kind: "text", Text: inWords["lower_batch_size"]}}
+		return []step.Step{{Kind: "text", Text: batchToOne}}
+	case c.Framework == "other" && c.Reader.Language == "": // nothing shows that it is Python
 	}
 	return []step.Step{{Kind: "python", Text: "batch_size = 1   # see that it runs at all, then double it"}}
 }

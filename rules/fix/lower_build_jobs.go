@@ -12,6 +12,7 @@ var lowerBuildJobs = Fix{
 	Cost:     0.1,
 	Check:    CheckRAM,
 	Next:     "One job; or add swap; or look for a ready-made wheel.",
+	Told:     "Compile with fewer jobs at a time.",
 	Steps: func(c *ledger.Case) []step.Step {
 		return []step.Step{step.Environ(c, "MAX_JOBS", "2"), step.Environ(c, "NVCC_THREADS", "1"), {Kind: "shell", Text: "make -j2"}}
 	},

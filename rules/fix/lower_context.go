@@ -15,6 +15,8 @@ var lowerContext = Fix{
 	Cost:     0.2,
 	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",
 	Next:     "Keep the KV cache at 8 bit, or use a smaller quantisation to make room.",
+	Needs:    Needs{works: language, branch: "Text", told: "half the length of prompt and answer."},
+	Told:     "Set a shorter context length in your program's settings: 4096 first.",
 	Steps:    stepsContext,
 	Effect:   effectShorterPrompt,
 }

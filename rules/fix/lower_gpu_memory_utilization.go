@@ -7,5 +7,5 @@ var lowerGpuMemoryUtilization = Fix{
 	Cost:     0.05,
 	Check:    "The start runs through, and `nvidia-smi` shows 1 to 2 GiB free under load.",
 	Next:     "If the KV cache is now too small, shorten the context or lower the number of sequences.",
-	Steps:    stepsVLLM("--gpu-memory-utilization 0.8"),
+	Told:     "Give the engine a smaller share of the card in your program's settings.",
 }

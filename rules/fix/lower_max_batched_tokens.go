@@ -7,5 +7,6 @@ var lowerMaxBatchedTokens = Fix{
 	Cost:     0.15,
 	Check:    "The start's profile shows a smaller peak of activations, and a larger KV cache.",
 	Next:     "Fewer sequences, a shorter context.",
-	Steps:    stepsVLLM("--max-num-batched-tokens 2048 --enable-chunked-prefill"),
+	Needs:    Needs{works: []string{"text-inference", "embedding"}, own: true},
+	Told:     "Allow fewer tokens in one batch in your program's settings.",
 }

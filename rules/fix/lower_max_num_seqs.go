@@ -7,5 +7,6 @@ var lowerMaxNumSeqs = Fix{
 	Cost:     0.15,
 	Check:    "The start gets past the warm-up and the profiling.",
 	Next:     "Fewer batched tokens, or a smaller share of the card.",
-	Steps:    stepsVLLM("--max-num-seqs 64"),
+	Needs:    Needs{works: []string{"text-inference"}, own: true},
+	Told:     "Allow fewer requests at the same time in your program's settings.",
 }

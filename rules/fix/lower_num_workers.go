@@ -12,6 +12,8 @@ var lowerNumWorkers = Fix{
 	Cost:     0.1,
 	Check:    CheckRAM,
 	Next:     "`pin_memory=False`, a smaller batch; in a container a larger `--shm-size`.",
+	Needs:    Needs{notFor: []string{"rendering", "build", "image-generation", "text-inference"}},
+	Told:     "Use fewer worker processes for loading data (0, then 2), in your program's settings.",
 	Steps:    stepsWorkers,
 }
 

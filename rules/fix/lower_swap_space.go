@@ -7,5 +7,5 @@ var lowerSwapSpace = Fix{
 	Cost:     0.05,
 	Check:    CheckRAM,
 	Next:     "Fewer cards in one process, or more system memory.",
-	Steps:    stepsVLLM("--swap-space 1"),
+	Told:     "Reserve less system memory for swapping requests.",
 }

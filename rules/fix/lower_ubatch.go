@@ -1,7 +1,5 @@
 package fix
 
-import "github.com/oomdoc/oomdoc/rules/step"
-
 var lowerUbatch = Fix{
 	ID:       "lower_ubatch",
 	Title:    "Lower the physical batch (-ub)",
@@ -9,5 +7,6 @@ var lowerUbatch = Fix{
 	Cost:     0.1,
 	Check:    "The log's `compute buffer size` is smaller.",
 	Next:     "Flash attention, then a shorter context.",
-	Steps:    step.Paste("shell", "llama-server -m model.gguf -b 256 -ub 256"),
+	Needs:    Needs{works: []string{"text-inference"}, own: true},
+	Told:     "Lower the batch size for prompts in your program's settings (128, then up).",
 }

@@ -9,5 +9,6 @@ var lowvramMode = Fix{
 	Cost:     0.3,
 	Check:    "The free memory of the card stays above 1 GiB while an image is made.",
 	Next:     "A lower resolution, or a quantised model (fp8, GGUF).",
+	Needs:    Needs{own: true},
 	Steps:    step.Paste("python", "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"); enable_sequential_cpu_offload() needs least, and is slow"),
 }

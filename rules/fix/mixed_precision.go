@@ -14,7 +14,8 @@ var mixedPrecision = Fix{
 	Cost:     0.15,
 	Check:    checkStep,
 	Next:     "Gradient checkpointing.",
-	Useless:  alreadyOn(fact.MixedPrecision),
+	Needs:    Needs{works: trained, training: true, python: true, branch: "Training", told: "mixed precision (`torch.autocast`).", without: fact.MixedPrecision},
+	Told:     "Turn mixed precision (fp16 or bf16) on in the training settings.",
 	Steps: func(c *ledger.Case) []step.Step {
 		if c.Backend == "mps" {
 			return []step.Step{{Kind: "python", Text: "with torch.autocast(\"mps\", dtype=torch.float16):   # PyTorch 2.5 and later\n    loss = model(**batch).loss"}}

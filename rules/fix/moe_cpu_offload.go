@@ -1,7 +1,5 @@
 package fix
 
-import "github.com/oomdoc/oomdoc/rules/step"
-
 var moeCpuOffload = Fix{
 	ID:       "moe_cpu_offload",
 	Title:    "Keep the experts in system memory",
@@ -9,5 +7,6 @@ var moeCpuOffload = Fix{
 	Cost:     0.3,
 	Check:    "The log's model buffers: a large one on CPU, a small one on the card.",
 	Next:     "Move the experts of more layers, or use a smaller quantisation.",
-	Steps:    step.Paste("shell", "llama-server -m model.gguf -ngl 99 --n-cpu-moe 20"),
+	Needs:    Needs{works: []string{"text-inference"}, own: true},
+	Told:     "Keep the experts in system memory, if your program has a setting for it.",
 }

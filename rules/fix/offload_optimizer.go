@@ -9,6 +9,8 @@ var offloadOptimizer = Fix{
 	Cost:     0.35,
 	Check:    "`nvidia-smi` and `free -h` during the first step: the states are in RAM.",
 	Next:     "LoRA; or more cards.",
+	Needs:    Needs{works: []string{"text-training"}, training: true, branch: "Training", told: "keep the optimizer in system memory."},
+	Told:     "Offload the optimizer to system memory in the training settings.",
 	Steps: step.Paste("config", `{
   "zero_optimization": {
     "stage": 2,

@@ -12,6 +12,8 @@ var quantizeKvCache = Fix{
 	Cost:     0.15,
 	Check:    "The log shows the smaller cache, and the same prompt runs through.",
 	Next:     "Shorten the context.",
+	Needs:    Needs{works: []string{"text-inference"}},
+	Told:     "Keep the KV cache at 8 bit, if your program has a setting for it.",
 	Steps:    stepsKVCache,
 }
 

@@ -7,5 +7,5 @@ var raiseGpuMemoryUtilization = Fix{
 	Cost:     0.05,
 	Check:    "The start prints how many tokens the KV cache has; it must be above the context length.",
 	Next:     "Shorten the context, or keep the cache at 8 bit.",
-	Steps:    stepsVLLM("--gpu-memory-utilization 0.95"),
+	Told:     "Give the engine a larger share of the card in your program's settings.",
 }

@@ -18,6 +18,7 @@ var raiseMemoryLimit = Fix{
 	Cost:     0.2,
 	Check:    "`docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit; for PyTorch the message no longer says `allowed`.",
 	Next:     "If the need grows with the limit, something leaks: look for what grows.",
+	Told:     "Raise the memory limit of the container or job, above what the log says was needed.",
 	Steps:    stepsMemoryLimit,
 	Effect:   effectMemoryLimit,
 }

@@ -12,6 +12,7 @@ var raiseShmSize = Fix{
 	Cost:     0.05,
 	Check:    "`df -h /dev/shm` inside the container shows the new size.",
 	Next:     "`num_workers=0`: without workers nothing goes through shared memory.",
+	Told:     "Give the container more shared memory.",
 	Steps: func(*ledger.Case) []step.Step {
 		return []step.Step{
 			{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # or --ipc=host"},

@@ -13,6 +13,7 @@ var restartSession = Fix{
 	Cost:     0.05,
 	Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the card free.",
 	Next:     "If a fresh session fails at the same place, nothing was left over: make the work smaller instead.",
+	Told:     "Restart the program.",
 	Steps:    stepsRestart,
 }
 

@@ -47,6 +47,7 @@ var selectGpu = Fix{
 	Cost:     0.05,
 	Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",
 	Next:     "If the other card is as full, find out who holds it.",
+	Told:     "Choose another card in your program's settings, or by CUDA_VISIBLE_DEVICES before the start.",
 	Steps:    stepsSelectGPU,
 	Effect:   effectOwnCards,
 	Useless:  func(c *ledger.Case) string { return ledger.NeverFits(c) },

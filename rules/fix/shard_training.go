@@ -12,6 +12,8 @@ var shardTraining = Fix{
 	Cost:     0.45,
 	Check:    "`nvidia-smi` after the first step: every card holds its share only.",
 	Next:     "Gradient checkpointing, then offload to system memory.",
+	Needs:    Needs{works: []string{"text-training", "vision"}, training: true},
+	Told:     "Shard model and optimizer over the cards (ZeRO or FSDP), if your program supports it.",
 	Useless: func(c *ledger.Case) string {
 		if c.Near("deepspeed/runtime/zero") {
 			return "The traceback runs through ZeRO: it is sharded already."

@@ -14,6 +14,7 @@ var streamDataset = Fix{
 	Cost:     0.25,
 	Check:    CheckRAM,
 	Next:     "Fewer workers; a smaller prefetch.",
+	Told:     "Read the data in pieces instead of all at once.",
 	Steps:    step.Stream,
 	Why:      whyStream,
 }

@@ -14,6 +14,7 @@ var upgradeVersion = Fix{
 	Cost:     0.2,
 	Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",
 	Next:     "If it stays, report it with the whole log, and make the work smaller meanwhile.",
+	Told:     "Install the newest release, and note the present one first.",
 	Steps:    stepsUpgrade,
 }
 

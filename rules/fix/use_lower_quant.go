@@ -14,6 +14,8 @@ var useLowerQuant = Fix{
 	Cost:     0.25,
 	Check:    checkLoaded,
 	Next:     "A smaller model, or part of the layers in system memory.",
+	Needs:    Needs{works: generated, branch: "A language model", told: "the same model at 4 or 8 bit."},
+	Told:     "Load a smaller quantisation of the same model, 8 or 4 bit.",
 	Steps:    stepsLowerQuant,
 	Effect:   effect.Narrowed("use_lower_quant", effect.InFourBit),
 	Why:      whyWeights,

@@ -12,6 +12,7 @@ var useMmap = Fix{
 	Cost:     0.05,
 	Check:    CheckRAM,
 	Next:     "If it is mapped and still too much, use a smaller file.",
+	Told:     "Let the model's file be mapped instead of copied.",
 	Steps:    stepsMmap,
 }
 

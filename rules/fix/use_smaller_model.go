@@ -14,6 +14,8 @@ var useSmallerModel = Fix{
 	Cost:     0.35,
 	Check:    checkLoaded,
 	Next:     "A smaller quantisation of it, or a card with more memory.",
+	Needs:    Needs{notFor: noNetwork},
+	Told:     "Load a smaller model, or a smaller version of this one.",
 	Steps:    stepsSmallerModel,
 	Why:      whyWeights,
 }

@@ -9,5 +9,7 @@ var vaeTiling = Fix{
 	Cost:     0.1,
 	Check:    "The picture is finished; the peak after the last sampling step is lower.",
 	Next:     "A smaller tile, the VAE at 16 bit, or on the processor.",
+	Needs:    Needs{works: []string{"image-generation", "video-generation"}, branch: "Pictures or video", told: "decode the latent in tiles."},
+	Told:     "Decode the picture in tiles, if your program has a setting for it.",
 	Steps:    step.Paste("python", "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for several images at a time"),
 }

@@ -198,15 +198,17 @@ func Remedies(programs []*Program, r cause.Rule) []cause.Remedy {
 	return r.Remedies
 }
 
-// Useless says why a fix cannot help, as the programs have it; nil where nothing
-// says so.
-func Useless(programs []*Program, f *fix.Fix) func(c *ledger.Case) string {
+// Refuted says why a fix cannot help a case, as the programs have it; "" where it
+// may.
+func Refuted(c *ledger.Case, programs []*Program, f *fix.Fix) string {
 	for _, p := range programs {
 		if useless := p.Useless[f.ID]; useless != nil {
-			return useless
+			theirs := *f
+			theirs.Useless = useless
+			return theirs.Refuted(c)
 		}
 	}
-	return f.Useless
+	return f.Refuted(c)
 }
 
 // Adapt returns a fix with the entries of the programs put in.
