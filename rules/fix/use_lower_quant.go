@@ -18,7 +18,6 @@ var useLowerQuant = Fix{
 	Told:     "Load a smaller quantisation of the same model, 8 or 4 bit.",
 	Steps:    stepsLowerQuant,
 	Effect:   effect.Narrowed("use_lower_quant", effect.InFourBit),
-	Why:      whyWeights,
 }
 
 func stepsLowerQuant(c *ledger.Case) []step.Step {

@@ -14,10 +14,16 @@ import (
 
 // What PyTorch's literal says of them, by fix.
 var (
-	Whys    = map[string]func(*ledger.Case) string{"expandable_segments": whySlack, "max_split_size": whySlack}
-	Effects = map[string]func(*ledger.Case) *effect.Effect{"expandable_segments": effectSlack, "max_split_size": effectSlack}
+	Whys = map[string]func(*ledger.Case) string{
+		"expandable_segments": whySlack, "max_split_size": whySlack, "load_in_4bit": whyQuarter, "use_lower_quant": whyWeights, "use_smaller_model": whyWeights,
+	}
+	Effects = map[string]func(*ledger.Case) *effect.Effect{
+		"expandable_segments": effectSlack, "max_split_size": effectSlack, "bigger_gpu": effectLargerCard, "select_gpu": effectOwnCards,
+		"optimizer_8bit": effectOptimizer8bit, "close_other_apps": effectOthersYield, "cpu_offload": effectMaxMemory,
+	}
 	Useless = map[string]func(*ledger.Case) string{
 		"expandable_segments": uselessExpandable, "max_split_size": uselessSplitSize, "empty_cache": uselessEmptyCache, "raise_watermark": uselessWatermark,
+		"kill_stale_process": uselessKill,
 	}
 )
 
