@@ -14,16 +14,15 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-func TestTokensBatchAndSidesAreTheMost(t *testing.T) {
+func TestBatchAndSidesAreTheMost(t *testing.T) {
 	for name, x := range map[string]struct {
 		divisor func(*ledger.Case) int
 		steps   []int
 		part    func(int) int
 		effect  func(*ledger.Case) *effect.Effect
 	}{
-		"tokens": {effect.TokensDivisor, []int{2, 4, 8}, func(n int) int { return n }, effect.Tokens},
-		"batch":  {batchDivisor, []int{2, 4, 8, 16, 32, 64}, func(n int) int { return n }, effectBatch},
-		"sides":  {sideDivisor, []int{2, 3, 4}, func(n int) int { return n * n }, effectResolution},
+		"batch": {batchDivisor, []int{2, 4, 8, 16, 32, 64}, func(n int) int { return n }, effectBatch},
+		"sides": {sideDivisor, []int{2, 3, 4}, func(n int) int { return n * n }, effectResolution},
 	} {
 		made.Figures(4, func(r *rand.Rand) {
 			c := made.Refused("pytorch", "inference", 24*units.GiB, r.Int64N(2*units.GiB), 65*units.MiB+r.Int64N(8*units.GiB))

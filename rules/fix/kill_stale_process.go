@@ -8,7 +8,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -24,7 +23,6 @@ var killStaleProcess = Fix{
 	Told:     "See what holds the memory and end what should not be there.",
 	Steps:    stepsKill,
 	Why:      whyKill,
-	Effect:   effect.Kill,
 }
 
 func stepsKill(c *ledger.Case) []step.Step {

@@ -3,7 +3,6 @@ package fix
 import (
 	"cmp"
 
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -23,7 +22,6 @@ var loadIn4Bit = Fix{
 			"config = BitsAndBytesConfig(\n    load_in_4bit=True,\n    bnb_4bit_quant_type=\"nf4\",\n    bnb_4bit_use_double_quant=True,\n    bnb_4bit_compute_dtype="+reader.HalfType(c)+",\n)\n",
 			"quantization_config=config", `device_map="auto"`)}
 	},
-	Effect:  effect.Narrowed("load_in_4bit", effect.InFourBit),
 	Useless: useless4bit,
 }
 

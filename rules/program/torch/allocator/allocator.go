@@ -1,5 +1,5 @@
-// Package allocator holds fixes of PyTorch's allocators against what a log says
-// of them: what they can win back, and where an option does nothing.
+// Package allocator holds fixes against the figures of PyTorch's messages: what
+// each can win back, whether that is enough, and where an option does nothing.
 package allocator
 
 import (
@@ -19,7 +19,8 @@ var (
 	}
 	Effects = map[string]func(*ledger.Case) *effect.Effect{
 		"expandable_segments": effectSlack, "max_split_size": effectSlack, "bigger_gpu": effectLargerCard, "select_gpu": effectOwnCards,
-		"optimizer_8bit": effectOptimizer8bit, "close_other_apps": effectOthersYield, "cpu_offload": effectMaxMemory,
+		"load_in_4bit": Narrowed("load_in_4bit", InFourBit), "load_in_8bit": Narrowed("load_in_8bit", InEightBit), "use_lower_quant": Narrowed("use_lower_quant", InFourBit),
+		"half_precision": effectHalf, "kill_stale_process": Kill, "optimizer_8bit": effectOptimizer8bit, "close_other_apps": effectOthersYield, "cpu_offload": effectMaxMemory,
 	}
 	Useless = map[string]func(*ledger.Case) string{
 		"expandable_segments": uselessExpandable, "max_split_size": uselessSplitSize, "empty_cache": uselessEmptyCache, "raise_watermark": uselessWatermark,

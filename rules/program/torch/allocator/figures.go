@@ -108,13 +108,13 @@ func onlyOurselves(c *ledger.Case) bool {
 	return c.OurPID != 0 && !slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool { return p.PID != c.OurPID && p.Bytes >= 64*units.MiB })
 }
 
-// effectOthersYield is [effect.Kill] where closing programs would have to give
+// effectOthersYield is [Kill] where closing programs would have to give
 // back what is missing.
 func effectOthersYield(c *ledger.Case) *effect.Effect {
 	if uselessKill(c) != "" {
 		return nil
 	}
-	return effect.Kill(c)
+	return Kill(c)
 }
 
 func whyWeights(c *ledger.Case) string {
@@ -144,4 +144,31 @@ func effectMaxMemory(c *ledger.Case) *effect.Effect {
 	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
 		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
+}
+
+// Kill: what is free when the others are gone, against the request.
+func Kill(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	bytes := c.OthersAtMost.Bytes
+	if !c.Others.Has() || !ledger.TorchFigures(c) || f.Free == nil || bytes <= 0 {
+		return nil
+	}
+	have := f.Free.Bytes + bytes
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
+		Note: fmt.Sprintf("%s free + %s that others hold. Exact for this request; what comes after it needs room too.%s", f.Free, c.OthersAtMost, alsoSmaller(c, have))}
+}
+
+// alsoSmaller says what part of the batch fits where giving back memory is not
+// enough alone; weights that are loaded have no batch.
+func alsoSmaller(c *ledger.Case, have int64) string {
+	wanted := c.F().Requested.Bytes
+	if wanted <= have || c.Phase == "load" {
+		return ""
+	}
+	for by := int64(2); by <= 16; by *= 2 {
+		if wanted/by <= have {
+			return fmt.Sprintf(" Two changes together: with 1/%d of the batch as well the piece that failed is at most %s.", by, units.Amount(wanted/by))
+		}
+	}
+	return ""
 }
