@@ -49,20 +49,3 @@ func Scaled(c *ledger.Case, divisor int, how string) *Effect {
 	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log", Certainty: Bound,
 		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Amount(need), told)}
 }
-
-// TokensDivisor is by how much to divide the tokens of a step so that the piece
-// that failed fits what was free, 2 to 8; 2 where the figures do not say.
-func TokensDivisor(c *ledger.Case) int {
-	for _, by := range [...]int{2, 4, 8} {
-		if Scaled(c, by, "") != nil {
-			return by
-		}
-	}
-	return 2
-}
-
-// Tokens is what that leaves of the piece.
-func Tokens(c *ledger.Case) *Effect {
-	by := TokensDivisor(c)
-	return Scaled(c, by, fmt.Sprintf("With 1/%d of the tokens of a step", by))
-}

@@ -1,20 +1,10 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
-
-// effectOthersYield is [effectKill] where closing programs would have to give
-// back what is missing.
-func effectOthersYield(c *ledger.Case) *effect.Effect {
-	if uselessKill(c) != "" {
-		return nil
-	}
-	return effect.Kill(c)
-}
 
 var closeOtherApps = Fix{
 	ID:       "close_other_apps",
@@ -25,7 +15,6 @@ var closeOtherApps = Fix{
 	Next:     "If little was gained, make the work itself smaller.",
 	Told:     "Close other programs that use the same memory.",
 	Steps:    stepsCloseApps,
-	Effect:   effectOthersYield,
 }
 
 func stepsCloseApps(c *ledger.Case) []step.Step {

@@ -22,7 +22,6 @@ var cpuOffload = Fix{
 	Steps: func(c *ledger.Case) []step.Step {
 		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, maxMemory(c))}
 	},
-	Effect: effectMaxMemory,
 }
 
 // maxMemory is the max_memory argument: the card's share, measured where the
@@ -31,19 +30,19 @@ func maxMemory(c *ledger.Case) string {
 	ram := int64(24)
 	if z, ok := ledger.SizingOf(c); ok {
 		if weights, ok := effect.WeightsOf(z); ok {
-			ram = max(ledger.CeilDiv(weights-cardShare(c), units.GiB)+2, 4)
+			ram = max(ledger.CeilDiv(weights-CardShare(c), units.GiB)+2, 4)
 		}
 	}
 	if t := c.F().Total; t != nil && ledger.OnCard(c) {
-		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.GPU(c), cardShare(c)/units.GiB, ram)
+		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.GPU(c), CardShare(c)/units.GiB, ram)
 	}
 	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free less 1.5 GiB", ledger.GPU(c), ledger.GPU(c), ram)
 }
 
-// cardShare is how much of the card weights may take, in whole GiB: all of it
+// CardShare is how much of the card weights may take, in whole GiB: all of it
 // less what others hold, and less room for the piece that failed, 1.25 GiB at
 // least.
-func cardShare(c *ledger.Case) int64 {
+func CardShare(c *ledger.Case) int64 {
 	f := c.F()
 	if f.Total == nil {
 		return 0
@@ -56,16 +55,4 @@ func cardShare(c *ledger.Case) int64 {
 		beside += c.Others.Bytes - ledger.DriverContext
 	}
 	return max((f.Total.Bytes-beside)/units.GiB, 1) * units.GiB
-}
-
-// effectMaxMemory: what a limit for the card leaves free, against the request.
-func effectMaxMemory(c *ledger.Case) *effect.Effect {
-	f := c.F()
-	if !ledger.TorchFigures(c) || f.Total == nil || !ledger.OnCard(c) || !c.Others.Has() || !c.In("transformers") && c.Framework != "pytorch" {
-		return nil
-	}
-	share := cardShare(c)
-	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
-	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
-		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
 }

@@ -3,20 +3,11 @@ package fix
 import (
 	"fmt"
 
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
-
-// effectHalf: image programs load 16 bit unless told otherwise.
-func effectHalf(c *ledger.Case) *effect.Effect {
-	if c.In("a1111", "comfyui", "fooocus", "forge") {
-		return nil
-	}
-	return effect.Narrowed("half_precision", effect.InHalf)(c)
-}
 
 var halfPrecision = Fix{
 	ID:       "half_precision",
@@ -30,7 +21,6 @@ var halfPrecision = Fix{
 	Steps: func(c *ledger.Case) []step.Step {
 		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`)}
 	},
-	Effect:  effectHalf,
 	Useless: uselessHalf,
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -24,8 +23,6 @@ var killStaleProcess = Fix{
 	Told:     "See what holds the memory and end what should not be there.",
 	Steps:    stepsKill,
 	Why:      whyKill,
-	Effect:   effect.Kill,
-	Useless:  uselessKill,
 }
 
 func stepsKill(c *ledger.Case) []step.Step {
@@ -88,41 +85,4 @@ func largestOthers(c *ledger.Case) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-func uselessKill(c *ledger.Case) string {
-	f := c.F()
-	switch {
-	case !ledger.TorchFigures(c):
-		return ""
-	case c.Root(fact.MPSAlloc):
-		if f.Limit == nil {
-			return ""
-		}
-		return "The limit counts this program's own memory only; \"other allocations\" are its own temporaries, not other programs."
-	case ledger.NeverFits(c) != "":
-		return ledger.NeverFits(c)
-	case ledger.Limited(c) != "":
-		return ledger.Limited(c)
-	}
-	if onlyOurselves(c) {
-		return fmt.Sprintf("Process %s of the message is the one that failed, under its number outside the container: its memory is this program's own.", quote.PID(c.OurPID))
-	}
-	bytes := c.OthersAtMost.Bytes
-	switch {
-	case !c.OthersAtMost.Has() || f.Total == nil:
-		return ""
-	case bytes < 64*units.MiB:
-		return "Nothing else holds memory of this card."
-	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
-		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to win.", c.OthersAtMost, f.Total)
-	case c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
-		return fmt.Sprintf("Others hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
-	}
-	return ""
-}
-
-// onlyOurselves: every process of the list is this one.
-func onlyOurselves(c *ledger.Case) bool {
-	return c.OurPID != 0 && !slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool { return p.PID != c.OurPID && p.Bytes >= 64*units.MiB })
 }

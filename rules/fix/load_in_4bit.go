@@ -2,10 +2,7 @@ package fix
 
 import (
 	"cmp"
-	"fmt"
 
-	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -25,18 +22,7 @@ var loadIn4Bit = Fix{
 			"config = BitsAndBytesConfig(\n    load_in_4bit=True,\n    bnb_4bit_quant_type=\"nf4\",\n    bnb_4bit_use_double_quant=True,\n    bnb_4bit_compute_dtype="+reader.HalfType(c)+",\n)\n",
 			"quantization_config=config", `device_map="auto"`)}
 	},
-	Why:     whyQuarter,
-	Effect:  effect.Narrowed("load_in_4bit", effect.InFourBit),
 	Useless: useless4bit,
-}
-
-// whyQuarter: what 16-bit weights come to at 4 bit with their 16-bit tail.
-func whyQuarter(c *ledger.Case) string {
-	f := c.F()
-	if c.Phase == "load" || c.Training() || whyWeights(c) == "" {
-		return whyWeights(c)
-	}
-	return fmt.Sprintf("If the weights are most of the %s that it holds, they come to about %s.", f.Allocated, units.Amount(f.Allocated.Bytes*3/10))
 }
 
 func useless4bit(c *ledger.Case) string {

@@ -3,7 +3,6 @@ package fix
 import (
 	"cmp"
 
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -20,7 +19,6 @@ var loadIn8Bit = Fix{
 	Steps: func(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, step.FromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
 	},
-	Effect:  effect.Narrowed("load_in_8bit", effect.InEightBit),
 	Useless: useless8bit,
 }
 

@@ -2,8 +2,6 @@ package fix
 
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/effect"
-	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -19,14 +17,4 @@ var optimizer8Bit = Fix{
 	Steps: step.Paste("python", `import bitsandbytes as bnb
 
 optimizer = bnb.optim.AdamW8bit(model.parameters(), lr=2e-5)   # with the Trainer: optim="adamw_bnb_8bit"`),
-	Effect: effectOptimizer8bit,
-}
-
-// effectOptimizer8bit: what failed in the first step of the optimizer is a
-// state, of 4 bytes for each value.
-func effectOptimizer8bit(c *ledger.Case) *effect.Effect {
-	if c.Signal("optimizer_step") == nil || c.In("deepspeed") { // whose flat buffer may be the master copy
-		return nil
-	}
-	return effect.Scaled(c, 4, "At 8 bit instead of 32")
 }

@@ -1,7 +1,6 @@
 package fix
 
 import (
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -17,8 +16,6 @@ var useLowerQuant = Fix{
 	Needs:    Needs{works: generated, branch: "A language model", told: "the same model at 4 or 8 bit."},
 	Told:     "Load a smaller quantisation of the same model, 8 or 4 bit.",
 	Steps:    stepsLowerQuant,
-	Effect:   effect.Narrowed("use_lower_quant", effect.InFourBit),
-	Why:      whyWeights,
 }
 
 func stepsLowerQuant(c *ledger.Case) []step.Step {

@@ -17,7 +17,6 @@ var useSmallerModel = Fix{
 	Needs:    Needs{notFor: noNetwork},
 	Told:     "Load a smaller model, or a smaller version of this one.",
 	Steps:    stepsSmallerModel,
-	Why:      whyWeights,
 }
 
 func stepsSmallerModel(c *ledger.Case) []step.Step {

@@ -1,10 +1,13 @@
 package array
 
 import (
+	"fmt"
 	"math"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -60,4 +63,16 @@ func scratch(q *explain.Question) *ledger.Explained {
 		return nil
 	}
 	return &ledger.Explained{What: "are the temporaries of the compiled program, all of them in one piece, as XLA's statistics say", Bytes: q.Asked, Lines: []int{temp.Line}}
+}
+
+// effectRemapped: what the limit of TensorFlow's allocator leaves, in pieces
+// that it cannot move and CUDA's can.
+func effectRemapped(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !c.Root(fact.TFAlloc) || f.Limit == nil || f.Allocated == nil || f.Requested == nil {
+		return nil
+	}
+	have := f.Limit.Bytes - f.Allocated.Bytes
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: f.Requested.Bytes <= have, Basis: "log", Certainty: effect.Bound,
+		Note: fmt.Sprintf("%s of the limit of %s was not in use: at most this much can become one piece.", units.Amount(have), f.Limit)}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -45,7 +46,8 @@ func stepsJAXAttention(c *ledger.Case) []step.Step {
 // TensorFlow is what is peculiar to TensorFlow.
 var TensorFlow = program.Program{
 	Name: "tensorflow", Shown: "TensorFlow", Rank: 56, Numbers: []explain.Reading{shape, retriedPool},
-	Edits: "code", Language: "python", Script: "tensorflow-script",
+	Effects: map[string]func(*ledger.Case) *effect.Effect{"tf_cuda_malloc_async": effectRemapped},
+	Edits:   "code", Language: "python", Script: "tensorflow-script",
 	Like: []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_batch_size":       halfBatch,

@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -186,7 +187,7 @@ var billions = regexp.MustCompile(`(\d{1,3}(?:\.\d)?)b(?:[^a-z]|$)`)
 // converter, in GB.
 func sizesByFormat(c *ledger.Case) map[string]string {
 	out := map[string]string{"idle": "", "params": ""}
-	if n := ggml.Cards(c); n > 1 {
+	if n := len(books.Cards(c)); n > 1 {
 		out["idle"] = fmt.Sprint(n)
 	}
 	n := ledger.Named(c).Parameters

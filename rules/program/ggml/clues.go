@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -135,26 +136,26 @@ func AbsurdEstimate(c *ledger.Case) bool { return ledger.SizeOf(c.F().SystemRequ
 // unevenSplit: the failing card was to take more of the model than its part of
 // all memory, while others had room.
 func unevenSplit(c *ledger.Case) cause.Finding {
-	f, cards := c.F(), cardsOf(c)
+	f, cards := c.F(), books.Cards(c)
 	if f.Device == nil || f.Device.Value < 0 || ledger.InHost(c) || !ledger.GGMLRefused(c, "weights", "kv", "compute") {
 		return cause.Nothing()
 	}
-	full, free, least, own := int(f.Device.Value), int64(0), int64(0), card{}
+	full, free, least, own := int(f.Device.Value), int64(0), int64(0), books.Card{}
 	for i, x := range cards {
-		free += x.free
+		free += x.Free
 		if i == full {
 			own = x
-		} else if x.weights > 0 && (least == 0 || x.weights < least) {
-			least = x.weights
+		} else if x.Weights > 0 && (least == 0 || x.Weights < least) {
+			least = x.Weights
 		}
 	}
 	_, split := c.Setting("tensor_split")
 	weight, why := 0.25, "It is not the first card that is full."
 	switch loads := c.Failure.Stage == "weights"; {
-	case !loads && least > 0 && least*13 < own.weights*10:
-		weight, why = 0.8, fmt.Sprintf("%s holds %s of weights, another card only %s: the split gives the full card too much.", c.Failure.Memory, units.Amount(own.weights), units.Amount(least))
-	case loads && split && own.free > 0 && fitsTogether(c, int64(len(cards)), free):
-		weight, why = 0.85, fmt.Sprintf("The cards have %s free together, and this one %s: the split does not follow their sizes.", units.Amount(free), units.Amount(own.free))
+	case !loads && least > 0 && least*13 < own.Weights*10:
+		weight, why = 0.8, fmt.Sprintf("%s holds %s of weights, another card only %s: the split gives the full card too much.", c.Failure.Memory, units.Amount(own.Weights), units.Amount(least))
+	case loads && split && own.Free > 0 && fitsTogether(c, int64(len(cards)), free):
+		weight, why = 0.85, fmt.Sprintf("The cards have %s free together, and this one %s: the split does not follow their sizes.", units.Amount(free), units.Amount(own.Free))
 	case loads || full == 0:
 		return cause.Nothing()
 	case below(units.GiB)(c):

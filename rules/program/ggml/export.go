@@ -82,9 +82,6 @@ func Slots(c *ledger.Case) int64 { return slots(c) }
 // SeveralDevices reports that more than one card takes part.
 func SeveralDevices(c *ledger.Case) bool { return severalDevices(c) }
 
-// Cards is how many cards the log numbers.
-func Cards(c *ledger.Case) int { return len(cardsOf(c)) }
-
 // Samples: stable-diffusion.cpp was denoising.
 func Samples(c *ledger.Case) bool { return samples(c) }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 )
 
 // count is a whole number that the load lines state, 0 where they do not or it
@@ -267,7 +268,7 @@ func mixtureOfExperts(c *ledger.Case) bool {
 }
 
 // severalDevices reports that more than one card takes part.
-func severalDevices(c *ledger.Case) bool { return len(cardsOf(c)) > 1 }
+func severalDevices(c *ledger.Case) bool { return len(books.Cards(c)) > 1 }
 
 // slots is by how many requests the context is divided or multiplied: Ollama's
 // --ctx-size is num_ctx times that, the context of node-llama-cpp that of one

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -172,7 +173,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), uneven, func(c *ledger.Case) bool { return shareList(c) != nil }), Figures: numbers,
+		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), uneven, func(c *ledger.Case) bool { return books.Shares(c) != nil }), Figures: numbers,
 		Cause: cause.DeviceImbalance, Weight: 0.75, Headline: "ran out on {gpu}, while another card holds less",
 		Means: "{others} of weights: {gpu} took the most, and then found no room for its part of cache and working memory, {asked}. The split is by layers, so the card with more of them also takes more of the cache.",
 		Not:   "A smaller quantisation first: another card may have the room.",

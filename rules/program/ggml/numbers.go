@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -255,9 +256,9 @@ func devicesOf(c *ledger.Case) string {
 // sharesOf lists the weights that each of several cards holds.
 func sharesOf(c *ledger.Case) string {
 	var list []string
-	for i, x := range cardsOf(c) {
-		if x.weights > 0 {
-			list = append(list, fmt.Sprintf("GPU %d %s", i, units.Amount(x.weights)))
+	for i, x := range books.Cards(c) {
+		if x.Weights > 0 {
+			list = append(list, fmt.Sprintf("GPU %d %s", i, units.Amount(x.Weights)))
 		}
 	}
 	if len(list) < 2 || len(list) > 8 {

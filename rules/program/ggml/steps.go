@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -153,7 +154,7 @@ func llamaQuant(c *ledger.Case) []step.Step {
 
 // llamaSplit takes weight off the card that is full.
 func llamaSplit(c *ledger.Case) []step.Step {
-	d, shares := speaks(c), splitShares(c)
+	d, shares := speaks(c), books.SharesText(c)
 	if d.settings["balance_split"] == "" || shares == "" {
 		return []step.Step{{Kind: "text", Text: "Give the full card a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the cards; the numbers are proportions)."}}
 	}

@@ -82,7 +82,7 @@ var SGLang = program.Program{
 		"raise_mem_fraction":       sglangServer.adds(hundredths("mem_fraction_static", raisedFraction)),
 		"lower_mem_fraction":       sglangShare.relative(sglangServer.adds(hundredths("mem_fraction_static", sglangShare.lowered))),
 		"lower_max_num_seqs":       sglangServer.adds(divided("max_running_requests", 64, half)),
-		"lower_max_batched_tokens": sglangServer.adds(divided("chunked_prefill_size", 4096, effect.TokensDivisor)),
+		"lower_max_batched_tokens": sglangServer.adds(divided("chunked_prefill_size", 4096, engine.TokensDivisor)),
 		"lower_context":            sglangServer.adds(divided("context_length", 16384, half)),
 		"enforce_eager":            after("text", "Make graphs for small batches only (the option is --cuda-graph-max-bs-decode since June 2026); --disable-cuda-graph makes none:", sglangServer.adds(to("cuda_graph_max_bs", "16"))),
 		"quantize_kv_cache":        sglangServer.adds(to("kv_cache_dtype", "fp8_e5m2")),
@@ -94,7 +94,7 @@ var SGLang = program.Program{
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		"raise_mem_fraction":       effectFraction,
 		"lower_mem_fraction":       sglangShare.smaller,
-		"lower_max_batched_tokens": tokensUnless(func(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "graph_capture" }),
+		"lower_max_batched_tokens": engine.TokensUnless(func(c *ledger.Case) bool { return c.Phase == "load" || c.Phase == "graph_capture" }),
 		"lower_context":            func(*ledger.Case) *effect.Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
 	Useless: map[string]func(c *ledger.Case) string{

@@ -167,14 +167,3 @@ func bound(need, have int64, note string) *effect.Effect {
 	e.Certainty = effect.Bound
 	return e
 }
-
-// tokensUnless is the effect of fewer tokens for a step, where the piece that
-// failed is linear in them.
-func tokensUnless(other func(c *ledger.Case) bool) func(c *ledger.Case) *effect.Effect {
-	return func(c *ledger.Case) *effect.Effect {
-		if other(c) {
-			return nil
-		}
-		return effect.Tokens(c)
-	}
-}

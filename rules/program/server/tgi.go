@@ -50,7 +50,7 @@ var TGI = program.Program{
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		// In the warm-up every piece of a layer is linear in the tokens.
-		"lower_max_batched_tokens": tokensUnless(func(c *ledger.Case) bool {
+		"lower_max_batched_tokens": engine.TokensUnless(func(c *ledger.Case) bool {
 			return c.Phase != "warmup" || ledger.IntSetting(c, "max_batch_total_tokens") > 0
 		}),
 	},
@@ -59,7 +59,7 @@ var TGI = program.Program{
 			if ledger.IntSetting(c, "max_batch_total_tokens") > 0 {
 				return tgiServer.adds(divided("max_batch_total_tokens", 0, half))(c) // what TGI computes by itself since 1.0
 			}
-			prefill := divided("max_batch_prefill_tokens", 4096, effect.TokensDivisor)
+			prefill := divided("max_batch_prefill_tokens", 4096, engine.TokensDivisor)
 			n, _ := strconv.Atoi(prefill(c).value)
 			return tgiServer.adds(prefill, to("max_input_tokens", strconv.Itoa(n/2)), to("max_total_tokens", strconv.Itoa(n)))(c)
 		},

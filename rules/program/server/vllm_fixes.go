@@ -11,6 +11,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -52,7 +54,7 @@ var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
 	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), from("gpu_memory_utilization", cause.Number("%.2f", shareForHalfCache))),
 	"enforce_eager":                vllmServer.sets(to("enforce_eager", "True")),
 	"lower_max_num_seqs":           vllmServer.sets(whole("max_num_seqs", fewerSequences)),
-	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, effect.TokensDivisor), chunks),
+	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, engine.TokensDivisor), chunks),
 	"multi_gpu":                    vllmServer.sets(doubled("tensor_parallel_size")),
 	"cpu_offload":                  vllmServer.sets(to("cpu_offload_gb", "8")),
 	"use_lower_quant": after("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
@@ -72,7 +74,7 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 	"quantize_kv_cache":            effectHalfCache,
 	"multi_gpu":                    effectTwiceCards,
 	"lower_max_num_seqs":           effectFewerSequences,
-	"lower_max_batched_tokens":     tokensUnless(when.Any(samplesRows, capturing)), // rows of the sampler are not linear in them
+	"lower_max_batched_tokens":     engine.TokensUnless(when.Any(samplesRows, capturing)), // rows of the sampler are not linear in them
 	"use_lower_quant":              effectQuantForCache,
 	"kill_stale_process":           effectFreeCard,
 	"close_other_apps":             effectFreeCard,
@@ -340,9 +342,9 @@ func effectQuantForCache(c *ledger.Case) *effect.Effect {
 		return nil
 	}
 	if f.KVNeeded == nil || f.KVAvailable == nil || f.Weights == nil || ledger.Quantised(c) != "" {
-		return effect.Narrower(c, effect.InFourBit)
+		return allocator.Narrower(c, allocator.InFourBit)
 	}
-	more := effect.Shrinks(f.Weights.Bytes, effect.InFourBit)
+	more := allocator.Shrinks(f.Weights.Bytes, allocator.InFourBit)
 	e := fits(f.KVNeeded.Bytes, f.KVAvailable.Bytes+more, fmt.Sprintf("If the weights of %s are at 16 bit, 4 bit leaves %s more for the cache.", f.Weights, units.Amount(more)))
 	e.Certainty = effect.Condition
 	return e
@@ -388,7 +390,7 @@ func effectTwiceCards(c *ledger.Case) *effect.Effect {
 		e.Basis = "estimate"
 		return e
 	}
-	held, have, ok := effect.WeightsAndRoom(c)
+	held, have, ok := allocator.WeightsAndRoom(c)
 	if !ok || !ledger.LoadingWeights(c) || effect.Estimated(c, "multi_gpu") != nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -186,7 +187,7 @@ func swapFigures(c *ledger.Case) map[string]string {
 func effectFreeCard(c *ledger.Case) *effect.Effect {
 	f := c.F()
 	if !c.Root(fact.VLLMFreeTooLow) || f.Desired == nil || f.Total == nil || f.Free == nil {
-		return effect.Kill(c)
+		return allocator.Kill(c)
 	}
 	e := fits(f.Desired.Bytes, f.Total.Bytes, fmt.Sprintf("%s of the %s that others hold has to be freed. Exact for this check.", units.Amount(f.Desired.Bytes-f.Free.Bytes), units.Amount(takenAtStart(c))))
 	e.Certainty = effect.Condition // of its being somebody's who can be ended

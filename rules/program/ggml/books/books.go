@@ -1,5 +1,6 @@
 // Package books says what filled a card on which ggml ran: by the buffers that
-// llama.cpp prints, else by what Ollama planned.
+// llama.cpp prints, else by what Ollama planned; and how several cards share the
+// weights.
 package books
 
 import (

@@ -1,5 +1,5 @@
-// Package allocator holds fixes of PyTorch's allocators against what a log says
-// of them: what they can win back, and where an option does nothing.
+// Package allocator holds fixes against the figures of PyTorch's messages: what
+// each can win back, whether that is enough, and where an option does nothing.
 package allocator
 
 import (
@@ -14,10 +14,17 @@ import (
 
 // What PyTorch's literal says of them, by fix.
 var (
-	Whys    = map[string]func(*ledger.Case) string{"expandable_segments": whySlack, "max_split_size": whySlack}
-	Effects = map[string]func(*ledger.Case) *effect.Effect{"expandable_segments": effectSlack, "max_split_size": effectSlack}
+	Whys = map[string]func(*ledger.Case) string{
+		"expandable_segments": whySlack, "max_split_size": whySlack, "load_in_4bit": whyQuarter, "use_lower_quant": whyWeights, "use_smaller_model": whyWeights,
+	}
+	Effects = map[string]func(*ledger.Case) *effect.Effect{
+		"expandable_segments": effectSlack, "max_split_size": effectSlack, "bigger_gpu": effectLargerCard, "select_gpu": effectOwnCards,
+		"load_in_4bit": Narrowed("load_in_4bit", InFourBit), "load_in_8bit": Narrowed("load_in_8bit", InEightBit), "use_lower_quant": Narrowed("use_lower_quant", InFourBit),
+		"half_precision": effectHalf, "kill_stale_process": Kill, "optimizer_8bit": effectOptimizer8bit, "close_other_apps": effectOthersYield, "cpu_offload": effectMaxMemory,
+	}
 	Useless = map[string]func(*ledger.Case) string{
 		"expandable_segments": uselessExpandable, "max_split_size": uselessSplitSize, "empty_cache": uselessEmptyCache, "raise_watermark": uselessWatermark,
+		"kill_stale_process": uselessKill,
 	}
 )
 

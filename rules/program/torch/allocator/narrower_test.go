@@ -1,4 +1,4 @@
-package effect
+package allocator
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package effect
+package allocator
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -32,24 +33,32 @@ func (n narrower) of(bytes int64) int64 { return int64(math.Ceil(float64(bytes) 
 
 // Narrowed is the effect of such a change by a fix. A model whose size the
 // name tells is better sized as a whole.
-func Narrowed(fix string, n narrower) func(*ledger.Case) *Effect {
-	return func(c *ledger.Case) *Effect {
-		if Estimated(c, fix) != nil {
+func Narrowed(fix string, n narrower) func(*ledger.Case) *effect.Effect {
+	return func(c *ledger.Case) *effect.Effect {
+		if effect.Estimated(c, fix) != nil {
 			return nil
 		}
 		return Narrower(c, n)
 	}
 }
 
+// effectHalf: image programs load 16 bit unless told otherwise.
+func effectHalf(c *ledger.Case) *effect.Effect {
+	if c.In("a1111", "comfyui", "fooocus", "forge") {
+		return nil
+	}
+	return Narrowed("half_precision", InHalf)(c)
+}
+
 // Narrower: what this process holds and what it asked for, narrowed,
 // against what the card has for it.
-func Narrower(c *ledger.Case, n narrower) *Effect {
+func Narrower(c *ledger.Case, n narrower) *effect.Effect {
 	held, have, ok := WeightsAndRoom(c)
 	if !ok || ledger.Quantised(c) != "" || ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit") != "" {
 		return nil
 	}
 	f := c.F()
-	e := &Effect{NeedBytes: n.of(held + f.Requested.Bytes), HaveBytes: have, Basis: "log"}
+	e := &effect.Effect{NeedBytes: n.of(held + f.Requested.Bytes), HaveBytes: have, Basis: "log"}
 	least := n.least(c, held, have)
 	switch {
 	case least > held && e.NeedBytes <= have:
@@ -57,11 +66,11 @@ func Narrower(c *ledger.Case, n narrower) *Effect {
 	case e.NeedBytes > have:
 		e.Note = fmt.Sprintf("Even if all of the %s that it holds and the %s that it wanted are %s weights, %s is too much.%s", units.Amount(held), f.Requested, n.from, n.label, cardFor(c, e.NeedBytes))
 	case c.Phase == "load" && c.F().Allocated != nil:
-		e.Fits, e.Certainty = true, Bound
+		e.Fits, e.Certainty = true, effect.Bound
 		e.Note = fmt.Sprintf("The %s loaded so far and the %s that failed, if they are %s weights, at %s. A lower bound: what was still to come is not in the log; weights of up to %s in all fit that way.",
 			units.Amount(held), f.Requested, n.from, n.label, units.Amount(int64(float64(have-units.GiB)/n.share)))
 	default:
-		e.Fits, e.Certainty = true, Condition
+		e.Fits, e.Certainty = true, effect.Condition
 		e.NeedBytes = n.of(held) + f.Requested.Bytes
 		enough := fmt.Sprintf("Enough for this request if at least %s of them are weights.", units.Amount(least))
 		if least*20 < held {

@@ -1,0 +1,174 @@
+package allocator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/fix"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+)
+
+// Other fixes by the figures of PyTorch's message.
+
+// effectLargerCard: the smallest card with room for what was held and wanted.
+func effectLargerCard(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !ledger.TorchFigures(c) || !c.Mine.Has() || f.Total == nil || f.Limit != nil || ledger.Roomy(c) || c.Backend == "mps" || effect.Estimated(c, "bigger_gpu") != nil {
+		return nil // nothing to go by, or the model is sized as a whole
+	}
+	need := c.Mine.Bytes + f.Requested.Bytes
+	vendor := map[string]string{"rocm": "AMD"}[c.Backend]
+	card, ok := fit.SmallestCard(max(need, f.Total.Bytes+1), vendor)
+	if !ok || c.Backend != "cuda" && vendor == "" {
+		return nil
+	}
+	return &effect.Effect{NeedBytes: need, HaveBytes: card.Bytes, Fits: true, Basis: "log", Certainty: effect.Bound,
+		Note: fmt.Sprintf("%s held + %s wanted: the next size is %d GB (such as %s). A lower bound: what comes after this request needs room too.", c.Mine, f.Requested, card.GB, card.Names[0])}
+}
+
+// effectOwnCards: the other ranks load onto cards of their own.
+func effectOwnCards(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !cause.RanksOnOneCard(c) && cause.BareContexts(c).Weight == 0 || !ledger.TorchFigures(c) || f.Free == nil {
+		return effectFreerCard(c)
+	}
+	given := int64(0)
+	for _, p := range f.OtherProcesses {
+		if p.PID != c.OurPID {
+			given += p.Bytes
+		}
+	}
+	have := f.Free.Bytes + given
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
+		Note: fmt.Sprintf("%s free + %s that the other ranks hold on this card. Exact for this request; what comes after it needs room too.", f.Free, units.Amount(given))}
+}
+
+// effectFreerCard: another card of the log's table, against what this process
+// holds and wanted.
+func effectFreerCard(c *ledger.Case) *effect.Effect {
+	index, free, ok := ledger.FreestCard(c)
+	f := c.F()
+	if !ok || !ledger.TorchFigures(c) || !c.Mine.Has() || ledger.Roomy(c) {
+		return nil
+	}
+	need := c.Mine.Bytes + f.Requested.Bytes
+	return &effect.Effect{NeedBytes: need, HaveBytes: free, Fits: need <= free, Basis: "log", Certainty: effect.Bound,
+		Note: fmt.Sprintf("%s held + %s wanted, against what the table shows free on GPU %d. A lower bound: what comes after this request needs room too.", c.Mine, f.Requested, index)}
+}
+
+// effectOptimizer8bit: what failed in the first step of the optimizer is a
+// state, of 4 bytes for each value.
+func effectOptimizer8bit(c *ledger.Case) *effect.Effect {
+	if c.Signal("optimizer_step") == nil || c.In("deepspeed") { // whose flat buffer may be the master copy
+		return nil
+	}
+	return effect.Scaled(c, 4, "At 8 bit instead of 32")
+}
+
+func uselessKill(c *ledger.Case) string {
+	f := c.F()
+	switch {
+	case !ledger.TorchFigures(c):
+		return ""
+	case c.Root(fact.MPSAlloc):
+		if f.Limit == nil {
+			return ""
+		}
+		return "The limit counts this program's own memory only; \"other allocations\" are its own temporaries, not other programs."
+	case ledger.NeverFits(c) != "":
+		return ledger.NeverFits(c)
+	case ledger.Limited(c) != "":
+		return ledger.Limited(c)
+	}
+	if onlyOurselves(c) {
+		return fmt.Sprintf("Process %s of the message is the one that failed, under its number outside the container: its memory is this program's own.", quote.PID(c.OurPID))
+	}
+	bytes := c.OthersAtMost.Bytes
+	switch {
+	case !c.OthersAtMost.Has() || f.Total == nil:
+		return ""
+	case bytes < 64*units.MiB:
+		return "Nothing else holds memory of this card."
+	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
+		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to win.", c.OthersAtMost, f.Total)
+	case c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
+		return fmt.Sprintf("Others hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
+	}
+	return ""
+}
+
+// onlyOurselves: every process of the list is this one.
+func onlyOurselves(c *ledger.Case) bool {
+	return c.OurPID != 0 && !slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool { return p.PID != c.OurPID && p.Bytes >= 64*units.MiB })
+}
+
+// effectOthersYield is [Kill] where closing programs would have to give
+// back what is missing.
+func effectOthersYield(c *ledger.Case) *effect.Effect {
+	if uselessKill(c) != "" {
+		return nil
+	}
+	return Kill(c)
+}
+
+func whyWeights(c *ledger.Case) string {
+	f := c.F()
+	if !ledger.Allocator(c) || f.Allocated == nil || f.Total == nil || f.Allocated.Bytes*2 < f.Total.Bytes || f.Allocated.Bytes > f.Total.Bytes {
+		return ""
+	}
+	return fmt.Sprintf("This program alone holds %s of the %s.", f.Allocated, f.Total)
+}
+
+// whyQuarter: what 16-bit weights come to at 4 bit with their 16-bit tail.
+func whyQuarter(c *ledger.Case) string {
+	f := c.F()
+	if c.Phase == "load" || c.Training() || whyWeights(c) == "" {
+		return whyWeights(c)
+	}
+	return fmt.Sprintf("If the weights are most of the %s that it holds, they come to about %s.", f.Allocated, units.Amount(f.Allocated.Bytes*3/10))
+}
+
+// effectMaxMemory: what a limit for the card leaves free, against the request.
+func effectMaxMemory(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	if !ledger.TorchFigures(c) || f.Total == nil || !ledger.OnCard(c) || !c.Others.Has() || !c.In("transformers") && c.Framework != "pytorch" {
+		return nil
+	}
+	share := fix.CardShare(c)
+	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
+		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
+}
+
+// Kill: what is free when the others are gone, against the request.
+func Kill(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	bytes := c.OthersAtMost.Bytes
+	if !c.Others.Has() || !ledger.TorchFigures(c) || f.Free == nil || bytes <= 0 {
+		return nil
+	}
+	have := f.Free.Bytes + bytes
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
+		Note: fmt.Sprintf("%s free + %s that others hold. Exact for this request; what comes after it needs room too.%s", f.Free, c.OthersAtMost, alsoSmaller(c, have))}
+}
+
+// alsoSmaller says what part of the batch fits where giving back memory is not
+// enough alone; weights that are loaded have no batch.
+func alsoSmaller(c *ledger.Case, have int64) string {
+	wanted := c.F().Requested.Bytes
+	if wanted <= have || c.Phase == "load" {
+		return ""
+	}
+	for by := int64(2); by <= 16; by *= 2 {
+		if wanted/by <= have {
+			return fmt.Sprintf(" Two changes together: with 1/%d of the batch as well the piece that failed is at most %s.", by, units.Amount(wanted/by))
+		}
+	}
+	return ""
+}
