@@ -70,7 +70,8 @@ var embedCards = []cause.Card{
 		Not:      "A smaller `batch_size`, allocator settings, 4 bit: there is next to no room for it at all.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Run the embedding model on the processor", Cost: "a query takes a fraction of a second; indexing is slow", Steps: onProcessor},
-			{Fix: "kill_stale_process", Title: "Or see who holds the card, and make room there", Cost: "free", Steps: whoHolds, Told: "The server itself: a shorter context or fewer layers on the card (llama.cpp `-ngl`, `-c`), vLLM `--gpu-memory-utilization 0.7`; stop it while you index. What is old and yours: end it."},
+			{Fix: "kill_stale_process", If: func(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 0 }, Title: "Or make room: end what is yours, or give it less", Cost: "free"},
+			{Fix: "kill_stale_process", If: func(c *ledger.Case) bool { return len(c.F().OtherProcesses) == 0 }, Title: "Or see who holds the card, and make room there", Cost: "free", Steps: whoHolds, Told: "The server itself: a shorter context or fewer layers on the card (llama.cpp `-ngl`, `-c`), vLLM `--gpu-memory-utilization 0.7`; stop it while you index. What is old and yours: end it."},
 			{Fix: "select_gpu", Title: "Or another card", Cost: "needs one", Told: "`device=\"cuda:1\"` in the same place."},
 		},
 		Sources: []string{"sentence-transformers/sentence_transformers/SentenceTransformer.py", "haystack/haystack/utils/device.py", "https://github.com/ollama/ollama/blob/main/docs/faq.md"},
