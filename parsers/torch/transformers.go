@@ -50,7 +50,10 @@ func refuses(x fact.Failure) func(text.Message) int {
 	}
 }
 
-var shardsDone = text.NewPattern(`^loadingcheckpointshards:100%`)
+var (
+	shardsDone = text.NewPattern(`^loadingcheckpointshards:100%`)
+	shardsRead = text.NewPattern(`^loadingcheckpointshards:\d{1,2}%[^0-9]{0,160}(?<shards_read>\d{1,3})/(?<shards_all>\d{1,3})\[`)
+)
 
 // shards says whether the model was still loading when the log ends: only the
 // last state of the progress bar counts. A bar that begins again behind a full
@@ -60,7 +63,9 @@ func shards(l *text.Log, bars []text.Hit, f *fact.Facts) {
 	if len(bars) == 0 || done(bars[len(bars)-1]) {
 		return
 	}
-	l.Signal(f, "loading", bars[len(bars)-1].At)
+	last := bars[len(bars)-1].At
+	l.Signal(f, "loading", last)
+	l.Find(shardsRead, last, last+240).States(f, nil)
 	if i := slices.IndexFunc(bars, done); i >= 0 {
 		l.Signal(f, "second_model", bars[i].At)
 	}

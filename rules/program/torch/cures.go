@@ -31,6 +31,7 @@ var (
 		Ways: []cause.Way{
 			{For: fix.Training, Text: "half the batch size[[ ({batch})]]; add up gradients over two batches for nearly the same result."},
 			{For: fix.Using, Text: "`with torch.no_grad():` around it, free and often the whole cure; then batch size 1, smaller or shorter input."},
+			{For: "All pairs of something (a graph's nodes, distances)", Text: "{pairs}"},
 		},
 	}
 	// halveModel is the same where the weights are the likelier part.
@@ -148,7 +149,7 @@ func cheaper(c *ledger.Case) string {
 // scene is batch with what the card's size says of it.
 func scene(c *ledger.Case) map[string]string {
 	figures := batch(c)
-	figures["probably"], figures["closing"], figures["less"], figures["cheaper"] = "", "", less(c, figures["batch"]), cheaper(c)
+	figures["probably"], figures["closing"], figures["pairs"], figures["less"], figures["cheaper"] = "", "", "", less(c, figures["batch"]), cheaper(c)
 	figures["sharding"] = "FSDP `FULL_SHARD` or ZeRO-3 divide weights, gradients and optimizer by the number of cards. "
 	if ledger.Has(c, fact.Sharded) {
 		figures["sharding"] = ""
@@ -156,6 +157,9 @@ func scene(c *ledger.Case) map[string]string {
 	figures["autocast"] = "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; "
 	if ledger.Has(c, fact.MixedPrecision) {
 		figures["autocast"] = "Beside 16 bit, which is on: "
+	}
+	if c.Asked.Bytes*8 > c.Total.Bytes {
+		figures["pairs"] = "no batch helps: a sparse form (PyTorch Geometric), or blocks of rows; half the rows take a quarter."
 	}
 	if c.Others.Bytes > ledger.DriverContext {
 		figures["closing"] = c.Others.String()

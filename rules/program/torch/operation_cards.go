@@ -61,7 +61,7 @@ var operationCards = []cause.Card{
 		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"Its result is as large as what goes in: batch x channels x height x width, or batch x length x width; training keeps that for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
-		fewerPixels, halfBits, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer keeps every time step of every sample: batch x length x width. One long sample makes the whole padded batch as long.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Fewer or shorter sequences at a time", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; cut the longest sequences, or sort by length so that little is padded."},

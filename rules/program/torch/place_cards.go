@@ -33,15 +33,26 @@ var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=tor
 // temporaryWords stand where Adam computes on values that it has.
 var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "denom = (max_exp_avg_sqs"}
 
+// slackBridges: the allocator's unused reserve is more than what was lacking.
+func slackBridges(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes > c.Shortfall.Bytes
+}
+
 // flatPiece: a tensor larger than the layers of most models, as ZeRO and FSDP
 // make of all that a card holds.
 func flatPiece(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB }
 
 // flatFigures say what a flat piece in 32 bit is a share of.
 func flatFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"flat": ""}
+	out := map[string]string{"flat": "", "settings": ""}
+	if c.Slack.Has() && !slackBridges(c) {
+		out["settings"] = "Allocator settings: " + c.Slack.String() + " to win."
+	}
 	if n := ledger.Requested(c) / 4; flatPiece(c) {
-		cards := int64(max(8, c.Reader.Cards))
+		cards := int64(ranksSeen(c))
+		if cards < 2 {
+			cards = 8
+		}
 		out["flat"] = fmt.Sprintf("%s in one tensor is %s million numbers in 32 bit, more than a layer has: a flat piece as ZeRO and FSDP cut them, one for each card (with %d cards, of a model of %.1f billion parameters).",
 			c.Asked, ledger.Thousands(n/1_000_000), cards, float64(n*cards)/1e9)
 	}
@@ -105,9 +116,11 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Cause: cause.TrainingStateTooLarge, Weight: 0.87,
 		Headline: "ran out of memory inside an optimizer step: Adam's temporaries did not fit",
 		Means:    "Adam's own values were there already; for the update it makes a copy of each tensor's, for a moment.[[ {flat}]] The step itself had gone through: weights, gradients and Adam's values fill the card, whatever the batch.",
-		Not:      "A smaller batch: at this point activations are gone. Allocator settings[[: {slack} to win]].",
+		Not:      "A smaller batch: at this point activations are gone.[[ {settings}]]",
 		Cures: []cause.Cure{
-			{Fix: "shard_training", If: flatPiece, Title: "The next ZeRO stage, or offload", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) cuts up those too. In the DeepSpeed file; with more RAM than cards also `\"offload_optimizer\": {\"device\": \"cpu\"}`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
+			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "At once: let PyTorch grow its segments", Cost: "none"},
+			{Fix: "offload_optimizer", If: when.All(flatPiece, has(fact.Sharded)), Title: "Update in smaller pieces, or in RAM", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes a parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
+			{Fix: "shard_training", If: when.All(flatPiece, when.Not(has(fact.Sharded))), Title: "The next ZeRO stage, or offload", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) cuts up those too. In the DeepSpeed file; with more RAM than cards also `\"offload_optimizer\": {\"device\": \"cpu\"}`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
 			{Fix: "upgrade_version", Title: "An Adam that makes no copies", Cost: "none", Told: "The fused one (PyTorch 2.0 and later) does the update in one kernel; Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
 			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},
 			{Fix: "use_lora", Title: "Train fewer parameters", Cost: "for most purposes the same result", Told: "A LoRA, or freeze what need not change (`requires_grad_(False)`)."},

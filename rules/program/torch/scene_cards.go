@@ -3,6 +3,7 @@ package torch
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -70,7 +71,7 @@ var figureCards = []cause.Card{
 		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {unnamed}]]",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{endListed, lookFirst, otherCard,
+		Cures: []cause.Cure{endListed, lookFirst, lessOfOwn, otherCard,
 			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -166,14 +167,28 @@ func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.C
 		Headline: "ran out of memory with {slack} of its own lying unused",
 		Means:    "PyTorch holds {mine}, and {slack} of it is free but in pieces, none of them large enough for {asked}. The usual reason is sizes that change: texts of varying length, pictures of varying size, an evaluation between steps.[[ Outside this program lie {others} at most, and a part of that is CUDA's own.]]",
 		Later:    "If it fails again with little unused, memory is really short: halve the batch.",
+		Not:      "[[Ending other programs: {few} at most, and CUDA's own part is in that.]]", Figures: fewOthers,
 		Cures: []cause.Cure{
 			closeFirst,
+			{Fix: "lower_batch_size", If: littleSlack, Title: "Half the batch, or smaller pictures", Cost: "slower", Told: "What lies unused is little, {slack} in all, so the next step may be short of memory itself. Gradient accumulation over two batches keeps the result."},
 			{Fix: "expandable_segments", If: when.Not(splitEra)},
 			{Fix: "max_split_size", If: splitEra, Title: "Let PyTorch cut up fewer blocks, and give some back earlier", Cost: "sometimes slower", Steps: splitSize},
-			{Fix: "lower_batch_size", Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
+			{Fix: "lower_batch_size", If: when.Not(littleSlack), Title: "Keep sizes alike, the largest first", Cost: "some padding is computed in vain", Told: "Pad or crop to a few fixed sizes, or start with the longest batch: freed blocks then fit the next request. Half the batch size does it as well."},
+			{Fix: "mixed_precision", If: when.Not(ledger.Before2020), Title: "Or need less: 16 bit", Cost: "hardly any quality", Told: "Training: `torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`; use: `model.half()` under `torch.no_grad()`."},
 		},
 		Sources: []string{allocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	}
+}
+
+// littleSlack: half a GiB and less, a margin rather than a find.
+func littleSlack(c *ledger.Case) bool { return c.Slack.Bytes < units.GiB/2 }
+
+// fewOthers is what ending other programs could win where that is little.
+func fewOthers(c *ledger.Case) map[string]string {
+	if c.Others.Has() && c.Others.Bytes < units.GiB {
+		return map[string]string{"few": c.Others.String()}
+	}
+	return map[string]string{"few": ""}
 }
 
 // mostlyComfyUI: the wording is cudaMallocAsync's, which ComfyUI turns on by
@@ -182,6 +197,15 @@ var mostlyComfyUI = cause.Cure{
 	Fix: "lowvram_mode", Title: "If it is ComfyUI, which turns this allocator on by itself", Cost: "slower",
 	If:   func(c *ledger.Case) bool { return c.Root(fact.TorchAsync) && !c.Training() },
 	Told: "Fewer frames or half the width and height first; an fp8 or GGUF file of the model; start it with `--reserve-vram 2`; if the VAE failed, VAE Decode (Tiled) with tile_size 256.",
+}
+
+// lessOfOwn is for work without training that a little less would let through.
+var lessOfOwn = cause.Cure{
+	Fix: "inference_mode", Title: "Or let this program need less: no gradients, a smaller input", Cost: "detail, if the input shrinks",
+	If: func(c *ledger.Case) bool {
+		return !c.Training() && slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return f.Function == "forward" }) && c.Shortfall.Has() && c.Shortfall.Bytes*2 < c.Mine.Bytes
+	},
+	Told: "Only {short} is lacking. Without `torch.no_grad()` each layer's result is kept; half the width and height of a picture takes a quarter.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 }
 
 // closeFirst is for a narrow miss beside which others hold far more.

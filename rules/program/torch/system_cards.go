@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/operation"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -42,6 +43,24 @@ func nothingKept(c *ledger.Case) bool {
 // largeInRAM: a piece that is no last straw.
 func largeInRAM(c *ledger.Case) bool { return c.Asked.Bytes >= 4*units.GiB }
 
+// beyondSwap: more than swap makes up for.
+func beyondSwap(c *ledger.Case) bool { return c.Asked.Bytes > 64*units.GiB }
+
+// inProduct: a linear layer or a matrix product.
+func inProduct(c *ledger.Case) bool { return operation.Is(operation.Projection)(c) }
+
+// layerFigures say what the failing line computes.
+func layerFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"layer": "", "swap": ""}
+	if inProduct(c) {
+		out["layer"] = "The line is a matrix product: rows x outputs x 4 bytes, where the rows are all sizes of the input but the last, multiplied."
+	}
+	if beyondSwap(c) {
+		out["swap"] = "Swap: " + c.Asked.String() + " in one piece is more than it can stand in for."
+	}
+	return out
+}
+
 // saysWindows: the wording of PyTorch's allocator there.
 func saysWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Contains("not enough memory") }
 
@@ -51,17 +70,19 @@ var systemCards = []cause.Card{
 	{
 		ID: "pytorch/cpu-large-piece", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), largeInRAM),
 		Headline: "asked for {asked} of system memory (RAM) in one piece",
-		Means:    "One tensor of {asked} on the processor, not on the graphics card. A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
-		Not:      "Anything about the graphics card.",
+		Means:    "One tensor of {asked} on the processor, not on the graphics card.[[ {layer}]] A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
+		Not:      "Anything about the graphics card.[[ {swap}]]", Figures: layerFigures,
 		Cures: []cause.Cure{
 			{Fix: "add_swap", Title: "Windows: a larger page file", If: saysWindows, Cost: "slow while it is used; a restart", Told: "\"not enough memory\" is what PyTorch says on Windows, which promises RAM plus page file and no more. System properties, Advanced, Performance Settings, Advanced, Virtual memory: system managed, or twice the RAM, on an SSD. {asked} is one piece; others follow."},
+			{Fix: "fix_shape", If: inProduct, Title: "Print the shapes: is the size meant?", Cost: "a minute", Told: "The result should take about {asked}. If it comes to far less, the kernel is at fault: 16 bit on the processor in an old PyTorch; compute that layer in float32, or update.", Kind: "python", Text: "print(x.shape, x.dtype, weight.shape)   # of that line\nprint(x.numel() // x.shape[-1] * weight.shape[0] * 4 / 2**30, \"GiB\")"},
 			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height or fewer frames, or tiles."},
 				{For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."},
 				{For: "Text", Text: "half the length: attention scores fall to a quarter."},
 			}},
-			{Fix: "fix_shape", Title: "If the size surprises you: print the shapes", Cost: "some minutes", Told: "Their product times 4 bytes should come out near {asked}. A length or a count that surprises you is the mistake."},
-			{Fix: "add_swap", Title: "For once: more virtual memory", If: when.Not(saysWindows), Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
+			{Fix: "upgrade_version", If: inProduct, Title: "Or another PyTorch", Cost: "some minutes", Told: "A newer release in a new environment, if the printed size is far below {asked}."},
+			{Fix: "fix_shape", If: when.Not(inProduct), Title: "If the size surprises you: print the shapes", Cost: "some minutes", Told: "Their product times 4 bytes should come out near {asked}. A length or a count that surprises you is the mistake."},
+			{Fix: "add_swap", Title: "For once: more virtual memory", If: when.Not(when.Any(saysWindows, beyondSwap)), Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
 		},
 		Sources: []string{cpuAllocator},
 	},

@@ -1,7 +1,9 @@
 package torch
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -98,17 +100,18 @@ var loadingCards = []cause.Card{
 		Sources: []string{"peft/src/peft/utils/other.py", "https://github.com/huggingface/peft/issues/1149", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/1569"}, Solved: 1,
 	},
 	{
-		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization", "TRAINING"},
+		ID: "transformers/load-killed", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.CPUAlloc, fact.RankKilled}, Said: []string{"Loading checkpoint shards", "in from_pretrained", "load_state_dict"}, Unsaid: []string{"zero_optimization"},
 		If: func(c *ledger.Case) bool {
-			return writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
-		}, Figures: modelFigures,
+			return (c.Signal("loading") != nil || !c.Training() && !c.Root(fact.RankKilled)) && !c.Near("closing signal SIGTERM") && writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
+		}, Figures: shardFigures,
 		Cause: cause.HostMemory, Weight: 0.85,
 		Headline: "ran out of system memory (RAM) while loading the model",
-		Means:    "It ended while weights were being read, before they were all on a card. Files pass through RAM: a .bin checkpoint as a whole, safetensors piece by piece, and a model without `device_map` is built in RAM first, in 32 bit if no dtype is given.[[ {model} is {w32} at 32 bit, {w16} at 16.]]",
+		Means:    "It ended while weights were being read[[ ({read})]], before they were all on a card; a full card would have raised an error. Files pass through RAM: a .bin checkpoint as a whole, safetensors piece by piece, and a model without `device_map` is built in RAM first, in 32 bit if no dtype is given.[[ {model} is {w32} at 32 bit, {w16} at 16.]]",
 		Not:      "`load_in_4bit` alone: it shrinks what reaches the card, not what is read.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Read straight to the card, in 16 bit", Told: "With safetensors only some GB pass through RAM at a time (needs accelerate).", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.float16, device_map=\"auto\", low_cpu_mem_usage=True)   # name: as in your call", Cost: "None."},
-			{Fix: "add_swap", Title: "Add swap for the moment of loading"},
+			{Fix: "raise_memory_limit", If: hostedLike, Title: "A runtime or container with more RAM", Cost: "paid, mostly", Told: "Colab: Runtime, Change runtime type, High-RAM (the usual one has 12.7 GB, and no swap can be added); Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`."},
+			{Fix: "add_swap", If: when.Not(hostedLike), Title: "Add swap for the moment of loading"},
 			{Fix: "use_lower_quant", Title: "Take a checkpoint that is 4 bit already", Told: "Look on the Hub for the same model with -bnb-4bit, AWQ or GPTQ in its name: a quarter of the bytes are read.", Cost: "Another download."},
 		},
 		Sources: []string{"transformers/src/transformers/modeling_utils.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
@@ -130,6 +133,23 @@ var loadingCards = []cause.Card{
 		},
 		Sources: []string{"transformers/src/transformers/modeling_utils.py", "transformers/docs/source/en/quantization/bitsandbytes.md"},
 	},
+}
+
+// hostedLike: Python where Colab and images of Docker have it, on a system that
+// they set up.
+func hostedLike(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool { return strings.HasPrefix(f.File, "/usr/local/lib/python3") })
+}
+
+// shardFigures are modelFigures with how many files had been read.
+func shardFigures(c *ledger.Case) map[string]string {
+	out := modelFigures(c)
+	out["read"] = ""
+	done, _ := c.Fact("shards_read")
+	if all, ok := c.Fact("shards_all"); ok && done.Count != nil && all.Count != nil {
+		out["read"] = fmt.Sprintf("%.0f of its %.0f files were through", done.Count.Value, all.Count.Value)
+	}
+	return out
 }
 
 // fourBit loads a model in 4 bit by a device map.
