@@ -195,9 +195,10 @@ const ctranslate2Code = "https://github.com/Softcatala/whisper-ctranslate2/blob/
 // WhisperCTranslate2 is faster-whisper as a command with the options of OpenAI's.
 var WhisperCTranslate2 = program.Program{
 	Name: "whisper-ctranslate2", Work: "audio", Edits: "flags", Language: "python",
-	Proofs:  []string{"whisper_ctranslate2/", "bin/whisper-ctranslate2"},
-	Like:    []*program.Program{&Transcribers},
-	Sources: program.Sources{"whisper-ctranslate2/README.md": "--compute_type --model --beam_size --best_of --vad_filter --device --condition_on_previous_text --batched"},
+	Commands: []string{"whisper-ctranslate2"},
+	Proofs:   []string{"whisper_ctranslate2/", "bin/whisper-ctranslate2"},
+	Like:     []*program.Program{&Transcribers},
+	Sources:  program.Sources{"whisper-ctranslate2/README.md": "--compute_type --model --beam_size --best_of --vad_filter --device --condition_on_previous_text --batched"},
 	Steps: steps{
 		"use_lower_quant":   step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model large-v2 --compute_type int8_float16   # int8 on cards before RTX 20"),
 		"use_smaller_model": step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model medium --compute_type int8_float16"),
