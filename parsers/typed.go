@@ -12,7 +12,7 @@ import (
 // startFacts hold the words of a server's command line, parted by NUL;
 // lineSignals hold a command line.
 var (
-	startFacts  = []string{"vllm_command", "sglang_command", "tgi_command"}
+	startFacts  = []string{"vllm_command", "sglang_command", "tgi_command", "lmdeploy_command"}
 	lineSignals = []string{"command_line", "llama_command"}
 )
 

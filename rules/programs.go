@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/array"
+	"github.com/oomdoc/oomdoc/rules/program/cluster"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/fronts"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
@@ -53,9 +54,9 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
 		&host.PostgreSQL, &host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
 		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
-		&server.KServe, &server.RayServe, &server.Dynamo, &server.NIM, &server.GPUStack, &server.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
+		&cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
-		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.AudioCraft, &apps.Demucs,
+		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.AudioCraft, &apps.Demucs,
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
 		&apps.RealESRGAN, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
 		&trainer.MMRotate, &trainer.MMDetection, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,

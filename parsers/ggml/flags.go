@@ -59,6 +59,7 @@ func (g *ggmlReader) command(m text.Message) {
 	if starts := started.FindStringIndex(typed); starts != nil {
 		g.f.Signals = append(g.f.Signals, fact.Signal{ID: "llama_command", Line: g.l.Line(at), Text: redact.CommandLine(typed[starts[0]:], "LLAMA")})
 	}
+	last := lastSwitch(g.l.Lines[i].Text)
 	words := strings.Fields(strings.NewReplacer(" │", "", `"`, " ", "=", " ", "'", " ").Replace(line))
 	for k, word := range words {
 		flag := strings.ReplaceAll(word, "_", "-")
@@ -68,6 +69,9 @@ func (g *ggmlReader) command(m text.Message) {
 		}
 		if name := strings.TrimRight(word, "0123456789"); name != word && llamaFlags[name] != "" {
 			flag, next = name, word[len(name):] // a console broke the line between them
+		}
+		if last != "" && strings.HasPrefix(word, last) {
+			flag = last // the line was full, and another follows
 		}
 		switch {
 		case llamaFlags[flag] != "" && next != "":
@@ -79,6 +83,15 @@ func (g *ggmlReader) command(m text.Message) {
 			g.setting(llamaSwitches[flag], next, word, at)
 		}
 	}
+}
+
+// lastSwitch is the switch in which a line ends, "" if there is none.
+func lastSwitch(line string) string {
+	word := strings.ReplaceAll(line[strings.LastIndexByte(line, ' ')+1:], "_", "-")
+	if llamaSwitches[word] == "" {
+		return ""
+	}
+	return word
 }
 
 // runnerRecord reports the line in which Ollama prints how it starts its runner

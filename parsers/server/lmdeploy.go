@@ -20,6 +20,7 @@ var lmdeployFailures = []text.Wording{
 }
 
 var lmdeployLines = []text.Wording{
+	text.On("lmdeploy chat", commandLine("lmdeploy_command", nil)), text.On("lmdeploy serve", commandLine("lmdeploy_command", nil)),
 	text.On("TurbomindEngineConfig(", turboMindConfig),
 	text.On("PytorchEngineConfig(", turboMindConfig),
 }

@@ -155,7 +155,7 @@ func commandLine(name string, aliases map[string]string) func(text.Message) int 
 			flag, value, joined := strings.Cut(words[i], "=")
 			name, ok := optionName(flag, aliases)
 			if !ok {
-				if i > 0 && words[i-1] == "serve" {
+				if i > 0 && slices.Contains([]string{"serve", "chat", "api_server"}, words[i-1]) && words[i] != "api_server" {
 					model(m, words[i])
 				}
 				continue

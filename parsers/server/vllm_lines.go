@@ -22,7 +22,7 @@ var vllmLines = []text.Wording{
 		`total_gpu_memory\((?<total>SIZE)\)xgpu_memory_utilization\((?<utilization>NUM)\)=(?<desired>SIZE)`))),
 	// The one line of 0.6.4, whose peak includes the weights.
 	text.On("Memory profiling results: total_gpu_memory=", text.States(0, 400, text.NewPattern(
-		`total_gpu_memory=(?<total>SIZE)initial_memory_usage=SIZEpeak_torch_memory=SIZEmemory_usage_post_profile=SIZE`+
+		`total_gpu_memory=(?<total>SIZE)initial_memory_usage=SIZEpeak_torch_memory=(?<peak_torch>SIZE)memory_usage_post_profile=SIZE`+
 			`non_torch_memory=(?<non_torch>SIZE)kv_cache_size=(?<kv_available>SIZE)gpu_memory_utilization=(?<utilization>NUM)`))),
 	// The rest of V0's block, one line of 0.6.6 to 0.10 or the tabbed lines of
 	// 0.6.5. Its activation figure excludes the weights.
@@ -42,6 +42,7 @@ var vllmLines = []text.Wording{
 	text.On("Estimated CUDA graph memory:", text.States(0, 70, text.NewPattern(`memory:(?<graphs_estimate>SIZE)`))),
 	text.On("Graph capturing finished in", text.States(0, 70, text.NewPattern(`took(?<graphs>SIZE)`))),
 	text.On("# GPU blocks:", vllmBlocks),
+	text.On(", # CPU blocks:", text.Says("vllm_v0")), // V1 does not swap to them
 	text.On("# CUDA blocks:", vllmBlocks),
 	text.On("# rocm blocks:", vllmBlocks),
 	text.On("# xpu blocks:", vllmBlocks),

@@ -22,7 +22,7 @@ var programs = []string{
 	"llamafactory-cli", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "npm",
 	"npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "printf", "ps", "python", "qstat", "ray", "rocm-smi", "sacct", "sd", "sd-cli", "set", "setx", "sh", "sleep",
 	"spark-submit", "sudo", "sync", "sysctl", "systemctl", "journalctl", "free", "systemd-run", "tail", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trl", "trtllm-build", "trtllm-serve",
-	"tune", "ulimit", "unset", "vllm", "watch", "whisper", "whisperx", "wsl", "xinference", "xpu-smi",
+	"tune", "ulimit", "unset", "vllm", "watch", "whisper", "whisper-ctranslate2", "whisperx", "wsl", "xinference", "xpu-smi",
 }
 
 // powerShell are the lines for it that stand beside those for other shells.

@@ -75,8 +75,10 @@ var Wan2GP = program.Program{
 				{Fix: "restart_session", Title: "Restart WanGP, one model for each start", Told: "Close its window, see in Task Manager or `nvidia-smi` that python is gone, start it again. After switching models it is often enough.", Cost: "Free."},
 				{Fix: "raise_pagefile", Title: "More RAM to promise", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD, restart; close the browser. Linux: 32 GB of swap.", Cost: "Disk space."},
 				{Fix: "lowvram_mode", Title: "Pin less, the leanest profile", Kind: "shell", Text: "python wgp.py --profile 5 --perc-reserved-mem-max 0.2", Cost: "Slower."},
+				{Fix: "upgrade_version", Title: "It began with a new driver: go back", Told: "Where the same settings worked before: the NVIDIA driver of that time (581.80 in place of 591.44 in one case), clean installation.", Cost: "Half an hour."},
 			},
-			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
+			Later:   "If the same settings worked before, ask what changed: a new NVIDIA driver has been the reason; go back to the one before.",
+			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},
 		},
 		cause.Card{
 			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: 0.65,

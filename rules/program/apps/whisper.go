@@ -122,7 +122,7 @@ var FasterWhisper = program.Program{
 		"cpu_offload":       step.Paste("python", "model = WhisperModel(\"small\", device=\"cpu\", compute_type=\"int8\")"),
 		"empty_cache":       step.Paste("python", "model.model.unload_model()   # and load_model() before the next file; CTranslate2"),
 		"select_gpu":        step.Paste("python", "model = WhisperModel(\"large-v3\", device=\"cuda\", device_index=1)"),
-	}, &WhisperX, &WhisperASR),
+	}, &WhisperCTranslate2, &WhisperX, &WhisperASR),
 	Cards: cards(
 		cause.Card{
 			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
@@ -187,6 +187,40 @@ var FasterWhisper = program.Program{
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/faster_whisper/transcribe.py", "https://github.com/Purfview/whisper-standalone-win/issues/141"}, Solved: 1,
 		},
 	),
+}
+
+// ctranslate2Code is what the command line runs on.
+const ctranslate2Code = "https://github.com/Softcatala/whisper-ctranslate2/blob/main/"
+
+// WhisperCTranslate2 is faster-whisper as a command with the options of OpenAI's.
+var WhisperCTranslate2 = program.Program{
+	Name: "whisper-ctranslate2", Work: "audio", Edits: "flags", Language: "python",
+	Commands: []string{"whisper-ctranslate2"},
+	Proofs:   []string{"whisper_ctranslate2/", "bin/whisper-ctranslate2"},
+	Like:     []*program.Program{&Transcribers},
+	Sources:  program.Sources{"whisper-ctranslate2/README.md": "--compute_type --model --beam_size --best_of --vad_filter --device --condition_on_previous_text --batched"},
+	Steps: steps{
+		"use_lower_quant":   step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model large-v2 --compute_type int8_float16   # int8 on cards before RTX 20"),
+		"use_smaller_model": step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model medium --compute_type int8_float16"),
+		"lower_batch_size":  step.Paste("shell", "whisper-ctranslate2 audio.mp3 --beam_size 1 --best_of 1"),
+		"cpu_offload":       step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model small --device cpu --compute_type int8"),
+		"half_precision":    step.Paste("shell", "whisper-ctranslate2 audio.mp3 --compute_type float16"),
+		"lower_resolution":  step.Paste("text", "It reads 30 seconds at a time: the length of the audio needs hardly any memory of the card."),
+	},
+	Cards: cards(cause.Card{
+		ID: "whisper-ctranslate2/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate("},
+		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Headline: "ran out of graphics memory while it transcribed a passage",
+		Means:    "The model was loaded. A passage that does not decode well is tried again at higher temperatures, with five samples at once (`best_of`) in place of five beams: so it fails in the middle of a file, on a hard passage. CTranslate2 gives no figures; another program on the card does the same.",
+		Not:      "Cutting the audio: it works on 30 seconds at a time. `PYTORCH_CUDA_ALLOC_CONF`: CTranslate2 does not use PyTorch's memory.",
+		Cures: []cause.Cure{
+			cure("lower_batch_size", "One beam, one sample", "config", "--beam_size 1 --best_of 1", "Slightly more errors."),
+			cure("use_lower_quant", "Weights at 8 bit", "config", "--compute_type int8_float16", "Hardly any accuracy; int8 on cards before RTX 20."),
+			lookAtCard,
+			cure("use_smaller_model", "A smaller model", "config", "--model medium", "More errors."),
+		},
+		Sources: []string{ctranslate2Code + "README.md", "https://github.com/SYSTRAN/faster-whisper/blob/master/faster_whisper/transcribe.py"},
+	}),
 }
 
 // WhisperX aligns and names speakers after transcribing.

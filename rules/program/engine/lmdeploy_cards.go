@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -25,25 +27,62 @@ func lmdeploySet(c *ledger.Case) map[string]string {
 	if out["session"] == "None" {
 		out["session"] = ""
 	}
+	out["long"], out["bits"], out["fits"], out["share_here"] = "", "", "", "0.8 unless set"
+	switch out["cache_share"] {
+	case "":
+	case "0.8":
+		out["share_here"] = "0.8, the default"
+	default:
+		out["share_here"] = out["cache_share"]
+	}
+	if longSession(c) {
+		out["long"] = out["session"]
+	}
+	if fourBits(c) {
+		out["bits"] = "Fewer bits: the weights are at 4 bit already."
+	}
+	if c.Model != nil && c.Model.Parameters > 0 && fourBits(c) {
+		out["fits"] = fmt.Sprintf("The weights are small: about %s at 4 bit.", units.Amount(c.Model.Parameters*6/10))
+	}
 	return out
 }
 
 // inLMDeploy is how its settings are written, in a program or on a command line.
 func inLMDeploy(fix, title, python, flags, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Cost: cost, Ways: []cause.Way{
-		{For: "Server", Text: "`lmdeploy serve api_server` with `" + flags + "`."},
+		{For: "Command", Text: "`" + flags + "` after `lmdeploy chat` or `serve api_server` and its model."},
 		{For: "Python", Text: "`pipeline(model, backend_config=TurbomindEngineConfig(" + python + "))`."},
 	}}
 }
 
+// where is a cure where a condition holds.
+func where(holds func(*ledger.Case) bool, k cause.Cure) cause.Cure {
+	k.If = holds
+	return k
+}
+
+// longSession: the log shows a session of more than 32k tokens; oneRequest: one
+// at a time; fourBits: the weights are at 4 bit already.
+func longSession(c *ledger.Case) bool { return ledger.IntSetting(c, "session_len") > 32768 }
+
+func oneRequest(c *ledger.Case) bool { return setting(c, "max_batch_size") == "1" }
+
+func fourBits(c *ledger.Case) bool {
+	return slices.Contains([]string{"awq", "gptq"}, strings.Trim(setting(c, "model_format"), "'\"")) || ledger.AlreadyQuantised(c) != ""
+}
+
 var (
 	lmdeployShare  = inLMDeploy("lower_mem_fraction", "Give the cache a smaller share", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
-	lmdeployLength = inLMDeploy("lower_context", "Bound session and batch", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused")
-	lmdeployQuant  = cause.Cure{
+	lmdeployLength = where(when.Not(oneRequest), inLMDeploy("lower_context", "Bound session and batch", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused"))
+	lmdeployOne    = where(oneRequest, inLMDeploy("lower_context", "Bound the session", "session_len=8192", "--session-len 8192", "longer conversations are cut"))
+	lmdeployQuant  = where(when.Not(fourBits), cause.Cure{
 		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "A quarter of 16 bit: an AWQ or GPTQ checkpoint of the same model from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
 		Cost: "slight loss of quality",
-	}
+	})
 	lmdeploySplit = inLMDeploy("multi_gpu", "Split it over two cards", "tp=2", "--tp 2", "needs a second card")
+	// lmdeployFree is for boards on which card and system share one memory, too.
+	lmdeployFree  = cause.Cure{Fix: "close_other_apps", Title: "See what is on the card before the start", Told: "`nvidia-smi`; on a Jetson, whose card uses the board's RAM, `free -h`: end other engines, close desktop and browser.", Cost: "free"}
+	lmdeployTorch = cause.Cure{Fix: "upgrade_version", Title: "Or the other engine", Told: "`--backend pytorch` in place of TurboMind (without `--model-format`); some boards and models run there only.", Cost: "slower"}
 )
 
 // lmdeployCards are LMDeploy's.
@@ -101,9 +140,9 @@ var lmdeployCards = []cause.Card{
 		ID: "lmdeploy/turbomind", Kinds: []fact.Kind{fact.TurboMind}, Figures: lmdeploySet,
 		Cause: cause.BudgetMisconfigured, Weight: 0.6,
 		Headline: "found no graphics memory left beside its cache",
-		Means:    "The message names no size. TurboMind's cache takes a share of what is free after the weights,[[ here {cache_share},]] 0.8 unless set; what comes later (buffers of requests, a vision model, another program) must do with the rest. LMDeploy's own FAQ names that share for this line.",
-		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: this memory is not PyTorch's.",
-		Cures:    []cause.Cure{lmdeployShare, lmdeployLength, lmdeployQuant},
+		Means:    "The message names no size. TurboMind's cache takes a share of what is free after the weights,[[ here {share_here};]] what comes later (buffers[[ for a session of {long} tokens]], a vision model, another program) must do with the rest.[[ {fits}]] LMDeploy's own FAQ names that share for this line.",
+		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: this memory is not PyTorch's.[[ {bits}]]",
+		Cures:    []cause.Cure{lmdeployShare, lmdeployLength, lmdeployOne, lmdeployFree, lmdeployQuant, lmdeployTorch},
 		Sources:  []string{lmdeployFAQ, lmdeployMessages},
 	},
 }

@@ -26,6 +26,12 @@ func TGITiny(c *ledger.Case) bool {
 	return c.Root(fact.TGIWarmup) && n > 0 && n <= 512 && !when.Fact("tgi_total_tokens")(c)
 }
 
+// tgiFew: a small part of the default, without a cache that was wanted for more.
+func tgiFew(c *ledger.Case) bool {
+	n := ledger.IntSetting(c, "max_batch_prefill_tokens")
+	return n > 0 && n <= 2048 && !when.Fact("tgi_total_tokens")(c)
+}
+
 // tgiBatch are the tokens of the trial batch.
 func tgiBatch(c *ledger.Case) map[string]string {
 	out := map[string]string{"tokens": "", "total_tokens": "", "slack_beside": ""}
@@ -72,6 +78,20 @@ var TGICards = []cause.Card{
 			{Fix: "close_other_apps", Title: "If it does say out of memory: see what fills the card", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{tgiCausal, tgiIssues + "1164"},
+	},
+	{
+		ID: "tgi/warmup-few", Kinds: []fact.Kind{fact.TGIWarmup}, If: tgiFew, Figures: tgiBatch,
+		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Headline: "did not start: no room even for a trial batch of {tokens} prompt tokens",
+		Means:    "{tokens} prompt tokens are few (4096 is the default) and need some hundred MB. So it is not the batch: weights, the workspace of a quantisation kernel, or another program fill the card; the sentence has no figures. TGI tries the largest batch before it serves, so that it fails now and not later. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
+		Not:      "`--max-batch-prefill-tokens` alone, however low. `--shm-size`: that is for several cards.",
+		Cures: []cause.Cure{
+			{Fix: "close_other_apps", Title: "See what fills the card before TGI starts", Told: "It should be empty: stop other containers, notebooks, an earlier TGI.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "use_lower_quant", Title: "Weights near the card's size: quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` a quarter; AWQ or GPTQ checkpoints answer faster. If it is GPTQ already: the newest image, or before the image's name `-e DISABLE_EXLLAMA=True`, whose kernels take buffers of their own.", Cost: "slight loss of quality"},
+			{Fix: "lower_context", Title: "All limits together", Told: "In place of your values:", Kind: "config", Text: "--max-input-length 512 --max-total-tokens 1024 --max-batch-prefill-tokens 512", Cost: "longer prompts are refused"},
+			tgiSplit,
+		},
+		Sources: []string{tgiCausal, tgiLauncher, tgiIssues + "755"},
 	},
 	{
 		ID: "tgi/warmup", Kinds: []fact.Kind{fact.TGIWarmup}, Figures: tgiBatch,

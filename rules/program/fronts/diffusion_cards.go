@@ -1,6 +1,9 @@
 package fronts
 
 import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -16,19 +19,30 @@ var (
 	offCard        = does("cpu_offload", "Keep weights in system memory between steps", "text", "Add `--offload-to-cpu`; it moves each part to the card only while it works. 2026 versions also have `--max-vram` and `--auto-fit`.", "slower")
 )
 
+// vaeBuffer is the working memory of the VAE, where the last line on such a
+// buffer is about it.
+func vaeBuffer(c *ledger.Case) map[string]string {
+	x, ok := c.Fact("diffusion_part")
+	if !ok || x.Size == nil || !strings.Contains(strings.ToLower(x.Text), "vae") {
+		return map[string]string{"vae": ""}
+	}
+	return map[string]string{"vae": units.Amount(x.Size.Bytes)}
+}
+
 // diffusionCards are stable-diffusion.cpp's.
 var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/vae", Kinds: drawing, Said: []string{"vae: failed", "vae alloc", "vae compute buffer", "decoding 1 latents", "first_stage_model", "decode_first_stage", "wan_vae", "vae_encode"}, If: onGPU,
 		Cause: cause.BatchTooLarge, Weight: 0.85,
 		Headline: "computed the picture, then ran out of memory decoding it",
-		Means:    "The picture was computed; what failed is the VAE, which turns it into pixels all at once. Its memory grows with width times height, not with the model.",
+		Means:    "The picture was computed; what failed is the VAE, which turns it into pixels all at once.[[ Here its working memory is {vae}, and the {asked} that was refused came on top.]] It grows with width times height, not with the model.",
+		Figures:  vaeBuffer,
 		Not:      "A smaller quantisation of the model by itself: the VAE's working memory stays as it is, it only finds more room.",
 		Cures: []cause.Cure{
-			does("vae_tiling", "Decode the picture in tiles", "text", "Add `--vae-tiling` to your command.", "faint seams at most"),
+			does("vae_tiling", "Decode the picture in tiles", "text", "Add `--vae-tiling` to your command; it cuts that memory to a part. Or `--taesd` with its small decoder file: next to no memory, less detail.", "faint seams at most"),
 			does("cpu_offload", "Or leave the VAE more of the card", "text", "`--offload-to-cpu` takes the model's weights off it once the picture is computed; `--backend vae=cpu` (versions before 2026: `--vae-on-cpu`) runs the VAE on the processor, a minute per picture.", "slower"),
-			does("close_other_apps", "See who else is on the card", "text", "`nvidia-smi`, or the system's monitor: another model server holds its share all the time (Ollama: `ollama stop NAME`).", "free"),
 			smallerPicture,
+			does("close_other_apps", "See who else is on the card", "text", "`nvidia-smi`, or the system's monitor: another model server holds its share all the time (Ollama: `ollama stop NAME`).", "free"),
 		},
 		Sources: diffusionSources,
 	},

@@ -137,12 +137,12 @@ func smallerFile(c *ledger.Case, b budget) (after budget, how string, ok bool) {
 }
 
 // wiredLimit is the limit to set in MiB: what was taken and 500 MiB, in steps
-// of 256; 6144 where the log does not say.
+// of 256; 0 where the log does not say.
 func wiredLimit(c *ledger.Case) int64 {
 	if b := budgetOf(c); b.Part == "" && b.Free > 0 {
 		return ledger.CeilDiv(b.sum()+500*units.MiB, 256*units.MiB) * 256
 	}
-	return 6144
+	return 0
 }
 
 func effectWiredLimit(c *ledger.Case) *effect.Effect {

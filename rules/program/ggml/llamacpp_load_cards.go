@@ -274,6 +274,7 @@ var llamaLoadCards = []cause.Card{
 		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave it room: a few layers less", "slightly slower"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh"},
 	},
+	pinnedCard,
 	{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "ran out on {gpu} while it computed",

@@ -169,6 +169,10 @@ func llamaLimit(c *ledger.Case) []step.Step {
 	if reader.RefusedByAllocator(c) || ledger.Capped(c) {
 		return limits.Steps(c)
 	}
+	if c.Backend == "metal" && wiredLimit(c) == 0 {
+		// Four fifths are more than macOS gives on any Mac; a fixed figure may be less.
+		return []step.Step{{Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 4 / 5 ))   # four fifths of the RAM, until the next restart; macOS 14 and later"}}
+	}
 	if c.Backend == "metal" {
 		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("sudo sysctl iogpu.wired_limit_mb=%d   # macOS 14 and later, until the next restart; only if the RAM has it to spare", wiredLimit(c))}}
 	}

@@ -83,7 +83,7 @@ var (
 	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
 		"The rest is context, and what is asked for follows it. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` halves it.", "shorter conversations", context)
-	takeLess = as("use_smaller_model", "Otherwise a smaller model, or the same with fewer bits (a `q4_K_M` tag takes about half of a `q8_0`)", "lower quality")
+	takeLess = as("use_smaller_model", "Otherwise a smaller model, or the same with fewer bits", "lower quality")
 )
 
 // inContainer is the card of a server in a container, which words or the log's
@@ -111,6 +111,34 @@ func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.
 // composed: docker compose printed the log.
 func composed(c *ledger.Case) bool { return c.Signal(fact.InContainer) != nil }
 
+// taken: the machine's RAM would hold the model if it were free, and half of it
+// is not.
+func taken(c *ledger.Case) bool {
+	all, free, need := ledger.Sized(c, "ram_total"), ledger.Sized(c, "ram_free"), ledger.SizeOf(c.F().SystemRequired)
+	return all > 0 && free > 0 && free*2 < all && all > need+2*units.GiB
+}
+
+func takenFigures(c *ledger.Case) map[string]string {
+	out := systemFigures(c)
+	out["used"] = units.Amount(ledger.Sized(c, "ram_total") - ledger.Sized(c, "ram_free"))
+	return out
+}
+
+// swapGiB is what is missing and a quarter more, in steps of 8.
+func swapGiB(c *ledger.Case) int64 {
+	return (missing(c)*5/4/units.GiB/8 + 1) * 8
+}
+
+func onLinux(c *ledger.Case) bool { return c.Reader.OS == "" || c.Reader.OS == "linux" }
+
+// holders shows what holds the machine's RAM.
+func holders(c *ledger.Case) []step.Step {
+	if !onLinux(c) {
+		return look(c)
+	}
+	return []step.Step{{Kind: "shell", Text: "free -h; ollama ps; ps aux --sort=-rss | head; df -h -t tmpfs; grep Huge /proc/meminfo"}}
+}
+
 var systemCards = []cause.Card{
 	{
 		ID: "ollama/system-parallel", Kinds: denied, If: manyRequests, Figures: systemFigures,
@@ -124,6 +152,20 @@ var systemCards = []cause.Card{
 			does("lower_context", "Then a shorter context", "", "shorter conversations", context), unload,
 		},
 		Sources: []string{"ollama/server/sched.go", threads + "7423"},
+	},
+	{
+		ID: "ollama/system-taken", Kinds: denied, If: when.All(checked, taken, when.Not(slightly)), Figures: takenFigures,
+		Cause: cause.HostMemory, Weight: 0.86, Headline: "refused to load the model: {lack} of system memory short, and {used} is in use by others",
+		Means: checks + "{all} would hold the {asked}: what is missing is taken by something else on the machine, not reclaimable cache, which counts as free. {shape}",
+		Not:   noLayer, Later: "In a container its limit counts as all there is, if it has one.",
+		Cures: []cause.Cure{
+			does("close_other_apps", "Find what holds the {used}, and stop it", "Other models (`ollama ps`, then `ollama stop NAME`), programs, files in RAM (tmpfs, `/dev/shm`), huge pages; the ZFS cache counts as used too.", "free", holders),
+			either(onLinux, does("add_swap", "Or swap for the rest: it passes this check", "", "slow where it is used", func(c *ledger.Case) []step.Step {
+				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("sudo fallocate -l %[1]dG /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", swapGiB(c))}}
+			})),
+			takeLess,
+		},
+		Sources: systemFiles,
 	},
 	inContainer("ollama/system-container", dockerWords, nil), inContainer("ollama/system-compose", nil, composed),
 	{

@@ -12,8 +12,8 @@ import (
 
 type steps = map[string]func(*ledger.Case) []step.Step
 
-// shared are the arguments of vLLM that its forks have under the same names.
-const shared = "--cpu-offload-gb --enforce-eager --gpu-memory-utilization --kv-cache-dtype --max-model-len --max-num-batched-tokens --max-num-seqs --quantization --tensor-parallel-size"
+// Shared are the arguments of vLLM that its forks have under the same names.
+const Shared = "--cpu-offload-gb --enforce-eager --gpu-memory-utilization --kv-cache-dtype --max-model-len --max-num-batched-tokens --max-num-seqs --quantization --tensor-parallel-size"
 
 // startedAs is vLLM started by another command, with the same arguments.
 func startedAs(command string, own steps) steps {
@@ -42,7 +42,7 @@ var Aphrodite = program.Program{
 	Units:   []string{"aphrodite"},
 	Proofs:  []string{"aphrodite/engine/", "aphrodite/v1/", "aphrodite/worker/", "aphrodite/endpoints/", "aphrodite/modeling/", "Aphrodite Engine"},
 	Like:    []*program.Program{&VLLM},
-	Sources: program.Sources{"aphrodite/engine/arg_utils.py": shared},
+	Sources: program.Sources{"aphrodite/engine/arg_utils.py": Shared},
 	Steps: startedAs("aphrodite run", steps{
 		"use_lower_quant": text("Take a GGUF, EXL3, AWQ or GPTQ checkpoint of the model with fewer bits; Aphrodite loads all of them."),
 		"upgrade_version": step.Paste("shell", "pip install -U aphrodite-engine"),
@@ -161,4 +161,15 @@ var IPEXLLM = program.Program{
 		"kill_stale_process": step.Paste("shell", "xpu-smi ps   # lists the processes on each card; end what is yours with: kill PID"),
 		"upgrade_version":    text("Current PyTorch, vLLM and llama.cpp run on Intel cards by themselves, with memory management of their own: try one of them."),
 	},
+}
+
+// Dynamo is NVIDIA's router in front of vLLM, SGLang or TensorRT-LLM workers.
+var Dynamo = program.Program{
+	Name: "dynamo", Shown: "NVIDIA Dynamo", Work: "text-inference", Edits: "flags", Language: "python",
+	Proofs:  []string{"dynamo/vllm/", "dynamo/sglang/", "dynamo/trtllm/", "dynamo_runtime::", "dynamo_llm::", "python -m dynamo.", "python3 -m dynamo."},
+	Like:    []*program.Program{&VLLM},
+	Sources: program.Sources{"vllm/engine/arg_utils.py": Shared + " --model"},
+	Steps: startedAs("python -m dynamo.vllm --model", steps{
+		"upgrade_version": step.Paste("shell", "pip install -U \"ai-dynamo[vllm]\""),
+	}),
 }

@@ -64,6 +64,26 @@ func wholePrompts(c *ledger.Case) bool {
 	return v0 || when.Set("no_enable_chunked_prefill", "")(c) || when.Set("enable_chunked_prefill", "False")(c)
 }
 
+// trialTook is what the trial run took beside the weights, 0 where the log does
+// not say.
+func trialTook(c *ledger.Case) int64 {
+	if n := ledger.Sized(c, "activation_peak"); n > 0 {
+		return n
+	}
+	if peak, w := ledger.Sized(c, "peak_torch"), ledger.SizeOf(c.F().Weights); peak > w && w > 0 {
+		return peak - w
+	}
+	return 0
+}
+
+// wholeTrial: the trial run computed one whole prompt, and what it took would
+// do for what the cache lacks. Above 32,768 tokens V0 computes in chunks anyway.
+func wholeTrial(c *ledger.Case) bool {
+	gap, ok := cacheGap(c)
+	n := c.F().MaxModelLen
+	return ok && n != nil && n.Value > 4096 && n.Value <= 32768 && wholePrompts(c) && trialTook(c) > gap*3/2
+}
+
 // where says where the first step goes: the log's own command is pasted whole.
 func where(c *ledger.Case) string {
 	_, offline := c.Fact(vllmServer.offline)
@@ -98,6 +118,9 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	}
 	if w := ledger.SizeOf(c.F().Weights); w > 0 {
 		out["weights"] = units.Amount(w)
+	}
+	if wholeTrial(c) {
+		out["trial"] = units.Amount(trialTook(c))
 	}
 	if wholePrompts(c) {
 		out["chunked"] = " --enable-chunked-prefill"
@@ -160,7 +183,11 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 	if known {
 		out["held"], out["held_eight"] = grouped(held), grouped(2*held)
 		out["lacking"], out["times"] = grouped(n-held), strconv.FormatFloat(n/held, 'f', 1, 64)
-		out["small_token"], out["large_token"] = units.Amount(int64(n-held)*128<<10), units.Amount(int64(n-held)*512<<10)
+		if have := ledger.SizeOf(f.KVAvailable); have > 0 {
+			out["lack"], out["per_token"] = units.Amount(int64(float64(have)*(n-held)/held)), fmt.Sprintf("%.0f KiB", float64(have)/held/1024)
+		} else {
+			out["small_token"], out["large_token"] = units.Amount(int64(n-held)*128<<10), units.Amount(int64(n-held)*512<<10)
+		}
 	}
 	if need, have := ledger.SizeOf(f.KVNeeded), ledger.SizeOf(f.KVAvailable); need > 0 {
 		out["per_token"] = fmt.Sprintf("%.0f KiB", float64(need)/n/1024)

@@ -227,8 +227,9 @@ var textgenLoadCards = []cause.Card{
 		},
 		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
 	},
+	exllamaWeights,
 	{
-		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Unsaid: []string{"ExLlama_loader", "exllama.py", "exllamav2.py", "ExLlamaCache"}, Figures: textgenSizes,
+		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Unsaid: []string{"ExLlama_loader", "exllama.py", "exllamav2.py", "exllamav2_hf.py", "ExLlamaCache"}, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: 0.8,
 		Headline: "did not load: the weights do not fit on the card",
 		Means:    "The loader was moving the weights to the card[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",

@@ -116,8 +116,8 @@ var kohyaCards = ofCard([]cause.Card{
 		Means:    "Gradients and two optimizer moments come on top of the weights: for SDXL about 40 GB with AdamW at 32 bit, for SD 1.5 about 14, before any picture[[, on a card of {total}]]. If a LoRA was meant, the wrong script or tab was started.",
 		Not:      "A smaller batch alone: it does not touch weights, gradients and moments.",
 		Cures: []cause.Cure{
-			{Fix: "use_lora", Title: "Train a LoRA", Told: "`train_network.py`, for SDXL `sdxl_train_network.py` (kohya_ss: tab LoRA, not Dreambooth): 8 to 12 GB are enough.", Cost: "Slightly less faithful."},
-			{Fix: "optimizer_8bit", Title: "All weights: Adafactor with a fused backward pass", Kind: "config", Text: "--optimizer_type Adafactor --optimizer_args scale_parameter=False relative_step=False warmup_init=False --fused_backward_pass --full_bf16 --mixed_precision bf16 --gradient_checkpointing", Cost: "SDXL needs 24 GB then; RTX 30 and later for bf16."},
+			{Fix: "optimizer_8bit", Title: "All weights, the leanest way: Adafactor with a fused backward pass", Told: "With `--train_batch_size 1 --cache_latents`, beside your own options:", Kind: "config", Text: "--optimizer_type Adafactor --optimizer_args scale_parameter=False relative_step=False warmup_init=False --fused_backward_pass --full_bf16 --mixed_precision bf16 --gradient_checkpointing", Cost: "SDXL needs 24 GB then; RTX 30 and later for bf16."},
+			{Fix: "use_lora", Title: "Or train a LoRA", Told: "`train_network.py`, for SDXL `sdxl_train_network.py` (kohya_ss: tab LoRA, not Dreambooth): 8 to 12 GB are enough.", Cost: "Slightly less faithful."},
 			kohyaRes,
 		},
 		Sources: []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/sdxl_train_network.md", "https://github.com/bmaltais/kohya_ss/issues/623"}, Solved: 1,

@@ -1,17 +1,25 @@
-package server
+// Package cluster knows what deploys engines of others: KServe, Ray Serve, NIM,
+// GPUStack, OpenLLM.
+package cluster
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/server"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
+
+type steps = map[string]func(*ledger.Case) []step.Step
+
+func text(words string) func(*ledger.Case) []step.Step { return step.Paste("text", words) }
 
 // KServe runs vLLM or Transformers in pods; its options are the container's args.
 var KServe = program.Program{
 	Name: "kserve", Shown: "KServe", Work: "text-inference", Edits: "admin", Language: "python",
 	Proofs:  []string{"huggingfaceserver/", "kserve/model_server.py", "kserve/protocol/", "serving.kserve.io"},
-	Like:    []*program.Program{&VLLM},
-	Sources: program.Sources{"vllm/engine/arg_utils.py": shared + " --model_name --model_id"},
+	Like:    []*program.Program{&server.VLLM},
+	Sources: program.Sources{"vllm/engine/arg_utils.py": server.Shared + " --model_name --model_id"},
 	Steps: steps{
 		"lower_context":                step.Paste("config", "spec:   # of the InferenceService\n  predictor:\n    model:\n      modelFormat: {name: huggingface}\n      args: [\"--model_name=llm\", \"--max-model-len=8192\"]   # your own args, with this one"),
 		"lower_gpu_memory_utilization": step.Paste("config", "args: [\"--gpu-memory-utilization=0.8\"]   # spec.predictor.model.args of the InferenceService, beside your own"),
@@ -30,7 +38,7 @@ var KServe = program.Program{
 var RayServe = program.Program{
 	Name: "ray-serve", Shown: "Ray Serve", Work: "text-inference", Edits: "code", Language: "python",
 	Proofs: []string{"ray/llm/_internal/serve", "ray/serve/llm/", "ray.serve.llm", "LLMServer:", "LLMRouter:"},
-	Like:   []*program.Program{&VLLM},
+	Like:   []*program.Program{&server.VLLM},
 	Steps: steps{
 		"lower_context":                step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(max_model_len=8192))   # loading: your own; beside your other engine_kwargs"),
 		"lower_gpu_memory_utilization": step.Paste("python", "LLMConfig(model_loading_config=loading, engine_kwargs=dict(gpu_memory_utilization=0.8))   # loading: your own; beside your other engine_kwargs"),
@@ -44,22 +52,11 @@ var RayServe = program.Program{
 	},
 }
 
-// Dynamo is NVIDIA's router in front of vLLM, SGLang or TensorRT-LLM workers.
-var Dynamo = program.Program{
-	Name: "dynamo", Shown: "NVIDIA Dynamo", Work: "text-inference", Edits: "flags", Language: "python",
-	Proofs:  []string{"dynamo/vllm/", "dynamo/sglang/", "dynamo/trtllm/", "dynamo_runtime::", "dynamo_llm::", "python -m dynamo.", "python3 -m dynamo."},
-	Like:    []*program.Program{&VLLM},
-	Sources: program.Sources{"vllm/engine/arg_utils.py": shared + " --model"},
-	Steps: startedAs("python -m dynamo.vllm --model", steps{
-		"upgrade_version": step.Paste("shell", "pip install -U \"ai-dynamo[vllm]\""),
-	}),
-}
-
 // NIM is NVIDIA's container: its engine is set by variables.
 var NIM = program.Program{
 	Name: "nim", Shown: "NVIDIA NIM", Work: "text-inference", Edits: "admin", Language: "python",
 	Proofs:  []string{"/opt/nim/", "nim_llm_sdk", "vllm_nvext", "nimlib.", "NIM_MODEL_PROFILE"},
-	Like:    []*program.Program{&VLLM},
+	Like:    []*program.Program{&server.VLLM},
 	Sources: program.Sources{"https://docs.nvidia.com/nim/large-language-models/latest/configuration.html": "NIM_KVCACHE_PERCENT NIM_MAX_MODEL_LEN NIM_MAX_NUM_SEQS NIM_MODEL_PROFILE"},
 	Steps: steps{
 		"lower_context":                text("Start the container with `-e NIM_MAX_MODEL_LEN=8192` (vLLM profiles)."),
@@ -99,7 +96,7 @@ var GPUStack = program.Program{
 var OpenLLM = program.Program{
 	Name: "openllm", Shown: "OpenLLM", Work: "text-inference", Edits: "flags", Language: "python",
 	Proofs: []string{"openllm/", "openllm.", "[openllm]", "openllm-models", "openllm_core/", "openllm_cli"},
-	Like:   []*program.Program{&VLLM},
+	Like:   []*program.Program{&server.VLLM},
 	Steps: steps{
 		"lower_context":                text("The engine's options stand in the model's repository (`openllm repo list` shows where): set `max_model_len` there, beside the model, or serve a smaller tag."),
 		"lower_gpu_memory_utilization": text("The engine's options stand in the model's repository (`openllm repo list` shows where): set `gpu_memory_utilization` to 0.8 there."),

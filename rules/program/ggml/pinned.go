@@ -1,0 +1,63 @@
+package ggml
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// pinnedCard is about weights in RAM that a CUDA build takes as pinned memory.
+var pinnedCard = cause.Card{
+	ID: "llama.cpp/pinned", Kinds: atWork, If: pinnedWeights, Figures: pinnedFigures,
+	Cause: cause.HostMemory, Weight: 0.8, Headline: "was refused pinned system memory for its weights, not memory of the card",
+	Means: "The command gives no layers to the card (`-ngl`), so the model[[, {ram} with its work,]] belongs into RAM, and this stands right behind the line that counts them. A CUDA build of 2023 takes that buffer as pinned memory[[ ({unmapped})]], of which WSL and Windows give only a part of RAM; CUDA calls it out of memory.[[ {tmpfs}]]",
+	Not:   "Fewer layers on the card, a shorter context, a smaller batch: nothing lies on the card yet.",
+	Cures: []cause.Cure{
+		{Fix: "use_mmap", Title: "Let the file be mapped again", If: unmapped, Told: "Without `--no-mmap` no such buffer is made:", Steps: mappedAgain, Cost: "free"},
+		{Fix: "upgrade_version", Title: "Or no pinned memory, or a newer build", Told: "Newer builds fall back to ordinary memory by themselves (and want a GGUF file); in this one, before the start:", Kind: "env", Text: "export GGML_CUDA_NO_PINNED=1", Cost: "prompts are read a little slower"},
+		{Fix: "raise_memory_limit", Title: "Under WSL: more memory for it", Told: "`%UserProfile%\\.wslconfig`, section `[wsl2]`: `memory=` three quarters of your RAM, then `wsl --shutdown`; it has half unless set.", Cost: "less for Windows"},
+	},
+	Sources: []string{"llama.cpp/ggml-cuda.cu", llamaThreads + "1230"}, Solved: 1,
+}
+
+// pinnedWeights: a command without layers for the card failed right behind the
+// line that says what the weights take of RAM (builds of 2023).
+func pinnedWeights(c *ledger.Case) bool {
+	ram, ok := c.Fact("weights")
+	layers, set := c.Setting("n_gpu_layers")
+	return ok && c.Signal("llama_command") != nil && strings.Contains(ram.Text, "mem required") && c.Failure.Line-ram.Line <= 3 &&
+		(!set || layers.Value == "0") && !when.Fact("gpu_layers")(c)
+}
+
+func pinnedFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"ram": units.Amount(ledger.Sized(c, "weights")), "unmapped": "", "tmpfs": ""}
+	if unmapped(c) {
+		out["unmapped"] = "`--no-mmap` has it copied"
+	}
+	if strings.HasPrefix(c.ModelName(), "/mnt/wsl/") {
+		out["tmpfs"] = "And /mnt/wsl lies in RAM itself: the file takes its size there a second time."
+	}
+	return out
+}
+
+// mappedAgain is the reader's own command without --no-mmap.
+func mappedAgain(c *ledger.Case) []step.Step {
+	typed, ok := command.Edited(c, "")
+	if !ok {
+		return nil
+	}
+	return []step.Step{{Kind: "shell", Text: strings.Replace(typed, " --no-mmap", "", 1)}}
+}
+
+// metalRepeats: builds of 2024 went on after a Metal command that failed.
+func metalRepeats(c *ledger.Case) map[string]string {
+	if len(c.Facts.Failures) < 3 {
+		return map[string]string{"garbage": ""}
+	}
+	return map[string]string{"garbage": "It stands here again and again, so this build goes on after it: what it wrote since then is nonsense, not the model's fault."}
+}
