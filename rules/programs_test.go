@@ -37,10 +37,10 @@ func TestProgramsAreSound(t *testing.T) {
 		for id := range e.Checks {
 			assert.Contains(t, fix.Fixes(), id, "%s: check", name)
 		}
-		for cause, clues := range e.Clues {
-			assert.True(t, causes[cause], "%s: clue for %s", name, cause)
+		for id, clues := range e.Clues {
+			assert.True(t, causes[id], "%s: clue for %s", name, id)
 			for _, clue := range clues {
-				assert.Less(t, clue(empty()).Weight, 1.0, "%s: clue for %s", name, cause)
+				assert.LessOrEqual(t, clue(empty()).Weight, cause.Stated, "%s: clue for %s", name, id)
 			}
 		}
 		for cause, remedies := range e.Remedies {

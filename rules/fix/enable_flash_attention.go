@@ -13,7 +13,7 @@ var enableFlashAttention = Fix{
 	ID:       "enable_flash_attention",
 	Title:    "Turn flash attention on",
 	Tradeoff: "None; usually faster.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",
 	Next:     "Shorten the context or lower the batch.",
 	Needs:    Needs{works: generated},

@@ -13,7 +13,7 @@ var halfPrecision = Fix{
 	ID:       "half_precision",
 	Title:    "Load the weights at 16 bit",
 	Tradeoff: "None that can be seen for running a model. For training use mixed precision instead.",
-	Cost:     0.1,
+	Cost:     cheap,
 	Check:    "`print(model.dtype)` after loading says bfloat16 or float16, and `model.get_memory_footprint() / 2**30` is about 2 GiB for each billion parameters.",
 	Next:     "8 or 4 bit.",
 	Needs:    Needs{notFor: noNetwork},

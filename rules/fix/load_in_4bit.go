@@ -12,7 +12,7 @@ var loadIn4Bit = Fix{
 	ID:       "load_in_4bit",
 	Title:    "Load it in 4 bit",
 	Tradeoff: "Little quality; somewhat slower than 16 bit. Needs the bitsandbytes package.",
-	Cost:     0.25,
+	Cost:     moderate,
 	Check:    "`model.get_memory_footprint() / 2**30` is about a quarter of 2 GiB for each billion parameters; then a short generation runs.",
 	Next:     "A smaller model, or `max_memory` with part of it in system memory.",
 	Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 4 bit."},

@@ -9,7 +9,7 @@ var lowerNumWorkers = Fix{
 	ID:       "lower_num_workers",
 	Title:    "Use fewer data loader workers, and do not pin memory",
 	Tradeoff: "The card may wait for data.",
-	Cost:     0.1,
+	Cost:     cheap,
 	Check:    CheckRAM,
 	Next:     "`pin_memory=False`, a smaller batch; in a container a larger `--shm-size`.",
 	Needs:    Needs{notFor: []string{"rendering", "build", "image-generation", "text-inference"}},

@@ -11,7 +11,7 @@ var mixedPrecision = Fix{
 	ID:       "mixed_precision",
 	Title:    "Train in mixed precision",
 	Tradeoff: "Usually faster; float16 needs a scaler against overflow.",
-	Cost:     0.15,
+	Cost:     cheap,
 	Check:    checkStep,
 	Next:     "Gradient checkpointing.",
 	Needs:    Needs{works: trained, training: true, python: true, branch: "Training", told: "mixed precision (`torch.autocast`).", without: fact.MixedPrecision},

@@ -9,7 +9,7 @@ var shardTraining = Fix{
 	ID:       "shard_training",
 	Title:    "Shard model and optimizer over the cards",
 	Tradeoff: "Communication between the cards; a configuration to learn.",
-	Cost:     0.45,
+	Cost:     costly,
 	Check:    "`nvidia-smi` after the first step: every card holds its share only.",
 	Next:     "Gradient checkpointing, then offload to system memory.",
 	Needs:    Needs{works: []string{"text-training", "vision"}, training: true},

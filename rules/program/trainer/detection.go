@@ -61,10 +61,10 @@ func yoloSize(c *ledger.Case) []step.Step {
 
 // yoloWork: mixed precision is on by default.
 var yoloWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_resolution", Fit: 0.92},
-	{Fix: "use_smaller_model", Fit: 0.75},
-	{Fix: "close_other_apps", Fit: 0.5, If: when.Not(ledger.FillsCard)},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Helps},
+	{Fix: "use_smaller_model", Fit: cause.MayHelp},
+	{Fix: "close_other_apps", Fit: cause.LastResort, If: when.Not(ledger.FillsCard)},
 }
 
 // Ultralytics is the package with YOLOv8, YOLO11 and later: arguments of
