@@ -260,39 +260,35 @@ func readTalos(m text.Message) int {
 	return m.Fail(oomdKill, m.End)
 }
 
-// foldKills makes one failure out of the kills of one control group, and of
-// those that name none.
+// foldKills makes one failure out of the kills of one control group; of all, where
+// one of them names none.
 func foldKills(l *text.Log, f *fact.Facts) {
-	var groups []string
-	kills, others := map[string][]fact.Failure{}, []fact.Failure{}
+	var kills, left []fact.Failure
+	var groups []string // of each kill
 	for _, x := range f.Failures {
 		if x.Kind != fact.KernelKill {
-			others = append(others, x)
+			left = append(left, x)
 			continue
 		}
-		group := groupOf(l, x)
-		if len(kills[group]) == 0 {
-			groups = append(groups, group)
-		}
-		kills[group] = append(kills[group], x)
+		kills, groups = append(kills, x), append(groups, groupOf(l, x))
 	}
-	if all := kills[""]; len(all) > 0 || len(groups) > mostGroups { // some do not say whose they are
-		for _, group := range groups {
-			if group != "" {
-				all = append(all, kills[group]...)
+	if slices.Contains(groups, "") {
+		groups = make([]string, len(groups))
+	}
+	for i, group := range groups {
+		if slices.Index(groups, group) < i {
+			continue
+		}
+		var same []fact.Failure
+		for k, x := range kills {
+			if groups[k] == group {
+				same = append(same, x)
 			}
 		}
-		slices.SortStableFunc(all, func(a, b fact.Failure) int { return a.At - b.At })
-		kills, groups = map[string][]fact.Failure{"": all}, []string{""}
+		left = append(left, chosenKill(f, same))
 	}
-	for _, group := range groups {
-		others = append(others, chosenKill(f, kills[group]))
-	}
-	f.Failures = others
+	f.Failures = left
 }
-
-// mostGroups bounds how many control groups are told apart.
-const mostGroups = 8
 
 // groupOf is the control group whose limit a kill names: of Kubernetes the pod,
 // since a container that starts anew has another name; "" if it names none.
