@@ -6,7 +6,6 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 var detachAccumulated = Fix{
@@ -18,8 +17,6 @@ var detachAccumulated = Fix{
 	Next:     "`torch.inference_mode()` around everything that needs no gradients.",
 	Told:     "Keep plain numbers of earlier steps, not tensors with their graphs.",
 	Why:      whyDetach,
-	Steps: step.Paste("python", `total += loss.item()                        # not: total += loss
-results.append(output.detach().cpu())       # not: results.append(output)`),
 }
 
 // whyDetach says what shows that something is kept.
