@@ -171,3 +171,11 @@ func alsoSmaller(c *ledger.Case, have int64) string {
 	}
 	return ""
 }
+
+// whyDetach says what shows that something is kept.
+func whyDetach(c *ledger.Case) string {
+	if s := c.Signal("many_steps"); s != nil && cause.ClimbingHost(c) && c.Signal("climbing") == nil {
+		return fmt.Sprintf("Steps like this one had fitted before (line %d), and the refused piece is only %s: something of every step is kept.", s.Line, units.Amount(ledger.Requested(c)))
+	}
+	return ""
+}

@@ -8,14 +8,13 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // Steps are the fixes that are lines of code there.
 var Steps = map[string]func(*ledger.Case) []step.Step{
-	"expandable_segments": func(c *ledger.Case) []step.Step { return step.AllocConf(c, "expandable_segments:True") },
-	"max_split_size":      func(c *ledger.Case) []step.Step { return step.AllocConf(c, "max_split_size_mb:128") },
+	"expandable_segments": func(c *ledger.Case) []step.Step { return AllocConf(c, "expandable_segments:True") },
+	"max_split_size":      func(c *ledger.Case) []step.Step { return AllocConf(c, "max_split_size_mb:128") },
 	"raise_watermark": func(c *ledger.Case) []step.Step {
 		return []step.Step{step.Environ(c, "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0")}
 	},
@@ -41,7 +40,7 @@ for i, batch in enumerate(loader):          # batch size divided by 8
 		if c.Backend == "mps" {
 			return []step.Step{{Kind: "python", Text: "with torch.autocast(\"mps\", dtype=torch.float16):   # PyTorch 2.5 and later\n    loss = model(**batch).loss"}}
 		}
-		return []step.Step{{Kind: "python", Text: `half = ` + reader.HalfType(c) + `
+		return []step.Step{{Kind: "python", Text: `half = ` + halfType(c) + `
 scaler = torch.amp.GradScaler("cuda", enabled=half is torch.float16)
 with torch.autocast("cuda", dtype=half):
     loss = model(**batch).loss
@@ -79,21 +78,21 @@ model.print_trainable_parameters()`),
 	"efficient_attention":    stepsEfficientAttention,
 	"enable_flash_attention": stepsFlashAttention,
 	"half_precision": func(c *ledger.Case) []step.Step {
-		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`)}
+		return []step.Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`)}
 	},
 	"load_in_4bit": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, step.FromPretrained(c,
-			"config = BitsAndBytesConfig(\n    load_in_4bit=True,\n    bnb_4bit_quant_type=\"nf4\",\n    bnb_4bit_use_double_quant=True,\n    bnb_4bit_compute_dtype="+reader.HalfType(c)+",\n)\n",
+		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, fromPretrained(c,
+			"config = BitsAndBytesConfig(\n    load_in_4bit=True,\n    bnb_4bit_quant_type=\"nf4\",\n    bnb_4bit_use_double_quant=True,\n    bnb_4bit_compute_dtype="+halfType(c)+",\n)\n",
 			"quantization_config=config", `device_map="auto"`)}
 	},
 	"load_in_8bit": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, step.FromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
+		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, fromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
 	},
 	"cpu_offload": func(c *ledger.Case) []step.Step {
-		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, maxMemory(c))}
+		return []step.Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, maxMemory(c))}
 	},
 	"multi_gpu": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=0,1"}, step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`)}
+		return []step.Step{{Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=0,1"}, fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`)}
 	},
 	"quantize_kv_cache": stepsKVCache,
 	"balance_split":     stepsBalance,
@@ -115,7 +114,7 @@ func stepsCheckpointing(c *ledger.Case) []step.Step {
 }
 
 func stepsEfficientAttention(c *ledger.Case) []step.Step {
-	library := step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"`)
+	library := fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"`)
 	fused := step.Step{Kind: "python", Text: "out = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # PyTorch 2; instead of softmax(q @ k.T / sqrt(d)) @ v"}
 	if ledger.ReturnsWeights(c) {
 		return []step.Step{{Kind: "python", Text: "out, _ = attention(q, k, v, need_weights=False)   # nn.MultiheadAttention of PyTorch 2 writes no matrix then"}, {Kind: "python", Text: "# any version: 256 queries at a time\nout = torch.cat([attention(part, k, v)[0] for part in q.split(256, dim=1)], dim=1)   # batch_first=True"}}
@@ -127,7 +126,7 @@ func stepsEfficientAttention(c *ledger.Case) []step.Step {
 }
 
 func stepsFlashAttention(c *ledger.Case) []step.Step {
-	return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"   # or "flash_attention_2" with the flash-attn package`)}
+	return []step.Step{fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"   # or "flash_attention_2" with the flash-attn package`)}
 }
 
 // maxMemory is the max_memory argument: the card's share, measured where the
@@ -158,7 +157,7 @@ func stepsBalance(c *ledger.Case) []step.Step {
 	if t := c.F().Total; t != nil {
 		share = max(t.Bytes*3/5/units.GiB, 1)
 	}
-	return []step.Step{step.FromPretrained(c, "", `device_map="auto"`, fmt.Sprintf("max_memory={%d: \"%dGiB\", %d: \"%dGiB\"}", full, share, other, max(share*3/2, share+1)))}
+	return []step.Step{fromPretrained(c, "", `device_map="auto"`, fmt.Sprintf("max_memory={%d: \"%dGiB\", %d: \"%dGiB\"}", full, share, other, max(share*3/2, share+1)))}
 }
 
 func stepsWorkers(c *ledger.Case) []step.Step {
