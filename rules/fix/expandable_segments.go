@@ -1,10 +1,5 @@
 package fix
 
-import (
-	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
-)
-
 var expandableSegments = Fix{
 	ID:       "expandable_segments",
 	Title:    "Let PyTorch grow its segments (expandable_segments)",
@@ -13,5 +8,4 @@ var expandableSegments = Fix{
 	Check:    "The next message, if there is one, shows a small `reserved by PyTorch but unallocated`.",
 	Next:     "If it still fails, memory is really short: lower the batch or the model's size.",
 	Told:     "Set PyTorch's allocator to expandable segments before the start.",
-	Steps:    func(c *ledger.Case) []step.Step { return step.AllocConf(c, "expandable_segments:True") },
 }

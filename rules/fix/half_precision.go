@@ -5,8 +5,6 @@ import (
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
-	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 var halfPrecision = Fix{
@@ -18,10 +16,7 @@ var halfPrecision = Fix{
 	Next:     "8 or 4 bit.",
 	Needs:    Needs{notFor: noNetwork},
 	Told:     "Use 16-bit weights (fp16 or bf16) in your program's settings.",
-	Steps: func(c *ledger.Case) []step.Step {
-		return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`)}
-	},
-	Useless: uselessHalf,
+	Useless:  uselessHalf,
 }
 
 func uselessHalf(c *ledger.Case) string {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 var loadIn8Bit = Fix{
@@ -16,10 +15,7 @@ var loadIn8Bit = Fix{
 	Next:     "4 bit.",
 	Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 8 bit."},
 	Told:     "Load an 8-bit version of the model, if your program offers one.",
-	Steps: func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, step.FromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
-	},
-	Useless: useless8bit,
+	Useless:  useless8bit,
 }
 
 func useless8bit(c *ledger.Case) string {

@@ -1,10 +1,5 @@
 package fix
 
-import (
-	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
-)
-
 var quantizeKvCache = Fix{
 	ID:       "quantize_kv_cache",
 	Title:    "Keep the KV cache at 8 bit",
@@ -14,9 +9,4 @@ var quantizeKvCache = Fix{
 	Next:     "Shorten the context.",
 	Needs:    Needs{works: []string{"text-inference"}},
 	Told:     "Keep the KV cache at 8 bit, if your program has a setting for it.",
-	Steps:    stepsKVCache,
-}
-
-func stepsKVCache(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})   # 4 bit; pip install optimum-quanto"}}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -175,7 +176,7 @@ func pagesDiffer(c *ledger.Case) bool {
 }
 
 // TorchMemorySaver is SGLang's allocator of what can be released while it runs.
-var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Like: []*program.Program{&SGLang}}
+var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Code: code.Steps, Like: []*program.Program{&SGLang}}
 
 // sglangWeights are smaller weights: another checkpoint, or FP8 made of this
 // one. That halves what stays, not what the load needs: the layers are made in

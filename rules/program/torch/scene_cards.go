@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -221,7 +222,7 @@ var closeFirst = cause.Cure{
 func splitEra(c *ledger.Case) bool { return !reader.HasExpandableSegments(c) }
 
 func splitSize(c *ledger.Case) []step.Step {
-	return step.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
+	return code.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
 }
 
 // Cures of a card that is not full.

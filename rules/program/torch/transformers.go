@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -17,7 +18,7 @@ import (
 // Transformers is what is peculiar to transformers and accelerate, and
 // to the trainers on top of them.
 var Transformers = program.Program{
-	Name: "transformers", Shown: "Transformers", Rank: 60,
+	Name: "transformers", Code: code.Steps, Shown: "Transformers", Rank: 60,
 	Edits: "code", Language: "python", Script: "transformers-script",
 	Cards:  transformersCards,
 	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},

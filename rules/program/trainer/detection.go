@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -70,7 +71,7 @@ var yoloWork = []cause.Remedy{
 // Ultralytics is the package with YOLOv8, YOLO11 and later: arguments of
 // model.train() or of the command yolo.
 var Ultralytics = program.Program{
-	Name: "ultralytics", Shown: "Ultralytics YOLO",
+	Name: "ultralytics", Code: code.Steps, Shown: "Ultralytics YOLO",
 	Work: "vision", Edits: "code", Language: "python",
 	Sources: program.Sources{"ultralytics/cfg/default.yaml": "batch imgsz cache workers amp multi_scale"},
 	Proofs:  []string{"ultralytics/engine/", "ultralytics/nn/", "ultralytics/utils/", "ultralytics/models/", "ultralytics/data/", "Ultralytics YOLO", "Ultralytics 8.", "in TaskAlignedAssigner, using CPU"},
