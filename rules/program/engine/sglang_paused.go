@@ -14,9 +14,10 @@ import (
 var pausedCards = []cause.Card{
 	{
 		ID: "sglang/paused-pool", Kinds: []fact.Kind{fact.MemorySaver}, Figures: holderFigures,
+		If:    func(c *ledger.Case) bool { return holderFigures(c)["holder"] != "" },
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "could not take back the memory that it had paused for the trainer",
-		Means:    "The engine gives its memory up while the trainer works and maps it again for the next rollout (`resume_memory_occupation`); by then the card was not free.[[ {holder}]] What the trainer freed stays reserved in PyTorch's segments as long as one small tensor (a LoRA, a bucket) lives in each, or it was not offloaded yet. Refused connections and SIGQUIT are consequences.",
+		Means:    "The engine gives its memory up while the trainer works and maps it again for the next rollout (`resume_memory_occupation`); by then the card was not free. {holder} What the trainer freed stays reserved in PyTorch's segments as long as one small tensor (a LoRA, a bucket) lives in each, or it was not offloaded yet. Refused connections and SIGQUIT are consequences.",
 		Not:      "Longer HTTP retries. Ending the process that is listed, before you know that it is not your trainer.",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", Title: "Let the trainer's process give its segments back", Cost: "none", Told: "For the TRAIN actors only (Ray: `env_vars` of their `runtime_env`). A process in which torch_memory_saver runs, the engine's or a trainer that it offloads (slime), refuses this setting.", Kind: "env", Text: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
