@@ -23,6 +23,7 @@ var ComfyUI = text.NewParser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, [
 	text.On("Total VRAM ", readTotalVRAM),
 	text.On("loaded completely", comfyLoaded), text.On("loaded partially", comfyLoaded),
 	text.On("loading in lowvram mode", text.Signals("lowvram_active")),
+	text.On("model weight dtype torch.float32", text.Says("weights_32")),
 	text.On("memory leak with model", text.Signals("comfy_leak")),
 })
 
