@@ -4,6 +4,7 @@ package webui
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -19,12 +20,23 @@ var ComfyUI = text.NewParser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, [
 	text.On("Ran out of memory when regular VAE", comfyRetries(fact.ComfyVAE, len("decoding"), fact.Notice{ID: "vae_tiled", Title: "The VAE did not fit in one piece; ComfyUI decoded in tiles instead and went on."})),
 	text.On("out of memory error, emptying cache and trying again", comfyRetries(fact.ComfySlices, 0, fact.Notice{ID: "attention_sliced", Title: "Attention did not fit in one piece; ComfyUI computed it in slices instead and went on."})),
 	text.On("HostBuffer.read_file_slice failed", text.Quotes(hostBuffer)), text.On("hostbuf_file_reader_read failed", text.Quotes(hostBuffer)),
-}, []text.Wording{
+}, slices.Concat(text.OnAny(loaderNode, "CheckpointLoaderSimple", "UNETLoader", "UnetLoaderGGUF", "DualCLIPLoader"), []text.Wording{
 	text.On("Total VRAM ", readTotalVRAM),
 	text.On("loaded completely", comfyLoaded), text.On("loaded partially", comfyLoaded),
 	text.On("loading in lowvram mode", text.Signals("lowvram_active")),
+	text.On("model weight dtype torch.float32", text.Says("weights_32")),
 	text.On("memory leak with model", text.Signals("comfy_leak")),
-})
+}))
+
+// loaderNode: the node that failed loads a model. A report names it in a line of
+// its own or behind "Node Type"; the workflow below it names all nodes.
+func loaderNode(m text.Message) int {
+	before, _, _ := strings.Cut(m.Log.LineText(m.At), "Loader")
+	if strings.Contains(before, "Node Type") || !strings.ContainsAny(before, " \"'{,:") {
+		return text.Signals("loading")(m)
+	}
+	return m.End
+}
 
 var hostBuffer = fact.Failure{Kind: fact.HostBuffer, Framework: "comfyui", Backend: "cpu"}
 
@@ -70,7 +82,7 @@ func comfyLoaded(m text.Message) int {
 		text.Signals("lowvram_active")(m)
 	}
 	k := m.Find(loadedNow, 140)
-	size := cmp.Or(k.Size("loaded"), loadedBefore(said, line))
+	size := cmp.Or(k.Size("loaded"), loadedBefore(said, "loaded completely ", "True", line))
 	if more := k.Size("offloaded"); more != nil && size != nil {
 		whole := fact.Size{Bytes: size.Bytes + more.Bytes, Text: k.Text("both"), Line: size.Line}
 		if size.Bytes == 0 {
@@ -79,33 +91,19 @@ func comfyLoaded(m text.Message) int {
 		size = &whole
 	}
 	m.Fact("weights", size)
-	m.Fact("loaded_part", partBefore(said, line))
+	m.Fact("loaded_part", loadedBefore(said, "loaded partially ", "", line))
 	return m.End
 }
 
-// loadedBefore reads "loaded completely 2098.11 242.03 True": MiB usable, then
-// MiB loaded (2024-08 to 2025-10). Squeezed, the two numbers would be one.
-func loadedBefore(text string, line int) *fact.Size {
-	_, rest, ok := strings.Cut(text, "loaded completely ")
-	if words := strings.Fields(rest); ok && len(words) > 2 && strings.HasPrefix(words[2], "True") {
-		return mebibytes(words[1], line)
-	}
-	return nil
-}
-
-// partBefore reads "loaded partially 17970.96 17970.70 167" of that time: MiB
-// usable, MiB loaded, patches. What waits in RAM is not said.
-func partBefore(text string, line int) *fact.Size {
-	_, rest, ok := strings.Cut(text, "loaded partially ")
-	if words := strings.Fields(rest); ok && len(words) > 2 {
-		return mebibytes(words[1], line)
-	}
-	return nil
-}
-
-func mebibytes(number string, line int) *fact.Size {
-	if bytes, ok := units.Parse(number + "MB"); ok {
-		return &fact.Size{Bytes: bytes, Text: number, Line: line}
+// loadedBefore reads "loaded completely 2098.11 242.03 True" and "loaded
+// partially 17970.96 17970.70 167": MiB usable, then MiB loaded (2024-08 to
+// 2025-10). Squeezed, the two numbers would be one.
+func loadedBefore(text, how, then string, line int) *fact.Size {
+	_, rest, ok := strings.Cut(text, how)
+	if words := strings.Fields(rest); ok && len(words) > 2 && strings.HasPrefix(words[2], then) {
+		if bytes, ok := units.Parse(words[1] + "MB"); ok {
+			return &fact.Size{Bytes: bytes, Text: words[1], Line: line}
+		}
 	}
 	return nil
 }

@@ -162,8 +162,8 @@ var SoVITS = program.Program{
 			Means:    "It failed while converting. The song is cut at its pauses only[[, and this piece is {seconds} seconds long]]: attention in the encoder grows with the square of that.[[ At 20 seconds the {asked} that was refused would be {at20}.]] No pause is found where music or noise is left under the voice.",
 			Not:      "`batch_size` in config.json: that is training. Allocator settings: the next layer needs as much again.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Force a cut every 20 seconds", "config", "--clip 20 --linear_gradient 1", "Seams may be heard."),
-				cure("lower_context", "Let it cut at more pauses", "config", "--slice_db -30", "Quiet sounds may be lost; -50 for dry vocals with breaths."),
+				cure("lower_context", "Force a cut every 20 seconds", "config", "--clip 20 --linear_gradient 1", "Seams may be heard."),
+				cure("lower_resolution", "Let it cut at more pauses", "config", "--slice_db -30", "Quiet sounds may be lost; -50 for dry vocals with breaths."),
 				cure("cpu_offload", "Or cut the file, or use the processor", "shell", "ffmpeg -i raw/song.wav -f segment -segment_time 20 -c copy raw/song_%03d.wav", "Join the parts; --device cpu is slow and needs no card."),
 			},
 			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md", "https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/inference_main.py"},

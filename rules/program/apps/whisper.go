@@ -175,7 +175,7 @@ var FasterWhisper = program.Program{
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
 		cause.Card{
-			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx"},
+			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx", "whisper_ctranslate2/"},
 			Cause: cause.ModelTooLarge, Weight: cause.Good,
 			Means: "The model was loaded; it failed on a window of audio. Every window needs the same, so what is missing is a constant: beams, the precision, or what others took on the card since it was loaded.",
 			Not:   "Shorter audio: it works on 30 seconds at a time.",

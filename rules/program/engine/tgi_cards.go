@@ -81,12 +81,12 @@ var TGICards = []cause.Card{
 	},
 	{
 		ID: "tgi/warmup-few", Kinds: []fact.Kind{fact.TGIWarmup}, If: tgiFew, Figures: tgiBatch,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Among:    []string{cause.BatchTooLarge, cause.ModelTooLarge},
 		Headline: "did not start: no room even for a trial batch of {tokens} prompt tokens",
-		Means:    "{tokens} prompt tokens are few (4096 is the default) and need some hundred MB. So it is not the batch: weights, the workspace of a quantisation kernel, or another program fill the card; the sentence has no figures. TGI tries the largest batch before it serves, so that it fails now and not later. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
+		Means:    "{tokens} prompt tokens are few (4096 is the default) and need some hundred MB. So the batch is hardly what is too large: weights, the workspace of a quantisation kernel, or another program leave it no room; the sentence has no figures. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
 		Not:      "`--max-batch-prefill-tokens` alone, however low. `--shm-size`: that is for several cards.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "See what fills the card before TGI starts", Told: "It should be empty: stop other containers, notebooks, an earlier TGI.", Kind: "shell", Text: look, Cost: "free"},
+			{Fix: "upgrade_version", Title: "Start the newest image on an empty card", Told: "It names the right error and has leaner kernels. Before the start this should list nothing; stop other containers, notebooks, an earlier TGI:", Kind: "shell", Text: look, Cost: "a download"},
 			{Fix: "use_lower_quant", Title: "Weights near the card's size: quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` a quarter; AWQ or GPTQ checkpoints answer faster. If it is GPTQ already: the newest image, or before the image's name `-e DISABLE_EXLLAMA=True`, whose kernels take buffers of their own.", Cost: "slight loss of quality"},
 			{Fix: "lower_context", Title: "All limits together", Told: "In place of your values:", Kind: "config", Text: "--max-input-length 512 --max-total-tokens 1024 --max-batch-prefill-tokens 512", Cost: "longer prompts are refused"},
 			tgiSplit,

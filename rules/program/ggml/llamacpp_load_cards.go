@@ -72,8 +72,8 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/host-kv", Kinds: refused, If: host("kv"), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
-		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused by system memory, not by the card: it lies there because these layers run on the processor. [[{unset} ]]It is reserved whole at the start.",
-		Not:   "Fewer layers on the card: more of the cache would lie in system memory.",
+		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused by system memory, not by the card: these layers run on the processor. It is reserved whole at the start.[[ {unset}]]",
+		Not:   "A smaller quantisation, fewer layers on the card: neither makes this cache smaller.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
 			told("quantize_kv_cache", "Or the same length with an 8-bit cache", "{q8} instead of {asked}.", "slight loss of quality"),

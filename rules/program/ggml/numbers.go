@@ -62,8 +62,11 @@ func numbers(c *ledger.Case) map[string]string {
 			out["doubt"] = open
 		}
 	case "kv":
-		if b.Context == 0 {
+		switch set, ok := c.Setting("ctx_size"); {
+		case b.Context == 0:
 			out["unset"] = "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
+		case b.Context >= 65536 && (!ok || set.Default):
+			out["unset"] = "So many tokens are mostly the model's own maximum, which is taken where `-c` sets none."
 		}
 	}
 	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {

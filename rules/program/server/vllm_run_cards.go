@@ -68,7 +68,7 @@ var vllmRunCards = []cause.Card{
 		Means:    "The traceback is in `_process_video_input`: the trial run at start encodes the longest video that the model accepts, whatever you will send, and the vision encoder found no room[[: {asked} wanted, {room} free beside {mine}]]. So most of the card is weights already, and the cache is still to come.",
 		Not:      trialFirst,
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "No video: one image a prompt", Told: "The encoder's trial is then an image only. {where}", Kind: "config", Text: "--limit-mm-per-prompt '{\"image\": 1, \"video\": 0}'", Cost: "videos are refused"},
+			{Fix: "lower_batch_size", Title: "No video: one image a prompt", Told: "The encoder's trial is then an image only. {where}", Kind: "config", Text: "--limit-mm-per-prompt '{\"image\": 1, \"video\": 0}'", Cost: "videos are refused"},
 			{Fix: "lower_context", Title: "Bound the length, which bounds the trial", Told: "Its video is cut to the longest prompt. With it:", Steps: vllmServer.sets(to("max_model_len", "8192"), to("max_num_seqs", "8")), Cost: "long prompts are refused"},
 			words("use_lower_quant", "Or smaller weights, for what comes after the trial", "An FP8 or AWQ checkpoint of the same model, or `--quantization fp8` on RTX 40 and later: about half of 16 bit.", "slight loss of quality"),
 		},

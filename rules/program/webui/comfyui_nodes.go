@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const wanWrapper = "https://github.com/kijai/ComfyUI-WanVideoWrapper/"
@@ -130,11 +131,18 @@ var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
 		If: comfyDirectML, Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Means: "DirectML refused memory. It does not tell PyTorch how much is free, so ComfyUI writes 1024 MB, whatever the card has, and cannot move weights out in time.",
-		Not:   "`--reserve-vram`: it reckons with figures that DirectML does not give.",
+		Means: "DirectML refused memory. It does not tell PyTorch how much is free, so ComfyUI writes 1024 MB, whatever the card has, and cannot move weights out in time.[[ {full}]]",
+		Figures: func(c *ledger.Case) map[string]string {
+			if _, ok := c.Fact("weights_32"); ok {
+				return map[string]string{"full": "The weights are at 32 bit here (`model weight dtype torch.float32`): twice what they take at 16."}
+			}
+			return map[string]string{"full": ""}
+		},
+		Not: "`--reserve-vram`: it reckons with figures that DirectML does not give.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Force the low-memory mode", Cost: "Slower.", Steps: comfyStart("Then `--novram` in place of `--lowvram`.", directML...)},
 			comfyTiles,
+			{Fix: "half_precision", Title: "Weights at 16 bit", If: when.Fact("weights_32"), Told: "Add `--force-fp16` to that; if pictures turn black, also `--fp32-vae`.", Cost: "Hardly any quality."},
 			{Fix: "upgrade_version", Title: "Leave DirectML", Told: "ComfyUI's portable package for AMD (ROCm on Windows, RX 7000 and later), ComfyUI-ZLUDA for older cards, or Linux: the same card with far less memory used.", Cost: "A new installation."},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "comfy/cli_args.py"},

@@ -116,7 +116,8 @@ var kohyaCards = ofCard([]cause.Card{
 		Means:    "Gradients and two optimizer moments come on top of the weights: for SDXL about 40 GB with AdamW at 32 bit, for SD 1.5 about 14, before any picture[[, on a card of {total}]]. If a LoRA was meant, the wrong script or tab was started.",
 		Not:      "A smaller batch alone: it does not touch weights, gradients and moments.",
 		Cures: []cause.Cure{
-			{Fix: "optimizer_8bit", Title: "All weights, the leanest way: Adafactor with a fused backward pass", Told: "With `--train_batch_size 1 --cache_latents`, beside your own options:", Kind: "config", Text: "--optimizer_type Adafactor --optimizer_args scale_parameter=False relative_step=False warmup_init=False --fused_backward_pass --full_bf16 --mixed_precision bf16 --gradient_checkpointing", Cost: "SDXL needs 24 GB then; RTX 30 and later for bf16."},
+			{Fix: "optimizer_8bit", Title: "All weights, the leanest way: Adafactor with a fused backward pass", If: tunesSDXL, Told: "With `--train_batch_size 1 --cache_latents`, beside your own options:", Kind: "config", Text: "--optimizer_type Adafactor --optimizer_args scale_parameter=False relative_step=False warmup_init=False --fused_backward_pass --full_bf16 --mixed_precision bf16 --gradient_checkpointing", Cost: "SDXL needs 24 GB then; RTX 30 and later for bf16."},
+			{Fix: "optimizer_8bit", Title: "All weights, the leanest way: 8-bit Adam, checkpointing", If: when.Not(tunesSDXL), Told: "Beside your own options:", Kind: "config", Text: "--optimizer_type AdamW8bit --gradient_checkpointing --mixed_precision fp16 --train_batch_size 1 --cache_latents", Cost: "A quarter slower; SD 1.5 then needs about 10 GB."},
 			{Fix: "use_lora", Title: "Or train a LoRA", Told: "`train_network.py`, for SDXL `sdxl_train_network.py` (kohya_ss: tab LoRA, not Dreambooth): 8 to 12 GB are enough.", Cost: "Slightly less faithful."},
 			kohyaRes,
 		},
@@ -185,6 +186,9 @@ var kohyaCards = ofCard([]cause.Card{
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},
 })
+
+// tunesSDXL: sdxl_train.py, which alone of these has a fused backward pass.
+func tunesSDXL(c *ledger.Case) bool { return c.Near("sdxl_train.py") }
 
 var framepackCards = ofCard([]cause.Card{
 	conv3dRegression("framepack/conv3d", of("framepack"),
