@@ -13,7 +13,7 @@ import (
 // Messages also stand in source code, documentation, test lists and mail. There
 // nothing failed.
 var notALog = fact.Lookalike{
-	ID: "quoted_message", Title: "The text quotes an out-of-memory message (source code, documentation or prose); it is no log of a program that failed.",
+	ID: "quoted_message", Title: "The text quotes an out-of-memory message (source code, documentation or prose); it is not the log of a program that failed.",
 	Advice: "Paste what the program itself printed, from its start to the end of the error.",
 }
 

@@ -21,7 +21,7 @@ func (p *page) noIncident() {
 	case len(r.Lookalikes) > 0:
 		title := "This is not out of memory"
 		if r.Lookalikes[0].ID == "quoted_message" {
-			title = "This is no log of a failure"
+			title = "This is not the log of a failure"
 		}
 		p.heading(p.level, prose(title))
 		for _, l := range r.Lookalikes {

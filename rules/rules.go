@@ -138,10 +138,10 @@ var numbers = sync.OnceValue(func() (out []explain.Reading) {
 })
 
 // Theirs reports a command that is there where the programs of a case are: one of
-// theirs, or no program's.
+// theirs, one that the log hints at, or no program's.
 func Theirs(c *ledger.Case, command string) bool {
 	owners, programs := commands()[command], own(c)
-	return owners == nil || len(programs) == 0 || slices.ContainsFunc(programs, func(p *program.Program) bool { return slices.Contains(owners, p) })
+	return owners == nil || len(programs) == 0 || slices.ContainsFunc(owners, func(p *program.Program) bool { return slices.Contains(programs, p) || c.Says(p.Name) })
 }
 
 // commands are the programs with which a command comes, those of the system left

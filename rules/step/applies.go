@@ -73,6 +73,9 @@ func configured(text string) string {
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		if strings.Contains(line, "{ key:") { // a protocol buffer's text
+			return "text"
+		}
 		item, listed := strings.CutPrefix(line, "- ")
 		key, rest, found := strings.Cut(item, ":")
 		key = strings.Trim(key, `"`)

@@ -134,7 +134,7 @@ var Dreambooth = program.Program{
 			}
 			return map[string]string{"checkpointed": ""}
 		},
-		Not:   "Fewer steps, `--medvram`[[, `max_split_size_mb` ({slack} to win)]]: every step needs all parts at once.",
+		Not:   "Fewer steps, `--medvram`[[, `max_split_size_mb` ({slack} to gain)]]: every step needs all parts at once.",
 		Later: "If all that fails: kohya's sd-scripts, a LoRA, outside of the web UI: no second model on the card.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Start clean", Told: "End the web UI, see that `nvidia-smi` shows an empty card, start it and train at once, without making a picture before; Save Preview(s) Frequency 0.", Cost: "Free."},

@@ -135,7 +135,7 @@ var numpyCards = []cause.Card{
 		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape", "np.pad("},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "wanted every pair of {n} items in one matrix: {asked}",
-		Means:    "Two long sides of about {n}: that is each item against each, {each} a row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
+		Means:    "Two long sides of about {n}: that is each item against each, {each} per row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
 		Not:      "Swap or closing programs: {asked} is not found by tidying up.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "See whether you meant it", Kind: "python", Told: "In the line of the traceback print both operands; (n, 1) beside (n,) is the mistake, `.ravel()` or `squeeze()` on one the cure:", Text: "print(a.shape, b.shape)   # a, b: the operands of that line", Cost: "Free"},
@@ -166,7 +166,7 @@ var numpyCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Give the mask its channel side at the end", Told: "In the line of the traceback:", Kind: "python", Text: "print(image.shape, mask.shape)   # your own names\nmask = np.squeeze(mask)[..., None]   # (height, width, 1), beside (height, width, channels)", Cost: "Free"},
 			{Fix: "lower_resolution", Title: "Somebody else's program: pictures of the usual kind", Told: "RGB without transparency (`image.convert(\"RGB\")`), and a smaller size: with half the sides this array is an eighth.", Cost: "Detail"},
-			{Fix: "upgrade_version", Title: "Or its newest version", Told: "Such a mistake shows with some inputs only, and is often mended already; else report it with both shapes.", Cost: "A few minutes"},
+			{Fix: "upgrade_version", Title: "Or its newest version", Told: "Such a mistake shows with some inputs only, and is often fixed already; else report it with both shapes.", Cost: "A few minutes"},
 		},
 		Sources: []string{numpyError, "https://numpy.org/doc/stable/user/basics.broadcasting.html"},
 	},
@@ -214,7 +214,7 @@ var numpyCards = []cause.Card{
 		ID: "numpy/moderate", Kinds: []fact.Kind{fact.NumpyAlloc}, If: moderate, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
 		Headline: "was refused one array of {asked} in RAM",
-		Means:    "An array of {asked}[[ ({n} x {each})]] found no room. It is the last piece, not the whole need: what it is made from is in memory as well, for a conversion needs the old and the new array at once; joining a list of arrays does, too. {bound}",
+		Means:    "An array of {asked}[[ ({n} x {each})]] did not fit. It is the last piece, not the whole need: what it is made from is in memory as well, for a conversion needs the old and the new array at once; joining a list of arrays does, too. {bound}",
 		Not:      "Anything about the graphics card: this is the computer's own memory.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Hold a part at a time", Told: "[[{block} of the {n} rows are 1 GiB. ]]On disk in place of RAM, filled row by row, with no list in between:", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; rows come from disk when they are touched\nout = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=x.shape)", Cost: "Disk speed"},

@@ -98,8 +98,8 @@ var OpenLLM = program.Program{
 	Proofs: []string{"openllm/", "openllm.", "[openllm]", "openllm-models", "openllm_core/", "openllm_cli"},
 	Like:   []*program.Program{&server.VLLM},
 	Steps: steps{
-		"lower_context":                text("The engine's options stand in the model's repository (`openllm repo list` shows where): set `max_model_len` there, beside the model, or serve a smaller tag."),
-		"lower_gpu_memory_utilization": text("The engine's options stand in the model's repository (`openllm repo list` shows where): set `gpu_memory_utilization` to 0.8 there."),
+		"lower_context":                text("The engine's options are in the model's repository (`openllm repo list` shows where): set `max_model_len` there, beside the model, or serve a smaller tag."),
+		"lower_gpu_memory_utilization": text("The engine's options are in the model's repository (`openllm repo list` shows where): set `gpu_memory_utilization` to 0.8 there."),
 		"use_lower_quant":              text("`openllm model list` shows the tags: serve one with `4bit` or `awq` in its name."),
 		"use_smaller_model":            text("`openllm model list` shows the tags and the memory that each needs: `openllm serve` a smaller one."),
 		"upgrade_version":              step.Paste("shell", "pip install -U openllm && openllm repo update"),

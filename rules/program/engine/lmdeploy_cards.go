@@ -74,7 +74,7 @@ func fourBits(c *ledger.Case) bool {
 var (
 	lmdeployShare  = inLMDeploy("lower_mem_fraction", "Give the cache a smaller share", "cache_max_entry_count=0.2", "--cache-max-entry-count 0.2", "fewer tokens at a time")
 	lmdeployLength = where(when.Not(oneRequest), inLMDeploy("lower_context", "Bound session and batch", "session_len=8192, max_batch_size=8", "--session-len 8192 --max-batch-size 8", "longer or more requests are refused"))
-	lmdeployOne    = where(oneRequest, inLMDeploy("lower_context", "Bound the session", "session_len=8192", "--session-len 8192", "longer conversations are cut"))
+	lmdeployOne    = where(oneRequest, inLMDeploy("lower_context", "Limit the session", "session_len=8192", "--session-len 8192", "longer conversations are cut"))
 	lmdeployQuant  = where(when.Not(fourBits), cause.Cure{
 		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "A quarter of 16 bit: an AWQ or GPTQ checkpoint of the same model from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
 		Cost: "slight loss of quality",

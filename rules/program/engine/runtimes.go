@@ -81,7 +81,7 @@ var MistralRs = program.Program{
 	Sources: program.Sources{"mistral.rs/mistralrs-cli/src/args": "--cpu --device-layers --isq --max-batch-size --max-num-batched-tokens --max-seq-len --max-seqs --pa-cache-type --pa-context-len --pa-memory-fraction"},
 	Steps: steps{
 		"use_lower_quant":              text("Quantise it while it loads: `--isq 4` (or 2, 3, 5, 6, 8), or load a GGUF of fewer bits."),
-		"lower_context":                text("Bound the cache: `--pa-context-len 8192`; and `--max-seq-len 4096` for what the automatic split over devices reserves."),
+		"lower_context":                text("Limit the cache: `--pa-context-len 8192`; and `--max-seq-len 4096` for what the automatic split over devices reserves."),
 		"lower_gpu_memory_utilization": text("Give the cache a smaller part: `--pa-memory-fraction 0.7` (0.9 of the card is taken unless a length is set)."),
 		"lower_mem_fraction":           text("Give the cache a smaller part: `--pa-memory-fraction 0.7` (0.9 of the card is taken unless a length is set)."),
 		"lower_max_num_seqs":           text("Serve fewer requests at a time: `--max-seqs 4` (32 is the default), and `--max-batch-size 1`."),

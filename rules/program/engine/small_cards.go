@@ -42,7 +42,7 @@ var teiCards = []cause.Card{
 		ID: "tei/serving", Kinds: refusedCard,
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of the card while embedding a batch",
-		Means:    "TEI gathers waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 unless set), and this one found no room. The message has no figures: whether the rest of the card is the model or another program, `nvidia-smi` shows.",
+		Means:    "TEI gathers waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 unless set), and this one did not fit. The message has no figures: whether the rest of the card is the model or another program, `nvidia-smi` shows.",
 		Not:      "Fewer texts in a request: TEI makes up its own batches.",
 		Cures: []cause.Cure{
 			teiTokens,
@@ -92,7 +92,7 @@ var mistralCards = []cause.Card{
 		Means:    "The model was loaded and served; then the driver refused memory for a prompt and named no size. What grows with a request is its cache and the work on the prompt: the weights left too little of the card for this one.",
 		Not:      "A restart alone: the same request fails again.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Bound the cache, and prompts with it", Told: "Added to `mistralrs serve`. The `mistralrs-server` of 2024 has `--max-seqs 2` only, and prompts must be kept short:", Kind: "config", Text: "--pa-context-len 4096 --max-seqs 4", Cost: "longer conversations are refused, others wait"},
+			{Fix: "lower_context", Title: "Limit the cache, and prompts with it", Told: "Added to `mistralrs serve`. The `mistralrs-server` of 2024 has `--max-seqs 2` only, and prompts must be kept short:", Kind: "config", Text: "--pa-context-len 4096 --max-seqs 4", Cost: "longer conversations are refused, others wait"},
 			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "A quarter of the 16-bit weights leaves the rest for the cache (`mistralrs-server`: `--isq Q4K`); or take a GGUF of fewer bits.", Kind: "config", Text: "--isq 4", Cost: "slight loss of quality"},
 			{Fix: "lower_mem_fraction", Title: "Leave room beside the cache", Told: "Instead of a length; 0.9 of the card is the default:", Kind: "config", Text: "--pa-memory-fraction 0.7", Cost: "fewer tokens at a time"},
 		},

@@ -105,7 +105,7 @@ func spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(
 
 // halve says how to find the number of layers where the log gives none.
 func (d dialect) halve() step.Step {
-	return step.Step{Kind: "text", Text: "Halve " + d.layers + ", then raise it until it fails. How many are on the card now stands in the load lines: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Halve " + d.layers + ", then raise it until it fails. The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
 }
 
 // step makes a step out of one setting, in words where the log does not show
@@ -167,7 +167,7 @@ const flashAge = "before September 2025: `-fa` alone"
 
 // fewer says the same where a little room is all that lacks.
 func (d dialect) fewer() step.Step {
-	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.layers + ". How many are on the card now stands in the load lines: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.layers + ". The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
 }
 
 // FlashOn reports that flash attention was on already.

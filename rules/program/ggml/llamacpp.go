@@ -11,7 +11,7 @@ import (
 // LlamaCpp judges llama.cpp's and ggml's messages, for the front ends too.
 var LlamaCpp = program.Program{
 	Name: "llama.cpp", Rank: 58,
-	Commands: []string{"llama-server", "llama-cli", "llama-bench", "llama-quantize", "sd-cli"},
+	Commands: []string{"llama-server", "llama-cli", "llama-bench", "llama-quantize"},
 	Units:    []string{"llama-server", "llama-cpp", "llamacpp", "llama-cpp-server"},
 	Work:     "text-inference", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{

@@ -115,7 +115,7 @@ var kernelCards = []cause.Card{
 		Not:      "Swap or more RAM in the machine: the limit stays where it is.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "See how many run, and the limit", Steps: limitSteps, Told: "Count them first: `ps -eo comm= | sort | uniq -c | sort -rn | head` inside the container; then `df -h /dev/shm /tmp`.", Cost: "Less for the rest of the machine"},
-			{Fix: "lower_num_workers", Title: "Bound the number of processes", Told: "A pool that starts one for each core sees the machine's cores, not the container's: set the number (`Pool(4)`, `-n 4`, `--workers 4`), or bound it from outside with `docker run --pids-limit 200`.", Cost: "Less at a time"},
+			{Fix: "lower_num_workers", Title: "Limit the number of processes", Told: "A pool that starts one for each core sees the machine's cores, not the container's: set the number (`Pool(4)`, `-n 4`, `--workers 4`), or limit it from outside with `docker run --pids-limit 200`.", Cost: "Less at a time"},
 			{Fix: "empty_cache", Title: "Files in memory", Told: "Delete what lies in /dev/shm, and in /tmp where that is a tmpfs: it stays after the program that wrote it.", Cost: "Free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "linux/mm/oom_kill.c", "docker/cli/command/container/opts.go"},

@@ -223,11 +223,11 @@ var slurmCards = []cause.Card{{
 	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
 	Headline: "ended the job: it reached the RAM that it was granted[[, {limit}]]",
-	Means:    "Slurm's memory control ended processes[[ of step {step}]][[ ({tasks} on {node})]]: RAM, on GPU nodes too. The bound is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB a core; all its tasks on a node share it.[[ {held} was in the process that was killed.]][[ `free` with {free_left} available speaks for a limit, not a full node, if it was taken on that node while the job ran.]][[ Your `free` ({free_other} available) was taken on {free_node}, so it says nothing about {node}.]]",
+	Means:    "Slurm's memory control ended processes[[ of step {step}]][[ ({tasks} on {node})]]: RAM, on GPU nodes too. The limit is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB per core; all its tasks on a node share it.[[ {held} was in the process that was killed.]][[ `free` with {free_left} available speaks for a limit, not a full node, if it was taken on that node while the job ran.]][[ Your `free` ({free_other} available) was taken on {free_node}, so it says nothing about {node}.]]",
 	Not:      "More GPUs or --gres, or swap: they bring a job no RAM.",
 	Cures: []cause.Cure{
 		fewerTasks(fullNode),
-		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then ask for twice `ReqMem` by `#SBATCH --mem=` in the job script (0: all of the node's RAM).", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then ask for twice `ReqMem` with `#SBATCH --mem=` in the job script (0: all of the node's RAM).", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
 		{Fix: "lower_num_workers", If: onePython, Title: "Let it hold less", Told: "{alone}", Cost: "Some rewriting"},
 		fewerTasks(func(c *ledger.Case) bool { return !fullNode(c) && !onePython(c) }),
 		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
@@ -237,7 +237,7 @@ var slurmCards = []cause.Card{{
 
 // fewerTasks gives each task of a job more of its node.
 func fewerTasks(when func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Fewer tasks on a node", Told: "Each task loads its own copy of model and data. The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; a job with whole nodes gets more RAM in this way only, or on the site's nodes with much memory. Asked by --mem-per-cpu: more `--cpus-per-task`.[[ {single}]]", Cost: "Nodes or time"}
+	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Fewer tasks on a node", Told: "Each task loads its own copy of model and data. The same tasks on twice the nodes: double `--nodes`, halve `--ntasks-per-node`; a job with whole nodes gets more RAM in this way only, or on the site's nodes with much memory. If you asked with --mem-per-cpu: more `--cpus-per-task`.[[ {single}]]", Cost: "Nodes or time"}
 }
 
 // fullNode: so many tasks that they are likely to fill their nodes, whose RAM no

@@ -136,7 +136,7 @@ func smaller(c *ledger.Case) []step.Step {
 		return []step.Step{told("Up to about %dB at 4 bit fits in %s with a short context, for example:", s.params, units.Amount(have)), {Kind: "shell", Text: "ollama run " + s.tag}}
 	}
 	if family, _, _ := strings.Cut(named(c), ":"); family != "MODELNAME" && !strings.Contains(family, "/") {
-		return []step.Step{told("Its smaller sizes stand on ollama.com/library/%s/tags: one needs its file's size and 1 to 2 GB more.", family)}
+		return []step.Step{told("Its smaller sizes are listed on ollama.com/library/%s/tags: one needs its file's size and 1 to 2 GB more.", family)}
 	}
 	return []step.Step{told("Choose a smaller size of the family on ollama.com/library (a tag like `:4b` or `:8b`; the plain tags are 4 bit): it needs its file's size and 1 to 2 GB more. `ollama list` shows the sizes of what you have.")}
 }

@@ -27,7 +27,7 @@ var XGBoost = program.Program{
 var LightGBM = program.Program{
 	Name: "lightgbm", Shown: "LightGBM", Work: "data", Edits: "code", Language: "python",
 	Proofs:   []string{"[LightGBM]", "lightgbm/basic.py", "lightgbm/engine.py", "LightGBMError", "lightgbm/sklearn.py"},
-	Titles:   map[string]string{"limit_framework_preallocation": "Bound the histogram cache", "lower_batch_size": "Fewer bins and leaves", "stream_dataset": "Build the Dataset once, from less", "cpu_offload": "Train on the CPU"},
+	Titles:   map[string]string{"limit_framework_preallocation": "Limit the histogram cache", "lower_batch_size": "Fewer bins and leaves", "stream_dataset": "Build the Dataset once, from less", "cpu_offload": "Train on the CPU"},
 	Costs:    map[string]string{"limit_framework_preallocation": "Slower.", "lower_batch_size": "A little accuracy.", "stream_dataset": "Some rewriting.", "cpu_offload": "Slower, seldom by much."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "cpu_offload", "stream_dataset", "kill_stale_process"), cause.InOrder("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "raise_memory_limit")),
 	Steps: steps{
@@ -66,7 +66,7 @@ var FAISS = program.Program{
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("python", "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)   # in place of 1.5 GiB on cards with more than 8 GB; noTempMemory() for none"),
 		"half_precision":                step.Paste("python", "co = faiss.GpuClonerOptions()\nco.useFloat16 = True   # half the card for a flat or IVF index\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)"),
-		"use_lower_quant":               step.Paste("python", "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes a vector; d must divide by 64. Train, then copy to the card"),
+		"use_lower_quant":               step.Paste("python", "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes per vector; d must divide by 64. Train, then copy to the card"),
 		"shard_training":                step.Paste("python", "co = faiss.GpuMultipleClonerOptions()\nco.shard = True   # without it every card gets a whole copy\nindex = faiss.index_cpu_to_all_gpus(cpu_index, co)"),
 		"lower_batch_size":              step.Paste("python", "for i in range(0, len(q), 1024):   # searches need scratch in step with the queries\n    D, I = index.search(q[i:i + 1024], k)"),
 	},

@@ -42,7 +42,7 @@ var lightgbmCards = []cause.Card{
 		Means:    "`bad allocation` is the computer's RAM, even with the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. With many columns (one-hot, text) or leaves, the cache is what is large; with many rows the table, which is also there twice while it is binned.",
 		Not:      "Fewer trees, or anything about the card: trees are built one after another.",
 		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Bound the histogram cache, and fewer bins", Told: "Add them to your `params`; `max_bin` also in `lgb.Dataset(..., params=params)`, where it takes effect:", Kind: "python", Text: "params.update(histogram_pool_size=1024, max_bin=63, num_leaves=31)   # the first in MB", Cost: "Slower; a little accuracy"},
+			{Fix: "limit_framework_preallocation", Title: "Limit the histogram cache, and fewer bins", Told: "Add them to your `params`; `max_bin` also in `lgb.Dataset(..., params=params)`, where it takes effect:", Kind: "python", Text: "params.update(histogram_pool_size=1024, max_bin=63, num_leaves=31)   # the first in MB", Cost: "Slower; a little accuracy"},
 			{Fix: "stream_dataset", Title: "Keep one copy of the table", Kind: "python", Text: "train = lgb.Dataset(X.astype(\"float32\"), y, params=params, free_raw_data=True).construct()\ndel X   # and the DataFrame that it came from", Cost: "The raw table is gone"},
 			{Fix: "close_other_apps", Title: "See what else fills RAM", Told: "Linux `free -h`; Windows: Task Manager, Performance, Memory, \"Committed\" at its limit means a larger page file.", Cost: "Free"},
 		},
@@ -115,7 +115,7 @@ var faissCards = []cause.Card{
 		Not:      "`setTempMemory`: that is scratch, not the index.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Keep vectors in 16 bit", Kind: "python", Text: "co = faiss.GpuClonerOptions()\nco.useFloat16 = True\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)", Cost: "Hardly any recall"},
-			{Fix: "use_lower_quant", Title: "Compress them", Kind: "python", Text: "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes a vector; 64 must divide d", Cost: "Some recall"},
+			{Fix: "use_lower_quant", Title: "Compress them", Kind: "python", Text: "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes per vector; 64 must divide d", Cost: "Some recall"},
 			{Fix: "shard_training", Title: "Shard over the cards", Kind: "python", Text: "co = faiss.GpuMultipleClonerOptions()\nco.shard = True\nindex = faiss.index_cpu_to_all_gpus(cpu_index, co)", Cost: "Another card"},
 		},
 		Sources: []string{"faiss/faiss/gpu/StandardGpuResources.cpp", "https://github.com/facebookresearch/faiss/issues/2179", "faiss/faiss/gpu/GpuClonerOptions.h"},
@@ -152,7 +152,7 @@ var daskCards = []cause.Card{{
 	ID: "dask/one-chunk", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"in concatenate3", "in concatenate_axes", "dask/array/core.py"},
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was refused RAM while it joined the chunks of an array into one[[: {asked}]]",
-	Means:    "Dask put chunks of an array together into one NumPy array, and {asked} found no room; the chunks are still in memory beside it, so the peak is about twice that. Either a task asked for an axis whole (a decomposition, a rechunk, a contraction of a side that is cut), on a worker, or `compute()` brought everything into one process. The traceback can show the client's line and still be a worker's failure: `result()` raises it there.",
+	Means:    "Dask put chunks of an array together into one NumPy array, and {asked} did not fit; the chunks are still in memory beside it, so the peak is about twice that. Either a task asked for an axis whole (a decomposition, a rechunk, a contraction of a side that is cut), on a worker, or `compute()` brought everything into one process. The traceback can show the client's line and still be a worker's failure: `result()` raises it there.",
 	Not:      "More threads in a worker: they share its memory.",
 	Cures: []cause.Cure{
 		{Fix: "stream_dataset", Title: "Smaller chunks along the side that is not joined", Told: "Or a smaller batch for an incremental method: each batch becomes one array. Your own names; the number is rows of one chunk:", Kind: "python", Text: "x = x.rechunk({0: 1000, 1: -1})   # 1000 rows, whole columns\nprint(x.chunks)", Cost: "More tasks"},

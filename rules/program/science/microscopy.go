@@ -13,7 +13,7 @@ var RELION = program.Program{
 	Sources: program.Sources{"relion/src/ml_optimiser.cpp": "--maxsig --free_gpu_memory --preread_images --scratch_dir --pool"},
 	Proofs:  []string{"relion_refine", "relion_run_", "CudaCustomAllocator", "HipCustomAllocator", "Each MPI-rank running on a GPU increases the use of GPU-memory", "/relion/src/", "relion_autopick", "relion_", "RELION version", "/relion/"},
 	Titles: map[string]string{
-		"lower_parallel": "Run one MPI rank per card", "lower_resolution": "Use a smaller box", "lower_batch_size": "Bound the poses per particle (--maxsig)",
+		"lower_parallel": "Run one MPI rank per card", "lower_resolution": "Use a smaller box", "lower_batch_size": "Limit the poses per particle (--maxsig)",
 		"raise_memory_limit": "Ask for more memory for the job", "lower_num_workers": "Keep particles out of RAM",
 	},
 	Costs: map[string]string{

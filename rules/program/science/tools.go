@@ -91,7 +91,7 @@ var OpenCV = program.Program{
 var Paddle = program.Program{
 	Name: "paddle", Script: "paddle-script", Shown: "PaddlePaddle", Work: "vision", Edits: "code", Language: "python",
 	Proofs:   []string{"memory has been allocated(actual using", "memory has been allocated and available memory is only", "paddle/fluid/", "paddle::memory", "paddle/base/", "PaddleOCR", "ppocr", "paddlenlp", "ppdet/", "Paddle Fluid", "paddle::platform", "paddle/phi/", "start PaddlePaddle on another GPU"},
-	Titles:   map[string]string{"limit_framework_preallocation": "Let the pool grow instead", "lower_batch_size": "Lower the batch size", "lower_resolution": "Bound the picture's side"},
+	Titles:   map[string]string{"limit_framework_preallocation": "Let the pool grow instead", "lower_batch_size": "Lower the batch size", "lower_resolution": "Limit the picture's side"},
 	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "lower_resolution": "Small print may be missed."},
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), cause.InOrder("lower_batch_size", "lower_num_workers", "raise_memory_limit"))),
 	Steps: steps{

@@ -131,7 +131,7 @@ var omniCards = []cause.Card{
 		ID: "vllm-omni/diffusion-load", Kinds: onCard, Said: []string{"vllm_omni/diffusion/models/", "vllm_omni/diffusion/model_loader", "vllm_omni/diffusion/registry"}, Phases: []string{"load", "unknown"}, If: ledger.FillsCard,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card while building the diffusion model",
-		Means:    "It was still building the model layer by layer: {mine} of {total} is its own, nearly all of it weights, and the next {asked} was refused. Picture and video models count every part at 16 bit, 2 bytes a parameter: Qwen-Image, as an example, has a transformer of 20 billion (37 GiB) and a text encoder of 7 billion (14 GiB). Where several workers run, each card that is as full as this one loads the whole of it.",
+		Means:    "It was still building the model layer by layer: {mine} of {total} is its own, nearly all of it weights, and the next {asked} was refused. Picture and video models count every part at 16 bit, 2 bytes per parameter: Qwen-Image, as an example, has a transformer of 20 billion (37 GiB) and a text encoder of 7 billion (14 GiB). Where several workers run, each card that is as full as this one loads the whole of it.",
 		Not:      "Smaller pictures, fewer steps, `max_num_seqs`: nothing was generated yet.",
 		Cures:    omniFits,
 		Sources:  []string{"vllm-omni/docs/user_guide/diffusion/cpu_offload_diffusion.md", "vllm-omni/docs/user_guide/quantization/overview.md", "https://github.com/vllm-project/vllm-omni/issues/919"},

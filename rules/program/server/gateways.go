@@ -78,7 +78,7 @@ var Xinference = program.Program{
 		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" },
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of the card beside what its vLLM engine took",
-		Means:    "The engine under Xinference is vLLM: it takes its share of the card for weights and cache (0.9 unless set at launch), and computing a request found no room in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this process's own.]] A prompt longer than the trial run at start, many at once, or images do that.",
+		Means:    "The engine under Xinference is vLLM: it takes its share of the card for weights and cache (0.9 unless set at launch), and computing a request did not fit in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this process's own.]] A prompt longer than the trial run at start, many at once, or images do that.",
 		Not:      "Ending other programs, if `nvidia-smi` shows this model alone.",
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Launch it with a smaller share", Told: "Terminate the model first: its engine does not recover. On the launch page it goes under additional parameters passed to the inference engine; on the command line after your own `xinference launch` options. If the cache is then too small for the length, add `--max_model_len 8192`.", Kind: "config", Text: "--gpu_memory_utilization 0.8", Cost: "a smaller cache"},

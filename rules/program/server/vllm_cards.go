@@ -25,7 +25,7 @@ var vllmCheckCards = []cause.Card{
 		Cures: []cause.Cure{
 			typed("restart_session", "Drop the file cache, then start at once", "sync && echo 3 | sudo tee /proc/sys/vm/drop_caches", "free; files are read again"),
 			added("lower_gpu_memory_utilization", "Or ask for a smaller share", "{low} is {low_gib}; leave the system 8 to 16 GiB in any case.", "a smaller KV cache"),
-			as("upgrade_version", "Update vLLM: this check was mended in 2026", "flags may have changed"),
+			as("upgrade_version", "Update vLLM: this check was fixed in 2026", "flags may have changed"),
 		},
 		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/48140", "https://github.com/NVIDIA/xr-ai/pull/440"}, Solved: 1,
 	},
@@ -103,7 +103,7 @@ var vllmCheckCards = []cause.Card{
 		ID: "vllm/swap-full", Kinds: []fact.Kind{fact.VLLMSwapFull},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: swapFigures,
 		Headline: "aborted: its cache on the card and its own swap pool are both full",
-		Means:    "The KV cache on the card ran out of blocks. vLLM's V0 engine (to 0.10) then moves requests that have several samples (n > 1, beam search) to a pool in system memory, `swap_space`, 4 GiB a card unless set, and that was full too. Too many or too long sequences run at once for the cache.",
+		Means:    "The KV cache on the card ran out of blocks. vLLM's V0 engine (to 0.10) then moves requests that have several samples (n > 1, beam search) to a pool in system memory, `swap_space`, 4 GiB per card unless set, and that was full too. Too many or too long sequences run at once for the cache.",
 		Not:      "Swap of the operating system, or free RAM by itself: this pool is vLLM's own and has a fixed size.",
 		Cures: []cause.Cure{
 			{Fix: "raise_gpu_memory_utilization", Title: "Give the cache more room", Told: "As far as the card allows; a trainer on the same card needs its part. {set_share}.", Cost: "less for everything else on the card"},

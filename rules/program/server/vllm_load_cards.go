@@ -72,7 +72,7 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/lora-slots", Kinds: onCard, Said: []string{"vllm/lora/", "in create_lora_weights", "in _create_lora_modules"}, Phases: []string{"load", "warmup", "kv_cache", "unknown"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: the buffers for LoRA adapters did not fit",
-		Means:    "vLLM reserves buffers for every LoRA slot beside the weights at start: `max_loras` times `max_lora_rank`, in all layers, however small the adapters are. Those found no room.",
+		Means:    "vLLM reserves buffers for every LoRA slot beside the weights at start: `max_loras` times `max_lora_rank`, in all layers, however small the adapters are. Those did not fit.",
 		Not:      "Smaller adapter files: the slots have the size of `--max-lora-rank`.",
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel", Title: "Fewer and smaller LoRA slots", Told: "Set the rank to that of your largest adapter (`r` in its adapter_config.json):", Kind: "config", Text: "--max-loras 1 --max-lora-rank 16", Cost: "fewer adapters at a time"},
@@ -123,8 +123,8 @@ var vllmLoadCards = []cause.Card{
 		ID: "vllm/load-bare", Kinds: onCard, If: when.All(aboveShare, notOthers),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "filled the card with its own tensors[[: {mine} of {total}]]",
-		Means:    "Most likely the weights do not fit. vLLM's share ({from}: {share_gib}) does not bound the loading of weights, and what PyTorch holds is above it already. The line does not show the step: if `Model loading took … GiB` stands above with much less, the weights are in and it was the trial run.",
-		Not:      "`expandable_segments`[[ ({slack} to win)]], a higher share, ending other programs.",
+		Means:    "Most likely the weights do not fit. vLLM's share ({from}: {share_gib}) does not bound the loading of weights, and what PyTorch holds is above it already. The line does not show the step: if `Model loading took … GiB` appears above with much less, the weights are in and it was the trial run.",
+		Not:      "`expandable_segments`[[ ({slack} to gain)]], a higher share, ending other programs.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Weights did not load: take smaller ones", Told: quantised, Cost: "slight loss of quality"},
 			added("multi_gpu", "Or split them over more cards", halvesThem+" If you use several already: twice as many.", "needs them"),

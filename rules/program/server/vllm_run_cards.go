@@ -286,12 +286,8 @@ func startedUp(c *ledger.Case) bool { return c.Contains("private pools") }
 
 func onIntel(c *ledger.Case) bool { return c.Backend == "xpu" }
 
-// visionEncoder stands in tracebacks of models that take pictures.
-var visionEncoder = []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"}
+var visionEncoder = []string{"in embed_multimodal", "in get_multimodal_embeddings", "_process_image_input", "_process_video_input", "profile_multimodal", "_execute_mm_encoder", "vit_attn_wrappers.py", "vision_tower"} // in tracebacks of models that take pictures
 
-// seesImages: the model takes pictures, by a traceback, an option or its name.
 func seesImages(c *ledger.Case) bool {
-	_, limited := c.Setting("limit_mm_per_prompt")
-	name := strings.ToLower(c.ModelName())
-	return limited || c.Near(visionEncoder...) || strings.Contains(name, "vl") || strings.Contains(name, "vision") || strings.Contains(name, "omni") || strings.Contains(name, "llava")
+	return c.Near(visionEncoder...) || strings.Contains(strings.ToLower(c.ModelName()), "vl") || strings.Contains(strings.ToLower(c.ModelName()), "vision")
 }

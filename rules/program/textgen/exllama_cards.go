@@ -19,7 +19,7 @@ const (
 	tabbyConfig = "https://github.com/theroyallab/tabbyAPI/blob/main/config_sample.yml"
 )
 
-const exllamaMeans = "ExLlama fills the cards layer by layer, each with its part of the cache, and makes the cache for the whole length at once; it ran out of card before it ran out of layers. [[For {name} the cache takes {each} a token at 16 bit: {eight} for 8192 tokens, {long} for 32768. ]]The message has no figures, so how much is lacking is open."
+const exllamaMeans = "ExLlama fills the cards layer by layer, each with its part of the cache, and makes the cache for the whole length at once; it ran out of card before it ran out of layers. [[For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768. ]]The message has no figures, so how much is lacking is open."
 
 // exllamaSizes is what the cache of the log's model takes.
 func exllamaSizes(c *ledger.Case) map[string]string {
@@ -143,7 +143,7 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/cache", Kinds: torchFull, Said: []string{"in create_state_tensors", "exllamav2/cache.py", "exllamav3/cache/"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "loaded the weights; the cache beside them did not fit",
-		Means:    "The weights are in; it failed making the cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} a token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] The script takes the model's own longest context unless it is told another.",
+		Means:    "The weights are in; it failed making the cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] The script takes the model's own longest context unless it is told another.",
 		Not:      "Offloading to RAM: ExLlama has none.",
 		Cures:    []cause.Cure{exllamaShorter, exllamaSmaller, exllamaBits},
 		Sources:  []string{exllamaV2 + "cache.py", exllamaV2 + "model_init.py", tabbyConfig},
@@ -166,7 +166,7 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "loaded, and ran out of the card on a prompt",
-		Means:    "Weights and cache have their full size from the start, so it is the work on a prompt that found no room: {asked}, with {room} left. It goes in chunks of 2048 tokens unless set otherwise.",
+		Means:    "Weights and cache have their full size from the start, so it is the work on a prompt that did not fit: {asked}, with {room} left. It goes in chunks of 2048 tokens unless set otherwise.",
 		Not:      "A shorter answer: the cache is there whole already.",
 		Cures: []cause.Cure{
 			inExLlama("lower_ubatch", "Read prompts in smaller chunks", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {

@@ -56,7 +56,7 @@ var (
 		Told: "Restart the notebook's kernel; in a loop add up `loss.item()`, not `loss`, and validate under `torch.no_grad()`.",
 	}
 	cheaperTraining = cause.Cure{
-		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time a step", If: when.All((*ledger.Case).Training, when.Not(has(fact.Checkpoints))),
+		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(has(fact.Checkpoints))),
 		Told: "{autocast}gradient checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
 	}
 	smallerModel = cause.Cure{
@@ -65,7 +65,7 @@ var (
 	}
 	lighterOptimizer = cause.Cure{
 		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
-		Told: "Weights, gradients and Adam take about 16 bytes a parameter in 32 bit, whatever the batch. `bitsandbytes.optim.AdamW8bit`, frozen layers or a LoRA make that smaller.",
+		Told: "Weights, gradients and Adam take about 16 bytes per parameter in 32 bit, whatever the batch. `bitsandbytes.optim.AdamW8bit`, frozen layers or a LoRA make that smaller.",
 	}
 	otherCard = cause.Cure{
 		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free",
@@ -86,8 +86,8 @@ var lookAround = look("close_other_apps", func(c *ledger.Case) bool { return c.O
 
 func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{
-		Fix: id, If: holds, Title: "Look who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
-		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. On a desktop also browser and games.[[ About {others_at_most} to win.]]",
+		Fix: id, If: holds, Title: "See who holds the card, and end what is yours", Cost: "free; unsaved work in it is lost",
+		Told: "An old python of yours: by its PID (`kill PID`, or in the system's task list). Notebooks: restart their kernels. On a desktop also browser and games.[[ About {others_at_most} to gain.]]",
 		Kind: "shell", Text: "nvidia-smi",
 	}
 }
@@ -95,7 +95,7 @@ func look(id string, holds func(*ledger.Case) bool) cause.Cure {
 // freeOthers is a look where others hold little.
 var freeOthers = cause.Cure{
 	Fix: "close_other_apps", Title: "Close what else is on the card", Cost: "free", If: func(c *ledger.Case) bool { return c.Others.Bytes > 300*units.MiB },
-	Told: "`nvidia-smi` lists it. At most {others} to win, a part of which is CUDA's own: enough only for a narrow miss.",
+	Told: "`nvidia-smi` lists it. At most {others} to gain, a part of which is CUDA's own: enough only for a narrow miss.",
 }
 
 // kept is how memory grows from step to step.

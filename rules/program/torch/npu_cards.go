@@ -13,11 +13,11 @@ var npuCards = []cause.Card{{
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: npuFigures,
 	Headline: "filled the NPU with its own tensors: {mine} of {total}",
 	Means:    "Nearly all of the card is live tensors of this process, so it is what it loads or computes: neither fragments[[ ({slack} at most)]] nor other programs. {piece} Whether it trains or serves, this line does not show.",
-	Not:      "`max_split_size_mb`, `expandable_segments`[[: {slack} to win]].",
+	Not:      "`max_split_size_mb`, `expandable_segments`[[: {slack} to gain]].",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Compute less at once", Ways: []cause.Way{
 			{For: "Training", Text: "Half the micro-batch, twice the accumulation: the same result, slower. At 1 already: shorter sequences and recomputation (`model.gradient_checkpointing_enable()`; MindSpeed, Megatron: `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1`)"},
-			{For: "Serving with vLLM", Text: "`--gpu-memory-utilization` 0.1 lower than now, `--max-num-batched-tokens 2048 --max-num-seqs 32`; if `Loading model weights took` does not stand above, the weights did not fit: see the next points"},
+			{For: "Serving with vLLM", Text: "`--gpu-memory-utilization` 0.1 lower than now, `--max-num-batched-tokens 2048 --max-num-seqs 32`; if `Loading model weights took` does not appear above, the weights did not fit: see the next points"},
 			{For: "Your own script", Text: "`torch.inference_mode()` where nothing is trained, a smaller batch, 16 bit"},
 		}, Cost: "slower"},
 		{Fix: "multi_gpu", Title: "Or split it over more NPUs", Told: "Serving: `--tensor-parallel-size 2`. Training: DeepSpeed ZeRO-3 or FSDP. `npu-smi info` shows whether each of them fills, or only this one.", Cost: "needs the cards"},

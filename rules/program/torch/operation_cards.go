@@ -113,7 +113,7 @@ func operationCard(id operation.ID, where, means string, cures ...cause.Cure) ca
 		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(loading, otherLibrary, ledger.AbsurdSize, lateStep, inApp))),
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
-		Not:      "Allocator settings[[: {slack} to win at most]].",
+		Not:      "Allocator settings[[: {slack} to gain at most]].",
 		Later:    kept, Cures: cures, Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}

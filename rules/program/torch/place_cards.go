@@ -46,7 +46,7 @@ func flatPiece(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB }
 func flatFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"flat": "", "settings": ""}
 	if c.Slack.Has() && !slackBridges(c) {
-		out["settings"] = "Allocator settings: " + c.Slack.String() + " to win."
+		out["settings"] = "Allocator settings: " + c.Slack.String() + " to gain."
 	}
 	if n := ledger.Requested(c) / 4; flatPiece(c) {
 		cards := int64(ranksSeen(c))
@@ -78,12 +78,12 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "ran out of memory: ranks of one job sit on the same card",
 		Means:    "{beside}: ranks take the first card where nothing tells them theirs (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
-		Not:      "Killing the other processes: they are ranks of the same launch. A smaller batch[[, allocator settings ({slack} to win)]].",
+		Not:      "Killing the other processes: they are ranks of the same launch. A smaller batch[[, allocator settings ({slack} to gain)]].",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", If: placedByMap, Title: "Put each rank's copy on its own card", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16,   # name: as in your call\n    device_map={\"\": int(os.environ.get(\"LOCAL_RANK\", 0))})", Told: "A `device_map=\"auto\"` belongs to ONE process over all cards (plain `python`, no launcher).", Cost: "Free."},
 			{Fix: "balance_split", If: when.Not(placedByMap), Title: "Give each rank its own card", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # first thing; then .cuda() and torch.load(..., map_location=\"cpu\")", Cost: "Free."},
 			{Fix: "select_gpu", Title: "Check that the job sees all of its cards, and no earlier launch", Kind: "shell", Text: "echo $CUDA_VISIBLE_DEVICES; nvidia-smi", Told: "The other cards should be nearly empty while it fails; an old launch is ended by its PID.", Cost: "Free."},
-			{Fix: "load_in_8bit", If: placedByMap, Title: "Lighter copies: the base in 8 or 4 bit for a LoRA", Told: "About 1.1 or 0.6 GB a billion parameters on each card, with the same `device_map` for each rank.", Cost: "Little quality."},
+			{Fix: "load_in_8bit", If: placedByMap, Title: "Lighter copies: the base in 8 or 4 bit for a LoRA", Told: "About 1.1 or 0.6 GB per billion parameters on each card, with the same `device_map` for each rank.", Cost: "Little quality."},
 			lighterOptimizer, halveStep,
 		},
 		Sources: []string{"https://github.com/pytorch/examples/issues/969", "https://github.com/NVIDIA/apex/issues/222", "transformers/src/transformers/modeling_utils.py"}, Solved: 1,
@@ -119,7 +119,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 		Not:      "A smaller batch: at this point activations are gone.[[ {settings}]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, slackBridges), Title: "At once: let PyTorch grow its segments", Cost: "none"},
-			{Fix: "offload_optimizer", If: when.All(flatPiece, has(fact.Sharded)), Title: "Update in smaller pieces, or in RAM", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes a parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
+			{Fix: "offload_optimizer", If: when.All(flatPiece, has(fact.Sharded)), Title: "Update in smaller pieces, or in RAM", Cost: "slower steps", Told: "In the DeepSpeed file `\"sub_group_size\": 1e8`, a tenth of what stage 3 updates at once; `\"offload_optimizer\": {\"device\": \"cpu\"}` does it in RAM, 12 bytes per parameter.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8, \"offload_optimizer\": {\"device\": \"cpu\"}}   // offload: 12 bytes of RAM a parameter"},
 			{Fix: "shard_training", If: when.All(flatPiece, when.Not(has(fact.Sharded))), Title: "The next ZeRO stage, or offload", Cost: "slower steps", Told: "ZeRO-2 leaves all weights on every card; stage 3 (FSDP: `FULL_SHARD`) cuts up those too. In the DeepSpeed file; with more RAM than cards also `\"offload_optimizer\": {\"device\": \"cpu\"}`:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"sub_group_size\": 1e8}"},
 			{Fix: "upgrade_version", Title: "An Adam that makes no copies", Cost: "none", Told: "The fused one (PyTorch 2.0 and later) does the update in one kernel; Trainer: `optim=\"adamw_torch_fused\"`.", Kind: "python", Text: "optimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)"},
 			{Fix: "optimizer_8bit", If: when.Not(flatPiece), Title: "8-bit Adam", Cost: "hardly any quality", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)"},

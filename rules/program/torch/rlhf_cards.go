@@ -18,7 +18,7 @@ var trlCards = []cause.Card{
 		Means:    "In colocate mode vLLM takes its share of the whole card (0.3 by default) and keeps it, asleep or not, unless sleep mode is on; the trainer needs the rest for weights, gradients, optimizer and a step. Together that was more than the card.[[ This process holds {mine} of {total}.]]",
 		Not:      "A smaller batch alone: vLLM's share stays taken.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, with a smaller share", Told: "The share must still hold the weights (2 GB a billion parameters) and some cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
+			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, with a smaller share", Told: "The share must still hold the weights (2 GB per billion parameters) and some cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
 			{Fix: "select_gpu", Title: "Or run vLLM on a card of its own", Told: "And `vllm_mode=\"server\"` in GRPOConfig.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL", Cost: "One card less for training."},
 			shortCompletions,
 		},

@@ -55,7 +55,7 @@ var bareCards = []cause.Card{
 		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && rankFigures(c)["rank"] == "0" },
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was ended by signal 9: most likely system memory (RAM) ran out",
-		Means:    "Exit code -9 is SIGKILL, sent from outside to process {pid}, the only rank that the lines show; the traceback is the launcher's own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Most often it is the loading of the model: a checkpoint passes through RAM as a whole, 2 bytes a parameter in 16 bit, 4 in 32 (7 billion: 13 or 26 GiB).",
+		Means:    "Exit code -9 is SIGKILL, sent from outside to process {pid}, the only rank that the lines show; the traceback is the launcher's own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Most often it is the loading of the model: a checkpoint passes through RAM as a whole, 2 bytes per parameter in 16 bit, 4 in 32 (7 billion: 13 or 26 GiB).",
 		Not:      "A smaller batch or shorter prompts: they are on the card.",
 		Cures: []cause.Cure{
 			{Fix: "add_swap", Title: "Watch RAM while it starts, and add swap if it fills up", Told: "`free -h` in a second window; `sudo dmesg -T | grep -i 'killed process'` says afterwards whether it was the kernel.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while it is used."},
@@ -153,7 +153,7 @@ var bareCards = []cause.Card{
 		Not:      "Loading the model in fewer bits: a paged optimizer comes after the model.",
 		Cures: []cause.Cure{
 			{Fix: "optimizer_8bit", Title: "An optimizer that is not paged", Told: "In a LoRA run it is small:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the card is tight."},
-			{Fix: "raise_memory_limit", Title: "More RAM for it", Told: "`free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` stands under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
+			{Fix: "raise_memory_limit", Title: "More RAM for it", Told: "`free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` is set under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
 			{Fix: "lower_batch_size", Title: "Less of it: a smaller LoRA and batch", Told: "`r=8` in LoraConfig, batch 1.", Cost: "Slower."},
 		},
 		Sources: []string{"bitsandbytes/csrc/pythonInterface.cpp", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/726", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/959"},
@@ -175,7 +175,7 @@ var bareCards = []cause.Card{
 				{For: fix.Using, Text: "`with torch.no_grad():` around it (free)"},
 			}, Cost: "Slower."},
 			{Fix: "mixed_precision", Title: "A newer PyTorch, with 16 bit", Told: "From 1.6 on `torch.cuda.amp.autocast()` with a `GradScaler` takes up to half of the activations, and its allocator handles pieces better. Take a release that still supports the card.", Cost: "The code may need changes."},
-			{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return fix.Way(c, fix.Training) }, Title: "Recompute instead of keep", Told: "`torch.utils.checkpoint.checkpoint(layer, x)` around the large layers in `forward()`; your PyTorch has it.", Cost: "About 30 % more time a step."},
+			{Fix: "gradient_checkpointing", If: func(c *ledger.Case) bool { return fix.Way(c, fix.Training) }, Title: "Recompute instead of keep", Told: "`torch.utils.checkpoint.checkpoint(layer, x)` around the large layers in `forward()`; your PyTorch has it.", Cost: "About 30 % more time per step."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/UKPLab/sentence-transformers/issues/57", cudaNotes},
 	},

@@ -16,7 +16,7 @@ var shardingCards = []cause.Card{
 		ID: "pytorch/fsdp-save", Kinds: append([]fact.Kind{fact.TorchAlloc}, ramGone...), Said: []string{"_full_pre_state_dict_hook", "_full_post_state_dict_hook", "_common_unshard_pre_state_dict_hook", "FULL_STATE_DICT", "_optim_state_dict_impl", "FullStateDictConfig", "full_optim_state_dict"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while saving: the whole model was gathered in one place",
-		Means:    "Training fits, because every card holds a piece. A FULL state dict gathers all of it (and the optimizer) on one card or, offloaded, in RAM: 4 bytes a parameter for 32-bit weights, 12 with Adam[[; {w32} and {states} for {model}]].",
+		Means:    "Training fits, because every card holds a piece. A FULL state dict gathers all of it (and the optimizer) on one card or, offloaded, in RAM: 4 bytes per parameter for 32-bit weights, 12 with Adam[[; {w32} and {states} for {model}]].",
 		Not:      "A smaller batch: the gathered model is as large.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Save shards", Told: "In accelerate's file (`accelerate config` made it); for one file afterwards: `accelerate merge-weights CHECKPOINT_FOLDER OUT_FOLDER`.", Kind: "config", Text: "fsdp_config:\n  fsdp_state_dict_type: SHARDED_STATE_DICT", Cost: "A merge afterwards."},
@@ -29,11 +29,11 @@ var shardingCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while FSDP was wrapping the model",
 		Means:    "[[{again} So the whole model is one unit: there is no auto-wrap policy, or it matches no layer. ]]Each rank puts the whole model, or one whole unit of it, on its card before cutting it up[[: {w32} for {model} in 32 bit]]. Without an auto-wrap policy the unit is the model itself. Nothing was sharded yet, so that more cards do not help here.",
-		Not:      "A smaller batch, or more cards: nothing was sharded yet.[[ Allocator settings: {slack} to win.]]",
+		Not:      "A smaller batch, or more cards: nothing was sharded yet.[[ Allocator settings: {slack} to gain.]]",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", If: inLightning, Title: "Wrap each layer, and leave the model on the CPU", Told: "No `.cuda()` and no `device_map` before it: FSDP moves layer by layer. The class is that of one block of your model, from `print(model)`.", Kind: "python", Text: "from pytorch_lightning.strategies import FSDPStrategy   # or lightning.pytorch.strategies\n\nblocks = {MistralDecoderLayer}   # your model's\nstrategy = FSDPStrategy(auto_wrap_policy=blocks, activation_checkpointing_policy=blocks)   # with your other arguments", Cost: "None."},
 			{Fix: "shard_training", If: when.Not(inLightning), Title: "Load on rank 0, wrap each layer, then share out", Told: "In accelerate's file; in a script of your own `auto_wrap_policy=`, `sync_module_states=True`, `device_id=local_rank`, with the model on the CPU.", Kind: "config", Text: "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true", Cost: "None."},
-			{Fix: "load_in_4bit", Title: "A LoRA: no FSDP, the base in 4 bit", Told: "0.6 GB a billion parameters, on each card: `BitsAndBytesConfig(load_in_4bit=True)`, plain DDP, not inside FSDP.", Cost: "Little quality."},
+			{Fix: "load_in_4bit", Title: "A LoRA: no FSDP, the base in 4 bit", Told: "0.6 GB per billion parameters, on each card: `BitsAndBytesConfig(load_in_4bit=True)`, plain DDP, not inside FSDP.", Cost: "Little quality."},
 			{Fix: "half_precision", Title: "Load the weights in 16 bit, if they are 32", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16)   # name: as in your call", Cost: "Training in pure bfloat16 is somewhat less exact."},
 		},
 		Sources: []string{"pytorch/torch/distributed/fsdp/_init_utils.py", "accelerate/docs/source/usage_guides/fsdp.md", "pytorch-lightning/src/lightning/pytorch/strategies/fsdp.py"},
@@ -43,7 +43,7 @@ var shardingCards = []cause.Card{
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory: it asked for as much again as it holds, a second copy of the whole model",
 		Means:    "{again} That is one buffer for the whole model beside its weights[[ ({billion} billion parameters in 16 bit)]]: for its gradients (Megatron, NeMo, DDP), or its flat copy (FSDP without an auto-wrap policy). Each rank holds all of it, so that more cards under data parallelism change nothing.",
-		Not:      "A smaller batch or shorter samples: nothing was computed yet.[[ Allocator settings: {slack} to win.]]",
+		Not:      "A smaller batch or shorter samples: nothing was computed yet.[[ Allocator settings: {slack} to gain.]]",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Cut the model up over the cards", Cost: "communication between the cards", Ways: []cause.Way{
 				{For: "Megatron and NeMo", Text: "a tensor or pipeline parallel size above 1 (`--tensor-model-parallel-size 4`; NeMo and BioNeMo recipes: `tensor_model_parallel_size`)."},
@@ -51,7 +51,7 @@ var shardingCards = []cause.Card{
 				{For: "DeepSpeed", Text: "stage 3, the model made after its configuration."},
 			}},
 			{Fix: "use_lora", Title: "Train an adapter", Cost: "for most purposes the same result", Told: "Then only its own parameters have gradients and an optimizer; the weights must still fit."},
-			{Fix: "use_smaller_model", Title: "Or the next smaller model", Cost: "quality", Told: "In full training a card holds, beside work, 16 bytes a parameter, divided by the cards that share it."},
+			{Fix: "use_smaller_model", Title: "Or the next smaller model", Cost: "quality", Told: "In full training a card holds, beside work, 16 bytes per parameter, divided by the cards that share it."},
 		},
 		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/megatron/training/arguments.py", "pytorch/torch/distributed/fsdp/_flat_param.py"},
 	},
@@ -82,7 +82,7 @@ var deepspeedCards = []cause.Card{
 		ID: "deepspeed/zero3-save", Kinds: refused, Said: []string{"_zero3_consolidated_16bit_state_dict", "_zero3_consolidated_fp16_state_dict", "save_16bit_model", "save_fp16_model"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while saving: ZeRO-3 gathered the whole model",
-		Means:    "Training fits in pieces; `stage3_gather_16bit_weights_on_model_save` then gathers the model (2 bytes a parameter[[, {w16} for {model}]]) to write one file. It failed at saving: the training itself fits.",
+		Means:    "Training fits in pieces; `stage3_gather_16bit_weights_on_model_save` then gathers the model (2 bytes per parameter[[, {w16} for {model}]]) to write one file. It failed at saving: the training itself fits.",
 		Not:      "A smaller batch: saving gathers the same weights.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Save shards, join them later", Told: "In the DeepSpeed file; afterwards in the checkpoint folder, on the CPU: `python zero_to_fp32.py . out`.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"stage3_gather_16bit_weights_on_model_save\": false}", Cost: "A conversion afterwards; RAM for it."},
@@ -95,7 +95,7 @@ var deepspeedCards = []cause.Card{
 		ID: "deepspeed/init-states", Kinds: refused, Said: []string{"initialize_optimizer_states", "_create_fp32_partitions", "_create_fp16_partitions", "single_partition_of_fp32_groups", "flatten_dense_tensors_aligned", "in _configure_zero_optimizer"}, Figures: modelFigures,
 		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while laying out the optimizer, before the first step",
-		Means:    "32-bit weights and Adam's two values take 12 bytes a parameter, divided by the number of cards[[: {states} in all for {model}]]; 16-bit weights and gradients come besides. On one card ZeRO divides by one.[[ This process holds {mine} of {total} already.]]",
+		Means:    "32-bit weights and Adam's two values take 12 bytes per parameter, divided by the number of cards[[: {states} in all for {model}]]; 16-bit weights and gradients come besides. On one card ZeRO divides by one.[[ This process holds {mine} of {total} already.]]",
 		Not:      "A smaller batch: no batch was made yet.",
 		Cures: []cause.Cure{
 			{Fix: "offload_optimizer", Title: "Keep the optimizer in RAM", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
@@ -134,7 +134,7 @@ var deepspeedCards = []cause.Card{
 		ID: "deepspeed/no-zero", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"deepspeed/runtime/fp16/fused_optimizer.py", "deepspeed/runtime/fp16/unfused_optimizer.py"}, If: when.Not(ledger.Crowded),
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the optimizer: every card holds all of its values",
-		Means:    "The optimizer in the traceback is DeepSpeed's for ZeRO stage 0: nothing is divided. Each card holds 32-bit weights and Adam's two values for its whole part of the model, 12 bytes a parameter beside 16-bit weights and gradients, and a copy of the gradients during the step.[[ {asked} was such a piece, beside {mine}.]]",
+		Means:    "The optimizer in the traceback is DeepSpeed's for ZeRO stage 0: nothing is divided. Each card holds 32-bit weights and Adam's two values for its whole part of the model, 12 bytes per parameter beside 16-bit weights and gradients, and a copy of the gradients during the step.[[ {asked} was such a piece, beside {mine}.]]",
 		Not:      "A smaller batch: these are as large for a batch of 1.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Turn ZeRO on", Cost: "hardly slower", Told: "Stage 1 divides the optimizer's values by the number of data-parallel cards, stage 2 the gradients too. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 1}"},
@@ -164,7 +164,7 @@ func ramOfDeepSpeed(id string, said, unsaid []string) cause.Card {
 		ID: id, Kinds: ramGone, Said: said, Unsaid: unsaid, Figures: modelFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "lost a process to signal 9: most likely system memory (RAM) ran out",
-		Means:    "-9 is sent from outside, nearly always by the kernel or a container's limit; the card plays no part. Two things fill RAM in a DeepSpeed run: every rank reads its own copy of the model while loading, and offload keeps optimizer and 32-bit weights there, 12 to 16 bytes a parameter of all ranks together: 84 to 112 GB for 7 billion[[; {states} for {model}]].",
+		Means:    "-9 is sent from outside, nearly always by the kernel or a container's limit; the card plays no part. Two things fill RAM in a DeepSpeed run: every rank reads its own copy of the model while loading, and offload keeps optimizer and 32-bit weights there, 12 to 16 bytes per parameter of all ranks together: 84 to 112 GB for 7 billion[[; {states} for {model}]].",
 		Not:      "A smaller batch: what was full is RAM, not a card.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "See what ended it, and raise that", Told: "`oom_kill` above 0: the container's limit (Docker `--memory`, Kubernetes `limits.memory`, Slurm `--mem`); else the machine's RAM.", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'oom|killed process' | tail\ncat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.events", Cost: "None."},

@@ -47,7 +47,7 @@ var unslothCards = []cause.Card{
 		ID: "unsloth/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Unsaid: optimizerWords, Phases: []string{"training", "unknown"}, If: func(c *ledger.Case) bool { return ownCard(c) && c.Training() }, Said: []string{"unsloth_compiled_cache", "_unsloth_training_step", "unsloth/models/", "unsloth_zoo/", "==((====))=="}, Figures: lengthFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
-		Means:    "With Unsloth's 4-bit LoRA the weights are a small part (0.6 GB a billion parameters[[, {w4} for {model}]]); batch times length decides, and one long sample pads a whole batch. At the first step: batch and model are too much. After many: that one sample.",
+		Means:    "With Unsloth's 4-bit LoRA the weights are a small part (0.6 GB per billion parameters[[, {w4} for {model}]]); batch times length decides, and one long sample pads a whole batch. At the first step: batch and model are too much. After many: that one sample.",
 		Not:      "A second card: a plain Unsloth run trains on one.",
 		Later:    "If it dies in an evaluation: `per_device_eval_batch_size=1, eval_accumulation_steps=4`.",
 		Cures: []cause.Cure{
@@ -144,7 +144,7 @@ var axolotlCards = []cause.Card{
 		ID: "axolotl/merge", Kinds: append([]fact.Kind{fact.TorchAlloc}, ramGone...), Said: []string{"do_merge_lora", "merge_and_unload", "axolotl.cli.merge_lora", "cli/merge_lora.py"}, Figures: modelFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while merging the LoRA",
-		Means:    "Merging loads the whole base model in 16 bit (2 GB a billion parameters[[, {w16} for {model}]]), not in the 4 bit that it was trained in, and adds the adapter.",
+		Means:    "Merging loads the whole base model in 16 bit (2 GB per billion parameters[[, {w16} for {model}]]), not in the 4 bit that it was trained in, and adds the adapter.",
 		Not:      "Training settings: the batch plays no part in a merge.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Merge on the CPU", Told: "It then takes RAM instead. CONFIG.yaml: the file that you trained with; `--lora-model-dir` where the adapter is not in its output_dir.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=\"\" axolotl merge-lora CONFIG.yaml", Cost: "Some minutes; RAM for the 16-bit model."},

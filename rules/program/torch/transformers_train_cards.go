@@ -18,7 +18,7 @@ func stateFigures(c *ledger.Case) map[string]string {
 	out := modelFigures(c)
 	out["state"], out["spilled"] = lessState, ""
 	if ledger.Has(c, fact.SmallOptimizer) {
-		out["state"], out["full"] = "Even with 8-bit Adam, which is on, that is 6 to 10 bytes a parameter", ""
+		out["state"], out["full"] = "Even with 8-bit Adam, which is on, that is 6 to 10 bytes per parameter", ""
 	}
 	if overCommitted(c) {
 		out["spilled"] = ": more than there is, the rest lies in system memory (Windows), where a step crawls"
@@ -30,13 +30,13 @@ var qlora = "from peft import LoraConfig, get_peft_model, prepare_model_for_kbit
 
 var trainOnLoRA = cause.Cure{
 	Fix: "use_lora", Title: "Train a LoRA on a 4-bit model",
-	Told: "About 1 byte a parameter instead of 16.[[ {model}: {w4} of weights.]] `bfloat16` needs RTX 30 or later; else float16.",
+	Told: "About 1 byte per parameter instead of 16.[[ {model}: {w4} of weights.]] `bfloat16` needs RTX 30 or later; else float16.",
 	Kind: "python", Text: qlora, Cost: "For most purposes the same result.",
 }
 
 var pagedAdam = cause.Cure{
 	Fix: "optimizer_8bit", If: when.Not(has(fact.SmallOptimizer)), Title: "8-bit Adam, paged to RAM when it is tight",
-	Told: "2 bytes a parameter instead of 8 (pip install bitsandbytes):",
+	Told: "2 bytes per parameter instead of 8 (pip install bitsandbytes):",
 	Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"paged_adamw_8bit\", bf16=True)   # with your other arguments", Cost: "None worth mentioning.",
 }
 
@@ -60,7 +60,7 @@ var trainerCards = []cause.Card{
 		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: append([]string{"deepspeed/runtime"}, temporaryWords...),
 		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && ledger.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: stateFigures,
 		Headline: "ran out of memory at its first optimizer step: model, gradients and Adam do not fit together",
-		Means:    "Forward and backward pass fitted; then Adam made its two values for each trained parameter and found no room.[[ This process holds {mine} of {total} already{spilled}.]] {state}[[: {full} for {model}]], whatever the batch.",
+		Means:    "Forward and backward pass fitted; then there was no room for the two values that Adam keeps for each trained parameter.[[ This process holds {mine} of {total} already{spilled}.]] {state}[[: {full} for {model}]], whatever the batch.",
 		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",
 		Cures: []cause.Cure{
 			trainOnLoRA, pagedAdam,
@@ -91,7 +91,7 @@ var trainerCards = []cause.Card{
 		Means:    "The cache is for generation. Either `use_cache` is on in the forward pass, or the step generates text, for evaluation or for rewards.",
 		Not:      "More cards: each keeps its own cache.",
 		Cures: []cause.Cure{
-			{Fix: "gradient_checkpointing", Title: "Turn the cache off, checkpoints on", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time a step."},
+			{Fix: "gradient_checkpointing", Title: "Turn the cache off, checkpoints on", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time per step."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Halve the batch, accumulate twice", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
 			{Fix: "lower_context"},
 		},
@@ -103,7 +103,7 @@ var trainerCards = []cause.Card{
 			return ownCard(c) && !distributed(c) && writesTraining(c) && ledger.IntSetting(c, lengthSettings...) < 8192
 		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: lengthFigures,
 		Headline: "ran out of memory in a training step",
-		Means:    "What a step adds (activations of the batch, gradients) found no room beside the weights.[[ This process holds {mine} of {total} ({mine%}).]] When it died tells which: at the first step, batch and model are too much; after many, one long sample. " + lessState + " in full training[[, {full} for {model}]]: then no batch is small enough.",
+		Means:    "What a step adds (activations of the batch, gradients) did not fit beside the weights.[[ This process holds {mine} of {total} ({mine%}).]] When it died tells which: at the first step, batch and model are too much; after many, one long sample. " + lessState + " in full training[[, {full} for {model}]]: then no batch is small enough.",
 		Not:      "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",
 		Later:    "If it dies at an evaluation or a checkpoint instead: the Trainer keeps logits there (`eval_accumulation_steps=8`).",
 		Cures: []cause.Cure{

@@ -59,7 +59,7 @@ func textStep(id string, said []string, means, not, source string, cures ...caus
 
 var torchtuneCards = []cause.Card{
 	textStep("torchtune/step", []string{"torchtune/", "_single_device.py", "_distributed.py"},
-		"A step holds activations and logits of `batch_size` samples, each as long as it comes: `tokenizer.max_seq_len` is null by default, so that the longest sample decides.[[ {asked} is {tokens128} tokens of Llama 3's 128,000 words in 32 bit.]][[ This process holds {mine} of {total}.]] Full training takes 12 to 16 bytes a parameter besides[[ ({full} for {model} at 16)]].",
+		"A step holds activations and logits of `batch_size` samples, each as long as it comes: `tokenizer.max_seq_len` is null by default, so that the longest sample decides.[[ {asked} is {tokens128} tokens of Llama 3's 128,000 words in 32 bit.]][[ This process holds {mine} of {total}.]] Full training takes 12 to 16 bytes per parameter besides[[ ({full} for {model} at 16)]].",
 		"More epochs or a smaller data set: one step is what fails.", "torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml",
 		cause.Cure{Fix: "lower_context", Title: "Cut the samples, with checkpoints", Told: "Added to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "What is cut off is not learnt."},
 		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Halve the batch, accumulate twice", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
@@ -127,7 +127,7 @@ var colossalCards = []cause.Card{
 		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures,
 		Headline: "ran out of memory in the optimizer: its values stay on the cards",
-		Means:    "It failed in the plug-in that places parameters, gradients and optimizer values, in a step that forward and backward had passed.[[ This process holds {mine} of {total}.]] ZeRO-2 divides gradients and Adam's values by the cards but keeps all weights on each; without offload nothing goes to RAM. Full training takes about 16 bytes a parameter in all[[, {full} for {model}]].",
+		Means:    "It failed in the plug-in that places parameters, gradients and optimizer values, in a step that forward and backward had passed.[[ This process holds {mine} of {total}.]] ZeRO-2 divides gradients and Adam's values by the cards but keeps all weights on each; without offload nothing goes to RAM. Full training takes about 16 bytes per parameter in all[[, {full} for {model}]].",
 		Not:      "A smaller batch alone, if it fails at the first step.",
 		Cures: []cause.Cure{
 			{Fix: "offload_optimizer", Title: "Move the optimizer to RAM", Told: "ColossalChat's older scripts: `--strategy colossalai_zero2_cpu`. With the booster:", Kind: "python", Text: "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)", Cost: "Slower steps; 12 bytes of RAM a parameter in all."},

@@ -37,7 +37,7 @@ var sparseCards = []cause.Card{{
 	Means: "Each OCCUPIED voxel has a value per channel, and each pair of neighbours an index, so that the number of points and the voxel size decide: half the voxel is up to four times as many on surfaces. Scenes differ, and the densest of a batch strikes at a random step; old spconv 1.x adds a table of the whole grid, 2.7 GiB for 2800 x 3200 x 80 voxels.[[ {mine} of {full} is this program's own: others are not the reason.]]",
 	Not:   "Allocator settings, if a dense scene is too large: it asks for more at once.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Bound the points of a scene", Kind: "text", Text: "Crop or sample at most 150,000 points for training (SoftGroup: `max_npoint`, 250000 by default; MinkowskiEngine: crop before `sparse_quantize`), and batch 1 to begin with. Print the count of each scene to see the densest.", Cost: "Less context; slower per sample."},
+		{Fix: "lower_batch_size", Title: "Limit the points of a scene", Kind: "text", Text: "Crop or sample at most 150,000 points for training (SoftGroup: `max_npoint`, 250000 by default; MinkowskiEngine: crop before `sparse_quantize`), and batch 1 to begin with. Print the count of each scene to see the densest.", Cost: "Less context; slower per sample."},
 		{Fix: "lower_resolution"},
 		{Fix: "mixed_precision", Title: "16 bit for the features", Told: "spconv 2 and TorchSparse compute in it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.autocast(\"cuda\"):\n    loss = model(batch)   # your own call; with a GradScaler", Cost: "Usually faster."},
 	},

@@ -46,7 +46,7 @@ var verlCards = []cause.Card{
 		ID: "verl/swap-full", Kinds: []fact.Kind{fact.VLLMSwapFull},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "aborted a rollout: vLLM's cache and its own swap pool are both full",
-		Means:    "While generating, the KV cache on the card ran out of blocks. vLLM's V0 engine then moves requests with several samples (`rollout.n` above 1 where vLLM is given it, beam search) to a pool in RAM, `swap_space`, 4 GiB a card unless set; that was full too. Too many or too long answers run at once for the cache.",
+		Means:    "While generating, the KV cache on the card ran out of blocks. vLLM's V0 engine then moves requests with several samples (`rollout.n` above 1 where vLLM is given it, beam search) to a pool in RAM, `swap_space`, 4 GiB per card unless set; that was full too. Too many or too long answers run at once for the cache.",
 		Not:      "Swap of the operating system or free RAM alone: this pool is vLLM's own.",
 		Cures: []cause.Cure{
 			{Fix: "lower_max_num_seqs", Title: "Generate fewer sequences at once", Told: "Halve again if it comes back. Added to your command:", Kind: "config", Text: "actor_rollout_ref.rollout.max_num_seqs=64", Cost: "slower rollouts, same results"},
@@ -74,7 +74,7 @@ var verlCards = []cause.Card{
 		ID: "verl/offload-ram", Kinds: hostGone, Said: []string{"WorkerDict", "actor_rollout_"}, Unsaid: []string{"save_checkpoint", "_save_checkpoint"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM)",
-		Means:    "This is the machine's RAM, not a card. With `param_offload` and `optimizer_offload` each worker keeps its weights and Adam's values there, 12 to 16 bytes a parameter over all workers of a node; vLLM's swap space (4 GiB an engine) and the data come on top. What Ray ends is its newest process, which need not be the one that holds the memory.",
+		Means:    "This is the machine's RAM, not a card. With `param_offload` and `optimizer_offload` each worker keeps its weights and Adam's values there, 12 to 16 bytes per parameter over all workers of a node; vLLM's swap space (4 GiB an engine) and the data come on top. What Ray ends is its newest process, which need not be the one that holds the memory.",
 		Not:      "Smaller micro-batches: they are on the cards.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Look who holds it, and offload less", Told: "`ps -eo pid,rss,cmd --sort=-rss | head` while it runs. If the cards have room:", Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.optimizer_offload=False actor_rollout_ref.ref.fsdp_config.param_offload=False", Cost: "Memory of the cards."},

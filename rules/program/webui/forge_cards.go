@@ -90,7 +90,7 @@ var forgeCards = slices.Concat([]cause.Card{
 		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture",
-		Means:    "All steps were done; the VAE failed. Forge goes over to tiles by itself where it sees the failure coming; here it did not, or the tiles found no room beside the weights.",
+		Means:    "All steps were done; the VAE failed. Forge goes over to tiles by itself where it sees the failure coming; here it did not, or the tiles did not fit beside the weights.",
 		Not:      "Fewer steps: they were over.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Always decode in tiles", Told: "In the page, Never OOM Integrated: tick Enabled for VAE (always tiled).", Cost: "Some seconds."},

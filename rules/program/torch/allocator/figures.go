@@ -95,7 +95,7 @@ func uselessKill(c *ledger.Case) string {
 	case bytes < 64*units.MiB:
 		return "Nothing else holds memory of this card."
 	case bytes < units.GiB && bytes*20 < f.Total.Bytes:
-		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to win.", c.OthersAtMost, f.Total)
+		return fmt.Sprintf("Others hold at most %s of the %s: there is hardly anything to gain.", c.OthersAtMost, f.Total)
 	case c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
 		return fmt.Sprintf("Others hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
 	}
