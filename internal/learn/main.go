@@ -1,3 +1,16 @@
+// Command learn fits what rules/odds adds to clues and cards: what general facts
+// of a log say of its cause, and which fix is right in which situation.
+//
+//	go run ./internal/learn -cases DIR... [-own DIR...] [-unseen DIR...] -out rules/odds
+//
+// The folders hold labelled logs, see package labelled: those of -own are this
+// project's, and those of -unseen nobody had seen who wrote the rules, so that
+// they count for most where settings are chosen. The command writes causes.tsv
+// and fixes.tsv, the same for the same logs, and prints how good they are on
+// cases whose repository was left out. docs/confidence.md says what it does.
+//
+// ridge.go minimises, learn.go and fixes.go make the two models, choose.go
+// crosses them over, table.go writes.
 package main
 
 import (
@@ -16,7 +29,7 @@ func main() {
 	}
 }
 
-const usage = "usage: learn -cases DIR... [-unseen DIR...] -out DIR"
+const usage = "usage: learn -cases DIR... [-own DIR...] [-unseen DIR...] -out DIR"
 
 func run(args []string) error {
 	lists := map[string][]string{}

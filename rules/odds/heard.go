@@ -37,6 +37,7 @@ type Heard struct {
 	found [Causes]cause.Finding
 	// decided is one more than the cause of a card that is sure, 0 for none.
 	decided int
+	card    *cause.Card
 }
 
 const (
@@ -92,7 +93,7 @@ func (h *Heard) believe(cards []*cause.Card) {
 			i := slices.IndexFunc(order(), func(r cause.Rule) bool { return r.ID == k.Cause })
 			h.Evidence[i] = max(h.Evidence[i], k.Weight.LogOdds()) + written
 			h.Features = append(h.Features, Feature{"card", k.Cause})
-			h.decided = i + 1
+			h.decided, h.card = i+1, k
 			return
 		}
 	}

@@ -71,6 +71,9 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 		causes = append(causes, Cause{ID: r.ID, Title: r.TitleFor(c), Confidence: round2(min(share[i], surest)), Share: share[i], Why: why, Evidence: evidence(c, found.Lines), Settles: reader.ForBackend(c, r.Settles)})
 	}
 	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Share > causes[j].Share })
+	if h.card != nil {
+		cards = append([]*cause.Card{h.card}, cards...)
+	}
 	causes = believe(c, causes, cards)
 	causes[0].Heard = h
 	if causes[0].ID != cause.LeakedProcess {

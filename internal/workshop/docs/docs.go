@@ -39,7 +39,7 @@ const generated = "<!-- Made from the literals in rules/ by go test ./internal/w
 func index() string {
 	var b strings.Builder
 	b.WriteString(generated + "# What oomdoc knows\n\n")
-	b.WriteString("Why memory runs out, what can be done about it, and [the questions that everybody asks](questions.md). How sizes are computed: [fit.md](fit.md); tried on real programs: [lab.md](lab.md). In issues, pull requests and jobs: [action.md](action.md). Making a release: [release.md](release.md). What [strangers wrote](strangers.md) into a log. What [leaves your machine](privacy.md). What is [taken for a failure](detection.md), and how often wrongly.\n\n")
+	b.WriteString("Why memory runs out, what can be done about it, and [the questions that everybody asks](questions.md). How sizes are computed: [fit.md](fit.md); tried on real programs: [lab.md](lab.md). In issues, pull requests and jobs: [action.md](action.md). Making a release: [release.md](release.md). What [strangers wrote](strangers.md) into a log. How sure causes are: [confidence.md](confidence.md). What [leaves your machine](privacy.md). What is [taken for a failure](detection.md), and how often wrongly.\n\n")
 	b.WriteString("## Causes\n\n")
 	for _, r := range cause.All() {
 		fmt.Fprintf(&b, "- [%s](causes/%s.md) `%s`\n", r.Title, r.ID, r.ID)

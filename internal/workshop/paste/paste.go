@@ -58,10 +58,15 @@ func (c *checker) source(n syntax.Node) string {
 
 func (c *checker) marked(n syntax.Node) bool { return strings.Contains(c.source(n), c.marker) }
 
+// base is the name of a program without its folders, of Windows too.
+func base(program string) string {
+	return strings.TrimSuffix(path.Base(strings.ReplaceAll(program, `\`, "/")), ".exe")
+}
+
 func (c *checker) visit(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
-		if len(n.Args) > 0 && !slices.Contains(programs, path.Base(n.Args[0].Lit())) { // a reader's own command may have a path
+		if len(n.Args) > 0 && !slices.Contains(programs, base(n.Args[0].Lit())) { // a reader's own command may have a path
 			c.fail("starts %s: if that is our own word, it belongs into the list of programs", c.source(n.Args[0]))
 		}
 	case *syntax.Word:
