@@ -72,7 +72,7 @@ func assertCard(t *testing.T, k cause.Card) {
 	if k.Cause == "" {
 		assert.Zero(t, k.Weight, "a weight without a cause")
 	} else {
-		assert.True(t, k.Weight > 0 && k.Weight < 1, "a weight is a probability")
+		assert.Positive(t, k.Weight, "a cause without a level")
 	}
 	assert.True(t, k.Kinds != nil || k.Said != nil || k.If != nil, "no condition")
 	assert.Regexp(t, `[.?}](\]\])?$`, k.Means, "no sentence")

@@ -115,7 +115,7 @@ func TestKitSources(t *testing.T) {
 func TestKitSteps(t *testing.T) {
 	for _, p := range Programs() {
 		c := &ledger.Case{Facts: &fact.Facts{}, Framework: p.Name, Stack: []string{p.Name}, Phase: "unknown"}
-		for id, steps := range p.Steps {
+		for id, steps := range p.Spelled() {
 			for _, s := range steps(c) {
 				switch s.Kind {
 				case "shell", "env":

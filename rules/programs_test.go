@@ -22,7 +22,7 @@ func TestProgramsAreSound(t *testing.T) {
 	for _, e := range Programs() {
 		name := cmp.Or(e.Name, "a family")
 		empty := func() *ledger.Case { return &ledger.Case{Facts: &fact.Facts{}, Stack: []string{e.Name}} }
-		for id, steps := range e.Steps {
+		for id, steps := range e.Spelled() {
 			assert.Contains(t, fix.Fixes(), id, "%s: steps", name)
 			assert.NotEmpty(t, steps(empty()), "%s: steps of %s for an empty case", name, id)
 		}
@@ -37,10 +37,10 @@ func TestProgramsAreSound(t *testing.T) {
 		for id := range e.Checks {
 			assert.Contains(t, fix.Fixes(), id, "%s: check", name)
 		}
-		for cause, clues := range e.Clues {
-			assert.True(t, causes[cause], "%s: clue for %s", name, cause)
+		for id, clues := range e.Clues {
+			assert.True(t, causes[id], "%s: clue for %s", name, id)
 			for _, clue := range clues {
-				assert.Less(t, clue(empty()).Weight, 1.0, "%s: clue for %s", name, cause)
+				assert.LessOrEqual(t, clue(empty()).Weight, cause.Stated, "%s: clue for %s", name, id)
 			}
 		}
 		for cause, remedies := range e.Remedies {
@@ -60,7 +60,7 @@ const hostile = "x'\"; $(reboot) #\n\x1b[2J"
 // own, whoever spells it.
 func TestHostileNamesInPrograms(t *testing.T) {
 	for _, e := range Programs() {
-		for id, steps := range e.Steps {
+		for id, steps := range e.Spelled() {
 			c := &ledger.Case{Facts: &fact.Facts{}, Framework: e.Name, Stack: []string{e.Name}, Model: ledger.NewModel(hostile, 1)}
 			for _, s := range steps(c) {
 				assert.NotContains(t, s.Text, "\x1b", "%s: %s", e.Name, id)

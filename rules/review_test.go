@@ -98,7 +98,7 @@ func TestKitCommands(t *testing.T) {
 				}
 			}
 		}
-		for id, steps := range p.Steps {
+		for id, steps := range p.Spelled() {
 			for _, s := range steps(c) {
 				check(id, s.Kind, s.Text)
 			}

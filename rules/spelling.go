@@ -22,7 +22,7 @@ type Spelling struct {
 func Spellings(f fix.Fix) []Spelling {
 	out := []Spelling{{Steps: step.Marked(f.Steps(unknown()), false)}}
 	for _, p := range programs() {
-		if steps := p.Steps[f.ID]; steps != nil && p.Rank > 0 && p.Name != "" {
+		if steps := p.Spelled()[f.ID]; steps != nil && p.Rank > 0 && p.Name != "" {
 			out = append(out, Spelling{Shown(p.Name), step.Marked(steps(unknown()), false)})
 		}
 	}

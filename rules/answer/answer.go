@@ -137,6 +137,9 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 	if len(causes) > 0 {
 		ranked = prescribe(c, causes[0], ranked, own)
 	}
+	if len(causes) > 0 {
+		learned(c, causes[0], ranked)
+	}
 	slices.SortFunc(ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.advice.ID, b.advice.ID))
 	})
@@ -162,6 +165,19 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 // spelled: a program of the case spells the fix in its own way.
 func spelled(id string, own []*program.Program) bool {
 	return slices.ContainsFunc(own, func(p *program.Program) bool { return p.Steps[id] != nil })
+}
+
+// learned turns what fixes are worth by hand into log-odds, with what labelled
+// logs say of fixes in such situations.
+func learned(c *ledger.Case, likeliest odds.Cause, ranked []*candidate) {
+	situation := odds.Situation(c, likeliest.ID)
+	for _, b := range ranked {
+		offer := odds.Offer{Fix: b.fix.ID, Worth: b.score}
+		if h := likeliest.Heard; h != nil {
+			h.Situation, h.Offers = situation, append(h.Offers, offer)
+		}
+		b.score = odds.Ranked(offer, situation)
+	}
 }
 
 // branched names the cases for which fixes hold where the log leaves them open,
@@ -206,13 +222,13 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 	}
 	byID := map[string]*candidate{}
 	for i, cause := range causes {
-		for _, r := range program.Remedies(own, rules[cause.ID]) {
+		for at, r := range program.Remedies(own, rules[cause.ID]) {
 			fix, ok := fix.FixesByID()[r.Fix]
 			fix = program.Adapt(own, fix)
 			if !ok || r.If != nil && !r.If(c) || fix.Refuted(c) != "" || !fix.Suits(c, spelled(fix.ID, own)) {
 				continue
 			}
-			score := cause.Share * (r.Fit - fix.Cost/20)
+			score := cause.Share * (r.Fit.Share() - float64(at)/100 - fix.Cost.Share()/20)
 			if i > 0 {
 				score /= 2 // a fix for many unlikely causes must not beat the one for the likely cause
 			}
@@ -224,7 +240,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 			b.score += score
 		}
 	}
-	return slices.Collect(maps.Values(byID))
+	return slices.SortedFunc(maps.Values(byID), func(a, b *candidate) int { return strings.Compare(a.fix.ID, b.fix.ID) })
 }
 
 // spell adds the steps for a case and the reason, once: most candidates are

@@ -15,11 +15,11 @@ var budgetMisconfigured = Rule{
 	Settles:  "Compare the limit that the message names with the card's total and with what is free in `nvidia-smi`. If the card has room beyond the limit, the limit is the cause.",
 	Clues: []Clue{
 		HiddenFraction,
-		First(If(fractionSet, 0.92, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
+		First(If(fractionSet, Decisive, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
 	},
 	Remedies: []Remedy{
-		{Fix: "raise_memory_limit", Fit: 1},
-		{Fix: "lower_batch_size", Fit: 0.5},
+		{Fix: "raise_memory_limit", Fit: Cures},
+		{Fix: "lower_batch_size", Fit: LastResort},
 	},
 }
 
@@ -50,7 +50,7 @@ func HiddenFraction(c *ledger.Case) Finding {
 	for _, percent := range [...]int64{10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90} {
 		limit := f.Total.Bytes / 100 * percent
 		if held <= limit && limit-held < max(f.Requested.Bytes, units.GiB/4) {
-			return Seen(0.7, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free, f.Requested, percent), c.Failure.Line)
+			return Seen(Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free, f.Requested, percent), c.Failure.Line)
 		}
 	}
 	return Nothing()

@@ -29,7 +29,7 @@ type Card struct {
 	// meet the card. Without a cause the card puts into words what the clues find
 	// the likeliest.
 	Cause  string
-	Weight float64
+	Weight Level
 	// Among are the causes one of which must be the likeliest for a card without
 	// a cause to speak; nil: any.
 	Among []string
@@ -80,7 +80,7 @@ type Way struct{ For, Text string }
 
 // Sure is the weight from which a card decides about the cause; below it the
 // card speaks where the clues come to the same.
-const Sure = 0.75
+const Sure = Strong
 
 // Holds reports that the card is met by a case.
 func (k *Card) Holds(c *ledger.Case) bool {
@@ -89,6 +89,15 @@ func (k *Card) Holds(c *ledger.Case) bool {
 
 // Meaning is [Teller.Meaning].
 func (k *Card) Meaning(c *ledger.Case) string { return k.For(c).Meaning() }
+
+// SpeaksFor reports that the card may say what happened where a cause is the
+// likeliest: its own, or any among several if it has none.
+func (k *Card) SpeaksFor(cause string) bool {
+	if k.Cause == "" {
+		return k.Among == nil || slices.Contains(k.Among, cause)
+	}
+	return k.Cause == cause
+}
 
 func (k *Card) meets(c *ledger.Case) bool {
 	switch {

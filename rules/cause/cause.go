@@ -75,7 +75,7 @@ type Clue func(c *ledger.Case) Finding
 
 // Finding is what a clue saw; a zero weight is nothing.
 type Finding struct {
-	Weight float64
+	Weight Level
 	Why    string // one sentence with the figures
 	Lines  []int  // evidence
 }
@@ -83,7 +83,7 @@ type Finding struct {
 // Remedy is a fix for a cause: Fit is how well it cures it, between 0 and 1.
 type Remedy struct {
 	Fix string
-	Fit float64
+	Fit Help
 	If  func(c *ledger.Case) bool // nil: always
 }
 
@@ -106,7 +106,7 @@ func (r Rule) TitleFor(c *ledger.Case) string {
 }
 
 // Seen is a finding.
-func Seen(weight float64, why string, lines ...int) Finding {
+func Seen(weight Level, why string, lines ...int) Finding {
 	return Finding{Weight: weight, Why: why, Lines: lines}
 }
 

@@ -13,18 +13,18 @@ var contextTooLong = Rule{
 	Settles: "Run it once with a short context (2048). If that works, the context is the cause.",
 	Clues: []Clue{
 		Shown("logits_fp32",
-			If(when.All(ledger.Allocator, mostOfCard), 0.92, upcast), // the size of the piece is explained
-			If(ledger.Allocator, 0.7, upcast)),
-		Shown("attention", If(ledger.Allocator, 0.35, "It failed in attention, which grows with the length of the sequence.")),
-		isExplained(ContextTooLong, 0.7),
+			If(when.All(ledger.Allocator, mostOfCard), Decisive, upcast), // the size of the piece is explained
+			If(ledger.Allocator, Likely, upcast)),
+		Shown("attention", If(ledger.Allocator, Weak, "It failed in attention, which grows with the length of the sequence.")),
+		isExplained(ContextTooLong, Likely),
 	},
 	Remedies: []Remedy{
-		{Fix: "efficient_attention", Fit: 1.1, If: ledger.WritesScores},
-		{Fix: "lower_context", Fit: 1},
-		{Fix: "quantize_kv_cache", Fit: 0.75, If: when.Not((*ledger.Case).Training)}, // training keeps no KV cache
-		{Fix: "lower_batch_size", Fit: 0.7},
-		{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
-		{Fix: "enable_flash_attention", Fit: 0.5},
+		{Fix: "efficient_attention", Fit: Foremost, If: ledger.WritesScores},
+		{Fix: "lower_context", Fit: Cures},
+		{Fix: "quantize_kv_cache", Fit: MayHelp, If: when.Not((*ledger.Case).Training)}, // training keeps no KV cache
+		{Fix: "lower_batch_size", Fit: MayHelp},
+		{Fix: "gradient_checkpointing", Fit: MayHelp, If: (*ledger.Case).Training},
+		{Fix: "enable_flash_attention", Fit: LastResort},
 	},
 }
 

@@ -19,13 +19,13 @@ var deviceImbalance = Rule{
 		BareContexts, oneCardFull, UnevenShares,
 		// DataParallel gives every card the same share, and PyTorch warned that they
 		// differ.
-		Shown("uneven_cards", If(fullCard, 0.65, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
+		Shown("uneven_cards", If(fullCard, Likely, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
 	},
 	Remedies: []Remedy{
-		{Fix: "balance_split", Fit: 1.05, If: SpreadOver},
-		{Fix: "select_gpu", Fit: 1, If: when.Not(SpreadOver)},
-		{Fix: "lower_context", Fit: 0.5},
-		{Fix: "gradient_checkpointing", Fit: 0.45},
+		{Fix: "balance_split", Fit: Foremost, If: SpreadOver},
+		{Fix: "select_gpu", Fit: Cures, If: when.Not(SpreadOver)},
+		{Fix: "lower_context", Fit: LastResort},
+		{Fix: "gradient_checkpointing", Fit: LastResort},
 	},
 }
 
@@ -34,7 +34,7 @@ var deviceImbalance = Rule{
 func BareContexts(c *ledger.Case) Finding {
 	others := c.F().OtherProcesses
 	if ledger.RankBeside(c) {
-		return Seen(0.8, "Another rank of the same job holds a part of this card.", c.Failure.Line)
+		return Seen(Strong, "Another rank of the same job holds a part of this card.", c.Failure.Line)
 	}
 	if len(others) < 2 {
 		return Nothing()
@@ -48,16 +48,16 @@ func BareContexts(c *ledger.Case) Finding {
 	}
 	switch {
 	case RanksOnOneCard(c):
-		return Seen(0.8, fmt.Sprintf("%d processes hold about %s each on this card, in a job of several ranks: the other ranks load onto this card, not onto their own.", len(others), units.Amount(others[0].Bytes)), c.Failure.Line)
+		return Seen(Strong, fmt.Sprintf("%d processes hold about %s each on this card, in a job of several ranks: the other ranks load onto this card, not onto their own.", len(others), units.Amount(others[0].Bytes)), c.Failure.Line)
 	case small < 2:
 		return Nothing()
 	}
-	weight := 0.6
+	weight := Good
 	switch f := c.F(); {
 	case c.Phase == "load" && f.Total != nil && c.Mine.Has() && c.Mine.Bytes*10 > f.Total.Bytes*8:
-		weight = 0.5 // the weights of one rank fill the card, and more were to come
+		weight = Fair // the weights of one rank fill the card, and more were to come
 	case c.Shortfall.Has() && sum >= c.Shortfall.Bytes && small > 2:
-		weight = 0.8 // without them it would have fitted
+		weight = Strong // without them it would have fitted
 	}
 	return Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: bare contexts of the other ranks.", small, units.Amount(others[0].Bytes)), c.Failure.Line)
 }
@@ -84,7 +84,7 @@ func oneCardFull(c *ledger.Case) Finding {
 	if d == nil || !ledger.Allocator(c) || ledger.Roomy(c) {
 		return Nothing()
 	}
-	return Seen(0.85, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
+	return Seen(Strong, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
 }
 
 // UnevenShares: max_memory (accelerate) gives the full card nearly all it has
@@ -100,10 +100,10 @@ func UnevenShares(c *ledger.Case) Finding {
 	if int64(share)*units.GiB*10 < f.Total.Bytes*9 || second*4 > share*3 {
 		return Nothing()
 	}
-	return Seen(0.85, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
+	return Seen(Strong, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
 }
 
 // SpreadOver: one model lies on several cards, so choosing a card is no cure.
 func SpreadOver(c *ledger.Case) bool {
-	return ledger.Lopsided(c) != nil || UnevenShares(c).Weight > 0
+	return ledger.Lopsided(c) != nil || UnevenShares(c).Weight > None
 }

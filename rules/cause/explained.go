@@ -3,7 +3,7 @@ package cause
 import "github.com/oomdoc/oomdoc/rules/ledger"
 
 // isExplained: what the bytes that were asked for are settles the cause.
-func isExplained(id string, weight float64) Clue {
+func isExplained(id string, weight Level) Clue {
 	return func(c *ledger.Case) Finding {
 		if c.Explained == nil || c.Explained.Cause != id {
 			return Nothing()

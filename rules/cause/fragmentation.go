@@ -17,12 +17,12 @@ var fragmentation = Rule{
 		slackCoversRequest, heldNotUsed,
 	},
 	Remedies: []Remedy{
-		{Fix: "expandable_segments", Fit: 1, If: reader.HasExpandableSegments},
-		{Fix: "max_split_size", Fit: 1, If: when.Not(reader.HasExpandableSegments)},
-		{Fix: "max_split_size", Fit: 0.7, If: reader.HasExpandableSegments},
-		{Fix: "lower_batch_size", Fit: 0.6},
-		{Fix: "gradient_checkpointing", Fit: 0.4, If: (*ledger.Case).Training},
-		{Fix: "lower_resolution", Fit: 0.35, If: when.Not((*ledger.Case).Training)},
+		{Fix: "expandable_segments", Fit: Cures, If: reader.HasExpandableSegments},
+		{Fix: "max_split_size", Fit: Cures, If: when.Not(reader.HasExpandableSegments)},
+		{Fix: "max_split_size", Fit: MayHelp, If: reader.HasExpandableSegments},
+		{Fix: "lower_batch_size", Fit: MayHelp},
+		{Fix: "gradient_checkpointing", Fit: LastResort, If: (*ledger.Case).Training},
+		{Fix: "lower_resolution", Fit: LastResort, If: when.Not((*ledger.Case).Training)},
 	},
 }
 
@@ -42,15 +42,15 @@ func slackCoversRequest(c *ledger.Case) Finding {
 	}
 	why := fmt.Sprintf("%s is reserved and not in use, %s was asked for: enough, but not in one piece.", units.Amount(slack), f.Requested)
 	if lost, ok := c.Fact("non_releasable"); ok && lost.Size.Bytes*4 < req {
-		return Seen(0.3, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Amount(slack), lost.Size), c.Failure.Line, lost.Line)
+		return Seen(Weak, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Amount(slack), lost.Size), c.Failure.Line, lost.Line)
 	}
 	switch {
 	case slack >= req && slack >= units.GiB && c.Others.Bytes < 3*units.GiB:
-		return Seen(0.85, why, c.Failure.Line)
+		return Seen(Strong, why, c.Failure.Line)
 	case slack >= req && f.Total != nil && slack*33 > f.Total.Bytes:
-		return Seen(0.62, why, c.Failure.Line)
+		return Seen(Good, why, c.Failure.Line)
 	case slack+free >= req && slack*2 >= req:
-		return Seen(0.6, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Amount(slack), units.Amount(free), f.Requested), c.Failure.Line)
+		return Seen(Good, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Amount(slack), units.Amount(free), f.Requested), c.Failure.Line)
 	}
 	return Nothing()
 }
@@ -74,9 +74,9 @@ func heldNotUsed(c *ledger.Case) Finding {
 	if idle < 2*units.GiB || idle < r.Bytes || idle < used.Size.Bytes {
 		return Nothing()
 	}
-	weight := 0.5
+	weight := Fair
 	if c.Mine.Bytes == held.Size.Bytes {
-		weight = 0.8 // what is neither free nor allocated now is as much as PyTorch held then
+		weight = Strong // what is neither free nor allocated now is as much as PyTorch held then
 	}
 	return Seen(weight, fmt.Sprintf("Before it failed PyTorch held %s and used %s of it: the rest is cache, and what of it is in pieces between tensors cannot be given back.", held.Size, used.Size), held.Line, c.Failure.Line)
 }

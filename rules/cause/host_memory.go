@@ -18,21 +18,21 @@ var hostMemory = Rule{
 	Settles:  "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Clues: []Clue{
 		First(
-			If(hugeOnHost, 0.38, lastPiece),
-			If(onProcessor, 0.93, lastPiece),
-			If(onProcessor, 0.93, "The allocator of the computer's own memory was refused: no graphics card is involved.")),
+			If(hugeOnHost, Weak, lastPiece),
+			If(onProcessor, Decisive, lastPiece),
+			If(onProcessor, Decisive, "The allocator of the computer's own memory was refused: no graphics card is involved.")),
 		First(
-			If(promisedAway, 0.48, "{free} of the card was free and {requested} was refused: not a full card. Windows refuses like this when RAM and page file are used up."),
-			If(freeButRefused, 0.25, "{free} of the card was free and {requested} was refused.")),
-		First(If(func(c *ledger.Case) bool { return c.Root(fact.BitsAndBytes) && c.Contains("pythoninterface") }, 0.6,
+			If(promisedAway, Fair, "{free} of the card was free and {requested} was refused: not a full card. Windows refuses like this when RAM and page file are used up."),
+			If(freeButRefused, Hint, "{free} of the card was free and {requested} was refused.")),
+		First(If(func(c *ledger.Case) bool { return c.Root(fact.BitsAndBytes) && c.Contains("pythoninterface") }, Good,
 			"The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.")),
 		// A data loader pins system memory; where that is refused, CUDA says only "out
 		// of memory" (microsoft/WSL issue 8447).
-		Shown("pinning", If(when.Root(fact.CUDAError), 0.75, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
-		Said(0.97, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
-		Said(0.96, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
-		Said(0.95, "The place for shared memory (/dev/shm) is full, not a disk; containers have 64 MB of it unless told otherwise.", fact.SharedSegment),
-		Said(0.9, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
+		Shown("pinning", If(when.Root(fact.CUDAError), Strong, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
+		Said(Stated, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
+		Said(Stated, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
+		Said(Decisive, "The place for shared memory (/dev/shm) is full, not a disk; containers have 64 MB of it unless told otherwise.", fact.SharedSegment),
+		Said(Decisive, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
 	},
 	Remedies: HostRemedies,
 }
@@ -72,33 +72,33 @@ const (
 // HostRemedies cure a lack of system memory by whose memory it is: shared
 // memory, Windows' promises, a limit of a container or job, the machine.
 var HostRemedies = []Remedy{
-	{Fix: "raise_shm_size", Fit: 1.1, If: ledger.SharedMemory},
-	{Fix: "raise_pagefile", Fit: 1.1, If: reader.OnWindows},
-	{Fix: "lower_build_jobs", Fit: 1.1, If: when.Root(fact.BuildKilled)},
-	{Fix: "raise_memory_limit", Fit: 1.1, If: ledger.Capped},
-	{Fix: "raise_memory_limit", Fit: 0.98, If: when.Any(when.Root(fact.Evicted), inPod)},
-	{Fix: "raise_memory_limit", Fit: 0.85, If: maybeCapped},
-	{Fix: "use_smaller_model", Fit: 1, If: when.Root(fact.AppleKill)},
-	{Fix: "use_lower_quant", Fit: 0.95, If: when.Root(fact.AppleKill)},
-	{Fix: "lower_context", Fit: 0.8, If: when.Root(fact.AppleKill)},
-	{Fix: "lower_num_workers", Fit: 1, If: when.Any(manyAtOnce, killedWithWorkers)},
-	{Fix: "stream_dataset", Fit: 0.9, If: when.Root(fact.NumpyAlloc)},
-	{Fix: "stream_dataset", Fit: 1.05, If: ledger.GrowsList},
-	{Fix: "detach_accumulated", Fit: 1.15, If: ClimbingHost},
-	{Fix: "lower_resolution", Fit: 1, If: wantsLargeBuffer},
-	{Fix: "lower_batch_size", Fit: 0.8, If: wantsLargeBuffer},
-	{Fix: "add_swap", Fit: 0.87, If: swapHelps},
-	{Fix: "close_other_apps", Fit: 0.85, If: reader.OnWindows},
-	{Fix: "close_other_apps", Fit: 1.05, If: ledger.OtherHoldsMore},
-	{Fix: "close_other_apps", Fit: 0.7, If: func(c *ledger.Case) bool { return !reader.OnWindows(c) && swapHelps(c) && !ledger.OtherHoldsMore(c) }},
-	{Fix: "use_mmap", Fit: 0.6, If: LoadsModel},
-	{Fix: "use_smaller_model", Fit: 0.7, If: LoadsModel},
-	{Fix: "use_lower_quant", Fit: 0.65, If: LoadsModel},
-	{Fix: "lower_num_workers", Fit: 0.6, If: func(c *ledger.Case) bool {
+	{Fix: "detach_accumulated", Fit: Foremost, If: ClimbingHost},
+	{Fix: "raise_shm_size", Fit: Foremost, If: ledger.SharedMemory},
+	{Fix: "raise_pagefile", Fit: Foremost, If: reader.OnWindows},
+	{Fix: "lower_build_jobs", Fit: Foremost, If: when.Root(fact.BuildKilled)},
+	{Fix: "raise_memory_limit", Fit: Foremost, If: ledger.Capped},
+	{Fix: "stream_dataset", Fit: Foremost, If: ledger.GrowsList},
+	{Fix: "close_other_apps", Fit: Foremost, If: ledger.OtherHoldsMore},
+	{Fix: "use_smaller_model", Fit: Cures, If: when.Root(fact.AppleKill)},
+	{Fix: "lower_num_workers", Fit: Cures, If: when.Any(manyAtOnce, killedWithWorkers)},
+	{Fix: "lower_resolution", Fit: Cures, If: wantsLargeBuffer},
+	{Fix: "raise_memory_limit", Fit: Cures, If: when.Any(when.Root(fact.Evicted), inPod)},
+	{Fix: "use_lower_quant", Fit: Cures, If: when.Root(fact.AppleKill)},
+	{Fix: "stream_dataset", Fit: Helps, If: when.Root(fact.NumpyAlloc)},
+	{Fix: "add_swap", Fit: Helps, If: swapHelps},
+	{Fix: "raise_memory_limit", Fit: Helps, If: maybeCapped},
+	{Fix: "close_other_apps", Fit: Helps, If: reader.OnWindows},
+	{Fix: "lower_context", Fit: Helps, If: when.Root(fact.AppleKill)},
+	{Fix: "lower_batch_size", Fit: Helps, If: wantsLargeBuffer},
+	{Fix: "close_other_apps", Fit: MayHelp, If: func(c *ledger.Case) bool { return !reader.OnWindows(c) && swapHelps(c) && !ledger.OtherHoldsMore(c) }},
+	{Fix: "use_smaller_model", Fit: MayHelp, If: LoadsModel},
+	{Fix: "use_lower_quant", Fit: MayHelp, If: LoadsModel},
+	{Fix: "use_mmap", Fit: MayHelp, If: LoadsModel},
+	{Fix: "lower_num_workers", Fit: MayHelp, If: func(c *ledger.Case) bool {
 		return !LoadsModel(c) && !when.Any(manyAtOnce, killedWithWorkers)(c) && !c.Root(fact.AppleKill) && !wholeDataAtOnce(c)
 	}},
-	{Fix: "stream_dataset", Fit: 0.5, If: (*ledger.Case).Training},
-	{Fix: "use_smaller_model", Fit: 0.4, If: func(c *ledger.Case) bool {
+	{Fix: "stream_dataset", Fit: LastResort, If: (*ledger.Case).Training},
+	{Fix: "use_smaller_model", Fit: LastResort, If: func(c *ledger.Case) bool {
 		return !LoadsModel(c) && !c.Root(fact.AppleKill, fact.NumpyAlloc) && (ledger.RunsModels(c) || !ledger.Capped(c) && !otherVictim(c))
 	}},
 }

@@ -14,15 +14,15 @@ var leakedProcess = Rule{
 	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
 	Clues: []Clue{
 		listedOthers, unlistedOthers,
-		First(If(ledger.Unaccounted, 0.35, ledger.RestUnknown)),
-		Said(0.25, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
+		First(If(ledger.Unaccounted, Weak, ledger.RestUnknown)),
+		Said(Hint, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
 	},
 	Remedies: []Remedy{
-		{Fix: "kill_stale_process", Fit: 1},
-		{Fix: "select_gpu", Fit: 0.8},
-		{Fix: "restart_session", Fit: 0.6},
-		{Fix: "limit_framework_preallocation", Fit: 0.7, If: ledger.Preallocates},
-		{Fix: "close_other_apps", Fit: 0.5},
+		{Fix: "kill_stale_process", Fit: Cures},
+		{Fix: "select_gpu", Fit: Helps},
+		{Fix: "limit_framework_preallocation", Fit: MayHelp, If: ledger.Preallocates},
+		{Fix: "restart_session", Fit: MayHelp},
+		{Fix: "close_other_apps", Fit: LastResort},
 	},
 }
 
@@ -48,12 +48,12 @@ func listedOthers(c *ledger.Case) Finding {
 	if sum < units.GiB || sum*10 < f.Total.Bytes {
 		return Nothing()
 	}
-	weight := 0.6
+	weight := Good
 	switch {
 	case f.Requested != nil && f.Free != nil && sum >= c.Shortfall.Bytes && sum*4 > f.Total.Bytes:
-		weight = 0.9
+		weight = Decisive
 	case sum*6 > f.Total.Bytes:
-		weight = 0.75
+		weight = Strong
 	}
 	whose := "beside this program"
 	if !c.Mine.Has() && c.OurPID == 0 {
@@ -76,13 +76,13 @@ func unlistedOthers(c *ledger.Case) Finding {
 	why := fmt.Sprintf("%s is neither free nor this program's own: %s total - %s free - %s here, of which about %s is this program's own context.", c.Others, f.Total, f.Free, c.Mine, units.Amount(ledger.DriverContext))
 	switch {
 	case c.Root(fact.TorchAsync) && share < 0.5: // its message leaves the pool's unused part out
-		return Seen(0.35, why, c.Failure.Line)
+		return Seen(Weak, why, c.Failure.Line)
 	case ledger.Crowded(c):
-		return Seen(0.88, why, c.Failure.Line)
+		return Seen(Decisive, why, c.Failure.Line)
 	case rest > units.GiB && share > 0.12:
-		return Seen(0.42, why, c.Failure.Line)
+		return Seen(Weak, why, c.Failure.Line)
 	case share > 0.12:
-		return Seen(0.3, why, c.Failure.Line)
+		return Seen(Weak, why, c.Failure.Line)
 	}
 	return Nothing()
 }

@@ -15,20 +15,20 @@ var modelTooLarge = Rule{
 	Title:   "The model is too big for this card",
 	Settles: "Say where it died: while loading (then it is the weights) or while answering (then context or batch count too). The lines above the error, from the load on, tell.",
 	Clues: []Clue{
-		weightsFillCard, spilledOver, isExplained(ModelTooLarge, 0.7),
+		weightsFillCard, spilledOver, isExplained(ModelTooLarge, Likely),
 	},
 	Remedies: []Remedy{
-		{Fix: "kill_stale_process", Fit: 0.8, If: worthALook},
-		{Fix: "use_lower_quant", Fit: 0.97, If: when.Not(when.Any(ledger.TinyCard, onMac, ledger.Before2020))},
-		{Fix: "use_smaller_model", Fit: 0.92},
-		{Fix: "close_other_apps", Fit: 0.77, If: when.Any(onMac, othersCouldYield)},
-		{Fix: "half_precision", Fit: 0.85, If: onMac},
-		{Fix: "cpu_offload", Fit: 0.85, If: when.Not(onMac)},
-		{Fix: "load_in_4bit", Fit: 0.8, If: when.Not(onMac)},
-		{Fix: "half_precision", Fit: 0.65, If: when.Not(onMac)},
-		{Fix: "lower_batch_size", Fit: 0.65, If: func(c *ledger.Case) bool { return ledger.TinyCard(c) && !reader.LooksLikeWindows(c) }},
-		{Fix: "bigger_gpu", Fit: 0.85, If: ledger.TinyCard},
-		{Fix: "multi_gpu", Fit: 0.5, If: when.Not(onMac)},
+		{Fix: "use_lower_quant", Fit: Cures, If: when.Not(when.Any(ledger.TinyCard, onMac, ledger.Before2020))},
+		{Fix: "use_smaller_model", Fit: Helps},
+		{Fix: "half_precision", Fit: Helps, If: onMac},
+		{Fix: "cpu_offload", Fit: Helps, If: when.Not(onMac)},
+		{Fix: "bigger_gpu", Fit: Helps, If: ledger.TinyCard},
+		{Fix: "kill_stale_process", Fit: Helps, If: worthALook},
+		{Fix: "load_in_4bit", Fit: Helps, If: when.Not(onMac)},
+		{Fix: "close_other_apps", Fit: MayHelp, If: when.Any(onMac, othersCouldYield)},
+		{Fix: "half_precision", Fit: MayHelp, If: when.Not(onMac)},
+		{Fix: "lower_batch_size", Fit: MayHelp, If: func(c *ledger.Case) bool { return ledger.TinyCard(c) && !reader.LooksLikeWindows(c) }},
+		{Fix: "multi_gpu", Fit: LastResort, If: when.Not(onMac)},
 	},
 }
 
@@ -40,28 +40,28 @@ func spilled(c *ledger.Case) bool {
 }
 
 var spilledOver = First(
-	If(when.All(spilled, (*ledger.Case).Training), 0.3, "The driver already spilled into system memory, and that filled up too."),
-	If(spilled, 0.7, "{allocated} is allocated on a card of {total}: the driver already spilled into system memory, and that filled up too."),
+	If(when.All(spilled, (*ledger.Case).Training), Weak, "The driver already spilled into system memory, and that filled up too."),
+	If(spilled, Likely, "{allocated} is allocated on a card of {total}: the driver already spilled into system memory, and that filled up too."),
 )
 
 // weightsFillCard: this process fills the card, and the weights are the
 // likelier reason.
 var weightsFillCard = Figures{"alone": alone}.First(
-	If(when.Root(fact.NVMLAssert), 0.3, "The model may be too large for this slice of a card."),
-	If(when.All(noFigures, when.In("load")), 0.6, "It failed while the model was being loaded."),
-	If(when.Any(when.Not(fullCard), ledger.Unaccounted, fractionSet, when.All(neverFits, when.Not(when.In("load")))), 0, ""),
-	If(when.In("load"), 0.8, "It failed while the model was being loaded: the weights do not fit."),
-	If((*ledger.Case).Training, 0.2, mostly+"."),
-	If(ledger.Crowded, 0.1, "A smaller model might fit into what the others leave."),
-	If(when.All(when.Root(fact.TorchAsync), ledger.Figureless), 0.3, "The model may be too large for this card: the message does not say what was held."),
+	If(when.Root(fact.NVMLAssert), Weak, "The model may be too large for this slice of a card."),
+	If(when.All(noFigures, when.In("load")), Good, "It failed while the model was being loaded."),
+	If(when.Any(when.Not(fullCard), ledger.Unaccounted, fractionSet, when.All(neverFits, when.Not(when.In("load")))), None, ""),
+	If(when.In("load"), Strong, "It failed while the model was being loaded: the weights do not fit."),
+	If((*ledger.Case).Training, Hint, mostly+"."),
+	If(ledger.Crowded, Hint, "A smaller model might fit into what the others leave."),
+	If(when.All(when.Root(fact.TorchAsync), ledger.Figureless), Weak, "The model may be too large for this card: the message does not say what was held."),
 	// The limit tells the size of the Mac (1.7 x what Metal recommends); 9.07 GB
 	// is an 8 GB Mac.
-	If(when.All(onMPS, smallMac), 0.55, "{limit} is the limit of a Mac with 8 GB or less: most models do not fit beside macOS."),
-	If(onMPS, 0.35, "The model may be most of what this program holds."),
-	If(ledger.CutShort, 0.3, mostly+"; the message is cut before it says."),
-	If(whileLoading, 0.5, "{alone} Its pool has next to no slack, as while weights are loaded: nothing was freed yet."),
-	If(when.Any(smallOrFull, largePiece), 0.52, "{alone}"),
-	If(nil, 0.38, "{alone}"),
+	If(when.All(onMPS, smallMac), Good, "{limit} is the limit of a Mac with 8 GB or less: most models do not fit beside macOS."),
+	If(onMPS, Weak, "The model may be most of what this program holds."),
+	If(ledger.CutShort, Weak, mostly+"; the message is cut before it says."),
+	If(whileLoading, Fair, "{alone} Its pool has next to no slack, as while weights are loaded: nothing was freed yet."),
+	If(when.Any(smallOrFull, largePiece), Fair, "{alone}"),
+	If(nil, Weak, "{alone}"),
 )
 
 const mostly = "The weights may be most of what this program holds"

@@ -12,20 +12,20 @@ var retainedMemory = Rule{
 	Title:   "This program still holds memory of earlier work",
 	Settles: "Print `torch.cuda.memory_allocated()` after every step: if it climbs, something is kept.",
 	Clues: []Clue{
-		Shown("eval_accumulate", If(ledger.Allocator, 0.85, "It failed while results of the evaluation were being collected: they are all kept on the card.")),
-		Shown("climbing", If(climbing, 0.85, "What is allocated rises from step to step although the steps are alike: something of each is kept.")),
-		Shown("second_model", If(loadedAgain, 0.85, "Another model was loaded in this notebook before, and is still held if nothing dropped it.")),
-		Shown("validating", If(when.Not(ledger.Roomy), 0.5, "It failed in validation after training worked: graphs of the validation are kept when gradients are not switched off.")),
+		Shown("eval_accumulate", If(ledger.Allocator, Strong, "It failed while results of the evaluation were being collected: they are all kept on the card.")),
+		Shown("climbing", If(climbing, Strong, "What is allocated rises from step to step although the steps are alike: something of each is kept.")),
+		Shown("second_model", If(loadedAgain, Strong, "Another model was loaded in this notebook before, and is still held if nothing dropped it.")),
+		Shown("validating", If(when.Not(ledger.Roomy), Fair, "It failed in validation after training worked: graphs of the validation are kept when gradients are not switched off.")),
 		First(
-			If(loadedAgain, 0.35, "In a notebook the model of an earlier run may still be held."),
-			If(smallAtInference, 0.3, "It failed at inference with a small request: results or gradients of earlier work may be kept.")),
+			If(loadedAgain, Weak, "In a notebook the model of an earlier run may still be held."),
+			If(smallAtInference, Weak, "It failed at inference with a small request: results or gradients of earlier work may be kept.")),
 	},
 	Remedies: []Remedy{
-		{Fix: "inference_mode", Fit: 0.9, If: func(c *ledger.Case) bool { return c.Phase != "load" }},
-		{Fix: "restart_session", Fit: 0.85},
-		{Fix: "lower_batch_size", Fit: 0.8},
-		{Fix: "detach_accumulated", Fit: 0.7},
-		{Fix: "empty_cache", Fit: 0.55},
+		{Fix: "inference_mode", Fit: Helps, If: func(c *ledger.Case) bool { return c.Phase != "load" }},
+		{Fix: "restart_session", Fit: Helps},
+		{Fix: "lower_batch_size", Fit: Helps},
+		{Fix: "detach_accumulated", Fit: MayHelp},
+		{Fix: "empty_cache", Fit: LastResort},
 	},
 }
 

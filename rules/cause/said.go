@@ -16,13 +16,13 @@ import (
 // said, and of a part between bars, that part.
 type Row struct {
 	holds  func(c *ledger.Case) bool
-	weight float64
+	weight Level
 	why    string
 }
 
 // If is a row. Without a condition it always holds; without a weight it is no
 // evidence.
-func If(holds func(c *ledger.Case) bool, weight float64, why string) Row {
+func If(holds func(c *ledger.Case) bool, weight Level, why string) Row {
 	return Row{holds, weight, why}
 }
 
@@ -131,12 +131,12 @@ func Number(format string, of func(c *ledger.Case) (float64, bool)) func(c *ledg
 func First(rows ...Row) Clue { return Figures{}.First(rows...) }
 
 // Said is a clue for wordings that speak for themselves.
-func Said(weight float64, why string, kinds ...fact.Kind) Clue {
+func Said(weight Level, why string, kinds ...fact.Kind) Clue {
 	return First(Row{when.Root(kinds...), weight, why})
 }
 
 // SaidIn is said for failures in one phase.
-func SaidIn(phase string, weight float64, why string, kinds ...fact.Kind) Clue {
+func SaidIn(phase string, weight Level, why string, kinds ...fact.Kind) Clue {
 	return Where(when.In(phase), Said(weight, why, kinds...))
 }
 

@@ -13,20 +13,20 @@ var softwareBug = Rule{
 	Title:   "A fault of the program or its version, not a lack of memory",
 	Settles: "Run the same thing with the version before and the one after. Search the program's issues for the exact sentence.",
 	Clues: []Clue{
-		Said(0.85, "This card refuses any single piece above 4 GiB.", fact.XPUBlock),
-		Said(0.5, "The Level Zero runtime gave up; this code is not always about memory.", fact.XPURuntime),
-		First(If(refusedBlock, 0.8, "{requested} was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.")),
+		Said(Strong, "This card refuses any single piece above 4 GiB.", fact.XPUBlock),
+		Said(Fair, "The Level Zero runtime gave up; this code is not always about memory.", fact.XPURuntime),
+		First(If(refusedBlock, Strong, "{requested} was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.")),
 		First(
-			If(ledger.AbsurdSize, 0.4, "A kernel that writes past its end, or a version that reads a length wrong, makes such numbers."),
-			If(byRuntime, 0.7, "{free} was free and {requested} was refused: the runtime refuses, the card is not full."),
-			If(refusedWithRoom, 0.2, "{free} was free and {requested} was refused.")),
-		First(If(metalOutsideHeap, 0.65, "{other_allocations} are Metal's own temporaries of this process, against {allocated} of tensors: several versions leak there.")),
+			If(ledger.AbsurdSize, Weak, "A kernel that writes past its end, or a version that reads a length wrong, makes such numbers."),
+			If(byRuntime, Likely, "{free} was free and {requested} was refused: the runtime refuses, the card is not full."),
+			If(refusedWithRoom, Hint, "{free} was free and {requested} was refused.")),
+		First(If(metalOutsideHeap, Likely, "{other_allocations} are Metal's own temporaries of this process, against {allocated} of tensors: several versions leak there.")),
 	},
 	Remedies: []Remedy{
-		{Fix: "upgrade_version", Fit: 1},
-		{Fix: "raise_pagefile", Fit: 0.5, If: when.Any(reader.OnWindows, reader.LooksLikeWindows)},
-		{Fix: "lower_batch_size", Fit: 0.6, If: func(c *ledger.Case) bool { return c.Backend == "xpu" }},
-		{Fix: "lower_resolution", Fit: 0.4},
+		{Fix: "upgrade_version", Fit: Cures},
+		{Fix: "lower_batch_size", Fit: MayHelp, If: func(c *ledger.Case) bool { return c.Backend == "xpu" }},
+		{Fix: "raise_pagefile", Fit: LastResort, If: when.Any(reader.OnWindows, reader.LooksLikeWindows)},
+		{Fix: "lower_resolution", Fit: LastResort},
 	},
 }
 

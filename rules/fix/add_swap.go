@@ -10,7 +10,7 @@ var addSwap = Fix{
 	ID:       "add_swap",
 	Title:    "Add swap",
 	Tradeoff: "Disk space; slow whenever it is used.",
-	Cost:     0.15,
+	Cost:     cheap,
 	Check:    "`swapon --show` lists it, `free -h` shows its size.",
 	Next:     "If it crawls, the need is not a peak: use a smaller model or more RAM.",
 	Told:     "Give the system more virtual memory (swap, or the page file on Windows).",

@@ -11,7 +11,7 @@ var biggerGpu = Fix{
 	ID:       "bigger_gpu",
 	Title:    "Use a card with more memory",
 	Tradeoff: "Money.",
-	Cost:     0.95,
+	Cost:     dear,
 	Check:    checkLoaded,
 	Next:     "If it fails there as well, the cause is not the size of the card: look for a growing context, batch or leak.",
 	Steps:    stepsBiggerGPU,

@@ -4,7 +4,7 @@ var chunkedPrefill = Fix{
 	ID:       "chunked_prefill",
 	Title:    "Read long prompts in pieces (chunked prefill)",
 	Tradeoff: "Little: long prompts take slightly longer.",
-	Cost:     0.1,
+	Cost:     cheap,
 	Check:    "The start says that chunked prefill is enabled.",
 	Next:     "Fewer batched tokens.",
 	Needs:    Needs{works: []string{"text-inference"}, own: true},

@@ -10,7 +10,7 @@ var closeOtherApps = Fix{
 	ID:       "close_other_apps",
 	Title:    "Close other programs that use memory",
 	Tradeoff: "Free; you can't use them meanwhile.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",
 	Next:     "If little was gained, make the work itself smaller.",
 	Told:     "Close other programs that use the same memory.",

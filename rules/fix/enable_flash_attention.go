@@ -5,25 +5,18 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 var enableFlashAttention = Fix{
 	ID:       "enable_flash_attention",
 	Title:    "Turn flash attention on",
 	Tradeoff: "None; usually faster.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",
 	Next:     "Shorten the context or lower the batch.",
 	Needs:    Needs{works: generated},
 	Told:     "Turn flash attention on in your program's settings.",
-	Steps:    stepsFlashAttention,
 	Useless:  func(c *ledger.Case) string { return uselessSetting(c, "on", "flash_attn", "flash_attention", "fa") },
-}
-
-func stepsFlashAttention(c *ledger.Case) []step.Step {
-	return []step.Step{step.FromPretrained(c, "half = "+reader.HalfType(c)+"\n", reader.DtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"   # or "flash_attention_2" with the flash-attn package`)}
 }
 
 // uselessSetting says that a switch is on already.

@@ -4,7 +4,7 @@ var enforceEager = Fix{
 	ID:       "enforce_eager",
 	Title:    "Run without CUDA graphs",
 	Tradeoff: "10 to 30 % slower on small models, less on large ones.",
-	Cost:     0.25,
+	Cost:     moderate,
 	Check:    "The start no longer prints `Capturing CUDA graphs`.",
 	Next:     "A smaller share of the card.",
 	Needs:    Needs{own: true},

@@ -20,8 +20,8 @@ type Fix struct {
 	Title string // imperative: "Load it in 4 bit"
 	// Tradeoff is what it costs: quality, speed, money, effort.
 	Tradeoff string
-	// Cost orders fixes that help alike: 0 free, 1 very dear.
-	Cost float64
+	// Cost orders fixes that help alike.
+	Cost Price
 	// Check is how to see that it worked; Next what to try if it did not.
 	Check, Next string
 	// Needs is what it presupposes.
@@ -40,6 +40,22 @@ type Fix struct {
 	// it can.
 	Useless func(c *ledger.Case) string
 }
+
+// Price is what a fix costs the user: quality, speed, money, effort.
+type Price uint8
+
+const (
+	free Price = iota + 1
+	cheap
+	moderate
+	costly
+	dear
+)
+
+var prices = [...]float64{free: 0.03, cheap: 0.12, moderate: 0.22, costly: 0.35, dear: 0.8}
+
+// Share is how much of the worth of a fix goes with its price, at most 1.
+func (p Price) Share() float64 { return prices[p] }
 
 //go:embed docs/*.md
 var docs embed.FS

@@ -6,7 +6,7 @@ var fixShape = Fix{
 	ID:       "fix_shape",
 	Title:    "Look for the shape that is wrong",
 	Tradeoff: "An hour of looking.",
-	Cost:     0.2,
+	Cost:     moderate,
 	Check:    "The printed shapes are the ones you expect.",
 	Next:     "If every shape is as meant, the algorithm needs the square of the input: use one that works in pieces.",
 	Told:     "Print the shapes just before the failing line and look for the size that is wrong.",

@@ -9,7 +9,7 @@ var freeDisk = Fix{
 	ID:       "free_disk",
 	Title:    "Free disk space",
 	Tradeoff: "What you delete has to be downloaded again.",
-	Cost:     0.2,
+	Cost:     moderate,
 	Check:    "`df -h` shows room on the drive of the path in the message.",
 	Next:     "Move the cache: set `HF_HOME` to a drive with room.",
 	Steps: func(*ledger.Case) []step.Step {

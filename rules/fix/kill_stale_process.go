@@ -17,7 +17,7 @@ var killStaleProcess = Fix{
 	ID:       "kill_stale_process",
 	Title:    "Find what holds the card and end it",
 	Tradeoff: "Free, but whatever you end loses its unsaved work.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",
 	Next:     "If nothing is listed although memory is used, look in other containers (`docker ps`), ask the other users of the machine, or restart it.",
 	Told:     "See what holds the memory and end what should not be there.",

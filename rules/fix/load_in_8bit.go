@@ -4,22 +4,18 @@ import (
 	"cmp"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 var loadIn8Bit = Fix{
 	ID:       "load_in_8bit",
 	Title:    "Load it in 8 bit",
 	Tradeoff: "Hardly any quality; slower than 16 bit, and slower than 4 bit.",
-	Cost:     0.2,
+	Cost:     moderate,
 	Check:    "`model.get_memory_footprint() / 2**30` is about half of 2 GiB for each billion parameters.",
 	Next:     "4 bit.",
 	Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 8 bit."},
 	Told:     "Load an 8-bit version of the model, if your program offers one.",
-	Steps: func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "shell", Text: "pip install -U bitsandbytes accelerate"}, step.FromPretrained(c, "", "quantization_config=BitsAndBytesConfig(load_in_8bit=True)", `device_map="auto"`)}
-	},
-	Useless: useless8bit,
+	Useless:  useless8bit,
 }
 
 func useless8bit(c *ledger.Case) string {

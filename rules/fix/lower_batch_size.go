@@ -14,7 +14,7 @@ var lowerBatchSize = Fix{
 	ID:       "lower_batch_size",
 	Title:    "Lower the batch size",
 	Tradeoff: "Slower per sample; in training the same result when gradients are accumulated.",
-	Cost:     0.15,
+	Cost:     cheap,
 	Check:    checkStep,
 	Next:     "If it fails at batch 1: gradient checkpointing (training), a shorter length or smaller images, then a smaller model.",
 	Needs:    Needs{notFor: []string{"rendering", "build"}, branch: "Training", told: "half the batch, and twice the gradient accumulation: the same result, slower."},

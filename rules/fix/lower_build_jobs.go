@@ -9,7 +9,7 @@ var lowerBuildJobs = Fix{
 	ID:       "lower_build_jobs",
 	Title:    "Compile with fewer jobs",
 	Tradeoff: "The build takes longer.",
-	Cost:     0.1,
+	Cost:     cheap,
 	Check:    CheckRAM,
 	Next:     "One job; or add swap; or look for a ready-made wheel.",
 	Told:     "Compile with fewer jobs at a time.",

@@ -12,7 +12,7 @@ var lowerContext = Fix{
 	ID:       "lower_context",
 	Title:    "Shorten the context",
 	Tradeoff: "Older parts of a long conversation or document are cut off.",
-	Cost:     0.2,
+	Cost:     moderate,
 	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",
 	Next:     "Keep the KV cache at 8 bit, or use a smaller quantisation to make room.",
 	Needs:    Needs{works: language, branch: "Text", told: "half the length of prompt and answer."},

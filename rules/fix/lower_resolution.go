@@ -12,7 +12,7 @@ var lowerResolution = Fix{
 	ID:       "lower_resolution",
 	Title:    "Lower the resolution or the number of frames",
 	Tradeoff: "Detail; scaling up afterwards brings most of it back.",
-	Cost:     0.25,
+	Cost:     moderate,
 	Check:    "The small size runs through; raise it in steps while about 1 GiB of the card stays free.",
 	Next:     "Decode in tiles if it fails at the very end, else the low-memory mode.",
 	Needs:    Needs{works: pictures, branch: "Pictures or video", told: "half the width and height, or half the frames."},

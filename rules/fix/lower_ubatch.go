@@ -4,7 +4,7 @@ var lowerUbatch = Fix{
 	ID:       "lower_ubatch",
 	Title:    "Lower the physical batch (-ub)",
 	Tradeoff: "Long prompts are read more slowly; answers come as fast.",
-	Cost:     0.1,
+	Cost:     cheap,
 	Check:    "The log's `compute buffer size` is smaller.",
 	Next:     "Flash attention, then a shorter context.",
 	Needs:    Needs{works: []string{"text-inference"}, own: true},

@@ -1,16 +1,10 @@
 package fix
 
-import (
-	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
-)
-
 var maxSplitSize = Fix{
 	ID:       "max_split_size",
 	Title:    "Keep PyTorch from cutting up large blocks (max_split_size_mb)",
 	Tradeoff: "Some speed; a wrong value can make it worse.",
-	Cost:     0.1,
+	Cost:     cheap,
 	Check:    "The next message, if there is one, shows less between `reserved` and `allocated`.",
 	Next:     "Try 512, then lower the batch: after that memory is really short.",
-	Steps:    func(c *ledger.Case) []step.Step { return step.AllocConf(c, "max_split_size_mb:128") },
 }

@@ -1,23 +1,12 @@
 package fix
 
-import "github.com/oomdoc/oomdoc/rules/step"
-
 var offloadOptimizer = Fix{
 	ID:       "offload_optimizer",
 	Title:    "Keep the optimizer in system memory",
 	Tradeoff: "Each step takes longer; much system memory.",
-	Cost:     0.35,
+	Cost:     costly,
 	Check:    "`nvidia-smi` and `free -h` during the first step: the states are in RAM.",
 	Next:     "LoRA; or more cards.",
 	Needs:    Needs{works: []string{"text-training"}, training: true, branch: "Training", told: "keep the optimizer in system memory."},
 	Told:     "Offload the optimizer to system memory in the training settings.",
-	Steps: step.Paste("config", `{
-  "zero_optimization": {
-    "stage": 2,
-    "offload_optimizer": {"device": "cpu", "pin_memory": true}
-  },
-  "train_micro_batch_size_per_gpu": 1,
-  "gradient_accumulation_steps": 8,
-  "bf16": {"enabled": true}
-}`),
 }

@@ -1,22 +1,12 @@
 package fix
 
-import (
-	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
-)
-
 var quantizeKvCache = Fix{
 	ID:       "quantize_kv_cache",
 	Title:    "Keep the KV cache at 8 bit",
 	Tradeoff: "Hardly any quality at 8 bit, some at 4 bit; a little speed.",
-	Cost:     0.15,
+	Cost:     cheap,
 	Check:    "The log shows the smaller cache, and the same prompt runs through.",
 	Next:     "Shorten the context.",
 	Needs:    Needs{works: []string{"text-inference"}},
 	Told:     "Keep the KV cache at 8 bit, if your program has a setting for it.",
-	Steps:    stepsKVCache,
-}
-
-func stepsKVCache(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})   # 4 bit; pip install optimum-quanto"}}
 }

@@ -15,7 +15,7 @@ var raiseMemoryLimit = Fix{
 	ID:       "raise_memory_limit",
 	Title:    "Raise the memory limit that was set",
 	Tradeoff: "Less for the other programs of the machine.",
-	Cost:     0.2,
+	Cost:     moderate,
 	Check:    "`docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit; for PyTorch the message no longer says `allowed`.",
 	Next:     "If the need grows with the limit, something leaks: look for what grows.",
 	Told:     "Raise the memory limit of the container or job, above what the log says was needed.",
@@ -49,7 +49,7 @@ func effectMemoryLimit(c *ledger.Case) *effect.Effect {
 	switch {
 	case f.Requested == nil || f.Free == nil:
 		return nil
-	case cause.HiddenFraction(c).Weight > 0:
+	case cause.HiddenFraction(c).Weight > cause.None:
 		return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
 			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free, f.Requested)}
 	case ledger.Limited(c) == "":

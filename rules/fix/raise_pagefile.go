@@ -6,7 +6,7 @@ var raisePagefile = Fix{
 	ID:       "raise_pagefile",
 	Title:    "Enlarge the Windows page file",
 	Tradeoff: "Disk space, and a restart.",
-	Cost:     0.1,
+	Cost:     cheap,
 	Check:    "Task Manager, Performance, Memory: the second figure of `Committed` is the new limit, and the first stays below it while loading.",
 	Next:     "Close other programs, lower the number of data loader workers, or load a smaller file (`.safetensors`, fp16).",
 	Told:     "Enlarge the page file of Windows: System, Advanced, Performance, Virtual memory.",

@@ -9,7 +9,7 @@ var raiseShmSize = Fix{
 	ID:       "raise_shm_size",
 	Title:    "Enlarge shared memory",
 	Tradeoff: "None; what is used counts as RAM.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "`df -h /dev/shm` inside the container shows the new size.",
 	Next:     "`num_workers=0`: without workers nothing goes through shared memory.",
 	Told:     "Give the container more shared memory.",

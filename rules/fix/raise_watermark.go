@@ -1,18 +1,10 @@
 package fix
 
-import (
-	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/step"
-)
-
 var raiseWatermark = Fix{
 	ID:       "raise_watermark",
 	Title:    "Raise the limit of PyTorch on a Mac (MPS watermark)",
 	Tradeoff: "The Mac may swap heavily, freeze, or end programs.",
-	Cost:     0.3,
+	Cost:     costly,
 	Check:    "The message no longer says `max allowed`; Activity Monitor's memory pressure stays green or yellow.",
 	Next:     "Take it back, and make the work smaller: lower resolution, batch, or a smaller model.",
-	Steps: func(c *ledger.Case) []step.Step {
-		return []step.Step{step.Environ(c, "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0")}
-	},
 }

@@ -10,7 +10,7 @@ var restartSession = Fix{
 	ID:       "restart_session",
 	Title:    "Restart the program or notebook kernel",
 	Tradeoff: "The state of the session is lost; the model has to be loaded again.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the card free.",
 	Next:     "If a fresh session fails at the same place, nothing was left over: make the work smaller instead.",
 	Told:     "Restart the program.",

@@ -11,7 +11,7 @@ var selectGpu = Fix{
 	ID:       "select_gpu",
 	Title:    "Use another card",
 	Tradeoff: "Free, if there is another card; it may be the slower one.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",
 	Next:     "If the other card is as full, find out who holds it.",
 	Told:     "Choose another card in your program's settings, or by CUDA_VISIBLE_DEVICES before the start.",

@@ -11,7 +11,7 @@ var streamDataset = Fix{
 	ID:       "stream_dataset",
 	Title:    "Stream the data instead of loading all of it",
 	Tradeoff: "The order is less random with streaming; some rewriting.",
-	Cost:     0.25,
+	Cost:     moderate,
 	Check:    CheckRAM,
 	Next:     "Fewer workers; a smaller prefetch.",
 	Told:     "Read the data in pieces instead of all at once.",

@@ -9,7 +9,7 @@ var tfCudaMallocAsync = Fix{
 	ID:       "tf_cuda_malloc_async",
 	Title:    "Use CUDA's asynchronous allocator in TensorFlow or JAX",
 	Tradeoff: "None for quality; little or no speed.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    "The log at the start says `Using CUDA malloc Async allocator for GPU`.",
 	Next:     "If it still fails, the work is too big: lower the batch.",
 	Steps: func(c *ledger.Case) []step.Step {

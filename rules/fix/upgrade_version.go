@@ -11,7 +11,7 @@ var upgradeVersion = Fix{
 	ID:       "upgrade_version",
 	Title:    "Update the program",
 	Tradeoff: "Half an hour; something else may have changed as well. Note the old version first so that you can go back.",
-	Cost:     0.2,
+	Cost:     moderate,
 	Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",
 	Next:     "If it stays, report it with the whole log, and make the work smaller meanwhile.",
 	Told:     "Install the newest release, and note the present one first.",

@@ -10,7 +10,7 @@ var useLowerQuant = Fix{
 	ID:       "use_lower_quant",
 	Title:    "Load a smaller quantisation of the same model",
 	Tradeoff: "Some quality: hardly any down to Q5_K_M, little at Q4_K_M, visible at Q3 and Q2. Another download.",
-	Cost:     0.25,
+	Cost:     moderate,
 	Check:    checkLoaded,
 	Next:     "A smaller model, or part of the layers in system memory.",
 	Needs:    Needs{works: generated, branch: "A language model", told: "the same model at 4 or 8 bit."},

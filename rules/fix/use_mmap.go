@@ -9,7 +9,7 @@ var useMmap = Fix{
 	ID:       "use_mmap",
 	Title:    "Let the file be mapped instead of copied",
 	Tradeoff: "None as a rule; a first answer can be slower from a slow disk.",
-	Cost:     0.05,
+	Cost:     free,
 	Check:    CheckRAM,
 	Next:     "If it is mapped and still too much, use a smaller file.",
 	Told:     "Let the model's file be mapped instead of copied.",

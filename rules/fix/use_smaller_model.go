@@ -11,7 +11,7 @@ var useSmallerModel = Fix{
 	ID:       "use_smaller_model",
 	Title:    "Use a smaller model",
 	Tradeoff: "Quality, depending on the task; usually more speed.",
-	Cost:     0.35,
+	Cost:     costly,
 	Check:    checkLoaded,
 	Next:     "A smaller quantisation of it, or a card with more memory.",
 	Needs:    Needs{notFor: noNetwork},

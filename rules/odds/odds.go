@@ -3,7 +3,6 @@ package odds
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -39,7 +38,8 @@ type Cause struct {
 	Settles    string     `json:"settles,omitempty"`
 
 	Card  string  `json:"-"` // that says so too, "" where clues alone do
-	Share float64 `json:"-"` // of the weights, before calibration: what fixes are ranked by
+	Share float64 `json:"-"` // its probability, not rounded: what fixes are ranked by
+	Heard *Heard  `json:"-"` // what was weighed, with the first cause
 }
 
 // Evidence is a line that shows a cause.
@@ -48,34 +48,31 @@ type Evidence struct {
 	Text string `json:"text"`
 }
 
-// Judge weighs every cause for a case by its clues, the likeliest first, and
-// takes the word of a card that is sure. Confidences add up to 1 at most; causes
-// under 3 % are left out.
+// Judge weighs every cause for a case, the likeliest first: by its clues, the
+// cards that hold and what logs like it had. Confidences add up to 1 at most;
+// causes under 3 % are left out, and those without a clue under 10 %.
 func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) []Cause {
+	cards = unwatched(c, cards)
+	h := hear(c, clues, cards)
+	share := h.Odds(learned())
 	var causes []Cause
-	sum := 0.0
-	for _, r := range cause.All() {
-		best := cause.Finding{}
-		for _, clue := range clues[r.ID] {
-			if f := clue(c); f.Weight > best.Weight {
-				best = f
-			}
+	for i, r := range order() {
+		found, least := h.found[i], unheard
+		if found.Weight > cause.None || h.Evidence[i] > 0 {
+			least = faint
 		}
-		if best.Weight < 0.03 {
+		if share[i] < least {
 			continue
 		}
-		sum += best.Weight
-		causes = append(causes, Cause{ID: r.ID, Title: r.TitleFor(c), Confidence: best.Weight, Why: best.Why, Evidence: evidence(c, best.Lines), Settles: reader.ForBackend(c, r.Settles)})
+		why := found.Why
+		if why == "" {
+			why = alike
+		}
+		causes = append(causes, Cause{ID: r.ID, Title: r.TitleFor(c), Confidence: round2(min(share[i], surest)), Share: share[i], Why: why, Evidence: evidence(c, found.Lines), Settles: reader.ForBackend(c, r.Settles)})
 	}
-	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Confidence > causes[j].Confidence })
-	for i := range causes {
-		causes[i].Share = causes[i].Confidence / max(1, sum)
-	}
-	calibrate(causes)
-	if len(causes) == 0 && !slices.ContainsFunc(cards, sure) {
-		causes = []Cause{{ID: cause.NotSaid.ID, Title: cause.NotSaid.Title, Confidence: 0.5, Why: "The log says that memory ran out, and nothing about why.", Settles: reader.ForBackend(c, cause.NotSaid.Settles), Share: 0.5}}
-	}
-	causes = believe(c, causes, unwatched(c, cards))
+	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Share > causes[j].Share })
+	causes = believe(c, causes, cards)
+	causes[0].Heard = h
 	if causes[0].ID != cause.LeakedProcess {
 		causes[0].Why += whyTensor(c, causes[0].Why)
 	}
@@ -84,6 +81,18 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 	}
 	return causes
 }
+
+// Causes less likely than these are not named.
+const (
+	faint   = 0.03
+	unheard = 0.1 // where no clue points to it
+)
+
+// surest is the most that a log alone can say.
+const surest = 0.97
+
+// alike is the reason of a cause that no clue points to.
+const alike = "Nothing in the log says so outright; most logs with this message and these figures have this cause."
 
 // unwatched leaves out cards that decide against a climb that somebody watched.
 func unwatched(c *ledger.Case, cards []*cause.Card) []*cause.Card {
@@ -95,9 +104,9 @@ func unwatched(c *ledger.Case, cards []*cause.Card) []*cause.Card {
 
 func sure(k *cause.Card) bool { return k.Weight >= cause.Sure }
 
-// believe notes with each cause the first card that says so, and puts the cause
-// of the first card that is sure before the others, which share the rest. A card
-// without a cause tells what the likeliest one does here.
+// believe notes with each cause the first card that says so, and lets the card
+// of the likeliest cause say what happened. A card without a cause tells what
+// the likeliest one does here.
 func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
 	for i := range causes {
 		for _, k := range cards {
@@ -106,73 +115,17 @@ func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
 			}
 		}
 	}
+	first := &causes[0]
 	for _, k := range cards {
-		switch {
-		case k.Cause == "" && (k.Among == nil || slices.Contains(k.Among, causes[0].ID)):
-			causes[0].Card, causes[0].Why = k.ID, k.Meaning(c)
-			return causes
-		case sure(k), len(causes) > 0 && causes[0].ID == k.Cause:
-			return said(c, causes, k)
+		if k.SpeaksFor(first.ID) {
+			first.Card, first.Why = k.ID, k.Meaning(c)
+			if k.Cause != "" {
+				first.Evidence = evidence(c, []int{c.Failure.Line})
+			}
+			break
 		}
 	}
 	return causes
-}
-
-// said is a card's word on its cause.
-func said(c *ledger.Case, causes []Cause, card *cause.Card) []Cause {
-	first, rest := Cause{ID: card.Cause}, 0.0
-	var others []Cause
-	for _, x := range causes {
-		if x.ID == card.Cause {
-			first = x
-			continue
-		}
-		rest += x.Confidence
-		others = append(others, x)
-	}
-	for _, r := range cause.All() {
-		if r.ID == card.Cause {
-			first.Title, first.Settles = r.TitleFor(c), reader.ForBackend(c, r.Settles)
-		}
-	}
-	if sure(card) {
-		first.Confidence, first.Share = card.Weight, card.Weight
-	}
-	first.Card, first.Why, first.Evidence = card.ID, card.Meaning(c), evidence(c, []int{c.Failure.Line})
-	for i := range others {
-		others[i].Confidence = round2(others[i].Confidence * min(1, (1-first.Confidence)/rest))
-		others[i].Share = others[i].Confidence
-	}
-	return append([]Cause{first}, others...)
-}
-
-// agreement is how much surer the first cause is than its share of the weights:
-// clues are weighed one by one, and those of one log mostly agree. Measured on
-// labelled logs (internal/workshop/reliability prints the table).
-const agreement = 2.3
-
-// surest is the most that a log alone can say.
-const surest = 0.97
-
-// calibrate turns shares into probabilities: the first cause's doubt shrinks,
-// and the others divide what is left of it.
-func calibrate(causes []Cause) {
-	rest := 0.0
-	for i := range causes {
-		if i > 0 {
-			rest += causes[i].Share
-		}
-	}
-	for i := range causes {
-		if i == 0 {
-			causes[0].Confidence = min(surest, 1-math.Pow(1-causes[0].Share, agreement))
-			continue
-		}
-		causes[i].Confidence = causes[i].Share * min(1, (1-causes[0].Confidence)/rest)
-	}
-	for i := range causes {
-		causes[i].Confidence = round2(causes[i].Confidence)
-	}
 }
 
 func round2(v float64) float64 { return float64(int(v*100+0.5)) / 100 }

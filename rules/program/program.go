@@ -5,6 +5,7 @@ package program
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,6 +69,9 @@ type Program struct {
 	Clues map[string][]cause.Clue
 	// Remedies by cause, instead of the cause's own.
 	Remedies map[string][]cause.Remedy
+	// Code is how fixes are written on a library, by fix. It is for whom the fix
+	// suits, where a program's Steps are for all of its readers.
+	Code map[string]func(c *ledger.Case) []step.Step
 	// Steps, Effects, Checks, Whys and Useless by fix, instead of the fix's own.
 	Steps   map[string]func(c *ledger.Case) []step.Step
 	Effects map[string]func(c *ledger.Case) *effect.Effect
@@ -209,8 +213,21 @@ func Refuted(c *ledger.Case, programs []*Program, f *fix.Fix) string {
 	return f.Refuted(c)
 }
 
+// Spelled are the program's steps by fix, those in code included.
+func (p *Program) Spelled() map[string]func(c *ledger.Case) []step.Step {
+	out := map[string]func(c *ledger.Case) []step.Step{}
+	maps.Copy(out, p.Code)
+	maps.Copy(out, p.Steps)
+	return out
+}
+
 // Adapt returns a fix with the entries of the programs put in.
 func Adapt(programs []*Program, fix fix.Fix) fix.Fix {
+	for _, e := range slices.Backward(programs) {
+		if steps := e.Code[fix.ID]; steps != nil {
+			fix.Steps = steps
+		}
+	}
 	for i := len(programs) - 1; i >= 0; i-- {
 		e := programs[i]
 		if steps := e.Steps[fix.ID]; steps != nil {

@@ -4,11 +4,9 @@ package step
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
-	"github.com/oomdoc/oomdoc/rules/reader"
 )
 
 // Step is one thing to paste or do.
@@ -39,11 +37,6 @@ func Paste(kind, text string) func(*ledger.Case) []Step {
 	return func(*ledger.Case) []Step { return []Step{{Kind: kind, Text: text}} }
 }
 
-// AllocConf is the step that sets an option of PyTorch's allocator.
-func AllocConf(c *ledger.Case, option string) []Step {
-	return []Step{Environ(c, reader.AllocVariable(c), option)}
-}
-
 // Environ sets an environment variable for what is started afterwards.
 func Environ(c *ledger.Case, name, value string) Step {
 	switch {
@@ -57,26 +50,4 @@ func Environ(c *ledger.Case, name, value string) Step {
 		text += "   # Windows: set " + name + "=" + value
 	}
 	return Step{Kind: "env", Text: text}
-}
-
-// FromPretrained writes the loading of the log's model with transformers. The
-// arguments come one a line, with a comment or without; setup goes before.
-func FromPretrained(c *ledger.Case, setup string, arguments ...string) Step {
-	var b strings.Builder
-	imports := "AutoModelForCausalLM"
-	if strings.Contains(setup+strings.Join(arguments, ""), "BitsAndBytesConfig") {
-		imports += ", BitsAndBytesConfig"
-	}
-	b.WriteString("import torch\nfrom transformers import " + imports + "\n\n")
-	b.WriteString(setup)
-	fmt.Fprintf(&b, "model = AutoModelForCausalLM.from_pretrained(\n    %s,\n", quote.Python(c.ModelName()))
-	for _, a := range arguments {
-		value, comment, _ := strings.Cut(a, "   #")
-		if comment != "" {
-			comment = "   #" + comment
-		}
-		b.WriteString("    " + value + "," + comment + "\n")
-	}
-	b.WriteString(")")
-	return Step{Kind: "python", Text: b.String()}
 }

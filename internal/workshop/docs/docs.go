@@ -6,6 +6,7 @@ package docs
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -107,14 +108,20 @@ type spelling struct {
 	steps    []step.Step
 }
 
-// spellings returns how each program spells a fix.
+// spellings returns how each program spells a fix, those that spell it alike
+// together.
 func spellings(id string) []spelling {
 	var out []spelling
 	for _, p := range rules.Programs() {
-		if steps := p.Steps[id]; steps != nil {
+		if steps := p.Spelled()[id]; steps != nil {
 			names := like(p)
 			c := &ledger.Case{Facts: &fact.Facts{}, Framework: names[0], Stack: names[:1], Phase: "unknown"}
-			out = append(out, spelling{programs: names, steps: steps(c)})
+			spelled := spelling{programs: names, steps: steps(c)}
+			if i := slices.IndexFunc(out, func(x spelling) bool { return reflect.DeepEqual(x.steps, spelled.steps) }); i >= 0 {
+				out[i].programs = append(out[i].programs, names...)
+				continue
+			}
+			out = append(out, spelled)
 		}
 	}
 	return out

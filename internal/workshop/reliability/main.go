@@ -1,30 +1,35 @@
-// Command reliability prints how often causes given a confidence are right:
-// the labelled cause, and beside it how often the cause can be defended.
+// Command reliability prints how good diagnoses of labelled logs are, and how
+// often causes given a confidence are right: the labelled cause, and beside it
+// how often the cause can be defended.
 //
-//	go run ./internal/workshop/reliability DIR
+//	go run ./internal/workshop/reliability DIR...
 //
-// DIR holds labelled logs at any depth: NAME.log beside NAME.json with the
-// fields oom, cause, accept_causes and arguable.
+// Each DIR holds labelled logs at any depth, see package labelled.
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/diagnose"
+	"github.com/oomdoc/oomdoc/internal/workshop/labelled"
 )
 
-type label struct {
-	OOM      bool     `json:"oom"`
-	Arguable bool     `json:"arguable"`
-	Cause    string   `json:"cause"`
-	Accept   []string `json:"accept_causes"`
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: reliability DIR...")
+		os.Exit(2)
+	}
+	for _, dir := range os.Args[1:] {
+		cases, err := labelled.Read(os.DirFS(dir))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		fmt.Println(dir)
+		measure(cases).print()
+	}
 }
 
 // bin gathers the cases whose first cause has a confidence within a tenth.
@@ -35,66 +40,97 @@ type bin struct {
 	confidence float64
 }
 
-func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: reliability DIR")
-		os.Exit(2)
-	}
-	bins, err := measure(os.DirFS(os.Args[1]))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	print(bins)
+// tally is what was found of a set of cases.
+type tally struct {
+	bins            [10]bin
+	loss            float64 // -log of the labelled cause's confidence, summed
+	fixed           int     // cases with labelled fixes
+	first, ofThree  int     // of those, right fixes
+	misled, warning int     // of those with misleading fixes, none among the first three
 }
 
-func measure(dir fs.FS) (*[10]bin, error) {
-	var bins [10]bin
-	return &bins, fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".json" {
-			return err
+// least is what a cause is taken to have that a report does not name.
+const least = 0.005
+
+func measure(cases []labelled.Case) *tally {
+	t := &tally{}
+	for _, x := range cases {
+		if !x.Judged() {
+			continue
 		}
-		log, err := fs.ReadFile(dir, strings.TrimSuffix(path, ".json")+".log")
-		if err != nil {
-			return nil // no case
+		r := diagnose.Bytes(x.Log)
+		if !r.OOM {
+			continue
 		}
-		raw, err := fs.ReadFile(dir, path)
-		if err != nil {
-			return err
-		}
-		var l label
-		if err := json.Unmarshal(raw, &l); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		r := diagnose.Bytes(log)
-		if !l.OOM || l.Arguable || l.Cause == "" || !r.OOM {
-			return nil
-		}
-		first := r.Incidents[0].Causes[0]
-		b := &bins[min(int(first.Confidence*10), 9)]
-		b.cases++
-		b.confidence += first.Confidence
-		if first.ID == l.Cause {
-			b.right++
-		}
-		if first.ID == l.Cause || slices.Contains(l.Accept, first.ID) {
-			b.defensible++
-		}
-		return nil
-	})
+		in := r.Incidents[0]
+		t.cause(in.Causes, x.Label)
+		t.fixes(in.Fixes, x.Label)
+	}
+	return t
 }
 
-func print(bins *[10]bin) {
+func (t *tally) cause(causes []diagnose.Cause, l labelled.Label) {
+	first := causes[0]
+	b := &t.bins[min(int(first.Confidence*10), 9)]
+	b.cases++
+	b.confidence += first.Confidence
+	if first.ID == l.Cause {
+		b.right++
+	}
+	if l.Accepts(first.ID) {
+		b.defensible++
+	}
+	said := least
+	for _, x := range causes {
+		if x.ID == l.Cause {
+			said = max(said, x.Confidence)
+		}
+	}
+	t.loss -= math.Log(said)
+}
+
+func (t *tally) fixes(fixes []diagnose.Fix, l labelled.Label) {
+	helps, misleads := false, false
+	for i, x := range fixes[:min(3, len(fixes))] {
+		if l.Helps(x.ID) {
+			helps = true
+			if i == 0 {
+				t.first++
+			}
+		}
+		for _, bad := range l.Bad {
+			misleads = misleads || bad == x.ID
+		}
+	}
+	if len(l.Good)+len(l.Worked) > 0 {
+		t.fixed++
+		if helps {
+			t.ofThree++
+		}
+	}
+	if len(l.Bad) > 0 {
+		t.warning++
+		if !misleads {
+			t.misled++
+		}
+	}
+}
+
+func (t *tally) print() {
 	fmt.Println("confidence   cases   said   right     gap   defensible")
-	total, gap := 0, 0.0
-	for i, b := range bins {
+	total, right, defensible, gap := 0, 0, 0, 0.0
+	for i, b := range t.bins {
 		if b.cases == 0 {
 			continue
 		}
-		said, right := b.confidence/float64(b.cases), float64(b.right)/float64(b.cases)
-		fmt.Printf("%.1f to %.1f   %5d   %.2f    %.2f   %+.2f         %.2f\n", float64(i)/10, float64(i+1)/10, b.cases, said, right, right-said, float64(b.defensible)/float64(b.cases))
+		said, share := b.confidence/float64(b.cases), float64(b.right)/float64(b.cases)
+		fmt.Printf("%.1f to %.1f   %5d   %.2f    %.2f   %+.2f         %.2f\n", float64(i)/10, float64(i+1)/10, b.cases, said, share, share-said, float64(b.defensible)/float64(b.cases))
 		total += b.cases
-		gap += float64(b.cases) * math.Abs(right-said)
+		right += b.right
+		defensible += b.defensible
+		gap += float64(b.cases) * math.Abs(share-said)
 	}
-	fmt.Printf("mean gap %.1f points over %d cases\n", 100*gap/float64(max(total, 1)), total)
+	of := func(n, all int) float64 { return 100 * float64(n) / float64(max(all, 1)) }
+	fmt.Printf("%d cases: mean gap %.1f points, log loss %.3f; the labelled cause first %.1f %%, a defensible one %.1f %%\n", total, 100*gap/float64(max(total, 1)), t.loss/float64(max(total, 1)), of(right, total), of(defensible, total))
+	fmt.Printf("right fixes: first %.1f %%, among three %.1f %%; none of three misleads %.1f %%\n\n", of(t.first, t.fixed), of(t.ofThree, t.fixed), of(t.misled, t.warning))
 }

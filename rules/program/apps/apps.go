@@ -49,15 +49,6 @@ var (
 // steps are those of a program by fix.
 type steps = map[string]func(*ledger.Case) []step.Step
 
-// remedies are fixes in their order, each somewhat less fit than the one before.
-func remedies(fixes ...string) []cause.Remedy {
-	out := make([]cause.Remedy, len(fixes))
-	for i, f := range fixes {
-		out[i] = cause.Remedy{Fix: f, Fit: 1 - 0.08*float64(i)}
-	}
-	return out
-}
-
 // noCard hides the card from a program: it computes on the processor then.
 func noCard(c *ledger.Case) []step.Step {
 	return []step.Step{step.Environ(c, "CUDA_VISIBLE_DEVICES", "-1")}

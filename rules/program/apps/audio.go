@@ -24,11 +24,11 @@ var Voices = program.Program{
 	},
 	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:         remedies("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload"),
-		cause.OversizedAllocation:   remedies("lower_resolution", "lower_batch_size", "cpu_offload"),
-		cause.TrainingStateTooLarge: remedies("lower_batch_size", "close_other_apps", "bigger_gpu"),
-		cause.ModelTooLarge:         remedies("close_other_apps", "lowvram_mode", "use_smaller_model", "cpu_offload"),
-		cause.Unknown:               remedies("close_other_apps", "lower_batch_size", "lower_resolution", "cpu_offload"),
+		cause.BatchTooLarge:         cause.InOrder("lower_batch_size", "lower_resolution", "close_other_apps", "cpu_offload"),
+		cause.OversizedAllocation:   cause.InOrder("lower_resolution", "lower_batch_size", "cpu_offload"),
+		cause.TrainingStateTooLarge: cause.InOrder("lower_batch_size", "close_other_apps", "bigger_gpu"),
+		cause.ModelTooLarge:         cause.InOrder("close_other_apps", "lowvram_mode", "use_smaller_model", "cpu_offload"),
+		cause.Unknown:               cause.InOrder("close_other_apps", "lower_batch_size", "lower_resolution", "cpu_offload"),
 	},
 }
 
@@ -52,7 +52,7 @@ var CoquiTTS = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "coqui-tts/training", Kinds: onCard, Said: []string{"trainer.fit()", "trainer/trainer.py", `trainer\trainer.py`, "train_gpt_xtts", "xtts_ft_demo"},
-			Cause: cause.BatchTooLarge, Weight: 0.8,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "It failed while training or fine-tuning. What grows is the batch times the longest clip in it: one recording that was not cut fills the card where all others fit.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Batch 1, more accumulation", "python", "BATCH_SIZE = 1        # in the recipe; the demo's page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui asks for a product of about 252", "Slower steps."),
@@ -62,7 +62,7 @@ var CoquiTTS = program.Program{
 		},
 		cause.Card{
 			ID: "coqui-tts/long-text", Kinds: onCard, Said: []string{"in inference", "tts_to_file", "in tts", "xtts.py", "in synthesize"},
-			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.65,
+			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Means: "It failed while speaking. XTTS itself needs 3 to 4 GB; the rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Shorter sentences, a short reference", "python", "tts.tts_to_file(text=text, speaker_wav=\"voice_10s.wav\", language=\"en\", file_path=\"out.wav\", split_sentences=True)", "None."),
@@ -86,7 +86,7 @@ var Bark = program.Program{
 		"lower_resolution":  step.Paste("text", shorterText),
 	},
 	Cards: cards(cause.Card{
-		ID: "bark/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: 0.8,
+		ID: "bark/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Means: "Bark keeps three models on the card, about 12 GB together. It has switches for smaller cards: the small models fit into 8 GB, and with parts moved to RAM about 2 GB are enough.",
 		Not:   "Shorter text: the models alone fill the card.",
 		Cures: []cause.Cure{
@@ -112,7 +112,7 @@ var RVC = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
-			Cause: cause.BatchTooLarge, Weight: 0.85,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "It failed in training. Two settings count: the batch per card, and whether the whole training set is cached on the card, which only pays below ten minutes of sound.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Smaller batch, no cache on the card", "ui", "Train tab: Batch size per GPU 4, then 1; Cache all training sets to GPU memory: No", "Slower."),
@@ -123,7 +123,7 @@ var RVC = program.Program{
 		},
 		cause.Card{
 			ID: "rvc/converting", Kinds: onCard, Said: []string{"pipeline.py", "vc_single", "vc_multi", "rmvpe", "in infer"},
-			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.8,
+			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "It failed while converting. RVC cuts the sound by its figures x_pad, x_query, x_center and x_max, which it chooses by the size of the card, not by what is free on it.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Use the figures of a 4 GB card", "config", "# configs/config.py, at the end of device_config\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32", "Slower; seams are not heard."),
@@ -146,7 +146,7 @@ var SoVITS = program.Program{
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py"}, Cause: cause.BatchTooLarge, Weight: 0.8,
+			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "It failed in training. It grows with batch_size in configs/config.json and with the longest clip of the data set: the project asks for clips of 5 to 15 seconds.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower batch_size in config.json", "config", "// configs/config.json, in train (it starts at 6)\n\"batch_size\": 2", "Slower."),
@@ -156,7 +156,7 @@ var SoVITS = program.Program{
 		},
 		cause.Card{
 			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer"}, If: func(c *ledger.Case) bool { return !c.Training() },
-			Cause: cause.ContextTooLong, Weight: 0.8,
+			Cause: cause.ContextTooLong, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] on a long passage without a pause",
 			Figures:  longSegment,
 			Means:    "It failed while converting. The song is cut at its pauses only[[, and this piece is {seconds} seconds long]]: attention in the encoder grows with the square of that.[[ At 20 seconds the {asked} that was refused would be {at20}.]] No pause is found where music or noise is left under the voice.",
@@ -198,7 +198,7 @@ var GPTSoVITS = program.Program{
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "gpt-sovits/training", Kinds: onCard, Said: []string{"s2_train", "s1_train", "train_and_evaluate"}, Cause: cause.BatchTooLarge, Weight: 0.8,
+			ID: "gpt-sovits/training", Kinds: onCard, Said: []string{"s2_train", "s1_train", "train_and_evaluate"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "It failed in training. The page proposes a batch by the size of the card (half its GB, an eighth for v3 and v4), as if nothing else were on it, and counts clips, not their length.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of what it proposed, then 1; v3: gradient checkpointing on", "Slower."),
@@ -209,7 +209,7 @@ var GPTSoVITS = program.Program{
 		},
 		cause.Card{
 			ID: "gpt-sovits/speaking", Kinds: onCard, Said: []string{"inference_webui", "TTS_infer_pack", "get_tts_wav", "api_v2.py"}, If: func(c *ledger.Case) bool { return !c.Training() },
-			Cause: cause.BatchTooLarge, Weight: 0.7,
+			Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Means: "It failed while speaking. Text that is not cut is spoken in one piece, and the fast inference speaks several pieces at once.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Cut the text", "ui", "How to slice the sentence: by punctuation; batch_size 1 in the fast inference and in api_v2", "Slower."),
@@ -232,7 +232,7 @@ var F5TTS = program.Program{
 		"optimizer_8bit":   step.Paste("config", "--bnb_optimizer"),
 	},
 	Cards: cards(cause.Card{
-		ID: "f5-tts/training", Kinds: onCard, Said: []string{"finetune_cli", "f5_tts/model/trainer.py", "f5_tts/train", `f5_tts\train`, `f5_tts\model\trainer.py`}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		ID: "f5-tts/training", Kinds: onCard, Said: []string{"finetune_cli", "f5_tts/model/trainer.py", "f5_tts/train", `f5_tts\train`, `f5_tts\model\trainer.py`}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It failed in training. F5 counts a batch in frames, not clips: the default of 3200 frames is about 34 seconds of speech at once, on each card.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Halve the frames of a batch", "config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16", "Slower."),
@@ -253,7 +253,7 @@ var AudioCraft = program.Program{
 		"lower_batch_size":  step.Paste("python", "for text in descriptions:   # one at a time\n    wav = model.generate([text])"),
 	},
 	Cards: cards(cause.Card{
-		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: 0.7,
+		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Means: "MusicGen makes all descriptions of a call at once and keeps a cache that grows with the duration. Its makers ask for 16 GB for the medium model; small makes short pieces on less.",
 		Cures: []cause.Cure{
 			cure("lower_resolution", "Shorter pieces, one description a call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
@@ -279,7 +279,7 @@ var Demucs = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "demucs/segment", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() },
-			Cause: cause.BatchTooLarge, Weight: 0.85,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "Demucs needs 3 GB at the least and about 7 with its defaults. What counts is the length of a piece in seconds, not that of the song, unless `--no-split` was given.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Shorten the segment", "shell", "demucs --segment 7 song.mp3   # on a 3 GB card: 8 with models before v4", "Slightly worse below 10."),
@@ -289,7 +289,7 @@ var Demucs = program.Program{
 			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md"},
 		},
 		cause.Card{
-			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: 0.85,
+			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Means:   "System memory ran out. Demucs keeps the whole song once for each stem as 32-bit floats: about 85 MB a minute for four stems, so recordings of hours do not fit.",
 			Not:     "A shorter segment: it is about the card.",
 			Cures:   []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage},

@@ -21,9 +21,9 @@ var Chats = program.Program{
 	},
 	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: remedies("lower_batch_size", "cpu_offload", "close_other_apps", "use_smaller_model"),
-		cause.ModelTooLarge: remedies("cpu_offload", "close_other_apps", "use_smaller_model"),
-		cause.Unknown:       remedies("close_other_apps", "lower_batch_size", "cpu_offload"),
+		cause.BatchTooLarge: cause.InOrder("lower_batch_size", "cpu_offload", "close_other_apps", "use_smaller_model"),
+		cause.ModelTooLarge: cause.InOrder("cpu_offload", "close_other_apps", "use_smaller_model"),
+		cause.Unknown:       cause.InOrder("close_other_apps", "lower_batch_size", "cpu_offload"),
 	},
 }
 
@@ -43,7 +43,7 @@ var OpenWebUI = program.Program{
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "open-webui/embedding", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: 0.7,
+			ID: "open-webui/embedding", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Headline: "ran out of graphics memory for documents, not for the chat",
 			Means:    "It is Open WebUI's own process that ran out, not the model you chat with: it embeds documents and reranks hits with PyTorch on the same card, and keeps what it once reserved. A chat model that Ollama holds on that card leaves it little: `ollama ps` shows how much.",
 			Not:      "A smaller chat model or context, unless Ollama shares this card.",
@@ -55,7 +55,7 @@ var OpenWebUI = program.Program{
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/16873", "https://github.com/open-webui/open-webui/issues/12150", "https://github.com/open-webui/open-webui/issues/10577"},
 		},
 		cause.Card{
-			ID: "open-webui/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: 0.85,
+			ID: "open-webui/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM), while it worked on documents",
 			Means:    "The container ran out of system memory. Without a card, embedding and reranking models live in its RAM (a reranker such as bge-reranker-v2-m3 takes 2.5 GB), and uploads are read whole.",
 			Cures: []cause.Cure{
@@ -82,7 +82,7 @@ var H2OGPT = program.Program{
 	},
 	Titles: map[string]string{"use_smaller_model": "Leave the models beside it out"},
 	Cards: cards(cause.Card{
-		ID: "h2ogpt/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.65,
+		ID: "h2ogpt/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Means: "h2oGPT puts more than the chat model on the card: an embedding model, a score model, and speech models where they are on. Its guide's low-memory mode takes them out.",
 		Cures: []cause.Cure{
 			cure("cpu_offload", "Take the side models off the card", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores and speech; slower document reading."),
@@ -106,7 +106,7 @@ var PrivateGPT = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "private-gpt/load", Kinds: append([]fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime, fact.LlamaCaller}, onCard...), If: func(c *ledger.Case) bool { return c.In("private-gpt") && !c.Root(inRAM...) },
-		Cause: cause.ModelTooLarge, Weight: 0.6,
+		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Means: "PrivateGPT 0.x runs the chat model with llama-cpp-python in its own process, with all layers on the card, and the embedding model beside it.",
 		Cures: []cause.Cure{
 			cure("fewer_gpu_layers", "Fewer layers on the card", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20, then up until it fails.", "Slower."),
@@ -127,7 +127,7 @@ var Khoj = program.Program{
 		"use_smaller_model": step.Paste("ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder and cross-encoder"),
 	},
 	Cards: cards(cause.Card{
-		ID: "khoj/embed", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: 0.6,
+		ID: "khoj/embed", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "Khoj embeds and reranks your files with PyTorch on the card, and takes it whenever it sees one. A large sync or another model on the same card is what tips it over.",
 		Cures: []cause.Cure{
 			lookAtCard,

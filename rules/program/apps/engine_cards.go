@@ -61,7 +61,7 @@ func alone(c *ledger.Case) bool { return len(c.Stack) == 1 && c.Reader.Program =
 var EngineCards = []cause.Card{
 	{
 		ID: "other/mkl", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"mkl_malloc: failed to allocate memory"}, If: alone,
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused system memory by Intel's math library",
 		Means:    "The line is Intel MKL's: RAM, not the card's memory. It names no program; many use MKL (NumPy of Anaconda, PyTorch on the CPU). Most public reports of it are of Whisper programs built on CTranslate2 (faster-whisper, WhisperX, noScribe), while they load a model. On Windows RAM and page file together are the bound, so some RAM can look free; on Linux it can be the limit of a container or job.",
 		Not:      "A card with more memory: it was not the card that refused.",
@@ -81,7 +81,7 @@ var EngineCards = []cause.Card{
 	},
 	{
 		ID: "other/ctranslate2", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"CUDA failed with error out of memory"}, If: alone,
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card's memory in CTranslate2",
 		Means:    "That wording is CTranslate2's, the engine of faster-whisper, WhisperX, Subtitle Edit and others; it has no figures. Whisper large has 6.2 GB of weights at float32, 3.1 at float16 and 1.6 at int8, and wants 1 to 2 GB more to work. Cards without fast float16 (GTX 10 series) get float32 unless told otherwise. Or something else is on the card: `nvidia-smi` tells.",
 		Not:      "Shorter audio: it is read 30 seconds at a time.",

@@ -24,7 +24,7 @@ var EasyDiffusion = program.Program{
 		"vae_tiling":       step.Paste("ui", "Image Settings: VAE Tiling"),
 	},
 	Cards: cards(cause.Card{
-		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: 0.65,
+		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "Easy Diffusion moves parts of the model by its setting GPU Memory Usage: Balanced by default, Low for cards of 3 to 4 GB. An initial image counts at its own size.",
 		Not:      "Flags of other web UIs (`--medvram`): it has none, only this setting.",
@@ -53,7 +53,7 @@ var SwarmUI = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "swarmui/decode", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips, fact.ComfyVAE}, onCard...), Said: []string{"vae.decode(", "SwarmKSampler decode", "VAEDecode", "regular VAE decoding"},
-			If: inSwarm, Cause: cause.BatchTooLarge, Weight: 0.8,
+			If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "The ComfyUI that SwarmUI runs had sampled the image; decoding it failed. That step grows with the pixels and, for video, with the frames.",
 			Not:   "Fewer steps: they were over.",
 			Cures: []cause.Cure{
@@ -63,7 +63,7 @@ var SwarmUI = program.Program{
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/Text2Image/T2IParamTypes.cs"},
 		},
 		cause.Card{
-			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: 0.55,
+			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Good,
 			Means: "The ComfyUI backend that SwarmUI runs ran out of the card. ComfyUI's options are set in SwarmUI's page, for each backend, not in a .bat file.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Smaller image, one at a time", "ui", "Resolution lower, Images 1; for video Frames fewer; refine afterwards with Refiner Do Tiling", "Less detail at once."),
@@ -88,7 +88,7 @@ var Deforum = program.Program{
 		"lowvram_mode":     step.Paste("ui", "3D mode: Depth Algorithm Midas-3-Hybrid or off (2D mode); Settings, Deforum: Keep 3D models in VRAM off"),
 	},
 	Cards: cards(cause.Card{
-		ID: "deforum/frame", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("deforum") }, Cause: cause.BatchTooLarge, Weight: 0.6,
+		ID: "deforum/frame", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("deforum") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "Deforum renders one frame after another, so the length of the animation does not matter. In 3D mode a depth model lies on the card beside Stable Diffusion, with RAFT for optical flow as a third.",
 		Not:   "Fewer frames: each needs the same.",
 		Cures: []cause.Cure{
@@ -104,9 +104,9 @@ var Trainers = program.Program{
 	Work: "image-generation", Edits: "flags", Language: "python",
 	Steps: steps{"use_lora": step.Paste("text", "Train a LoRA with kohya's sd-scripts instead: the model is frozen, and 8 GB are enough for SD 1.5.")},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:         remedies("lower_batch_size", "gradient_checkpointing", "lower_resolution", "optimizer_8bit", "use_lora"),
-		cause.TrainingStateTooLarge: remedies("optimizer_8bit", "use_lora", "gradient_checkpointing", "lower_batch_size", "mixed_precision"),
-		cause.ModelTooLarge:         remedies("mixed_precision", "use_lora", "optimizer_8bit", "close_other_apps"),
+		cause.BatchTooLarge:         cause.InOrder("lower_batch_size", "gradient_checkpointing", "lower_resolution", "optimizer_8bit", "use_lora"),
+		cause.TrainingStateTooLarge: cause.InOrder("optimizer_8bit", "use_lora", "gradient_checkpointing", "lower_batch_size", "mixed_precision"),
+		cause.ModelTooLarge:         cause.InOrder("mixed_precision", "use_lora", "optimizer_8bit", "close_other_apps"),
 	},
 }
 
@@ -125,7 +125,7 @@ var Dreambooth = program.Program{
 		"cpu_offload":            step.Paste("ui", "Parameters: Step Ratio of Text Encoder Training 0"),
 	},
 	Cards: cards(cause.Card{
-		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
 		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that lies on the card too; the log does not show how much is whose. ]]Dreambooth without LoRA trains all weights, and text encoder training may not work below 12 GB[[.{checkpointed}]]. Lines about LoRA, buckets and images behind the message are the next attempt, not the cause.",
 		Figures: func(c *ledger.Case) map[string]string {
@@ -159,7 +159,7 @@ var EveryDream = program.Program{
 		"optimizer_8bit":         step.Paste("config", "// optimizer.json, base\n\"optimizer\": \"adamw8bit\""),
 	},
 	Cards: cards(cause.Card{
-		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: 0.76,
+		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Means: "EveryDream trains all weights of the model and its text encoder: for SD 1.5 that is about 10 GB with the 8-bit optimizer, 16 with plain AdamW, before the first picture. Sample pictures in between need some more.",
 		Cures: []cause.Cure{
 			cure("gradient_checkpointing", "Batch 1 with gradient checkpointing", "config", "--batch_size 1 --gradient_checkpointing --resolution 512", "A third slower."),
@@ -177,10 +177,10 @@ var RealESRGAN = program.Program{
 	Titles:  map[string]string{"vae_tiling": "Enlarge in tiles", "lower_resolution": "Enlarge less at once"},
 	Costs:   map[string]string{"vae_tiling": "Slower; seams are hidden by the overlap."},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:       remedies("vae_tiling", "lower_resolution", "half_precision", "close_other_apps"),
-		cause.OversizedAllocation: remedies("vae_tiling", "lower_resolution", "half_precision"),
-		cause.ModelTooLarge:       remedies("vae_tiling", "close_other_apps"),
-		cause.Unknown:             remedies("vae_tiling", "lower_resolution", "close_other_apps"),
+		cause.BatchTooLarge:       cause.InOrder("vae_tiling", "lower_resolution", "half_precision", "close_other_apps"),
+		cause.OversizedAllocation: cause.InOrder("vae_tiling", "lower_resolution", "half_precision"),
+		cause.ModelTooLarge:       cause.InOrder("vae_tiling", "close_other_apps"),
+		cause.Unknown:             cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
 	},
 	Steps: steps{
 		"vae_tiling":       step.Paste("shell", "python inference_realesrgan.py -i inputs --tile 256   # then 128"),
@@ -188,7 +188,7 @@ var RealESRGAN = program.Program{
 		"half_precision":   step.Paste("text", "Leave --fp32 out: it computes at 16 bit then."),
 	},
 	Cards: cards(cause.Card{
-		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.9,
+		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Means: "Real-ESRGAN takes the picture in one piece unless `--tile` is given: memory grows with its pixels, and the result has 16 times as many at 4x.",
 		Not:   "Another or smaller model: the pictures fill the card, the model is small.",
 		Cures: []cause.Cure{
@@ -210,10 +210,10 @@ var Faces = program.Program{
 	Titles:  map[string]string{"lower_parallel": "Use fewer threads", "lower_resolution": "Take a smaller video", "cpu_offload": "Run it on the processor"},
 	Costs:   map[string]string{"lower_parallel": "Slower.", "cpu_offload": "Many times slower."},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: remedies("lower_parallel", "lowvram_mode", "lower_resolution", "close_other_apps", "cpu_offload"),
-		cause.ModelTooLarge: remedies("lowvram_mode", "lower_parallel", "close_other_apps", "cpu_offload"),
-		cause.HostMemory:    remedies("lower_parallel", "raise_memory_limit", "lower_resolution", "raise_pagefile"),
-		cause.Unknown:       remedies("lower_parallel", "lowvram_mode", "close_other_apps"),
+		cause.BatchTooLarge: cause.InOrder("lower_parallel", "lowvram_mode", "lower_resolution", "close_other_apps", "cpu_offload"),
+		cause.ModelTooLarge: cause.InOrder("lowvram_mode", "lower_parallel", "close_other_apps", "cpu_offload"),
+		cause.HostMemory:    cause.InOrder("lower_parallel", "raise_memory_limit", "lower_resolution", "raise_pagefile"),
+		cause.Unknown:       cause.InOrder("lower_parallel", "lowvram_mode", "close_other_apps"),
 	},
 }
 
@@ -231,7 +231,7 @@ var FaceFusion = program.Program{
 		"cpu_offload":    step.Paste("shell", "python facefusion.py run --execution-providers cpu"),
 	},
 	Cards: cards(cause.Card{
-		ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: 0.75,
+		ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "FaceFusion works on several frames at a time, one in each thread, with every chosen processor's model on the card at once: a face enhancer and a frame enhancer beside the swapper.",
 		Cures: []cause.Cure{
 			cure("lower_parallel", "Fewer threads, strict memory", "shell", "python facefusion.py run --execution-thread-count 1 --video-memory-strategy strict", "Slower."),
@@ -254,7 +254,7 @@ var Roop = program.Program{
 		"raise_memory_limit": step.Paste("shell", "python run.py --max-memory 16   # GB of RAM that it may use"),
 	},
 	Cards: cards(cause.Card{
-		ID: "roop/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.BatchTooLarge, Weight: 0.75,
+		ID: "roop/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "roop swaps one frame in each thread at once, 8 by default with CUDA, and the face enhancer adds a second model to each.",
 		Cures: []cause.Cure{
 			cure("lower_parallel", "Use one or two threads", "shell", "python run.py --execution-threads 1", "Slower."),
@@ -270,9 +270,9 @@ var DeepFaceLab = program.Program{
 	Proofs: []string{"DeepFaceLab/", "Model_SAEHD", "Model_AMP/", "Model_Quick96"},
 	Titles: map[string]string{"offload_optimizer": "Keep model and optimizer in RAM", "lower_resolution": "Start a smaller model"},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:         remedies("lower_batch_size", "offload_optimizer", "lower_resolution", "close_other_apps"),
-		cause.TrainingStateTooLarge: remedies("lower_batch_size", "offload_optimizer", "lower_resolution"),
-		cause.ModelTooLarge:         remedies("offload_optimizer", "lower_resolution", "close_other_apps"),
+		cause.BatchTooLarge:         cause.InOrder("lower_batch_size", "offload_optimizer", "lower_resolution", "close_other_apps"),
+		cause.TrainingStateTooLarge: cause.InOrder("lower_batch_size", "offload_optimizer", "lower_resolution"),
+		cause.ModelTooLarge:         cause.InOrder("offload_optimizer", "lower_resolution", "close_other_apps"),
 	},
 	Steps: steps{
 		"lower_batch_size":  step.Paste("ui", "Press Enter within two seconds of the start to change settings: Batch_size 4, then 2"),
@@ -280,7 +280,7 @@ var DeepFaceLab = program.Program{
 		"lower_resolution":  step.Paste("text", "A new model with resolution 128 and smaller AutoEncoder, Encoder and Decoder dimensions: they cannot be changed later."),
 	},
 	Cards: cards(cause.Card{
-		ID: "deepfacelab/training", Kinds: []fact.Kind{fact.TFAlloc, fact.TFStart, fact.TFCopy, fact.TFHandle, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.TrainingStateTooLarge, Weight: 0.75,
+		ID: "deepfacelab/training", Kinds: []fact.Kind{fact.TFAlloc, fact.TFStart, fact.TFCopy, fact.TFHandle, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Means: "DeepFaceLab trains on TensorFlow, with model, optimizer and a batch of faces on the card. Batch size can be changed at every start; resolution and dimensions are fixed when a model is made.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Lower the batch at the next start", "ui", "Press Enter within two seconds of the start: Batch_size 4, then 2", "Slower learning."),

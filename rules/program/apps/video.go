@@ -25,11 +25,11 @@ var Pictures = program.Program{
 // for which one has no setting.
 func pictures(without ...string) map[string][]cause.Remedy {
 	out := map[string][]cause.Remedy{
-		cause.BatchTooLarge:       remedies("lower_resolution", "lowvram_mode", "vae_tiling", "cpu_offload", "close_other_apps"),
-		cause.OversizedAllocation: remedies("lower_resolution", "efficient_attention", "vae_tiling", "lowvram_mode"),
-		cause.ModelTooLarge:       remedies("lowvram_mode", "cpu_offload", "use_lower_quant", "use_smaller_model", "close_other_apps"),
-		cause.HostMemory:          remedies("raise_pagefile", "add_swap", "use_lower_quant", "close_other_apps"),
-		cause.Unknown:             remedies("lowvram_mode", "lower_resolution", "close_other_apps", "use_smaller_model"),
+		cause.BatchTooLarge:       cause.InOrder("lower_resolution", "lowvram_mode", "vae_tiling", "cpu_offload", "close_other_apps"),
+		cause.OversizedAllocation: cause.InOrder("lower_resolution", "efficient_attention", "vae_tiling", "lowvram_mode"),
+		cause.ModelTooLarge:       cause.InOrder("lowvram_mode", "cpu_offload", "use_lower_quant", "use_smaller_model", "close_other_apps"),
+		cause.HostMemory:          cause.InOrder("raise_pagefile", "add_swap", "use_lower_quant", "close_other_apps"),
+		cause.Unknown:             cause.InOrder("lowvram_mode", "lower_resolution", "close_other_apps", "use_smaller_model"),
 	}
 	for id, list := range out {
 		out[id] = slices.DeleteFunc(list, func(r cause.Remedy) bool { return slices.Contains(without, r.Fix) })
@@ -56,7 +56,7 @@ var Wan2GP = program.Program{
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: 0.88,
+			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of the computer's own memory, not the card's",
 			Means:    "WanGP keeps whole models in RAM so that cards of 6 GB do; profiles 1 and 3 want the most, and pinned (reserved) memory counts on top.",
 			Not:      "Fewer frames: they are work for the card.",
@@ -67,7 +67,7 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
 		cause.Card{
-			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: 0.76,
+			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: cause.Strong,
 			Headline: "got a bare CUDA out-of-memory error: RAM as likely as the card",
 			Means:    "It has no sizes. WanGP itself takes such an error for RAM: pinned (reserved) memory for swapped weights was refused; a full card would say \"Tried to allocate\". The log does not prove it. The frames name whatever call came next, even one that needs nothing, and a second exception while it cleans up is fallout.",
 			Not:      "Fewer frames or VAE tiles alone: they are work for the card. Trying again without a restart: the CUDA context stays broken.",
@@ -81,7 +81,7 @@ var Wan2GP = program.Program{
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},
 		},
 		cause.Card{
-			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: 0.65,
+			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Headline: "ran out of graphics memory[[ ({total})]]",
 			Means:    "It failed on the card[[: {asked} more with {mine} of {total} its own]]. WanGP's profiles decide what stays there: profile 4 (the default) and 5 keep least. If it is one of them already, frames times pixels are what is left to lower.",
 			Cures: []cause.Cure{
@@ -109,7 +109,7 @@ var Wan = program.Program{
 		"multi_gpu":         step.Paste("shell", "torchrun --nproc_per_node=2 generate.py --task t2v-14B --size 1280*720 --ckpt_dir ./Wan2.1-T2V-14B --dit_fsdp --t5_fsdp --ulysses_size 2"),
 	},
 	Cards: cards(cause.Card{
-		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.76,
+		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each then holds the whole model.",
 		Means:    "Wan's own script keeps everything at 16 bit: 14B is 28 GB of weights, its T5 encoder 11 GB more. With offload and T5 on the processor the 1.3B model needs 8.2 GB; 14B is made for 80 GB cards.",
@@ -137,7 +137,7 @@ var HunyuanVideo = program.Program{
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "hunyuanvideo/parallel", Kinds: onCard, Said: []string{"--ulysses-degree", "--ring-degree", "ulysses_degree"}, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.82,
+			ID: "hunyuanvideo/parallel", Kinds: onCard, Said: []string{"--ulysses-degree", "--ring-degree", "ulysses_degree"}, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]: every card holds the whole model",
 			Means:    "`--ulysses-degree` and `--ring-degree` split the sequence over the cards, not the weights: the transformer, 26 GB at 16 bit, and its Llama text encoder, 16 more, go to each of them[[; {mine} of {total} were in use on this one]]. A smaller clip cannot help much then: the weights fill the card.",
 			Not:      "More cards, a smaller or shorter clip: neither makes the weights smaller.",
@@ -148,7 +148,7 @@ var HunyuanVideo = program.Program{
 			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md", "https://github.com/Tencent-Hunyuan/HunyuanVideo/issues/299"},
 		},
 		cause.Card{
-			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: 0.78,
+			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
 			Means:    "The transformer is 26 GB at 16 bit and its Llama text encoder 16, both on the card unless told otherwise[[; {mine} of {total} was this process's]]. Tencent states 60 GB for 129 frames at 720x1280, 45 GB at 544x960.",
 			Not:      "A quantised text encoder alone: the transformer stays as large.",
@@ -180,7 +180,7 @@ var CogVideo = program.Program{
 		"lower_resolution": step.Paste("python", "pipe(prompt, num_frames=49)   # CogVideoX 1.5: 81 at most, 8n+1"),
 	},
 	Cards: cards(cause.Card{
-		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.7,
+		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "CogVideoX's table of needs holds with offload, VAE slicing and VAE tiling on. Without them, its README says, the peak is about three times as high.",
 		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card then.",
@@ -204,7 +204,7 @@ var OmniGen = program.Program{
 		"lower_resolution": step.Paste("python", "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)"),
 	},
 	Cards: cards(cause.Card{
-		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "Each input picture becomes part of the prompt, at the size it has, and attention grows with the square of that. OmniGen's own table: 9, 12 and 13 GB for text, one and two pictures with its defaults[[; here {mine} was in use]]. Much more than that means attention without a fused kernel (cards before RTX 30), or results of an earlier call that are still there.",
 		Not:      "A quantised language model: the pictures in the prompt are what grows.",

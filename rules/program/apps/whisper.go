@@ -29,10 +29,10 @@ var Transcribers = program.Program{
 	},
 	Sources: visible,
 	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge:  remedies("use_lower_quant", "use_smaller_model", "close_other_apps", "lower_batch_size", "cpu_offload", "half_precision"),
-		cause.BatchTooLarge:  remedies("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload"),
-		cause.RetainedMemory: remedies("empty_cache", "restart_session", "lower_batch_size", "use_lower_quant"),
-		cause.Unknown:        remedies("close_other_apps", "use_lower_quant", "use_smaller_model", "lower_batch_size", "cpu_offload"),
+		cause.ModelTooLarge:  cause.InOrder("use_lower_quant", "use_smaller_model", "close_other_apps", "lower_batch_size", "cpu_offload", "half_precision"),
+		cause.BatchTooLarge:  cause.InOrder("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload"),
+		cause.RetainedMemory: cause.InOrder("empty_cache", "restart_session", "lower_batch_size", "use_lower_quant"),
+		cause.Unknown:        cause.InOrder("close_other_apps", "use_lower_quant", "use_smaller_model", "lower_batch_size", "cpu_offload"),
 	},
 }
 
@@ -55,7 +55,7 @@ var Whisper = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "openai-whisper/load", Kinds: onCard, Said: []string{"load_model", "model.to(device)", "checkpoint = torch.load("},
-			Unsaid: []string{"in transcribe", "in decode"}, Cause: cause.ModelTooLarge, Weight: 0.85,
+			Unsaid: []string{"in transcribe", "in decode"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Means: "It failed while the model was put on the card. OpenAI gives what each needs: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A model that is loaded while another is still held needs both.",
 			Not:   "Shorter audio: nothing was read yet.",
 			Cures: []cause.Cure{
@@ -67,7 +67,7 @@ var Whisper = program.Program{
 		},
 		cause.Card{
 			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
-			Cause: cause.ModelTooLarge, Weight: 0.6,
+			Cause: cause.ModelTooLarge, Weight: cause.Good,
 			Means: "The model was loaded; it failed while text was decoded. Each 30-second window needs the same, so the length does not matter. On the command line five beams are kept, each with a decoder cache of its own.",
 			Not:   "Cutting the audio: it is read 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
@@ -78,7 +78,7 @@ var Whisper = program.Program{
 			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/decoding.py", whisperTable},
 		},
 		cause.Card{
-			ID: "openai-whisper/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: 0.8,
+			ID: "openai-whisper/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
 			Means: "System memory ran out, not the card's. A checkpoint is read into RAM at 32 bit first (large: 6 GB), and the whole audio is decoded into RAM at once: about 230 MB an hour.",
 			Cures: []cause.Cure{
 				cure("use_smaller_model", "Use a smaller model", "shell", "whisper audio.mp3 --model medium", "More errors."),
@@ -126,7 +126,7 @@ var FasterWhisper = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
-			Cause: cause.ModelTooLarge, Weight: 0.8,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of the card's memory[[ with {name}]]",
 			Means:    "[[{stage} ]]Nothing in the log says how much was free.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and wants 1 to 2 GB more to work; cards without fast float16, such as the GTX 10 series, get float32.]] Either the card is small for that, or something else holds it: `nvidia-smi` shows used and total.",
 			Not:      "Splitting or shortening the file: it is read 30 seconds at a time anyway.",
@@ -140,7 +140,7 @@ var FasterWhisper = program.Program{
 		},
 		cause.Card{
 			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__", "in init"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"}, Figures: whisperSizes,
-			Cause: cause.ModelTooLarge, Weight: 0.85,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of the card's memory while it loaded[[ {name}]]",
 			Means:    "It failed in the model's constructor, before any audio was read; CTranslate2 gives no figures.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and wants 1 to 2 GB more to work.]] With no `compute_type` set, cards without fast float16 (GTX 10 series) get float32. Or something else is on the card, such as an earlier model of the same script.",
 			Not:      "Shorter audio or fewer beams: nothing was read yet.",
@@ -153,7 +153,7 @@ var FasterWhisper = program.Program{
 		},
 		cause.Card{
 			ID: "faster-whisper/ram", Kinds: inRAM, Figures: whisperSizes,
-			Cause: cause.HostMemory, Weight: 0.85,
+			Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "was refused system memory",
 			Means:    "Not the card's memory but the computer's: weights pass through RAM even on the way to the card[[ ({name}: {w16} GB at float16, {w32} at float32)]], and on the processor they stay there. Windows counts what programs have reserved against RAM and page file together, so this fails with RAM still free.",
 			Not:      "Shorter audio: it is read 30 seconds at a time.",
@@ -166,7 +166,7 @@ var FasterWhisper = program.Program{
 		},
 		cause.Card{
 			ID: "faster-whisper/batched", Kinds: onCard, Said: []string{"BatchedInferencePipeline", "generate_segment_batched", "_batched_segments_generator"}, Unsaid: []string{"whisperx"},
-			Cause: cause.BatchTooLarge, Weight: 0.85,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: "The batched pipeline decodes many 30-second pieces at once. The project measured large-v2: 4.5 GB plain and 6.1 with batch 8 at fp16, 2.9 and 4.5 at int8.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower batch_size", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)", "Slower."),
@@ -176,7 +176,7 @@ var FasterWhisper = program.Program{
 		},
 		cause.Card{
 			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx"},
-			Cause: cause.ModelTooLarge, Weight: 0.6,
+			Cause: cause.ModelTooLarge, Weight: cause.Good,
 			Means: "The model was loaded; it failed on a window of audio. Every window needs the same, so what is missing is a constant: beams, the precision, or what others took on the card since it was loaded.",
 			Not:   "Shorter audio: it works on 30 seconds at a time.",
 			Cures: []cause.Cure{
@@ -209,7 +209,7 @@ var WhisperCTranslate2 = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "whisper-ctranslate2/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate("},
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it transcribed a passage",
 		Means:    "The model was loaded. A passage that does not decode well is tried again at higher temperatures, with five samples at once (`best_of`) in place of five beams: so it fails in the middle of a file, on a hard passage. CTranslate2 gives no figures; another program on the card does the same.",
 		Not:      "Cutting the audio: it works on 30 seconds at a time. `PYTORCH_CUDA_ALLOC_CONF`: CTranslate2 does not use PyTorch's memory.",
@@ -241,7 +241,7 @@ var WhisperX = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "whisperx/diarize", Kinds: onCard, Said: []string{"DiarizationPipeline", "diarize.py", "pyannote/", `pyannote\`},
-			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: 0.7,
+			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: cause.Likely,
 			Means: "It failed while naming speakers, the last of three models. In a script the Whisper and the alignment model are still on the card unless they were deleted; speakers are clustered over the whole file.",
 			Not:   "A smaller batch_size: transcribing was over.",
 			Cures: []cause.Cure{
@@ -252,7 +252,7 @@ var WhisperX = program.Program{
 		},
 		cause.Card{
 			ID: "whisperx/align", Kinds: onCard, Said: []string{"alignment.py", "load_align_model", "in align"},
-			Cause: cause.RetainedMemory, Weight: 0.65,
+			Cause: cause.RetainedMemory, Weight: cause.Likely,
 			Means: "It failed while words were aligned, with a second model (wav2vec2) beside Whisper on the card. One long segment without a pause is aligned in one piece, which grows with its length.",
 			Not:   "A smaller batch_size: transcribing was over.",
 			Cures: []cause.Cure{
@@ -263,7 +263,7 @@ var WhisperX = program.Program{
 		},
 		cause.Card{
 			ID: "whisperx/transcribe", Kinds: onCard, Said: []string{"whisperx/asr.py", `whisperx\asr.py`, "CUDA failed with error out of memory", "generate_segment_batched"},
-			Cause: cause.BatchTooLarge, Weight: 0.7,
+			Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Means: "It failed in the Whisper part, on CTranslate2, which gives no figures. WhisperX decodes batch_size pieces of 30 seconds at once: 8 on the command line, 16 in the README's example.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower the batch", "shell", "whisperx audio.wav --batch_size 4", "Slower."),
@@ -291,7 +291,7 @@ var WhisperASR = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "whisper-asr-webservice/load", Kinds: onCard, Said: []string{"asr_models/", "faster_whisper_engine", "openai_whisper_engine", "mbain_whisperx_engine"},
-		If: func(c *ledger.Case) bool { return c.Phase != "training" }, Cause: cause.ModelTooLarge, Weight: 0.75,
+		If: func(c *ledger.Case) bool { return c.Phase != "training" }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Means: "The container loads one model and keeps it. With faster_whisper its default precision on a card is 32 bit: large takes about 8 GB so, about 3 at int8.",
 		Not:   "Shorter audio: the model is what does not fit.",
 		Cures: []cause.Cure{
@@ -317,7 +317,7 @@ var InsanelyFast = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "insanely-fast-whisper/batch", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc, fact.MPSBuffer}, If: func(c *ledger.Case) bool { return c.In("insanely-fast-whisper") },
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "It transcribes 24 pieces of 30 seconds at once unless told otherwise: that is its speed, and its memory. On a Mac the project names 4 as a batch that works, with about 12 GB.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Lower the batch", "shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4", "Slower; Mac: add --device-id mps."),

@@ -34,7 +34,7 @@ func noneKnown(c *ledger.Case) bool { return len(c.Stack) <= 1 && c.Reader.Progr
 var bareCards = []cause.Card{
 	{
 		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: []string{"LightGBM", "lightgbm/basic.py"},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (std::bad_alloc)",
 		Means:    "C++'s way to say that the system refused memory: RAM, not the graphics card, and never with a size. Growing arrays double, and for a moment the old and the new one are there together, so two thirds in use can be too much. Otherwise a count is wrong: a damaged file, a negative number read as a huge one; then it fails at once, however much is free.",
 		Not:      "A smaller batch on the card, or its allocator settings.",
@@ -47,7 +47,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/gpuassert", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.PlainMemory}, Said: []string{"GPUassert:"}, If: func(c *ledger.Case) bool { return noneKnown(c) && c.Free.Bytes >= units.GiB },
-		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "was refused memory on the card in a step of its own",
 		Means:    "A check after a call to the driver printed this (GPUassert), with the line of the source where it stands. {free} of the {total} were free by its own count before, so what it asked for is the matter. What the log names last before it is what grew: joins, pairs and expansions make results that outgrow their inputs, and sorting or removing doubles needs them twice. What follows (\"invalid argument\", an access fault, an abort) is the same failure: the program went on with a pointer that it did not get.",
 		Not:      "Ending other programs, where that much was free; settings of PyTorch's allocator; looking into the faults that follow.",
@@ -106,7 +106,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/compiler", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"bytes after a total of"},
-		Cause: cause.HostMemory, Weight: 0.88,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was refused RAM while it compiled",
 		Means:    "The compiler (GCC's wording) was refused the computer's RAM. The small number is only the last piece, the total what this one compiler held. Several run at once as a rule, so the sum counts; a container's limit or a 32-bit compiler (2 to 4 GB) refuses early. Nothing is wrong with the source.",
 		Not:      "A graphics card, or starting it again with the same number of jobs.",
@@ -123,7 +123,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/git", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Out of memory, malloc failed"},
-		Cause: cause.HostMemory, Weight: 0.88,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was refused {asked} of RAM (git)",
 		Means:    "git holds a large file whole in RAM, and several versions of it while it packs: {asked} is one such piece. Either a file in the history is about that large, or a small machine, container or 32-bit git (2 to 4 GB at most) has no room for packing with many threads.",
 		Not:      "Cloning again as it is, or a larger http.postBuffer: that needs more RAM, not less.",
@@ -136,7 +136,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (MemoryError)",
 		Means:    "Python asked the system for RAM and was refused; the message has no size. On Linux the kernel would rather kill, so that a refusal speaks for a limit (`ulimit -v`, strict overcommit) or a 32-bit Python (2 to 4 GB at most); on Windows for RAM and page file together. Python objects are large: a number in a list takes 36 bytes, a short string some 60. The last line of the traceback is what came next, not what filled it.",
 		Not:      "Anything about the graphics card.",
@@ -149,7 +149,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/rust-alloc", Kinds: []fact.Kind{fact.RustAlloc}, If: func(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Large },
-		Cause: cause.HostMemory, Weight: 0.82,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} of RAM",
 		Means:    "Rust's allocator asked the system for {asked} and was refused: RAM, not the graphics card. A vector that grows doubles, so the {asked} are as a rule the new copy, with half of it, the old one, still there. What else the program holds is not in the line.",
 		Not:      "A build in release or debug: the amount is the same.",
@@ -162,7 +162,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/flipped-bits", Kinds: []fact.Kind{fact.RustAlloc, fact.NativeAlloc, fact.PlainHost}, If: flippedBits, Figures: flippedFigures,
-		Cause: cause.SoftwareBug, Weight: 0.8,
+		Cause: cause.SoftwareBug, Weight: cause.Strong,
 		Headline: "asked for {asked}: a small size with high bits set",
 		Means:    "As a number the size is {small} bytes and {high} more: {bits} among zeros, where a real size would have figures throughout. Memory that was overwritten looks like that, and so does RAM or a processor that is unstable: then the same job fails elsewhere the next time, often with another error.",
 		Not:      "More RAM, swap or fewer jobs: no machine has {asked}.",
@@ -174,7 +174,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "other/rust-alloc-absurd", Kinds: []fact.Kind{fact.RustAlloc}, If: sizedAtLeast(cause.Large),
-		Cause: cause.OversizedAllocation, Weight: 0.82,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted {asked} of RAM in one piece",
 		Means:    "One piece of {asked}: a length that is wrong (a damaged or unexpected file, a header read as a count, a subtraction below zero), or the whole input at once. The line does not say which; a small, known good input decides it.",
 		Not:      "More RAM or swap, if the number is not the size of your data.",

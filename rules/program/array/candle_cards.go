@@ -28,7 +28,7 @@ var quantized = cause.Cure{Fix: "use_lower_quant", Title: "Or a GGUF of the same
 var candleCards = []cause.Card{
 	{
 		ID: "candle/small", Kinds: []fact.Kind{fact.RustDriver}, Said: smallModels,
-		Cause: cause.Unknown, Weight: 0.75,
+		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "ran out of the card's memory with a model that fits any card",
 		Means:    "The driver gives no figures, and the backtrace ends before your code. The weights can hardly be it: a model of 0.6 billion parameters has 1.2 GB in 16 bit and 2.4 in 32. So the card was taken before, the model is loaded more than once, or one long prompt wants a large matrix of attention.",
 		Not:      "A still smaller model: its weights are not what fills the card.",
@@ -37,7 +37,7 @@ var candleCards = []cause.Card{
 	},
 	{
 		ID: "candle/loading", Kinds: []fact.Kind{fact.RustDriver}, Phases: []string{"load"},
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card's memory while it loaded the weights",
 		Means:    "The backtrace is in the loader, which copies one tensor after another to the card: nothing was computed yet, so it is the weights, or what was on the card before. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32; the dtype given to `VarBuilder` decides, not that of the file. `nvidia-smi` before the start shows what else is there.",
 		Not:      "A shorter prompt: none was read yet.",
@@ -49,7 +49,7 @@ var candleCards = []cause.Card{
 	},
 	{
 		ID: "candle/card", Kinds: []fact.Kind{fact.RustDriver},
-		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "ran out of the card's memory",
 		Means:    "The driver gives no figures, neither of what was wanted nor of what was free. A model takes 2 GB for each billion parameters in 16 bit and 4 in 32, which is what it gets where no `dtype` is chosen; cache and attention over a long prompt come on top.",
 		Not:      "An option of PyTorch's allocator: candle has its own.",

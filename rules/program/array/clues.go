@@ -13,91 +13,91 @@ import (
 
 var clues = map[string][]cause.Clue{
 	cause.HostMemory: {
-		sized(0, 1, 0.83, "The program was refused the computer's own memory. The message never says how much; growing arrays double, so two thirds in use can be too much.", inRAM...),
-		sized(1, cause.Large, 0.88, "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need.", inRAM...),
-		sized(cause.Large, math.MaxInt64, 0.22, "{requested} of system memory was refused.", inRAM...),
-		cause.Where(onCPU, cause.Said(0.85, ofRAM, fact.TFAlloc)),
-		cause.Where(onCPU, sized(0, cause.Unusual, 0.75, ofRAM, fact.ORTAlloc)),
-		cause.Where(noBackend, sized(1, cause.Crumb, 0.5, "Only {requested} was asked for: what is full was full before. Each session and each thread keeps an arena that never shrinks.", fact.ORTAlloc)),
-		sized(1, cause.Unusual, 0.2, "The arena has the same name in the computer's memory and on the card.", fact.ORTAlloc),
-		cause.Said(0.85, "The computer's own memory was refused, not the card's.", fact.PlainHost),
-		cause.Said(0.3, "The words do not say whose memory it was: it can be the computer's.", fact.PlainMemory),
+		sized(0, 1, cause.Strong, "The program was refused the computer's own memory. The message never says how much; growing arrays double, so two thirds in use can be too much.", inRAM...),
+		sized(1, cause.Large, cause.Decisive, "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need.", inRAM...),
+		sized(cause.Large, math.MaxInt64, cause.Hint, "{requested} of system memory was refused.", inRAM...),
+		cause.Where(onCPU, cause.Said(cause.Strong, ofRAM, fact.TFAlloc)),
+		cause.Where(onCPU, sized(0, cause.Unusual, cause.Strong, ofRAM, fact.ORTAlloc)),
+		cause.Where(noBackend, sized(1, cause.Crumb, cause.Fair, "Only {requested} was asked for: what is full was full before. Each session and each thread keeps an arena that never shrinks.", fact.ORTAlloc)),
+		sized(1, cause.Unusual, cause.Hint, "The arena has the same name in the computer's memory and on the card.", fact.ORTAlloc),
+		cause.Said(cause.Strong, "The computer's own memory was refused, not the card's.", fact.PlainHost),
+		cause.Said(cause.Weak, "The words do not say whose memory it was: it can be the computer's.", fact.PlainMemory),
 	},
 	cause.OversizedAllocation: {
-		sized(cause.Large, math.MaxInt64, 0.78, "One array of {requested}: a shape that grew wrong, or all the data at once.", fact.NumpyAlloc, fact.RustAlloc),
-		sized(cause.Unusual, cause.Absurd, 0.88, "One buffer of {requested}: a dimension of the input is wrong.", fact.ORTAlloc),
-		sized(100*units.GiB, math.MaxInt64, 0.4, "{requested} at once is more than any card has.", fact.XLAAlloc),
+		sized(cause.Large, math.MaxInt64, cause.Strong, "One array of {requested}: a shape that grew wrong, or all the data at once.", fact.NumpyAlloc, fact.RustAlloc),
+		sized(cause.Unusual, cause.Absurd, cause.Decisive, "One buffer of {requested}: a dimension of the input is wrong.", fact.ORTAlloc),
+		sized(100*units.GiB, math.MaxInt64, cause.Weak, "{requested} at once is more than any card has.", fact.XLAAlloc),
 		// OpenCL devices give a quarter of their memory, or 4 GiB, in one piece.
-		sized(0, cause.Absurd, 0.75, aboveLargest, fact.BufferLimit),
-		sized(1, cause.Absurd, 0.6, aboveLargest, fact.MLXBuffer),
-		cause.First(cause.If(mostOfPool, 0.78, "One tensor of {requested}, of {limit} that the pool has in all.")),
-		cause.Shown("eager_constant", cause.If(wholeDataset, 0.78, "{requested} was copied to the card as one constant: all the data, not one batch.")),
-		cause.Said(0.3, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc),
+		sized(0, cause.Absurd, cause.Strong, aboveLargest, fact.BufferLimit),
+		sized(1, cause.Absurd, cause.Good, aboveLargest, fact.MLXBuffer),
+		cause.First(cause.If(mostOfPool, cause.Strong, "One tensor of {requested}, of {limit} that the pool has in all.")),
+		cause.Shown("eager_constant", cause.If(wholeDataset, cause.Strong, "{requested} was copied to the card as one constant: all the data, not one batch.")),
+		cause.Said(cause.Weak, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc),
 	},
 	cause.BatchTooLarge: {
 		poolFull,
-		cause.Where(when.Not(loading), cause.Said(0.5, "The card was full in the middle of a step.", fact.DeviceAlloc)),
-		cause.Said(0.62, "CuPy's pool was full in the middle of a step. 'total' in its message is its own pool, not the card.", fact.CuPyAlloc),
-		cause.Said(0.38, "A tensor could not be copied to the card because it is full.", fact.TFCopy),
-		cause.Where(when.Not(loading), sized(cause.Crumb, cause.Unusual, 0.55, "The buffer of one node: batch and input size decide it.", arenas...)),
-		sized(0, cause.Unusual, 0.2, "Batch and input size decide what the arena holds.", arenas...),
-		sized(cause.Crumb, math.MaxInt64, 0.6, "XLA asks for all the scratch memory of a program at once: it grows with batch and length.", fact.XLAAlloc),
-		cause.Where(when.Not(serving), cause.Said(0.55, unfit+" Activations of the batch are most of it as a rule.", fact.TPUCompile, fact.TPUReserve)),
-		cause.Said(0.2, "Batch size is part of what the compiled program needs.", fact.TPUCompile, fact.TPUReserve),
-		cause.SaidIn("inference", 0.55, "It failed while computing: the card is full with weights and the work of a step.", fact.RustDriver),
-		cause.Where(when.Not(loading), cause.Said(0.3, "The work of one step may be what filled the card.", fact.RustDriver, fact.BurnPool)),
-		cause.Where(when.Not(loading), cause.Said(0.25, "What is computed at once may be too much.", plain...)),
-		cause.Where(working, cause.Said(0.5, "It failed in the middle of the work: what is computed at once decides how much that needs.", plain...)),
-		cause.Said(0.42, "The pool of this process was asked for one more piece by a step's work.", fact.NumbaAlloc, fact.WGPUBuffer),
+		cause.Where(when.Not(loading), cause.Said(cause.Fair, "The card was full in the middle of a step.", fact.DeviceAlloc)),
+		cause.Said(cause.Good, "CuPy's pool was full in the middle of a step. 'total' in its message is its own pool, not the card.", fact.CuPyAlloc),
+		cause.Said(cause.Weak, "A tensor could not be copied to the card because it is full.", fact.TFCopy),
+		cause.Where(when.Not(loading), sized(cause.Crumb, cause.Unusual, cause.Good, "The buffer of one node: batch and input size decide it.", arenas...)),
+		sized(0, cause.Unusual, cause.Hint, "Batch and input size decide what the arena holds.", arenas...),
+		sized(cause.Crumb, math.MaxInt64, cause.Good, "XLA asks for all the scratch memory of a program at once: it grows with batch and length.", fact.XLAAlloc),
+		cause.Where(when.Not(serving), cause.Said(cause.Good, unfit+" Activations of the batch are most of it as a rule.", fact.TPUCompile, fact.TPUReserve)),
+		cause.Said(cause.Hint, "Batch size is part of what the compiled program needs.", fact.TPUCompile, fact.TPUReserve),
+		cause.SaidIn("inference", cause.Good, "It failed while computing: the card is full with weights and the work of a step.", fact.RustDriver),
+		cause.Where(when.Not(loading), cause.Said(cause.Weak, "The work of one step may be what filled the card.", fact.RustDriver, fact.BurnPool)),
+		cause.Where(when.Not(loading), cause.Said(cause.Hint, "What is computed at once may be too much.", plain...)),
+		cause.Where(working, cause.Said(cause.Fair, "It failed in the middle of the work: what is computed at once decides how much that needs.", plain...)),
+		cause.Said(cause.Weak, "The pool of this process was asked for one more piece by a step's work.", fact.NumbaAlloc, fact.WGPUBuffer),
 	},
 	cause.ContextTooLong: {
-		cause.First(cause.If(when.Root(fact.TPUCompile, fact.XLAAlloc), 0.75, "The largest buffer is {xla_square}: an attention matrix, which grows with the square of the length.")),
-		cause.SaidIn("inference", 0.3, "The length of the prompt is part of what the compiled program needs.", fact.TPUCompile),
-		cause.Said(0.35, "The prompt decides how much is computed at once.", fact.MetalMemory, fact.MLXBuffer),
+		cause.First(cause.If(when.Root(fact.TPUCompile, fact.XLAAlloc), cause.Strong, "The largest buffer is {xla_square}: an attention matrix, which grows with the square of the length.")),
+		cause.SaidIn("inference", cause.Weak, "The length of the prompt is part of what the compiled program needs.", fact.TPUCompile),
+		cause.Said(cause.Weak, "The prompt decides how much is computed at once.", fact.MetalMemory, fact.MLXBuffer),
 	},
 	cause.ModelTooLarge: {
-		cause.Where(serving, cause.Said(0.55, unfit, fact.TPUCompile)),
-		cause.Said(0.2, unfit, fact.TPUCompile),
-		cause.SaidIn("load", 0.75, "It failed while weights were copied to the card.", fact.RustDriver),
-		cause.SaidIn("unknown", 0.35, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", fact.RustDriver),
-		cause.Where(loading, cause.Said(0.6, "It failed while the model was being loaded.", append(plain, fact.DeviceAlloc, fact.ORTAlloc)...)),
-		cause.SaidIn("unknown", 0.3, "The model may be too large for what is free.", plain...),
-		cause.Said(0.2, "The model leaves little room for the work.", plain...),
-		cause.Said(0.4, "The Mac's memory is used up by the model and what it computes.", fact.MetalMemory, fact.MLXAlloc),
-		cause.Said(0.65, "It died right after the weights were loaded: they fill the card.", fact.TinygradAlloc),
+		cause.Where(serving, cause.Said(cause.Good, unfit, fact.TPUCompile)),
+		cause.Said(cause.Hint, unfit, fact.TPUCompile),
+		cause.SaidIn("load", cause.Strong, "It failed while weights were copied to the card.", fact.RustDriver),
+		cause.SaidIn("unknown", cause.Weak, "The weights may be too large for the card: candle loads 32 bit unless told otherwise.", fact.RustDriver),
+		cause.Where(loading, cause.Said(cause.Good, "It failed while the model was being loaded.", append(plain, fact.DeviceAlloc, fact.ORTAlloc)...)),
+		cause.SaidIn("unknown", cause.Weak, "The model may be too large for what is free.", plain...),
+		cause.Said(cause.Hint, "The model leaves little room for the work.", plain...),
+		cause.Said(cause.Weak, "The Mac's memory is used up by the model and what it computes.", fact.MetalMemory, fact.MLXAlloc),
+		cause.Said(cause.Likely, "It died right after the weights were loaded: they fill the card.", fact.TinygradAlloc),
 	},
 	cause.TrainingStateTooLarge: {
-		cause.Shown("optimizer_node", cause.If(inPool, 0.78, "The op that failed is the optimizer's own: its slots are as large as the weights, whatever the batch.")),
+		cause.Shown("optimizer_node", cause.If(inPool, cause.Strong, "The op that failed is the optimizer's own: its slots are as large as the weights, whatever the batch.")),
 	},
 	cause.LeakedProcess: {
-		cause.Said(0.8, "Not even a context could be made: the card was full before this program began.", fact.TFContext),
-		cause.Said(0.6, "TensorFlow could not take its pool at the start: something else holds the card.", fact.TFStart),
-		sized(1, cause.Crumb, 0.5, "Only {requested} was asked for: the card was full before, with another process or with this one's pool (JAX takes 75 % at its start).", fact.XLAAlloc),
-		cause.Said(0.45, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", fact.RMMAlloc),
-		cause.Said(0.42, "The card is full, often with another process or an earlier session.", fact.TFCopy, fact.TFHandle),
+		cause.Said(cause.Strong, "Not even a context could be made: the card was full before this program began.", fact.TFContext),
+		cause.Said(cause.Good, "TensorFlow could not take its pool at the start: something else holds the card.", fact.TFStart),
+		sized(1, cause.Crumb, cause.Fair, "Only {requested} was asked for: the card was full before, with another process or with this one's pool (JAX takes 75 % at its start).", fact.XLAAlloc),
+		cause.Said(cause.Fair, "RMM asks the driver directly: the card was full, and this library's pool need not be what fills it.", fact.RMMAlloc),
+		cause.Said(cause.Weak, "The card is full, often with another process or an earlier session.", fact.TFCopy, fact.TFHandle),
 	},
-	cause.RetainedMemory: {cause.Said(0.28, "In notebooks earlier frames stay on the card.", fact.RMMAlloc, fact.CuPyAlloc, fact.TFCopy)},
+	cause.RetainedMemory: {cause.Said(cause.Hint, "In notebooks earlier frames stay on the card.", fact.RMMAlloc, fact.CuPyAlloc, fact.TFCopy)},
 	cause.BudgetMisconfigured: {
-		cause.Where(hasLimit, cause.Said(0.75, limitReached, fact.CuPyAlloc)),
-		cause.Said(0.75, limitReached, fact.ORTLimit),
-		cause.Said(0.25, "The framework takes nearly the whole card at its start, more than is free.", fact.TFStart),
-		cause.Where(ownPool, cause.Said(0.6, "NCCL needs 0.2 to 2 GB of its own beside the program's pool, and the card had less left.", fact.NCCLAlloc)),
+		cause.Where(hasLimit, cause.Said(cause.Strong, limitReached, fact.CuPyAlloc)),
+		cause.Said(cause.Strong, limitReached, fact.ORTLimit),
+		cause.Said(cause.Hint, "The framework takes nearly the whole card at its start, more than is free.", fact.TFStart),
+		cause.Where(ownPool, cause.Said(cause.Good, "NCCL needs 0.2 to 2 GB of its own beside the program's pool, and the card had less left.", fact.NCCLAlloc)),
 	},
 	cause.Fragmentation: {
-		cause.First(cause.If(poolInPieces, 0.8, "{room} of the pool was not in use and {requested} was refused: free, but not in one piece.")),
+		cause.First(cause.If(poolInPieces, cause.Strong, "{room} of the pool was not in use and {requested} was refused: free, but not in one piece.")),
 	},
 	cause.SoftwareBug: {
-		sized(cause.Absurd, math.MaxInt64, 0.85, noSize, fact.ORTAlloc, fact.NativeAlloc, fact.DeviceAlloc, fact.BufferLimit),
+		sized(cause.Absurd, math.MaxInt64, cause.Strong, noSize, fact.ORTAlloc, fact.NativeAlloc, fact.DeviceAlloc, fact.BufferLimit),
 		// MLX prints what was asked for, unless it is no size.
-		sized(0, 1, 0.85, noSize, fact.MLXBuffer),
-		cause.Said(0.55, "This is a limit of the library's own memory pools; the card may be free.", fact.BurnPool),
-		cause.Said(0.2, "Versions of this library leak.", fact.NumbaAlloc),
+		sized(0, 1, cause.Strong, noSize, fact.MLXBuffer),
+		cause.Said(cause.Good, "This is a limit of the library's own memory pools; the card may be free.", fact.BurnPool),
+		cause.Said(cause.Hint, "Versions of this library leak.", fact.NumbaAlloc),
 	},
 	cause.Unknown: {
-		cause.SaidIn("unknown", 0.5, bare, append(plain, fact.RustDriver)...),
-		cause.Where(nameless, cause.Said(0.5, bare, fact.RMMAlloc)),
-		cause.Said(0.3, bare, plain...),
-		cause.Said(0.15, "The message has no figures.", fact.BadAlloc, fact.PythonMemory, fact.TFHandle, fact.RustDriver),
+		cause.SaidIn("unknown", cause.Fair, bare, append(plain, fact.RustDriver)...),
+		cause.Where(nameless, cause.Said(cause.Fair, bare, fact.RMMAlloc)),
+		cause.Said(cause.Weak, bare, plain...),
+		cause.Said(cause.Hint, "The message has no figures.", fact.BadAlloc, fact.PythonMemory, fact.TFHandle, fact.RustDriver),
 	},
 }
 
@@ -119,7 +119,7 @@ const (
 
 // sized is a clue for requests of at least so many bytes and less than so many;
 // one of which the log does not say the size counts as 0.
-func sized(least, below int64, weight float64, why string, kinds ...fact.Kind) cause.Clue {
+func sized(least, below int64, weight cause.Level, why string, kinds ...fact.Kind) cause.Clue {
 	within := func(c *ledger.Case) bool { return ledger.Requested(c) >= least && ledger.Requested(c) < below }
 	return cause.Where(within, cause.Said(weight, why, kinds...))
 }
@@ -137,8 +137,8 @@ func serving(c *ledger.Case) bool   { return c.Phase == "load" || c.Phase == "in
 // poolFull: TensorFlow's pool is full, and not with something that a batch has
 // no part in.
 var poolFull = cause.Where(func(c *ledger.Case) bool { return inPool(c) && !onCPU(c) && !wholeDataset(c) }, cause.First(
-	cause.If(when.Any(poolInPieces, mostOfPool), 0.28, "A smaller batch makes this tensor smaller, too."),
-	cause.If(nil, 0.72, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit."),
+	cause.If(when.Any(poolInPieces, mostOfPool), cause.Hint, "A smaller batch makes this tensor smaller, too."),
+	cause.If(nil, cause.Likely, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit."),
 ))
 
 var inPool = when.Root(fact.TFAlloc)

@@ -16,7 +16,7 @@ var partsOnCard = cause.Cure{Fix: "lower_batch_size", Title: "Work on one part a
 var cupyCards = []cause.Card{
 	{
 		ID: "cupy/limit", Kinds: []fact.Kind{fact.CuPyAlloc}, If: hasLimit,
-		Cause: cause.BudgetMisconfigured, Weight: 0.86,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 		Headline: "reached the limit of its own pool, {limit}",
 		Means:    "CuPy's pool stood at its own limit of {limit} when it was asked for {asked} more. CuPy has no such limit by default: somebody set it with `set_limit` or the variable `CUPY_GPU_MEMORY_LIMIT`. The card itself may have more free; `nvidia-smi` tells. A piece of this size is as often a temporary as an array of yours: `a * b + c` makes one for each operation.",
 		Not:      "Closing other programs, for the limit is this pool's own; `free_all_blocks()` alone, for CuPy gives back what it does not use before it fails.",
@@ -30,7 +30,7 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/rmm", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "cudaErrorMemoryAllocation"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
-		Cause: cause.LeakedProcess, Weight: 0.45,
+		Cause: cause.LeakedProcess, Weight: cause.Fair,
 		Headline: "or cuDF, through RMM, found the card full",
 		Means:    "RMM gives the RAPIDS libraries their memory and asked the driver directly: the card was full. Either another process holds it, such as an earlier notebook or a second worker on the same card, or the table is too large: joins, sorts and group-bys make copies of it. `nvidia-smi` before the start decides.",
 		Not:      "More RAM by itself: without managed memory nothing spills into it.",
@@ -43,7 +43,7 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card in a training step (Chainer): {asked} more found no room",
 		Means:    "{asked} is the piece that no longer fitted, not the whole need. In training the activations of all layers stay on the card until the backward pass is through, and they grow with the batch and the size of the pictures. The figure in brackets counts what this process has taken, not the card's size; `nvidia-smi` shows what others hold.",
 		Not:      "`free_all_blocks()`: CuPy frees its unused blocks before it gives up.",
@@ -56,7 +56,7 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/oversized", Kinds: []fact.Kind{fact.CuPyAlloc}, If: func(c *ledger.Case) bool { return noLimit(c) && atLeast(80*units.GiB)(c) },
-		Cause: cause.OversizedAllocation, Weight: 0.86,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "was asked for {asked} in one piece, which fits hardly any card",
 		Means:    "One array, or one temporary of an expression, was to be {asked}. As a rule broadcasting made it: an axis more (`a[:, None] - b`), every pair of items, or an outer product that is summed afterwards. Or one side is far longer than meant. The line of your own code above the message is the one.",
 		Not:      "A larger card, `free_all_blocks()`, float32 or managed memory: half of {asked} hardly fits one either.",
@@ -69,7 +69,7 @@ var cupyCards = []cause.Card{
 	},
 	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
-		Cause: cause.BatchTooLarge, Weight: 0.68,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "found no room for {asked} more on the card",
 		Figures:  poolTaken,
 		Means:    "[[{brackets} ]]Expressions make temporaries: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} are often a temporary as large as your array. `nvidia-smi` shows what other programs hold.",
@@ -86,7 +86,7 @@ var cupyCards = []cause.Card{
 var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/no-size", Kinds: []fact.Kind{fact.ORTAlloc}, If: atLeast(cause.Absurd),
-		Cause: cause.SoftwareBug, Weight: 0.86,
+		Cause: cause.SoftwareBug, Weight: cause.Decisive,
 		Headline: "asked for a buffer whose size is no size: a length went wrong",
 		Means:    "No machine has that much. So it is a fault, of the node's code in this version, of the exported model, or of an input shape that it does not expect; not a lack of memory.",
 		Not:      "More memory, a smaller batch for its own sake, arena settings.",
@@ -99,7 +99,7 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/limit", Kinds: []fact.Kind{fact.ORTLimit},
-		Cause: cause.BudgetMisconfigured, Weight: 0.85,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "reached the limit of its arena: {free} left, {asked} wanted",
 		Means:    "ONNX Runtime's arena stood at the limit that the program gave it (`gpu_mem_limit`): {free} of it was left and {asked} was wanted. The card itself may have more free. The arena grows in powers of two unless told otherwise, so part of what it took may be unused.",
 		Not:      "Closing other programs: the limit is the arena's own.",
@@ -111,7 +111,7 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/crumb", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return crumb(c) && c.Backend == "" },
-		Cause: cause.HostMemory, Weight: 0.5,
+		Cause: cause.HostMemory, Weight: cause.Fair,
 		Headline: "was refused even {asked}: memory was full before",
 		Means:    "{asked} is next to nothing, so this node is not what filled it. The allocator has the same name for RAM and for the card, and the line does not say which; look at both. Each session, and each process or thread with a session of its own, keeps an arena that grows to its largest run and never shrinks.",
 		Not:      "A smaller input for this one node.",
@@ -127,7 +127,7 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/node", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return onCardWork(c) && c.Backend == "" },
-		Cause: cause.BatchTooLarge, Weight: 0.55,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "found no room for a buffer of {asked} in one node",
 		Means:    "One node of the network wanted {asked} for its result or its working memory; that follows from the size of the input and the batch. The allocator (BFCArena) has the same name for RAM and for the card, and the line does not say which: `nvidia-smi` while it runs does. The arena grows in powers of two, so up to twice as much may be asked for than is needed.",
 		Not:      "A smaller model file: the buffer is for activations, not for weights.",
@@ -140,7 +140,7 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
-		Cause: cause.BatchTooLarge, Weight: 0.62,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "found no room on the card for a buffer of {asked} in one node",
 		Means:    "One node wanted a buffer of {asked}, which follows from the size of the input and the batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces. What else is on the card the message does not say.",
 		Not:      "A smaller model file, if inputs are large: the buffer is for activations.",
@@ -153,7 +153,7 @@ var onnxCards = []cause.Card{
 	},
 	{
 		ID: "onnxruntime/card-full", Kinds: []fact.Kind{fact.ORTDevice}, Said: []string{"CUDA failure 2"},
-		Cause: cause.LeakedProcess, Weight: 0.5,
+		Cause: cause.LeakedProcess, Weight: cause.Fair,
 		Headline: "was refused by the driver: the card is full",
 		Means:    "The driver refused with code 2, out of memory. The message says neither what was wanted nor who holds the card. Each session keeps an arena of its own, which grows to its largest run and does not shrink; each worker process has a CUDA context besides. Another program may hold the rest.",
 		Not:      "Restarting the same number of processes: each takes its share again.",

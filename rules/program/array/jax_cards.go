@@ -51,7 +51,7 @@ var (
 var jaxCards = []cause.Card{
 	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: crumb,
-		Cause: cause.LeakedProcess, Weight: 0.68,
+		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card full: even {asked} was refused",
 		Means:    "{asked} is next to nothing, so the card was full before this request. On GPUs JAX takes 75 % of the card at its first operation. A second JAX process, a notebook's kernel, or PyTorch or TensorFlow in the same program then leaves nothing. If nobody else is on the card, this program has filled its own 75 %.",
 		Not:      "A smaller batch, as long as another process holds the card.",
@@ -64,7 +64,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/remat", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
-		Cause: cause.BatchTooLarge, Weight: 0.82,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not get the compiled program below the device's memory",
 		Means:    "XLA tried to save memory by computing values twice (rematerialization), and the program still needs more than its limit. What remains is live at the same time: activations kept for the backward pass as a rule, or parameters with their optimizer state. The line states both sizes: far apart, a smaller batch alone will not do.",
 		Not:      "XLA flags for more rematerialisation: the line says that it has tried.",
@@ -77,7 +77,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/pairwise", Kinds: []fact.Kind{fact.XLAAlloc}, If: atLeast(96 * units.GiB),
-		Cause: cause.OversizedAllocation, Weight: 0.78,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted {asked} at once, which is more than a card has",
 		Means:    "One compiled program asked for {asked}. As a rule a `vmap` or a broadcast computes every pair of rows at the same time, or one side of an array is far larger than meant. The shapes tell which, and can be printed without computing anything.",
 		Not:      "Preallocation settings and closing other programs: nothing frees {asked}.",
@@ -90,7 +90,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "found no room for the results of one call: {out}",
 		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes only {scratch}.[[ The largest of it is {shape}: its first side, {first}, counts what is kept of every step, draw or sample, {each} each.]] All of it is to lie on the card at once.",
 		Not:      "bfloat16 or checkpoints inside the function, where the results keep their type; `jax.clear_caches()`.",
@@ -104,7 +104,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: atLeast(cause.Crumb),
-		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "found no room for a program's scratch memory: {asked}",
 		Means:    "XLA asks for the scratch memory of a whole compiled function in one piece; {asked} is that, not one array. It grows with the batch and the length. If a table follows the message, its \"preallocated temp\" is this scratch and \"parameter\" what was passed in.",
 		Not:      "`del` and `jax.clear_caches()`: the request is for what is computed, not for what was kept.",
@@ -119,7 +119,7 @@ var jaxCards = []cause.Card{
 		ID: "jax/large-request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool {
 			return c.Backend != "tpu" && atLeast(16*units.GiB)(c) && !atLeast(96*units.GiB)(c)
 		}, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
-		Cause: cause.BatchTooLarge, Weight: 0.66,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Figures:  leastCard,
 		Headline: "wanted {asked} for one step, in one piece",
 		Means:    "{asked} at once is an array, or the scratch memory of a whole compiled function; so it is what one call computes at the same time. A `vmap` over all particles, samples or pairs, a scan that keeps every step, and a gradient's stored values look like that. The message names neither the card's size nor what is on it; JAX gives itself 75 % of a card; on one below {least} GiB no share of it would do.",
@@ -133,7 +133,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && atLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "found no room for {asked} on the device",
 		Means:    "XLA asks for an array, or for all the scratch memory of a compiled function, in one piece: {asked} here. The message says neither how large the card is nor what is on it. On GPUs JAX gives itself 75 % of the card, so a quarter stays unused unless told otherwise, and a second process finds hardly anything.",
 		Not:      "`jax.clear_caches()`: it drops compiled programs, hardly any of the card's memory.",
@@ -146,7 +146,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-attention", Kinds: []fact.Kind{fact.TPUCompile}, If: square,
-		Cause: cause.ContextTooLong, Weight: 0.76,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "does not fit the chip: the largest buffer looks like an attention matrix",
 		Means:    "The program did not fit when it was compiled, so nothing ran yet. The list under the message shows a buffer with two equal long sides: queries by keys of an attention, most likely. It quadruples when the length doubles.",
 		Not:      "Restarting, or clearing caches: the compiler refused by arithmetic.",
@@ -159,7 +159,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-reserve", Kinds: []fact.Kind{fact.TPUReserve},
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "could not load a compiled program onto the TPU: {asked} in one piece was not free",
 		Means:    "A compiled program needs its scratch memory in one piece, {asked} here[[; {free} was free in all]]. It compiled, so by itself it fits the chip. In its way is what lies there already: weights, a cache sized to fill the chip (as vLLM's), arrays made before, or another process. The log does not say which.",
 		Not:      "Clearing the compilation cache: the program is there, its memory is not.",
@@ -176,7 +176,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-arguments", Kinds: []fact.Kind{fact.TPUCompile}, If: mostlyArguments,
-		Cause: cause.ModelTooLarge, Weight: 0.78, Figures: tpuFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures,
 		Headline: "needs {asked} of the chip's {total}, most of it parameters and state",
 		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {asked} of {total}, {over} too much. {arguments} of it are arguments: parameters, optimizer state, the KV cache, the inputs. A smaller batch hardly touches those; they have to be spread, or become smaller.",
 		Not:      "Restarting, clearing caches, or a smaller batch alone.",
@@ -189,7 +189,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
-		Cause: cause.ModelTooLarge, Weight: 0.55, Figures: tpuFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures,
 		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
 		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. As it was loading or using a model, that is weights, cache and the work on one prompt together; weights that lie whole on every chip, not spread, are the usual reason.[[ {unknown}]]",
 		Not:      "Restarting or clearing caches: the compiler refused by arithmetic.",
@@ -202,7 +202,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
-		Cause: cause.BatchTooLarge, Weight: 0.72, Figures: tpuFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures,
 		Headline: "was refused by the compiler: the program needs {asked} of the chip's {total}",
 		Means:    "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much.[[ {program} of it is the program itself, its scratch memory and activations, and {arguments} are arguments (parameters, state, inputs): so it is what is computed at once.]][[ {unknown}]]",
 		Not:      "Restarting or clearing caches: the compiler refused by arithmetic. Preallocation settings are for GPUs.",

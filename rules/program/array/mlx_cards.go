@@ -12,7 +12,7 @@ const mlxMetal = "mlx/mlx/backend/metal/allocator.cpp"
 var mlxCards = []cause.Card{
 	{
 		ID: "mlx/one-buffer", Kinds: []fact.Kind{fact.MLXBuffer}, If: sizedRequest,
-		Cause: cause.OversizedAllocation, Weight: 0.82,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted one array of {asked}; this Mac gives {limit} in one piece",
 		Means:    "Metal has a largest size for one buffer, {limit} on this Mac, and one array of {asked} was wanted. How much memory is free plays no part. As a rule such an array is the attention scores of a long prompt, which grow with the square of its length, or the logits of a whole long sequence.",
 		Not:      "Closing programs or raising the wired limit: the bound is for one buffer.",
@@ -28,7 +28,7 @@ var mlxCards = []cause.Card{
 	},
 	{
 		ID: "mlx/resource-limit", Kinds: []fact.Kind{fact.MLXAlloc}, Said: []string{"Resource limit"},
-		Cause: cause.RetainedMemory, Weight: 0.7,
+		Cause: cause.RetainedMemory, Weight: cause.Likely,
 		Headline: "holds too many buffers: a limit of their number, not of bytes",
 		Means:    "Metal bounds how many buffers a process may hold, and the limit is that count; much memory may be free. In your own code: a loop that never evaluates keeps every step's graph. In a server: buffers kept for reuse count as well, so that long runs reach it.",
 		Not:      "A smaller quantisation or more RAM: it is the number of arrays that counts.",
@@ -41,7 +41,7 @@ var mlxCards = []cause.Card{
 	},
 	{
 		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.55,
+		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "needed more than macOS lends the GPU",
 		Means:    "Metal refused the work: weights, cache and activations together passed what macOS lends the GPU, about two thirds to three quarters of RAM unless set otherwise. If it dies at the first token, the model is too large; if at a long prompt or after a while, it is the context.",
 		Not:      "Swap: memory that the GPU works on has to stay in RAM.",

@@ -120,7 +120,7 @@ func readHeader(c *ledger.Case) []step.Step {
 var numpyCards = []cause.Card{
 	{
 		ID: "numpy/record-table", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && record(c) },
-		Cause: cause.OversizedAllocation, Weight: 0.86, Figures: numpyFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "took the rest of a file for a table of {n} rows",
 		Means:    "Columns with names are a table in a binary file, and its {n} rows of {bytes} bytes come from the file's header or length, not from your data. [[`sample_id, ptr, size` is {ffcv}'s allocation table: {ffcv} reads it from a position in the header to the end of the file. That position is 0 until the writer finishes, and then the whole file is taken for the table. ]]So the file is most likely incomplete, damaged, or of another format.",
 		Not:      "RAM, swap, a smaller batch or fewer workers: the number itself is wrong.",
@@ -133,7 +133,7 @@ var numpyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/all-pairs", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(cause.Large)(c) && allPairs(c) }, Unsaid: []string{"pandas/core/reshape", "np.pad("},
-		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: numpyFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "wanted every pair of {n} items in one matrix: {asked}",
 		Means:    "Two long sides of about {n}: that is each item against each, {each} a row. A distance or similarity matrix, a kernel, a mask or a dense form of a graph looks like that; or it was not meant, and broadcasting made it: a column of shape (n, 1) with a row of shape (n,) gives n x n. Twice the items need four times as much, so no RAM keeps up.",
 		Not:      "Swap or closing programs: {asked} is not found by tidying up.",
@@ -146,7 +146,7 @@ var numpyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/pad", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"np.pad("}, If: atLeast(cause.Large),
-		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: numpyFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "was asked to pad something to {asked}",
 		Means:    "`np.pad` was to make an array of {asked}, far more than a picture or a batch is. The widths that it got are wrong: in code that crops, they follow from a box, and one whose corners lie far outside the picture, are swapped or not a number asks for that. So it is one bad sample or prediction, or box and picture in different units, not the size of your data.",
 		Not:      "More RAM, swap or a smaller type: the widths themselves are wrong.",
@@ -159,7 +159,7 @@ var numpyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/axis-too-many", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return atLeast(units.GiB)(c) && tooManyAxes(c) },
-		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: numpyFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "made {n} pictures out of one: {asked}",
 		Means:    "A picture with {channels} channels of that size is {each}; the shape has one long side more, so it is there {n} times. Broadcasting does that: a mask of shape (height, width) or (height, 1, width) meets a picture (height, width, {channels}), and NumPy lines up the wrong sides. If you do have {n} such pictures in one array, it is all your data at once.",
 		Not:      "More RAM, swap or a smaller type: a picture takes {each}, not {asked}.",
@@ -172,7 +172,7 @@ var numpyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/too-large", Kinds: []fact.Kind{fact.NumpyAlloc}, If: ordinaryArray, Unsaid: []string{"pandas/core"},
-		Cause: cause.OversizedAllocation, Weight: 0.86, Figures: numpyFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: numpyFigures,
 		Headline: "was refused one array of {asked}",
 		Means:    "The shape in the message times the bytes of its type is {asked}[[: {n} items of {each}]]. Two ways lead there: all the data are put into one array (stacked, converted, made dense), or a shape is not what you think, and an index, a product or an extra axis has made one side far too long. The shape tells: is its first number the count of your samples?",
 		Not:      "Swap or closing programs: {asked} in one piece is not found by tidying up.",
@@ -185,7 +185,7 @@ var numpyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/ram-full", Kinds: []fact.Kind{fact.NumpyAlloc}, If: small, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: 0.82, Figures: numpyFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
 		Headline: "found RAM full: even {asked} was refused",
 		Means:    "{asked} is little[[: {picture}]]. So RAM was full before this line, and the line is only the one that came next. What filled it: results that a loop keeps in a list, several worker processes with a copy each, a model beside them, or other programs. {bound}",
 		Not:      "Making this one array smaller, or anything about the graphics card.",
@@ -198,7 +198,7 @@ var numpyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/columns", Kinds: []fact.Kind{fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return moderate(c) && columnsFirst(c) }, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: 0.82, Figures: numpyFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
 		Headline: "was refused {asked} of RAM for {n} columns of a table",
 		Means:    "Few long rows, {n} x {each}, is how pandas keeps columns of one type, turned on their side; so this is as a rule a copy of them beside the table itself, as filters, joins, `copy()` and conversions make it. The size is what the data have: it is the sum of such copies that filled RAM. {bound}",
 		Not:      "Looking for a wrong shape, `gc.collect()` while names still refer to old tables, or anything about the graphics card.",
@@ -212,7 +212,7 @@ var numpyCards = []cause.Card{
 	},
 	{
 		ID: "numpy/moderate", Kinds: []fact.Kind{fact.NumpyAlloc}, If: moderate, Unsaid: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: 0.8, Figures: numpyFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
 		Headline: "was refused one array of {asked} in RAM",
 		Means:    "An array of {asked}[[ ({n} x {each})]] found no room. It is the last piece, not the whole need: what it is made from is in memory as well, for a conversion needs the old and the new array at once; joining a list of arrays does, too. {bound}",
 		Not:      "Anything about the graphics card: this is the computer's own memory.",

@@ -14,8 +14,8 @@ var Pandas = program.Program{
 	Titles: map[string]string{"stream_dataset": "Read the table in pieces", "half_precision": "Use smaller types for the columns"},
 	Costs:  map[string]string{"stream_dataset": "Some rewriting.", "half_precision": "None for categories; fewer digits for float32."},
 	Remedies: map[string][]cause.Remedy{
-		cause.HostMemory:          {{Fix: "stream_dataset", Fit: 1}, {Fix: "half_precision", Fit: 0.95}, {Fix: "fix_shape", Fit: 0.8}, {Fix: "raise_memory_limit", Fit: 0.6, If: ledger.Capped}, {Fix: "close_other_apps", Fit: 0.6}, {Fix: "add_swap", Fit: 0.5}},
-		cause.OversizedAllocation: {{Fix: "fix_shape", Fit: 1}, {Fix: "stream_dataset", Fit: 0.8}, {Fix: "half_precision", Fit: 0.6}},
+		cause.HostMemory:          {{Fix: "stream_dataset", Fit: cause.Cures}, {Fix: "half_precision", Fit: cause.Cures}, {Fix: "fix_shape", Fit: cause.Helps}, {Fix: "raise_memory_limit", Fit: cause.MayHelp, If: ledger.Capped}, {Fix: "close_other_apps", Fit: cause.MayHelp}, {Fix: "add_swap", Fit: cause.LastResort}},
+		cause.OversizedAllocation: {{Fix: "fix_shape", Fit: cause.Cures}, {Fix: "stream_dataset", Fit: cause.Helps}, {Fix: "half_precision", Fit: cause.MayHelp}},
 	},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"stream_dataset": step.Paste("python", "for part in pd.read_csv(\"data.csv\", usecols=[\"id\", \"value\"], chunksize=500_000):   # only the columns that you need\n    work(part)"),

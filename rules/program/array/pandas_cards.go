@@ -15,7 +15,7 @@ var (
 var pandasCards = []cause.Card{
 	{
 		ID: "pandas/csv", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Error tokenizing data"},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of RAM while it read the file",
 		Means:    "The parser of `read_csv` was refused RAM. A table can take several times its CSV: each text is a Python object of about 50 bytes and more. Now and then the cause is one quote that is never closed: the rest of the file is then read as a single field. With a small file of the same kind it works: it is the size.",
 		Not:      "`low_memory=False`: it needs more memory, not less.",
@@ -27,7 +27,7 @@ var pandasCards = []cause.Card{
 	},
 	{
 		ID: "pandas/merge", Kinds: []fact.Kind{fact.NumpyAlloc}, Said: []string{"reshape/merge.py", "in merge", "left.merge(", "pd.merge("},
-		Cause: cause.OversizedAllocation, Weight: 0.78,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "was refused {asked} in a merge, for one array of its result",
 		Means:    "One array of the result alone is {asked}, so the merge has very many rows. Keys that repeat on both sides do that: each pair becomes a row, so 10,000 equal keys (empty ones count as equal, too) on each side are 100 million rows. If neither side repeats, the tables are simply that long.",
 		Not:      "More memory or swap, if keys repeat: the next merge is as large again.",
@@ -40,7 +40,7 @@ var pandasCards = []cause.Card{
 	},
 	{
 		ID: "pandas/memory", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"pandas/core"},
-		Cause: cause.HostMemory, Weight: 0.82,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (MemoryError)",
 		Means:    "The system refused RAM in the middle of an operation on a table. Most operations make a new table beside the old one, `apply` and text columns make Python objects of 50 bytes and more each. The line of your own code in the traceback names the operation; it need not be what filled the memory.",
 		Not:      "Anything about the graphics card.",
@@ -51,7 +51,7 @@ var pandasCards = []cause.Card{
 	},
 	{
 		ID: "pandas/copy", Kinds: []fact.Kind{fact.NumpyAlloc}, If: moderate, Said: []string{"pandas/core"}, Unsaid: []string{"reshape/"},
-		Cause: cause.HostMemory, Weight: 0.8, Figures: numpyFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong, Figures: numpyFigures,
 		Headline: "was refused {asked} of RAM for a copy of columns",
 		Means:    "pandas keeps all columns of one type in one array, and joins or copies them when a table is changed, filtered or converted. {asked} is such a block[[ ({n} x {each})]], wanted beside the table itself. {bound}",
 		Not:      "Anything about the graphics card.",

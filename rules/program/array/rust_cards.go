@@ -47,7 +47,7 @@ func burnFigures(c *ledger.Case) map[string]string {
 var burnCards = []cause.Card{
 	{
 		ID: "burn/pool-size", Kinds: []fact.Kind{fact.BurnPool},
-		Cause: cause.SoftwareBug, Weight: 0.68, Figures: burnFigures,
+		Cause: cause.SoftwareBug, Weight: cause.Likely, Figures: burnFigures,
 		Headline: "has no memory pool for a piece of {asked}",
 		Means:    "cubecl, Burn's layer for the GPU, keeps pools for pieces of certain sizes, and found none for {asked}: the largest that the device gives in one buffer, or the pools that were set up, end below it. So the card may be free. Such sizes come from one tensor that is very large, or from a matrix multiplication or convolution whose working memory autotuning tried.",
 		Not:      burnNot,
@@ -60,7 +60,7 @@ var burnCards = []cause.Card{
 	},
 	{
 		ID: "burn/driver", Kinds: []fact.Kind{fact.RustDriver}, If: func(c *ledger.Case) bool { return c.In("burn") },
-		Cause: cause.BatchTooLarge, Weight: 0.62, Figures: burnFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: burnFigures,
 		Headline: "ran out of GPU memory: its pool could not get another page",
 		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x picture size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. [[The experiment log, {log}, tells how far it came: the first step points to size, a late one to growth.]]",
 		Not:      burnNot,

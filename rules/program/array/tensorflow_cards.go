@@ -49,7 +49,7 @@ var growth = cause.Cure{Fix: "limit_framework_preallocation", Title: "Let Tensor
 var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/cpu", Kinds: []fact.Kind{fact.TFAlloc}, If: onCPU, Said: []string{"by allocator cpu", "by allocator mklcpu"},
-		Cause: cause.HostMemory, Weight: 0.88,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was refused {asked} of the computer's RAM, not of the card's memory",
 		Means:    "The allocator in the message is the CPU's, so {asked} of RAM was refused for one tensor. That is as a rule all the data in one tensor, or a dense or one-hot form of something sparse. The shape tells: is its first number your batch, or the count of all samples?",
 		Not:      "GPU settings such as memory growth: no card is involved.",
@@ -62,7 +62,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/predict", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"model.predict(", "in predict", "ConcatV2", "in evaluate"}, Unsaid: []string{"gradient_tape", "train_function", "Epoch 1/"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card while predicting: a tensor of {asked} found no room",
 		Means:    "It failed in inference, where no gradients are kept, so {asked} for one tensor is much. Its first number is how many samples were handled at once. Calling the model directly on an array, or joining all outputs on the card, makes that the whole data set.",
 		Not:      "Mixed precision or checkpointing in training: nothing is being trained here.",
@@ -75,7 +75,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"in _call_tf_sessionrun"}, Unsaid: []string{"optimizer/", "/Adam/"},
-		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} found no room",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
@@ -88,7 +88,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: []string{"optimizer/", "/Adam/", "in _call_tf_sessionrun"},
-		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} found no room",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth, and `cuda_malloc_async`: growth changes only when memory is taken, and the other a TensorFlow of this age lacks.",
@@ -101,7 +101,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
-		Cause: cause.BatchTooLarge, Weight: 0.76, Figures: tensorFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
 		Headline: "filled the card in a step: a tensor of {asked} found no room",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
@@ -114,7 +114,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/one-sample", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, oneSample), Figures: sampleFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card with a single sample: {rows} x {columns} at this layer",
 		Means:    "The tensor that no longer fitted is 1 x {third} x {rows} x {columns}: its first side is the batch as a rule, so that is 1 already, and what is left to shrink is the picture.[[ At a sixteenth of the size, as deep layers have it, that would be a picture of about {height} x {width}.]] {asked} is the last straw; all layers before it keep theirs in training.[[ {used} of the {limit} that TensorFlow may take were in use.]]",
 		Not:      "A smaller batch: it is 1. Memory growth: it changes when memory is taken, not how much.",
@@ -128,7 +128,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/weight-gradient", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{weightProduct}, If: weightGradient, Figures: gradientFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: 0.78,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out on the gradients of one large matrix of weights",
 		Means:    "The node is a gradient, and its shape, {shape}, is that of the weights themselves: {asked}, whatever the batch.[[ The matrix is used in {uses} steps of a loop, and each makes a gradient of its own that is kept until all are added up: {uses} x {asked} is {together}.]] The optimizer keeps one or two more of that size.[[ {wide} outputs are a vocabulary, as a rule: that number decides.]]",
 		Not:      "A smaller batch, and memory growth: weights and their gradients keep their size.",
@@ -143,7 +143,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/in-pieces", Kinds: []fact.Kind{fact.TFAlloc}, If: poolInPieces,
-		Cause: cause.Fragmentation, Weight: 0.78, Figures: poolFigures,
+		Cause: cause.Fragmentation, Weight: cause.Strong, Figures: poolFigures,
 		Headline: "had {left} of its share left, but not {asked} in one piece",
 		Means:    "TensorFlow may take {limit} here and {used} was in use, so {left} was left, more than the {asked} that were refused. Either that is in pieces, as happens when tensors of changing sizes come and go, or it was never taken because another program holds it: `nvidia-smi` shows the second.",
 		Not:      "Memory growth: it makes pieces more likely, not less.",
@@ -156,7 +156,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/optimizer", Kinds: []fact.Kind{fact.TFAlloc}, If: func(c *ledger.Case) bool { return offCPU(c) && c.Signal("optimizer_node") != nil && !poolInPieces(c) },
-		Cause: cause.TrainingStateTooLarge, Weight: 0.78,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out while the optimizer made its own state",
 		Means:    "The operation that failed belongs to the optimizer. Adam keeps two numbers for each weight, in 32 bit, made at the first step; with weights and gradients that is four times the weights, whatever the batch. {asked} is one piece of it. What else fills the card is not in the message.",
 		Not:      "A smaller batch alone: this state has the same size at batch 1.",
@@ -169,7 +169,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/pool-full", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Unsaid: []string{"OOM when allocating tensor"},
-		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled its share of the card: {asked} more found no room",
 		Means:    "{asked} is the piece that no longer fitted, not the whole need. The activations of a step fill the pool up to there, and they grow with the batch. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
 		Not:      "Memory growth (`TF_FORCE_GPU_ALLOW_GROWTH`): it changes when memory is taken, not how much.",
@@ -182,7 +182,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/tpu", Kinds: []fact.Kind{fact.TPUCompile},
-		Cause: cause.BatchTooLarge, Weight: 0.72,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "was refused by the TPU compiler: {asked} planned, {total} on a core",
 		Means:    "The compiler adds up what the program needs on one core and refuses before anything runs. Activations are most of it as a rule, and they grow with the batch of each core, which is the global batch divided by the cores. If little is missing, one step down is enough. Parameters and optimizer state count as well.",
 		Not:      "Restarting, or settings for GPUs such as memory growth.",
@@ -195,7 +195,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy}, Said: []string{"_EagerConst", "convert_to_eager_tensor"},
-		Cause: cause.OversizedAllocation, Weight: 0.7,
+		Cause: cause.OversizedAllocation, Weight: cause.Likely,
 		Headline: "had no room on the card for an array that was copied there whole",
 		Means:    "\"Dst tensor is not initialized\" is a full card in other words. Here an array was made a constant on the card, and arrays handed to `fit` go there whole, so the batch size plays no part. If your array is small (`x_train.nbytes / 2**30` in GiB), another process holds the card.",
 		Not:      "A smaller batch size: it is the whole array that is copied.",
@@ -207,7 +207,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/grab-refused", Kinds: []fact.Kind{fact.TFStart}, If: grabFree,
-		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "was refused its pool of {asked}, though {free} was free",
 		Means:    "When it starts, TensorFlow takes nearly all that is free in one piece. {free} was free a moment before and {asked} was still refused: the driver and the desktop need room beside it, most of all on a small card, or another program took some in between. TensorFlow then tries with a tenth less each time, so it may well have gone on.",
 		Not:      "A smaller batch or model: it failed before there was either.",
@@ -220,7 +220,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/grab-at-start", Kinds: []fact.Kind{fact.TFStart, fact.TFContext},
-		Cause: cause.LeakedProcess, Weight: 0.8,
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "could not take its pool at the start: something else holds the card",
 		Means:    "When it starts, TensorFlow takes nearly all that is free in one piece, and retries with a tenth less each time: the falling sizes are that, not your model's need. The driver refused, so another process has taken memory since, or holds most of it: a notebook's kernel, an earlier run that did not end, several processes started at once (each takes all), the desktop on a small card.",
 		Not:      "A smaller batch or model: it failed before there was either.",
@@ -233,7 +233,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	{
 		ID: "tensorflow/cudnn-handle", Kinds: []fact.Kind{fact.TFHandle}, Said: []string{"CUDNN_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_ALLOC_FAILED", "Failed to get convolution algorithm", "no algorithm worked"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.55,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "could not set up cuDNN or cuBLAS: no room beside its pool, most likely",
 		Means:    "These libraries need some hundred MB of their own, outside TensorFlow's pool, which takes nearly the whole card at its start; another process on the card has the same effect. The same words come from a cuDNN that does not match TensorFlow; the log does not tell which. If it works after the first line below, it was memory.",
 		Cures: []cause.Cure{

@@ -88,7 +88,7 @@ var GPUStack = program.Program{
 		"upgrade_version":              text("Update GPUStack, or choose a newer version of the backend in Edit Model, Advanced."),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.LeakedProcess: {{Fix: "select_gpu", Fit: 1.02}, {Fix: "kill_stale_process", Fit: 1}, {Fix: "lower_gpu_memory_utilization", Fit: 0.85}},
+		cause.LeakedProcess: {{Fix: "select_gpu", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "lower_gpu_memory_utilization", Fit: cause.Helps}},
 	},
 }
 

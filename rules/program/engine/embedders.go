@@ -22,9 +22,9 @@ var TEI = program.Program{
 	},
 	Titles: map[string]string{"lower_max_batched_tokens": "Lower the tokens of one batch (--max-batch-tokens)"},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: {{Fix: "lower_max_batched_tokens", Fit: 1.05}, {Fix: "lower_context", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.7}, {Fix: "use_smaller_model", Fit: 0.6}},
-		cause.ModelTooLarge: {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.9}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
-		cause.Unknown:       {{Fix: "lower_max_batched_tokens", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "upgrade_version", Fit: 0.7}},
+		cause.BatchTooLarge: {{Fix: "lower_max_batched_tokens", Fit: cause.Foremost}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}, {Fix: "use_smaller_model", Fit: cause.MayHelp}},
+		cause.ModelTooLarge: {{Fix: "lower_max_batched_tokens", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.LastResort}},
+		cause.Unknown:       {{Fix: "lower_max_batched_tokens", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "upgrade_version", Fit: cause.MayHelp}},
 	},
 	Cards: teiCards,
 }
@@ -44,8 +44,8 @@ var Infinity = program.Program{
 		"upgrade_version":   step.Paste("shell", "pip install -U infinity-emb"),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: {{Fix: "lower_batch_size", Fit: 1.05}, {Fix: "lower_context", Fit: 0.9}, {Fix: "half_precision", Fit: 0.8}, {Fix: "use_smaller_model", Fit: 0.6}},
-		cause.ModelTooLarge: {{Fix: "half_precision", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.95}, {Fix: "select_gpu", Fit: 0.8}, {Fix: "lower_batch_size", Fit: 0.75}},
+		cause.BatchTooLarge: {{Fix: "lower_batch_size", Fit: cause.Foremost}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "half_precision", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.MayHelp}},
+		cause.ModelTooLarge: {{Fix: "half_precision", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Cures}, {Fix: "select_gpu", Fit: cause.Helps}, {Fix: "lower_batch_size", Fit: cause.MayHelp}},
 	},
 	Cards: infinityCards,
 }

@@ -25,9 +25,9 @@ var FastChat = program.Program{
 		"upgrade_version":              step.Paste("shell", "pip install -U \"fschat[model_worker]\""),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge:  {{Fix: "load_in_8bit", Fit: 1}, {Fix: "multi_gpu", Fit: 0.95}, {Fix: "cpu_offload", Fit: 0.8}, {Fix: "use_smaller_model", Fit: 0.75}},
-		cause.BatchTooLarge:  {{Fix: "lower_parallel", Fit: 1}, {Fix: "lower_context", Fit: 0.95}, {Fix: "load_in_8bit", Fit: 0.85}, {Fix: "multi_gpu", Fit: 0.7}},
-		cause.ContextTooLong: {{Fix: "lower_context", Fit: 1}, {Fix: "lower_parallel", Fit: 0.9}, {Fix: "load_in_8bit", Fit: 0.8}, {Fix: "multi_gpu", Fit: 0.7}},
+		cause.ModelTooLarge:  {{Fix: "load_in_8bit", Fit: cause.Cures}, {Fix: "multi_gpu", Fit: cause.Cures}, {Fix: "cpu_offload", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.MayHelp}},
+		cause.BatchTooLarge:  {{Fix: "lower_parallel", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Cures}, {Fix: "load_in_8bit", Fit: cause.Helps}, {Fix: "multi_gpu", Fit: cause.MayHelp}},
+		cause.ContextTooLong: {{Fix: "lower_context", Fit: cause.Cures}, {Fix: "lower_parallel", Fit: cause.Helps}, {Fix: "load_in_8bit", Fit: cause.Helps}, {Fix: "multi_gpu", Fit: cause.MayHelp}},
 	},
 }
 
@@ -35,7 +35,7 @@ var FastChat = program.Program{
 var fastchatCards = []cause.Card{
 	{
 		ID: "fastchat/load", Kinds: onCard, Phases: []string{"load"},
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the card",
 		Means:    "The worker loads the model at 16 bit, 2 GB for each billion parameters: 14 GB for 7B, 26 for 13B.[[ {mine} of {total} was its own when {asked} more was refused.]] Nothing was generated yet.",
 		Not:      "A smaller `max_new_tokens`, fewer users: it failed before any request.",
@@ -48,7 +48,7 @@ var fastchatCards = []cause.Card{
 	},
 	{
 		ID: "fastchat/request", Kinds: onCard,
-		Cause: cause.ContextTooLong, Weight: 0.76,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of the card while it answered",
 		Means:    "A FastChat worker keeps a cache for each conversation that is being answered, and it grows with every token of all of them; there is no fixed pool that would make others wait.[[ {mine} of {total} was its own when {asked} was refused.]]",
 		Not:      "A restart alone: the same load brings it back.",

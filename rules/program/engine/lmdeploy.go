@@ -24,19 +24,19 @@ var LMDeploy = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {
 			figures.First(
-				cause.If(turboMindWeights, 0.38, "The cache takes 0.8 of what is free by default."),
-				cause.If(when.All(turboMind, when.Not(shareBelow(0.31))), 0.5, "The cache's share (cache_max_entry_count, 0.8 of what is free by default) left no room for the buffers of requests.")),
-			cause.Said(0.7, "The cache's share of the card leaves it no room.", fact.LMDeployCache)},
+				cause.If(turboMindWeights, cause.Weak, "The cache takes 0.8 of what is free by default."),
+				cause.If(when.All(turboMind, when.Not(shareBelow(0.31))), cause.Fair, "The cache's share (cache_max_entry_count, 0.8 of what is free by default) left no room for the buffers of requests.")),
+			cause.Said(cause.Likely, "The cache's share of the card leaves it no room.", fact.LMDeployCache)},
 		cause.ModelTooLarge: {figures.First(
-			cause.If(when.All(turboMind, shareBelow(0.31)), 0.7, "The cache's share is {utilization} already and creating the engine fails: weights fill the card."),
-			cause.If(turboMindWeights, 0.42, "The place that asked allocates weights and fixed buffers."),
-			cause.If(turboMind, 0.3, "The message has no figures; the weights may fill the card."),
+			cause.If(when.All(turboMind, shareBelow(0.31)), cause.Likely, "The cache's share is {utilization} already and creating the engine fails: weights fill the card."),
+			cause.If(turboMindWeights, cause.Weak, "The place that asked allocates weights and fixed buffers."),
+			cause.If(turboMind, cause.Weak, "The message has no figures; the weights may fill the card."),
 		)},
-		cause.BatchTooLarge: {cause.Said(0.2, "The buffers of a batch may be what found no room.", fact.TurboMind)},
+		cause.BatchTooLarge: {cause.Said(cause.Hint, "The buffers of a batch may be what found no room.", fact.TurboMind)},
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.BudgetMisconfigured: {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "lower_context", Fit: 0.8}, {Fix: "lower_batch_size", Fit: 0.75}},
-		cause.ModelTooLarge:       {{Fix: "lower_mem_fraction", Fit: 0.95, If: when.Not(shareBelow(0.31))}, {Fix: "use_lower_quant", Fit: 1}, {Fix: "multi_gpu", Fit: 0.9}, {Fix: "lower_batch_size", Fit: 0.6}},
+		cause.BudgetMisconfigured: {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "lower_batch_size", Fit: cause.MayHelp}},
+		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "lower_mem_fraction", Fit: cause.Cures, If: when.Not(shareBelow(0.31))}, {Fix: "multi_gpu", Fit: cause.Helps}, {Fix: "lower_batch_size", Fit: cause.MayHelp}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"lower_mem_fraction": shell("lmdeploy serve api_server MODEL --cache-max-entry-count 0.4"),
@@ -61,12 +61,12 @@ var MLC = program.Program{
 	Work:     "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides"},
 	Clues: map[string][]cause.Clue{
-		cause.BudgetMisconfigured: {figures.First(cause.If(when.Root(fact.MLCBudget), 0.5, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set."))},
-		cause.ModelTooLarge:       {figures.First(cause.If(when.Root(fact.MLCBudget), 0.35, "The weights take {weights} of the {limit} that may be used."))},
+		cause.BudgetMisconfigured: {figures.First(cause.If(when.Root(fact.MLCBudget), cause.Fair, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set."))},
+		cause.ModelTooLarge:       {figures.First(cause.If(when.Root(fact.MLCBudget), cause.Weak, "The weights take {weights} of the {limit} that may be used."))},
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.5}, {Fix: "use_lower_quant", Fit: 0.5}},
-		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: 1}, {Fix: "lower_max_batched_tokens", Fit: 0.8}, {Fix: "multi_gpu", Fit: 0.75}, {Fix: "use_smaller_model", Fit: 0.7}},
+		cause.BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: cause.Cures}, {Fix: "lower_max_batched_tokens", Fit: cause.LastResort}, {Fix: "use_lower_quant", Fit: cause.LastResort}},
+		cause.ModelTooLarge:       {{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "lower_max_batched_tokens", Fit: cause.Helps}, {Fix: "multi_gpu", Fit: cause.MayHelp}, {Fix: "use_smaller_model", Fit: cause.MayHelp}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"raise_gpu_memory_utilization": shell(`mlc_llm serve MODEL --overrides "gpu_memory_utilization=0.95"`),

@@ -89,7 +89,7 @@ var (
 var lmdeployCards = []cause.Card{
 	{
 		ID: "lmdeploy/no-cache", Kinds: []fact.Kind{fact.LMDeployCache},
-		Cause: cause.ModelTooLarge, Weight: 0.55,
+		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "did not start: after the weights nothing is left for its cache",
 		Means:    "LMDeploy's PyTorch engine measures what is free once the weights are in, sets room for a prefill aside, and shares the rest. Here nothing was left to share: weights or prefill take it all, or another program is on the card.",
 		Not:      "A larger `--cache-max-entry-count`: it is a share of what is left.",
@@ -101,7 +101,7 @@ var lmdeployCards = []cause.Card{
 	},
 	{
 		ID: "lmdeploy/notebook", Kinds: []fact.Kind{fact.TurboMind}, Said: []string{"ipykernel/", "IPython/core/", "ipython-input-"},
-		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory in a notebook",
 		Means:    "TurboMind names no size.[[ Its cache's share is set to {cache_share}.]] In a notebook the first suspect is the kernel itself: an engine that was made in it keeps weights and cache, `del` does not free it, and a failed start can leave its part on the card.",
 		Figures:  lmdeploySet,
@@ -114,7 +114,7 @@ var lmdeployCards = []cause.Card{
 	},
 	{
 		ID: "lmdeploy/small-share", Kinds: []fact.Kind{fact.TurboMind}, If: shareBelow(0.31), Figures: lmdeploySet,
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "filled the card with weights: its cache is small already",
 		Means:    "TurboMind names no size, but its cache may take only {cache_share} of what the weights leave, so the cache is not what is too large. Weights and the buffers for[[ {sequences} requests at once]][[ of up to {session} tokens]] fill the card, or something else is on it: `nvidia-smi` before the start tells.",
 		Not:      "A still smaller `cache_max_entry_count`.",
@@ -127,7 +127,7 @@ var lmdeployCards = []cause.Card{
 	},
 	{
 		ID: "lmdeploy/turbomind-weights", Kinds: []fact.Kind{fact.TurboMind}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" }, Figures: lmdeploySet,
-		Cause: cause.ModelTooLarge, Weight: 0.55,
+		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "was refused graphics memory for weights or fixed buffers",
 		Means:    "memory_utils.cu is where weights and fixed buffers are taken; the message has no size and no card. Either less is free than the weights need (16 bit: 2 GB per billion parameters), or something is on the card already, such as an earlier start[[ (the cache's share is {cache_share})]].",
 		Cures: []cause.Cure{
@@ -138,7 +138,7 @@ var lmdeployCards = []cause.Card{
 	},
 	{
 		ID: "lmdeploy/turbomind", Kinds: []fact.Kind{fact.TurboMind}, Figures: lmdeploySet,
-		Cause: cause.BudgetMisconfigured, Weight: 0.6,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "found no graphics memory left beside its cache",
 		Means:    "The message names no size. TurboMind's cache takes a share of what is free after the weights,[[ here {share_here};]] what comes later (buffers[[ for a session of {long} tokens]], a vision model, another program) must do with the rest.[[ {fits}]] LMDeploy's own FAQ names that share for this line.",
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: this memory is not PyTorch's.[[ {bits}]]",

@@ -28,7 +28,7 @@ var NanoVLLM = program.Program{
 	Sources: program.Sources{"nanovllm/config.py": "max_model_len max_num_batched_tokens max_num_seqs gpu_memory_utilization enforce_eager tensor_parallel_size", "nanovllm/models/qwen3.py": "mlp"},
 	Cards: []cause.Card{{
 		ID: "nano-vllm/prefill", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"prefill", "layer.mlp(", "self.gate_up_proj(", "self.mlp("}, Figures: promptFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card in a layer of the prefill: all tokens of the prompt at once",
 		Means:    "A layer works on every token of the step together, and the widest piece is gate and up of the MLP in one: tokens x 2 x MLP width x 2 bytes. {asked} is about {tokens} tokens of a model of 8 billion (MLP width 14,336).[[ {mine} of {total} was taken: weights, and what the layers keep.]] A cache in system memory does not change that.",
 		Not:      "`expandable_segments`[[: {slack} lies unused]]; a smaller KV cache, where it is in system memory already.",

@@ -26,7 +26,7 @@ var Exo = program.Program{
 		"upgrade_version":   text("`git pull` in exo's folder on every machine, so that all run the same version."),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge: {{Fix: "use_lower_quant", Fit: 1}, {Fix: "multi_gpu", Fit: 0.95}, {Fix: "close_other_apps", Fit: 0.85}, {Fix: "use_smaller_model", Fit: 0.8}},
+		cause.ModelTooLarge: {{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "multi_gpu", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.Helps}},
 	},
 }
 
@@ -42,8 +42,8 @@ var Petals = program.Program{
 		"upgrade_version":  step.Paste("shell", "pip install -U git+https://github.com/bigscience-workshop/petals"),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge: {{Fix: "fewer_gpu_layers", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.9}, {Fix: "lower_context", Fit: 0.8}},
-		cause.BatchTooLarge: {{Fix: "fewer_gpu_layers", Fit: 1}, {Fix: "lower_context", Fit: 0.9}},
+		cause.ModelTooLarge: {{Fix: "fewer_gpu_layers", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.Helps}, {Fix: "lower_context", Fit: cause.Helps}},
+		cause.BatchTooLarge: {{Fix: "fewer_gpu_layers", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}},
 	},
 }
 
@@ -59,7 +59,7 @@ var RKLLM = program.Program{
 	},
 	Cards: []cause.Card{{
 		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: " + "failed to allocate"},
-		Cause: cause.HostMemory, Weight: 0.6, Headline: "was refused memory while it loaded the model",
+		Cause: cause.HostMemory, Weight: cause.Good, Headline: "was refused memory while it loaded the model",
 		Means: "The NPU has no memory of its own: weights, cache and system share the board's RAM. The size in the message is no help; 0.00 MB is rounded, or a number that went wrong. Either RAM was full, which `free -h` just before the start tells, or model file and runtime do not match in version or chip.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "A shorter context", Cost: "shorter conversations"},
@@ -69,8 +69,8 @@ var RKLLM = program.Program{
 		Sources: []string{"https://github.com/airockchip/rknn-llm/issues/183"},
 	}},
 	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge: {{Fix: "use_smaller_model", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.95}, {Fix: "lower_context", Fit: 0.9}, {Fix: "close_other_apps", Fit: 0.7}},
-		cause.HostMemory:    {{Fix: "lower_context", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.95}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "add_swap", Fit: 0.5}},
+		cause.ModelTooLarge: {{Fix: "use_smaller_model", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}},
+		cause.HostMemory:    {{Fix: "lower_context", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "add_swap", Fit: cause.LastResort}},
 	},
 }
 
@@ -93,10 +93,10 @@ var MistralRs = program.Program{
 		"upgrade_version":              text("Update mistral.rs: `git pull` and build again, or the newest release."),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge:  {{Fix: "use_lower_quant", Fit: 1}, {Fix: "lower_mem_fraction", Fit: 0.9}, {Fix: "lower_context", Fit: 0.85}, {Fix: "fewer_gpu_layers", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.6}},
-		cause.BatchTooLarge:  {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "lower_max_num_seqs", Fit: 0.95}, {Fix: "lower_max_batched_tokens", Fit: 0.9}, {Fix: "use_lower_quant", Fit: 0.8}},
-		cause.ContextTooLong: {{Fix: "lower_context", Fit: 1}, {Fix: "quantize_kv_cache", Fit: 0.9}, {Fix: "use_lower_quant", Fit: 0.8}},
-		cause.Unknown:        {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.95}, {Fix: "lower_context", Fit: 0.9}, {Fix: "close_other_apps", Fit: 0.7}},
+		cause.ModelTooLarge:  {{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "lower_mem_fraction", Fit: cause.Helps}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "fewer_gpu_layers", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}},
+		cause.BatchTooLarge:  {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "lower_max_num_seqs", Fit: cause.Cures}, {Fix: "lower_max_batched_tokens", Fit: cause.Helps}, {Fix: "use_lower_quant", Fit: cause.Helps}},
+		cause.ContextTooLong: {{Fix: "lower_context", Fit: cause.Cures}, {Fix: "quantize_kv_cache", Fit: cause.Helps}, {Fix: "use_lower_quant", Fit: cause.Helps}},
+		cause.Unknown:        {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}},
 	},
 	Cards: mistralCards,
 }

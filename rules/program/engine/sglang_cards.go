@@ -150,7 +150,7 @@ var sglangTokenCards = []cause.Card{
 	},
 	{
 		ID: "sglang/tokens", Kinds: []fact.Kind{fact.SGLangTokens}, Figures: sglangPages,
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of its token pool in the middle of answers",
 		Means:    "Not the card's memory as such, but the pool of KV tokens had no room for the next step of all running requests[[: {wanted} wanted, {there} left]]. SGLang takes in requests by a guess of how long answers get, and guessed too short for this load.",
 		Not:      "A lower `--mem-fraction-static`, the advice for other failures: it makes the pool smaller.",
@@ -204,7 +204,7 @@ var sglangStartCards = []cause.Card{
 	},
 	{
 		ID: "sglang/static", Kinds: []fact.Kind{fact.SGLangStatic}, Figures: sglangWeights,
-		Cause: cause.BudgetMisconfigured, Weight: 0.65,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Likely,
 		Headline: "did not start: nothing is left of the static share for the KV pool",
 		Means:    "The static share[[ ({now})]] is for weights and KV pool together, and the weights took all of it. That is why it asks for more, not less. The line \"Load weight end ... avail mem\" above, if you have it, says how much: where hardly anything is left, the weights are too large for the card; where several GB are, the share is too small. Another program on the card has the same effect.",
 		Not:      "A lower `--mem-fraction-static`, the usual advice for running out later: it makes this worse.",
@@ -217,7 +217,7 @@ var sglangStartCards = []cause.Card{
 	},
 	{
 		ID: "sglang/state", Kinds: []fact.Kind{fact.SGLangState},
-		Cause: cause.BudgetMisconfigured, Weight: 0.6,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good,
 		Headline: "did not start: no room for the states of a hybrid model",
 		Means:    "A hybrid model (Mamba or linear attention in it) keeps a state of fixed size for each running request beside the KV pool. The static share leaves no room for as many as may run.",
 		Not:      "`--context-length`: these states do not grow with it.",
@@ -230,7 +230,7 @@ var sglangStartCards = []cause.Card{
 	},
 	{
 		ID: "sglang/unbalanced", Kinds: []fact.Kind{fact.SGLangUnbalanced},
-		Cause: cause.LeakedProcess, Weight: 0.75,
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "did not start: one card has much less free memory than the others",
 		Means:    "Before it loads, SGLang compares what is free on the cards, and one has less than nine tenths of the others. Something is on it, often a worker of an earlier start; or that card is smaller.",
 		Not:      "`--mem-fraction-static`: the check comes before it counts.",
@@ -243,7 +243,7 @@ var sglangStartCards = []cause.Card{
 	},
 	{
 		ID: "sglang/load", Kinds: onCard, Phases: []string{"load"}, If: sglangLoading,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights do not fit on the card",
 		Means:    "It failed while SGLang loaded the weights: {mine} of {total} is its own, and more layers were to come. The static share counts only afterwards.[[ {online}]]", Figures: onlineQuant,
 		Not:     "`--mem-fraction-static`, `--context-length`: neither counts while weights load.",
@@ -273,7 +273,7 @@ func onlineQuant(c *ledger.Case) map[string]string {
 var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/graphs", Kinds: onCard, Phases: []string{"graph_capture"}, If: sglangCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.85,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not start: CUDA graphs found no room beside weights and KV pool",
 		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]]; capturing graphs for large batches found[[ {room} where {asked} was needed]] too little in the rest. Graphs for 160 to 512 requests take some GB on each card, and the largest batches come first.",
 		Not:      "A higher `--mem-fraction-static`: it leaves the graphs less.",
@@ -285,7 +285,7 @@ var sglangRunCards = []cause.Card{
 	},
 	{
 		ID: "sglang/pool", Kinds: onCard, Phases: []string{"kv_cache"}, If: sglangCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not start: the card no longer had what the KV pool was to take",
 		Means:    "The pool was sized by the static share of what was free before, and when it was taken[[ {room} was left for {asked}]] the card had less: another process that grew meanwhile, other ranks on the same card, or something loaded beside it (a draft model, a vision part).",
 		Not:      "A shorter context: the pool is sized by the share.",
@@ -294,7 +294,7 @@ var sglangRunCards = []cause.Card{
 	},
 	{
 		ID: "sglang/pictures", Kinds: onCard, Said: []string{"in get_image_feature", "in get_video_feature", "self.vision_tower(", "self.vision_model(", "in vision_eager_attention_forward", "managers/mm_utils.py"}, Phases: []string{"inference"}, If: sglangCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.8,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "served, and ran out of the card as it read a picture",
 		Means:    "The traceback ends in the model's vision part. It reads each picture or clip whole, beside weights and KV pool: {asked} was needed, and {room} was left. What it needs grows with the pictures' size and number in one batch; the pool never shrinks for it.",
 		Not:      "A smaller `--chunked-prefill-size`: pictures are read before the prompt is cut into chunks. A shorter `--context-length`: the pool keeps its size.",
@@ -307,7 +307,7 @@ var sglangRunCards = []cause.Card{
 	},
 	{
 		ID: "sglang/prefill", Kinds: onCard, Said: []string{"in forward_extend"}, Phases: []string{"inference"}, If: sglangCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.78,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "served, and ran out of the card on a prompt",
 		Means:    "A chunk of prompts needed {asked} beside weights and KV pool, and {room} was left. The pool never shrinks, so what a chunk needs must fit beside it; SGLang's guide wants 5 to 8 GB free once it serves (`available_gpu_mem` in its start lines).",
 		Not:      "A shorter `--context-length`: a chunk has the same size at any length.",
@@ -316,7 +316,7 @@ var sglangRunCards = []cause.Card{
 	},
 	{
 		ID: "sglang/decode", Kinds: onCard, Phases: []string{"inference"}, If: sglangCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "served, and ran out of the card on a request",
 		Means:    "{asked} was needed beside weights, KV pool and graphs, and {room} was left. These have their full size from the start; what varies is the batch. A prompt: smaller chunks help; long answers of many at once: fewer requests. The static share is what leaves either too little.",
 		Not:      "A shorter `--context-length`: the pool keeps its size.",
@@ -325,7 +325,7 @@ var sglangRunCards = []cause.Card{
 	},
 	{
 		ID: "sglang/beside", Kinds: onCard, If: when.All(sglangCard, func(c *ledger.Case) bool { return c.Contains("private pools") }),
-		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of the card beside its static share",
 		Means:    "The message names private pools, so CUDA graphs exist: weights and KV pool have been taken, and something that came after found {room}. Of {total} it holds {mine} itself, most of it by its own choice of the static share.",
 		Not:      "`expandable_segments`: the pool is one large block and keeps its size.",

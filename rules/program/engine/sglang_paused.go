@@ -14,7 +14,7 @@ import (
 var pausedCards = []cause.Card{
 	{
 		ID: "sglang/paused-pool", Kinds: []fact.Kind{fact.MemorySaver}, Figures: holderFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.8,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "could not take back the memory that it had paused for the trainer",
 		Means:    "The engine gives its memory up while the trainer works and maps it again for the next rollout (`resume_memory_occupation`); by then the card was not free.[[ {holder}]] What the trainer freed stays reserved in PyTorch's segments as long as one small tensor (a LoRA, a bucket) lives in each, or it was not offloaded yet. Refused connections and SIGQUIT are consequences.",
 		Not:      "Longer HTTP retries. Ending the process that is listed, before you know that it is not your trainer.",

@@ -28,7 +28,7 @@ var teiLook = cause.Cure{
 var teiCards = []cause.Card{
 	{
 		ID: "tei/warmup", Kinds: refusedCard, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "did not start: its trial batch did not fit",
 		Means:    "Before it serves, TEI runs one batch as large as it would ever accept: `--max-batch-tokens`, 16384 unless set. Where the model has no flash attention here (an older card, or an image for another generation) that takes memory with the square of the length.",
 		Not:      "Smaller requests from your client: the trial does not depend on them.",
@@ -40,7 +40,7 @@ var teiCards = []cause.Card{
 	},
 	{
 		ID: "tei/serving", Kinds: refusedCard,
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of the card while embedding a batch",
 		Means:    "TEI gathers waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 unless set), and this one found no room. The message has no figures: whether the rest of the card is the model or another program, `nvidia-smi` shows.",
 		Not:      "Fewer texts in a request: TEI makes up its own batches.",
@@ -56,7 +56,7 @@ var teiCards = []cause.Card{
 // infinityCards are Infinity's.
 var infinityCards = []cause.Card{{
 	ID: "infinity/batch", Kinds: onCard, Said: []string{"infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives"},
-	Cause: cause.BatchTooLarge, Weight: 0.75,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "could not fit a batch of texts on the card",
 	Means:    "Infinity gathers up to `--batch-size` texts, 32 unless set, pads them to the longest and computes them at once: 32 texts of 8192 tokens in the worst case.[[ {mine} of {total} was its own when {asked} was refused.]] It does the same at start, as a warm-up.",
 	Not:      "Fewer clients: it batches what waits, whoever sent it.",
@@ -71,7 +71,7 @@ var infinityCards = []cause.Card{{
 // liteLLMCards are the gateway's.
 var liteLLMCards = []cause.Card{{
 	ID: "litellm/behind", Said: []string{"litellm.InternalServerError", "litellm.APIConnectionError", "litellm.ServiceUnavailableError", "litellm.BadRequestError", "Received Model Group="},
-	Cause: cause.Unknown, Weight: 0.55,
+	Cause: cause.Unknown, Weight: cause.Good,
 	Headline: "passed on an out-of-memory error of the server behind it",
 	Means:    "LiteLLM only passes the error on. The memory is that of the model server behind it, on its machine; this log does not show what that server was doing. Its own log of the same minute does.",
 	Not:      "Restarting LiteLLM or its retries: the server behind it stays as full.",
@@ -87,7 +87,7 @@ var liteLLMCards = []cause.Card{{
 var mistralCards = []cause.Card{
 	{
 		ID: "mistral.rs/request", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"Model failed with error", "prompt step - Model failed", "completion step - Model failed", "Serving on http", "OpenAI-compatible server listening"},
-		Cause: cause.ContextTooLong, Weight: 0.75,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "loaded the model and ran out of the card on a request",
 		Means:    "The model was loaded and served; then the driver refused memory for a prompt and named no size. What grows with a request is its cache and the work on the prompt: the weights left too little of the card for this one.",
 		Not:      "A restart alone: the same request fails again.",
@@ -100,7 +100,7 @@ var mistralCards = []cause.Card{
 	},
 	{
 		ID: "mistral.rs/card", Kinds: []fact.Kind{fact.RustDriver},
-		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory by the driver",
 		Means:    "The driver names no size. mistral.rs loads weights at 16 bit unless told otherwise (2 GB per billion parameters), and its cache takes nine tenths of what is left, so little remains for the work on a prompt. While loading it is the weights, on a request the cache: the lines above tell.",
 		Cures: []cause.Cure{

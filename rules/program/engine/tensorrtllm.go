@@ -25,29 +25,29 @@ var TensorRTLLM = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {
-			trtPart(0.78, "The part that could not be made is the KV cache: its share of what is free is too large, or the estimate wrong.", "kvcache"),
-			cause.Said(0.35, "The cache's share of the card may be set too low.", fact.TRTCacheTooSmall),
-			cause.Said(0.2, "The cache's share may leave too little for buffers.", fact.TRTRuntime)},
+			trtPart(cause.Strong, "The part that could not be made is the KV cache: its share of what is free is too large, or the estimate wrong.", "kvcache"),
+			cause.Said(cause.Weak, "The cache's share of the card may be set too low.", fact.TRTCacheTooSmall),
+			cause.Said(cause.Hint, "The cache's share may leave too little for buffers.", fact.TRTRuntime)},
 		cause.BatchTooLarge: {
-			trtPart(0.65, "Weights and cache are made; what follows max_num_tokens and max_batch_size found no room.", "additionalexecutorresources", "initialkvcache", "extraresources"),
-			trtPart(0.6, "The sampler's buffers follow batch size and length.", "sampler", "drafter"),
-			cause.Said(0.42, "The buffers of the runtime follow the batch size and length that the engine was built for.", fact.TRTRuntime),
-			cause.Said(0.35, "The engine's buffers follow the batch size and length of the build.", fact.TRTEngine)},
-		cause.ContextTooLong:  {cause.Said(0.6, "What is left for the cache holds less than one sequence of the length that the engine was built for.", fact.TRTCacheTooSmall), cause.Said(0.22, "The buffers also follow the longest input of the build.", fact.TRTRuntime)},
-		cause.ModelTooLarge:   {trtPart(0.85, "The part that could not be made is the model itself.", "model"), cause.Said(0.25, "Weights and buffers leave next to nothing for the cache.", fact.TRTCacheTooSmall), cause.Said(0.2, "The engine may fill the card alone.", fact.TRTRuntime), cause.Said(0.4, "The engine may be larger than what is free.", fact.TRTEngine)},
-		cause.DeviceImbalance: {figures.First(cause.If(trtRanksTogether, 0.95, "A rank loads its part on GPU {device}, where other ranks of the same job are already."))},
+			trtPart(cause.Likely, "Weights and cache are made; what follows max_num_tokens and max_batch_size found no room.", "additionalexecutorresources", "initialkvcache", "extraresources"),
+			trtPart(cause.Good, "The sampler's buffers follow batch size and length.", "sampler", "drafter"),
+			cause.Said(cause.Weak, "The buffers of the runtime follow the batch size and length that the engine was built for.", fact.TRTRuntime),
+			cause.Said(cause.Weak, "The engine's buffers follow the batch size and length of the build.", fact.TRTEngine)},
+		cause.ContextTooLong:  {cause.Said(cause.Good, "What is left for the cache holds less than one sequence of the length that the engine was built for.", fact.TRTCacheTooSmall), cause.Said(cause.Hint, "The buffers also follow the longest input of the build.", fact.TRTRuntime)},
+		cause.ModelTooLarge:   {trtPart(cause.Strong, "The part that could not be made is the model itself.", "model"), cause.Said(cause.Hint, "Weights and buffers leave next to nothing for the cache.", fact.TRTCacheTooSmall), cause.Said(cause.Hint, "The engine may fill the card alone.", fact.TRTRuntime), cause.Said(cause.Weak, "The engine may be larger than what is free.", fact.TRTEngine)},
+		cause.DeviceImbalance: {figures.First(cause.If(trtRanksTogether, cause.Decisive, "A rank loads its part on GPU {device}, where other ranks of the same job are already."))},
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: 1, If: when.Root(fact.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: 1, If: when.Not(when.Root(fact.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: 0.7}, {Fix: "lower_batch_size", Fit: 0.6}, {Fix: "lower_max_batched_tokens", Fit: 0.6}},
+		cause.BudgetMisconfigured: {{Fix: "raise_mem_fraction", Fit: cause.Cures, If: when.Root(fact.TRTCacheTooSmall)}, {Fix: "lower_mem_fraction", Fit: cause.Cures, If: when.Not(when.Root(fact.TRTCacheTooSmall))}, {Fix: "upgrade_version", Fit: cause.MayHelp}, {Fix: "lower_batch_size", Fit: cause.MayHelp}, {Fix: "lower_max_batched_tokens", Fit: cause.MayHelp}},
 		cause.BatchTooLarge: {
-			{Fix: "lower_max_batched_tokens", Fit: 1, If: when.Root(fact.TRTExecutor)},
-			{Fix: "lower_batch_size", Fit: 0.95},
-			{Fix: "lower_mem_fraction", Fit: 0.75},
-			{Fix: "lower_context", Fit: 0.8, If: when.Not(when.Root(fact.TRTExecutor))},
-			{Fix: "quantize_kv_cache", Fit: 0.75, If: when.Not(when.Root(fact.TRTExecutor))},
+			{Fix: "lower_max_batched_tokens", Fit: cause.Cures, If: when.Root(fact.TRTExecutor)},
+			{Fix: "lower_batch_size", Fit: cause.Cures},
+			{Fix: "lower_context", Fit: cause.Helps, If: when.Not(when.Root(fact.TRTExecutor))},
+			{Fix: "lower_mem_fraction", Fit: cause.MayHelp},
+			{Fix: "quantize_kv_cache", Fit: cause.MayHelp, If: when.Not(when.Root(fact.TRTExecutor))},
 		},
-		cause.ModelTooLarge:   {{Fix: "multi_gpu", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.95}, {Fix: "lower_max_batched_tokens", Fit: 0.7}},
-		cause.DeviceImbalance: {{Fix: "upgrade_version", Fit: 0.95}, {Fix: "select_gpu", Fit: 1}, {Fix: "multi_gpu", Fit: 0.75}},
+		cause.ModelTooLarge:   {{Fix: "multi_gpu", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "lower_max_batched_tokens", Fit: cause.MayHelp}},
+		cause.DeviceImbalance: {{Fix: "select_gpu", Fit: cause.Cures}, {Fix: "upgrade_version", Fit: cause.Cures}, {Fix: "multi_gpu", Fit: cause.MayHelp}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"raise_mem_fraction": after("config", "parameters: { key: \"kv_cache_free_gpu_mem_fraction\" value: { string_value: \"0.95\" } }   # Triton, config.pbtxt",
@@ -66,7 +66,7 @@ var TensorRTLLM = program.Program{
 
 // trtPart is a clue for the components that the report names. Newer versions
 // add words in brackets.
-func trtPart(weight float64, why string, parts ...string) cause.Clue {
+func trtPart(weight cause.Level, why string, parts ...string) cause.Clue {
 	return figures.First(cause.If(func(c *ledger.Case) bool {
 		return c.Root(fact.TRTExecutor) && slices.ContainsFunc(parts, func(p string) bool {
 			return c.Failure.Stage == p || p != "model" && strings.HasPrefix(c.Failure.Stage, p)

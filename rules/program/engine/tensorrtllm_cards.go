@@ -159,7 +159,7 @@ var trtCards = []cause.Card{
 		ID: "tensorrt-llm/huge", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return trtTorch(c) && c.Asked.Has() && c.Total.Has() && c.Asked.Bytes > c.Total.Bytes
 		},
-		Cause: cause.OversizedAllocation, Weight: 0.88, Figures: trtSize,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: trtSize,
 		Headline: "asked for {asked} in one piece, on a {total} card",
 		Means: "A size worked out from limits, not a card that is a little too full: no card of this kind holds {asked}.[[ TensorRT-LLM plans for 2048 requests at once unless told, and {asked} / 2048 is {each} each, as a model with a fixed state per request (Mamba and its hybrids) needs. The log names neither model nor buffer, so that is a fit, no proof.]]" +
 			"[[ \"{void}\" is 2^64 bytes: a reading that went wrong, as under WSL; nobody holds that.]] What is free hardly matters here.",
@@ -173,7 +173,7 @@ var trtCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/ranks", Kinds: onCard, Phases: []string{"load"}, If: trtRanksTogether,
-		Cause: cause.DeviceImbalance, Weight: 0.85, Figures: trtRanks,
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Figures: trtRanks,
 		Headline: "loaded several ranks of one job onto GPU {device}",
 		Means:    "{count} processes[[ ({pids})]] stand on GPU {device} while the weights load, this one and others of {sizes}: most likely workers of one job. Each rank should have a card of its own. Either the job sees one card only, or a variable or launcher pins every rank to it.[[ {unlisted} more is held by nothing that the message lists, perhaps another container.]]",
 		Not:      "Batch or cache settings, `expandable_segments`: the ranks would still share a card.",
@@ -188,7 +188,7 @@ var trtCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/load", Kinds: onCard, Phases: []string{"load"}, If: trtTorch,
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights do not fit on the card",
 		Means:    "It failed while weights were loaded.[[ {mine} of {total} is this process's own already, and more was to come.]] Buffers and cache come later, so no limit of those counts here.",
 		Not:      "`--free_gpu_memory_fraction`, `--max_seq_len`: the cache is made after the weights.",
@@ -197,7 +197,7 @@ var trtCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/convert", Kinds: onCard, Said: []string{"model_params[f'model.layers", "convert_checkpoint.py", "convert_and_load_weights_into_trtllm", "load_weights_from_hf_model"},
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card while converting the checkpoint",
 		Means:    "This is the conversion, before any engine: it loads the model of Hugging Face onto the card and stacks its matrices there, so that for a moment weights exist twice.[[ {mine} of {total} was its own.]] The engine itself may still fit.",
 		Not:      "Batch or length: nothing is served yet. `expandable_segments`: weights fill the card.",
@@ -210,7 +210,7 @@ var trtCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/serving", Kinds: onCard, If: trtTorch,
-		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of the card beside its KV cache",
 		Means:    "The cache takes nine tenths of what is free after the weights, unless told; the work on a batch, CUDA graphs and images must do with the rest.[[ {room} was left and {asked} was needed.]] The message does not show how much of this process is cache.",
 		Not:      "A shorter answer: the cache has its full size from the start.",
@@ -223,7 +223,7 @@ var trtCards = []cause.Card{
 var trtEngineCards = []cause.Card{
 	{
 		ID: "tensorrt-llm/kv-cache", Kinds: []fact.Kind{fact.TRTExecutor}, If: trtStage("kvcache"),
-		Cause: cause.BudgetMisconfigured, Weight: 0.85, Figures: trtShares,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: trtShares,
 		Headline: "did not start: the KV cache did not fit into what is free",
 		Means:    "Weights and sampler are in place.[[ By default the cache takes nine tenths of what is free, here {nine} of {free}, and that was refused.]] Either something took memory in between (another rank or program), or this version estimates the share wrongly; the report does not tell which.",
 		Not:      "Smaller weights: they are in place, with this much left.",
@@ -236,7 +236,7 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/executor-model", Kinds: []fact.Kind{fact.TRTExecutor}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "model" },
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the model did not fit on the card",
 		Means:    "The report names the model itself as what could not be made.[[ {free} of {total} was free before it began:]] that has to hold all weights of a rank and the work of one batch of `max_num_tokens`, 8192 by default.",
 		Not:      "`--free_gpu_memory_fraction`: the cache comes later.",
@@ -245,7 +245,7 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/executor-rest", Kinds: []fact.Kind{fact.TRTExecutor},
-		Cause: cause.BatchTooLarge, Weight: 0.78,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the buffers for a batch found no room",
 		Means:    "Weights are in place; what could not be made follows from `max_num_tokens` and `max_batch_size` (8192 and 2048 unless set).[[ {free} of {total} was free for it.]] The table above shows free memory before and after each part: the difference is what that part took.",
 		Not:      "A smaller share for the cache alone: these buffers are planned by tokens and requests.",
@@ -257,7 +257,7 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/engine-weights", Kinds: []fact.Kind{fact.TRTEngine}, If: trtIsWeights,
-		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: trtWeights,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: trtWeights,
 		Headline: "could not build the engine: its 16-bit weights need {asked} in one piece",
 		Means:    "The builder asked the GPU for {asked}. To the byte that is {layers} layers[[ and a matrix of {square}]] of a model of {model_16} in 16 bit, so it is weights, not working memory. Whether the card is small or busy the log does not say: all weights are {all}, and a card must have more than that free, for the engine's work and its cache come on top.",
 		Not:      "A smaller `--max_batch_size` or `--max_input_len` alone: they shrink work and cache, not these weights. \"Config saved\" is no engine.",
@@ -270,7 +270,7 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/engine", Kinds: []fact.Kind{fact.TRTEngine},
-		Cause: cause.ModelTooLarge, Weight: 0.5,
+		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory for an engine",
 		Means:    "TensorRT plans the memory of an engine in one piece: weights, and working memory for the largest shapes that it is built for.[[ It asked for {asked} here.]] The log shows neither the card nor what was on it: `nvidia-smi` decides between a card that is busy and one that is too small.",
 		Cures: []cause.Cure{
@@ -285,7 +285,7 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/cache-short", Kinds: []fact.Kind{fact.TRTCacheTooSmall},
-		Cause: cause.ContextTooLong, Weight: 0.6,
+		Cause: cause.ContextTooLong, Weight: cause.Good,
 		Headline: "did not start: the cache holds less than one request of full length",
 		Means:    "The engine is in place; what is left for the cache does not hold a single request of `max_seq_len`. Either that length is more than you need, or something else took the room: another program, a second instance of the model, a small share.",
 		Not:      "A smaller batch: the check is for one request.",
@@ -302,7 +302,7 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/pinned", Kinds: []fact.Kind{fact.TRTRuntime}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "pinned" },
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused pinned system memory, not graphics memory",
 		Means:    "The call that failed, cudaHostAlloc, takes memory of the computer that cannot be swapped out. So RAM was short or a limit on locked memory is set, as is usual in containers; the card may be empty.",
 		Not:      "A smaller share for the cache or fewer layers: they concern the card.",
@@ -317,7 +317,7 @@ var trtEngineCards = []cause.Card{
 		ID: "tensorrt-llm/engine-fills", Kinds: []fact.Kind{fact.TRTRuntime, fact.TRTCacheTooSmall}, If: func(c *ledger.Case) bool {
 			return c.Total.Has() && c.Free.Has() && c.Free.Bytes*20 < c.Total.Bytes
 		},
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "loaded its engine, which fills the card: {free} of {total} is left for the cache",
 		Means:    "TensorRT-LLM measures when the engine and its buffers are in: {free} of {total} was left, unless another program holds the rest (`nvidia-smi` before the start tells). All of it would be a cache of a few tokens, so that no share for the cache is enough.",
 		Not:      "`--free_gpu_memory_fraction`: it divides {free}.",
@@ -334,7 +334,7 @@ var trtEngineCards = []cause.Card{
 	},
 	{
 		ID: "tensorrt-llm/runtime", Kinds: []fact.Kind{fact.TRTRuntime},
-		Cause: cause.BatchTooLarge, Weight: 0.45,
+		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "was refused graphics memory in its C++ runtime",
 		Means:    "The message names no size. What this runtime takes follows from the engine: buffers from its batch size and lengths, the cache nine tenths of what is free after it. `nvidia-smi` before the start shows whether something else is on the card.",
 		Cures: []cause.Cure{

@@ -81,7 +81,7 @@ var TGICards = []cause.Card{
 	},
 	{
 		ID: "tgi/warmup-few", Kinds: []fact.Kind{fact.TGIWarmup}, If: tgiFew, Figures: tgiBatch,
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: no room even for a trial batch of {tokens} prompt tokens",
 		Means:    "{tokens} prompt tokens are few (4096 is the default) and need some hundred MB. So it is not the batch: weights, the workspace of a quantisation kernel, or another program fill the card; the sentence has no figures. TGI tries the largest batch before it serves, so that it fails now and not later. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
 		Not:      "`--max-batch-prefill-tokens` alone, however low. `--shm-size`: that is for several cards.",
@@ -95,7 +95,7 @@ var TGICards = []cause.Card{
 	},
 	{
 		ID: "tgi/warmup", Kinds: []fact.Kind{fact.TGIWarmup}, Figures: tgiBatch,
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "did not start: its trial batch of {tokens} prompt tokens did not fit",
 		Means:    "Before it serves, TGI computes the largest batch that its settings allow, {tokens} tokens[[ with a cache for {total_tokens}]]; weights are in by then, and the cache gets what this run leaves. How much it lacks the sentence does not say. A model takes 2 GB for each billion parameters at 16 bit: where that is nearly the card, the weights fill it, fewer tokens alone are rarely enough, and the second step comes first. Some versions (September 2023, and the newest) say it of any error: check that the traceback above ends in \"out of memory\".",
 		Not:      "Fewer concurrent requests: the trial follows the tokens.",
@@ -104,7 +104,7 @@ var TGICards = []cause.Card{
 	},
 	{
 		ID: "tgi/load", Kinds: onCard, Phases: []string{"load"}, If: inTGI,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights do not fit on the card",
 		Means:    "It failed while TGI loaded the weights: {mine} of {total} is its own already, and more was to come. Token limits count only afterwards.",
 		Not:      "`--max-batch-prefill-tokens`, `--max-total-tokens`: nothing was computed yet.",

@@ -55,7 +55,7 @@ func offered(settings map[string]string) map[string][]cause.Remedy {
 		}
 	}
 	if settings["restart_session"] != "" { // another model may still be loaded
-		out[cause.ModelTooLarge] = append(out[cause.ModelTooLarge], cause.Remedy{Fix: "restart_session", Fit: 0.85})
+		out[cause.ModelTooLarge] = append(out[cause.ModelTooLarge], cause.Remedy{Fix: "restart_session", Fit: cause.Helps})
 	}
 	return out
 }

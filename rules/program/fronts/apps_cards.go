@@ -49,7 +49,7 @@ var oneModel = cause.Cure{
 var localAICards = []cause.Card{
 	{
 		ID: "localai/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)), Figures: localFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "Its llama.cpp backend asked the card for the weights[[ in one piece, {asked}]], and less was free. Either the card is too small for them, with about 1 GiB more for cache and working memory, or an earlier model that LocalAI keeps loaded is still there: the log shows neither size. Lines after this one only try other backends.",
 		Not:   "A shorter context: it failed before any was made.",
 		Cures: []cause.Cure{
@@ -64,7 +64,7 @@ var localAICards = []cause.Card{
 	},
 	{
 		ID: "localai/context", Kinds: ggml.RefusedKinds, If: ggml.Device("kv", "compute"), Figures: localFigures,
-		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "did not load the model: the context found no room on the card",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context found no room on the card",
 		Means: "The weights fit; {asked} for the context's cache or its working memory did not. It follows `context_size` in the model's YAML[[ ({context} tokens here)]], and another model that LocalAI keeps loaded takes from the same card.",
 		Not:   "A smaller file of the model alone: the weights are in.",
 		Cures: []cause.Cure{
@@ -83,7 +83,7 @@ var localAICards = []cause.Card{
 	},
 	{
 		ID: "localai/running", Kinds: ggml.AtWork, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "ran out of graphics memory while it answered",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of graphics memory while it answered",
 		Means: "The model was loaded with all that LocalAI put on the card, and the scratch memory that grows with a prompt found nothing left. No size is printed: a few hundred MB is usual. A second model that stays loaded on the card is the other common reason.",
 		Cures: []cause.Cure{
 			oneModel,
@@ -99,7 +99,7 @@ var localAICards = []cause.Card{
 var gpt4AllCards = []cause.Card{
 	{
 		ID: "gpt4all/fallback", Kinds: ggml.RefusedKinds, Said: []string{"GPU loading failed"},
-		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "found no room for the model on the card, and runs it on the processor",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "found no room for the model on the card, and runs it on the processor",
 		Means: "The model did not fit on the card[[ ({asked} was refused)]], and GPT4All went on with the processor by itself: it works, slower. The card needs room for all layers and the context that are set for this model.",
 		Not:   "Restarting: it falls back again as long as the model is set so large.",
 		Cures: []cause.Cure{
@@ -111,7 +111,7 @@ var gpt4AllCards = []cause.Card{
 	},
 	{
 		ID: "gpt4all/vulkan", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(onVulkan, bare),
-		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "did not load the model: the card refused memory",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: the card refused memory",
 		Means: "The Vulkan driver refused memory for the model; the lines name neither how much nor what was free. GPT4All puts as many layers on the card as are set, all of them by default, and that is more than this card had free.",
 		Not:   "More RAM: the card was what refused.",
 		Cures: []cause.Cure{
@@ -129,7 +129,7 @@ var gpt4AllCards = []cause.Card{
 var janCards = []cause.Card{
 	{
 		ID: "jan/kv", Kinds: ggml.RefusedKinds, If: ggml.Device("kv"),
-		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} of cache",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context needs {asked} of cache",
 		Means: "The weights fit; the cache for the context did not: {asked}. No length, or 0, means the model's own maximum, often 128k or 256k tokens, and that is far more than a chat uses.",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
@@ -141,7 +141,7 @@ var janCards = []cause.Card{
 	},
 	{
 		ID: "jan/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights", ""), when.Not(ggml.Experts)),
-		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. Jan puts as many layers on the card as GPU Layers says, which is more than the free memory holds; another model that is still loaded takes from it too.",
 		Not:   "A shorter context: it failed before any was made.",
 		Cures: []cause.Cure{
@@ -155,7 +155,7 @@ var janCards = []cause.Card{
 
 var tabbyCards = []cause.Card{{
 	ID: "tabby/models", Kinds: ggml.FullKinds, If: onGPU,
-	Cause: cause.ModelTooLarge, Weight: 0.6,
+	Cause: cause.ModelTooLarge, Weight: cause.Good,
 	Means: "Tabby starts a llama-server of its own for each model: completion, chat and embedding, all on the same card unless told otherwise. One of them found no room; the name in brackets (`<completion>`, `<chat>`) says which.",
 	Cures: []cause.Cure{
 		does("use_smaller_model", "Leave out a model, or take smaller ones", "text", "Start `tabby serve` without `--chat-model`, or choose smaller models from the registry, such as Qwen2.5-Coder-1.5B for completion.", "no chat, or shorter suggestions"),
@@ -168,7 +168,7 @@ var tabbyCards = []cause.Card{{
 // qwenCards are qwen.cpp's, which puts a model on one card.
 var qwenCards = []cause.Card{{
 	ID: "qwen.cpp/one-card", Kinds: ggml.FullKinds, Figures: sizesByFormat,
-	Cause: cause.ModelTooLarge, Weight: 0.75,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "filled one card with the model[[, of {idle} that are there]]",
 	Means:    "qwen.cpp puts a model on one card, and the error has no sizes.[[ {params} takes {f16} GB as f16, {q8} as q8_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or another job held that card: the file's size and `nvidia-smi` tell which.",
 	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
@@ -259,7 +259,7 @@ var ikCopies = does("upgrade_version", "Build without pipeline copies", "text", 
 // ikCards are ik_llama.cpp's.
 var ikCards = []cause.Card{{
 	ID: "ik_llama.cpp/copies", Kinds: ggml.RefusedKinds, Said: []string{"(n_copies=4)"}, If: when.All(ggml.Device("compute"), above(4*units.GiB), bounded), Figures: ggml.Numbers,
-	Cause: cause.OversizedAllocation, Weight: 0.8,
+	Cause: cause.OversizedAllocation, Weight: cause.Strong,
 	Headline: "asked for a compute buffer of {asked}: pipeline copies",
 	Means:    "Weights and cache were in place, and attention is bounded already. The log says n_copies=4: for a pipeline over several cards, what one part of the graph takes from another is kept four times. Where tensors are placed by hand (`-ot`), that can include weights that lie in system memory or on other cards, and the buffer gets out of proportion.",
 	Not:      "A shorter context or fewer bits first: the copies stay.",
@@ -271,7 +271,7 @@ var ikCards = []cause.Card{{
 	Sources: []string{"ik_llama.cpp/ggml/src/ggml-backend.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/500"}, Solved: 1,
 }, {
 	ID: "ik_llama.cpp/batch", Kinds: ggml.RefusedKinds, Said: []string{"attn_max_b", "-amb ", "flash_attn", "attn_max_b = 0"}, Unsaid: []string{"(n_copies=4)"}, If: when.All(ggml.Device("compute"), above(units.GiB), bounded, ggml.LargeBatch), Figures: ggml.Numbers,
-	Cause: cause.BatchTooLarge, Weight: 0.8,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "has no room for the working memory of {ub} tokens at once",
 	Means:    "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. Attention is bounded already, so it grows with the physical batch, {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
 	Not:      "A smaller quantisation of the whole model first: a few tensors less on {gpu} are enough.",
@@ -283,7 +283,7 @@ var ikCards = []cause.Card{{
 	Sources: []string{"ik_llama.cpp/common/common.cpp", "https://github.com/ikawrakow/ik_llama.cpp/issues/437"},
 }, {
 	ID: "ik_llama.cpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(4*units.GiB), when.Not(bounded)), Figures: ggml.Numbers,
-	Cause: cause.OversizedAllocation, Weight: 0.75,
+	Cause: cause.OversizedAllocation, Weight: cause.Strong,
 	Headline: "asked for a compute buffer of {asked}",
 	Means:    "Weights and cache were in place. As a rule a buffer of {asked} is attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` bounds it; where the log says n_copies=4, parts of it are kept four times.",
 	Not:      "Fewer layers alone: the buffer on one card stays about as large.",

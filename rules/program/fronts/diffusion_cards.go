@@ -33,7 +33,7 @@ func vaeBuffer(c *ledger.Case) map[string]string {
 var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/vae", Kinds: drawing, Said: []string{"vae: failed", "vae alloc", "vae compute buffer", "decoding 1 latents", "first_stage_model", "decode_first_stage", "wan_vae", "vae_encode"}, If: onGPU,
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "computed the picture, then ran out of memory decoding it",
 		Means:    "The picture was computed; what failed is the VAE, which turns it into pixels all at once.[[ Here its working memory is {vae}, and the {asked} that was refused came on top.]] It grows with width times height, not with the model.",
 		Figures:  vaeBuffer,
@@ -48,7 +48,7 @@ var diffusionCards = []cause.Card{
 	},
 	{
 		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "conditioner", "llm: failed"}, If: when.All(onGPU, when.Not(ggml.Samples)),
-		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "ran out of memory on the text encoder",
 		Means:    "The text encoder found no room. T5 or the language model of newer picture models is several GB by itself, and it is needed only once, before the picture.",
 		Not:      "A smaller picture: the text encoder does not see it.",
@@ -60,7 +60,7 @@ var diffusionCards = []cause.Card{
 	},
 	{
 		ID: "stable-diffusion.cpp/step", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}, If: when.All(ggml.Samples, onGPU),
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a sampling step",
 		Means:    "The weights are in place; the working memory of one step found no room. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
 		Cures: []cause.Cure{
@@ -72,7 +72,7 @@ var diffusionCards = []cause.Card{
 	},
 	{
 		ID: "stable-diffusion.cpp/weights", Kinds: drawing, Said: []string{"params backend buffer", "params buffer failed", "loading model tensors", "load tensors from"}, If: when.All(onGPU, when.Not(ggml.Samples)),
-		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "did not load: {asked} of weights found no room on the card",
 		Means:    "The weights found no room on the card: {asked} was refused before any picture was begun. Diffusion model, text encoder and VAE are all loaded to it unless told otherwise.",
 		Not:      "`--vae-tiling` or a smaller picture: nothing was computed yet.",
@@ -85,7 +85,7 @@ var diffusionCards = []cause.Card{
 	},
 	{
 		ID: "stable-diffusion.cpp/host", Kinds: ggml.RefusedKinds, If: ledger.InHost,
-		Cause: cause.HostMemory, Weight: 0.75,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} of system memory",
 		Means:    "System memory was refused, {asked}, not the card's: weights that are kept off the card, or a file that is converted while it loads, which holds it twice for a moment.",
 		Cures: []cause.Cure{

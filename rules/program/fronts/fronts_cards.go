@@ -21,7 +21,7 @@ var (
 var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.7, Headline: "ran out of graphics memory on the image part of the model",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text model was in place; the vision projector (mmproj), or its work on an image, found no room on the card. KoboldCpp's automatic layers leave little for it.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the card", "text", "Tick `Vision Force CPU` beside the mmproj file in the launcher, or start with `--mmprojcpu`.", "images are read slowly"),
@@ -31,7 +31,7 @@ var koboldCards = []cause.Card{
 	},
 	{
 		ID: "koboldcpp/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(ggml.Uneven)),
-		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context needs {asked} more than the card has left",
 		Means:   "The weights fit; the KV cache[[ for {context} tokens]] found no room: {asked}. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
 		Not:     "A smaller batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{as("lower_context", "A smaller Context Size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache (tab Tokens: Quantize KV Cache)", "hardly any loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
@@ -39,14 +39,14 @@ var koboldCards = []cause.Card{
 	},
 	{
 		ID: "koboldcpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(diffuses)),
-		Cause: cause.BatchTooLarge, Weight: 0.55, Headline: "did not load the model: {asked} of working memory found no room",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "did not load the model: {asked} of working memory found no room",
 		Means:   "Weights and cache had room; the last piece, the working buffer of {asked}, found none, so at most that much is missing. It grows with the batch size and, without FlashAttention, with the context.",
 		Cures:   []cause.Cure{as("lower_ubatch", "A smaller batch (BLAS Batch Size)", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/running", Kinds: ggml.AtWork, If: when.All(onGPU, when.Not(diffuses)),
-		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "loaded the model, then ran out of the card's memory at work",
 		Means:   "Loading leaves the card nearly full, and the working memory of a prompt, which KoboldCpp does not reserve at the start, found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. If less than about 500 MB is free after loading, it was KoboldCpp's own load; else another program came in between.",
 		Not:     "A smaller quantisation first: a few layers less are enough.",
 		Cures:   []cause.Cure{as("fewer_gpu_layers", "Two or three GPU layers less", "slightly slower"), as("lower_ubatch", "Or a smaller batch", "slower prompts"), as("lower_context", "Or a smaller Context Size", "shorter memory of the story")},
@@ -54,7 +54,7 @@ var koboldCards = []cause.Card{
 	},
 	{
 		ID: "koboldcpp/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
-		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its layers did not fit on the card",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its layers did not fit on the card",
 		Means:   "The card refused the model's layers[[, {asked} in one piece,]] before any context was made. GPU Layers on -1 goes by the file's size and by what was free when the launcher looked; a number typed by hand is not checked. What else is on the card is not in these lines.",
 		Not:     "A smaller context or batch: neither was reached.",
 		Cures:   []cause.Cure{as("fewer_gpu_layers", "Fewer GPU layers", "slower"), as("close_other_apps", "Or close games, browsers and other AI programs", "free"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
@@ -88,7 +88,7 @@ func inStudio(setting string, value func(*ledger.Case) int64) func(*ledger.Case)
 var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/guard-nan", Kinds: guarded, If: when.Fact("guard_nan"),
-		Cause: cause.SoftwareBug, Weight: 0.88, Headline: "refused to load the model: its own estimate failed (NaN)",
+		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "refused to load the model: its own estimate failed (NaN)",
 		Means: "No memory was asked for. LM Studio's guardrail computed what this kind of model needs as NaN, no number, and refused because of that; whether it fits is not known.",
 		Not:   "Closing programs or a smaller context: the estimate stays NaN.",
 		Cures: []cause.Cure{
@@ -99,7 +99,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/guard-context", Kinds: guarded, If: ggml.AbsurdEstimate,
-		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "refused to load the model: the context that is set would take most of {asked}",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "refused to load the model: the context that is set would take most of {asked}",
 		Means: "LM Studio refused by its own estimate, before it loaded anything. {asked} is far more than a model's file: nearly all of it is the context, for which some models are set to 128k tokens and more. The size of the file on disk is what the weights take; the rest shrinks with the context.",
 		Not:   "A smaller quantisation: it changes the small part of that sum.",
 		Cures: []cause.Cure{
@@ -110,14 +110,14 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/guard", Kinds: guarded,
-		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "refused to load the model[[: its estimate is {asked}]]",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "refused to load the model[[: its estimate is {asked}]]",
 		Means:   "LM Studio's guardrail refused by an estimate, and nothing was loaded. It counts the weights, the whole context and what other loaded models hold, against what is free now, so it can be too careful. `lms load --estimate-only` with the model's key shows the estimate for other settings without loading.",
 		Cures:   []cause.Cure{studioEject, studioContext, studioTrust},
 		Sources: []string{"https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1631", "https://lmstudio.ai/docs/cli/load"},
 	},
 	{
 		ID: "lm-studio/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text part was in place. The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image found no room[[ for {asked}]].",
 		Cures: []cause.Cure{
 			studioLayers, studioContext,
@@ -127,7 +127,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the cache for the context found no room",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the cache for the context found no room",
 		Means:   "The weights were in place; the KV cache, which is reserved whole for Context Length, was refused. The line does not say how large it was. Models are often set to 128k tokens and more, and Max Concurrent Predictions can multiply it.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
@@ -135,7 +135,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), above(1)),
-		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not load the model: the context needs {asked} more than the card has left",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context needs {asked} more than the card has left",
 		Means:   "The weights fit; the cache for the context[[ of {context} tokens]] did not: {asked}. It grows with Context Length, and with Max Concurrent Predictions where the cache is not unified.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
@@ -143,7 +143,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/compute-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: 0.78, Headline: "did not load the model: the last piece, working memory, found no room",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the last piece, working memory, found no room",
 		Means: "`compute pp buffers` are the working memory for reading a prompt. They are made last, so weights and cache were in place and only this piece was missing; the lines do not say how large it was. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Not:   "A smaller quantisation first: only the last piece is missing.",
 		Cures: []cause.Cure{
@@ -155,7 +155,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(1), when.Not(ggml.AbsurdGraph)),
-		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "did not load the model: {asked} of working memory found no room",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "did not load the model: {asked} of working memory found no room",
 		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
 		Not:   "A smaller quantisation alone: only the last piece is missing.",
 		Cures: []cause.Cure{
@@ -166,7 +166,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/running", Kinds: ggml.AtWork, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "loaded the model, then ran out of the card's memory at work",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "loaded the model, then ran out of the card's memory at work",
 		Means:   "The model was loaded and left the card nearly full; the working memory of a prompt found nothing left. No size is printed: some hundred MB are usual, more with a long prompt. Another model that is still loaded, a game or a browser may also have taken the rest.",
 		Not:     "A smaller quantisation first: a little room is enough.",
 		Cures:   []cause.Cure{studioEject, studioContext, studioLayers},
@@ -174,7 +174,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/weights", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("weights"), when.Not(ggml.Experts)),
-		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The card refused the weights[[, {asked} in one piece,]] before any context was made. GPU Offload asks for more layers than the free memory holds, or something else is on the card, such as a model that is still loaded. Cache and working memory would have come on top.",
 		Not:   "A shorter context: it failed before any was made.",
 		Cures: []cause.Cure{
@@ -195,7 +195,7 @@ var pythonProofs = []string{"ValueError: Failed to create llama_context", "llama
 var pythonCards = []cause.Card{
 	{
 		ID: "llama-cpp-python/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(onGPU, ownScript),
-		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
 		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, found no room on the card.",
 		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Leave it room: fewer layers on the card", "n_gpu_layers=%d", "slower", ggml.LayersToSet), inPython("lower_context", "Or a shorter context", "n_ctx=%d", "shorter conversations", ggml.ContextToSet)},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
@@ -204,7 +204,7 @@ var pythonCards = []cause.Card{
 		ID: "llama-cpp-python/again", Kinds: ggml.FullKinds, If: func(c *ledger.Case) bool {
 			return c.Signal("notebook") != nil && ggml.Device("weights")(c) && ownScript(c)
 		},
-		Cause: cause.RetainedMemory, Weight: 0.5, Headline: "was refused the weights, maybe because an earlier cell still holds a model",
+		Cause: cause.RetainedMemory, Weight: cause.Fair, Headline: "was refused the weights, maybe because an earlier cell still holds a model",
 		Means: "This runs in a notebook. A `Llama` object from an earlier cell, even one whose creation failed halfway, keeps its memory until it is closed or the kernel ends, and the card then refuses the second. Without one, the weights are simply more than was free.",
 		Cures: []cause.Cure{
 			does("restart_session", "Close the old model, or restart the kernel", "python", "llm.close()\ndel llm", "free"),
@@ -227,7 +227,7 @@ var whisperCards = []cause.Card{
 	ggml.PoolCard("whisper.cpp"),
 	{
 		ID: "whisper.cpp/model", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime}, If: onGPU,
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card's memory with this model",
 		Means:    "[[It was refused {asked} on the card. ]]whisper.cpp takes audio in pieces of 30 seconds, so that its memory follows the model alone: about 4 GB for large, 2 for medium, 1 for small. The card had less free than that: it is small for this model, or something else is on it; `nvidia-smi` (any system: the task manager) tells.",
 		Not:      "Cutting the audio into pieces: memory does not grow with its length.",

@@ -14,7 +14,7 @@ var pythonOwn = []cause.Card{
 	ggml.BatchCard("llama-cpp-python", "`n_batch=512` in the `Llama(...)` call; with the server (`python -m llama_cpp.server`) `--n_batch 512`."),
 	{
 		ID: "llama-cpp-python/cache", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), ownScript), Figures: ggml.Numbers,
-		Cause: cause.ContextTooLong, Weight: 0.82,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "did not create its context: the KV cache[[ for {context} tokens]] did not fit",
 		Means:    "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}; `Failed to create llama_context` is only how the binding reports that. [[A card of {never} GB can never give it. ]]It is reserved whole for `n_ctx` tokens, and `n_ctx=0` means the model's own maximum, often 131,072 and more.",
 		Not:      "A smaller `n_batch`: the cache does not depend on it.",
@@ -27,7 +27,7 @@ var pythonOwn = []cause.Card{
 	},
 	{
 		ID: "llama-cpp-python/last-card", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), ownScript, ggml.Uneven), Figures: ggml.Numbers,
-		Cause: cause.DeviceImbalance, Weight: 0.7,
+		Cause: cause.DeviceImbalance, Weight: cause.Likely,
 		Headline: "did not create its context: {gpu} had no room for its last {asked}",
 		Means:    "Weights and cache were dealt out over the cards and are in place; {gpu} then lacked {asked} of working memory[[ ({left} was left)]], so at most that much is missing. By default each card gets a share by its free memory, and cache and working memory come on top of it.",
 		Not:      "A smaller quantisation first: so little can be had cheaper.",
@@ -40,7 +40,7 @@ var pythonOwn = []cause.Card{
 	},
 	{
 		ID: "llama-cpp-python/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), ownScript, when.Not(ggml.Uneven)), Figures: ggml.Numbers,
-		Cause: cause.ContextTooLong, Weight: 0.75,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "did not create its context: the compute buffer found no room on {gpu}",
 		Means:    "Weights and cache were in place; the working memory for one batch, {asked}, was refused on {gpu}[[ ({left} was left)]]. `Failed to create llama_context` is only how the binding reports that. It grows with the batch and, without flash attention, with `n_ctx`.",
 		Not:      "A smaller quantisation: this buffer holds no weights.",

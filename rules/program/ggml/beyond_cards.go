@@ -9,7 +9,7 @@ import (
 // refused afterwards.
 var beyondCards = []cause.Card{{
 	ID: "llama.cpp/kv-beyond", Kinds: gpuFull, If: func(c *ledger.Case) bool { _, _, n := beyond(c); return n > 0 && !diffuses(c) }, Figures: numbers,
-	Cause: cause.ContextTooLong, Weight: 0.9, Headline: "ran out of memory: the KV cache for {context} tokens is {planned}, the GPU has {has}",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of memory: the KV cache for {context} tokens is {planned}, the GPU has {has}",
 	Means: "The cache for {context} tokens takes {planned}; the GPU gives {has} for everything. Drivers that reserve memory before it is used (Metal, Vulkan, CUDA on Windows) let it pass at first, and what came next was refused[[: {asked} of working memory]]. Where no length is set, many versions take the model's own maximum.",
 	Not:   "Flash attention or a smaller batch alone, fewer layers, a smaller quantisation: the cache stays beyond the GPU.",
 	Cures: []cause.Cure{

@@ -163,23 +163,23 @@ const (
 
 var llamaUseless = map[string]func(*ledger.Case) string{
 	"fewer_gpu_layers": figures.Why(
-		cause.If(arena, 0, tooSmall+"; the card is not involved."),
-		cause.If(hostRefused, 0, "System memory was refused"+toTheHost),
-		cause.If(when.Root(fact.OllamaSystem), 0, "The check is about system memory"+toTheHost),
-		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), 0, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."),
+		cause.If(arena, cause.None, tooSmall+"; the card is not involved."),
+		cause.If(hostRefused, cause.None, "System memory was refused"+toTheHost),
+		cause.If(when.Root(fact.OllamaSystem), cause.None, "The check is about system memory"+toTheHost),
+		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."),
 	),
 	"quantize_kv_cache": figures.Why(
-		cause.If(quantisedCache, 0, "The KV cache is quantised already."),
-		cause.If(arena, 0, tooSmall+", not the cache."),
-		cause.If(stage("state"), 0, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."),
+		cause.If(quantisedCache, cause.None, "The KV cache is quantised already."),
+		cause.If(arena, cause.None, tooSmall+", not the cache."),
+		cause.If(stage("state"), cause.None, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."),
 	),
-	"enable_flash_attention": figures.Why(cause.If(FlashOn, 0, "Flash attention is on already.")),
-	"use_lower_quant":        figures.Why(cause.If(arena, 0, tooSmall+"; how large the weights are does not matter.")),
-	"lower_batch_size":       figures.Why(cause.If(when.All(arena, loading), 0, tooSmall+" for the weights; no batch was read yet.")),
-	"lower_ubatch":           figures.Why(cause.If(weightsWere, 0, fmt.Sprintf(notLoaded, "batch"))),
+	"enable_flash_attention": figures.Why(cause.If(FlashOn, cause.None, "Flash attention is on already.")),
+	"use_lower_quant":        figures.Why(cause.If(arena, cause.None, tooSmall+"; how large the weights are does not matter.")),
+	"lower_batch_size":       figures.Why(cause.If(when.All(arena, loading), cause.None, tooSmall+" for the weights; no batch was read yet.")),
+	"lower_ubatch":           figures.Why(cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "batch"))),
 	"lower_context": figures.Why(
-		cause.If(weightsWere, 0, fmt.Sprintf(notLoaded, "context")),
-		cause.If(shortContext, 0, "The context is 2048 tokens or less already; there is next to nothing to win."),
+		cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "context")),
+		cause.If(shortContext, cause.None, "The context is 2048 tokens or less already; there is next to nothing to win."),
 	),
 }
 

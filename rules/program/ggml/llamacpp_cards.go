@@ -61,7 +61,7 @@ func overPiece(c *ledger.Case) bool {
 var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/projector", Kinds: gpuFull, Said: projects, If: when.All(plain, onGPU),
-		Cause: cause.ModelTooLarge, Weight: 0.75, Means: "The text model was in place. What found no room is the vision projector (mmproj) or its working memory: it goes to the card after the layers were counted, and `--fit` did not count it in many builds.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Means: "The text model was in place. What found no room is the vision projector (mmproj) or its working memory: it goes to the card after the layers were counted, and `--fit` did not count it in many builds.",
 		Not: "A smaller quantisation of the projector: it is 1 GB at most, its work on an image is the rest.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the card", "text", "Add `--no-mmproj-offload` to your command. Text stays as fast; each image takes longer to read.", "images are read slowly"),
@@ -72,7 +72,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/draft", Kinds: gpuFull, Said: drafts, If: when.All(plain, onGPU),
-		Cause: cause.ModelTooLarge, Weight: 0.7, Means: "The main model was in place; the draft model for speculative decoding, or its own KV cache, found no room. It has layers and a context of its own on the card.",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Means: "The main model was in place; the draft model for speculative decoding, or its own KV cache, found no room. It has layers and a context of its own on the card.",
 		Cures: []cause.Cure{
 			does("use_smaller_model", "Start without the draft model", "text", "Leave out `-md` (`--model-draft`). If it then starts with room to spare, take a smaller draft.", "slower tokens, same answers"),
 			as("fewer_gpu_layers", "Or fewer layers of the main model", "slower"),
@@ -81,7 +81,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/software-device", Kinds: gpuFull, If: when.All(softwareDevice, when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
-		Cause: cause.ModelTooLarge, Weight: 0.75, Means: "This Vulkan device is no card: it is a driver that computes on the processor (llvmpipe). Everything lands in system memory a second time and runs slower than without it.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Means: "This Vulkan device is no card: it is a driver that computes on the processor (llvmpipe). Everything lands in system memory a second time and runs slower than without it.",
 		Cures: []cause.Cure{
 			as("fewer_gpu_layers", "Run without that device", "nothing is lost"),
 			does("select_gpu", "If there is a card: install its Vulkan driver", "text", "`vulkaninfo --summary` must show the card itself. On Linux install the package with its driver (mesa-vulkan-drivers, or NVIDIA's).", "a package"),
@@ -90,14 +90,14 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: OddCard,
-		Cause: cause.DeviceImbalance, Weight: 0.8, Means: "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Means: "The device that failed is the processor's own graphics, which shares the computer's memory. llama.cpp gave it a part of the model beside the real card.",
 		Not:     "A smaller model: the real card may have room.",
 		Cures:   []cause.Cure{as("select_gpu", "Use the real card only", "free"), as("fewer_gpu_layers", "Then fewer layers, if it is still too much", "slower")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
 		ID: "llama.cpp/rpc", Kinds: gpuFull, Said: []string{"RPC[", "ggml-rpc", "ggml_backend_rpc"}, If: plain,
-		Cause: cause.ModelTooLarge, Weight: 0.55, Means: "A part of the model goes to another computer (RPC), and the memory that was refused can be that computer's: its rpc-server offers what was free when it started. Its own log says which device it was.",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Means: "A part of the model goes to another computer (RPC), and the memory that was refused can be that computer's: its rpc-server offers what was free when it started. Its own log says which device it was.",
 		Cures: []cause.Cure{
 			does("balance_split", "Give the other computer less", "text", "Set `-ts` with one number for each device, in the order of `llama-server --list-devices`, smaller for the one that failed.", "the others need room"),
 			does("kill_stale_process", "Look at the memory there", "text", "On the other computer: `nvidia-smi`, and restart `rpc-server`, which keeps what a crashed client left.", "free"),
@@ -106,7 +106,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, onGPU, when.Any(bare, buffer("weights"))),
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: numbers, Headline: "could not fit the model to the card: what was set by hand stood in its way",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: numbers, Headline: "could not fit the model to the card: what was set by hand stood in its way",
 		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. The line above says that it saw too little room and could not act[[: `-ngl {n_gpu_layers}` was set by hand]].[[ {asked} is the piece that was refused, not the gap.]]",
 		Not:   "`--fit off`: it only hides that line.",
 		Cures: []cause.Cure{
@@ -118,7 +118,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-buffer", Kinds: refused, If: belowMetalLimit, Figures: numbers,
-		Cause: cause.SoftwareBug, Weight: 0.55, Headline: "was refused one Metal buffer of {asked}, far below what may be in use",
+		Cause: cause.SoftwareBug, Weight: cause.Good, Headline: "was refused one Metal buffer of {asked}, far below what may be in use",
 		Means: "macOS would let the graphics hold {limit} here. But Metal gives no single buffer above a maximum of its own, and builds of 2023 put a whole file into one. Else other programs held the memory at that moment: Activity Monitor, tab Memory, tells.",
 		Not:   "A higher `iogpu.wired_limit_mb`: the limit was not reached.",
 		Cures: []cause.Cure{
@@ -130,7 +130,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unified", Kinds: gpuFull, If: when.All(unified, when.Not(onMetal), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: numbers,
-		Cause: cause.HostMemory, Weight: 0.6, Headline: "was refused memory on graphics that share the computer's",
+		Cause: cause.HostMemory, Weight: cause.Good, Headline: "was refused memory on graphics that share the computer's",
 		Means: "This graphics unit has no memory of its own: it takes the computer's RAM, up to a limit of the driver (often half of it, or what the BIOS set aside).[[ {claimed} was listed as free, so it is not simply too large: the driver gives no piece like that, or programs and the file cache hold the RAM that the list counts as free.]] Larger pieces fail first.",
 		Not:   "A shorter context: this failed on the weights, as a rule.",
 		Cures: []cause.Cure{
@@ -142,7 +142,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/vulkan-address", Kinds: []fact.Kind{fact.GGMLCannotRun},
-		Cause: cause.ContextTooLong, Weight: 0.8,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Means:   "No memory was refused: one layer's part of the KV cache is larger than what this Vulkan device can address in one piece, so it cannot compute on it.",
 		Not:     "Fewer layers on the card: each layer's part stays as large.",
 		Cures:   []cause.Cure{as("lower_context", "A shorter context", "shorter conversations"), as("quantize_kv_cache", "Or an 8-bit cache", "slight loss of quality")},
@@ -150,7 +150,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(contextFrom(32768)), when.Not(diffuses)),
-		Cause: cause.OversizedAllocation, Weight: 0.75,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Figures:  numbers,
 		Headline: "was refused one buffer of {asked}: more than this driver gives in a piece",
 		Means:    "Memory is not what is short: the driver gives no single buffer above a limit of its own (often 4 GiB, on some 2), and one working buffer is {asked}. It grows with the physical batch and, without flash attention, with the context.",
@@ -164,7 +164,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, stage("weights"), when.Not(diffuses)),
-		Cause: cause.OversizedAllocation, Weight: 0.8, Headline: "was refused one piece of the weights: {asked} is more than this driver gives at once",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "was refused one piece of the weights: {asked} is more than this driver gives at once",
 		Means: "Memory is not what is short: the driver gives no single buffer above a limit of its own (often 4 GiB, on some 2), and one tensor of the model is {asked}: as a rule the embedding of a large vocabulary, in Gemma 3n the one of every layer.",
 		Not:   "A shorter context, closing programs: the piece stays as large.",
 		Cures: []cause.Cure{
@@ -176,14 +176,14 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: onMetal,
-		Cause: cause.OversizedAllocation, Weight: 0.6,
+		Cause: cause.OversizedAllocation, Weight: cause.Good,
 		Means:   "Metal gives no buffer larger than its maximum, about half to three quarters of the RAM, and this one is larger. Newer builds use several buffers instead of one.",
 		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "free"), as("use_lower_quant", "A smaller quantisation", "slight loss of quality"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
 	},
 	{
 		ID: "llama.cpp/metal-context", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.All(contextFrom(16384), fewWeights), Figures: metalNumbers,
-		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of the Mac's graphics memory at work, with a context of {context} tokens",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's graphics memory at work, with a context of {context} tokens",
 		Means: "It loaded, and then a Metal command failed. [[The weights take {weights} of the {limit} that macOS lets the graphics use, ]]so it is not they that fill it: the cache for {context} tokens is, with the working memory for a prompt on top, which without flash attention grows with the context too. Other programs share that memory; Activity Monitor, tab Memory, shows them.",
 		Not:   "A smaller quantisation first: the weights are the small part.",
 		Cures: []cause.Cure{
@@ -195,7 +195,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
-		Cause: cause.ModelTooLarge, Weight: 0.6,
+		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.[[ {garbage}]]",
 		Not:   "Killing other graphics programs alone: the limit is on this process's share. Another download of the model.",
 		Cures: []cause.Cure{
@@ -208,7 +208,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
-		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Means: "It loaded, and then a Metal command ran out of memory: the weights alone are near or above the {limit} that macOS lets the graphics take, about two thirds to three quarters of the RAM. Cache and work come on top.",
 		Cures: []cause.Cure{
 			as("use_lower_quant", "A smaller quantisation", "slight loss of quality"),
@@ -219,7 +219,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/sycl-piece", Kinds: gpuFull, If: when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill)),
-		Cause: cause.OversizedAllocation, Weight: 0.7,
+		Cause: cause.OversizedAllocation, Weight: cause.Likely,
 		Means: "Intel's oneAPI runtime gives no single buffer above 4 GiB unless that is relaxed, and this one is {asked}. How much of the card is free does not matter.",
 		Cures: []cause.Cure{
 			does("fix_shape", "Allow larger single buffers", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
@@ -230,7 +230,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/sycl-full", Kinds: []fact.Kind{fact.GGMLSYCL}, If: deviceFull, Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "was refused memory on the Intel GPU[[: {devices}]]",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused memory on the Intel GPU[[: {devices}]]",
 		Means: "The driver answered with error 39, out of device memory, and gives no size. Three things end like this: model, cache and working memory are more than a card's share; one buffer is above the 4 GiB that the driver gives in one piece unless told otherwise; or the driver fails with several cards. A start with little on one card tells them apart.",
 		Not:   "More system memory: it is the card's that was refused.",
 		Cures: []cause.Cure{
@@ -243,7 +243,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/sycl", Kinds: []fact.Kind{fact.GGMLSYCL},
-		Cause: cause.SoftwareBug, Weight: 0.5,
+		Cause: cause.SoftwareBug, Weight: cause.Fair,
 		Means: "The oneAPI runtime gave up, and it says out of memory for other faults too: copies between devices, its 4 GiB limit for one buffer. The line has no size, so it cannot tell which.",
 		Cures: []cause.Cure{
 			does("select_gpu", "Use one device only", "env", "export ONEAPI_DEVICE_SELECTOR=level_zero:0", "free"),
@@ -255,7 +255,7 @@ var llamaPartCards = []cause.Card{
 	PoolCard("llama.cpp"), BatchCard("llama.cpp", "Start it with `-b 512`."),
 	{
 		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: flashWords, If: when.Not(beyondArena), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: 0.78, Headline: "ran over a memory pool of fixed size inside itself",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "ran over a memory pool of fixed size inside itself",
 		Means: "[[The pool has {pool}, and {lack} more was needed. ]]That build planned it for another batch, prompt or model. Neither RAM nor the card's memory is short, and no setting of the machine changes it.",
 		Not:   "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",
 		Cures: []cause.Cure{
@@ -269,7 +269,7 @@ var llamaPartCards = []cause.Card{
 // serverCards are about the system's memory while a server works.
 var serverCards = []cause.Card{{
 	ID: "llama.cpp/prompt-cache", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD, fact.ShellKilled}, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: promptNumbers,
-	Cause: cause.HostMemory, Weight: 0.85, Headline: "was killed: system memory ran out while it kept a prompt for later",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed: system memory ran out while it kept a prompt for later",
 	Means: "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} a token),]] into the server's prompt cache. It lies in system memory, not on the card, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
 	Not:   "Fewer layers on the card or a smaller `-ub`: that moves work to system memory or saves none there.",
 	Cures: []cause.Cure{
@@ -323,4 +323,4 @@ var (
 )
 
 // uneven: the split over the cards is the likelier reason.
-func uneven(c *ledger.Case) bool { return unevenSplit(c).Weight >= 0.6 }
+func uneven(c *ledger.Case) bool { return unevenSplit(c).Weight >= cause.Good }

@@ -22,7 +22,7 @@ var freeCard = does("close_other_apps", "Close what else uses the card", "text",
 var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/node-guard", Kinds: []fact.Kind{fact.LlamaGuard}, If: when.All(contextFrom(0), inNode),
-		Cause: cause.ContextTooLong, Weight: 0.85,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Means: "node-llama-cpp computed, before it asked for any memory, that this context does not fit beside the model. It goes by what is free at that moment, so a model or context that was not disposed of counts too.",
 		Cures: []cause.Cure{
 			does("lower_context", "Let it choose the context, or set a shorter one", "text", "Leave `contextSize` out of `createContext`, or give a range: `contextSize: {min: 2048, max: 8192}`. It then takes what fits.", "shorter conversations"),
@@ -33,7 +33,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/mmap", Kinds: refused, If: mmapRefused,
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means: "The model file could not even be mapped, which takes address space and no memory: a limit on it (`ulimit -v`, a batch system, a 32-bit program) refused, as a rule, not the RAM.",
 		Not:   "Fewer layers on the card: the whole file is mapped first.",
 		Cures: []cause.Cure{
@@ -44,14 +44,14 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/host-copied", Kinds: refused, If: when.All(host("weights"), unmapped),
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means:   "The part of the weights that stays off the card goes to system memory, and mapping is switched off, so that all of it must be free at once: {asked} was refused. Mapped, the file is read as it is needed.",
 		Cures:   []cause.Cure{as("use_mmap", "Let the file be mapped again", "slower if RAM is short"), as("close_other_apps", "Close what uses RAM", "free"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/src/llama-model-loader.cpp"},
 	},
 	{
 		ID: "llama.cpp/host-windows", Kinds: refused, If: windowsHost,
-		Cause: cause.HostMemory, Weight: 0.75,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means:   "System memory was refused: {asked}. Windows counts what programs have reserved against RAM and page file together, so this fails while Task Manager still shows free RAM.",
 		Not:     "A card with more memory: it was not the card that refused.",
 		Cures:   []cause.Cure{as("close_other_apps", "Close what uses RAM", "free"), as("raise_pagefile", "Enlarge the page file", "disk space; slow once it is used"), as("use_lower_quant", "Or a smaller quantisation", "slight loss of quality")},
@@ -59,7 +59,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/host", Kinds: refused, If: when.All(hostWeights, above(1)), Figures: hostNumbers,
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means: "System memory (RAM) was refused, not the card's: {asked} {part}.[[ {little}]] Free RAM and swap decide, or a limit of the container or shell.",
 		Not:   "Fewer layers on the card: that needs more system memory.",
 		Cures: []cause.Cure{
@@ -71,7 +71,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/host-kv", Kinds: refused, If: host("kv"), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
 		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused by system memory, not by the card: it lies there because these layers run on the processor. [[{unset} ]]It is reserved whole at the start.",
 		Not:   "Fewer layers on the card: more of the cache would lie in system memory.",
 		Cures: []cause.Cure{
@@ -83,7 +83,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/bench-split", Kinds: refused, Said: []string{"llama-bench", "t/s |"}, If: when.All(device("weights"), benchCommas), Figures: benchNumbers,
-		Cause: cause.BudgetMisconfigured, Weight: 0.85, Headline: "did not load: llama-bench read the split as several runs",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "did not load: llama-bench read the split as several runs",
 		Means: "{asked} of weights were asked from {gpu} alone. In llama-bench a comma separates values to test one after another: `-ts {commas}` is a run with all on the first card, then the next. One split over the cards is written with slashes.",
 		Not:   "A smaller file or fewer layers: the split did not take effect.",
 		Cures: []cause.Cure{
@@ -94,7 +94,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.85, Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the weights of this mixture of experts did not fit on {gpu}",
 		Means: "A piece of the weights, {asked}, was refused[[: {gpu} had {had} free]]. Most of such a model are experts, of which only a few work on each token: they can lie in system memory at a small price, while attention and cache keep the card.",
 		Not:   "A shorter context: no cache was made yet.",
 		Cures: []cause.Cure{
@@ -106,7 +106,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/split", Kinds: refused, If: when.All(device("weights"), severalDevices), Figures: numbers,
-		Cause: cause.DeviceImbalance, Weight: 0.5, Headline: "did not load: {gpu} could not take its part of the weights",
+		Cause: cause.DeviceImbalance, Weight: cause.Fair, Headline: "did not load: {gpu} could not take its part of the weights",
 		Means: "The layers are dealt out over the devices, and {gpu} was to take {asked} in one piece[[, with {had} free]]. Either the deal gives it more than it has, or all of them together are too small: compare the free memory of each (`{look}`) with the size of the file.",
 		Not:   "A shorter context: no cache was made yet.",
 		Cures: []cause.Cure{
@@ -118,7 +118,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/opencl-piece", Kinds: refused, Said: []string{"Adreno"}, If: device("weights"), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "did not load: the phone's GPU refused one buffer of {asked}",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the phone's GPU refused one buffer of {asked}",
 		Means: "It is the weights[[ of {layers} layers]] in one piece, {asked}. Adreno drivers bound a single OpenCL buffer, often at 1 GiB, however much memory is free; or too little was free, for GPU and apps share it on a phone. The log shows neither: `free -m`, and `clinfo | grep -i \"max memory alloc\"`.",
 		Not:   "A shorter context: it failed on the weights, before any cache.",
 		Cures: []cause.Cure{
@@ -130,7 +130,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/weights", Kinds: refused, If: device("weights"), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.8, Headline: "did not load: the model's weights did not fit on {gpu}",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the model's weights did not fit on {gpu}",
 		Means: "It asked {gpu} for {asked} of weights[[, {layers} layers,]] in one piece and was refused[[; {had} was free]]. [[{doubt} ]][[{close} ]]Cache and working memory come on top, 1 GiB or more.",
 		Not:   "A shorter context or batch alone: it failed before either was allocated.",
 		Cures: []cause.Cure{
@@ -142,7 +142,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/state", Kinds: refused, If: buffer("state"),
-		Cause: cause.BatchTooLarge, Weight: 0.55,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means:   "The recurrent state of a hybrid model was refused. It grows with the number of slots that are served at a time, not with the context; llama-server takes four slots unless told otherwise.",
 		Not:     "A shorter context: this state does not grow with it.",
 		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("fewer_gpu_layers", "Or fewer layers on the card", "slower")},
@@ -150,7 +150,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots, when.Not(uneven)), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.82, Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
 		Means: "The weights are in place. The cache, {asked}[[ for {context} tokens in all ({kib} a token)]], is made for {slots} requests at a time and was refused[[: {left} was left, {short} too little]].",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
@@ -162,7 +162,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.85, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
 		Means: "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}[[: {left} was left, {short} too little]]. [[{unset} ]]It is reserved whole at the start, even if no conversation gets that long.",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
@@ -174,7 +174,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), uneven, func(c *ledger.Case) bool { return books.Shares(c) != nil }), Figures: numbers,
-		Cause: cause.DeviceImbalance, Weight: 0.75, Headline: "ran out on {gpu}, while another card holds less",
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out on {gpu}, while another card holds less",
 		Means: "{others} of weights: {gpu} took the most, and then found no room for its part of cache and working memory, {asked}. The split is by layers, so the card with more of them also takes more of the cache.",
 		Not:   "A smaller quantisation first: another card may have the room.",
 		Cures: []cause.Cure{
@@ -186,7 +186,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-attention", Kinds: refused, If: when.All(device("compute"), scoresFill, when.Not(uneven), when.Not(diffuses)), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "ran out of memory for attention over {context} tokens",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for attention over {context} tokens",
 		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer of {asked} was refused. [[{piece} ]]{scores} of it is attention over the whole context, which flash attention never stores: it is off here, or this build has none for the device.",
 		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
@@ -199,7 +199,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-absurd", Kinds: refused, If: when.All(buffer("compute"), absurdGraph, when.Not(diffuses), plain), Figures: numbers,
-		Cause: cause.OversizedAllocation, Weight: 0.75, Headline: "asked for a compute buffer of {asked}: out of all proportion",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "asked for a compute buffer of {asked}: out of all proportion",
 		Means: "Your machine is not what is too small: one working buffer of {asked} comes from attention over the whole context at once[[ (about {tokens64} tokens with 64 heads)]], kept several times where several cards work in a pipeline, or from a fault of this build for this model.",
 		Not:   "Fewer layers, another split, another quantisation: the buffer stays about as large.",
 		Cures: []cause.Cure{
@@ -211,7 +211,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), LargeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
-		Cause: cause.BatchTooLarge, Weight: 0.75, Headline: "ran out of memory for a physical batch of {ub} tokens",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory for a physical batch of {ub} tokens",
 		Means: "Weights and cache were in place; the compute buffer of {asked} was refused on {gpu}. It grows with the physical batch, which is {ub} here instead of the usual 512[[; {left} was left, {short} too little]].",
 		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
@@ -223,7 +223,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, FlashOn))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
 		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule: heads x context x batch x 4 bytes. [[That would be about {tokens64} tokens with 64 heads, as 70B models have, and {tokens128} with the 128 of DeepSeek V3 or R1.]]",
 		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
@@ -235,7 +235,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.55, Headline: "nearly fitted: the compute buffer of {asked} found no room on {gpu}",
+		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "nearly fitted: the compute buffer of {asked} found no room on {gpu}",
 		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer, the last part, was refused: {asked}[[, with {left} left]]. At most that much is missing, so a small step is enough.",
 		Not:   "Another model or quantisation first: so little can be had cheaper.",
 		Cures: []cause.Cure{
@@ -247,7 +247,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)), Figures: numbers,
-		Cause: cause.BatchTooLarge, Weight: 0.5, Headline: "loaded, then ran out on {gpu} while it computed",
+		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out on {gpu} while it computed",
 		Means: "Everything was loaded; a temporary of the computation found no room. That pool is not reserved at the start, so a load that just fits fails at the first long prompt. ggml prints no size here.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Leave it room: one or two layers less", "Half a GiB to 1 GiB free in `{look}` after loading is enough, as a rule.", "slightly slower"),
@@ -258,7 +258,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.55, Headline: "loaded, then ran out on {gpu} in a long text",
+		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "loaded, then ran out on {gpu} in a long text",
 		Means: "Everything was loaded, and the card ran full while it computed. Context or prompt is long[[ ({context} tokens)]]: the cache holds much of the card, and the temporaries, which are not reserved at the start, grow with the text. ggml prints no size here.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "", "shorter conversations"),
@@ -269,7 +269,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/cublas", Kinds: atWork, Said: []string{"cublasCreate", "the resource allocation failed", "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED"},
-		Cause: cause.ModelTooLarge, Weight: 0.6,
+		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Means:   "Everything was loaded and filled the card; cuBLAS, which needs some hundred MB of its own at the first prompt, found nothing left.",
 		Cures:   []cause.Cure{as("fewer_gpu_layers", "Leave it room: a few layers less", "slightly slower"), as("lower_context", "Or a shorter context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/common.cuh"},
@@ -277,7 +277,7 @@ var llamaLoadCards = []cause.Card{
 	pinnedCard,
 	{
 		ID: "llama.cpp/running", Kinds: atWork, If: when.All(onGPU, when.Not(when.Any(diffuses, transcribes, longText))), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "ran out on {gpu} while it computed",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out on {gpu} while it computed",
 		Means: "At this point the model is loaded, as a rule, and the card has next to nothing left for the temporaries of the computation. Another program may also have taken memory since. `{look}` right after loading tells: under 500 MiB free it was this program's own load.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Leave it room: a few layers less", "", "slightly slower"),
@@ -288,7 +288,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/vulkan-buffer", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onVulkan, when.Not(diffuses), above(units.GiB+units.MiB)), Figures: numbers,
-		Cause: cause.OversizedAllocation, Weight: 0.5, Headline: "was refused one Vulkan buffer of {asked}",
+		Cause: cause.OversizedAllocation, Weight: cause.Fair, Headline: "was refused one Vulkan buffer of {asked}",
 		Means: "Builds since 2024 put weights and cache on a Vulkan device in pieces of 1 GiB at most, so one buffer of {asked} is the working memory of a batch, as a rule. It grows with the physical batch and, without flash attention, with the context. Either the card was full, or the driver gives no piece so large (often 4 GiB, on some 2): the next line says `exceeds … limit` then.",
 		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
@@ -300,7 +300,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unnamed-small", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1), below(512*units.MiB)), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "filled {gpu} to the last {asked}",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "filled {gpu} to the last {asked}",
 		Means: "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the system's monitor shows both.",
 		Not:   "A much smaller model: about {asked} may be all that is missing.",
 		Cures: []cause.Cure{
@@ -312,7 +312,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unnamed-round", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), roundPiece), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: 0.5, Headline: "was refused {asked} in one piece on {gpu}: by its roundness a KV cache",
+		Cause: cause.ContextTooLong, Weight: cause.Fair, Headline: "was refused {asked} in one piece on {gpu}: by its roundness a KV cache",
 		Means: "The log ends before the line that says for what. Weights and working memory come in odd amounts; a whole multiple of 64 MiB is a KV cache, as a rule: tokens x layers x width. Where no context length is set, many versions take the model's own maximum, often 131,072 tokens and more.",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
@@ -324,7 +324,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/unnamed", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1)), Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "was refused {asked} in one piece on {gpu}",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused {asked} in one piece on {gpu}",
 		Means: "The log ends before the line that says for what: weights, cache or the working memory of a batch. [[A card of {never} GB can never give it. ]]Weights are the likeliest at that size. How large the card is and what else is on it does not show either: `{look}` tells.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Do what the next lines of the log ask for", Cost: "each costs some speed or length", Ways: []cause.Way{

@@ -14,7 +14,7 @@ import (
 // pinnedCard is about weights in RAM that a CUDA build takes as pinned memory.
 var pinnedCard = cause.Card{
 	ID: "llama.cpp/pinned", Kinds: atWork, If: pinnedWeights, Figures: pinnedFigures,
-	Cause: cause.HostMemory, Weight: 0.8, Headline: "was refused pinned system memory for its weights, not memory of the card",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused pinned system memory for its weights, not memory of the card",
 	Means: "The command gives no layers to the card (`-ngl`), so the model[[, {ram} with its work,]] belongs into RAM, and this stands right behind the line that counts them. A CUDA build of 2023 takes that buffer as pinned memory[[ ({unmapped})]], of which WSL and Windows give only a part of RAM; CUDA calls it out of memory.[[ {tmpfs}]]",
 	Not:   "Fewer layers on the card, a shorter context, a smaller batch: nothing lies on the card yet.",
 	Cures: []cause.Cure{

@@ -13,7 +13,7 @@ import (
 func PoolCard(program string) cause.Card {
 	return cause.Card{
 		ID: program + "/arena-loading", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"model_load: ggml ctx size"}, If: when.All(when.Not(beyondArena), slightlyShort), Figures: poolNumbers,
-		Cause: cause.SoftwareBug, Weight: 0.85, Headline: "reckoned its own memory pool {lack} too small while it loaded a model",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "reckoned its own memory pool {lack} too small while it loaded a model",
 		Means: "The loader adds up in its source how large a pool the tensors of this file need, and reserved {pool}; they need {lack} more. So small a gap is ggml's bookkeeping for each tensor, which grew while the estimate stayed. RAM and graphics memory are not short, and a crash right after it is the same fault.",
 		Not:   "Closing programs, more RAM or a smaller quantisation: the estimate stays short.",
 		Cures: []cause.Cure{
@@ -38,7 +38,7 @@ func slightlyShort(c *ledger.Case) bool {
 func BatchCard(program, where string) cause.Card {
 	return cause.Card{
 		ID: program + "/arena-batch", Kinds: []fact.Kind{fact.GGMLPool}, If: beyondArena, Figures: poolNumbers,
-		Cause: cause.BatchTooLarge, Weight: 0.85, Headline: "ran over a memory pool of fixed size inside itself: the batch is larger than planned for",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran over a memory pool of fixed size inside itself: the batch is larger than planned for",
 		Means: "The pool for temporaries has a fixed size in these builds of 2023, made for batches of 512 tokens; here the batch is {batch_size}. [[It has {pool}, and {lack} more was needed. ]]Neither RAM nor the card's memory is short, and the crash after it is the same fault.",
 		Not:   "Fewer layers on the card, more RAM or another quantisation: the pool keeps its size.",
 		Cures: []cause.Cure{

@@ -132,8 +132,8 @@ const twoChanges = "Two changes together: flash attention is off, and without it
 
 var llamaWhys = map[string]func(*ledger.Case) string{
 	// On what the context rests, and what it costs besides its cache.
-	"lower_context": figures.Why(cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash, when.Not(onSYCL)), 0, twoChanges)),
-	"fewer_gpu_layers": figures.Why(cause.If(softwareDevice, 0, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; "+
+	"lower_context": figures.Why(cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash, when.Not(onSYCL)), cause.None, twoChanges)),
+	"fewer_gpu_layers": figures.Why(cause.If(softwareDevice, cause.None, "This Vulkan device is no card but a driver that computes on the processor (llvmpipe). What it takes is the computer's own memory, a second time beside the mapped file; "+
 		"nothing is lost without it. If there is a card in this computer, its Vulkan driver is missing.")),
 }
 

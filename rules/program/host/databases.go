@@ -20,7 +20,7 @@ var PostgreSQL = program.Program{
 	Titles: map[string]string{"raise_shm_size": "Give the container more shared memory", "lower_parallel": "Or no parallel queries"},
 	Cards: []cause.Card{{
 		ID: "postgresql/shared-memory", Kinds: []fact.Kind{fact.SharedSegment},
-		Cause: cause.HostMemory, Weight: 0.96,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "found /dev/shm full: a parallel query could not share {asked}",
 		Means:    "\"No space left on device\" is no disk here: the segment lies in /dev/shm, which is memory. A container has 64 MB of it unless told otherwise, and the workers of one parallel query share their hash tables and sorts through it. Errors after this one follow from it.",
 		Not:      "Freeing disk space, or more RAM: the size of /dev/shm is a setting.",

@@ -100,7 +100,7 @@ func daemonFigures(c *ledger.Case) map[string]string {
 var endedCards = []cause.Card{
 	{
 		ID: "linux/swapoff", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"try_to_unuse", "SyS_swapoff", "sys_swapoff"}, If: uncapped,
-		Cause: cause.HostMemory, Weight: 0.94, Figures: machineFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "ran out of RAM while swap was being turned off",
 		Means:    "The call trace stands in `swapoff`: all that was swapped out has to come back into RAM[[, of which this machine has {ram_total}]], and it did not fit. The program that is named is only who asked at that moment.",
 		Not:      "Looking for a leak in the program that was ended.",
@@ -113,7 +113,7 @@ var endedCards = []cause.Card{
 	},
 	{
 		ID: "linux/daemon", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(daemonEnded, when.Not(ledger.OtherHoldsMore), when.Not(manyAlike)), Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
-		Cause: cause.HostMemory, Weight: 0.94, Figures: daemonFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: daemonFigures,
 		Headline: "ended the server {victim}: the machine's RAM was used up",
 		Means:    "No limit of a container: the machine itself[[, with {ram_total},]] ran out of RAM[[ and of its {swap} of swap]].[[ {victim} held {held}.]] The kernel ends the process with the highest score, a large and old one, which need not be the one that grew.[[ Its table lists {crowds}: so many together are what fills a small machine.]]",
 		Not:      "Starting {victim} again by itself: it will be ended again.",

@@ -25,21 +25,21 @@ var Host = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			kernelKilled,
-			cause.Where(when.Not(unexplained), cause.Said(0.95, "The notebook service says that the session used up the computer's memory.", fact.ShellKilled, fact.RankKilled)),
-			cause.Where(unexplained, cause.Said(0.84, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", fact.ShellKilled, fact.RankKilled)),
-			cause.Said(0.94, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
-			cause.Said(0.95, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
-			cause.Said(0.97, "The job's memory limit was reached, and processes of it were ended. It is system memory, on GPU nodes too.", fact.SlurmKill),
-			cause.Said(0.97, "The container reached its own memory limit and was killed.", fact.ContainerKill),
-			cause.Said(0.95, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", fact.WorkerBudget),
-			cause.Said(0.95, "YARN ended the container above its memory limit.", fact.YARNKill),
-			cause.Said(0.97, "A compiler was killed: too many compile at once for the computer's memory.", fact.BuildKilled),
-			cause.Said(0.7, "iOS or macOS ended the program at its memory limit.", fact.AppleKill),
-			cause.Said(0.97, "NCCL could not make its segments in /dev/shm: shared memory is too small.", fact.NCCLShm),
+			cause.Where(when.Not(unexplained), cause.Said(cause.Decisive, "The notebook service says that the session used up the computer's memory.", fact.ShellKilled, fact.RankKilled)),
+			cause.Where(unexplained, cause.Said(cause.Strong, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", fact.ShellKilled, fact.RankKilled)),
+			cause.Said(cause.Decisive, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
+			cause.Said(cause.Decisive, "systemd-oomd ended a whole group of programs because they waited for memory too long; it acts before memory is gone, so some may have been free.", fact.OOMD),
+			cause.Said(cause.Stated, "The job's memory limit was reached, and processes of it were ended. It is system memory, on GPU nodes too.", fact.SlurmKill),
+			cause.Said(cause.Stated, "The container reached its own memory limit and was killed.", fact.ContainerKill),
+			cause.Said(cause.Decisive, "A Dask worker was ended at 95 % of the share of memory that it was given; the computer may have had more.", fact.WorkerBudget),
+			cause.Said(cause.Decisive, "YARN ended the container above its memory limit.", fact.YARNKill),
+			cause.Said(cause.Stated, "A compiler was killed: too many compile at once for the computer's memory.", fact.BuildKilled),
+			cause.Said(cause.Likely, "iOS or macOS ended the program at its memory limit.", fact.AppleKill),
+			cause.Said(cause.Stated, "NCCL could not make its segments in /dev/shm: shared memory is too small.", fact.NCCLShm),
 		},
-		cause.ModelTooLarge: {cause.Said(0.25, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
+		cause.ModelTooLarge: {cause.Said(cause.Hint, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
 		cause.LeakedProcess: {tableShowsAnother},
-		cause.Unknown:       {cause.Where(unexplained, cause.Said(0.4, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
+		cause.Unknown:       {cause.Where(unexplained, cause.Said(cause.Weak, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
 	Steps:    map[string]func(*ledger.Case) []step.Step{"raise_memory_limit": limits.Steps, "close_other_apps": stepsCloseBiggest},
@@ -75,13 +75,13 @@ func kernelKilled(c *ledger.Case) cause.Finding {
 		why += fmt.Sprintf(", which held %s", units.Amount(rss.Bytes))
 	}
 	if !ledger.Capped(c) {
-		return cause.Seen(0.96, why+": the machine's memory was used up.", c.Failure.Line)
+		return cause.Seen(cause.Stated, why+": the machine's memory was used up.", c.Failure.Line)
 	}
 	why += ": the memory cgroup of a container, job or service reached its limit"
 	if limit := c.F().Limit; limit != nil {
 		why += fmt.Sprintf(" of %s", units.Amount(limit.Bytes))
 	}
-	return cause.Seen(0.97, why+", whatever the machine had left.", c.Failure.Line)
+	return cause.Seen(cause.Stated, why+", whatever the machine had left.", c.Failure.Line)
 }
 
 // stepsCloseBiggest ends the process that the kernel's table shows, where it is
@@ -113,7 +113,7 @@ func tableShowsAnother(c *ledger.Case) cause.Finding {
 		ours := p.PID == c.OurPID || c.Mine.Has() && ledger.Near(p.Bytes, c.Mine.Bytes, units.GiB)
 		elsewhere := d != nil && p.Device >= 0 && int(d.Value) != p.Device && len(c.Facts.Devices) > 1
 		if p.Bytes >= units.GiB && !ours && !elsewhere {
-			return cause.Seen(0.6, fmt.Sprintf("The table lists process %d (%s) with %s on the card.", p.PID, p.Name, p.Text), p.Line, c.Failure.Line)
+			return cause.Seen(cause.Good, fmt.Sprintf("The table lists process %d (%s) with %s on the card.", p.PID, p.Name, p.Text), p.Line, c.Failure.Line)
 		}
 	}
 	return cause.Nothing()

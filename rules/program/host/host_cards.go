@@ -50,7 +50,7 @@ func ownLimit(parts ...string) func(*ledger.Case) bool {
 var kernelCards = []cause.Card{
 	{
 		ID: "linux/pip", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"Collecting torch", ".whl (", "Downloading torch"}, Unsaid: []string{"Successfully installed", "Traceback (most recent call last)"},
-		Cause: cause.HostMemory, Weight: 0.82,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means: "pip was ended by signal 9 while it fetched a large package: it keeps the download in memory to put it into its cache. On small machines (1 to 2 GB) and in builds of images that is enough.",
 		Not:   "Another mirror or Python version: the size of the file decides.",
 		Cures: []cause.Cure{
@@ -61,7 +61,7 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/another-held-more", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return uncapped(c) && ledger.OtherHoldsMore(c) },
-		Cause: cause.HostMemory, Weight: 0.95, Figures: otherFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: otherFigures,
 		Headline: "killed {victim}, but {other} {other_more}",
 		Means:    "The whole machine was out of RAM. The kernel ended {victim}[[ ({held})]]; its own table of processes shows {other}, PID {other_pid}, with {other_held}.[[ {adjusted}]] So the one that died is not the only one to look at, and perhaps not the first.",
 		Not:      "A smaller {victim} alone: the other one would take that, too.",
@@ -74,7 +74,7 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/many-alike", Kinds: []fact.Kind{fact.KernelKill}, If: manyAlike,
-		Cause: cause.HostMemory, Weight: 0.95, Figures: teamFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: teamFigures,
 		Headline: "killed one of {count} {team} processes, which held {together} together",
 		Means:    "Not one process is too large: the kernel's table lists {count} {team} processes with {each} each on average, {together} in all[[ ({shared})]][[; {limit} is the limit that they share]]. Such a group is as a rule one program's workers: data loaders, a process pool, one rank a card. Each is a copy of what it loads.",
 		Not:      "Making the one that was killed smaller: it was only the next in line.",
@@ -92,7 +92,7 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
-		Cause: cause.HostMemory, Weight: 0.94, Figures: machineFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",
 		Means:    "No limit of a container or job: the machine itself ran out of RAM[[ and of its {swap} of swap]][[, though {swap_left} of swap was free: what counts then is what cannot be swapped, or a burst faster than the disk]]. [[{largest} in one process is the largest part of it as a rule, for the kernel ends the one with the most. ]][[{adjusted} ]][[The machine has {ram_total}. ]][[There is no swap ({no_swap}), so any peak is fatal. ]]The log does not show how it came there: a jump while something loads is a matter of size, a climb over hours is something that is kept.",
 		Not:      "Raising the limit of a container, and anything about the graphics card.",
@@ -109,7 +109,7 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/cgroup-crumbs", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return ownCgroup(c) && crumb(c) },
-		Cause: cause.HostMemory, Weight: 0.93, Figures: cgroupFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed processes of {held} each: their sum reached the limit, not one of them",
 		Means:    "The memory limit of {whose} was reached by many small processes together, or by files in /dev/shm and other tmpfs, which count as well. The one named ({victim}) held {held}: making it smaller changes nothing. If the same program is killed again and again, something starts it anew each time.",
 		Not:      "Swap or more RAM in the machine: the limit stays where it is.",
@@ -122,7 +122,7 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/cgroup", Kinds: []fact.Kind{fact.KernelKill}, If: ownCgroup,
-		Cause: cause.HostMemory, Weight: 0.95, Figures: cgroupFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
 		Headline: "killed {victim}: {whose} reached its own memory limit[[ of {limit}]]",
 		Means:    "\"Memory cgroup\" in the line: a limit was reached, not the end of the machine's RAM, of which there may be plenty. It is that of {whose}.[[ {victim} held {held} itself]][[, and {swapped} more in swap: it would not stop at this limit]].[[ The other {rest} of the {limit} are further processes in it, and files in /dev/shm and tmpfs, which count as well; page cache is given up first.]]",
 		Not:      "More RAM in the machine, or closing programs outside: the limit stays where it is.[[ More swap: {swapped} of it did not save it.]]",
@@ -149,7 +149,7 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/systemd-oomd", Kinds: []fact.Kind{fact.OOMD},
-		Cause: cause.HostMemory, Weight: 0.93, Figures: oomdFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: oomdFigures,
 		Headline: "(systemd-oomd) ended a whole group of programs before memory was gone",
 		Means:    "Not the kernel: systemd-oomd ends a cgroup, a terminal tab or a whole desktop session with all that runs in it.[[ {unsaid}]][[ RAM and swap were both over 90 % full: {swapped} of {swap} of swap, beside {ram} of RAM.]][[ {swarm} processes ran in that one group: something started there multiplies, such as `make -j` without a number, tests or `xargs` in parallel without a bound, or a script that calls itself.]]",
 		Not:      "Looking in dmesg: the kernel did not do this; `journalctl -u systemd-oomd` has it.",
@@ -166,7 +166,7 @@ var kernelCards = []cause.Card{
 	},
 	{
 		ID: "linux/earlyoom", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"earlyoom"},
-		Cause: cause.HostMemory, Weight: 0.95,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Means: "earlyoom, a daemon, ended the process before the kernel had to: by default when available RAM and free swap are both below 10 %. It picks the process with the highest score, as a rule the largest. A small or full swap makes it act early.",
 		Not:   "Looking in dmesg: the daemon logs by itself (`journalctl -u earlyoom`).",
 		Cures: []cause.Cure{

@@ -36,7 +36,7 @@ func whileTraining(c *ledger.Case) bool { return c.Training() }
 var killedCards = []cause.Card{
 	{
 		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: cause.LoadsModel,
-		Cause: cause.HostMemory, Weight: 0.84,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program while it loaded a model, most likely for RAM",
 		Means:    bareKill + "It was loading a model: weights pass through RAM before they reach a card, at the size of their file, in 32 bit at twice the size of a 16-bit file, and with several processes once for each. " + otherKills,
 		Not:      "Freeing the graphics card, or a smaller batch: it never came that far.",
@@ -53,7 +53,7 @@ var killedCards = []cause.Card{
 	},
 	{
 		ID: "linux/killed-training", Kinds: []fact.Kind{fact.ShellKilled}, If: whileTraining,
-		Cause: cause.HostMemory, Weight: 0.84,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the training, most likely for RAM",
 		Means:    bareKill + "In training that is the data as a rule: the data set as Python objects, copied little by little into every loader worker, batches that wait in their queues, and what the loop itself collects. " + otherKills,
 		Not:      "A smaller batch on the card, or 16 bit there: a card that is full says so.",
@@ -70,7 +70,7 @@ var killedCards = []cause.Card{
 	},
 	{
 		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, Unsaid: []string{"Loading checkpoint shards"},
-		Cause: cause.HostMemory, Weight: 0.82,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM, after a loop that had run through",
 		Means:    bareKill + "A progress bar had reached 100 % before: what follows such a loop, joining all its results, turning a list into one array, writing it out, needs a second copy of everything for a moment. " + otherKills,
 		Not:      "Running it again as it is: it dies at the same place, after the same time.",
@@ -83,7 +83,7 @@ var killedCards = []cause.Card{
 	},
 	{
 		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"},
-		Cause: cause.HostMemory, Weight: 0.84,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely for RAM",
 		Means:    bareKill + otherKills + " When it dies tells much: always at the same step, that step loads or makes something large; after a varying time, something grows, or other programs take the room.",
 		Not:      "Settings of the graphics card: a full card is an error of the program, not a kill.",
@@ -101,7 +101,7 @@ var killedCards = []cause.Card{
 	},
 	{
 		ID: "linux/build-killed", Kinds: []fact.Kind{fact.BuildKilled},
-		Cause: cause.HostMemory, Weight: 0.95,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "killed a compiler: too many ran at once for the RAM",
 		Means:    "The kernel ended one of the compilers, for RAM. A build starts as many as there are cores (ninja even two more), and each takes what its file needs: about 1 GB for heavy C++ templates, 2 to 6 GB for CUDA kernels. Nothing is wrong with the sources.",
 		Not:      "A graphics card or another compiler version: nothing of a build runs on the card.",

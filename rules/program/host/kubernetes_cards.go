@@ -90,7 +90,7 @@ func limitOfPod(c *ledger.Case) []step.Step {
 var kubernetesCards = []cause.Card{
 	{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
-		Cause: cause.HostMemory, Weight: 0.93, Figures: podFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
 		Headline: "evicted the pod: its node, not the pod, ran low on RAM",
 		Means:    "The kubelet throws pods out when its node runs low on RAM, before the kernel has to[[ ({available} was left)]]. A pod's limit plays no part: reaching that reads OOMKilled. First go the pods that use more than they requested, so a pod without a request, or with one that is too low, goes before its neighbours. [[This one used {held} and had requested {request}. ]]Who filled the node is open: this pod, if its use grows, or a neighbour.",
 		Not:      "Raising the limit alone. Evicted pods in the list hold no memory: delete them at leisure.",
@@ -103,7 +103,7 @@ var kubernetesCards = []cause.Card{
 	},
 	{
 		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },
-		Cause: cause.HostMemory, Weight: 0.94, Figures: podFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
 		Headline: "ended the container at its memory limit[[ of {limit}]] (OOMKilled)",
 		Means:    "137 with OOMKilled: the kernel ended a process of the container at the container's own limit; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]What counts: all processes of the container, and files in memory (an `emptyDir` with medium Memory, /dev/shm); page cache is given up first.[[ {lived}]][[ It was restarted {restarts} times: starting it again changes nothing.]]",
 		Not:      "A larger node, swap on it, or more replicas: the limit of each pod stays as it is.",

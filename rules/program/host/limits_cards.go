@@ -13,7 +13,7 @@ import (
 )
 
 // limit is the card of a service that ended a program at a limit.
-func limit(id string, kinds []fact.Kind, weight float64, headline, means, not, source string, cures ...cause.Cure) []cause.Card {
+func limit(id string, kinds []fact.Kind, weight cause.Level, headline, means, not, source string, cures ...cause.Cure) []cause.Card {
 	return []cause.Card{{ID: id, Kinds: kinds, Cause: cause.HostMemory, Weight: weight, Headline: headline, Means: means, Not: not, Cures: cures, Sources: []string{source}}}
 }
 
@@ -37,14 +37,14 @@ var dockerLess = cause.Cure{Fix: "lower_num_workers", Title: "Or stay below it",
 
 var dockerCards = []cause.Card{
 	{
-		ID: "docker/oom-killed", Kinds: []fact.Kind{fact.ContainerKill}, Cause: cause.HostMemory, Weight: 0.94,
+		ID: "docker/oom-killed", Kinds: []fact.Kind{fact.ContainerKill}, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "says OOMKilled: the container ran out of RAM",
 		Means:    "The kernel ended a process of the container for RAM, not for GPU memory. With a `--memory` limit that was it; without one, Docker Desktop's virtual machine (half of RAM or less by default) or the whole host was full. All processes of the container count together, and files in /dev/shm and tmpfs.",
 		Not:      "GPU settings, or starting it again as it is.",
 		Cures:    []cause.Cure{dockerRaise, dockerLess, whoKilled}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
 	{
-		ID: "docker/exited-137", Kinds: []fact.Kind{fact.ShellKilled}, Cause: cause.HostMemory, Weight: 0.78,
+		ID: "docker/exited-137", Kinds: []fact.Kind{fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "stopped with 137: killed, most likely for RAM",
 		Means:    "137 is signal 9. As a rule that is RAM: the container's own limit, Docker Desktop's virtual machine, or the host. A `docker stop` whose ten seconds ran out, a health check and an orchestrator send it, too; `docker inspect` below says OOMKilled true or false, though false is no proof if a child process was the one that died.",
 		Not:      "GPU settings: this is the computer's own memory.",
@@ -52,7 +52,7 @@ var dockerCards = []cause.Card{
 	},
 }
 
-var githubCards = limit("github-actions/runner", signal9, 0.82,
+var githubCards = limit("github-actions/runner", signal9, cause.Strong,
 	"ended a process of the job with 137, for RAM most likely",
 	"A process on the runner was ended by signal 9 (137): as a rule the runner's RAM was full. The standard Linux runner has 16 GB for public repositories and 8 GB for private ones; tests or compilers in parallel fill it. A container of the job with a limit of its own, or a time limit, look the same.",
 	"Re-running it: the same job needs the same memory.", "https://docs.github.com/en/actions/reference/runners/github-hosted-runners",
@@ -60,7 +60,7 @@ var githubCards = limit("github-actions/runner", signal9, 0.82,
 	cause.Cure{Fix: "add_swap", Title: "Add swap in a step", Kind: "config", Text: "- run: sudo fallocate -l 8G /mnt/swap && sudo chmod 600 /mnt/swap && sudo mkswap /mnt/swap && sudo swapon /mnt/swap", Cost: "Slow where it is used"},
 	raise)
 
-var colabCards = limit("colab/ram", []fact.Kind{fact.ShellKilled}, 0.93,
+var colabCards = limit("colab/ram", []fact.Kind{fact.ShellKilled}, cause.Decisive,
 	"restarted the session: its RAM was used up",
 	"The notebook's own RAM (about 12.7 GB in the free plan) was used up and the session ended; the card's memory is another thing. What does it as a rule: a model loaded in 32 bit, a whole data set as a list or DataFrame, or variables of earlier cells. The message does not say which cell; the RAM graph (top right) shows the jump.",
 	"A smaller batch on the card: it is RAM that ran out.", "https://research.google.com/colaboratory/faq.html",
@@ -68,7 +68,7 @@ var colabCards = limit("colab/ram", []fact.Kind{fact.ShellKilled}, 0.93,
 	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del df, model` (your own names), then `import gc; gc.collect()`. Or Runtime, Restart session, and run only the cells that you need.", Cost: "Free"},
 	raise)
 
-var kaggleCards = limit("kaggle/ram", []fact.Kind{fact.ShellKilled}, 0.93,
+var kaggleCards = limit("kaggle/ram", []fact.Kind{fact.ShellKilled}, cause.Decisive,
 	"restarted the session: its RAM was used up",
 	"The session's RAM (about 30 GB with a CPU or GPU) was used up; the card's memory is another thing. A whole data set as pixels, a wide DataFrame with copies, or a model in 32 bit does that. The RAM bar in the side panel shows at which cell it jumps.",
 	"A smaller batch on the card: it is RAM that ran out.", "https://www.kaggle.com/docs/notebooks",
@@ -76,7 +76,7 @@ var kaggleCards = limit("kaggle/ram", []fact.Kind{fact.ShellKilled}, 0.93,
 	cause.Cure{Fix: "empty_cache", Title: "Delete what earlier cells left", Told: "`del train_df` (your own names), then `import gc; gc.collect()`; or restart the session and run only the cells that you need.", Cost: "Free"},
 	raise)
 
-var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, 0.88,
+var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, cause.Decisive,
 	"ended the function: it reached its memory size",
 	"In the REPORT line Max Memory Used equals Memory Size: the function was ended for memory. What is loaded counts (libraries, a model, a file read whole); files in /tmp do not. A warm container keeps globals from one call to the next. The share of a processor grows with the memory size, too.",
 	"A longer timeout: it was ended for memory.", "https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html",
@@ -84,7 +84,7 @@ var lambdaCards = limit("aws-lambda/memory", []fact.Kind{fact.ShellKilled}, 0.88
 	cause.Cure{Fix: "stream_dataset", Title: "Stream instead of reading whole", Kind: "text", Text: "Read S3 objects in pieces (`iter_chunks`), and load models outside the handler, once.", Cost: "Some rewriting"},
 	cause.Cure{Fix: "detach_accumulated", Title: "It grows from call to call: something is kept", Told: "The number rises over the REPORT lines of one container: a global list or cache. Empty it at the end of the handler.", Cost: "Free"})
 
-var cloudRunCards = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, 0.94,
+var cloudRunCards = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, cause.Decisive,
 	"ended the instance above its memory limit[[ of {limit}]]",
 	"The instance passed its memory limit and was ended. Files that the program writes count too, for its file system is in memory, and all requests that it serves at once share it (80 by default).",
 	"More instances: each has the same limit.", "https://cloud.google.com/run/docs/configuring/memory-limits",
@@ -92,14 +92,14 @@ var cloudRunCards = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, 0
 	cause.Cure{Fix: "lower_parallel", Title: "Fewer requests per instance", Kind: "shell", Text: "gcloud run services update SERVICE --concurrency 10   # SERVICE: its name in the console; 80 by default", Cost: "More instances"},
 	cause.Cure{Fix: "stream_dataset", Title: "Write no large files, hold no whole ones", Told: "Files go to a bucket or a mounted volume; uploads and downloads in pieces.", Cost: "Some rewriting"})
 
-var awsBatchCards = limit("aws-batch/memory", signal9, 0.94,
+var awsBatchCards = limit("aws-batch/memory", signal9, cause.Decisive,
 	"ended the container at the memory of its job definition",
 	"The container passed the memory of its job definition and was ended (137). That number is a hard limit: the instance may have had more. All processes of the container count together, and files in /dev/shm.",
 	"A larger instance type: the limit stays what the definition says.", "https://docs.aws.amazon.com/batch/latest/userguide/memory-management.html",
 	raise, lessAtOnce)
 
 var macCards = append(
-	limit("macos/killed", []fact.Kind{fact.ShellKilled}, 0.78,
+	limit("macos/killed", []fact.Kind{fact.ShellKilled}, cause.Strong,
 		"ended the process with signal 9: RAM, most likely",
 		"Signal 9, without a word of its own: as a rule RAM and swap were used up, for instance because the disk has no room for more swap. A program that is not signed, or `kill -9`, looks the same: that one dies at once, at its start. On Apple silicon GPU memory is the same RAM.",
 		"Linux advice such as swap files: macOS makes its swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
@@ -123,7 +123,7 @@ func mayRunModels(c *ledger.Case) bool {
 
 var daemonCards = []cause.Card{{
 	ID: "macos/jetsam-daemon", Kinds: []fact.Kind{fact.AppleKill}, If: smallLimit, Figures: hostFigures,
-	Cause: cause.HostMemory, Weight: 0.93,
+	Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "ended the process at its own limit of {limit} (jetsam)",
 	Means:    "The limit is this process's own, {limit}, as launchd gives it to daemons and extensions; the device need not have been short of memory. What counts is its phys_footprint: dirty and compressed pages, not files that are mapped. A soft limit may be passed while it is active, a hard one not; an idle daemon has the inactive one.",
 	Not:      "Closing apps, a restart or swap: the limit is this process's own.",
@@ -140,7 +140,7 @@ var daemonCards = []cause.Card{{
 	Sources: []string{"apple-oss-distributions/xnu/bsd/kern/kern_memorystatus.c", "https://github.com/eycorsican/jetsamproperties"},
 }}
 
-var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
+var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, cause.Strong,
 	"ended the app at its memory limit",
 	"The system ended the app at its memory limit (jetsam). On iPhone and iPad each app has one, about half of RAM; on a Mac it is a limit set for that process. The GPU uses the same RAM.",
 	"Swap: iOS ends apps instead of swapping them.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
@@ -150,7 +150,7 @@ var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, 0.85,
 	cause.Cure{Fix: "raise_memory_limit", Title: "iOS: ask for the larger limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "None; some devices ignore it"})
 
 var wslCards = []cause.Card{{
-	ID: "wsl/half-of-ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Cause: cause.HostMemory, Weight: 0.9, Figures: hostFigures,
+	ID: "wsl/half-of-ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Decisive, Figures: hostFigures,
 	Headline: "ran out of its own share of the RAM[[: {victim} held {held}]]",
 	Means:    "WSL 2 is a virtual machine with half of the computer's RAM by default, whatever Windows itself has free, and a quarter of that as swap. [[What was killed held {held}, so its share was not much more than that. ]]In Task Manager it is VmmemWSL.",
 	Not:      "Closing Windows programs: WSL's share does not grow by that.",
@@ -163,7 +163,7 @@ var wslCards = []cause.Card{{
 }}
 
 var pageFileCards = []cause.Card{{
-	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: 0.94,
+	ID: "windows/commit-limit", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "could promise no more memory (error 1455)",
 	Means:    "Windows promises memory before it is used, and RAM plus page file are promised away (\"Committed\" in the Task Manager); RAM itself may look free. Two things take large promises: a model file while it is opened, as much as its size, and the CUDA libraries, a few GB in every Python process, so that loader workers multiply them. A page file that is off, small, or on a full disk brings it on.",
 	Not:      "Freeing VRAM or a smaller batch: this is the computer's own memory.",
@@ -178,7 +178,7 @@ var pageFileCards = []cause.Card{{
 }}
 
 var yarnCards = []cause.Card{{
-	ID: "yarn/container", Kinds: []fact.Kind{fact.YARNKill}, Cause: cause.HostMemory, Weight: 0.93, Figures: yarnFigures,
+	ID: "yarn/container", Kinds: []fact.Kind{fact.YARNKill}, Cause: cause.HostMemory, Weight: cause.Decisive, Figures: yarnFigures,
 	Headline: "killed the container above its memory limit[[: {used} of {limit}]]",
 	Means:    "YARN adds up the container's processes and ends what goes above its size: executor memory plus overhead (by default a tenth of it, 384 MB at least). Python and native libraries, direct buffers and threads live in that overhead alone.[[ {virtual}]]",
 	Not:      "A larger -Xmx alone, for the heap is not what grew, as a rule; more memory for the driver; swap.",

@@ -72,7 +72,7 @@ func queueFigures(c *ledger.Case) map[string]string {
 var grows = cause.Cure{Fix: "stream_dataset", Title: "If it died after hours: watch it grow", Told: "`watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'` on the node. A jump is a load: read it in parts. A steady climb is something kept: write results out as they come.", Cost: "Free"}
 
 // queueCard is that of a batch system that ended a job at its limit.
-func queueCard(id string, weight float64, whose, means, not, source string, ask cause.Cure) []cause.Card {
+func queueCard(id string, weight cause.Level, whose, means, not, source string, ask cause.Cure) []cause.Card {
 	ask.Fix, ask.Cost = "raise_memory_limit", cmp.Or(ask.Cost, "Perhaps a longer wait in the queue")
 	if ask.Title == "" {
 		ask.Title = "Ask for more[[: {wanted}]]"
@@ -85,7 +85,7 @@ func queueCard(id string, weight float64, whose, means, not, source string, ask 
 	}}
 }
 
-var pbsCards = queueCard("pbs/limit", 0.95, "ended the job at its memory limit",
+var pbsCards = queueCard("pbs/limit", cause.Decisive, "ended the job at its memory limit",
 	"PBS watches what a job takes and ends it above what was asked for: `mem` is the RAM of all its processes together, `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more. Several processes of MPI on one node share the sum.",
 	"A longer walltime, or more cores alone: more processes take more.", "https://github.com/openpbs/openpbs",
 	cause.Cure{Steps: pbsSteps})
@@ -94,7 +94,7 @@ var pbsCards = queueCard("pbs/limit", 0.95, "ended the job at its memory limit",
 // reserve it.
 var pbsSpaceCards = []cause.Card{{
 	ID: "pbs/address-space", Kinds: queue, If: onlyReserved, Figures: spaceFigures,
-	Cause: cause.HostMemory, Weight: 0.93,
+	Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "ended the job for its address space, {space}; it held {held} of RAM",
 	Means:    "What reached the limit[[ of {limit}]] is vmem: address space that was reserved, {space}. Of RAM the job used {held} only. Java takes its whole heap at the start, one for each task that runs at the same time, and CUDA and threads reserve far more than they fill.",
 	Not:      "A node with more RAM: the RAM was not used up.",
@@ -139,12 +139,12 @@ func pbsSteps(c *ledger.Case) []step.Step {
 	return more("shell", "gb", "#PBS -l "+resource+"=MEM")(c)
 }
 
-var lsfCards = queueCard("lsf/limit", 0.94, "ended the job at its memory limit",
+var lsfCards = queueCard("lsf/limit", cause.Decisive, "ended the job at its memory limit",
 	"LSF ended the job at its limit (-M), which counts the RAM of all its processes. The node may have had more: -M is a bound, and `rusage[mem=]` what is set aside for the job; both should be raised. A job without -M has the queue's default.",
 	"A longer run limit: it was ended for memory.", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
 	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})
 
-var htcondorCards = queueCard("htcondor/limit", 0.94, "stopped the job above the memory that it had asked for",
+var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job above the memory that it had asked for",
 	"The slot of a job is as large as its request_memory, and HTCondor holds or ends what goes above it. The machine may have had more. A submit file without the line gets the pool's small default.",
 	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
 	cause.Cure{Told: "Jobs in the queue keep what they were submitted with: change that there and release them, and the submit file for later ones. ", Steps: condorSteps})
@@ -221,7 +221,7 @@ func slurmAsk(c *ledger.Case) []step.Step {
 
 var slurmCards = []cause.Card{{
 	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
-	Cause: cause.HostMemory, Weight: 0.95, Figures: slurmFigures,
+	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
 	Headline: "ended the job: it reached the RAM that it was granted[[, {limit}]]",
 	Means:    "Slurm's memory control ended processes[[ of step {step}]][[ ({tasks} on {node})]]: RAM, on GPU nodes too. The bound is what the job asked for (--mem, --mem-per-cpu), or the partition's default, often a few GB a core; all its tasks on a node share it.[[ {held} was in the process that was killed.]][[ `free` with {free_left} available speaks for a limit, not a full node, if it was taken on that node while the job ran.]][[ Your `free` ({free_other} available) was taken on {free_node}, so it says nothing about {node}.]]",
 	Not:      "More GPUs or --gres, or swap: they bring a job no RAM.",

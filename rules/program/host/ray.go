@@ -26,17 +26,17 @@ var Ray = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			cause.First(
-				cause.If(rayKilled, 0.96, "Ray killed a worker of {killed_rss} because the node's {total} of RAM ran low; the graphics card plays no part."),
-				cause.If(rayKilled, 0.96, "{allocated} of the node's {total} of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory."),
-				cause.If(rayKilled, 0.96, "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's.")),
-			cause.Said(0.85, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
+				cause.If(rayKilled, cause.Stated, "Ray killed a worker of {killed_rss} because the node's {total} of RAM ran low; the graphics card plays no part."),
+				cause.If(rayKilled, cause.Stated, "{allocated} of the node's {total} of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory."),
+				cause.If(rayKilled, cause.Stated, "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's.")),
+			cause.Said(cause.Strong, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
-			{Fix: "raise_shm_size", Fit: 1.02, If: when.Root(fact.RayStore)},
-			{Fix: "lower_num_workers", Fit: 1},
-			{Fix: "raise_memory_limit", Fit: 0.95},
-			{Fix: "close_other_apps", Fit: 0.6},
+			{Fix: "raise_shm_size", Fit: cause.Cures, If: when.Root(fact.RayStore)},
+			{Fix: "lower_num_workers", Fit: cause.Cures},
+			{Fix: "raise_memory_limit", Fit: cause.Cures},
+			{Fix: "close_other_apps", Fit: cause.MayHelp},
 		},
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{"lower_num_workers": rayFewer},

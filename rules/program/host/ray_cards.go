@@ -33,7 +33,7 @@ const rayNot = "[[A threshold of 0.98 (`{variable}`, set before Ray starts): it 
 var rayCards = []cause.Card{
 	{
 		ID: "ray/listed", Kinds: []fact.Kind{fact.RayKilled}, If: listed,
-		Cause: cause.HostMemory, Weight: 0.95, Figures: rayFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",
 		Means:    "RAM, not a GPU: Ray ends a task, the newest as a rule, above {share} of the node's memory[[, here {line}]]; that need not be the one that took it. Its list of users tells more: {top} (PID {top_pid}) holds {top_held}[[; {count} processes called {team} hold {together} together]]. If those do not add up to what is in use, the rest is the object store, or programs beside Ray.",
 		Not:      rayNot,
@@ -45,7 +45,7 @@ var rayCards = []cause.Card{
 	},
 	{
 		ID: "ray/node-low", Kinds: []fact.Kind{fact.RayKilled},
-		Cause: cause.HostMemory, Weight: 0.95, Figures: rayFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task: the node's RAM was nearly full[[, {used} of {total}]]",
 		Means:    "RAM, not a GPU: Ray ends its newest task above {share} of the node's memory[[, here {line}; it was {over} above it]]. That task need not be the one that took the memory[[ (it held {held})]]. Likely too many run at once: Ray starts as many as the CPUs allow and counts no memory unless told what one needs. Or one process grows, or the object store is large; this message does not list who holds it.",
 		Not:      rayNot,
@@ -57,7 +57,7 @@ var rayCards = []cause.Card{
 	},
 	{
 		ID: "ray/object-store", Kinds: []fact.Kind{fact.RayStore},
-		Cause: cause.HostMemory, Weight: 0.88, Figures: rayFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "found its object store full",
 		Means:    "What tasks return and what `ray.put` stores lies in shared memory (/dev/shm), 30 % of RAM unless told otherwise; in Docker /dev/shm is 64 MB, and Ray then falls back to slow /tmp. Objects stay as long as somebody holds their ObjectRef, so a list of refs keeps all results.",
 		Not:      "More CPUs or GPUs: they only fill it faster.",

@@ -39,34 +39,34 @@ var clues = map[string][]cause.Clue{
 	// Ollama counted layers by its own estimate, and the runner's real buffers
 	// went over it.
 	cause.BudgetMisconfigured: {
-		cause.Said(0.5, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", fact.OllamaLayout),
+		cause.Said(cause.Fair, "Ollama's planner found no layout that fits, with the layers or the memory that it was told to use.", fact.OllamaLayout),
 		evidence(when.All(byOllama, when.Any(when.Root(fact.GGMLRuntime, fact.GGMLAlloc), ggml.Device("weights")), when.Not(ledger.InHost)),
-			cause.If(when.Root(fact.GGMLRuntime), 0.47, beyondPlan+" The reserve it left was used up while tokens were computed."),
-			cause.If(when.Any(stage("weights"), when.All(stage("compute"), when.Not(ggml.AbsurdGraph)), when.All(bare, when.Not(onVulkan))), 0.48, beyondPlan)),
+			cause.If(when.Root(fact.GGMLRuntime), cause.Fair, beyondPlan+" The reserve it left was used up while tokens were computed."),
+			cause.If(when.Any(stage("weights"), when.All(stage("compute"), when.Not(ggml.AbsurdGraph)), when.All(bare, when.Not(onVulkan))), cause.Fair, beyondPlan)),
 	},
 	cause.ModelTooLarge: {
-		cause.Said(0.45, "The runner ended while it loaded, and a model that is too large is the usual reason.", fact.OllamaGuess),
-		cause.Said(0.4, "Not even a part of the model fits beside what is on the card.", fact.OllamaLayout),
-		cause.Said(0.25, "The model is larger than the memory that is left.", fact.OllamaKilled),
-		evidence(when.Root(fact.OllamaSystem), cause.If(tooLittle, 0.3, "Far more is needed than there is.")),
+		cause.Said(cause.Fair, "The runner ended while it loaded, and a model that is too large is the usual reason.", fact.OllamaGuess),
+		cause.Said(cause.Weak, "Not even a part of the model fits beside what is on the card.", fact.OllamaLayout),
+		cause.Said(cause.Hint, "The model is larger than the memory that is left.", fact.OllamaKilled),
+		evidence(when.Root(fact.OllamaSystem), cause.If(tooLittle, cause.Weak, "Far more is needed than there is.")),
 	},
 	cause.HostMemory: {
 		evidence(when.Root(fact.OllamaSystem),
-			cause.If(when.Not(checked), 0.93, "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."),
-			cause.If(barely, 0.93, "{system_required} of RAM and swap are needed and {system_available} are free, both rounded: less than 0.1 GiB is missing."),
-			cause.If(nil, 0.93, "{system_required} of RAM and swap are needed for the part that is not planned for a card, and {system_available} are free: {missing} short.")),
+			cause.If(when.Not(checked), cause.Decisive, "Ollama compares the part of the model that is not planned for a card with free RAM and free swap, before it loads; that is not enough."),
+			cause.If(barely, cause.Decisive, "{system_required} of RAM and swap are needed and {system_available} are free, both rounded: less than 0.1 GiB is missing."),
+			cause.If(nil, cause.Decisive, "{system_required} of RAM and swap are needed for the part that is not planned for a card, and {system_available} are free: {missing} short.")),
 		evidence(when.Root(fact.OllamaKilled),
-			cause.If(ggml.Shared, 0.75, runnerKilled+" The graphics ({card}) share the system's memory."),
-			cause.If(nil, 0.75, runnerKilled)),
-		cause.Said(0.3, "System memory may be what was short.", fact.OllamaGuess),
+			cause.If(ggml.Shared, cause.Strong, runnerKilled+" The graphics ({card}) share the system's memory."),
+			cause.If(nil, cause.Strong, runnerKilled)),
+		cause.Said(cause.Weak, "System memory may be what was short.", fact.OllamaGuess),
 	},
 	cause.RetainedMemory: {
 		evidence(when.Root(fact.OllamaDriver),
-			cause.If(notRecovered, 0.55, cardFull+" The runner before was still being torn down and its memory had not come back."),
-			cause.If(nil, 0.4, cardFull)),
+			cause.If(notRecovered, cause.Good, cardFull+" The runner before was still being torn down and its memory had not come back."),
+			cause.If(nil, cause.Weak, cardFull)),
 	},
-	cause.LeakedProcess: {cause.Said(0.38, "Something holds the whole card.", fact.OllamaDriver)},
-	cause.Unknown:       {cause.Said(0.25, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
+	cause.LeakedProcess: {cause.Said(cause.Weak, "Something holds the whole card.", fact.OllamaDriver)},
+	cause.Unknown:       {cause.Said(cause.Hint, "The text is Ollama's guess for any end of its runner.", fact.OllamaGuess)},
 }
 
 func notRecovered(c *ledger.Case) bool { return c.Signal("vram_not_recovered") != nil }
@@ -101,40 +101,40 @@ func slightly(c *ledger.Case) bool { return checked(c) && missing(c) <= units.Gi
 
 var remedies = map[string][]cause.Remedy{
 	cause.BudgetMisconfigured: {
-		{Fix: "fewer_gpu_layers", Fit: 1},
-		{Fix: "lower_context", Fit: 0.85, If: when.Not(stage("weights"))},
-		{Fix: "upgrade_version", Fit: 0.8},
-		{Fix: "balance_split", Fit: 0.6, If: when.All(ggml.SeveralDevices, stage("weights"))},
+		{Fix: "fewer_gpu_layers", Fit: cause.Cures},
+		{Fix: "lower_context", Fit: cause.Helps, If: when.Not(stage("weights"))},
+		{Fix: "upgrade_version", Fit: cause.Helps},
+		{Fix: "balance_split", Fit: cause.MayHelp, If: when.All(ggml.SeveralDevices, stage("weights"))},
 	},
 	cause.ModelTooLarge: {
-		{Fix: "use_smaller_model", Fit: 1},
-		{Fix: "fewer_gpu_layers", Fit: 0.95},
-		{Fix: "use_lower_quant", Fit: 0.9},
-		{Fix: "close_other_apps", Fit: 0.75},
-		{Fix: "upgrade_version", Fit: 0.6},
+		{Fix: "use_smaller_model", Fit: cause.Cures},
+		{Fix: "fewer_gpu_layers", Fit: cause.Cures},
+		{Fix: "use_lower_quant", Fit: cause.Helps},
+		{Fix: "close_other_apps", Fit: cause.MayHelp},
+		{Fix: "upgrade_version", Fit: cause.MayHelp},
 	},
 	cause.HostMemory: {
-		{Fix: "lower_context", Fit: 1.02, If: when.All(when.Root(fact.OllamaSystem), slightly)},
-		{Fix: "use_smaller_model", Fit: 1.02, If: tooLittle},
-		{Fix: "use_lower_quant", Fit: 0.95, If: hopeless},
-		{Fix: "raise_memory_limit", Fit: 1.1, If: when.Root(fact.ContainerKill)},
-		{Fix: "close_other_apps", Fit: 1, If: when.Not(hopeless)},
-		{Fix: "raise_pagefile", Fit: 0.97, If: reader.OnWindows},
-		{Fix: "use_smaller_model", Fit: 0.85, If: when.Not(tooLittle)},
-		{Fix: "add_swap", Fit: 0.93, If: when.Not(reader.OnWindows)},
-		{Fix: "raise_memory_limit", Fit: 0.85, If: when.Any(ledger.Capped, when.Not(when.Root(fact.KernelKill)))},
-		{Fix: "use_mmap", Fit: 0.85, If: stage("weights")},
-		{Fix: "lower_context", Fit: 0.8, If: when.All(when.Root(fact.OllamaSystem), when.Not(slightly))},
+		{Fix: "raise_memory_limit", Fit: cause.Foremost, If: when.Root(fact.ContainerKill)},
+		{Fix: "lower_context", Fit: cause.Cures, If: when.All(when.Root(fact.OllamaSystem), slightly)},
+		{Fix: "use_smaller_model", Fit: cause.Cures, If: tooLittle},
+		{Fix: "close_other_apps", Fit: cause.Cures, If: when.Not(hopeless)},
+		{Fix: "raise_pagefile", Fit: cause.Cures, If: reader.OnWindows},
+		{Fix: "use_lower_quant", Fit: cause.Cures, If: hopeless},
+		{Fix: "add_swap", Fit: cause.Cures, If: when.Not(reader.OnWindows)},
+		{Fix: "use_smaller_model", Fit: cause.Helps, If: when.Not(tooLittle)},
+		{Fix: "raise_memory_limit", Fit: cause.Helps, If: when.Any(ledger.Capped, when.Not(when.Root(fact.KernelKill)))},
+		{Fix: "use_mmap", Fit: cause.Helps, If: stage("weights")},
+		{Fix: "lower_context", Fit: cause.Helps, If: when.All(when.Root(fact.OllamaSystem), when.Not(slightly))},
 	},
 	cause.RetainedMemory: {
-		{Fix: "restart_session", Fit: 1},
-		{Fix: "lower_parallel", Fit: 0.85},
-		{Fix: "kill_stale_process", Fit: 0.8},
+		{Fix: "restart_session", Fit: cause.Cures},
+		{Fix: "lower_parallel", Fit: cause.Helps},
+		{Fix: "kill_stale_process", Fit: cause.Helps},
 	},
 	cause.LeakedProcess: {
-		{Fix: "kill_stale_process", Fit: 1},
-		{Fix: "restart_session", Fit: 0.9},
-		{Fix: "lower_parallel", Fit: 0.6},
+		{Fix: "kill_stale_process", Fit: cause.Cures},
+		{Fix: "restart_session", Fit: cause.Helps},
+		{Fix: "lower_parallel", Fit: cause.MayHelp},
 	},
 }
 
@@ -154,7 +154,7 @@ func systemEffect(c *ledger.Case, have int64, certainty, note string) *effect.Ef
 		return nil
 	}
 	need := c.F().SystemRequired.Bytes
-	note = figures.Why(cause.If(nil, 0, note))(c)
+	note = figures.Why(cause.If(nil, cause.None, note))(c)
 	return &effect.Effect{NeedBytes: need, HaveBytes: have, Fits: need <= have, Basis: "log", Certainty: certainty, Note: note}
 }
 

@@ -21,7 +21,7 @@ var (
 var hostCards = []cause.Card{
 	{
 		ID: "ollama/host-kv", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Host("kv")), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: 0.8, Headline: "did not start the model: {asked} of context found no room in system memory",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start the model: {asked} of context found no room in system memory",
 		Means: "The cache for the context is divided like the layers, and the part that stays in RAM, {asked}, was refused.[[ It is made for {tokens} tokens.]] Nobody may have asked for so long a context: since 0.15.5 a card of 24 GiB gets 32k tokens by itself, 48 GiB 256k, and front ends send their own.",
 		Not:   "Fewer layers on the card: that moves more of the cache into RAM.",
 		Cures: []cause.Cure{
@@ -33,7 +33,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/host-windows", Kinds: ggml.RefusedKinds, If: when.All(byOllama, onWindows, ggml.Host("weights", "")), Figures: loadFigures,
-		Cause: cause.HostMemory, Weight: 0.82, Headline: "did not load the model: Windows had no more memory to promise",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "did not load the model: Windows had no more memory to promise",
 		Means:   "It is system memory that refused[[ {asked}]], for the layers that stay off the card. Windows counts what all programs have reserved against RAM and page file together, so this fails while Task Manager still shows free RAM; Performance, Memory, Committed shows that sum.",
 		Not:     "A larger graphics card setting or fewer layers on the card: they need more RAM.",
 		Cures:   []cause.Cure{unload, pagefile, as("use_smaller_model", "Or a smaller model", "lower quality")},
@@ -41,7 +41,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/host", Kinds: ggml.RefusedKinds, If: when.All(byOllama, when.Not(onWindows), ggml.Host("weights", ""), when.Not(pinned)), Figures: loadFigures,
-		Cause: cause.HostMemory, Weight: 0.82, Headline: "did not load the model: system memory (RAM) was refused",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "did not load the model: system memory (RAM) was refused",
 		Means: "It is system memory that refused[[ {asked}]], for the layers that stay off the card: RAM and swap are used up, or a limit on the service or container is reached. The card is not what is short.",
 		Not:   "Fewer layers on the card: they would need more RAM.",
 		Cures: []cause.Cure{
@@ -52,7 +52,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(byOllama, ggml.Device("weights", "")), Figures: loadFigures,
-		Cause: cause.OversizedAllocation, Weight: 0.82, Headline: "met a limit of the Vulkan driver: no single buffer of {asked}",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "met a limit of the Vulkan driver: no single buffer of {asked}",
 		Means: "Free memory is not what is short: this driver gives no single buffer above its limit (4 GiB as a rule), and one tensor of the model is {asked}. Gemma 3n and 4 have such a table of embeddings. Ollama's retries with fewer layers (\"applying backoff\") meet the same tensor each time.",
 		Not:   "A shorter context, closing programs: the tensor keeps its size.",
 		Cures: []cause.Cure{
@@ -64,7 +64,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/unified", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Shared, ggml.Device("weights", "")), Figures: loadFigures,
-		Cause: cause.HostMemory, Weight: 0.78, Headline: "asked integrated graphics for {asked}: more than the driver gives",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "asked integrated graphics for {asked}: more than the driver gives",
 		Means: "The {card} has no memory of its own: what it may take of the computer's RAM is set in the BIOS and by the driver, and {asked} in one piece was more than that, however much RAM is free. Versions 0.11.5 to 0.24 then try again with fewer layers (\"applying backoff\"): if the model answers, only speed is lost.",
 		Not:   "Killing programs that use little: the limit is the driver's.",
 		Cures: []cause.Cure{
@@ -79,7 +79,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/unit-killed", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD}, If: byOllama,
-		Cause: cause.HostMemory, Weight: 0.86, Headline: "was ended by Linux: system memory (RAM) ran out",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was ended by Linux: system memory (RAM) ran out",
 		Means: "The kernel ended Ollama's service because RAM was full, or because the service or its container reached a limit of its own. What does not fit on a graphics card lies in RAM, with its cache and working memory, for every model that is loaded. `sudo journalctl -k | grep -i constraint` tells which: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit.",
 		Not:   "Fewer layers on the card: they would need more RAM.",
 		Cures: []cause.Cure{
@@ -90,7 +90,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/processor-graphics", Kinds: ggml.FullKinds, If: when.All(byOllama, ggml.OddCard),
-		Cause: cause.DeviceImbalance, Weight: 0.8, Headline: "used the processor's own graphics beside the card, and that ran full",
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "used the processor's own graphics beside the card, and that ran full",
 		Means: "The device that failed is the processor's own graphics, which has little memory of its own. Ollama gave it a part of the model beside the real card, which may have room.",
 		Not:   "A smaller model: the real card may have room.",
 		Cures: []cause.Cure{
@@ -102,7 +102,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/absurd", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), ggml.AbsurdGraph), Figures: loadFigures,
-		Cause: cause.SoftwareBug, Weight: 0.7, Headline: "asked for {asked} of working memory, which this context does not need",
+		Cause: cause.SoftwareBug, Weight: cause.Likely, Headline: "asked for {asked} of working memory, which this context does not need",
 		Means: "{asked} of working memory[[ for a context of {tokens} tokens]] is out of all proportion. It is a fault in how this version plans the model, or its image part, which some versions count in full; fewer layers do not make it smaller, so that Ollama may end on the processor (`ollama ps` says 100% CPU).",
 		Not:   "A smaller quantisation: the weights are not what is large.",
 		Cures: []cause.Cure{
@@ -114,7 +114,7 @@ var hostCards = []cause.Card{
 	},
 	{
 		ID: "ollama/last-bytes", Kinds: ggml.BufferKinds, If: when.All(byOllama, when.Not(ledger.InHost), func(c *ledger.Case) bool { return ledger.Requested(c) > 0 && ledger.Requested(c) < 1<<20 }), Figures: loadFigures,
-		Cause: cause.SoftwareBug, Weight: 0.75, Headline: "was refused {asked}: the device is full to the last byte, or refuses for another reason",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "was refused {asked}: the device is full to the last byte, or refuses for another reason",
 		Means: "{asked} is nothing: a device that refuses it is full to the last byte, or the driver has no more allocations to give, which two different devices used together through Vulkan (integrated and real graphics) run into. The size says nothing of the model.",
 		Cures: []cause.Cure{
 			does("select_gpu", "Use one device only", "0 or 1: the number of the real card in the log's list of Vulkan devices.", "free", func(c *ledger.Case) []step.Step { return server(c, "GGML_VK_VISIBLE_DEVICES=0") }),

@@ -120,7 +120,7 @@ func shortAndSmall(c *ledger.Case) []step.Step {
 var loadCards = []cause.Card{
 	{
 		ID: "ollama/card-taken", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", "kv", "compute", ""), ggml.Taken), Figures: ggml.TakenFigures,
-		Cause: cause.LeakedProcess, Weight: 0.88, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans, Not: ggml.TakenNot,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: ggml.TakenHeadline, Means: ggml.TakenMeans, Not: ggml.TakenNot,
 		Cures: []cause.Cure{
 			does("kill_stale_process", "See who holds it, and end what is not needed", "An earlier run, a notebook, another model server; `ollama stop NAME` unloads a model of Ollama's own.", "what it had not saved", look),
 			says("fewer_gpu_layers", "Or live beside it: leave the layers to Ollama", "Take `num_gpu` out of the request, Modelfile or front end, if it is set: Ollama then counts what fits into {had}.", "slower"),
@@ -129,7 +129,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/num-gpu", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Said: forced, Unsaid: []string{"layers.requested=-1"}, Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.85, Headline: "put more layers on the card than fit: `num_gpu` was set by hand",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put more layers on the card than fit: `num_gpu` was set by hand",
 		Means: "`num_gpu` is set (`layers.requested` in the log), so Ollama put that many layers on the card without counting, and the weights, {asked}, did not fit. A Modelfile, a front end's model settings (Open WebUI: num_gpu) or the request's options set it.",
 		Cures: []cause.Cure{
 			says("fewer_gpu_layers", "Leave num_gpu to Ollama", "Take `num_gpu` out of the request or Modelfile; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses (\"30%/70% CPU/GPU\").", "free"),
@@ -139,7 +139,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/weights-over", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights", ""), overCard, when.Not(ggml.Shared)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "planned {asked} of weights for one card: more than it has",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "planned {asked} of weights for one card: more than it has",
 		Means: "It asked for {asked} in one piece, and the [[{card}, with ]]{whole}[[ for programs]], cannot give that even when it is empty; cache and working memory would come on top. Ollama chose too many layers for it, by its own plan or by a `num_gpu` that you set.",
 		Not:   "A shorter context or closing programs: the weights alone are too large.",
 		Cures: []cause.Cure{
@@ -151,7 +151,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/vision", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(byOllama, when.Not(ledger.InHost), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.65, Headline: "ran out of graphics memory on the image part of the model",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
 		Means: "The text part was in place; the vision projector, or the work on an image, found no room[[ for {asked}]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with a picture.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave it room: 2 GiB less for the layers", "", "slower", room(2)),
@@ -162,7 +162,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/one-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), large), Figures: loadFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.75, Headline: "ran out of graphics memory: one request wanted {asked} of working memory",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory: one request wanted {asked} of working memory",
 		Means: "The model was loaded and ran; the working memory for one request was refused. One of {asked} comes from what that request holds: a large picture or document, a long prompt, or a long `num_ctx` without flash attention. The same request fails again.",
 		Not:   "Restarting Ollama, or a larger `num_ctx`.",
 		Cures: []cause.Cure{
@@ -174,7 +174,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/at-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), when.Not(large)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "ran out of graphics memory at a request: {asked} of working memory found no room",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory at a request: {asked} of working memory found no room",
 		Means: "The model was loaded; the working memory for a request was refused: at most {asked} is missing. Another model that is still loaded (5 minutes after its last use, unless set otherwise) is the usual reason where two take turns, such as a chat and a vision model; else the plan was too tight. The log does not say what else is on the card.",
 		Cures: []cause.Cure{
 			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME`. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load anew at each change", look),
@@ -185,7 +185,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/requests", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("kv"), manyRequests), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory: the cache is made for several requests at once",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory: the cache is made for several requests at once",
 		Means: "The weights fit; {asked} for the context did not. Ollama makes room for [[{slots} ]]requests at a time, each with the whole `num_ctx`. Versions before 0.10 chose 2 or 4 by themselves.",
 		Cures: []cause.Cure{
 			does("lower_parallel", "Serve one request at a time", "", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") }),
@@ -195,7 +195,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/flash-attention", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), ggml.ScoresFill), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "ran out of graphics memory: attention without flash attention",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory: attention without flash attention",
 		Means: "Weights and cache fit; the working buffer of {asked} did not. Flash attention is off, and most of the buffer is the matrix of attention over the context[[ of {tokens} tokens]], which flash attention never builds.",
 		Cures: []cause.Cure{
 			does("enable_flash_attention", "Turn flash attention on", "", "free where card and model have it", steps["enable_flash_attention"]),
@@ -205,7 +205,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/kv", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("kv")), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: 0.78, Headline: "ran out of graphics memory: the context is too long for what the weights leave",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory: the context is too long for what the weights leave",
 		Means: "The weights fit; the cache for the context[[ of {tokens} tokens]] did not: {asked}. Its length comes from the request or front end (`num_ctx`), the Modelfile, `OLLAMA_CONTEXT_LENGTH`, or the version: since 0.15.5 a card of 24 GiB gets 32k by itself, 48 GiB 256k.",
 		Not:   "A smaller prompt batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
@@ -215,7 +215,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "put too much of the model on the card: {asked} of working memory found no room",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the card: {asked} of working memory found no room",
 		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. It holds the output matrix, which is copied to the card only when its layer stayed in RAM: so Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]]. Another model that is still loaded, a game and the desktop take from the card too.",
 		Not:     "Flash attention alone: the peak is the output, not attention.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
@@ -223,7 +223,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/compute-large", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), large, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory: working memory of {asked} for the context",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory: working memory of {asked} for the context",
 		Means: "Weights and cache were in; the last piece, the working buffer, was refused. One of {asked} is no fixed cost: it grows with the context[[ ({tokens} tokens)]] times the tokens of a prompt that are read at once, and most of it is attention over the whole context, which flash attention never builds. Ollama's plan left too little room for it.",
 		Not:   "More RAM: the card was what refused.",
 		Cures: []cause.Cure{
@@ -235,7 +235,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/compute", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "put too much of the model on the card: {asked} of working memory found no room",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "put too much of the model on the card: {asked} of working memory found no room",
 		Means:   "Weights and cache were in; the last piece, the working buffer, was refused: at most {asked} is missing. " + tightPlan + elseThere,
 		Not:     "More RAM: the card was what refused.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
@@ -243,7 +243,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/experts", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights"), ggml.Experts, when.Not(unsized)), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.8, Headline: "planned more layers for the card than fit: {asked} of weights refused",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "planned more layers for the card than fit: {asked} of weights refused",
 		Means: "It is a mixture of experts, whose layers are large and not all alike, and Ollama's estimate of how many fit took one or more too many: {asked} in one piece was more than was free. Cache and working memory would have come on top. Ollama moves whole layers only: it has no setting that keeps just the experts in system memory.",
 		Not:   "A shorter context alone: the weights were refused, before any context was made.",
 		Cures: []cause.Cure{
@@ -256,7 +256,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/weights-unsized", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights"), unsized), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "did not load the model: its weights did not fit on the card",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: its weights did not fit on the card",
 		Means: "The buffer for the layers that Ollama wanted on the card was refused, before any context was made; these lines say neither how large it was nor what was free. The plan was too tight, or something else is on the card: another model that is still loaded, a game, the desktop. The server's log above this has both.",
 		Not:   "A shorter context alone: none was made yet.",
 		Cures: []cause.Cure{
@@ -268,7 +268,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/weights", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("weights")), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "planned more weights for the card than it gave: {asked} refused",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "planned more weights for the card than it gave: {asked} refused",
 		Means: "Ollama asked the card for its layers' weights in one piece, {asked}, and less was free. " + tightPlan + "Cache and working memory would have come on top. " + elseThere,
 		Not:   "More RAM, or a shorter context alone: the card refused the weights, before any context was made.",
 		Cures: []cause.Cure{
@@ -280,7 +280,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/modern", Kinds: ggml.RefusedKinds, Said: modernWords, If: when.All(byOllama, ggml.Device("")), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "did not start the model: the card refused {asked}",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "did not start the model: the card refused {asked}",
 		Means: "Since 0.30 Ollama runs llama-server, which counts layers and context by what is free and keeps 1 GiB; it was refused all the same. A `num_gpu` or long `num_ctx` that is set switches that counting off in part, and what another program takes in between is not counted. " + elseThere,
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Keep 2 GiB free instead of 1", "Take `num_gpu` out of the Modelfile or request first, if you set it.", "a few layers run on the processor", room(1)),
@@ -290,7 +290,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/part-large", Kinds: ggml.BufferKinds, If: when.All(byOllama, ggml.Device(""), when.Not(ggml.Shared), func(c *ledger.Case) bool { return ledger.Requested(c) >= 3*units.GiB }), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.75, Headline: "planned more for the card than it gave: {asked} in one piece was refused",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "planned more for the card than it gave: {asked} in one piece was refused",
 		Means: "A piece of {asked} is the weights of the layers that Ollama planned for this card, as a rule, and less was free. The plan was too tight, or something else is there: another model that is still loaded, a game, the desktop. The lines around this one in the server's log say which; cache and working memory come on top.",
 		Not:   "More RAM or swap: the card was what refused.",
 		Cures: []cause.Cure{
@@ -302,7 +302,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/part", Kinds: ggml.BufferKinds, If: when.All(byOllama, ggml.Device(""), when.Not(ggml.Shared)), Figures: loadFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.6, Headline: "did not load the model: the card refused memory",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "did not load the model: the card refused memory",
 		Means: "The runner ended because the card gave no more memory[[ ({asked} was asked for)]]; which part of the model it was, and how much was free, is not in these lines. A model that is too large, one that is still loaded, or a plan that was too tight end alike; the server's log shows more above this (`journalctl -u ollama`, `docker logs ollama`, server.log on Windows).",
 		Not:   "More RAM or swap: the card was what refused.",
 		Cures: []cause.Cure{

@@ -76,7 +76,7 @@ func logFigures(c *ledger.Case) map[string]string { return map[string]string{"lo
 var partCards = []cause.Card{
 	{
 		ID: "ollama/killed-unified", Kinds: []fact.Kind{fact.OllamaKilled}, If: when.Any(ggml.Shared, near(unifiedWords)), Figures: killFigures,
-		Cause: cause.HostMemory, Weight: 0.8, Headline: "was killed while it loaded: graphics and programs share one memory, and it ran out",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed while it loaded: graphics and programs share one memory, and it ran out",
 		Means: signal9 + "Here the graphics[[ ({card})]] have no memory of their own: [[{oncard} of weights for the GPU, ]][[{inram} for the processor, ]]context and all programs come out of the same RAM.",
 		Not:   "Fewer layers on the graphics: it is the same memory.",
 		Cures: []cause.Cure{
@@ -88,7 +88,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/killed", Kinds: []fact.Kind{fact.OllamaKilled}, Unsaid: unifiedWords, Figures: killFigures,
-		Cause: cause.HostMemory, Weight: 0.82, Headline: "was killed while it loaded: system memory (RAM) ran out",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed while it loaded: system memory (RAM) ran out",
 		Means: signal9 + "It is RAM that ran out, not the card's memory: the layers that do not go to the card[[ ({inram} of weights)]] and their part of the context stay there[[; {ram} of {all} was free before]].",
 		Not:   "Fewer layers on the card: that moves more into system memory.",
 		Cures: []cause.Cure{
@@ -100,7 +100,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/pinned", Kinds: ggml.RefusedKinds, If: when.All(byOllama, pinned),
-		Cause: cause.HostMemory, Weight: 0.85, Headline: "did not load the model: system memory (RAM) ran out, not the card's",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "did not load the model: system memory (RAM) ran out, not the card's",
 		Means: "What was refused[[, {asked},]] is CUDA_Host memory: RAM that the driver pins for the layers which stay off the card. It has to lie in RAM itself, and containers can limit it. The graphics card is not what is short here.",
 		Not:   "Fewer layers on the card: they would need more of the same RAM.",
 		Cures: []cause.Cure{
@@ -112,7 +112,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/layout-forced", Kinds: []fact.Kind{fact.OllamaLayout}, Said: []string{"with num_gpu"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.85, Headline: "did not load the model: so many layers as `num_gpu` asks for do not fit",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "did not load the model: so many layers as `num_gpu` asks for do not fit",
 		Means: "`num_gpu` was set by hand (a Modelfile, a front end's model settings, the request's options), and Ollama may not go below it: that many layers do not fit what is free on the card.",
 		Cures: []cause.Cure{
 			says("fewer_gpu_layers", "Leave num_gpu to Ollama", "Take `num_gpu` out of the Modelfile or request; in a front end set it back to its default. `ollama ps` then shows what Ollama chooses.", "free"),
@@ -123,7 +123,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/layout", Kinds: []fact.Kind{fact.OllamaLayout},
-		Cause: cause.BudgetMisconfigured, Weight: 0.5, Headline: "found no way to place the model in the memory that it saw",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Fair, Headline: "found no way to place the model in the memory that it saw",
 		Means: "The planner (0.11.5 to 0.24) tried smaller and smaller parts of the model on the card and none fitted. Another model or program holds the card, or the context is so long that not even the smallest part fits beside it. The lines above this one list what it tried.",
 		Cures: []cause.Cure{
 			does("restart_session", "Unload what is still there", "`ollama stop NAME` for each model that it lists; then other programs on the card.", "free", look),
@@ -134,7 +134,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/guess", Kinds: []fact.Kind{fact.OllamaGuess}, Figures: logFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "stopped while it loaded the model, and only guesses that memory was short",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "stopped while it loaded the model, and only guesses that memory was short",
 		Means: "The guess is Ollama's: versions of autumn 2023 (0.1.4 to 0.1.17) printed this for any end of the runner. Mostly model and context were larger than the free memory; a driver that does not match, a processor without AVX or a damaged download end alike. {log} says \"out of memory\" or \"killed\" if it was memory.",
 		Cures: []cause.Cure{
 			says("upgrade_version", "Update Ollama and try again", "Linux: `curl -fsSL https://ollama.com/install.sh | sh`; Mac and Windows: the installer from ollama.com. Later versions count before they load, put fewer layers on the card by themselves, and name the reason. Models are kept.", "a download"),
@@ -149,7 +149,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/not-recovered", Kinds: []fact.Kind{fact.OllamaDriver}, If: notRecovered,
-		Cause: cause.RetainedMemory, Weight: 0.65, Headline: "found the card full while it changed models",
+		Cause: cause.RetainedMemory, Weight: cause.Likely, Headline: "found the card full while it changed models",
 		Means: "Ollama was changing models: the runner before had ended, its memory had not come back after 5 seconds, and the driver answered \"out of memory\" (code 2) when the next one only looked at the card. No model was too large: nothing was loaded yet.",
 		Cures: []cause.Cure{
 			does("restart_session", "See who holds the card; restart Ollama if it is an old runner", "An `ollama` process in the list without a model in `ollama ps` is a leftover.", "a minute", func(c *ledger.Case) []step.Step {
@@ -162,7 +162,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/driver", Kinds: []fact.Kind{fact.OllamaDriver},
-		Cause: cause.LeakedProcess, Weight: 0.5, Headline: "found the card full before it loaded anything",
+		Cause: cause.LeakedProcess, Weight: cause.Fair, Headline: "found the card full before it loaded anything",
 		Means: "The driver answered \"out of memory\" (code 2) when Ollama only looked at the card, before any model: something holds all of it, another program or an old runner of Ollama's.",
 		Not:   "A smaller model or context: nothing was loaded yet.",
 		Cures: []cause.Cure{
@@ -176,7 +176,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/client", Kinds: []fact.Kind{fact.OllamaRunner}, Said: clients, Figures: logFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.5, Headline: "could not load the model: its server ran out of memory",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "could not load the model: its server ran out of memory",
 		Means: "Your Python code only passes on what the Ollama server answered: its runner ended because memory was refused. Which part of the model it was stands in the server's log: {log}.",
 		Cures: []cause.Cure{
 			does("close_other_apps", "See what is loaded on the server", "`ollama stop NAME` unloads what it lists; an embedding model beside the chat model counts too.", "free", look),

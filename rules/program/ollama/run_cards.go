@@ -35,7 +35,7 @@ const grew = "The model had loaded; then the scratch memory on the card grew whi
 var runCards = []cause.Card{
 	{
 		ID: "ollama/display", Kinds: ggml.AtWork, Said: []string{"Failed to pin framebuffer", "amdgpu_dm", "flip_done timed out"}, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "filled the card that also drives your screen",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "filled the card that also drives your screen",
 		Means: "The graphics driver could not place the screen's own picture (-12: no memory), and seconds later Ollama's scratch memory could not grow. Model and context were planned to the brim on the card of the desktop; scratch memory grows while it works, so a longer prompt tips it over. No sizes are printed, nor the model.",
 		Not:   "Loading it again as it was: it loads, and fails when it works.",
 		Cures: []cause.Cure{
@@ -47,7 +47,7 @@ var runCards = []cause.Card{
 	},
 	{
 		ID: "ollama/long", Kinds: ggml.AtWork, If: when.All(byOllama, when.Not(ledger.InHost), long), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: 0.75, Headline: "ran out of graphics memory at work: a context of {tokens} tokens",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of graphics memory at work: a context of {tokens} tokens",
 		Means: grew + "The cache for {tokens} tokens takes its part of the card from the start, and the scratch memory grows with the prompt on top. No size is printed; a few hundred MB is usual.",
 		Cures: []cause.Cure{
 			does("lower_context", "A shorter context", "Lower it where it is set: a `num_ctx` from a front end or request wins over the Modelfile.", "shorter conversations", context),
@@ -58,7 +58,7 @@ var runCards = []cause.Card{
 	},
 	{
 		ID: "ollama/running-old", Kinds: ggml.AtWork, Said: ancientWords, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.7, Headline: "ran out of graphics memory at work: its plan left no reserve",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Headline: "ran out of graphics memory at work: its plan left no reserve",
 		Means: grew + "This is a version of 2024 or older: it filled the card by an estimate that did not count what a long prompt or an image takes later. No size is printed; one to three layers fewer are mostly enough.",
 		Not:   "More RAM: the card was what ran full.",
 		Cures: []cause.Cure{
@@ -70,7 +70,7 @@ var runCards = []cause.Card{
 	},
 	{
 		ID: "ollama/running", Kinds: ggml.AtWork, If: when.All(byOllama, when.Not(ledger.InHost)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Headline: "ran out of graphics memory while it answered",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory while it answered",
 		Means: grew + "Ollama fills the card nearly to the brim by plan; a longer prompt, an image, or another program that takes some of it after that tips it over. No size is printed: a few hundred MB is usual.",
 		Not:   "More RAM: the card was what ran full.",
 		Cures: []cause.Cure{

@@ -94,7 +94,7 @@ func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.
 	}
 	return cause.Card{
 		ID: id, Kinds: denied, Said: said, If: when.All(checked, holds), Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: 0.82, Headline: "refused to load the model: {lack} of system memory short in its container",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short in its container",
 		Means: checks + "{shape} In a container {room} is the container's limit, or that of Docker Desktop's virtual machine (half of the RAM as a rule), not the machine's memory.",
 		Not:   noLayer,
 		Cures: []cause.Cure{
@@ -142,7 +142,7 @@ func holders(c *ledger.Case) []step.Step {
 var systemCards = []cause.Card{
 	{
 		ID: "ollama/system-parallel", Kinds: denied, If: manyRequests, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: 0.8, Headline: "refused to load the model: {lack} of system memory short",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short",
 		Means: checks + "The server makes room for {slots} requests at once, so that the context counts {slots} times in the {asked}.",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
@@ -155,7 +155,7 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "ollama/system-taken", Kinds: denied, If: when.All(checked, taken, when.Not(slightly)), Figures: takenFigures,
-		Cause: cause.HostMemory, Weight: 0.86, Headline: "refused to load the model: {lack} of system memory short, and {used} is in use by others",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory short, and {used} is in use by others",
 		Means: checks + "{all} would hold the {asked}: what is missing is taken by something else on the machine, not reclaimable cache, which counts as free. {shape}",
 		Not:   noLayer, Later: "In a container its limit counts as all there is, if it has one.",
 		Cures: []cause.Cure{
@@ -170,7 +170,7 @@ var systemCards = []cause.Card{
 	inContainer("ollama/system-container", dockerWords, nil), inContainer("ollama/system-compose", nil, composed),
 	{
 		ID: "ollama/system-slightly", Kinds: denied, If: slightly, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: 0.88, Headline: "refused to load the model: {lack} of system memory short",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory short",
 		Means: checks + "{asked} and {room} are rounded, and {lack} is missing: whatever frees a little is enough.[[ {client}]] It is RAM that is short, even if there is a graphics card.",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
@@ -183,7 +183,7 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "ollama/system-hopeless", Kinds: denied, If: hopeless, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: 0.8, Headline: "refused to load the model: it needs {asked} of system memory, {room} is free",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: it needs {asked} of system memory, {room} is free",
 		Means: checks + "{shape}[[ {client}]] More than twice of what is free is missing: closing programs does not make up for that.",
 		Not:   "Closing programs, or swap for the rest: an answer would take hours.",
 		Cures: []cause.Cure{
@@ -195,7 +195,7 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "ollama/system", Kinds: denied, If: checked, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: 0.85, Headline: "refused to load the model: {lack} of system memory short",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short",
 		Means: checks + "{shape}[[ {client}]] `ollama list` shows how large a model is, `ollama ps` what is loaded.",
 		Not:   noLayer, Later: noSwap,
 		Cures:   []cause.Cure{unload, shorten, takeLess},
@@ -203,7 +203,7 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "ollama/system-engine", Kinds: denied, If: when.Not(checked),
-		Cause: cause.HostMemory, Weight: 0.82, Headline: "refused to load the model: system memory (RAM) is short",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: system memory (RAM) is short",
 		Means: "Before it loads, Ollama adds up what does not fit on a graphics card and finds that free RAM and swap do not hold it. This line has no figures; the server's log has them, as `model request too large for system`: requested, available, total, free, swap.",
 		Not:   noLayer,
 		Cures: []cause.Cure{

@@ -13,7 +13,7 @@ var XGBoost = program.Program{
 	Proofs:   []string{"xgboost/core.py", "XGBoostError", "xgboost/sklearn.py", "/workspace/src/common/device_vector", "Memory allocation error on worker"},
 	Titles:   map[string]string{"limit_framework_preallocation": "Do not keep the raw matrix", "lower_batch_size": "Fewer bins and shallower trees", "stream_dataset": "Train from external memory", "cpu_offload": "Train on the CPU"},
 	Costs:    map[string]string{"limit_framework_preallocation": "None.", "lower_batch_size": "A little accuracy.", "stream_dataset": "Slower; some rewriting.", "cpu_offload": "Slower."},
-	Remedies: cures(order("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "kill_stale_process", "cpu_offload"), order("limit_framework_preallocation", "stream_dataset", "lower_batch_size", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "kill_stale_process", "cpu_offload"), cause.InOrder("limit_framework_preallocation", "stream_dataset", "lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("python", "dtrain = xgboost.QuantileDMatrix(X, y)   # in place of DMatrix: keeps the quantised data alone; X as float32"),
 		"lower_batch_size":              step.Paste("python", "params = {\"tree_method\": \"hist\", \"device\": \"cuda\", \"max_bin\": 64, \"max_depth\": 6, \"subsample\": 0.5, \"sampling_method\": \"gradient_based\"}"),
@@ -29,7 +29,7 @@ var LightGBM = program.Program{
 	Proofs:   []string{"[LightGBM]", "lightgbm/basic.py", "lightgbm/engine.py", "LightGBMError", "lightgbm/sklearn.py"},
 	Titles:   map[string]string{"limit_framework_preallocation": "Bound the histogram cache", "lower_batch_size": "Fewer bins and leaves", "stream_dataset": "Build the Dataset once, from less", "cpu_offload": "Train on the CPU"},
 	Costs:    map[string]string{"limit_framework_preallocation": "Slower.", "lower_batch_size": "A little accuracy.", "stream_dataset": "Some rewriting.", "cpu_offload": "Slower, seldom by much."},
-	Remedies: cures(order("lower_batch_size", "cpu_offload", "stream_dataset", "kill_stale_process"), order("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("lower_batch_size", "cpu_offload", "stream_dataset", "kill_stale_process"), cause.InOrder("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "raise_memory_limit")),
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("python", "params[\"histogram_pool_size\"] = 1024   # MB; this and the data set are about what it needs"),
 		"lower_batch_size":              step.Paste("python", "params.update(max_bin=63, num_leaves=31)   # 63 bins are also what LightGBM advises for GPUs"),
@@ -45,7 +45,7 @@ var RAPIDS = program.Program{
 	Proofs:   []string{"cudf/core/", "cudf/io/", "cudf/_lib", "cuml/", "cugraph/", "dask_cudf", "pylibcudf", "-packages/cudf/", "dask_cuda", "-packages/rmm/"},
 	Titles:   map[string]string{"cpu_offload": "Let RMM spill into system memory", "lower_batch_size": "Work on parts of the table", "stream_dataset": "Read fewer columns, in parts", "raise_memory_limit": "Lift the pool's maximum"},
 	Costs:    map[string]string{"cpu_offload": "Slow while it spills.", "lower_batch_size": "Some rewriting.", "stream_dataset": "Some rewriting.", "raise_memory_limit": "Less of the card for others."},
-	Remedies: cures(order("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), order("stream_dataset", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), cause.InOrder("stream_dataset", "raise_memory_limit")),
 	Steps: steps{
 		"cpu_offload":        step.Paste("python", "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object; Linux on bare metal spills best"),
 		"lower_batch_size":   step.Paste("python", "for part in np.array_split(keys, 8):   # keys: what you group or join by\n    out.append(work(df[df[\"key\"].isin(part)]).to_pandas())"),
@@ -62,7 +62,7 @@ var FAISS = program.Program{
 	Proofs:   []string{"faiss/gpu/", "StandardGpuResources", "faiss::", "faiss/class_wrappers.py", "swigfaiss", "-packages/faiss/"},
 	Titles:   map[string]string{"limit_framework_preallocation": "Reserve less scratch memory", "use_lower_quant": "Compress the vectors", "shard_training": "Shard the index over the cards", "half_precision": "Store vectors in 16 bit", "lower_batch_size": "Add and search in smaller batches"},
 	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "use_lower_quant": "Some recall.", "shard_training": "Another card.", "half_precision": "Hardly any recall.", "lower_batch_size": "A little time."},
-	Remedies: cures(order("limit_framework_preallocation", "half_precision", "use_lower_quant", "shard_training", "kill_stale_process"), order("use_lower_quant", "lower_batch_size", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("limit_framework_preallocation", "half_precision", "use_lower_quant", "shard_training", "kill_stale_process"), cause.InOrder("use_lower_quant", "lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("python", "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)   # in place of 1.5 GiB on cards with more than 8 GB; noTempMemory() for none"),
 		"half_precision":                step.Paste("python", "co = faiss.GpuClonerOptions()\nco.useFloat16 = True   # half the card for a flat or IVF index\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)"),
@@ -80,7 +80,7 @@ var SparkRAPIDS = program.Program{
 	Proofs:   []string{"com.nvidia.spark.rapids", "ai.rapids.cudf", "GpuRetryOOM", "GpuSplitAndRetryOOM"},
 	Titles:   map[string]string{"lower_parallel": "Fewer tasks on a card at a time", "lower_batch_size": "Smaller batches"},
 	Costs:    map[string]string{"lower_parallel": "Some throughput.", "lower_batch_size": "Some speed."},
-	Remedies: cures(order("lower_parallel", "lower_batch_size", "upgrade_version"), order("raise_memory_limit", "lower_parallel")),
+	Remedies: cures(cause.InOrder("lower_parallel", "lower_batch_size", "upgrade_version"), cause.InOrder("raise_memory_limit", "lower_parallel")),
 	Steps: steps{
 		"lower_parallel":   step.Paste("config", "spark.rapids.sql.concurrentGpuTasks=1\nspark.sql.shuffle.partitions=400"),
 		"lower_batch_size": step.Paste("config", "spark.rapids.sql.batchSizeBytes=512m\nspark.sql.files.maxPartitionBytes=128m"),
@@ -94,7 +94,7 @@ var Numba = program.Program{
 	Proofs:   []string{"numba/cuda/", "numba.cuda", "numba_cuda/"},
 	Titles:   map[string]string{"lower_batch_size": "Work on one part at a time", "empty_cache": "Free arrays at once", "half_precision": "Use float32"},
 	Costs:    map[string]string{"lower_batch_size": "Copies to and from the card.", "half_precision": "Seven digits instead of sixteen."},
-	Remedies: cures(order("lower_batch_size", "empty_cache", "half_precision", "kill_stale_process"), order("lower_batch_size", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("lower_batch_size", "empty_cache", "half_precision", "kill_stale_process"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
 		"lower_batch_size": step.Paste("python", "for part in np.array_split(x, 8):   # x stays in RAM\n    d = cuda.to_device(part)\n    kernel[blocks, threads](d)\n    out.append(d.copy_to_host())"),
 		"empty_cache":      step.Paste("python", "del d_x   # each name that refers to the array\ncuda.current_context().deallocations.clear()   # freed lazily otherwise"),
@@ -111,7 +111,7 @@ var Dask = program.Program{
 	Proofs:   []string{"distributed.nanny", "/dask/array/", "distributed/client.py", "distributed.worker", "distributed/worker", "KilledWorker"},
 	Titles:   map[string]string{"raise_memory_limit": "Fewer workers with more memory each", "stream_dataset": "Smaller partitions"},
 	Costs:    map[string]string{"raise_memory_limit": "Fewer tasks at a time.", "stream_dataset": "More tasks."},
-	Remedies: map[string][]cause.Remedy{cause.HostMemory: order("raise_memory_limit", "stream_dataset", "lower_num_workers")},
+	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.InOrder("raise_memory_limit", "stream_dataset", "lower_num_workers")},
 	Steps: steps{
 		"stream_dataset":    step.Paste("python", "df = df.repartition(partition_size=\"100MB\")   # and persist() or compute() only small results"),
 		"lower_num_workers": step.Paste("shell", "dask worker tcp://SCHEDULER:8786 --nworkers 2 --nthreads 2 --memory-limit 16GB   # SCHEDULER: the address that the scheduler printed"),
@@ -125,14 +125,14 @@ var Modin = program.Program{
 	Sources:  program.Sources{"modin/modin/config/envvars.py": "MODIN_CPUS MODIN_MEMORY"},
 	Proofs:   []string{"modin/core/", "modin/pandas/", "import modin.pandas"},
 	Titles:   map[string]string{"lower_num_workers": "Fewer workers"},
-	Remedies: cures(order("lower_num_workers", "stream_dataset"), order("lower_num_workers", "stream_dataset", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("lower_num_workers", "stream_dataset"), cause.InOrder("lower_num_workers", "stream_dataset", "raise_memory_limit")),
 	Steps: steps{
 		"lower_num_workers": step.Paste("env", "export MODIN_CPUS=2   # before Python starts; all cores by default"),
 		"stream_dataset":    step.Paste("text", "Keep only the columns that you use before the merge (`df[[...]]`), numbers as float32 or int32, strings as `category`."),
 	},
 	Cards: []cause.Card{{
 		ID: "modin/workers", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory, fact.RayKilled},
-		Cause: cause.HostMemory, Weight: 0.9, Headline: "ran out of RAM: every worker holds its own copy",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM: every worker holds its own copy",
 		Means: "Modin gives parts of the work to one worker for each core, and a merge hands the whole right frame to each of them, where it is copied again.[[ {asked} more was refused in one of them]]; the sum of all workers, beside Ray's object store (30 % of the RAM), is what did not fit. Plain pandas needs that copy once.",
 		Not:   "A larger object store: the copies are in the workers.",
 		Cures: []cause.Cure{
@@ -150,7 +150,7 @@ var OpenDroneMap = program.Program{
 	Sources:  program.Sources{"ODM/opendm/config.py": "--max-concurrency --pc-quality --feature-quality --split --split-overlap --depthmap-resolution"},
 	Proofs:   []string{"/opendm/", "/code/SuperBuild/", "smvsrecon"},
 	Titles:   map[string]string{"lower_num_workers": "One thing at a time", "lower_resolution": "A coarser point cloud", "stream_dataset": "Split the pictures"},
-	Remedies: cures(order("lower_resolution", "lower_num_workers"), order("raise_memory_limit", "lower_num_workers", "lower_resolution", "stream_dataset")),
+	Remedies: cures(cause.InOrder("lower_resolution", "lower_num_workers"), cause.InOrder("raise_memory_limit", "lower_num_workers", "lower_resolution", "stream_dataset")),
 	Steps: steps{
 		"lower_num_workers": step.Paste("text", "Set `--max-concurrency 1` (WebODM: Edit, max-concurrency): each at once needs its own memory."),
 		"lower_resolution":  step.Paste("text", "Set `--pc-quality low` and `--feature-quality medium`, or resize the pictures to 2048 pixels when the task is made. Versions of before 2021 call it `--depthmap-resolution 320`."),
@@ -158,7 +158,7 @@ var OpenDroneMap = program.Program{
 	},
 	Cards: []cause.Card{{
 		ID: "opendronemap/ram", Kinds: []fact.Kind{fact.BadAlloc, fact.ShellKilled, fact.PythonMemory, fact.PlainHost, fact.NativeAlloc},
-		Cause: cause.HostMemory, Weight: 0.92, Headline: "ran out of RAM in a step of the reconstruction",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM in a step of the reconstruction",
 		Means: "One of its programs was refused RAM (exit code 134 is an abort, 137 a kill). What it needs grows with pictures x pixels; a few hundred pictures take 16 to 64 GB. Under Docker Desktop the bound is what Docker was given, often 2 GB or half the RAM, not what the computer has.",
 		Not:   "Uploading the pictures again, or anything about a graphics card.",
 		Cures: []cause.Cure{
@@ -176,7 +176,7 @@ var Scanpy = program.Program{
 	Proofs:   []string{"scanpy/", "anndata/", "scvi/"},
 	Titles:   map[string]string{"fix_shape": "Keep the matrix sparse", "stream_dataset": "Open the file backed by disk"},
 	Costs:    map[string]string{"fix_shape": "None.", "stream_dataset": "Slower access; some functions need it in memory."},
-	Remedies: cures(order("fix_shape", "lower_batch_size"), order("fix_shape", "stream_dataset", "half_precision", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("fix_shape", "lower_batch_size"), cause.InOrder("fix_shape", "stream_dataset", "half_precision", "raise_memory_limit")),
 	Steps: steps{
 		"fix_shape":      step.Paste("python", "sc.pp.highly_variable_genes(adata, n_top_genes=3000)\nadata = adata[:, adata.var.highly_variable].copy()   # before sc.pp.scale, which makes the matrix dense\nsc.pp.pca(adata, zero_center=False)   # keeps it sparse"),
 		"stream_dataset": step.Paste("python", "adata = sc.read_h5ad(\"data.h5ad\", backed=\"r\")"),

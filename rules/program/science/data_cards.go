@@ -7,7 +7,7 @@ import (
 
 var xgboostCards = []cause.Card{{
 	ID: "xgboost/card", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
-	Cause: cause.BatchTooLarge, Weight: 0.76,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of the card's memory while it built its table or a tree",
 	Means:    "XGBoost keeps the whole table on the card, quantised to bins, and while it is built the raw one for a moment as well. Histograms come on top: bins x columns for each node of a level, so depth and columns count. If the message lists free and requested memory, a request far below what is free points to another program or to pieces.",
 	Not:      "Fewer trees (`n_estimators`): they are trained one after another.",
@@ -24,7 +24,7 @@ var fewerBins = cause.Cure{Fix: "lower_batch_size", Title: "Fewer bins and leave
 var lightgbmCards = []cause.Card{
 	{
 		ID: "lightgbm/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Memory Object Allocation Failure"},
-		Cause: cause.OversizedAllocation, Weight: 0.78,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "needs its table in one buffer, larger than OpenCL gives",
 		Means:    "OpenCL has a largest size for one buffer, on NVIDIA cards a quarter of the memory (4 of 16 GB), and LightGBM's OpenCL trainer wants the table in one. So it fails with much of the card free; rows x columns decide.",
 		Not:      "Closing other programs: the bound is for a single buffer.",
@@ -37,7 +37,7 @@ var lightgbmCards = []cause.Card{
 	},
 	{
 		ID: "lightgbm/ram", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"LightGBMError", "[LightGBM]", "lightgbm/basic.py"},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (bad allocation)",
 		Means:    "`bad allocation` is the computer's RAM, even with the GPU trainer. LightGBM keeps its binned copy beside your table, and caches a histogram for every leaf: leaves x columns x bins. With many columns (one-hot, text) or leaves, the cache is what is large; with many rows the table, which is also there twice while it is binned.",
 		Not:      "Fewer trees, or anything about the card: trees are built one after another.",
@@ -53,7 +53,7 @@ var lightgbmCards = []cause.Card{
 var rapidsCards = []cause.Card{
 	{
 		ID: "rapids/pool-maximum", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"pool size exceeded"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "reached the maximum of its memory pool (RMM)",
 		Means:    "RMM's pool reached its maximum. If nobody set one, it is what the card had free when the pool was made: then the table, or the result of a join, is too large for the card. If somebody did, the card may have more. The place where RMM or the Dask cluster is set up tells.",
 		Not:      "Closing other programs now: the maximum was fixed when the pool was made.",
@@ -66,7 +66,7 @@ var rapidsCards = []cause.Card{
 	},
 	{
 		ID: "rapids/cuspatial", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuspatial/core"}, Unsaid: []string{"pool size exceeded"},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "filled the card with copies of a GeoSeries (cuSpatial, RMM)",
 		Means:    "It is the card's memory, though Python calls it MemoryError. The `x` and `y` of a GeoSeries are no views: each access gathers all coordinates (16 bytes a point) into a new column and takes every second one of it. So a query needs several times the points themselves, beside the table they came from. No size is in the message.",
 		Not:      "More RAM by itself, or a pool in RMM: it has the same card to give out.",
@@ -80,7 +80,7 @@ var rapidsCards = []cause.Card{
 	},
 	{
 		ID: "rapids/card", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"cuda_memory_resource", "ErrorMemoryAllocation", "RMM_ERROR_OUT"}, Unsaid: []string{"pool size exceeded", "xgboost/core.py"},
-		Cause: cause.LeakedProcess, Weight: 0.5,
+		Cause: cause.LeakedProcess, Weight: cause.Fair,
 		Headline: "found the card full (RMM)",
 		Means:    "RMM, which gives cuDF and cuML their memory, asked the driver and the card was full. A table can take several times its file on the card, and joins, sorts and group-bys make copies. In notebooks earlier frames stay until their names are gone. Or another program holds the card: the log does not show which.",
 		Not:      "More RAM by itself: without managed memory nothing spills into it.",
@@ -96,7 +96,7 @@ var rapidsCards = []cause.Card{
 var faissCards = []cause.Card{
 	{
 		ID: "faiss/scratch", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"TemporaryMemoryBuffer"},
-		Cause: cause.LeakedProcess, Weight: 0.76,
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "had no room for its scratch memory; the index was not yet at stake",
 		Means:    "It is not the index: a `StandardGpuResources` reserves scratch when it is first used, 1.5 GiB on cards with more than 8 GB, and the card had less. PyTorch or another index has the rest, or several such objects were made.",
 		Not:      "Compressing the index: the buffer does not depend on it.",
@@ -109,7 +109,7 @@ var faissCards = []cause.Card{
 	},
 	{
 		ID: "faiss/index", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"alloc fail type FlatData", "alloc fail type IVFLists", "alloc fail type Quantizer", "allocMemorySpaceV", "alloc fail type Other"},
-		Cause: cause.ModelTooLarge, Weight: 0.76,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "had no room on the card for the vectors of the index",
 		Means:    "The vectors themselves did not fit: count x dimension x 4 bytes for a flat index, and twice that for a moment when lists grow or are copied. The size in the line is the piece that failed. `setTempMemory` does not bound this.",
 		Not:      "`setTempMemory`: that is scratch, not the index.",
@@ -124,7 +124,7 @@ var faissCards = []cause.Card{
 
 var numbaCards = []cause.Card{{
 	ID: "numba/alloc", Kinds: []fact.Kind{fact.NumbaAlloc}, Unsaid: []string{"cryosparc_", "CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ILLEGAL_ADDRESS"},
-	Cause: cause.BatchTooLarge, Weight: 0.6,
+	Cause: cause.BatchTooLarge, Weight: cause.Good,
 	Headline: "could not get one more array on the card",
 	Means:    "Numba asked the driver for one more array and the card was full. Its arrays are as large as NumPy's (float64: 8 bytes a number), and freed ones go back in batches, so a loop can hold several generations. If it fails at the first array, something else is on the card.",
 	Not:      "`del` alone in a loop: what is deleted is freed later, in batches.",
@@ -138,7 +138,7 @@ var numbaCards = []cause.Card{{
 
 var daskCards = []cause.Card{{
 	ID: "dask/worker-budget", Kinds: []fact.Kind{fact.WorkerBudget},
-	Cause: cause.HostMemory, Weight: 0.85,
+	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "restarted a worker that had used 95 % of its share of RAM",
 	Means:    "Each worker has a share, RAM divided by the workers unless told otherwise, and its nanny restarts it at 95 % of that, though others may have room. Dask spills results to disk from 60 % on, so what is left is the work of running tasks: partitions that are too large, or one task that joins everything. A task that loses its worker four times ends as KilledWorker.",
 	Not:      "More workers on the same machine: each gets a smaller share.",
@@ -150,7 +150,7 @@ var daskCards = []cause.Card{{
 	Sources: []string{"distributed/worker_memory.py", "https://distributed.dask.org/en/stable/worker-memory.html"},
 }, {
 	ID: "dask/one-chunk", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"in concatenate3", "in concatenate_axes", "dask/array/core.py"},
-	Cause: cause.HostMemory, Weight: 0.82,
+	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was refused RAM while it joined the chunks of an array into one[[: {asked}]]",
 	Means:    "Dask put chunks of an array together into one NumPy array, and {asked} found no room; the chunks are still in memory beside it, so the peak is about twice that. Either a task asked for an axis whole (a decomposition, a rechunk, a contraction of a side that is cut), on a worker, or `compute()` brought everything into one process. The traceback can show the client's line and still be a worker's failure: `result()` raises it there.",
 	Not:      "More threads in a worker: they share its memory.",
@@ -164,7 +164,7 @@ var daskCards = []cause.Card{{
 
 var sparkCards = []cause.Card{{
 	ID: "spark-rapids/pool", Kinds: []fact.Kind{fact.RMMAlloc}, Said: []string{"ai.rapids.cudf", "com.nvidia.spark.rapids"},
-	Cause: cause.BatchTooLarge, Weight: 0.76,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "filled the card's memory (RAPIDS plug-in), not the Java heap",
 	Means:    "Java's OutOfMemoryError in name only: the plug-in's pool on the card was full. Several tasks share a card, each with batches of its own; the heap of the JVM and -Xmx play no part.",
 	Not:      "--executor-memory or -Xmx: that is the heap, not the card.",

@@ -14,7 +14,7 @@ var DeePMD = program.Program{
 	Proofs:   []string{"DEEPMD INFO", "-packages/deepmd/", "DeePMD-kit Error", "pair_deepmd", "ProdEnvMatA"},
 	Titles:   map[string]string{"use_lower_quant": "Compress the model", "lower_parallel": "Fewer atoms per card", "lower_batch_size": "Smaller batches"},
 	Costs:    map[string]string{"use_lower_quant": "A few minutes; forces stay the same to rounding.", "lower_parallel": "More cards.", "lower_batch_size": "Slower."},
-	Remedies: cures(order("use_lower_quant", "lower_parallel", "lower_batch_size", "kill_stale_process"), order("lower_batch_size", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("use_lower_quant", "lower_parallel", "lower_batch_size", "kill_stale_process"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
 		"use_lower_quant":  step.Paste("shell", "dp compress -i graph.pb -o graph-compress.pb   # your frozen model; then name the new file in pair_style deepmd"),
 		"lower_parallel":   step.Paste("text", "Start one MPI rank for each card, so that each holds a part of the atoms: `mpirun -np 4 lmp -in in.lammps` on four cards."),
@@ -25,7 +25,7 @@ var DeePMD = program.Program{
 
 var deepmdCards = []cause.Card{{
 	ID: "deepmd/atoms", Kinds: []fact.Kind{fact.TFAlloc, fact.TorchAlloc, fact.CUDAError, fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"DeePMD-kit Error", "pair_deepmd", "ProdEnvMatA", "DEEPMD INFO"},
-	Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out on the neighbours of all atoms at once",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out on the neighbours of all atoms at once",
 	Means: "The embedding is computed for every neighbour of every atom on the card at once: atoms x sel x the width of the layer x 8 bytes[[; {asked} is one such tensor]], and several exist. So the number of atoms per card and the cutoff decide: sel grows with the cube of rcut. An uncompressed model writes all of it out, a compressed one does not.",
 	Not:   "Fewer steps or a smaller time step: each step needs the same.",
 	Cures: []cause.Cure{

@@ -8,7 +8,7 @@ import (
 var gromacsCards = []cause.Card{
 	{
 		ID: "gromacs/calloc", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Said: []string{"Failed to calloc", "Failed to realloc", "Failed to malloc"},
-		Cause: cause.HostMemory, Weight: 0.86, Headline: "asked for an array that is larger than the computer's memory",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "asked for an array that is larger than the computer's memory",
 		Means: "The line names the array: elements x bytes each is what was asked for in RAM. In analysis tools it is all frames or all pairs of a group held at once (a group with the water has them by the thousand million); in mdrun and grompp a box, grid or position that blew up. The graphics card plays no part.",
 		Not:   "Anything about the graphics card: the call is for system memory.",
 		Cures: []cause.Cure{
@@ -20,7 +20,7 @@ var gromacsCards = []cause.Card{
 	},
 	{
 		ID: "gromacs/device-buffer", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"device buffer failed", "devicebuffer.cuh"},
-		Cause: cause.LeakedProcess, Weight: 0.76, Headline: "could not get a buffer on the card",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not get a buffer on the card",
 		Means: "A buffer on the card was refused. A simulation seldom needs more than a few GB, so look first at what else is on that card: other runs, or several ranks of this one. Only systems of many million atoms fill it themselves.",
 		Cures: []cause.Cure{
 			look,
@@ -33,7 +33,7 @@ var gromacsCards = []cause.Card{
 
 var openmmCards = []cause.Card{{
 	ID: "openmm/array", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Error creating array", "Error initializing array"},
-	Cause: cause.LeakedProcess, Weight: 0.76, Headline: "could not make an array on the card",
+	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not make an array on the card",
 	Means: "The array that the message names was refused; it gives no sizes. Even a million atoms need few GB, so the model itself is seldom it. Three reasons are usual: something else fills the card, several contexts of this program exist at once (replica exchange, a loop that never deletes them), or a box or a tiny Ewald tolerance asks for a huge PME grid.",
 	Not:   "Fewer steps or a shorter run: memory is taken when the context is made.",
 	Cures: []cause.Cure{
@@ -46,7 +46,7 @@ var openmmCards = []cause.Card{{
 
 var isaacCards = []cause.Card{{
 	ID: "isaac/physx", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PxgCudaDeviceMemoryAllocator"},
-	Cause: cause.BatchTooLarge, Weight: 0.78, Headline: "ran out in PhysX: {asked} for its buffers was refused",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in PhysX: {asked} for its buffers was refused",
 	Means: "PhysX could not get {asked} for its buffers; the kernel errors after it (700, launch failures) only follow. Buffers grow with environments and contacts. If one environment fails too, another process holds the card.",
 	Not:   "JAX's or PyTorch's memory variables: PhysX asks the driver itself.",
 	Cures: []cause.Cure{

@@ -17,7 +17,7 @@ var shorter = program.Program{
 	},
 }
 
-var foldHost = order("raise_memory_limit", "lower_num_workers", "add_swap", "lower_context")
+var foldHost = cause.InOrder("raise_memory_limit", "lower_num_workers", "add_swap", "lower_context")
 
 // AlphaFold is AlphaFold 2.
 var AlphaFold = program.Program{
@@ -25,7 +25,7 @@ var AlphaFold = program.Program{
 	Sources:  program.Sources{"alphafold/docker/run_docker.py": "TF_FORCE_UNIFIED_MEMORY XLA_PYTHON_CLIENT_MEM_FRACTION", "alphafold/run_alphafold.py": "--models_to_relax --db_preset"},
 	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold.model."},
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_num_workers": "Search smaller databases"},
-	Remedies: withLeak(cures(order("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),
+	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),
 	Steps: steps{
 		"cpu_offload":       step.Paste("env", "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0   # four times the card, the rest in RAM"),
 		"lower_num_workers": step.Paste("text", "Add `--db_preset=reduced_dbs`, and give the searches fewer CPUs; HHblits on BFD needs most RAM."),
@@ -39,7 +39,7 @@ var AlphaFold3 = program.Program{
 	Sources:  program.Sources{"alphafold3/docs/performance.md": "XLA_CLIENT_MEM_FRACTION XLA_PYTHON_CLIENT_PREALLOCATE TF_FORCE_UNIFIED_MEMORY", "alphafold3/run_alphafold.py": "--num_diffusion_samples --buckets"},
 	Proofs:   []string{"alphafold3/", "alphafold3.model", "alphafold3.data"},
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_batch_size": "Fewer samples per seed"},
-	Remedies: withLeak(cures(order("cpu_offload", "lower_context", "lower_batch_size", "bigger_gpu"), foldHost)),
+	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "lower_batch_size", "bigger_gpu"), foldHost)),
 	Steps: steps{
 		"cpu_offload":      step.Paste("env", "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_UNIFIED_MEMORY=true\nexport XLA_CLIENT_MEM_FRACTION=3.2   # in Docker: docker run -e, or ENV lines of the Dockerfile"),
 		"lower_batch_size": step.Paste("text", "Add `--num_diffusion_samples=1` (5 by default), and run one more seed for each sample that you want."),
@@ -54,7 +54,7 @@ var ColabFold = program.Program{
 	Proofs:   []string{"colabfold/", "colabfold_batch", "Not Enough GPU memory?", "colabfold.batch", "colabfold."},
 	Titles:   map[string]string{"lower_batch_size": "Use fewer sequences of the MSA", "cpu_offload": "Keep unified memory on"},
 	Costs:    map[string]string{"lower_batch_size": "Some accuracy for families with few relatives."},
-	Remedies: withLeak(cures(order("lower_batch_size", "cpu_offload", "lower_context", "bigger_gpu"), foldHost)),
+	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "cpu_offload", "lower_context", "bigger_gpu"), foldHost)),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Add `--max-msa 128:256` (clusters:extra sequences); in the notebook the field max_msa."),
 		"cpu_offload":      step.Paste("text", "Leave `--disable-unified-memory` out: without it ColabFold lets the card spill into system memory. It needs RAM for what spills, and Linux without WSL."),
@@ -69,7 +69,7 @@ var Boltz = program.Program{
 	Proofs:   []string{"boltz/main.py", "boltz/model/", "boltz/data/", "boltz predict", "Number of failed examples:"},
 	Titles:   map[string]string{"lower_parallel": "One diffusion sample at a time", "lower_batch_size": "Use fewer sequences of the MSA"},
 	Costs:    map[string]string{"lower_parallel": "Time; the same result.", "lower_batch_size": "Some accuracy."},
-	Remedies: cures(order("lower_parallel", "lower_batch_size", "lower_context", "bigger_gpu"), foldHost),
+	Remedies: cures(cause.InOrder("lower_parallel", "lower_batch_size", "lower_context", "bigger_gpu"), foldHost),
 	Steps: steps{
 		"lower_parallel":   step.Paste("text", "Add `--max_parallel_samples 1` (5 by default), or ask for one with `--diffusion_samples 1`."),
 		"lower_batch_size": step.Paste("text", "Add `--max_msa_seqs 1024` (8192 by default), or `--subsample_msa --num_subsampled_msa 512`."),
@@ -83,7 +83,7 @@ var Chai = program.Program{
 	Proofs:   []string{"chai_lab/", "chai-lab fold", "chai_lab."},
 	Titles:   map[string]string{"lower_batch_size": "Fewer samples at a time", "lowvram_mode": "Keep low_memory on"},
 	Costs:    map[string]string{"lowvram_mode": "A little time."},
-	Remedies: cures(order("lower_batch_size", "lowvram_mode", "lower_context", "bigger_gpu"), foldHost),
+	Remedies: cures(cause.InOrder("lower_batch_size", "lowvram_mode", "lower_context", "bigger_gpu"), foldHost),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Set `num_diffn_samples=1` in `run_inference` (5 by default) and `num_trunk_samples=1`."),
 		"lowvram_mode":     step.Paste("text", "Leave `low_memory=True` as it is (the default of `run_inference`): parts wait in RAM."),
@@ -98,7 +98,7 @@ var OpenFold = program.Program{
 	Proofs:   []string{"openfold/", "esm/esmfold/", "modeling_esmfold.py", "esmfold"},
 	Titles:   map[string]string{"lower_ubatch": "Compute attention in chunks"},
 	Costs:    map[string]string{"lower_ubatch": "Slower; the same result."},
-	Remedies: cures(order("lower_ubatch", "lower_context", "half_precision", "bigger_gpu"), foldHost),
+	Remedies: cures(cause.InOrder("lower_ubatch", "lower_context", "half_precision", "bigger_gpu"), foldHost),
 	Steps: steps{
 		"lower_ubatch":   step.Paste("text", "OpenFold: add `--long_sequence_inference`. ESMFold: `model.set_chunk_size(64)`, in transformers `model.trunk.set_chunk_size(64)`; 32 needs less still."),
 		"half_precision": step.Paste("python", "model.esm = model.esm.half()   # ESMFold: the language model in 16 bit, the folding trunk stays in 32"),
@@ -112,7 +112,7 @@ var RoseTTAFold = program.Program{
 	Proofs:   []string{"RoseTTAFold", "rf2aa", "rfdiffusion/", "RFdiffusion/"},
 	Titles:   map[string]string{"lower_batch_size": "Use a shallower MSA"},
 	Costs:    map[string]string{"lower_batch_size": "Some accuracy."},
-	Remedies: cures(order("lower_context", "lower_batch_size", "kill_stale_process", "bigger_gpu"), foldHost),
+	Remedies: cures(cause.InOrder("lower_context", "lower_batch_size", "kill_stale_process", "bigger_gpu"), foldHost),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Filter the alignment to a few hundred sequences before you run (`hhfilter -id 90 -cov 75 -diff 500`)."),
 	},
@@ -120,7 +120,7 @@ var RoseTTAFold = program.Program{
 
 // withLeak puts a look at the card first where it was full before the start.
 func withLeak(m map[string][]cause.Remedy) map[string][]cause.Remedy {
-	m[cause.LeakedProcess] = order("kill_stale_process", "select_gpu", "cpu_offload")
+	m[cause.LeakedProcess] = cause.InOrder("kill_stale_process", "select_gpu", "cpu_offload")
 	return m
 }
 

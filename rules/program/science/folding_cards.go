@@ -28,7 +28,7 @@ func residues(c *ledger.Case) map[string]string {
 
 var alphafoldCards = []cause.Card{{
 	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
-	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the length of this input[[: one prediction needs {asked} at once]]",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the length of this input[[: one prediction needs {asked} at once]]",
 	Means: foldMeans + "{asked} is the working memory of one compiled prediction, refused in one piece. AlphaFold's Docker script lets it spill into RAM; runs outside of it must set that themselves.",
 	Not:   "Fewer recycles or models: they run one after another in the same memory.",
 	Cures: []cause.Cure{
@@ -40,7 +40,7 @@ var alphafoldCards = []cause.Card{{
 
 var alphafold3Cards = []cause.Card{{
 	ID: "alphafold3/tokens", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
-	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the number of tokens[[: one program needs {asked} at once]]",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the number of tokens[[: one program needs {asked} at once]]",
 	Means: foldMeans + "{asked} is the working memory of one compiled program, for the input padded up to the next bucket. 80 GB hold 5,120 tokens; smaller cards need unified memory, which spills into RAM.",
 	Not:   "Fewer seeds: they run one after another.",
 	Cures: []cause.Cure{
@@ -53,7 +53,7 @@ var alphafold3Cards = []cause.Card{{
 
 var colabfoldCards = []cause.Card{{
 	ID: "colabfold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real,
-	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the length of one query[[: it needs {asked} at once]]",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the length of one query[[: it needs {asked} at once]]",
 	Means: foldMeans + "ColabFold sets unified memory by itself: so {asked} fitted neither card nor RAM, or there is none (WSL). It goes on with the next query.",
 	Not:   "Setting TF_FORCE_UNIFIED_MEMORY: ColabFold has done so unless it was told not to.",
 	Cures: []cause.Cure{
@@ -65,7 +65,7 @@ var colabfoldCards = []cause.Card{{
 
 var boltzCards = []cause.Card{{
 	ID: "boltz/skipped", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"ran out of memory, skipping batch"},
-	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on this input and skipped it: there is no structure",
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on this input and skipped it: there is no structure",
 	Means: foldMeans + "Boltz caught the error and skipped this input: it ends without an error, but there is no structure for it. The message has no figures.",
 	Not:   "`--sampling_steps`: they run one after another in the same memory.",
 	Cures: []cause.Cure{
@@ -78,7 +78,7 @@ var boltzCards = []cause.Card{{
 
 var openfoldCards = []cause.Card{{
 	ID: "openfold/chunks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"triangular_attention.py", "tri_self_attn_block.py", "triangular_multiplicative_update.py", "esmfold/v1/trunk.py", "modeling_esmfold.py"}, If: real,
-	Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on the length of the protein, in the folding trunk", Figures: residues,
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on the length of the protein, in the folding trunk", Figures: residues,
 	Means: foldMeans + "It failed in triangle attention, which makes heads x length x length x length scores unless it works in chunks.[[ {asked} would be {residues} residues with 4 heads in 32 bit.]]",
 	Cures: []cause.Cure{
 		{Fix: "lower_ubatch", Title: "Work in chunks", Kind: "text", Text: "ESMFold: `model.set_chunk_size(64)` (transformers: `model.trunk.set_chunk_size(64)`), 32 if needed. OpenFold: add `--long_sequence_inference`.", Cost: "Slower; the same result"},

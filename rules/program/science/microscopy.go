@@ -1,6 +1,7 @@
 package science
 
 import (
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -19,7 +20,7 @@ var RELION = program.Program{
 		"lower_parallel": "Slower; the result is the same.", "lower_resolution": "Resolution above the new Nyquist limit.", "lower_batch_size": "Hardly any for 2000 in 3D.",
 		"lower_num_workers": "More reading; fast from a local scratch disk.", "cpu_offload": "Many times slower.",
 	},
-	Remedies: cures(order("lower_parallel", "lower_batch_size", "lower_resolution", "kill_stale_process", "cpu_offload", "bigger_gpu"), order("lower_num_workers", "lower_parallel", "raise_memory_limit", "lower_resolution")),
+	Remedies: cures(cause.InOrder("lower_parallel", "lower_batch_size", "lower_resolution", "kill_stale_process", "cpu_offload", "bigger_gpu"), cause.InOrder("lower_num_workers", "lower_parallel", "raise_memory_limit", "lower_resolution")),
 	Steps: steps{
 		"lower_parallel":    step.Paste("text", "Start as many MPI ranks as cards, plus one for the leader: two cards are `mpirun -n 3`. In the GUI: Running, Number of MPI procs; Compute, Which GPUs to use `0:1` (a colon parts ranks)."),
 		"lower_batch_size":  step.Paste("text", "Add `--maxsig 2000` (3D; 2D classes: `--maxsig 50`) under Running, Additional arguments. Large values of `_rlnNrOfSignificantSamples` in the _data.star file show that it is needed."),
@@ -36,7 +37,7 @@ var CryoSPARC = program.Program{
 	Proofs:   []string{"cryosparc_compute", "cryosparc_master/", "cryosparc_worker", "cryosparc_tools", "cryosparc_", "cryosparc-compute/"},
 	Titles:   map[string]string{"lower_resolution": "Downsample the particles", "lower_batch_size": "Fewer classes or a smaller batch", "select_gpu": "Run the job on a free GPU"},
 	Costs:    map[string]string{"lower_resolution": "Resolution above the new Nyquist limit.", "lower_batch_size": "More runs."},
-	Remedies: cures(order("select_gpu", "lower_resolution", "lower_batch_size", "bigger_gpu"), order("lower_parallel", "raise_memory_limit", "lower_resolution")),
+	Remedies: cures(cause.InOrder("select_gpu", "lower_resolution", "lower_batch_size", "bigger_gpu"), cause.InOrder("lower_parallel", "raise_memory_limit", "lower_resolution")),
 	Steps: steps{
 		"lower_resolution": step.Paste("ui", "Build a Downsample Particles job on the inputs: Fourier crop to half the box size, then run this job on its output. Half the box needs about an eighth."),
 		"lower_batch_size": step.Paste("ui", "In the job's parameters: fewer classes, or a smaller batch size where the job has one; then clear and run it again."),
@@ -52,7 +53,7 @@ var MotionCor = program.Program{
 	Proofs:   []string{"MotionCor2", "MotionCor3", "motioncor2_", "MotionCor"},
 	Titles:   map[string]string{"lower_resolution": "Bin the movies (-FtBin 2)", "limit_framework_preallocation": "Buffer fewer frames on the card (-GpuMemUsage)"},
 	Costs:    map[string]string{"lower_resolution": "Half the sampling; super-resolution movies lose nothing real.", "limit_framework_preallocation": "Slower: frames wait in RAM."},
-	Remedies: cures(order("limit_framework_preallocation", "lower_parallel", "lower_resolution", "kill_stale_process"), order("lower_parallel", "raise_memory_limit", "lower_resolution")),
+	Remedies: cures(cause.InOrder("limit_framework_preallocation", "lower_parallel", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_parallel", "raise_memory_limit", "lower_resolution")),
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("text", "Add `-GpuMemUsage 0.5` (the share of the card that buffers frames; `0` buffers none) to the command."),
 		"lower_resolution":              step.Paste("text", "Add `-FtBin 2` for super-resolution movies, and for EER group more frames into a fraction."),
@@ -67,7 +68,7 @@ var FastSurfer = program.Program{
 	Proofs:   []string{"FastSurferCNN/", "run_fastsurfer.sh", "FastSurferVINN", "fastsurfer"},
 	Titles:   map[string]string{"cpu_offload": "Aggregate the views on the CPU", "lower_batch_size": "Batch 1"},
 	Costs:    map[string]string{"cpu_offload": "A few minutes; 8 to 16 GB of RAM.", "lower_batch_size": "A little time."},
-	Remedies: cures(order("cpu_offload", "lower_batch_size", "kill_stale_process"), order("lower_parallel", "raise_memory_limit", "add_swap")),
+	Remedies: cures(cause.InOrder("cpu_offload", "lower_batch_size", "kill_stale_process"), cause.InOrder("lower_parallel", "raise_memory_limit", "add_swap")),
 	Steps: steps{
 		"cpu_offload":      step.Paste("text", "Add `--viewagg_device cpu` to the command: the network stays on the card, the summing of its three views, which takes most memory, goes to RAM. If that is not enough: `--device cpu`."),
 		"lower_batch_size": step.Paste("text", "Add `--batch 1` to the command (it is the default; larger values need more)."),
@@ -82,7 +83,7 @@ var COLMAP = program.Program{
 	Proofs:   []string{"task=colmap,", "colmap::", "colmap/src/", "colmap patch_match", "Not enough GPU memory to match", "colmap feature_", "colmap mapper", "(colmap)", "SiftGPU"},
 	Titles:   map[string]string{"lower_resolution": "Smaller images for this step", "lower_batch_size": "Fewer features or matches", "lower_num_workers": "Fewer threads, a smaller cache"},
 	Costs:    map[string]string{"lower_resolution": "Detail in the dense model.", "lower_batch_size": "Fewer matches in richly textured pictures.", "lower_num_workers": "Time."},
-	Remedies: cures(order("lower_resolution", "lower_batch_size", "kill_stale_process", "cpu_offload"), order("lower_num_workers", "lower_resolution", "add_swap", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("lower_resolution", "lower_batch_size", "kill_stale_process", "cpu_offload"), cause.InOrder("lower_num_workers", "lower_resolution", "add_swap", "raise_memory_limit")),
 	Steps: steps{
 		"lower_resolution":  step.Paste("text", "Dense steps: `--PatchMatchStereo.max_image_size 1600`. Features: `--FeatureExtraction.max_image_size 2000` (older releases: `--SiftExtraction.max_image_size`)."),
 		"lower_batch_size":  step.Paste("text", "Matching: `--FeatureMatching.max_num_matches 16384`, halved until it runs (older releases: `--SiftMatching.max_num_matches`). Extraction: `--SiftExtraction.max_num_features 4096`."),
@@ -98,7 +99,7 @@ var Metashape = program.Program{
 	Proofs:   []string{"Metashape", "agisoft", "PhotoScan"},
 	Titles:   map[string]string{"lower_resolution": "Lower the quality of the step", "lower_batch_size": "Split the chunk"},
 	Costs:    map[string]string{"lower_resolution": "Detail: each level halves the side.", "lower_batch_size": "Merging afterwards."},
-	Remedies: cures(order("lower_resolution", "lower_batch_size", "close_other_apps", "cpu_offload"), order("lower_resolution", "lower_batch_size", "add_swap")),
+	Remedies: cures(cause.InOrder("lower_resolution", "lower_batch_size", "close_other_apps", "cpu_offload"), cause.InOrder("lower_resolution", "lower_batch_size", "add_swap")),
 	Steps: steps{
 		"lower_resolution": step.Paste("ui", "Build Depth Maps or Build Model: Quality one level lower (High to Medium): a quarter of the memory"),
 		"lower_batch_size": step.Paste("ui", "Split the project: duplicate the chunk with smaller regions, process each, then Workflow, Merge Chunks"),

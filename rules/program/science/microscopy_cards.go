@@ -24,7 +24,7 @@ func freePieces(c *ledger.Case) map[string]string {
 var relionCards = []cause.Card{
 	{
 		ID: "relion/no-size", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"}, If: noSize,
-		Cause: cause.OversizedAllocation, Weight: 0.9, Headline: "asked for a size that is none: {count} bytes",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for a size that is none: {count} bytes",
 		Means: "{count} bytes, about 2 to the power of {power}, are more than any computer has: a number that overflowed, or NaN made into a size.[[ {left} of its pool was free.]] So it is not a full card, although RELION prints its usual advice about ranks and box sizes below.",
 		Not:   "Fewer ranks on a card, a smaller box, more memory: no card has room for that number.",
 		Cures: []cause.Cure{
@@ -45,7 +45,7 @@ var relionCards = []cause.Card{
 	},
 	{
 		ID: "relion/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Figures: freePieces, Said: []string{"CustomAllocator out of memory"},
-		Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out of its own pool on the card[[: {asked} more for a few particles]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of its own pool on the card[[: {asked} more for a few particles]]",
 		Means: "At the start of each iteration RELION takes what is free on the card as a pool, and hands it out per particle. That pool ran out[[: one piece of {asked} was refused]]. Usually some particles have very many possible poses (noise, ice, a poor or too sharp reference), so that it dies at a random particle, and not in the first iterations. Several ranks on one card make each pool smaller.",
 		Not:   "A larger queue memory (`--mem`): that is RAM.[[ Joining the free pieces: {pieces} of them are less than {asked}.]]",
 		Cures: []cause.Cure{
@@ -58,7 +58,7 @@ var relionCards = []cause.Card{
 	},
 	{
 		ID: "relion/volumes", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"acc_projector_impl.h", "acc_backprojector_impl.h", "cuda_mem_utils.h", "cuda_settings.h"}, Unsaid: []string{"CustomAllocator out of memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out on the reference volumes",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out on the reference volumes",
 		Means: "The references did not fit on the card beside each other. RELION's own estimate for the LAST iteration, at full resolution, is 1.1e-8 x (2N)^3 GB per rank for a box of N pixels: 300 pixels 2.4, 450 pixels 8, 600 pixels 19 GB; every class or body adds one. So it often dies after many good iterations, and two ranks on a card need twice as much.",
 		Not:   "`--maxsig`: it bounds poses, the volumes stay.",
 		Cures: []cause.Cure{
@@ -70,7 +70,7 @@ var relionCards = []cause.Card{
 	},
 	{
 		ID: "relion/ram", Kinds: []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.SlurmKill}, Said: []string{"relion_refine", "preread_images"},
-		Cause: cause.HostMemory, Weight: 0.86, Headline: "lost a rank: the computer's memory (RAM) ran out",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "lost a rank: the computer's memory (RAM) ran out",
 		Means: "A rank was killed for the computer's own memory, not the card's. Each rank keeps its references in RAM, and pre-reading particles adds the whole data set once more.",
 		Not:   "--free_gpu_memory: it is about the card.",
 		Cures: []cause.Cure{
@@ -85,7 +85,7 @@ var relionCards = []cause.Card{
 var cryosparcCards = []cause.Card{
 	{
 		ID: "cryosparc/card", Kinds: []fact.Kind{fact.PlainDevice, fact.NumbaAlloc, fact.DeviceAlloc}, Said: []string{"cryosparc_", "cryosparc-compute/", "cryosparc/"},
-		Cause: cause.BatchTooLarge, Weight: 0.76, Headline: "ran out of graphics memory in this job",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in this job",
 		Means: "PyCUDA asked the card for an array and was refused (a MemoryError of Python's, but not RAM). In refinements the need grows with the CUBE of the box: 1.26 times the box is twice the memory, and boxes of 800 pixels and more need the largest cards. The log shows neither the card's size nor what else is on it; cryoSPARC's scheduler does not see programs that it did not start.",
 		Not:   "More RAM or swap: it is the card's memory.",
 		Cures: []cause.Cure{
@@ -99,7 +99,7 @@ var cryosparcCards = []cause.Card{
 
 var colmapCards = []cause.Card{{
 	ID: "colmap/ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Said: []string{"(colmap)", "task=colmap,", "colmap stereo_fusion", "colmap patch_match", "colmap mapper"},
-	Cause: cause.HostMemory, Weight: 0.9, Headline: "filled the machine's RAM and was killed[[: it held {killed_rss}]]",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled the machine's RAM and was killed[[: it held {killed_rss}]]",
 	Means: "COLMAP was ended by the kernel for the computer's own memory, not the card's. The kill does not name the step. stereo_fusion reads all images with their depth and normal maps at once unless it is told to use a cache; the cache of patch_match_stereo may grow to 32 GB by default, whatever the machine has; in the sparse steps it is matches and threads.",
 	Not:   "A larger graphics card: nothing of its memory was asked for.",
 	Cures: []cause.Cure{

@@ -11,7 +11,7 @@ var simplify = cause.Cure{Fix: "lower_resolution", Title: "Simplify: texture lim
 var direct3DCards = []cause.Card{
 	{
 		ID: "direct3d/shared", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{`"UMA": true`}, If: overBudget,
-		Cause: cause.ModelTooLarge, Weight: 0.8, Headline: "ran out of the RAM that the graphics may share",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of the RAM that the graphics may share",
 		Means: "This graphics unit has next to no memory of its own (UMA): it takes the computer's RAM, of which Windows lets this program have {limit} now. It uses {used}, so the next buffer was refused. About half the RAM is the most that graphics may share, less while other programs fill it.",
 		Not:   "Reinstalling the driver, or a larger page file alone: the bound is a share of the RAM.",
 		Cures: []cause.Cure{
@@ -23,7 +23,7 @@ var direct3DCards = []cause.Card{
 	},
 	{
 		ID: "direct3d/budget", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"D3D12"}, Unsaid: []string{`"UMA": true`}, If: overBudget,
-		Cause: cause.ModelTooLarge, Weight: 0.76, Headline: "used more graphics memory than Windows grants it",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "used more graphics memory than Windows grants it",
 		Means: "Windows divides the card among all that draw: this program may have {limit} at the moment and uses {used}, so the next buffer was refused. Other programs on the card make its share smaller.",
 		Not:   "Reinstalling the driver.",
 		Cures: []cause.Cure{
@@ -47,7 +47,7 @@ func budgetFigures(c *ledger.Case) map[string]string {
 var blenderCards = []cause.Card{
 	{
 		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.82, Headline: "could not fit the scene: neither the card nor system memory had room",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not fit the scene: neither the card nor system memory had room",
 		Means: "The card was full, Cycles tried system memory for the rest, and that was refused as well. So the scene itself (textures, geometry, hair) is far larger than the card, or RAM is short, too. Samples play no part.",
 		Not:   "Fewer samples or a smaller tile size: the scene has to be there whole.",
 		Cures: []cause.Cure{
@@ -59,7 +59,7 @@ var blenderCards = []cause.Card{
 	},
 	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of " + "GPU memory", "Out of " + "memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
 		Means: "Memory that can only live on the card was refused: buffers of the picture, the acceleration structure, kernels. Textures and geometry fill it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, or another program has the rest; the log does not tell which. If frames rendered before, memory grows by frame.",
 		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
@@ -73,7 +73,7 @@ var blenderCards = []cause.Card{
 
 var octaneCards = []cause.Card{{
 	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to alloc" + "ate device memory"}, If: ledger.OnCard,
-	Cause: cause.ModelTooLarge, Weight: 0.78, Headline: "ran out of graphics memory for this scene",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
 	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a film of 4K with ten passes takes some GB by itself, an 8K texture of 8 bits 256 MiB. The log does not say which of them it was, nor what else is on the card; every card that renders needs the whole scene.",
 	Not:   "Fewer samples: they take time, not memory.",
 	Cures: []cause.Cure{
@@ -86,7 +86,7 @@ var octaneCards = []cause.Card{{
 
 var wgpuCards = []cause.Card{{
 	ID: "wgpu/memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Caught rendering error", "bevy_render", "wgpu error"},
-	Cause: cause.RetainedMemory, Weight: 0.76, Headline: "was refused a buffer or texture by the graphics driver",
+	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "was refused a buffer or texture by the graphics driver",
 	Means: "wgpu reports it without a size. Two reasons are usual: one resource that is far larger than meant (a buffer sized by a wrong count, a texture per window resize), or resources made anew in each frame, which are freed only when the device is polled and nothing refers to them. If it dies after a while, it is the second; another program on the card is possible too.",
 	Not:   "More RAM, except on integrated graphics, which have it for their own.",
 	Cures: []cause.Cure{
@@ -99,7 +99,7 @@ var wgpuCards = []cause.Card{{
 
 var unrealCards = []cause.Card{{
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
-	Cause: cause.ModelTooLarge, Weight: 0.76, Headline: "could not create a texture or buffer in video memory",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not create a texture or buffer in video memory",
 	Means: "The message gives no sizes. On cards with 8 GB or less it is the settings or the scene, as a rule. On 13th and 14th generation Intel processors the same words often come from an unstable processor while shaders are compiled, with VRAM free.",
 	Cures: []cause.Cure{
 		{Fix: "lower_resolution", Title: "One step lower textures, then ray tracing off", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
@@ -111,7 +111,7 @@ var unrealCards = []cause.Card{{
 
 var ryujinxCards = []cause.Card{{
 	ID: "ryujinx/vram", Said: []string{"MemoryAllocatorBlockList"}, Kinds: []fact.Kind{fact.GGMLAlloc, fact.PlainDevice},
-	Cause: cause.RetainedMemory, Weight: 0.78, Headline: "ran out of video memory on a texture",
+	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of video memory on a texture",
 	Means: "The emulator asked Vulkan for a texture and the card was full. Some games decode ASTC textures to several times their size, and resolution scale or texture mods multiply them. Memory also grows from scene to scene until a game frees it.",
 	Cures: []cause.Cure{
 		{Fix: "lower_resolution", Title: "Scale 1x, no texture mods", Kind: "text", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
@@ -123,7 +123,7 @@ var ryujinxCards = []cause.Card{{
 
 var ffmpegCards = []cause.Card{{
 	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
-	Cause: cause.BudgetMisconfigured, Weight: 0.8, Headline: "could not open another NVENC session",
+	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC session",
 	Means: "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason.",
 	Not:   "A smaller picture or bitrate: the session was refused before either counts.",
 	Cures: []cause.Cure{

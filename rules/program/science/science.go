@@ -11,15 +11,6 @@ import (
 // steps are those of a program by fix.
 type steps = map[string]func(*ledger.Case) []step.Step
 
-// order are remedies that fit the less the later they come.
-func order(fixes ...string) []cause.Remedy {
-	out := make([]cause.Remedy, len(fixes))
-	for i, fix := range fixes {
-		out[i] = cause.Remedy{Fix: fix, Fit: 1 - 0.08*float64(i)}
-	}
-	return out
-}
-
 // cures are the same remedies for whatever filled the card, and those of the
 // computer's own memory.
 func cures(card, host []cause.Remedy) map[string][]cause.Remedy {

@@ -12,7 +12,7 @@ var MATLAB = program.Program{
 	Proofs:   []string{"'gpuDevice()'", "gpuArray", "MATLAB:", "parallel:gpu", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference"},
 	Titles:   map[string]string{"lower_batch_size": "Lower MiniBatchSize", "half_precision": "Use single instead of double", "restart_session": "Reset the card", "stream_dataset": "Use a tall array or matfile"},
 	Costs:    map[string]string{"lower_batch_size": "Slower per epoch.", "half_precision": "Seven digits instead of sixteen.", "restart_session": "All gpuArrays are lost.", "stream_dataset": "Some rewriting."},
-	Remedies: cures(order("restart_session", "lower_batch_size", "half_precision", "close_other_apps"), order("half_precision", "fix_shape", "stream_dataset", "raise_pagefile")),
+	Remedies: cures(cause.InOrder("restart_session", "lower_batch_size", "half_precision", "close_other_apps"), cause.InOrder("half_precision", "fix_shape", "stream_dataset", "raise_pagefile")),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Set `\"MiniBatchSize\", 8` in `trainingOptions` (128 by default); `predict` and `classify` take it as well. Your own loops: `gather` results and `clear` each gpuArray."),
 		"half_precision":   step.Paste("text", "Convert first: `x = gpuArray(single(x));`. MATLAB computes in double unless told otherwise."),
@@ -30,7 +30,7 @@ var Julia = program.Program{
 	Proofs:   []string{"Out of GPU memory trying to allocate", "CUDA.jl", "/.julia/packages/CUDA", "OutOfGPUMemoryError"},
 	Titles:   map[string]string{"empty_cache": "Free arrays at once", "lower_batch_size": "Lower the batch size", "half_precision": "Use Float32"},
 	Costs:    map[string]string{"empty_cache": "A little time.", "half_precision": "Seven digits instead of sixteen."},
-	Remedies: cures(order("empty_cache", "lower_batch_size", "half_precision", "kill_stale_process"), order("lower_batch_size", "stream_dataset", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("empty_cache", "lower_batch_size", "half_precision", "kill_stale_process"), cause.InOrder("lower_batch_size", "stream_dataset", "raise_memory_limit")),
 	Steps: steps{
 		"empty_cache":      step.Paste("text", "Call `CUDA.unsafe_free!(x)` on temporaries, or `x = nothing; GC.gc(); CUDA.reclaim()`: Julia's collector does not know how full the card is. In loops use broadcasts in place (`y .= f.(x)`)."),
 		"lower_batch_size": step.Paste("text", "Flux and Lux: `DataLoader((x, y); batchsize=16)`, and move a batch with `gpu` inside the loop, not the data set before it."),
@@ -46,7 +46,7 @@ var R = program.Program{
 	Proofs:   []string{"cannot allocate vector of size", "vector memory exhausted (limit reached?)", "vector memory limit of", "Execution halted", "cpp_torch_namespace"},
 	Titles:   map[string]string{"fix_shape": "Keep the matrix sparse, work on parts", "empty_cache": "Remove large objects, then gc()", "stream_dataset": "Read fewer columns"},
 	Costs:    map[string]string{"fix_shape": "Some rewriting.", "empty_cache": "None.", "stream_dataset": "Some rewriting."},
-	Remedies: cures(order("lower_batch_size", "empty_cache"), order("fix_shape", "empty_cache", "stream_dataset", "raise_memory_limit", "raise_pagefile")),
+	Remedies: cures(cause.InOrder("lower_batch_size", "empty_cache"), cause.InOrder("fix_shape", "empty_cache", "stream_dataset", "raise_memory_limit", "raise_pagefile")),
 	Steps: steps{
 		"fix_shape":        step.Paste("text", "`as.matrix` of a sparse matrix, `dist` of many rows and `expand.grid` make it whole: keep `Matrix` objects, or work on blocks of rows. Each modification of a data.frame copies columns; data.table changes them in place."),
 		"empty_cache":      step.Paste("text", "`sort(sapply(ls(), function(n) object.size(get(n))))` shows the largest objects; `rm(x); gc()` gives them back. An .RData file that loads at the start brings old ones back."),
@@ -63,7 +63,7 @@ var Hashcat = program.Program{
 	Proofs:   []string{"hashcat (v", "Not enough allocatable device memory"},
 	Titles:   map[string]string{"lower_batch_size": "A smaller list of hashes or rules", "lower_parallel": "A lighter workload", "select_gpu": "Leave the small card out"},
 	Costs:    map[string]string{"lower_batch_size": "More runs.", "lower_parallel": "Slower.", "select_gpu": "That card's speed."},
-	Remedies: cures(order("close_other_apps", "lower_batch_size", "lower_parallel", "select_gpu"), order("lower_batch_size", "add_swap", "raise_pagefile")),
+	Remedies: cures(cause.InOrder("close_other_apps", "lower_batch_size", "lower_parallel", "select_gpu"), cause.InOrder("lower_batch_size", "add_swap", "raise_pagefile")),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Split the hash file into two and run them one after another; with `-r`, a shorter rule file: hashes and rules are all copied to the card."),
 		"lower_parallel":   step.Paste("text", "Add `-w 2` (or `-w 1`) and take `-n` and `-u` out, if you set them. Memory-hard modes (scrypt, Argon2) need it per candidate at once."),
@@ -78,7 +78,7 @@ var OpenCV = program.Program{
 	Proofs:   []string{"OpenCV(", "cv2.error", "cv::error", "cv::Mat", "OpenCV Error", "cv::cuda"},
 	Titles:   map[string]string{"lower_resolution": "Smaller pictures", "detach_accumulated": "Reuse and release the matrices"},
 	Costs:    map[string]string{"lower_resolution": "Detail.", "detach_accumulated": "None."},
-	Remedies: cures(order("lower_resolution", "detach_accumulated", "kill_stale_process"), order("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
+	Remedies: cures(cause.InOrder("lower_resolution", "detach_accumulated", "kill_stale_process"), cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
 	Steps: steps{
 		"lower_resolution":   step.Paste("python", "img = cv2.resize(cv2.imread(path), None, fx=0.5, fy=0.5)   # a quarter of the memory from here on"),
 		"detach_accumulated": step.Paste("python", "cap.release(); del frames   # do not keep frames in a list: handle each and let it go"),
@@ -93,7 +93,7 @@ var Paddle = program.Program{
 	Proofs:   []string{"memory has been allocated(actual using", "memory has been allocated and available memory is only", "paddle/fluid/", "paddle::memory", "paddle/base/", "PaddleOCR", "ppocr", "paddlenlp", "ppdet/", "Paddle Fluid", "paddle::platform", "paddle/phi/", "start PaddlePaddle on another GPU"},
 	Titles:   map[string]string{"limit_framework_preallocation": "Let the pool grow instead", "lower_batch_size": "Lower the batch size", "lower_resolution": "Bound the picture's side"},
 	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "lower_resolution": "Small print may be missed."},
-	Remedies: withLeak(cures(order("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), order("lower_batch_size", "lower_num_workers", "raise_memory_limit"))),
+	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), cause.InOrder("lower_batch_size", "lower_num_workers", "raise_memory_limit"))),
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("env", "export FLAGS_allocator_strategy=auto_growth\nexport FLAGS_fraction_of_gpu_memory_to_use=0.5"),
 		"lower_batch_size":              step.Paste("text", "Training: `batch_size_per_card` (PaddleOCR, PaddleClas) or `batch_size` in the YAML under Train.loader. PaddleOCR in use: `rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0)."),
@@ -108,7 +108,7 @@ var MXNet = program.Program{
 	Sources:  program.Sources{"mxnet/docs/static_site/src/pages/api/faq/env_var.md": "MXNET_GPU_MEM_POOL_TYPE MXNET_GPU_MEM_POOL_RESERVE"},
 	Proofs:   []string{"pooled_storage_manager.h", "mxnet/", "MXNetError"},
 	Titles:   map[string]string{"limit_framework_preallocation": "Round the pool's blocks"},
-	Remedies: cures(order("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), order("lower_batch_size", "lower_num_workers")),
+	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), cause.InOrder("lower_batch_size", "lower_num_workers")),
 	Steps: steps{
 		"lower_batch_size":              step.Paste("python", "loader = gluon.data.DataLoader(dataset, batch_size=8)   # and loss.asscalar() for what you sum up, not the array"),
 		"limit_framework_preallocation": step.Paste("env", "export MXNET_GPU_MEM_POOL_TYPE=Round   # for inputs of many sizes: blocks are used again"),
@@ -121,7 +121,7 @@ var Caffe = program.Program{
 	Proofs:   []string{"syncedmem.cpp", "caffe::", "caffe/src", "caffe.cpp", "build/tools/caffe"},
 	Titles:   map[string]string{"lower_batch_size": "Lower batch_size in the prototxt", "gradient_accumulation": "Accumulate with iter_size"},
 	Costs:    map[string]string{"gradient_accumulation": "Time; the result is the same."},
-	Remedies: cures(order("lower_batch_size", "lower_resolution", "kill_stale_process", "gradient_accumulation"), order("lower_batch_size", "raise_memory_limit")),
+	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process", "gradient_accumulation"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
 		"lower_batch_size":      step.Paste("text", "In train_val.prototxt lower `batch_size` in both data layers: the one with `phase: TEST` is allocated beside the training one."),
 		"gradient_accumulation": step.Paste("text", "In solver.prototxt: `iter_size: 4` with a quarter of the batch size gives the same gradient."),
@@ -135,7 +135,7 @@ var Darknet = program.Program{
 	Proofs:   []string{"darknet:", "./darknet", "darknet detector", "darknet.exe"},
 	Titles:   map[string]string{"lower_batch_size": "Raise subdivisions", "lower_resolution": "Smaller network input"},
 	Costs:    map[string]string{"lower_batch_size": "Slower per step; the same batch.", "lower_resolution": "Small objects are missed."},
-	Remedies: cures(order("lower_batch_size", "lower_resolution", "kill_stale_process"), order("lower_batch_size", "add_swap")),
+	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_batch_size", "add_swap")),
 	Steps: steps{
 		"lower_batch_size": step.Paste("config", "[net]\nbatch=64\nsubdivisions=64   # twice what it is now; images on the card = batch / subdivisions"),
 		"lower_resolution": step.Paste("config", "[net]\nwidth=416\nheight=416   # multiples of 32\nrandom=0   # in each [yolo] section: no larger sizes in between"),
@@ -149,7 +149,7 @@ var TFObjectDetection = program.Program{
 	Proofs:   []string{"object_detection/model_", "object_detection/legacy", "object_detection/core", "object_detection/meta_architectures"},
 	Titles:   map[string]string{"lower_batch_size": "Lower batch_size in pipeline.config", "lower_resolution": "Smaller image_resizer", "lower_num_workers": "Smaller input queues"},
 	Costs:    map[string]string{"lower_resolution": "Small objects are missed.", "lower_num_workers": "The card may wait for data."},
-	Remedies: withLeak(cures(order("lower_batch_size", "lower_resolution", "kill_stale_process"), order("lower_num_workers", "lower_batch_size", "raise_memory_limit"))),
+	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_num_workers", "lower_batch_size", "raise_memory_limit"))),
 	Steps: steps{
 		"lower_batch_size":  step.Paste("config", "train_config {\n  batch_size: 2   # in pipeline.config; 1 where images are kept at their aspect ratio\n}"),
 		"lower_resolution":  step.Paste("config", "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }\n}"),
@@ -163,7 +163,7 @@ var Minecraft = program.Program{
 	Proofs:   []string{"net.minecraft.", "net/minecraft/", "---- Minecraft Crash Report", ".minecraft", "minecraftforge", "fabricmc"},
 	Titles:   map[string]string{"lower_resolution": "Shorter view, smaller texture pack", "lower_mem_fraction": "Give Java less, not more"},
 	Costs:    map[string]string{"lower_resolution": "Sight.", "lower_mem_fraction": "Room for fewer mods."},
-	Remedies: cures(order("lower_resolution", "close_other_apps"), order("lower_mem_fraction", "close_other_apps", "raise_pagefile", "add_swap")),
+	Remedies: cures(cause.InOrder("lower_resolution", "close_other_apps"), cause.InOrder("lower_mem_fraction", "close_other_apps", "raise_pagefile", "add_swap")),
 	Steps: steps{
 		"lower_resolution":   step.Paste("ui", "Options, Video Settings: Render Distance 8, Graphics Fast; a resource pack of 32x or less, shaders off"),
 		"lower_mem_fraction": step.Paste("ui", "Launcher, Installations, More Options, JVM Arguments: -Xmx4G in place of a value near the RAM of the machine; 4 to 8 GB are right for most mod packs"),
@@ -177,7 +177,7 @@ var Java = program.Program{
 	Proofs:   []string{"hs_err_pid", "insufficient memory for the Java Runtime Environment"},
 	Titles:   map[string]string{"lower_mem_fraction": "Give Java less, not more"},
 	Costs:    map[string]string{"lower_mem_fraction": "A smaller heap."},
-	Remedies: map[string][]cause.Remedy{cause.HostMemory: order("lower_mem_fraction", "close_other_apps", "raise_pagefile", "raise_memory_limit")},
+	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.InOrder("lower_mem_fraction", "close_other_apps", "raise_pagefile", "raise_memory_limit")},
 	Steps:    steps{"lower_mem_fraction": step.Paste("text", "Lower `-Xmx`: heap, threads and native memory together have to fit the RAM or the container's limit. In containers `-XX:MaxRAMPercentage=60` leaves room for the rest.")},
 	Cards:    javaCards,
 }
@@ -190,7 +190,7 @@ var Build = program.Program{
 	Titles:   map[string]string{"upgrade_version": "Install a finished wheel instead"},
 	Costs:    map[string]string{"upgrade_version": "None, if there is one for your versions."},
 	Beside:   map[string][]string{"Building wheel for": {"still running"}},
-	Remedies: map[string][]cause.Remedy{cause.HostMemory: order("lower_build_jobs", "upgrade_version", "add_swap", "raise_memory_limit")},
+	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.InOrder("lower_build_jobs", "upgrade_version", "add_swap", "raise_memory_limit")},
 	Steps: steps{
 		"lower_build_jobs": step.Paste("shell", "MAX_JOBS=2 NVCC_THREADS=1 pip install flash-attn --no-build-isolation   # your own package; make -j2, cmake --build build --parallel 2"),
 		"upgrade_version":  step.Paste("text", "Look for a finished wheel that fits your Python, PyTorch and CUDA versions on the project's releases page, and `pip install` its address: nothing is compiled then."),

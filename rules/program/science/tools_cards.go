@@ -12,7 +12,7 @@ import (
 var matlabCards = []cause.Card{
 	{
 		ID: "matlab/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory on device"},
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "found the card full in this call",
 		Means:    "MATLAB computes in double, eight bytes a number, and a gpuArray stays on the card as long as a variable names it; in training it is mini-batch x picture size that counts. Each worker of a parallel pool has a context of its own. Another program may hold the rest.",
 		Not:      "More RAM: a gpuArray has to be on the card.",
@@ -25,7 +25,7 @@ var matlabCards = []cause.Card{
 	},
 	{
 		ID: "matlab/array-size", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"exceeds maximum array size preference"},
-		Cause: cause.OversizedAllocation, Weight: 0.85,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "refused one array of {asked}, more than its limit for a single one",
 		Means:    "MATLAB did not even try: {asked} in one array is above the limit in its preferences, all of the machine's RAM unless changed. The line shows the sizes. Two equal long sides are every row with every row, often by implicit expansion: a column minus a row (`a - b'`) makes a whole matrix.",
 		Not:      "Raising the limit: an array beyond RAM makes the machine swap until it hangs.",
@@ -40,7 +40,7 @@ var matlabCards = []cause.Card{
 
 var juliaCards = []cause.Card{{
 	ID: "cuda.jl/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Effective GPU memory usage", "Out of GPU memory trying to allocate"},
-	Cause: cause.BatchTooLarge, Weight: 0.58,
+	Cause: cause.BatchTooLarge, Weight: cause.Good,
 	Means: "{asked} did not fit. The first percentage is the whole card, all programs together; the pool line is this Julia session. If the pool is much smaller, something else holds the card. Julia frees arrays late: its collector counts RAM alone.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Move one batch at a time", Kind: "text", Text: "`for (x, y) in DataLoader(data; batchsize=16)` with `x = cu(x)` inside the loop.", Cost: "Slower per sample"},
@@ -72,7 +72,7 @@ func squareSide(c *ledger.Case) map[string]string {
 var rCards = []cause.Card{
 	{
 		ID: "r/own-limit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"vector memory exhausted (limit reached?)", "vector memory limit of"},
-		Cause: cause.HostMemory, Weight: 0.93,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "reached the limit that it sets itself on a Mac",
 		Means:    "R on macOS bounds what its vectors take together (R_MAX_VSIZE: 16 GB or the RAM, whichever is more, unless set)[[, here {limit}]]. Objects of earlier steps count, and merging or scaling a large matrix often makes it dense: cells x genes x 8 bytes.",
 		Not:      "Reinstalling R or the package.",
@@ -85,7 +85,7 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/diagonal", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"diag(Z %*%", "%*% t(Z))", "%*% t(X))", "diag(X %*%"}, If: hugeVector,
-		Cause: cause.OversizedAllocation, Weight: 0.9, Figures: squareSide,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: squareSide,
 		Headline: "wanted one matrix of {asked}, of which only the diagonal is used",
 		Means:    "{asked} of numbers of 8 bytes is a square of about {rows} x {rows}: every row of the data with every row. `diag(Z %*% Sigma %*% t(Z))` makes that square only to read its diagonal; it grows with the square of the rows.",
 		Not:      "More RAM, a page file, `memory.limit()`, `gc()` or closing programs: {asked} is not found by tidying up.",
@@ -98,7 +98,7 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/huge-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: hugeVector,
-		Cause: cause.OversizedAllocation, Weight: 0.78,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "wanted one vector of {asked}",
 		Means:    "{asked} in a single piece is seldom the data themselves. As a rule it is a dense matrix of all pairs (`dist`, `outer`, a kernel), a sparse matrix made dense (`as.matrix`), a `model.matrix` with a factor of thousands of levels, or a merge whose keys repeat on both sides. `traceback()` after the error names the call.",
 		Not:      "Swap, `gc()` or `memory.limit()`: {asked} is not found by tidying up.",
@@ -107,7 +107,7 @@ var rCards = []cause.Card{
 	},
 	{
 		ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
-		Cause: cause.HostMemory, Weight: 0.76,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} of RAM for one vector",
 		Means:    "R asked the system for one vector of {asked} and was refused. It is the last piece, beside all that the session holds already: R copies an object when it is changed, so an operation often needs two or three times its data. What the session holds is not in the message.",
 		Not:      "`gc()` alone: R has already collected before it gives up.",
@@ -120,7 +120,7 @@ var rSmallerTypes = cause.Cure{Fix: "stream_dataset", Title: "Fewer copies, fewe
 
 var hashcatCards = []cause.Card{{
 	ID: "hashcat/list", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Not enough allocatable device memory"},
-	Cause: cause.BatchTooLarge, Weight: 0.72,
+	Cause: cause.BatchTooLarge, Weight: cause.Likely,
 	Means: "Before it starts hashcat adds up what hashes, rules and word buffers need on this device, and it was more than is free. Hashes and rules are copied whole. On a weak integrated card it is the device's small share of memory.",
 	Not:   "A smaller word list: it is read in pieces anyway.",
 	Cures: []cause.Cure{
@@ -144,7 +144,7 @@ func taken(c *ledger.Case) map[string]string {
 
 var paddleCards = []cause.Card{paddleGrows, {
 	ID: "paddle/others", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: heldByOthers, Figures: taken,
-	Cause: cause.LeakedProcess, Weight: 0.88,
+	Cause: cause.LeakedProcess, Weight: cause.Decisive,
 	Headline: "found the card full: others hold nearly all of it",
 	Means:    "{taken} of the card is taken, and this process has only {mine} of that: the rest is held by other processes or containers.",
 	Not:      "A smaller batch or model: what this process holds is little.",
@@ -156,7 +156,7 @@ var paddleCards = []cause.Card{paddleGrows, {
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }, {
 	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
-	Cause: cause.BatchTooLarge, Weight: 0.66,
+	Cause: cause.BatchTooLarge, Weight: cause.Likely,
 	Headline: "needed {asked} more on the card and found {free}",
 	Means:    "{asked} was wanted and {free} was free. \"Has been allocated\" counts this process: with what is free it should be nearly the card's size. If it is far below, another process holds the rest. Else it is the work of a step: batch x picture size or length. PaddleOCR sends a large scan to the network whole unless its side is bounded.",
 	Not:      "PyTorch's settings: Paddle has an allocator of its own.",
@@ -184,7 +184,7 @@ var paddleGrows = cause.Card{
 
 var openCVCards = []cause.Card{{
 	ID: "opencv/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"core/src/ocl.cpp"},
-	Cause: cause.BatchTooLarge, Weight: 0.8,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "was refused [[{asked} ]]by the OpenCL device",
 	Means:    "OpenCV gave this step to the OpenCL device (a graphics card, often the one in the processor), and that could not make the buffer[[ of {asked}]]. For a picture that is far more than a photograph has: a warp, a resize or a panorama with a wrong factor, focal length or rotation stretches it. The plane and fisheye projections do that towards 90 degrees.",
 	Not:      "Ending other programs, if the picture is that large; settings of PyTorch.",
@@ -198,7 +198,7 @@ var openCVCards = []cause.Card{{
 
 var darknetCards = []cause.Card{{
 	ID: "darknet/subdivisions", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"darknet:", "darknet detector"},
-	Cause: cause.BatchTooLarge, Weight: 0.85,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Means: "The images on the card at once are batch divided by subdivisions, and their activations did not fit. With `random=1` the network is enlarged now and then, so a training that ran for a while can still fail.",
 	Not:   "Lowering batch below 64 alone: it harms training; subdivisions does not.",
 	Cures: []cause.Cure{
@@ -211,7 +211,7 @@ var darknetCards = []cause.Card{{
 
 var javaCards = []cause.Card{{
 	ID: "java/errno-12", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: 0.9,
+	Cause: cause.HostMemory, Weight: cause.Decisive,
 	Headline: "did not start: the system has no {asked} for its heap",
 	Means:    "\"Not enough space\" with errno 12 is RAM, not a disk: the system, or the container, refused the {asked} that the heap takes at the start (-Xms). Servers take it whole, and by default a quarter to half of the RAM that they see; beside other programs, or under a container's limit, that can be more than there is.",
 	Not:      "Freeing disk space, another Java version, a larger -Xmx.",
@@ -226,7 +226,7 @@ var javaCards = []cause.Card{{
 	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},
 }, {
 	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"insufficient memory for the Java Runtime Environment"}, Unsaid: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: 0.85,
+	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "was refused memory by the system; its heap is not full",
 	Means:    "The system refused memory to the Java machine itself[[: {asked}]]. On Windows RAM and page file together are promised away (\"Committed\"), even with RAM free; on Linux RAM, or the limit of a container or shell, is reached. A large -Xmx or -Xms that the machine does not have is the usual reason.",
 	Not:      "Raising -Xmx: that is the heap, and the system has none to give.",
@@ -241,7 +241,7 @@ var javaCards = []cause.Card{{
 var buildCards = []cause.Card{
 	{
 		ID: "build/compilers", Kinds: []fact.Kind{fact.BuildKilled},
-		Cause: cause.HostMemory, Weight: 0.92,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Means: "A compiler was killed for the computer's own memory: one runs for every processor core, and CUDA or template-heavy files need 2 to 8 GB each. The card plays no part, and the code is not at fault.",
 		Not:   "Another CUDA version or reinstalling the compiler: the kernel ended it.",
 		Cures: []cause.Cure{
@@ -253,7 +253,7 @@ var buildCards = []cause.Card{
 	},
 	{
 		ID: "build/killed", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"still running", "Building CUDA object", "Building CXX object", "ninja: build stopped"},
-		Cause: cause.HostMemory, Weight: 0.84,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means: "The build was ended by signal 9 while it compiled: too many compilers at once for the memory, as a rule. Each needs 2 to 8 GB with CUDA code. In a container or on a CI machine the limit is theirs, not the host's.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Kind: "shell", Text: "MAX_JOBS=1 CMAKE_BUILD_PARALLEL_LEVEL=1 pip install flash-attn --no-build-isolation   # your own package", Cost: "The build takes longer"},

@@ -129,7 +129,7 @@ var omniFits = []cause.Cure{
 var omniCards = []cause.Card{
 	{
 		ID: "vllm-omni/diffusion-load", Kinds: onCard, Said: []string{"vllm_omni/diffusion/models/", "vllm_omni/diffusion/model_loader", "vllm_omni/diffusion/registry"}, Phases: []string{"load", "unknown"}, If: ledger.FillsCard,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card while building the diffusion model",
 		Means:    "It was still building the model layer by layer: {mine} of {total} is its own, nearly all of it weights, and the next {asked} was refused. Picture and video models count every part at 16 bit, 2 bytes a parameter: Qwen-Image, as an example, has a transformer of 20 billion (37 GiB) and a text encoder of 7 billion (14 GiB). Where several workers run, each card that is as full as this one loads the whole of it.",
 		Not:      "Smaller pictures, fewer steps, `max_num_seqs`: nothing was generated yet.",
@@ -138,7 +138,7 @@ var omniCards = []cause.Card{
 	},
 	{
 		ID: "vllm-omni/stages", Kinds: []fact.Kind{fact.VLLMFreeTooLow, fact.VLLMNoCache},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not start: the shares of its stages do not fit the card together",
 		Means:    "vLLM-Omni starts an engine for each stage, and each takes its own share of its card. Stages on one card whose shares add up to more than it has fail like this, the later one.",
 		Not:      "`--gpu-memory-utilization` alone: each stage has its own in the YAML.",

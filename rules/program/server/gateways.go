@@ -57,14 +57,14 @@ var Xinference = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
-			{Fix: "use_lower_quant", Fit: 1}, {Fix: "restart_session", Fit: 0.95}, {Fix: "use_smaller_model", Fit: 0.85}, {Fix: "multi_gpu", Fit: 0.8}, {Fix: "select_gpu", Fit: 0.6},
+			{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "restart_session", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}, {Fix: "multi_gpu", Fit: cause.Helps}, {Fix: "select_gpu", Fit: cause.MayHelp},
 		},
-		cause.LeakedProcess: {{Fix: "restart_session", Fit: 1.02}, {Fix: "kill_stale_process", Fit: 1}, {Fix: "select_gpu", Fit: 0.9}},
+		cause.LeakedProcess: {{Fix: "restart_session", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "select_gpu", Fit: cause.Helps}},
 	},
 	Titles: map[string]string{"restart_session": "Terminate models that you do not need"},
 	Cards: []cause.Card{{
 		ID: "xinference/other-models", Kinds: append([]fact.Kind{fact.VLLMFreeTooLow}, onCard...), If: func(c *ledger.Case) bool { return otherHolders(c) || c.Root(fact.VLLMFreeTooLow) && takenByJob(c) },
-		Cause: cause.LeakedProcess, Weight: 0.7,
+		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card taken by another process",
 		Means:    "Much of the card is held by other processes[[ ({others} of {total})]]: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
 		Not:      "A shorter context: others hold the memory.",
@@ -76,7 +76,7 @@ var Xinference = program.Program{
 		Sources: []string{"xinference/deploy/cmdline.py", "xinference/core/supervisor.py"},
 	}, {
 		ID: "xinference/vllm", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("vllm") && c.Phase != "load" },
-		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of the card beside what its vLLM engine took",
 		Means:    "The engine under Xinference is vLLM: it takes its share of the card for weights and cache (0.9 unless set at launch), and computing a request found no room in the rest[[: {asked} was needed, {room} was left]].[[ {mine} of {total} is this process's own.]] A prompt longer than the trial run at start, many at once, or images do that.",
 		Not:      "Ending other programs, if `nvidia-smi` shows this model alone.",

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -30,53 +31,53 @@ var SGLang = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {sglangShareTooSmall, sglangOutsideShare,
-			cause.Said(0.5, "The states of a hybrid model found no room beside weights and cache.", fact.SGLangState),
-			cause.Said(0.3, "A paused pool could not be taken back: something took its place on the card in between.", fact.MemorySaver)},
+			cause.Said(cause.Fair, "The states of a hybrid model found no room beside weights and cache.", fact.SGLangState),
+			cause.Said(cause.Weak, "A paused pool could not be taken back: something took its place on the card in between.", fact.MemorySaver)},
 		cause.ModelTooLarge: {figures.First(
-			cause.If(when.All(staticRefused, mostlyWeights), 0.55, "The weights take {floor} of what was free on the card."),
-			cause.If(staticRefused, 0.3, "The weights may be most of the card."),
+			cause.If(when.All(staticRefused, mostlyWeights), cause.Good, "The weights take {floor} of what was free on the card."),
+			cause.If(staticRefused, cause.Weak, "The weights may be most of the card."),
 		)},
 		cause.BatchTooLarge: {
 			figures.First(
-				cause.If(pagesDiffer, 0.4, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free."),
-				cause.If(when.Root(fact.SGLangTokens), 0.72, "The token pool has no room for the next step of all running requests.")),
-			cause.Said(0.4, "More requests run at once than there are slots.", fact.SGLangSlots),
-			cause.Said(0.3, "The batch was larger than the workspace allows.", fact.FlashInferWorkspace),
-			cause.Said(0.4, "Each running request keeps a state.", fact.SGLangState)},
+				cause.If(pagesDiffer, cause.Weak, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free."),
+				cause.If(when.Root(fact.SGLangTokens), cause.Likely, "The token pool has no room for the next step of all running requests.")),
+			cause.Said(cause.Weak, "More requests run at once than there are slots.", fact.SGLangSlots),
+			cause.Said(cause.Weak, "The batch was larger than the workspace allows.", fact.FlashInferWorkspace),
+			cause.Said(cause.Weak, "Each running request keeps a state.", fact.SGLangState)},
 		cause.SoftwareBug: {
-			figures.First(cause.If(pagesDiffer, 0.55, "{tokens_wanted} tokens were refused while {kv_tokens} are free: tokens and pages are counted differently, which some versions get wrong.")),
-			cause.Said(0.52, "Request slots are a number of the scheduler, no memory of the card; they leak in some versions.", fact.SGLangSlots),
-			cause.Said(0.55, "FlashInfer's workspace has a fixed size, which this batch exceeds; the card is not full.", fact.FlashInferWorkspace),
-			cause.Said(0.88, "SGLang's own books of the pool do not add up.", fact.SGLangLeak)},
-		cause.LeakedProcess:   {cause.Said(0.62, "One card has much less free memory than the others before anything is loaded.", fact.SGLangUnbalanced), cause.Said(0.2, "Another process may have taken the place of the paused pool.", fact.MemorySaver)},
-		cause.DeviceImbalance: {cause.Said(0.35, "The cards differ in free memory, or in size.", fact.SGLangUnbalanced)},
-		cause.RetainedMemory:  {cause.Said(0.22, "The trainer in the same process may not have given its memory back.", fact.MemorySaver)},
-		cause.Unknown:         {cause.Said(0.4, "The log does not say what took the place of the paused pool.", fact.MemorySaver)},
+			figures.First(cause.If(pagesDiffer, cause.Good, "{tokens_wanted} tokens were refused while {kv_tokens} are free: tokens and pages are counted differently, which some versions get wrong.")),
+			cause.Said(cause.Fair, "Request slots are a number of the scheduler, no memory of the card; they leak in some versions.", fact.SGLangSlots),
+			cause.Said(cause.Good, "FlashInfer's workspace has a fixed size, which this batch exceeds; the card is not full.", fact.FlashInferWorkspace),
+			cause.Said(cause.Decisive, "SGLang's own books of the pool do not add up.", fact.SGLangLeak)},
+		cause.LeakedProcess:   {cause.Said(cause.Good, "One card has much less free memory than the others before anything is loaded.", fact.SGLangUnbalanced), cause.Said(cause.Hint, "Another process may have taken the place of the paused pool.", fact.MemorySaver)},
+		cause.DeviceImbalance: {cause.Said(cause.Weak, "The cards differ in free memory, or in size.", fact.SGLangUnbalanced)},
+		cause.RetainedMemory:  {cause.Said(cause.Hint, "The trainer in the same process may not have given its memory back.", fact.MemorySaver)},
+		cause.Unknown:         {cause.Said(cause.Weak, "The log does not say what took the place of the paused pool.", fact.MemorySaver)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {
-			{Fix: "raise_mem_fraction", Fit: 0.99, If: when.Root(fact.SGLangStatic, fact.SGLangState)},
-			{Fix: "lower_max_num_seqs", Fit: 1, If: when.Root(fact.SGLangState)},
-			{Fix: "use_lower_quant", Fit: 0.75, If: when.Any(staticRefused, when.All(when.In("kv_cache"), sglangOnCard))},
-			{Fix: "multi_gpu", Fit: 0.7, If: staticRefused},
-			{Fix: "lower_mem_fraction", Fit: 1, If: when.Any(sglangOnCard, when.Root(fact.MemorySaver))},
-			{Fix: "enforce_eager", Fit: 0.7, If: when.All(when.In("graph_capture"), sglangOnCard)},
-			{Fix: "lower_max_batched_tokens", Fit: 0.8, If: when.All(when.In("inference"), sglangOnCard)},
-			{Fix: "lower_context", Fit: 0.6, If: sglangOnCard},
-			{Fix: "lower_max_num_seqs", Fit: 0.6, If: sglangOnCard},
+			{Fix: "lower_max_num_seqs", Fit: cause.Cures, If: when.Root(fact.SGLangState)},
+			{Fix: "lower_mem_fraction", Fit: cause.Cures, If: when.Any(sglangOnCard, when.Root(fact.MemorySaver))},
+			{Fix: "raise_mem_fraction", Fit: cause.Cures, If: when.Root(fact.SGLangStatic, fact.SGLangState)},
+			{Fix: "lower_max_batched_tokens", Fit: cause.Helps, If: when.All(when.In("inference"), sglangOnCard)},
+			{Fix: "use_lower_quant", Fit: cause.MayHelp, If: when.Any(staticRefused, when.All(when.In("kv_cache"), sglangOnCard))},
+			{Fix: "multi_gpu", Fit: cause.MayHelp, If: staticRefused},
+			{Fix: "enforce_eager", Fit: cause.MayHelp, If: when.All(when.In("graph_capture"), sglangOnCard)},
+			{Fix: "lower_context", Fit: cause.MayHelp, If: sglangOnCard},
+			{Fix: "lower_max_num_seqs", Fit: cause.MayHelp, If: sglangOnCard},
 		},
 		cause.ModelTooLarge: smallerWeights,
 		cause.BatchTooLarge: {
-			{Fix: "lower_max_num_seqs", Fit: 1},
-			{Fix: "raise_mem_fraction", Fit: 0.7, If: when.Root(fact.SGLangTokens)},
-			{Fix: "upgrade_version", Fit: 0.6, If: when.Not(sglangOnCard)},
-			{Fix: "lower_max_batched_tokens", Fit: 0.75},
-			{Fix: "lower_mem_fraction", Fit: 0.7, If: sglangOnCard},
+			{Fix: "lower_max_num_seqs", Fit: cause.Cures},
+			{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp},
+			{Fix: "raise_mem_fraction", Fit: cause.MayHelp, If: when.Root(fact.SGLangTokens)},
+			{Fix: "lower_mem_fraction", Fit: cause.MayHelp, If: sglangOnCard},
+			{Fix: "upgrade_version", Fit: cause.MayHelp, If: when.Not(sglangOnCard)},
 		},
 		cause.SoftwareBug:    serverBug,
 		cause.Fragmentation:  inPieces,
-		cause.RetainedMemory: {{Fix: "empty_cache", Fit: 1}, {Fix: "lower_mem_fraction", Fit: 0.8}},
-		cause.Unknown:        {{Fix: "lower_mem_fraction", Fit: 1}, {Fix: "empty_cache", Fit: 0.8}, {Fix: "lower_gpu_memory_utilization", Fit: 0.7}},
+		cause.RetainedMemory: {{Fix: "empty_cache", Fit: cause.Cures}, {Fix: "lower_mem_fraction", Fit: cause.Helps}},
+		cause.Unknown:        {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "empty_cache", Fit: cause.Helps}, {Fix: "lower_gpu_memory_utilization", Fit: cause.MayHelp}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"raise_mem_fraction":       sglangServer.adds(hundredths("mem_fraction_static", raisedFraction)),
@@ -98,7 +99,7 @@ var SGLang = program.Program{
 		"lower_context":            func(*ledger.Case) *effect.Effect { return nil }, // a step's pieces are of one chunk, however long the prompt
 	},
 	Useless: map[string]func(c *ledger.Case) string{
-		"lower_context": figures.Why(cause.If(when.All(when.In("kv_cache"), sglangOnCard), 1, "SGLang sizes its KV pool by the static share of the card, not by the longest context.")),
+		"lower_context": figures.Why(cause.If(when.All(when.In("kv_cache"), sglangOnCard), cause.None, "SGLang sizes its KV pool by the static share of the card, not by the longest context.")),
 	},
 }
 
@@ -159,13 +160,13 @@ func effectFraction(c *ledger.Case) *effect.Effect {
 }
 
 var sglangShareTooSmall = figures.First(
-	cause.If(when.All(staticRefused, mostlyWeights), 0.42, "The weights alone take {floor} of what was free; the static share has to be above that."),
-	cause.If(staticRefused, 0.75, "The weights alone take {floor} of what was free; the static share has to be above that."),
-	cause.If(staticRefused, 0.6, "At start the static share (mem_fraction_static) left nothing for the KV pool after the weights."),
+	cause.If(when.All(staticRefused, mostlyWeights), cause.Weak, "The weights alone take {floor} of what was free; the static share has to be above that."),
+	cause.If(staticRefused, cause.Strong, "The weights alone take {floor} of what was free; the static share has to be above that."),
+	cause.If(staticRefused, cause.Good, "At start the static share (mem_fraction_static) left nothing for the KV pool after the weights."),
 )
 
 var sglangOutsideShare = figures.First(append(outsideShare(sglangOnCard),
-	cause.If(func(c *ledger.Case) bool { return sglangOnCard(c) && c.Contains("private pools") }, 0.88, "The static share was taken and graphs exist: what came after found no room beside them."))...)
+	cause.If(func(c *ledger.Case) bool { return sglangOnCard(c) && c.Contains("private pools") }, cause.Decisive, "The static share was taken and graphs exist: what came after found no room beside them."))...)
 
 // pagesDiffer: a step was refused although the pool has tokens enough.
 func pagesDiffer(c *ledger.Case) bool {
@@ -175,7 +176,7 @@ func pagesDiffer(c *ledger.Case) bool {
 }
 
 // TorchMemorySaver is SGLang's allocator of what can be released while it runs.
-var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Like: []*program.Program{&SGLang}}
+var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Code: code.Steps, Like: []*program.Program{&SGLang}}
 
 // sglangWeights are smaller weights: another checkpoint, or FP8 made of this
 // one. That halves what stays, not what the load needs: the layers are made in

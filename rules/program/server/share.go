@@ -126,35 +126,35 @@ func (s share) relative(steps func(c *ledger.Case) []step.Step) func(c *ledger.C
 func outsideShare(onCard func(c *ledger.Case) bool) []cause.Row {
 	const set = "| The share is {share} of the card."
 	return []cause.Row{
-		cause.If(when.All(when.In("graph_capture"), onCard), 0.88, "Weights and cache took their share of the card, and the CUDA graphs found no room beside it."+set),
-		cause.If(when.All(when.In("kv_cache"), onCard), 0.8, "The server sized the cache by its share of the card, and the card did not have that much."+set),
-		cause.If(when.All(when.In("inference"), onCard), 0.75, "Weights and cache took their share of the card, and the computation of a request found no room beside it."+set),
+		cause.If(when.All(when.In("graph_capture"), onCard), cause.Decisive, "Weights and cache took their share of the card, and the CUDA graphs found no room beside it."+set),
+		cause.If(when.All(when.In("kv_cache"), onCard), cause.Strong, "The server sized the cache by its share of the card, and the card did not have that much."+set),
+		cause.If(when.All(when.In("inference"), onCard), cause.Strong, "Weights and cache took their share of the card, and the computation of a request found no room beside it."+set),
 	}
 }
 
 // smallerWeights cure a model that is too large for a server.
 var smallerWeights = []cause.Remedy{
-	{Fix: "use_lower_quant", Fit: 1},
-	{Fix: "raise_mem_fraction", Fit: 0.95, If: when.Root(fact.SGLangStatic)},
-	{Fix: "multi_gpu", Fit: 0.95},
-	{Fix: "use_smaller_model", Fit: 0.8},
-	{Fix: "cpu_offload", Fit: 0.8},
-	{Fix: "bigger_gpu", Fit: 0.5},
+	{Fix: "use_lower_quant", Fit: cause.Cures},
+	{Fix: "raise_mem_fraction", Fit: cause.Cures, If: when.Root(fact.SGLangStatic)},
+	{Fix: "multi_gpu", Fit: cause.Cures},
+	{Fix: "use_smaller_model", Fit: cause.Helps},
+	{Fix: "cpu_offload", Fit: cause.Helps},
+	{Fix: "bigger_gpu", Fit: cause.LastResort},
 }
 
 // serverBug lists what gets round a fault of vLLM or SGLang.
 var serverBug = []cause.Remedy{
-	{Fix: "upgrade_version", Fit: 1},
-	{Fix: "lower_max_num_seqs", Fit: 0.7, If: when.Not(when.Root(fact.VLLMProfileMoved))},
-	{Fix: "enforce_eager", Fit: 0.7, If: noCache},
-	{Fix: "restart_session", Fit: 0.5, If: when.Root(fact.VLLMProfileMoved)},
+	{Fix: "upgrade_version", Fit: cause.Cures},
+	{Fix: "lower_max_num_seqs", Fit: cause.MayHelp, If: when.Not(when.Root(fact.VLLMProfileMoved))},
+	{Fix: "enforce_eager", Fit: cause.MayHelp, If: noCache},
+	{Fix: "restart_session", Fit: cause.LastResort, If: when.Root(fact.VLLMProfileMoved)},
 }
 
 var inPieces = []cause.Remedy{
-	{Fix: "expandable_segments", Fit: 1},
-	{Fix: "lower_gpu_memory_utilization", Fit: 0.95, If: shareTooLarge},
-	{Fix: "lower_mem_fraction", Fit: 1, If: sglangOnCard},
-	{Fix: "lower_max_batched_tokens", Fit: 0.6},
+	{Fix: "expandable_segments", Fit: cause.Cures},
+	{Fix: "lower_mem_fraction", Fit: cause.Cures, If: sglangOnCard},
+	{Fix: "lower_gpu_memory_utilization", Fit: cause.Cures, If: shareTooLarge},
+	{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp},
 }
 
 // fits is the arithmetic of a fix on figures of the log.

@@ -25,28 +25,28 @@ var TGI = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BatchTooLarge: {figures.First(
-			cause.If(func(c *ledger.Case) bool { return c.In("tgi") && c.Phase == "warmup" && c.Root(fact.TorchAlloc) }, 0.62, "It failed in the warm-up, which runs the largest batch that the settings allow."),
-			cause.If(engine.TGITiny, 0.25, "The warm-up batch did not fit."),
-			cause.If(tgiWarmup, 0.58, "The warm-up wants a cache for {tgi_total_tokens} tokens at once beside the weights, and did not get it."),
-			cause.If(tgiWarmup, 0.58, "The warm-up runs {max_batch_prefill_tokens} tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above."),
+			cause.If(func(c *ledger.Case) bool { return c.In("tgi") && c.Phase == "warmup" && c.Root(fact.TorchAlloc) }, cause.Good, "It failed in the warm-up, which runs the largest batch that the settings allow."),
+			cause.If(engine.TGITiny, cause.Hint, "The warm-up batch did not fit."),
+			cause.If(tgiWarmup, cause.Good, "The warm-up wants a cache for {tgi_total_tokens} tokens at once beside the weights, and did not get it."),
+			cause.If(tgiWarmup, cause.Good, "The warm-up runs {max_batch_prefill_tokens} tokens at once and did not fit; several versions say so of any error in the warm-up, so read the lines above."),
 		)},
 		cause.SoftwareBug: {figures.First(
-			cause.If(engine.TGITiny, 0.55, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up."),
-			cause.If(tgiWarmup, 0.22, "Several versions put this sentence on any error of the warm-up."),
+			cause.If(engine.TGITiny, cause.Good, "{max_batch_prefill_tokens} tokens can't be what is too much: this version puts the sentence on any error of the warm-up."),
+			cause.If(tgiWarmup, cause.Hint, "Several versions put this sentence on any error of the warm-up."),
 		)},
-		cause.ModelTooLarge: {cause.Said(0.22, "The card may be full of weights before the warm-up begins.", fact.TGIWarmup)},
-		cause.HostMemory:    {cause.Said(0.85, "A shard was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.TGIKilled)},
+		cause.ModelTooLarge: {cause.Said(cause.Hint, "The card may be full of weights before the warm-up begins.", fact.TGIWarmup)},
+		cause.HostMemory:    {cause.Said(cause.Strong, "A shard was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.TGIKilled)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
-			{Fix: "lower_max_batched_tokens", Fit: 1, If: when.Not(engine.TGITiny)},
-			{Fix: "use_lower_quant", Fit: 0.55},
-			{Fix: "upgrade_version", Fit: 0.65, If: tgiWarmup},
-			{Fix: "lower_context", Fit: 0.6, If: when.Not(engine.TGITiny)},
-			{Fix: "multi_gpu", Fit: 0.6},
+			{Fix: "lower_max_batched_tokens", Fit: cause.Cures, If: when.Not(engine.TGITiny)},
+			{Fix: "upgrade_version", Fit: cause.MayHelp, If: tgiWarmup},
+			{Fix: "lower_context", Fit: cause.MayHelp, If: when.Not(engine.TGITiny)},
+			{Fix: "multi_gpu", Fit: cause.MayHelp},
+			{Fix: "use_lower_quant", Fit: cause.LastResort},
 		},
-		cause.SoftwareBug:   {{Fix: "upgrade_version", Fit: 1}, {Fix: "use_lower_quant", Fit: 0.6}},
-		cause.ModelTooLarge: {{Fix: "use_lower_quant", Fit: 1}, {Fix: "multi_gpu", Fit: 0.9}, {Fix: "use_smaller_model", Fit: 0.8}},
+		cause.SoftwareBug:   {{Fix: "upgrade_version", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.MayHelp}},
+		cause.ModelTooLarge: {{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "multi_gpu", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.Helps}},
 	},
 	Effects: map[string]func(c *ledger.Case) *effect.Effect{
 		// In the warm-up every piece of a layer is linear in the tokens.

@@ -12,7 +12,7 @@ import (
 var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-mamba", Kinds: []fact.Kind{fact.VLLMMamba},
-		Cause: cause.BatchTooLarge, Weight: 0.85, Figures: mambaFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: mambaFigures,
 		Headline: "did not start: fewer state blocks fit than max_num_seqs asks for",
 		Means:    "This is a hybrid model (Mamba or linear attention): each running sequence needs one state block of fixed size, and the memory that is left holds [[{mamba} of them for {seqs} sequences]][[{fewer_than} than max_num_seqs]]. It is the number of requests, not their length. The default of 256, on large cards 1024, is far above what one user needs.",
 		Not:      "`--max-model-len`: these states do not grow with the length.",
@@ -25,7 +25,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-fixed", Kinds: []fact.Kind{fact.VLLMCacheTooSmall, fact.VLLMNoCache}, If: when.Set("kv_cache_memory_bytes", ""),
-		Cause: cause.BudgetMisconfigured, Weight: 0.9, Figures: fixedFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: fixedFigures,
 		Headline: "did not start: the cache that was fixed by hand is [[{short} ]]too small",
 		Means:    "`kv_cache_memory_bytes` fixes the cache[[ at {room}, and one request of {tokens} tokens needs {asked}]]. vLLM takes the number as it is and measures nothing, so the share of the card changes nothing, although the message recommends it. This is not a full card.",
 		Not:      "`--gpu-memory-utilization`, up or down: it does not count beside a fixed cache.",
@@ -38,7 +38,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-offload-plan", Kinds: []fact.Kind{fact.VLLMCacheTooSmall, fact.VLLMNoCache}, If: when.Fact("overhead_measured"),
-		Cause: cause.BudgetMisconfigured, Weight: 0.76, Figures: planFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: planFigures,
 		Headline: "did not start: its plan for the experts left the KV cache [[{short} ]]too small",
 		Means:    "This build plans which experts stay on the card from a figure for run-time overhead: {planned_overhead}, and {measured_overhead} was measured. What is over comes out of the cache[[, which lacks {short}]] for one request[[ of {tokens} tokens]]. The weights of that plan fit; its reckoning was off.",
 		Not:      "`--gpu-memory-utilization` by itself: the plan may give what it wins to experts.",
@@ -52,7 +52,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-next-to-none", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: nextToNone,
-		Cause: cause.ModelTooLarge, Weight: 0.8, Figures: vllmFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: next to nothing is left for its KV cache",
 		Means:    "Of the {asked} that one request of {tokens} tokens needs, {room} is left[[: {limit_tokens} tokens, which serves nobody]]. So it is not the length but what stands before the cache: weights[[ ({weights})]], a draft model of speculative decoding if you use one, the trial run, or another program on the card.",
 		Not:      "A shorter context or an 8-bit cache alone: of next to nothing either leaves next to nothing.",
@@ -66,7 +66,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-share", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: enoughCard,
-		Cause: cause.ContextTooLong, Weight: 0.85, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Figures: vllmFigures,
 		Means: "The weights fit; the context does not. vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]]. The share is {from}, and the card has more: {needed} would be enough for the full length.",
 		Not:   "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
@@ -78,7 +78,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-length", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.All(when.Not(enoughCard), halfFits),
-		Cause: cause.ContextTooLong, Weight: 0.92, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
 		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]].",
 		Not:   "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
@@ -91,7 +91,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-far", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.Not(enoughCard),
-		Cause: cause.ContextTooLong, Weight: 0.92, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
 		Means: "The weights fit[[ ({weights})]]; the context does not, by far.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]].",
 		Not:   "An 8-bit cache alone[[ ({half} for this length)]],[[ {no_share},]] `--max-num-seqs` (the check is for one request).",
 		Cures: []cause.Cure{
@@ -105,7 +105,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-hardly-any", Kinds: []fact.Kind{fact.VLLMTokens}, If: hardlyAnyTokens,
-		Cause: cause.ModelTooLarge, Weight: 0.65, Figures: vllmFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Figures: vllmFigures,
 		Headline: "did not start: only {held} tokens of KV cache are left",
 		Means:    "After weights and working memory the cache holds {held} tokens, which serves nobody. It is not the length of {tokens} but what stands before the cache: weights that fill the share, or a share that is small. The share is {default} unless you set it.",
 		Not:      "`--max-model-len` alone: it would have to be {held}.",
@@ -118,7 +118,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-tokens-far", Kinds: []fact.Kind{fact.VLLMTokens}, If: when.All(when.Not(hardlyAnyTokens), when.Not(halfFits), tokensKnown),
-		Cause: cause.ContextTooLong, Weight: 0.9, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its KV cache holds {held} tokens, one request may have {tokens}",
 		Means:    "The model itself fits; a request of {tokens} tokens is {times} times what the cache holds.[[ {no_length}]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "A larger share alone: so much it does not add. `--max-num-seqs`: the check is for one request.",
@@ -131,7 +131,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-tokens", Kinds: []fact.Kind{fact.VLLMTokens}, If: when.Not(hardlyAnyTokens),
-		Cause: cause.ContextTooLong, Weight: 0.9, Figures: vllmFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its KV cache[[ of {held} tokens]] is smaller than one request[[ of {tokens}]]",
 		Means:    "The model itself fits.[[ {lacking} tokens of cache are lacking, {lack} at {per_token} a token.]][[ The trial run took {trial} beside the weights, because prompts are computed whole here: in chunks most of that goes to the cache.]][[ {lacking} tokens of cache are lacking: {small_token} for an 8B model of today (128 KiB a token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "`--max-num-seqs`: the check is for one request.",
@@ -145,7 +145,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-graph-estimate", Kinds: []fact.Kind{fact.VLLMNoCache}, If: absurdGraphs,
-		Cause: cause.SoftwareBug, Weight: 0.85, Figures: noCacheFigures,
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Figures: noCacheFigures,
 		Headline: "did not start: its estimate for CUDA graphs took the whole cache",
 		Means:    "vLLM estimated [[{graphs} ]]for its CUDA graphs, where 0.2 to 3 GiB is usual, and took that off the cache. The estimate is wrong; the card is not too small.",
 		Not:      "A larger share: the estimate takes it away again.",
@@ -158,7 +158,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-none-share", Kinds: []fact.Kind{fact.VLLMNoCache}, If: shareBelow(0.8),
-		Cause: cause.BudgetMisconfigured, Weight: 0.85, Figures: noCacheFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: noCacheFigures,
 		Headline: "did not start: its share of {share} leaves nothing for the KV cache",
 		Means:    "vLLM may use {share} of the card[[, {share_gib},]] and weights and the working memory of its trial run take all of that[[: {weights} are weights]]. The rest of the card stays unused by it.",
 		Not:      "A shorter context: it is the share that leaves nothing, at any length.",
@@ -171,7 +171,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-none-weights", Kinds: []fact.Kind{fact.VLLMNoCache}, If: weightsFillShare,
-		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: noCacheFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: noCacheFigures,
 		Headline: "did not start: the weights leave nothing for the KV cache",
 		Means:    "The weights take {weights} on each card[[ of the {share_gib} that a share of {share} is]][[ ({weights%} of it all)]], and the working memory of one trial run the rest. The cache, which comes last, gets nothing.",
 		Not:      "A shorter context: at any length nothing is left.",
@@ -184,7 +184,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-none-versions", Kinds: []fact.Kind{fact.VLLMNoCache}, Said: []string{"determine_num_available_blocks", "worker/worker.py", "worker/gpu_executor.py", "executor/gpu_executor.py"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Figures: noCacheFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Figures: noCacheFigures,
 		Headline: "did not start: nothing of its share is left for the KV cache",
 		Means:    "Weights and one trial run took all of vLLM's share of the card ({default} unless set). This older engine (V0) runs as many tokens as the context is long, so a long default length eats the cache too; before 0.9 other programs on the card count as its own as well. Which it was, `Model loading took` and `nvidia-smi` tell.",
 		Not:      "A smaller share: it leaves even less.",
@@ -197,7 +197,7 @@ var vllmCacheCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-none", Kinds: []fact.Kind{fact.VLLMNoCache},
-		Cause: cause.BudgetMisconfigured, Weight: 0.6, Figures: noCacheFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Figures: noCacheFigures,
 		Headline: "did not start: nothing of its share is left for the KV cache",
 		Means:    "vLLM takes its share of the card ({default} unless set), loads the weights, runs one trial batch, and what remains is the cache: here nothing[[, {lacking} less than nothing]]. The line `Model loading took … GiB` above[[ ({weights})]] tells which part is too large: near four fifths of the card it is the weights, far below that the trial run or a small share.",
 		Not:      "A shorter `--max-model-len` by itself: the check fails before the length counts.",

@@ -18,7 +18,7 @@ var vllmCards = slices.Concat(vllmCheckCards, vllmCacheCards, vllmLoadCards, vll
 var vllmCheckCards = []cause.Card{
 	{
 		ID: "vllm/free-unified", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, Said: []string{"GB10", "DGX Spark", "Jetson", "Thor", "GH200", "unified memory"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: {short} too little looks free for its share",
 		Means:    "Processor and graphics share one memory here, and several vLLM versions count the file cache in it as taken. Files read before, such as the weights of the last start, are likely most of the {taken} that looks used; the model plays no part yet.",
 		Not:      "A shorter context: the check runs before weights and cache.",
@@ -31,7 +31,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/free-full", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: when.All(takenByJob, hardlyFree),
-		Cause: cause.LeakedProcess, Weight: 0.9, Figures: vllmFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: {taken} of the card is already taken",
 		Means:    "Something else holds {taken} of {total}, before vLLM has loaded anything: another server or notebook, or workers of an earlier vLLM that outlived it. The log does not name it; `nvidia-smi` does. Your model and context play no part in this check.",
 		Not:      "A smaller model or a shorter context: nothing was loaded yet.",
@@ -45,7 +45,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/free-job", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: takenByJob,
-		Cause: cause.LeakedProcess, Weight: 0.85, Figures: vllmFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: {short} too little is free for its share",
 		Means:    "{taken} of {total} was in use before vLLM loaded anything, more than a desktop takes: another server, a notebook, or workers of an earlier vLLM that have not ended. The log does not name it; `nvidia-smi` does. The model plays no part yet.",
 		Not:      "`--max-model-len`, `--max-num-seqs` or a smaller model: this check comes before any of them counts.",
@@ -59,7 +59,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/free-desktop", Kinds: []fact.Kind{fact.VLLMFreeTooLow}, If: when.Not(takenByJob),
-		Cause: cause.BudgetMisconfigured, Weight: 0.88, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: {short} too little is free for its share[[ of {share}]]",
 		Means:    "[[{taken} of {total} was in use at that moment. Some hundred MiB are vLLM's own CUDA context; whose the rest is the log does not say: a desktop and browser, Windows under WSL, or an earlier vLLM that was not gone yet. ]]vLLM checks this before it loads anything, so it says nothing against your model.",
 		Not:      "A smaller model, a shorter context, `expandable_segments`: nothing was loaded yet.",
@@ -73,7 +73,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/profile-moved", Kinds: []fact.Kind{fact.VLLMProfileMoved},
-		Cause: cause.LeakedProcess, Weight: 0.65, Figures: vllmFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Likely, Figures: vllmFigures,
 		Headline: "did not start: another process let go of GPU memory while it was measuring",
 		Means:    "This is no shortage. vLLM works out its own use from what becomes less on the card, and while it measured there became [[{grew} ]]more[[: {before_gib} free before, {room} after]]. Something let go of memory just then: an earlier vLLM still ending, a second one starting, a job that finished; on machines with one memory for both (GH200, DGX Spark, Jetson) also the system's file cache.",
 		Not:      "Another share, a smaller model, a shorter context: the measurement failed, not the amount.",
@@ -88,7 +88,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/swap-too-large", Kinds: []fact.Kind{fact.VLLMSwapTooLarge},
-		Cause: cause.HostMemory, Weight: 0.95,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "did not start: its swap space would take {asked} of {room} of RAM",
 		Means:    "No card is involved. `swap_space` is system memory, 4 GiB unless set, counted once for each card of `--tensor-parallel-size`: {asked} in all, more than 70 % of what this machine or container has. Only requests with beam search or several samples use it.",
 		Not:      "A smaller model or share of the card: neither changes this sum.",
@@ -101,7 +101,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/swap-full", Kinds: []fact.Kind{fact.VLLMSwapFull},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: swapFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: swapFigures,
 		Headline: "aborted: its cache on the card and its own swap pool are both full",
 		Means:    "The KV cache on the card ran out of blocks. vLLM's V0 engine (to 0.10) then moves requests that have several samples (n > 1, beam search) to a pool in system memory, `swap_space`, 4 GiB a card unless set, and that was full too. Too many or too long sequences run at once for the cache.",
 		Not:      "Swap of the operating system, or free RAM by itself: this pool is vLLM's own and has a fixed size.",
@@ -114,7 +114,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/killed-kernel", Said: []string{"Killed process"}, If: when.All(func(c *ledger.Case) bool { return c.Framework == "vllm" && c.Contains("killed process") }),
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a worker: Linux killed it for want of system memory",
 		Means:    "The kernel ended a worker of vLLM's: system memory ran out, not the card's. What fills it is likely what the ranks keep there: with `--cpu-offload-gb` each of them that many GiB, pinned, and while weights are packed for the kernels (Marlin) a second copy of a part.",
 		Not:      "`--gpu-memory-utilization`, `--max-model-len`: both are about the card.",
@@ -127,7 +127,7 @@ var vllmCheckCards = []cause.Card{
 	},
 	{
 		ID: "vllm/killed", Kinds: []fact.Kind{fact.VLLMKilled},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed (signal 9): system memory ran out, most likely",
 		Means:    "No Python error ends a process with signal 9. As a rule it is the kernel's out-of-memory killer or a container's limit: system memory ran out, not the card's, likely while weights were read, converted or offloaded. The kernel's log settles it.",
 		Not:      "`--gpu-memory-utilization`, `--max-model-len`: both are about the card.",

@@ -82,21 +82,21 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 
 var vllmUseless = map[string]func(c *ledger.Case) string{
 	"raise_gpu_memory_utilization": figures.Why(
-		cause.If(shareTooLarge, 1, "It takes even more of the card before what failed here gets its part."),
-		cause.If(when.Any(ledger.LoadingWeights, ledger.Profiling), 1, "The share is applied after loading and the dummy run; neither gets more room by it."),
-		cause.If(ledger.ShareTooSmall, 1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length."),
-		cause.If(when.All(ledger.ShareTooSmall, beyondCard), 1, "vLLM's own tip: for the {short} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most."),
-		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), 1, "It is at {share} already."),
+		cause.If(shareTooLarge, cause.None, "It takes even more of the card before what failed here gets its part."),
+		cause.If(when.Any(ledger.LoadingWeights, ledger.Profiling), cause.None, "The share is applied after loading and the dummy run; neither gets more room by it."),
+		cause.If(ledger.ShareTooSmall, cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length."),
+		cause.If(when.All(ledger.ShareTooSmall, beyondCard), cause.None, "vLLM's own tip: for the {short} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most."),
+		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), cause.None, "It is at {share} already."),
 	),
 	"lower_gpu_memory_utilization": figures.Why(
-		cause.If(noRoomAtAll, 1, "In the {room} that is free no model runs."),
-		cause.If(ledger.LoadingWeights, 1, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
-		cause.If(ledger.Profiling, 1, "The dummy run comes before the cache is taken: a smaller share leaves it no more room."),
-		cause.If(ledger.ShareTooSmall, 1, "It makes the cache even smaller."),
-		cause.If(when.Not(startRefused), 1, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB."),
+		cause.If(noRoomAtAll, cause.None, "In the {room} that is free no model runs."),
+		cause.If(ledger.LoadingWeights, cause.None, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
+		cause.If(ledger.Profiling, cause.None, "The dummy run comes before the cache is taken: a smaller share leaves it no more room."),
+		cause.If(ledger.ShareTooSmall, cause.None, "It makes the cache even smaller."),
+		cause.If(when.Not(startRefused), cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB."),
 	),
-	"quantize_kv_cache": figures.Why(cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), 1, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
-	"enforce_eager":     figures.Why(cause.If(when.Set("enforce_eager", "True"), 1, "It runs without CUDA graphs already.")),
+	"quantize_kv_cache": figures.Why(cause.If(when.All(ledger.ShareTooSmall, when.Set("kv_cache_dtype", "fp8")), cause.None, "The cache is at 8 bit already (kv_cache_dtype={kv_cache_dtype}).")),
+	"enforce_eager":     figures.Why(cause.If(when.Set("enforce_eager", "True"), cause.None, "It runs without CUDA graphs already.")),
 }
 
 // vllmShare is gpu_memory_utilization. Every start check lets 0.97 of a card

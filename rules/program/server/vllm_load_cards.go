@@ -19,7 +19,7 @@ const (
 var vllmLoadCards = []cause.Card{
 	{
 		ID: "vllm/wake-up", Kinds: onCard, Said: []string{"in wake_up", "cumem_allocator.cpp", "device_allocator/cumem.py"},
-		Cause: cause.RetainedMemory, Weight: 0.75, Figures: vllmFigures,
+		Cause: cause.RetainedMemory, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "could not take its memory back after sleeping",
 		Means:    "vLLM slept, gave its memory back, and could not take it again: something else holds it now. In a training loop that is likely the trainer in the same job, with gradients, optimizer state or its own allocator's cache.",
 		Not:      "`--max-model-len`: weights and cache come back in the sizes they had.",
@@ -32,7 +32,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-draft", Kinds: onCard, Phases: []string{"load"}, Said: startsDraft,
-		Cause: cause.ModelTooLarge, Weight: 0.8, Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "did not start: the draft model did not fit beside the main one",
 		Means:    "The main model was in place. What did not fit is the draft model of speculative decoding, loaded after it and in its own precision; its cache comes on top later.",
 		Not:      "`--gpu-memory-utilization`: no share counts while weights load.",
@@ -45,7 +45,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-repack", Kinds: onCard, Phases: []string{"load"}, Said: []string{"in process_weights_after_loading", "marlin_utils", "in gptq_marlin_repack", "in repack"},
-		Cause: cause.ModelTooLarge, Weight: 0.7, Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: the weights fit, packing them for the kernel did not",
 		Means:    "The weights were read.[[ {mine} of {total} is taken.]] What failed is packing them into the kernel's layout (Marlin, FP8, MoE), which holds a layer or all its experts twice for a moment. A model that fits afterwards can fail here.",
 		Not:      "`--gpu-memory-utilization`, `--max-model-len`: neither counts before the weights are packed.",
@@ -58,7 +58,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-bitsandbytes", Kinds: onCard, Phases: []string{"load"}, Said: []string{"bitsandbytes_loader.py", "quantization/bitsandbytes.py"},
-		Cause: cause.ModelTooLarge, Weight: 0.65, Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: turning the weights into 4 bit needs more than the result",
 		Means:    "vLLM makes 4 bit out of a 16-bit checkpoint while it loads, so single tensors and unquantised parts are on the card at 16 bit for a while. The peak is above the size of the 4-bit model.",
 		Not:      "`--gpu-memory-utilization`: no share counts while weights load.",
@@ -70,7 +70,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/lora-slots", Kinds: onCard, Said: []string{"vllm/lora/", "in create_lora_weights", "in _create_lora_modules"}, Phases: []string{"load", "warmup", "kv_cache", "unknown"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.7, Figures: loadFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: the buffers for LoRA adapters did not fit",
 		Means:    "vLLM reserves buffers for every LoRA slot beside the weights at start: `max_loras` times `max_lora_rank`, in all layers, however small the adapters are. Those found no room.",
 		Not:      "Smaller adapter files: the slots have the size of `--max-lora-rank`.",
@@ -83,7 +83,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-pinned", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory", "uva.py", "get_cuda_view_from_cpu_tensor", "maybe_offload_to_cpu"},
-		Cause: cause.HostMemory, Weight: 0.7,
+		Cause: cause.HostMemory, Weight: cause.Likely,
 		Headline: "ran out of pinned system memory, not of the card",
 		Means:    "It failed where weights or cache are put into pinned system memory for `--cpu-offload-gb`. CUDA's words are the same for both memories; pinned memory is limited by free RAM, the container, and on WSL by about half the RAM.",
 		Not:      "A smaller share of the card: the card was not what was asked.",
@@ -95,7 +95,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-others", Kinds: onCard, If: heldByOthers,
-		Cause: cause.LeakedProcess, Weight: 0.75, Figures: loadFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "ran out of the card: {others} of it is not this process's",
 		Means:    "vLLM itself has {mine}; {others} of {total} is neither free nor this process's. That is another server, an earlier start of this one that has not ended, or a second rank on the same card; the log does not name it.",
 		Not:      "`--gpu-memory-utilization` alone: no share counts while weights load.",
@@ -108,7 +108,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-weights", Kinds: onCard, If: when.All(ledger.LoadingWeights, notOthers),
-		Cause: cause.ModelTooLarge, Weight: 0.9, Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Figures: loadFigures,
 		Headline: "ran out of the card{moment}while loading the weights: the model does not fit",
 		Means:    "{failed}: {mine} of {total} is its own already, and {asked} more was refused, with cache and working memory still to come.[[ {ranks} ranks ran: each loads its own part.]] The share of the card is applied only afterwards.",
 		Not:      noShareYet,
@@ -121,7 +121,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-bare", Kinds: onCard, If: when.All(aboveShare, notOthers),
-		Cause: cause.ModelTooLarge, Weight: 0.82, Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "filled the card with its own tensors[[: {mine} of {total}]]",
 		Means:    "Most likely the weights do not fit. vLLM's share ({from}: {share_gib}) does not bound the loading of weights, and what PyTorch holds is above it already. The line does not show the step: if `Model loading took … GiB` stands above with much less, the weights are in and it was the trial run.",
 		Not:      "`expandable_segments`[[ ({slack} to win)]], a higher share, ending other programs.",
@@ -134,7 +134,7 @@ var vllmLoadCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-refused", Kinds: []fact.Kind{fact.VLLMLoad},
-		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: loadFigures,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: loadFigures,
 		Headline: "could not load the model: its weights do not fit what is free",
 		Means:    "vLLM says so itself: the weights do not fit what is free on the card. The share of the card counts only afterwards. Whether the card was empty before, the message does not say.",
 		Not:      "A lower `--gpu-memory-utilization`, which vLLM's own tip names: it frees nothing for weights.",

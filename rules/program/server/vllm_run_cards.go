@@ -24,7 +24,7 @@ const (
 var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/sampler-share", Kinds: []fact.Kind{fact.VLLMWarmup}, If: when.Not(manySequences),
-		Cause: cause.BudgetMisconfigured, Weight: 0.65, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: vllmFigures,
 		Headline: "did not start: no room was left to warm up the sampler",
 		Means:    "Weights, cache and graphs were in place and had taken nearly all of the card. The last step before serving runs the sampler with {seqs} dummy requests, which sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]]. This comes on top of vLLM's share.",
 		Not:      "A shorter context: the sampler's rows depend on requests and vocabulary only.",
@@ -37,7 +37,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/sampler-warmup", Kinds: []fact.Kind{fact.VLLMWarmup}, If: manySequences,
-		Cause: cause.BatchTooLarge, Weight: 0.8, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: warming up the sampler for {seqs} sequences needs too much",
 		Means:    "Weights, cache and graphs were in place. The last step before serving runs the sampler with {seqs} dummy requests (`max_num_seqs`; large cards and vLLM 0.8.0 to 0.8.3 default to 1024). It sorts a row of the whole vocabulary for each[[: about {sort} in one piece for 150,000 words]], outside vLLM's share.",
 		Not:      "A shorter context: the rows depend on requests and vocabulary only.",
@@ -50,7 +50,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/sampler-rows", Kinds: onCard, If: when.All(ledger.VLLMOnCard, sampledRows), Phases: []string{"warmup", "unknown", "graph_capture"},
-		Cause: cause.BatchTooLarge, Weight: 0.84, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out sampling for {seqs} sequences at once, most likely",
 		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
 		Not:      "A shorter context, on which the piece does not depend; `expandable_segments`[[ ({slack} to win)]].",
@@ -63,7 +63,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/profile-video", Kinds: onCard, If: ledger.Profiling, Said: []string{"_process_video_input"},
-		Cause: cause.BatchTooLarge, Weight: 0.86, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its trial run on the longest video did not fit",
 		Means:    "The traceback is in `_process_video_input`: the trial run at start encodes the longest video that the model accepts, whatever you will send, and the vision encoder found no room[[: {asked} wanted, {room} free beside {mine}]]. So most of the card is weights already, and the cache is still to come.",
 		Not:      trialFirst,
@@ -76,7 +76,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: visionEncoder,
-		Cause: cause.BatchTooLarge, Weight: 0.85, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: its trial run on the largest images did not fit",
 		Means:    "The trial run at start encodes the largest images and videos that the model accepts, as many as are allowed for a prompt, and the vision encoder found no room[[: {asked} wanted, {room} free beside {mine}]]. Your own images may be far smaller.",
 		Not:      trialFirst,
@@ -89,7 +89,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/profile-encoder", Kinds: onCard, If: ledger.Profiling, Said: []string{"enc_dec_model_runner.py", "models/mllama.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.86, Figures: loadFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: loadFigures,
 		Headline: "did not start: its trial run on pictures found no room beside the weights",
 		Means:    "The weights are in place. The trial run of an encoder-decoder model computes a picture for each of `max_num_seqs` sequences at once, 256 unless set, and [[{asked} of that found only {room}]][[ beside the {mine} that are taken]]. Your own requests may have one picture each.",
 		Not:      trialFirst + " `--enable-chunked-prefill`: vLLM refuses it for these models.",
@@ -102,7 +102,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/profile-run", Kinds: onCard, If: ledger.Profiling,
-		Cause: cause.BatchTooLarge, Weight: 0.7, Figures: loadFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: its trial run found no room beside the weights",
 		Means:    "The weights are in place. The trial run at start computes `max_num_batched_tokens` at once (2,048 to 16,384 by default, for 16 bit models some hundred KiB each), and [[{asked} ]]of that found [[only {room} ]]beside the [[{mine} that are taken]]. The line `Model loading took … GiB` says how much of that are weights: near the card's size, they are the problem.",
 		Not:      trialFirst,
@@ -115,7 +115,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/graphs", Kinds: onCard, Phases: []string{"graph_capture"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.82, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: no room was left to capture CUDA graphs",
 		Means:    "Weights and cache were in place and had taken vLLM's share[[ ({share} of the card)]]. Capturing CUDA graphs, usually 0.2 to 3 GiB, found no room in the rest[[: {room} was free]]. Versions before 0.21 do not count them into the share.",
 		Not:      "A shorter context: the cache takes what the share leaves, however long requests may be.",
@@ -128,7 +128,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-alloc-xpu", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(ledger.VLLMOnCard, ledger.Roomy, onIntel),
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "was refused {asked} for its cache although {room} of the Intel card is reported free",
 		Means:    "It was taking the KV cache, piece by piece, when the driver refused one. vLLM plans the cache from the figure for free memory, and on Intel cards not all of that can be had: the driver, buffers of the other ranks and pinned system memory take their part. Which one, the log does not say; another program on the card is possible too.",
 		Not:      "`empty_cache` or a higher share[[: the allocator's reserve is {slack}]].",
@@ -141,7 +141,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/cache-alloc", Kinds: onCard, Phases: []string{"kv_cache"}, If: ledger.VLLMOnCard,
-		Cause: cause.BudgetMisconfigured, Weight: 0.8, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: the card no longer had what it had planned for the cache",
 		Means:    "The weights are in and vLLM had sized the cache by its share; when it took it, one piece[[ of {asked}]] was refused[[ with {room} free]]. Either something else took memory after the measurement (a second server starting at the same time, a desktop), or a fixed size was set (`--kv-cache-memory-bytes`, `--num-gpu-blocks-override`), or working memory is held that the trial run did not show.",
 		Not:      "A shorter context: the cache takes the whole share at any length.",
@@ -154,7 +154,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/nccl", Kinds: []fact.Kind{fact.NCCLAlloc},
-		Cause: cause.BudgetMisconfigured, Weight: 0.65, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: vllmFigures,
 		Headline: "ran out when NCCL asked for its buffers",
 		Means:    "NCCL, which connects the cards, could not get its own buffers: some hundred MB a card that lie outside vLLM's share. Two ranks on one card fail the same way; `nvidia-smi` shows whether each has its own.",
 		Not:      "`--max-model-len`: the buffers do not depend on it.",
@@ -166,7 +166,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/prompt-logprobs", Kinds: onCard, Said: []string{"_get_prompt_logprobs", "in compute_logprobs", "prompt_logprobs", "in gather_logprobs"}, Phases: []string{"inference", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: 0.85, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out computing log-probabilities of a prompt",
 		Means:    "A request asked for log-probabilities of its prompt: a row of the whole vocabulary in 32 bit for every token computed at once, 0.6 MB a token with 150,000 words, several times over. The trial run at start does not include that, so the cache had taken the room.",
 		Not:      "A shorter `--max-model-len`: a chunk of the prompt is enough.",
@@ -179,7 +179,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/vision-request", Kinds: onCard, Phases: []string{"inference"}, Said: []string{"_execute_mm_encoder", "_process_image_input", "_process_video_input", "in embed_multimodal", "in get_multimodal_embeddings"},
-		Cause: cause.BatchTooLarge, Weight: 0.75, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out encoding the images of a request",
 		Means:    "A request's images or video frames went through the vision encoder, and more or larger ones came together than the trial run at start had allowed for[[: {asked} more was wanted with {room} free]].",
 		Not:      "A shorter `--max-model-len`: the encoder's work follows pixels, not text.",
@@ -192,7 +192,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/sampler-request", Kinds: onCard, Phases: []string{"inference", "unknown"}, Said: []string{"logits_sort", "apply_top_k_top_p", "apply_penalties", "apply_all_penalties"},
-		Cause: cause.BatchTooLarge, Weight: 0.75, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out in the sampler",
 		Means:    "The sampler sorts a row of the whole vocabulary in 32 bit for every running sequence (top-p, top-k, penalties)[[; {asked} of that found {room}]]. That memory lies outside vLLM's share and grows with the sequences, not with their length.",
 		Not:      cacheFills,
@@ -205,7 +205,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/gguf-dequant", Kinds: onCard, Said: []string{"_fused_mul_mat_gguf", "fused_mul_mat_gguf", "quantization/gguf.py", "ggml_dequantize"}, Phases: []string{"inference", "warmup", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: 0.6, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: vllmFigures,
 		Headline: "ran out unpacking GGUF weights",
 		Means:    "vLLM unpacks whole GGUF weight matrices to 16 bit for larger batches, which needs room beside the weights. Its GGUF support is experimental and needs more than llama.cpp for the same file.",
 		Cures: []cause.Cure{
@@ -216,7 +216,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/serving", Kinds: onCard, If: ledger.VLLMOnCard, Phases: []string{"inference"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of the card while serving requests",
 		Means:    servingMeans,
 		Not:      cacheFills,
@@ -230,7 +230,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/after-graphs", Kinds: onCard, If: when.All(ledger.VLLMOnCard, ledger.CacheTaken, startedUp), Phases: []string{"unknown", "warmup"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75, Figures: vllmFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of the card after its cache was taken",
 		Means:    "Weights, cache and CUDA graphs were in place, for graphs hold memory already. What failed came after them: the last warm-up at start, or a request that needed more than the trial run had[[: {asked}, {short} more than was left]]. vLLM fills its share with cache at any length, so such work only finds what lies outside the share.",
 		Not:      cacheFills,

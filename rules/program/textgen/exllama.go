@@ -26,33 +26,33 @@ var ExLlama = program.Program{
 	Cards: exllamaCards,
 	Clues: map[string][]cause.Clue{
 		cause.ContextTooLong: {
-			cause.Said(0.6, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit),
-			cause.Shown("cache_creation", cause.If(ledger.Allocator, 0.78, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.")),
+			cause.Said(cause.Good, "Weights and cache together did not fit; the cache is allocated for the whole context, and it is the part that can be made smaller.", fact.ExLlamaSplit),
+			cause.Shown("cache_creation", cause.If(ledger.Allocator, cause.Strong, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.")),
 		},
-		cause.ModelTooLarge:   {cause.Said(0.3, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
+		cause.ModelTooLarge:   {cause.Said(cause.Weak, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
 		cause.DeviceImbalance: {splitLeavesNoRoom},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ContextTooLong: {
-			{Fix: "lower_context", Fit: 1},
-			{Fix: "quantize_kv_cache", Fit: 0.9},
-			{Fix: "use_lower_quant", Fit: 0.7},
-			{Fix: "use_smaller_model", Fit: 0.6},
-			{Fix: "balance_split", Fit: 0.5, If: severalCards},
+			{Fix: "lower_context", Fit: cause.Cures},
+			{Fix: "quantize_kv_cache", Fit: cause.Helps},
+			{Fix: "use_lower_quant", Fit: cause.MayHelp},
+			{Fix: "use_smaller_model", Fit: cause.MayHelp},
+			{Fix: "balance_split", Fit: cause.LastResort, If: severalCards},
 		},
 		cause.ModelTooLarge: {
-			{Fix: "use_lower_quant", Fit: 1},
-			{Fix: "use_smaller_model", Fit: 0.9},
-			{Fix: "lower_context", Fit: 0.7},
-			{Fix: "quantize_kv_cache", Fit: 0.6},
-			{Fix: "multi_gpu", Fit: 0.4},
-			{Fix: "bigger_gpu", Fit: 0.4},
+			{Fix: "use_lower_quant", Fit: cause.Cures},
+			{Fix: "use_smaller_model", Fit: cause.Helps},
+			{Fix: "lower_context", Fit: cause.MayHelp},
+			{Fix: "quantize_kv_cache", Fit: cause.MayHelp},
+			{Fix: "multi_gpu", Fit: cause.LastResort},
+			{Fix: "bigger_gpu", Fit: cause.LastResort},
 		},
 		cause.DeviceImbalance: {
-			{Fix: "balance_split", Fit: 1},
-			{Fix: "lower_context", Fit: 0.75},
-			{Fix: "use_lower_quant", Fit: 0.6},
-			{Fix: "quantize_kv_cache", Fit: 0.5},
+			{Fix: "balance_split", Fit: cause.Cures},
+			{Fix: "lower_context", Fit: cause.MayHelp},
+			{Fix: "use_lower_quant", Fit: cause.MayHelp},
+			{Fix: "quantize_kv_cache", Fit: cause.LastResort},
 		},
 	},
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -97,7 +97,7 @@ func splitLeavesNoRoom(c *ledger.Case) cause.Finding {
 	if !ok || !ledger.Allocator(c) || c.Phase == "inference" || len(splitSizes(split.Value)) < 2 {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.85, fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", cmp.Or(split.Flag, "--gpu-split"), split.Value), split.Line, c.Failure.Line)
+	return cause.Seen(cause.Strong, fmt.Sprintf("%s %s gives the cards to the weights alone; cache and buffers come on top, most of them on the first card.", cmp.Or(split.Flag, "--gpu-split"), split.Value), split.Line, c.Failure.Line)
 }
 
 // splitSizes reads "17.2,24" in GiB.

@@ -94,7 +94,7 @@ func as(fix, title, cost string) cause.Cure { return cause.Cure{Fix: fix, Title:
 var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/no-room-v3", Kinds: []fact.Kind{fact.ExLlamaSplit}, Said: []string{"exllamav3/", "in split for model and cache"}, Figures: exllamaSizes,
-		Cause: cause.ContextTooLong, Weight: 0.82,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not fit weights and cache together on the card",
 		Means:    exllamaMeans,
 		Not:      "Offloading layers to RAM: ExLlama runs on cards alone (experts of MoE models apart).",
@@ -104,7 +104,7 @@ var exllamaCards = []cause.Card{
 	},
 	{
 		ID: "exllama/no-room", Kinds: []fact.Kind{fact.ExLlamaSplit}, Figures: exllamaSizes,
-		Cause: cause.ContextTooLong, Weight: 0.82,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not fit weights and cache together on the card",
 		Means:    exllamaMeans,
 		Not:      "Offloading layers to RAM: ExLlama runs on cards alone.",
@@ -114,7 +114,7 @@ var exllamaCards = []cause.Card{
 	},
 	{
 		ID: "exllama/scratch", Kinds: torchFull, Said: []string{"context.prepare(scratch)", "in get_device_context", "get_device_context"}, If: func(c *ledger.Case) bool { return c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*7 },
-		Cause: cause.RetainedMemory, Weight: 0.78,
+		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "found the card full of its own tensors when it began to load there",
 		Means:    "ExLlamaV2 makes its scratch space, here {asked}, when the first layer of a model reaches a card, and {room} of {total} was left: {mine} is this process's own already. So another model, or a draft model, is probably still loaded in it, as when two requests ask for different models at once. Otherwise the split fills that card to the brim; the lines above tell.",
 		Not:      "`expandable_segments`, ending other programs: this process holds the card.",
@@ -141,7 +141,7 @@ var exllamaCards = []cause.Card{
 	},
 	{
 		ID: "exllama/cache", Kinds: torchFull, Said: []string{"in create_state_tensors", "exllamav2/cache.py", "exllamav3/cache/"}, Figures: exllamaSizes,
-		Cause: cause.ContextTooLong, Weight: 0.82,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "loaded the weights; the cache beside them did not fit",
 		Means:    "The weights are in; it failed making the cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} a token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] The script takes the model's own longest context unless it is told another.",
 		Not:      "Offloading to RAM: ExLlama has none.",
@@ -150,7 +150,7 @@ var exllamaCards = []cause.Card{
 	},
 	{
 		ID: "exllama/mmap", Kinds: []fact.Kind{fact.MmapFailed}, Figures: textgenSizes,
-		Cause: cause.HostMemory, Weight: 0.92,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "could not map the weights file: system memory, not the cards",
 		Means:    "Linux refused (errno 12) to map the file of weights, before any of it reached a card. It refuses a single writable mapping that is larger than RAM and swap together, though little of it would be held at once[[; {name} at 4 bit is about {quarter}]]. So smaller models load and this one does not. Otherwise `ulimit -v` is set, or `vm.overcommit_memory` is 2.",
 		Not:      "Another GPU split: no card was reached.",
@@ -164,7 +164,7 @@ var exllamaCards = []cause.Card{
 	},
 	{
 		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
-		Cause: cause.ContextTooLong, Weight: 0.78,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "loaded, and ran out of the card on a prompt",
 		Means:    "Weights and cache have their full size from the start, so it is the work on a prompt that found no room: {asked}, with {room} left. It goes in chunks of 2048 tokens unless set otherwise.",
 		Not:      "A shorter answer: the cache is there whole already.",
@@ -178,7 +178,7 @@ var exllamaCards = []cause.Card{
 	},
 	{
 		ID: "exllama/load", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen", "in load_autosplit", "in load_tp_gen", "exllama/model.py"}, Unsaid: []string{"generator/", "in forward"}, If: func(c *ledger.Case) bool { return !severalSplit(c) },
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the card",
 		Means:    "It failed while the weights were loaded[[: {mine} of {total} was its own, and more layers were to come]]. ExLlama holds all of a model on cards; cache and scratch space come on top.",
 		Not:      "Offloading to RAM: ExLlama has none; a GGUF file with llama.cpp has.",

@@ -12,7 +12,7 @@ import (
 // exllamaWeights is about the ExLlama loaders of text-generation-webui.
 var exllamaWeights = cause.Card{
 	ID: "text-generation-webui/exllama-weights", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen"}, If: func(c *ledger.Case) bool { return exllamaHF(c) && !severalSplit(c) }, Figures: expertSizes,
-	Cause: cause.ModelTooLarge, Weight: 0.85,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "did not load: ExLlama puts all weights on the card, and they do not fit",
 	Means:    "It failed while layers were loaded[[: {mine} of {total} was its own by then]].[[ {experts}]] ExLlama keeps a whole model on cards and cannot leave a part in RAM; the cache comes on top.",
 	Not:      "`load-in-8bit`, `load-in-4bit`: they are the Transformers loader's.[[ {cache}]]",

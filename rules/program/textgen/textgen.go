@@ -48,11 +48,11 @@ var Textgen = program.Program{
 	Cards: textgenCards,
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
-			cause.Said(0.8, "The server vanished while it loaded a model, without a message: on Windows, in nearly every such case, RAM and page file were used up.", fact.SilentDeath),
-			cause.Said(0.9, "llama-server was ended by signal 9: the system's out-of-memory killer.", fact.ServerKilled),
+			cause.Said(cause.Strong, "The server vanished while it loaded a model, without a message: on Windows, in nearly every such case, RAM and page file were used up.", fact.SilentDeath),
+			cause.Said(cause.Decisive, "llama-server was ended by signal 9: the system's out-of-memory killer.", fact.ServerKilled),
 		},
-		cause.Unknown:             {cause.Said(0.15, "The server ended without a message.", fact.SilentDeath)},
-		cause.ContextTooLong:      {cause.First(cause.If(longPrompt, 0.58, "It loaded, and died while it answered: the cache grows with every token of the conversation."))},
+		cause.Unknown:             {cause.Said(cause.Hint, "The server ended without a message.", fact.SilentDeath)},
+		cause.ContextTooLong:      {cause.First(cause.If(longPrompt, cause.Good, "It loaded, and died while it answered: the cache grows with every token of the conversation."))},
 		cause.BudgetMisconfigured: {gpuMemoryWithoutUnit},
 	},
 	Remedies: textgenRemedies,
@@ -79,38 +79,38 @@ var Textgen = program.Program{
 
 var textgenRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
-		{Fix: "load_in_4bit", Fit: 1.02},
-		{Fix: "use_lower_quant", Fit: 1, If: when.Not(fixedQuant)},
-		{Fix: "use_smaller_model", Fit: 0.97},
-		{Fix: "fewer_gpu_layers", Fit: 1.05, If: loadedBy("llama.cpp")},
-		{Fix: "cpu_offload", Fit: 0.97, If: when.Not(loadedBy("llama.cpp"))},
-		{Fix: "lower_context", Fit: 0.6},
-		{Fix: "use_lower_quant", Fit: 0.5, If: fixedQuant},
-		{Fix: "bigger_gpu", Fit: 0.5},
+		{Fix: "fewer_gpu_layers", Fit: cause.Foremost, If: loadedBy("llama.cpp")},
+		{Fix: "load_in_4bit", Fit: cause.Cures},
+		{Fix: "use_lower_quant", Fit: cause.Cures, If: when.Not(fixedQuant)},
+		{Fix: "use_smaller_model", Fit: cause.Cures},
+		{Fix: "cpu_offload", Fit: cause.Cures, If: when.Not(loadedBy("llama.cpp"))},
+		{Fix: "lower_context", Fit: cause.MayHelp},
+		{Fix: "use_lower_quant", Fit: cause.LastResort, If: fixedQuant},
+		{Fix: "bigger_gpu", Fit: cause.LastResort},
 	},
 	cause.ContextTooLong: {
-		{Fix: "lower_context", Fit: 1},
-		{Fix: "quantize_kv_cache", Fit: 0.9},
-		{Fix: "fewer_gpu_layers", Fit: 0.8, If: loadedBy("llama.cpp")},
-		{Fix: "cpu_offload", Fit: 0.75, If: when.Not(loadedBy("llama.cpp"))},
-		{Fix: "use_lower_quant", Fit: 0.65},
-		{Fix: "balance_split", Fit: 0.6, If: severalCards},
-		{Fix: "use_smaller_model", Fit: 0.5},
+		{Fix: "lower_context", Fit: cause.Cures},
+		{Fix: "quantize_kv_cache", Fit: cause.Helps},
+		{Fix: "fewer_gpu_layers", Fit: cause.Helps, If: loadedBy("llama.cpp")},
+		{Fix: "cpu_offload", Fit: cause.MayHelp, If: when.Not(loadedBy("llama.cpp"))},
+		{Fix: "use_lower_quant", Fit: cause.MayHelp},
+		{Fix: "balance_split", Fit: cause.MayHelp, If: severalCards},
+		{Fix: "use_smaller_model", Fit: cause.LastResort},
 	},
 	cause.HostMemory: webui.HostRemedies,
 	cause.Fragmentation: {
-		{Fix: "max_split_size", Fit: 1, If: func(c *ledger.Case) bool { return c.Windows() || !reader.HasExpandableSegments(c) }},
-		{Fix: "expandable_segments", Fit: 1},
-		{Fix: "lower_batch_size", Fit: 0.95, If: (*ledger.Case).Training},
-		{Fix: "lower_context", Fit: 0.9, If: when.Not((*ledger.Case).Training)},
-		{Fix: "use_lower_quant", Fit: 0.7, If: when.Not((*ledger.Case).Training)},
+		{Fix: "max_split_size", Fit: cause.Cures, If: func(c *ledger.Case) bool { return c.Windows() || !reader.HasExpandableSegments(c) }},
+		{Fix: "expandable_segments", Fit: cause.Cures},
+		{Fix: "lower_batch_size", Fit: cause.Cures, If: (*ledger.Case).Training},
+		{Fix: "lower_context", Fit: cause.Helps, If: when.Not((*ledger.Case).Training)},
+		{Fix: "use_lower_quant", Fit: cause.MayHelp, If: when.Not((*ledger.Case).Training)},
 	},
-	cause.DeviceImbalance:     {{Fix: "balance_split", Fit: 1.1}, {Fix: "lower_context", Fit: 0.7}},
-	cause.BudgetMisconfigured: {{Fix: "cpu_offload", Fit: 1}, {Fix: "lower_context", Fit: 0.7}},
+	cause.DeviceImbalance:     {{Fix: "balance_split", Fit: cause.Foremost}, {Fix: "lower_context", Fit: cause.MayHelp}},
+	cause.BudgetMisconfigured: {{Fix: "cpu_offload", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.MayHelp}},
 	cause.Unknown: {
-		{Fix: "raise_pagefile", Fit: 1, If: webui.MostlyWindows},
-		{Fix: "lower_context", Fit: 0.8},
-		{Fix: "use_lower_quant", Fit: 0.75},
+		{Fix: "raise_pagefile", Fit: cause.Cures, If: webui.MostlyWindows},
+		{Fix: "lower_context", Fit: cause.Helps},
+		{Fix: "use_lower_quant", Fit: cause.MayHelp},
 	},
 }
 
@@ -159,7 +159,7 @@ func gpuMemoryWithoutUnit(c *ledger.Case) cause.Finding {
 	if !ok || err != nil || n < 128 || !ledger.Allocator(c) {
 		return cause.Nothing()
 	}
-	return cause.Seen(0.95, fmt.Sprintf("--gpu-memory %d means %d GiB, which limits nothing: %dMiB was meant.", n, n, n), s.Line, c.Failure.Line)
+	return cause.Seen(cause.Decisive, fmt.Sprintf("--gpu-memory %d means %d GiB, which limits nothing: %dMiB was meant.", n, n, n), s.Line, c.Failure.Line)
 }
 
 // textgenFlags shows where flags go: into the command that the log shows, else

@@ -161,7 +161,7 @@ var textgenGGUF = cause.Cure{
 var textgenLoadCards = []cause.Card{
 	{
 		ID: "text-generation-webui/gpu-layers", Kinds: []fact.Kind{fact.GGMLAlloc}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" && !ledger.InHost(c) },
-		Cause: cause.ModelTooLarge, Weight: 0.85, Figures: textgenSizes,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: textgenSizes,
 		Headline: "could not put its layers for the GPU on the card: {asked} in one piece",
 		Means:    "llama.cpp asked for all layers that `n-gpu-layers` gives to the card, {asked}, and was refused; Python errors after that line (`AssertionError`, `no attribute 'model'`) only follow from it. The log shows neither the card's size nor its use.[[ {whose}]][[ With a context of 4096 tokens there is room for {shares}; models before 2024 need 1 to 2 GB more for it.]]",
 		Not:      "A shorter `n_ctx` alone: it failed before the cache was made. `load-in-4bit`: that is the Transformers loader's.",
@@ -174,7 +174,7 @@ var textgenLoadCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/working-memory", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLPlan, fact.LlamaCaller}, Said: []string{"failed to allocate compute buffers", "failed to allocate compute pp buffers", "graph_reserve: failed"},
-		Cause: cause.ContextTooLong, Weight: 0.85, Figures: textgenSizes,
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Figures: textgenSizes,
 		Headline: "loaded the weights; the working memory beside them did not fit",
 		Means:    "llama.cpp makes weights, then the cache, then working memory: the last failed, so the card is short by little. Both of the latter follow from the context, and without flash attention the work grows with context times batch. \"Failed to create llama_context\" only follows from it.",
 		Not:      "`--load-in-4bit`, `--auto-devices`: those are for the Transformers loader.",
@@ -187,7 +187,7 @@ var textgenLoadCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/exllama", Kinds: []fact.Kind{fact.ExLlamaSplit}, Figures: exllamaSizes,
-		Cause: cause.ContextTooLong, Weight: 0.82,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not fit weights and cache together on the card",
 		Means:    exllamaMeans + "[[ {huge} Before April 2025 the webui took that length unless you set another.]] Another program on the card has the same effect.",
 		Not:      "`cpu-memory`, `auto-devices`, `load-in-4bit`: they are for Transformers; ExLlama runs on cards alone.",
@@ -202,7 +202,7 @@ var textgenLoadCards = []cause.Card{
 		ID: "text-generation-webui/split", Kinds: torchFull, Phases: []string{"load"}, If: func(c *ledger.Case) bool {
 			return severalSplit(c) && (strings.HasPrefix(loader(c), "exllama") || c.Near("ExLlama_loader", "ExLlamaCache"))
 		},
-		Cause: cause.DeviceImbalance, Weight: 0.78,
+		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "filled a card while loading: the split leaves no room beside the weights",
 		Means:    "`--gpu-split {gpu_split}` gives those GB to the weights alone. Cache and buffers come on top, most of them on the first card, and there the weights may fill it to the brim.",
 		Not:      "A larger split: it gives the weights still more.",
@@ -216,7 +216,7 @@ var textgenLoadCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/gptq", Kinds: torchFull, Phases: []string{"load"}, Said: []string{"GPTQ_loader.py", "in load_quantized", "AutoGPTQ_loader"}, Figures: textgenSizes,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the GPTQ weights do not fit on the card",
 		Means:    "The file was read into RAM; moving it to the card failed, before any prompt.[[ {mine} of {total} was its own by then.]][[ {name} takes about {quarter} at 4 bit,]] and a conversation adds 1 to 2 GB. GPTQ files are 4 bit already, so a smaller copy of the same model hardly exists.",
 		Not:      "`--load-in-8bit`, `--load-in-4bit`: for 16-bit models in the Transformers loader. A shorter context: it was not reached.",
@@ -230,7 +230,7 @@ var textgenLoadCards = []cause.Card{
 	exllamaWeights,
 	{
 		ID: "text-generation-webui/transformers", Kinds: torchFull, Phases: []string{"load"}, Unsaid: []string{"ExLlama_loader", "exllama.py", "exllamav2.py", "exllamav2_hf.py", "ExLlamaCache"}, Figures: textgenSizes,
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the card",
 		Means:    "The loader was moving the weights to the card[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",
 		Not:      "A shorter context or prompt: not reached yet. `max_split_size_mb`: weights fill the card.",
@@ -243,7 +243,7 @@ var textgenLoadCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
-		Cause: cause.ModelTooLarge, Weight: 0.78, Figures: textgenSizes,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: textgenSizes,
 		Headline: "did not fit the model into the Mac's memory",
 		Means:    "A Mac's card uses the same memory as everything else, and PyTorch may take about two thirds of it. The Transformers loader brings the model at 16 bit: 2 GB for each billion parameters[[, {full} for {name}]].",
 		Not:      "`load-in-4bit`, `load-in-8bit`: bitsandbytes needs an NVIDIA card.",
@@ -279,7 +279,7 @@ var textgenCards = slices.Concat(textgenHostCards, textgenLoadCards, textgenRunC
 var textgenHostCards = []cause.Card{
 	{
 		ID: "text-generation-webui/gptq-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Said: []string{"GPTQ_loader.py", "in load_quantized", "in load_quant", "make_quant", "GPTQ-for-LLaMa", "native-4bit-128g"}, Figures: textgenSizes,
-		Cause: cause.HostMemory, Weight: 0.95,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of RAM and page file while loading a GPTQ model",
 		Means:    "Not the card: the system refused {asked} of its own memory, a last straw. GPTQ-for-LLaMa first builds the whole model at 16 bit in RAM[[, {full} for {name},]] and then puts the 4-bit layers in its place; Windows counts all of that at once against RAM plus page file, even what is never touched. Task Manager, Performance, Memory shows it as \"Committed x/y\".",
 		Not:      "`--pre_layer`, `--gpu-memory`, `--load-in-4bit`: they concern the card.",
@@ -288,7 +288,7 @@ var textgenHostCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Figures: textgenSizes,
-		Cause: cause.HostMemory, Weight: 0.93,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory while loading a model",
 		Means:    "Not the card: {asked} of RAM and page file was refused, the last piece of many. A model passes through system memory on its way to the card, at 16 bit and shard by shard[[: {full} for {name}]]; a single `.bin` or `.pt` file is held twice for a moment.",
 		Not:      "GPU settings (`--gpu-memory`, `--load-in-4bit`): the weights pass through RAM first.",
@@ -297,7 +297,7 @@ var textgenHostCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/vanished", Kinds: []fact.Kind{fact.SilentDeath}, Figures: textgenSizes,
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "vanished while loading a model: RAM and page file, as a rule",
 		Means:    "No error follows the line that begins the load; Windows ends a program like that when RAM and page file are used up, and that was it in nearly all such threads.[[ {name} is {full} at 16 bit, and older GPTQ loaders build all of that in RAM first.]] Task Manager, Performance, Memory, \"Committed x/y\" shows it: watch it during the load.",
 		Not:      "Reinstalling, `--load-in-4bit`, `--gpu-memory`: no card is involved yet.",
@@ -306,7 +306,7 @@ var textgenHostCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/cpu-only", Kinds: []fact.Kind{fact.ShellKilled, fact.CPUAlloc, fact.ServerKilled}, Said: []string{"libbitsandbytes_cpu.so", "was compiled without GPU support", "CUDA extension not installed"}, Figures: textgenSizes,
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "loaded the model into RAM, for want of CUDA, and was killed",
 		Means:    "Two lines belong together: bitsandbytes found no GPU support, so this installation works on the processor, and the load then took more RAM than there is[[ ({full} for {name} at 16 bit, twice that at 32)]].",
 		Not:      "GPU settings: the card is not used at all.",
@@ -319,7 +319,7 @@ var textgenHostCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/killed", Kinds: []fact.Kind{fact.ShellKilled, fact.ServerKilled}, Figures: textgenSizes,
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was killed{moment}: the computer's RAM ran out",
 		Means:    "\"Killed\" is the kernel: system memory ran out, not the card's. A model passes through RAM[[: {full} for {name} at 16 bit]]. `sudo dmesg -T | grep -i oom` confirms it; in Docker, WSL or Colab the limit is theirs, not the machine's.",
 		Not:      "GPU settings: no card's memory was refused.",
@@ -348,7 +348,7 @@ func hostCures(fix, title, told, cost string) []cause.Cure {
 var textgenRunCards = []cause.Card{
 	{
 		ID: "text-generation-webui/training", Kinds: torchFull, Said: []string{"modules/training.py", `modules\training.py`, "trainer.train()"},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of the card while training a LoRA",
 		Means:    "The Training tab keeps the base model, the LoRA's gradients and the activations of a micro batch on the card[[, {mine} of {total} when {asked} was refused]]; the last part grows with Micro Batch Size times Cutoff Length.",
 		Not:      "A smaller Batch Size alone: it only adds steps together; Micro Batch Size is what is computed at once.",
@@ -361,7 +361,7 @@ var textgenRunCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/no-token", Kinds: torchFull, Phases: []string{"inference"}, Said: []string{", 0 tokens, context "}, If: ledger.FillsCard, Figures: textgenSizes,
-		Cause: cause.ModelTooLarge, Weight: 0.7,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "loaded the model, and had no room left for the first token",
 		Means:    "Not one token was made (`0 tokens`), with {mine} of {total} taken by this program. The `context` in that line is the length of the prompt: below a few hundred it is not the prompt that fills the card but the weights, which leave nothing to work in. With a thousand or more, a shorter prompt may do.",
 		Not:      "A restart alone: the weights come back.",

@@ -131,7 +131,7 @@ var fullCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/rank-apart", Kinds: allocators, Said: []string{"local_rank: 0 (pid:"}, If: when.All(onOneCard, farRank, ledger.Crowded, when.Not(ledger.Roomy)),
-		Cause: cause.LeakedProcess, Weight: 0.76,
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: most of its card belongs to processes that it does not see",
 		Means:    "This rank holds {mine} of {total}; {others} more is in use on the same card. It is the first rank of its machine and not the first of the job: every rank runs in a pod, container or machine of its own and calls its card GPU 0. So either several of them share one card, or an earlier run holds it still.",
 		Not:      "A smaller batch, or allocator settings[[ ({slack} to win)]].",

@@ -10,7 +10,7 @@ import (
 // npuCards are about Huawei's NPUs, of which a line seldom says what ran there.
 var npuCards = []cause.Card{{
 	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard), Phases: []string{"unknown"},
-	Cause: cause.ModelTooLarge, Weight: 0.82, Figures: npuFigures,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: npuFigures,
 	Headline: "filled the NPU with its own tensors: {mine} of {total}",
 	Means:    "Nearly all of the card is live tensors of this process, so it is what it loads or computes: neither fragments[[ ({slack} at most)]] nor other programs. {piece} Whether it trains or serves, this line does not show.",
 	Not:      "`max_split_size_mb`, `expandable_segments`[[: {slack} to win]].",

@@ -63,7 +63,7 @@ func flatFigures(c *ledger.Case) map[string]string {
 var placeCards = slices.Concat(ramCards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
-		Cause: cause.DeviceImbalance, Weight: 0.75,
+		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Means: "torch.load puts every tensor back on the card it was saved from, mostly cuda:0. In a launch of several processes all of them land there; in a single one the checkpoint lies beside the model for a while.",
 		Not:   "A smaller batch: it failed before the first one.",
 		Cures: []cause.Cure{
@@ -75,7 +75,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/ranks-on-one-card", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.Any(ranksOnOneCard, twinRanks), Figures: twins,
-		Cause: cause.DeviceImbalance, Weight: 0.8,
+		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "ran out of memory: ranks of one job sit on the same card",
 		Means:    "{beside}: ranks take the first card where nothing tells them theirs (a tensor or model made on `cuda` or with a `device_map` that names no rank, a checkpoint loaded without `map_location`).[[ {idle}]]",
 		Not:      "Killing the other processes: they are ranks of the same launch. A smaller batch[[, allocator settings ({slack} to win)]].",
@@ -90,7 +90,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/pin-memory", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory.py", "in pin memory thread", "in pin_memory"},
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means: "It failed while a batch was being pinned. Pinned memory is page-locked system memory that the driver hands out, so this message is about RAM (or a limit on locking it), though it says CUDA.",
 		Not:   "A smaller model: the card is not what was full.",
 		Cures: []cause.Cure{
@@ -101,7 +101,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/cublas-workspace", Kinds: []fact.Kind{fact.CUDAHandle}, If: func(c *ledger.Case) bool { return c.Contains("alloc_failed") },
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory, as cuBLAS wanted its workspace",
 		Means:    "cuBLAS, the matrix library, wanted a few MiB to a few hundred for itself and did not get them, so the card was full before this line. The message does not say who filled it: this program (its weights, or a batch), or another one. An index out of range in an embedding can end in the same message; `CUDA_LAUNCH_BLOCKING=1` then shows another error.",
 		Not:      "Reinstalling CUDA, as a rule.",
@@ -113,7 +113,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-temporary", Kinds: []fact.Kind{fact.TorchAlloc}, Said: temporaryWords, If: when.Not(ledger.Crowded), Figures: flatFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: 0.87,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory inside an optimizer step: Adam's temporaries did not fit",
 		Means:    "Adam's own values were there already; for the update it makes a copy of each tensor's, for a moment.[[ {flat}]] The step itself had gone through: weights, gradients and Adam's values fill the card, whatever the batch.",
 		Not:      "A smaller batch: at this point activations are gone.[[ {settings}]]",
@@ -129,7 +129,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords, Unsaid: temporaryWords,
-		If: when.All(ownCard, ledger.InOptimizer), Cause: cause.TrainingStateTooLarge, Weight: 0.85,
+		If: when.All(ownCard, ledger.InOptimizer), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Means: "It failed in the optimizer. Adam makes two values for each trained parameter at its first step, 8 bytes more each: model, gradients and the first forward pass fitted, these did not.",
 		Not:   "A much smaller batch: weights, gradients and optimizer stay as large.",
 		Cures: []cause.Cure{
@@ -141,7 +141,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/kept-graph", Kinds: refused, Said: []string{"total_loss += loss", "running_loss += loss", "epoch_loss += loss", "loss_sum += loss", "train_loss += loss", "losses.append(loss)", "loss_list.append(loss)"}, Unsaid: []string{"loss.item()", "loss.detach()"},
-		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: 0.75,
+		If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Means: "The script adds up `loss` itself. Each loss keeps the graph of its step, so that memory grows with every step until the card is full.",
 		Not:   "A smaller batch or `empty_cache()`: it only dies later.",
 		Cures: []cause.Cure{
@@ -152,7 +152,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/outputs-collected", Kinds: refused, Said: []string{"preds.append(", "outputs.append(", "all_preds.append(", "features.append(", "embeddings.append(", "torch.cat(preds", "torch.cat(outputs", "torch.cat(all_", "torch.cat(features"}, Unsaid: []string{".cpu()"},
-		Phases: []string{"inference", "unknown"}, If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: 0.7,
+		Phases: []string{"inference", "unknown"}, If: when.Not(ledger.Crowded), Cause: cause.RetainedMemory, Weight: cause.Likely,
 		Means: "The loop keeps the results of all batches on the card, and with them their graphs unless gradients are off. Memory grows with the data set, not with the batch.",
 		Not:   "A smaller batch: the sum of the results stays the same.",
 		Cures: []cause.Cure{
@@ -163,7 +163,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/validation", Kinds: refused, Phases: []string{"inference", "unknown", "training"}, Said: []string{"in validate", "in evaluate", "in validation", "in test_epoch", "in eval_epoch", "in val_epoch", "in valid_epoch"}, Unsaid: []string{"no_grad", "inference_mode", "grad_mode.py", "_contextlib.py", "transformers/trainer", "evaluation_loop", "lightning"},
-		If: ownCard, Cause: cause.RetainedMemory, Weight: 0.55,
+		If: ownCard, Cause: cause.RetainedMemory, Weight: cause.Good,
 		Means: "It failed in validation, and no frame of the traceback turns gradients off. Without that every forward pass keeps its activations as training does, beside what training still holds.",
 		Not:   "`model.eval()` alone: it changes dropout and batch norm, not memory.",
 		Cures: []cause.Cure{
@@ -175,7 +175,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/pairwise", Kinds: refused, Said: []string{"torch.cdist", "cdist(", "pairwise_distance", "euclidean_dist", "pdist("},
-		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: 0.8,
+		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Means: "Distances of all pairs are one matrix of rows x rows, and some ways to compute it need another factor of the dimension. Twice the rows is four times the memory.",
 		Not:   "16 bit alone: it halves what grows with the square.",
 		Cures: []cause.Cure{
@@ -186,7 +186,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/scores", Kinds: refused, If: when.All(ledger.WritesScores, when.Not(ledger.Crowded), when.Not(smallPiece)),
-		Cause: cause.OversizedAllocation, Weight: 0.8,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Means: "The failing line multiplies queries by keys and writes the scores out: batch x heads x length x length. Twice the length (for pictures: twice the pixels) is four times that.",
 		Not:   "Fewer layers: one layer's scores alone were refused.",
 		Cures: []cause.Cure{
@@ -198,7 +198,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/embedding-table", Kinds: []fact.Kind{fact.TorchAlloc, fact.CPUAlloc, fact.CUDAError}, Said: []string{"torch/nn/modules/sparse.py", "embedding_dense_backward", "(num_embeddings, embedding_dim)"}, Unsaid: []string{"-packages/transformers/"},
-		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: 0.6,
+		If: when.Not(ledger.Crowded), Cause: cause.OversizedAllocation, Weight: cause.Good,
 		Means: "An embedding table is rows x width x 4 bytes, and training adds a gradient of the same size and twice that for Adam, even if a batch touches a few rows. Its number of rows is what to check.",
 		Not:   "A smaller batch, if it fails while the model is being made.",
 		Cures: []cause.Cure{
@@ -266,7 +266,7 @@ func twins(c *ledger.Case) map[string]string {
 var lateCards = []cause.Card{
 	{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.75,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
 		Means:    "The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
 		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
@@ -275,7 +275,7 @@ var lateCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/late-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return len(c.Stack) == 1 && lateStep(c) },
-		Cause: cause.RetainedMemory, Weight: 0.76,
+		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of graphics memory after many steps had gone well",
 		Means:    "What was too large from the start would have failed in the first step. So as a rule something grows with the steps: what a loop keeps on the card (a replay buffer, a list of results, losses with their graphs), or, less often, one sample larger than all before, or another program that came to the card meanwhile. The message has no figures; a print every few steps tells.",
 		Not:      "A smaller batch alone: if memory climbs, it only dies later. `empty_cache()`: what is kept is in use.",
@@ -285,7 +285,7 @@ var lateCards = []cause.Card{
 	{
 		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},
 		Said:   []string{"in _apply", "self._apply(convert)", ".to(device)", ".cuda()", "_lazy_init", "torch._C._cuda_init", "torch.cuda.set_device"},
-		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: 0.65,
+		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "was refused graphics memory at its first use of the card",
 		Means:    "The driver refused, not PyTorch's allocator, and before this program had put anything but its model there. That mostly means that something else holds the card: an earlier run, another user, another notebook. If `nvidia-smi` shows it empty, the model alone is too large, or the driver is in a bad state.",
 		Not:      "A smaller batch: no batch was made yet.",
@@ -299,7 +299,7 @@ var lateCards = []cause.Card{
 		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool {
 			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
-		Cause: cause.BatchTooLarge, Weight: 0.5,
+		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory at work; the message has no figures",
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures; the line it names may be a later one than the one that failed. The card was full while the program worked, by its own doing or another program's: the log does not show which, one look does.",
 		Not:      "Allocator settings: this memory is not the allocator's.",
@@ -311,7 +311,7 @@ var lateCards = []cause.Card{
 		ID: "pytorch/no-figures", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"unknown"}, If: func(c *ledger.Case) bool {
 			return len(c.Stack) == 1 && c.Signal("training") == nil && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
-		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: 0.6,
+		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.Unknown, Weight: cause.Good,
 		Headline: "ran out of graphics memory; the message has no figures",
 		Means:    "The driver refused, not PyTorch's allocator, which would have given figures. So the log shows neither how large the card is nor who holds it: it may have been full before this program asked (another program, a run that never ended), or this program filled it. One look tells.",
 		Not:      "Allocator settings such as max_split_size_mb: they do not reach the driver.",

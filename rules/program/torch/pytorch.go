@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tensors"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -23,24 +24,24 @@ import (
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
-	Numbers: tensors.Readings, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
+	Numbers: tensors.Readings, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
 	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, pictures.Cards, lateCards, sizeCards, operationCards, figureCards, fullCards, pictures.MacCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
-			{Fix: "raise_pagefile", Fit: 1, If: reader.OnWindows},
-			{Fix: "raise_shm_size", Fit: 1, If: ledger.SharedMemory},
-			{Fix: "lower_num_workers", Fit: 0.97, If: when.Any(when.Root(fact.SharedMemory, fact.WorkerKilled), pinning)},
-			{Fix: "lower_num_workers", Fit: 0.75, If: when.Root(fact.CommitLimit)},
-			{Fix: "detach_accumulated", Fit: 1, If: cause.ClimbingHost},
-			{Fix: "stream_dataset", Fit: 1, If: ledger.GrowsList},
-			{Fix: "lower_batch_size", Fit: 0.9, If: stepOnCPU},
-			{Fix: "use_mmap", Fit: 1.1, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},
-			{Fix: "raise_memory_limit", Fit: 0.85, If: ownMemory},
-			{Fix: "add_swap", Fit: 0.92, If: when.All(when.Root(fact.RankKilled), cause.LoadsModel)},
-			{Fix: "add_swap", Fit: 0.82, If: ownMemory},
-			{Fix: "close_other_apps", Fit: 0.7, If: when.Not(ledger.SharedMemory)},
-			{Fix: "use_smaller_model", Fit: 0.55, If: when.Not(ledger.SharedMemory)},
-			{Fix: "stream_dataset", Fit: 0.45},
+			{Fix: "use_mmap", Fit: cause.Foremost, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},
+			{Fix: "raise_pagefile", Fit: cause.Cures, If: reader.OnWindows},
+			{Fix: "raise_shm_size", Fit: cause.Cures, If: ledger.SharedMemory},
+			{Fix: "detach_accumulated", Fit: cause.Cures, If: cause.ClimbingHost},
+			{Fix: "stream_dataset", Fit: cause.Cures, If: ledger.GrowsList},
+			{Fix: "lower_num_workers", Fit: cause.Cures, If: when.Any(when.Root(fact.SharedMemory, fact.WorkerKilled), pinning)},
+			{Fix: "add_swap", Fit: cause.Helps, If: when.All(when.Root(fact.RankKilled), cause.LoadsModel)},
+			{Fix: "lower_batch_size", Fit: cause.Helps, If: stepOnCPU},
+			{Fix: "raise_memory_limit", Fit: cause.Helps, If: ownMemory},
+			{Fix: "add_swap", Fit: cause.Helps, If: ownMemory},
+			{Fix: "lower_num_workers", Fit: cause.MayHelp, If: when.Root(fact.CommitLimit)},
+			{Fix: "close_other_apps", Fit: cause.MayHelp, If: when.Not(ledger.SharedMemory)},
+			{Fix: "use_smaller_model", Fit: cause.LastResort, If: when.Not(ledger.SharedMemory)},
+			{Fix: "stream_dataset", Fit: cause.LastResort},
 		},
 	},
 }

@@ -21,7 +21,7 @@ var sizeCards = []cause.Card{
 		If: func(c *ledger.Case) bool {
 			return ledger.OnCard(c) && (ledger.Requested(c) > 2*units.GiB || ledger.AbsurdSize(c))
 		},
-		Cause: cause.OversizedAllocation, Weight: 0.85,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Means: "The size of one_hot and bincount follows from the largest label. One wrong label, such as an ignore value of 255 or an id that was never mapped, makes the tensor huge. Memory is not what is wrong.",
 		Not:   "A smaller batch or a larger card: the label decides the size.",
 		Cures: []cause.Cure{

@@ -33,7 +33,7 @@ func moreShm(c *ledger.Case) []step.Step {
 var ramCards = []cause.Card{
 	{
 		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
-		Cause: cause.HostMemory, Weight: 0.93,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a DataLoader worker: the computer's RAM, most likely, not the card",
 		Means:    "A worker got signal 9 from outside. On Linux that is nearly always the kernel when RAM, or the limit of a container or job, is full; the message has no amounts, and the place where the main process stopped says nothing. Each worker holds its own batches in advance, and copies little by little what the data set keeps in Python lists; so it grows with the workers and with the epochs.",
 		Not:      "A smaller model, 16 bit or allocator settings: the card is not involved. A full /dev/shm reads \"Bus error\".",
@@ -46,7 +46,7 @@ var ramCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/shared-memory", Kinds: []fact.Kind{fact.SharedMemory},
-		Cause: cause.HostMemory, Weight: 0.95,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of shared memory (/dev/shm), not of RAM or graphics memory",
 		Means:    "DataLoader workers hand their batches to the main process through /dev/shm, and it is full. A Docker container or a pod has 64 MB of it unless told otherwise, whatever RAM is free: the batches of a few workers with images are more. So it can run for a while and fail at a larger batch.",
 		Not:      "Swap, a smaller model, or `kernel.shmmax`: only the size of /dev/shm counts.",
@@ -59,7 +59,7 @@ var ramCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/nccl-shm", Kinds: []fact.Kind{fact.NCCLShm},
-		Cause: cause.HostMemory, Weight: 0.95,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "stopped in NCCL: shared memory (/dev/shm) is full",
 		Means:    "NCCL lets the processes of one machine talk through segments in /dev/shm, [[{asked} each here, ]]and could not make one more. A Docker container or pod has 64 MB of it unless told otherwise, so that a few cards are enough. The cards' own memory is not what is short, though the last line may read \"unhandled system error\".",
 		Not:      "A smaller batch or model: the segments do not depend on it.",

@@ -13,7 +13,7 @@ var shortCompletions = cause.Cure{
 var trlCards = []cause.Card{
 	{
 		ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
-		Cause: cause.BudgetMisconfigured, Weight: 0.76,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory where vLLM and the trainer share a card",
 		Means:    "In colocate mode vLLM takes its share of the whole card (0.3 by default) and keeps it, asleep or not, unless sleep mode is on; the trainer needs the rest for weights, gradients, optimizer and a step. Together that was more than the card.[[ This process holds {mine} of {total}.]]",
 		Not:      "A smaller batch alone: vLLM's share stays taken.",
@@ -26,7 +26,7 @@ var trlCards = []cause.Card{
 	},
 	{
 		ID: "trl/grpo-logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_get_per_token_logps", "selective_log_softmax", "grpo_trainer.py", "rloo_trainer.py"}, Figures: logitFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.88,
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory over the logits of its completions",
 		Means:    "The log probabilities of a group need its logits: completions in a batch x completion length x vocabulary, in 16 and again in 32 bit.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words, {tokens128} with Llama 3's 128,000.]] The vocabulary decides, not the size of the model: a 0.5B model fills 24 GB.",
 		Not:      "LoRA, 4 bit or ZeRO-3: they do not touch the logits.",
@@ -39,7 +39,7 @@ var trlCards = []cause.Card{
 	},
 	{
 		ID: "trl/dpo-pairs", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dpo_trainer.py", "concatenated_forward", "compute_ref_log_probs", "kto_trainer.py", "orpo_trainer.py"}, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in preference training",
 		Means:    "Each sample is a pair: chosen and rejected go through the model together, twice the batch that is set, with logits of both. Unless an adapter is trained a second, frozen copy of the model lies beside it as the reference.[[ That is {w16} for {model} at 16 bit.]]",
 		Not:      "A batch of 1 that is 1 already: it counts as two samples.",
@@ -52,7 +52,7 @@ var trlCards = []cause.Card{
 	},
 	{
 		ID: "trl/ppo-models", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"ppo_trainer.py", "PPOTrainer", "batched_forward_pass", "PolicyAndValueWrapper"}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.76,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory with up to four models on the card",
 		Means:    "PPO holds policy, reference, reward and value model at once.[[ {model} alone is {w16} at 16 bit, and up to {full} while it is trained.]] Then come the logits of whole responses. If it fails before the first step, it is the models.",
 		Not:      "A smaller batch, if it fails before the first step.",

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -52,7 +53,7 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/tensorflow-beside", Kinds: allocators, Said: []string{"tensorflow/core/common_runtime/gpu", "tensorflow/stream_executor", "tensorflow/compiler/xla"},
 		If:    when.All(onOneCard, ledger.Crowded, when.Not(listed)),
-		Cause: cause.BudgetMisconfigured, Weight: 0.85,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory: TensorFlow, in the same process, has taken the card",
 		Means:    "PyTorch's part of this process holds {mine}; {others} more is in use, and the log shows TensorFlow starting up beside it, which takes nearly all of a card at its first use, whatever it needs.",
 		Not:      "A smaller batch, `empty_cache()`: what is taken is not PyTorch's.",
@@ -66,7 +67,7 @@ var figureCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
-		Cause: cause.LeakedProcess, Weight: 0.8,
+		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
 		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {unnamed}]]",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
@@ -78,7 +79,7 @@ var figureCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/other-library", Kinds: allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
-		Cause: cause.BudgetMisconfigured, Weight: 0.76, Figures: libraries,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: libraries,
 		Headline: "ran out of memory: another library of the same process holds {library}",
 		Means:    "Of the {mine} that this process holds, {library} is not in PyTorch's hands: another library has it, which the message does not name. A serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), TensorFlow or JAX with their pools, ONNX Runtime's arena; CUDA's context and NCCL explain a few hundred MiB only. It took its part first, so that PyTorch found the card full.",
 		Not:      "Closing other programs, allocator settings: it is in this process, and not PyTorch's.",
@@ -104,7 +105,7 @@ var figureCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/one-piece-far-too-large", Kinds: allocators, If: when.All(onOneCard, farTooLarge),
-		Cause: cause.OversizedAllocation, Weight: 0.9,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: {times} times the card",
 		Means:    "No setting bridges that: a shape is wrong, a broadcast made a matrix of everything by everything, or an input was never cut to size. Where a size grows with the square of a count, a tenth of the count is a hundredth of the memory.",
 		Not:      "Emptying the cache, closing programs, 16 bit, a larger card: the size itself is the mistake.",
@@ -121,7 +122,7 @@ var figureCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/one-piece-too-large", Kinds: allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
-		Cause: cause.OversizedAllocation, Weight: 0.9,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
 		Means:    "An empty card would not do. One tensor of that size is what a single operation makes of the whole input: attention scores (length, or pixels, squared), logits (tokens x vocabulary), all pairs of something, a picture or volume at full size. The log does not say which.",
 		Not:      "Emptying the cache, allocator settings, closing programs: the empty card is too small.",
@@ -142,8 +143,8 @@ var figureCards = []cause.Card{
 		},
 		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996"},
 	},
-	slackCard("pytorch/slack-large", 0.8, when.All(slackWouldDo, bare)),
-	slackCard("pytorch/slack-some", 0.6, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
+	slackCard("pytorch/slack-large", cause.Strong, when.All(slackWouldDo, bare)),
+	slackCard("pytorch/slack-some", cause.Good, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
 		ID: "pytorch/large-piece", Kinds: allocators, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
@@ -160,7 +161,7 @@ func bare(c *ledger.Case) bool {
 }
 
 // slackCard is about memory that lies unused in pieces.
-func slackCard(id string, weight float64, holds func(*ledger.Case) bool) cause.Card {
+func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: allocators, If: when.All(onOneCard, holds),
 		Cause: cause.Fragmentation, Weight: weight,
@@ -221,7 +222,7 @@ var closeFirst = cause.Cure{
 func splitEra(c *ledger.Case) bool { return !reader.HasExpandableSegments(c) }
 
 func splitSize(c *ledger.Case) []step.Step {
-	return step.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
+	return code.AllocConf(c, "max_split_size_mb:128,garbage_collection_threshold:0.8")
 }
 
 // Cures of a card that is not full.
@@ -319,7 +320,7 @@ func farTooLarge(c *ledger.Case) bool {
 // hiddenLimit: what is held and wanted comes to no more than a share of the
 // card, as set_per_process_memory_fraction leaves it.
 func hiddenLimit(c *ledger.Case) bool {
-	return cause.HiddenFraction(c).Weight > 0
+	return cause.HiddenFraction(c).Weight > cause.None
 }
 
 func quarterOfCard(c *ledger.Case) bool {

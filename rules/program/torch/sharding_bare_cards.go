@@ -53,7 +53,7 @@ var bareCards = []cause.Card{
 	{
 		ID: "pytorch/one-rank-killed", Kinds: []fact.Kind{fact.RankKilled}, Unsaid: []string{"closing signal SIGTERM", "exits with return code = -9", "zero_optimization"}, Figures: rankFigures,
 		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && rankFigures(c)["rank"] == "0" },
-		Cause: cause.HostMemory, Weight: 0.88,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was ended by signal 9: most likely system memory (RAM) ran out",
 		Means:    "Exit code -9 is SIGKILL, sent from outside to process {pid}, the only rank that the lines show; the traceback is the launcher's own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. Most often it is the loading of the model: a checkpoint passes through RAM as a whole, 2 bytes a parameter in 16 bit, 4 in 32 (7 billion: 13 or 26 GiB).",
 		Not:      "A smaller batch or shorter prompts: they are on the card.",
@@ -67,7 +67,7 @@ var bareCards = []cause.Card{
 	{
 		ID: "pytorch/rank-killed", Kinds: []fact.Kind{fact.RankKilled}, Unsaid: []string{"cpu_adam", "offload_optimizer", "zero_optimization"}, Figures: rankFigures,
 		If:    func(c *ledger.Case) bool { return !ledger.Capped(c) && c.Root(fact.RankKilled) },
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a process of its run to signal 9: most likely system memory (RAM) ran out",
 		Means:    "Exit code -9 is SIGKILL, sent from outside[[: rank {rank}, process {pid}]]; the launcher then stopped the others, and the traceback is its own. Nearly always it is the kernel or a container's limit on RAM, not the card: a full card raises an error. As a rule every rank loads its own copy of model and data: four ranks, four times the RAM. A `kill -9` by hand or by a scheduler looks the same.",
 		Not:      "`--shm-size` or anything about the card: a full /dev/shm is a bus error, a full card a CUDA error.",
@@ -84,7 +84,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/attention-of-torch1", Kinds: []fact.Kind{fact.TorchAlloc}, Said: oldAttention, If: largeAttention, Figures: logitsFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.81,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in one call of attention",
 		Means:    "This PyTorch is older than 2.0: its attention always writes out every row or token against every other, so that it grows with their number squared. {asked} is one such piece.[[ Nearly all of the rest is this program's own: {mine} of {total}.]]",
 		Not:      "`expandable_segments`, which this version lacks; settings that ask for a fused kernel: it has none.",
@@ -101,7 +101,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/attention-square", Kinds: []fact.Kind{fact.TorchAlloc}, Said: attentionWords, Unsaid: oldAttention, If: largeAttention, Figures: logitsFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in one call of attention",
 		Means:    "`scaled_dot_product_attention` asked for {asked} in one piece. Fused kernels need no such piece: PyTorch fell back to the plain form, which writes out every token against every other, so that it grows with the length squared. It does so for 32-bit numbers, for some masks, and for bfloat16 or flash on cards before RTX 30 (V100, T4).[[ Nearly all of the rest is this program's own: {mine} of {total}.]] If a first picture or prompt worked and the second failed, something of the first is still held.",
 		Not:      "`expandable_segments` alone[[: {slack} of unused reserve is far less than the piece]].",
@@ -117,7 +117,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/mps-small-limit", Kinds: []fact.Kind{fact.MPSAlloc}, If: tinyMacLimit,
-		Cause: cause.BudgetMisconfigured, Weight: 0.82,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "reached a limit on the Mac's GPU memory that is too low for any Mac of Apple's own chips",
 		Means:    "`max allowed` is PyTorch's own limit, by default 1.7 times what Metal recommends: about 9 GiB on a Mac of 8 GB already. {limit} is far below, so that somebody set it: `PYTORCH_MPS_HIGH_WATERMARK_RATIO`, or the program calls `torch.mps.set_per_process_memory_fraction`. Otherwise it is an Intel Mac with a small card, or a virtual machine.",
 		Not:      "Closing other programs: the limit counts what this program holds only.",
@@ -130,7 +130,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() && !managedMemory(c) },
-		Cause: cause.Unknown, Weight: 0.8,
+		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in bitsandbytes",
 		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA and ended the program; it prints neither sizes nor the model. A path such as D:\\a\\ is that of the machine that built the package. It may also be the first to report a card that somebody else filled.",
 		Not:      "PyTorch's allocator settings: this was refused by the driver.",
@@ -147,7 +147,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/bitsandbytes-managed", Kinds: []fact.Kind{fact.BitsAndBytes}, If: managedMemory,
-		Cause: cause.HostMemory, Weight: 0.78,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "did not get managed memory for bitsandbytes' paged optimizer",
 		Means:    "pythonInterface is where bitsandbytes asks for managed memory: RAM that the card can reach, for a paged optimizer (`paged_adamw_*`, as in QLoRA scripts). It prints no sizes. RAM, or what WSL or a container may have of it, was too little, or this system does not do managed memory well (Windows, WSL).",
 		Not:      "Loading the model in fewer bits: a paged optimizer comes after the model.",
@@ -162,7 +162,7 @@ var bareCards = []cause.Card{
 		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return ledger.Before2020(c) && ownCard(c) && ledger.FillsCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
 		},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory: nearly all that it holds is in use",
 		Means:    "{asked} was only the last straw. \"cached\" in the message means a PyTorch before 1.4: {slack} of its reserve is free but in pieces, as tensors of changing sizes leave it; the rest of it is live. Too large a batch does that, or one long sample. If it ran for many steps before, suspect that sample, or something that is kept.",
 		Not:      "`PYTORCH_CUDA_ALLOC_CONF`: your PyTorch does not read it yet (releases from 1.10 on do).",
@@ -181,7 +181,7 @@ var bareCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/logits-fp32", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_convert_to_fp32", "in convert_to_fp32", "logits.float()", "logits = logits.float"}, If: when.All(ownCard, func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }), Figures: logitFigures,
-		Cause: cause.ContextTooLong, Weight: 0.8,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of memory turning a language model's logits into 32 bit",
 		Means:    "Logits are batch x padded length x vocabulary. {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen); one long sample pads its whole batch. The copy stands beside the 16-bit original, half its size.",
 		Not:      "4 bit or LoRA: they do not touch the logits.",

@@ -14,7 +14,7 @@ import (
 var shardingCards = []cause.Card{
 	{
 		ID: "pytorch/fsdp-save", Kinds: append([]fact.Kind{fact.TorchAlloc}, ramGone...), Said: []string{"_full_pre_state_dict_hook", "_full_post_state_dict_hook", "_common_unshard_pre_state_dict_hook", "FULL_STATE_DICT", "_optim_state_dict_impl", "FullStateDictConfig", "full_optim_state_dict"}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while saving: the whole model was gathered in one place",
 		Means:    "Training fits, because every card holds a piece. A FULL state dict gathers all of it (and the optimizer) on one card or, offloaded, in RAM: 4 bytes a parameter for 32-bit weights, 12 with Adam[[; {w32} and {states} for {model}]].",
 		Not:      "A smaller batch: the gathered model is as large.",
@@ -26,7 +26,7 @@ var shardingCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/fsdp-wrap", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_init_param_handle_from_module", "_auto_wrap", "_move_module_to_device", "_init_param_handle_from_params", "flatten_tensors_into_flat_param"}, Figures: copyFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while FSDP was wrapping the model",
 		Means:    "[[{again} So the whole model is one unit: there is no auto-wrap policy, or it matches no layer. ]]Each rank puts the whole model, or one whole unit of it, on its card before cutting it up[[: {w32} for {model} in 32 bit]]. Without an auto-wrap policy the unit is the model itself. Nothing was sharded yet, so that more cards do not help here.",
 		Not:      "A smaller batch, or more cards: nothing was sharded yet.[[ Allocator settings: {slack} to win.]]",
@@ -40,7 +40,7 @@ var shardingCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/second-copy", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onOneCard, asksAgain, ranked), Figures: copyFigures,
-		Cause: cause.TrainingStateTooLarge, Weight: 0.8,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory: it asked for as much again as it holds, a second copy of the whole model",
 		Means:    "{again} That is one buffer for the whole model beside its weights[[ ({billion} billion parameters in 16 bit)]]: for its gradients (Megatron, NeMo, DDP), or its flat copy (FSDP without an auto-wrap policy). Each rank holds all of it, so that more cards under data parallelism change nothing.",
 		Not:      "A smaller batch or shorter samples: nothing was computed yet.[[ Allocator settings: {slack} to win.]]",
@@ -80,7 +80,7 @@ var deepspeedCards = []cause.Card{
 	ramOfDeepSpeed("deepspeed/offload-ram", []string{"cpu_adam", "offload_optimizer", "ZeROOptions", "DeepSpeedCPUAdam", "deepspeed/launcher", "DeepSpeed info:", "zero_optimization", "exits with return code = -9"}, []string{"Loading checkpoint shards"}),
 	{
 		ID: "deepspeed/zero3-save", Kinds: refused, Said: []string{"_zero3_consolidated_16bit_state_dict", "_zero3_consolidated_fp16_state_dict", "save_16bit_model", "save_fp16_model"}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.9,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while saving: ZeRO-3 gathered the whole model",
 		Means:    "Training fits in pieces; `stage3_gather_16bit_weights_on_model_save` then gathers the model (2 bytes a parameter[[, {w16} for {model}]]) to write one file. It failed at saving: the training itself fits.",
 		Not:      "A smaller batch: saving gathers the same weights.",
@@ -93,7 +93,7 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/init-states", Kinds: refused, Said: []string{"initialize_optimizer_states", "_create_fp32_partitions", "_create_fp16_partitions", "single_partition_of_fp32_groups", "flatten_dense_tensors_aligned", "in _configure_zero_optimizer"}, Figures: modelFigures,
-		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: 0.9,
+		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while laying out the optimizer, before the first step",
 		Means:    "32-bit weights and Adam's two values take 12 bytes a parameter, divided by the number of cards[[: {states} in all for {model}]]; 16-bit weights and gradients come besides. On one card ZeRO divides by one.[[ This process holds {mine} of {total} already.]]",
 		Not:      "A smaller batch: no batch was made yet.",
@@ -106,7 +106,7 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/whole-model", Kinds: refused, Said: []string{"_configure_distributed_model"}, Figures: modelFigures,
-		If: when.Not(ledger.Crowded), Cause: cause.ModelTooLarge, Weight: 0.85,
+		If: when.Not(ledger.Crowded), Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory as it put the whole model on each card",
 		Means:    "DeepSpeed moves all weights to the card here (`self.module.to(self.device)`): with stage 1 or 2 that is the rule, with stage 3 the model was made before DeepSpeed knew of it.[[ {model} takes {w16} on each card at 16 bit, {w32} at 32.]][[ This process holds {mine} of {total}.]] More cards change nothing.",
 		Not:      "A smaller batch: no batch was made yet.",
@@ -119,7 +119,7 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/buckets", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"reduce_ipg_grads", "reduce_independent_p_g_buckets", "all_gather_dp_groups", "average_tensor", "allreduce_bucket", "__avg_scatter_grads"},
-		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: 0.76,
+		If: when.Not(ledger.Crowded), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while exchanging gradients",
 		Means:    "A step had filled the card, and the exchange wanted its buckets: 5e8 elements by default, 1 GB each in 16 bit, and several are alive at once with `overlap_comm`.[[ {asked} was asked for with {free} free.]]",
 		Not:      "Stage 2 for stage 1: the buckets are the same.",
@@ -132,7 +132,7 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/no-zero", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"deepspeed/runtime/fp16/fused_optimizer.py", "deepspeed/runtime/fp16/unfused_optimizer.py"}, If: when.Not(ledger.Crowded),
-		Cause: cause.TrainingStateTooLarge, Weight: 0.8,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the optimizer: every card holds all of its values",
 		Means:    "The optimizer in the traceback is DeepSpeed's for ZeRO stage 0: nothing is divided. Each card holds 32-bit weights and Adam's two values for its whole part of the model, 12 bytes a parameter beside 16-bit weights and gradients, and a copy of the gradients during the step.[[ {asked} was such a piece, beside {mine}.]]",
 		Not:      "A smaller batch: these are as large for a batch of 1.",
@@ -145,7 +145,7 @@ var deepspeedCards = []cause.Card{
 	},
 	{
 		ID: "deepspeed/step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"deepspeed/runtime/engine.py", "deepspeed/runtime/zero"}, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && writesCode(c) }, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of memory in a training step",
 		Means:    "Each card holds its share of the training state (ZeRO-1 the optimizer, 2 also the gradients, 3 also the weights) and a whole micro-batch: activations and logits do not get smaller with more cards.[[ This process holds {mine} of {total}.]] At the first step: too much in all; after many: the longest sample.",
 		Not:      "`train_batch_size`: only `train_micro_batch_size_per_gpu` is on a card.",
@@ -162,7 +162,7 @@ var deepspeedCards = []cause.Card{
 func ramOfDeepSpeed(id string, said, unsaid []string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: ramGone, Said: said, Unsaid: unsaid, Figures: modelFigures,
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "lost a process to signal 9: most likely system memory (RAM) ran out",
 		Means:    "-9 is sent from outside, nearly always by the kernel or a container's limit; the card plays no part. Two things fill RAM in a DeepSpeed run: every rank reads its own copy of the model while loading, and offload keeps optimizer and 32-bit weights there, 12 to 16 bytes a parameter of all ranks together: 84 to 112 GB for 7 billion[[; {states} for {model}]].",
 		Not:      "A smaller batch: what was full is RAM, not a card.",

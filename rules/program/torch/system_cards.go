@@ -124,7 +124,7 @@ var systemCards = []cause.Card{
 		ID: "pytorch/xpu-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return c.Root(fact.TorchAlloc) && c.Backend == "xpu" && c.Asked.Bytes >= 4*units.GiB && (!c.Total.Has() || c.Asked.Bytes < c.Total.Bytes)
 		},
-		Cause: cause.SoftwareBug, Weight: 0.85,
+		Cause: cause.SoftwareBug, Weight: cause.Strong,
 		Headline: "was refused one piece of {asked} on an Intel card that has room",
 		Means:    "Intel's Arc driver refuses a single allocation of 4 GiB and more, however much is free, unless the program allows larger ones.[[ The card has {total}; this program holds {mine}.]] So the card is not full: one tensor is too large for one piece.",
 		Not:      "Closing programs, `empty_cache()`: room is not what is lacking.",

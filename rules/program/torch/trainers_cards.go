@@ -18,7 +18,7 @@ func batchLines(batch string) func(*ledger.Case) []step.Step {
 var unslothCards = []cause.Card{
 	{
 		ID: "unsloth/fast-inference", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad}, Said: []string{"fast_inference=True", "fast_inference = True", "load_vllm", "unsloth_zoo/vllm_utils.py"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory where vLLM (fast_inference) and the trainer share the card",
 		Means:    "With `fast_inference=True` Unsloth starts vLLM in the same process. vLLM takes its part first (`gpu_memory_utilization`, of the whole card); weights, cache and a training step together were more than the card.[[ {mine} of {total} is held here.]]",
 		Not:      "A smaller training batch, if it fails while the model is being loaded.",
@@ -31,7 +31,7 @@ var unslothCards = []cause.Card{
 	},
 	{
 		ID: "unsloth/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_convert_to_fp32", "in convert_to_fp32", "logits.float()", "logits = logits.float", "fixed_cross_entropy", "in ForCausalLMLoss"}, Figures: logitFigures,
-		If: ownCard, Cause: cause.ContextTooLong, Weight: 0.78,
+		If: ownCard, Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of memory over the logits of a batch",
 		Means:    "It failed while the logits were turned into 32 bit: batch x padded length x vocabulary.[[ {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen); one long sample pads the whole batch.]] Unsloth's own loss avoids that copy, so that this is an older release, an evaluation, or a metric that wants logits.",
 		Not:      "4 bit or a smaller LoRA: they do not touch the logits.",
@@ -45,7 +45,7 @@ var unslothCards = []cause.Card{
 	},
 	{
 		ID: "unsloth/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Unsaid: optimizerWords, Phases: []string{"training", "unknown"}, If: func(c *ledger.Case) bool { return ownCard(c) && c.Training() }, Said: []string{"unsloth_compiled_cache", "_unsloth_training_step", "unsloth/models/", "unsloth_zoo/", "==((====))=="}, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
 		Means:    "With Unsloth's 4-bit LoRA the weights are a small part (0.6 GB a billion parameters[[, {w4} for {model}]]); batch times length decides, and one long sample pads a whole batch. At the first step: batch and model are too much. After many: that one sample.",
 		Not:      "A second card: a plain Unsloth run trains on one.",
@@ -62,7 +62,7 @@ var unslothCards = []cause.Card{
 var llamaFactoryCards = []cause.Card{
 	{
 		ID: "llama-factory/preprocess", Kinds: append([]fact.Kind{fact.WorkerKilled, fact.PythonMemory, fact.NumpyAlloc}, ramGone...), Said: []string{"Running tokenizer on dataset", "preprocess_dataset", "preprocess_supervised_dataset", "Converting format of dataset", "get_dataset("},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) while tokenising the data",
 		Means:    "It ended before training: each of the preprocessing processes holds its own samples in RAM, 1,000 at a time, and pictures or video are decoded there.",
 		Not:      "A smaller training batch, or anything about the card: training had not begun.",
@@ -75,7 +75,7 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/evaluation", Kinds: refused, Said: []string{"in evaluate", "in evaluation_loop", "in prediction_step", "compute_accuracy"}, If: ownCard,
-		Cause: cause.RetainedMemory, Weight: 0.76,
+		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of memory in evaluation",
 		Means:    "Training runs; evaluation does not fit: it keeps the logits of its samples on the card, and `predict_with_generate` keeps a cache as well.",
 		Not:      "A smaller training batch: evaluation has its own.",
@@ -86,8 +86,8 @@ var llamaFactoryCards = []cause.Card{
 		Sources: []string{"LLaMA-Factory/examples/train_lora/qwen3_lora_sft.yaml", "https://github.com/huggingface/transformers/issues/8476"},
 	},
 	{
-		ID: "llama-factory/idle-ranks", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return cause.BareContexts(c).Weight > 0 }, Figures: modelFigures,
-		Cause: cause.DeviceImbalance, Weight: 0.8,
+		ID: "llama-factory/idle-ranks", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return cause.BareContexts(c).Weight > cause.None }, Figures: modelFigures,
+		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "ran out of memory on GPU 0, where the contexts of the other ranks sit as well",
 		Means:    "The small processes on this card are the other ranks of the same launch: each opened a context on GPU 0 besides its own card. That is some hundred MiB each; the large one is this rank's own model and step[[, {mine} of {total}]]. Little is missing[[ ({short})]], so freeing the contexts may just do; the card stays nearly full.",
 		Not:      "Ending the listed processes: they are ranks of this run.",
@@ -100,7 +100,7 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/load", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
-		If: ownCard, Cause: cause.ModelTooLarge, Weight: 0.8,
+		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while loading the model",
 		Means:    "It failed before the first sample: the weights do not fit[[; {mine} of {total} is weights already]].[[ {model} takes {w16} at 16 bit, {w4} at 4.]] With several cards each rank loads all of it unless DeepSpeed ZeRO-3 or FSDP cuts it up.",
 		Not:      "cutoff_len or the batch size: no sample was read.",
@@ -113,7 +113,7 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: alone, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
 		Means:    "`per_device_train_batch_size` x `cutoff_len` (2048 by default[[; here {length}]]) decides, on top of the weights; tokens of pictures and video count too.[[ This process holds {mine} of {total}.]] At the first step: batch and model are too much; after many: the longest sample. With `finetuning_type: full` " + lowered(lessState) + ".",
 		Not:      "`torch.cuda.empty_cache()`: what fills the card is in use.",
@@ -126,7 +126,7 @@ var llamaFactoryCards = []cause.Card{
 	},
 	{
 		ID: "llama-factory/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing.",
 		Not:      "A smaller global batch: only the batch of one card counts.",
@@ -142,7 +142,7 @@ var llamaFactoryCards = []cause.Card{
 var axolotlCards = []cause.Card{
 	{
 		ID: "axolotl/merge", Kinds: append([]fact.Kind{fact.TorchAlloc}, ramGone...), Said: []string{"do_merge_lora", "merge_and_unload", "axolotl.cli.merge_lora", "cli/merge_lora.py"}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while merging the LoRA",
 		Means:    "Merging loads the whole base model in 16 bit (2 GB a billion parameters[[, {w16} for {model}]]), not in the 4 bit that it was trained in, and adds the adapter.",
 		Not:      "Training settings: the batch plays no part in a merge.",
@@ -154,7 +154,7 @@ var axolotlCards = []cause.Card{
 	},
 	{
 		ID: "axolotl/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: alone, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
 		Means:    "With `sample_packing` every row is filled to `sequence_len`[[ ({length} here)]], so that each step computes `micro_batch_size` times that, whatever the data. On top come the logits: tokens x vocabulary, in 32 bit.[[ This process holds {mine} of {total}.]]",
 		Not:      "Shorter data: packing fills the row again.",
@@ -167,7 +167,7 @@ var axolotlCards = []cause.Card{
 	},
 	{
 		ID: "axolotl/ranks-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, If: ownCard, Figures: lengthFigures,
-		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in training on several cards",
 		Means:    "Each card holds its share of the training state and a whole micro-batch. " + lessState + "[[ ({full} for {model})]]; only ZeRO-3 or FSDP divides all of that by the cards.",
 		Not:      "A smaller global batch: only `micro_batch_size` is on a card.",

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -17,21 +18,21 @@ import (
 // Transformers is what is peculiar to transformers and accelerate, and
 // to the trainers on top of them.
 var Transformers = program.Program{
-	Name: "transformers", Shown: "Transformers", Rank: 60,
+	Name: "transformers", Code: code.Steps, Shown: "Transformers", Rank: 60,
 	Edits: "code", Language: "python", Script: "transformers-script",
 	Cards:  transformersCards,
 	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {
-			cause.Said(0.72, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards.", fact.DispatchRefused),
-			cause.Said(0.78, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
-			cause.Shown("distributed", cause.If(everyRankLoads, 0.85, "It failed while the model was being loaded under a launcher that starts one process for each card: each loads all of it, so that more cards do not help.")),
+			cause.Said(cause.Likely, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards.", fact.DispatchRefused),
+			cause.Said(cause.Strong, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
+			cause.Shown("distributed", cause.If(everyRankLoads, cause.Strong, "It failed while the model was being loaded under a launcher that starts one process for each card: each loads all of it, so that more cards do not help.")),
 		},
-		cause.HostMemory:    {cause.Said(0.15, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
-		cause.LeakedProcess: {cause.Said(0.18, "Only free memory counts there: another program on the card would do it.", fact.DispatchRefused)},
+		cause.HostMemory:    {cause.Said(cause.Hint, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
+		cause.LeakedProcess: {cause.Said(cause.Hint, "Only free memory counts there: another program on the card would do it.", fact.DispatchRefused)},
 		cause.SoftwareBug:   {warmupAllocation},
-		cause.Unknown:       {cause.First(cause.If(cutMessage, 0.55, "The message breaks off before it says how much was free and held."))},
-		cause.BatchTooLarge: {cause.Said(0.5, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
+		cause.Unknown:       {cause.First(cause.If(cutMessage, cause.Good, "The message breaks off before it says how much was free and held."))},
+		cause.BatchTooLarge: {cause.Said(cause.Fair, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
 	},
 	Remedies: transformersRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -46,22 +47,22 @@ var Transformers = program.Program{
 
 var transformersRemedies = map[string][]cause.Remedy{
 	cause.ModelTooLarge: {
-		{Fix: "shard_training", Fit: 1.1, If: cause.Distributed},
-		{Fix: "half_precision", Fit: 1.04, If: when.Root(fact.OffloadNeeded)},
-		{Fix: "load_in_4bit", Fit: 1, If: when.Not(ledger.TinyCard)},
-		{Fix: "use_smaller_model", Fit: 0.96},
-		{Fix: "bigger_gpu", Fit: 0.95, If: ledger.TinyCard},
-		{Fix: "cpu_offload", Fit: 0.85},
-		{Fix: "use_lower_quant", Fit: 0.8},
-		{Fix: "half_precision", Fit: 0.6},
-		{Fix: "multi_gpu", Fit: 0.5},
+		{Fix: "shard_training", Fit: cause.Foremost, If: cause.Distributed},
+		{Fix: "half_precision", Fit: cause.Foremost, If: when.Root(fact.OffloadNeeded)},
+		{Fix: "load_in_4bit", Fit: cause.Cures, If: when.Not(ledger.TinyCard)},
+		{Fix: "use_smaller_model", Fit: cause.Cures},
+		{Fix: "bigger_gpu", Fit: cause.Cures, If: ledger.TinyCard},
+		{Fix: "cpu_offload", Fit: cause.Helps},
+		{Fix: "use_lower_quant", Fit: cause.Helps},
+		{Fix: "half_precision", Fit: cause.MayHelp},
+		{Fix: "multi_gpu", Fit: cause.LastResort},
 	},
 	cause.BatchTooLarge: {
-		{Fix: "lower_batch_size", Fit: 1},
-		{Fix: "lower_context", Fit: 0.8},
-		{Fix: "gradient_checkpointing", Fit: 0.75, If: (*ledger.Case).Training},
-		{Fix: "inference_mode", Fit: 0.6, If: when.Not((*ledger.Case).Training)},
-		{Fix: "use_lora", Fit: 0.5, If: (*ledger.Case).Training},
+		{Fix: "lower_batch_size", Fit: cause.Cures},
+		{Fix: "lower_context", Fit: cause.Helps},
+		{Fix: "gradient_checkpointing", Fit: cause.MayHelp, If: (*ledger.Case).Training},
+		{Fix: "inference_mode", Fit: cause.MayHelp, If: when.Not((*ledger.Case).Training)},
+		{Fix: "use_lora", Fit: cause.LastResort, If: (*ledger.Case).Training},
 	},
 }
 
@@ -78,9 +79,9 @@ func warmupAllocation(c *ledger.Case) cause.Finding {
 	}
 	why := fmt.Sprintf("transformers asked for %s at once to warm the allocator up, before the first weight: versions 4.49 to 4.51 ask for too much with some models.", f.Requested)
 	if need, ok := ledger.WeightsIn(c, ""); ok && f.Requested.Bytes > need*3/2 {
-		return cause.Seen(0.98, why+fmt.Sprintf(" This one needs %s.", units.Amount(need)), s.Line, c.Failure.Line)
+		return cause.Seen(cause.Stated, why+fmt.Sprintf(" This one needs %s.", units.Amount(need)), s.Line, c.Failure.Line)
 	}
-	return cause.Seen(0.4, why, s.Line, c.Failure.Line)
+	return cause.Seen(cause.Weak, why, s.Line, c.Failure.Line)
 }
 
 // cutMessage: PyTorch 2.2 and 2.3 in some builds end the message after

@@ -28,7 +28,7 @@ var transformersCards = slices.Concat(loadingCards, generatingCards, trainerCard
 var loadingCards = []cause.Card{
 	{
 		ID: "transformers/dispatch-refused", Kinds: []fact.Kind{fact.DispatchRefused}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "refused to load: the quantised model does not fit what is free on the card",
 		Means:    "This is a plan that did not work out, no crash in use: `device_map=\"auto\"` had layers left over for the CPU, where bitsandbytes does not run quantised ones. [[{model} needs about {w8} at 8 bit, {w4} at 4 bit. ]]The log has no sizes: the model may be too large, another program may hold the card, or PyTorch sees no GPU at all.",
 		Not:      "A smaller batch or `expandable_segments`: no weights were loaded yet.",
@@ -43,7 +43,7 @@ var loadingCards = []cause.Card{
 	},
 	{
 		ID: "transformers/offload-folder", Kinds: []fact.Kind{fact.OffloadNeeded}, Figures: modelFigures,
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "stopped loading: the weights fit neither the cards nor RAM",
 		Means:    "`device_map=\"auto\"` filled the cards, then system memory, and wanted a folder on disk for the rest. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]Without a dtype transformers 4 loads 32 bit, twice what is needed; the log does not show which was asked for.",
 		Not:      "`offload_folder=\"offload\"` makes it load, but each token then reads weights from disk: minutes for an answer.",
@@ -57,7 +57,7 @@ var loadingCards = []cause.Card{
 	{
 		ID: "transformers/rank-loads", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
 		If:    when.All(ranked, ledger.Allocator, when.Not(when.Any(ledger.Crowded, ranksOnOneCard, twinRanks))),
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while loading: each rank puts the whole model on its own card",
 		Means:    "The launcher starts one process for each card, and each loads all of the weights before anything is shared out. More cards do not help at this point.[[ This one holds {mine} of {total} already and was not through.]][[ {model} needs {w16} a card at 16 bit, {w4} at 4 bit.]]",
 		Not:      "A smaller batch, or a ZeRO stage 1 or 2: no sample was read, and these keep all weights on every card.",
@@ -75,7 +75,7 @@ var loadingCards = []cause.Card{
 			need, ok := ledger.WeightsIn(c, "")
 			return !ok || ledger.Requested(c) <= need*3/2
 		},
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not reserve room for the weights: the model does not fit what is free",
 		Means:    "Before it reads a weight transformers (4.50 and later) reserves this card's share of the model in one piece. {asked} is therefore what the weights take as they are loaded now[[, and {free} was free]]. [[{model} should take {w16} at 16 bit. ]]If that is about twice the model's size, it is being loaded in 32 bit, or one of the first of these releases counted wrong.",
 		Not:      "A smaller batch or `expandable_segments`: nothing but this one piece was asked for.",
@@ -88,7 +88,7 @@ var loadingCards = []cause.Card{
 	},
 	{
 		ID: "transformers/kbit-fp32", Kinds: refused, Said: []string{"in prepare_model_for_kbit_training", "in prepare_model_for_int8_training", "param.data = param.data.to(torch.float32)"},
-		Cause: cause.ModelTooLarge, Weight: 0.9,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory while preparing the quantised model for training",
 		Means:    "`prepare_model_for_kbit_training` turns every parameter that is not quantised into 32 bit: the norms, but also embeddings and lm_head, each some GB with a vocabulary of 150,000. If the model was not quantised at all, that is everything: four bytes a parameter.",
 		Not:      "A smaller batch: it failed before training.",
@@ -104,7 +104,7 @@ var loadingCards = []cause.Card{
 		If: func(c *ledger.Case) bool {
 			return (c.Signal("loading") != nil || !c.Training() && !c.Root(fact.RankKilled)) && !c.Near("closing signal SIGTERM") && writesCode(c) && !reader.LooksLikeWindows(c) && !c.In("text-generation-webui")
 		}, Figures: shardFigures,
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) while loading the model",
 		Means:    "It ended while weights were being read[[ ({read})]], before they were all on a card; a full card would have raised an error. Files pass through RAM: a .bin checkpoint as a whole, safetensors piece by piece, and a model without `device_map` is built in RAM first, in 32 bit if no dtype is given.[[ {model} is {w32} at 32 bit, {w16} at 16.]]",
 		Not:      "`load_in_4bit` alone: it shrinks what reaches the card, not what is read.",
@@ -121,7 +121,7 @@ var loadingCards = []cause.Card{
 		If: func(c *ledger.Case) bool {
 			return ownCard(c) && !distributed(c) && writesCode(c) && c.Signal("second_model", "warmup_alloc") == nil
 		},
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while loading the model: the weights alone fill the card",
 		Means:    "It failed before the first sample: this process holds {mine} of {total} ({mine%}), weights that were loaded already, and more were to come. [[{model} takes {w32} at 32 bit, {w16} at 16, {w4} at 4. ]]Without a dtype transformers 4 loads 32 bit: four bytes a parameter.",
 		Not:      "A smaller batch, a shorter prompt or `expandable_segments`: what is there is weights.",
@@ -161,7 +161,7 @@ func fourBit(deviceMap string) string {
 var generatingCards = []cause.Card{
 	{
 		ID: "transformers/card-0-full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"inference"}, Said: []string{"accelerate/hooks.py", "dispatch_model", "device_map", "accelerate/big_modeling.py"},
-		If: func(c *ledger.Case) bool { return distributed(c) || len(c.Facts.Devices) > 1 }, Cause: cause.DeviceImbalance, Weight: 0.6,
+		If: func(c *ledger.Case) bool { return distributed(c) || len(c.Facts.Devices) > 1 }, Cause: cause.DeviceImbalance, Weight: cause.Good,
 		Headline: "filled one of several cards: the model is split, the work is not",
 		Means:    "`device_map` splits the layers. What comes beside them (input, cache, logits) is made where the layer lies that makes it, much of it on the first and the last card. With its layers that card is full while others have room; `nvidia-smi` shows it.",
 		Not:      "More cards with the same map: the same one stays the fullest.",
@@ -173,7 +173,7 @@ var generatingCards = []cause.Card{
 	},
 	{
 		ID: "transformers/prompt-logits", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"inference"}, Said: []string{"logits.float()", "logits = logits.float", "in convert_to_fp32", "_convert_to_fp32", "self.lm_head("}, Figures: logitFigures,
-		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.ContextTooLong, Weight: 0.85,
+		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of memory over the logits of the prompt",
 		Means:    "It failed when the logits were made or turned into 32 bit: one number for each token of the input and each word of the vocabulary.[[ {asked} is {tokens32} tokens with a vocabulary of 32,000, {tokens152} with 152,000.]] Releases before 4.45 made them for the whole prompt though only the last token's are used.",
 		Not:      "4 bit: it shrinks weights, not logits.",
@@ -188,7 +188,7 @@ var generatingCards = []cause.Card{
 		ID: "transformers/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.NVMLAssert}, Phases: []string{"inference", "unknown"}, Said: []string{"in generate", "generation/utils.py", "in _sample", "in greedy_search", "in _prefill", "pipelines/text_generation"}, Figures: lengthFigures,
 		If: func(c *ledger.Case) bool {
 			return (ownCard(c) || !c.Total.Has()) && !c.Training() && writesCode(c) && !c.In("text-generation-webui", "vllm", "diffusers", "comfyui")
-		}, Cause: cause.ContextTooLong, Weight: 0.75,
+		}, Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of memory while generating",
 		Means:    "The model had loaded; what came on top is the work on the prompt and the cache, which grows with every token of prompt and answer and with each prompt of a batch.[[ This process holds {mine} of {total}; how much of that is weights the log does not show: `model.get_memory_footprint() / 2**30` tells.]] If the weights leave less than 1 or 2 GiB, it is the model that is too large.",
 		Not:      "`torch.cuda.empty_cache()` after the error: the allocator has given back what it could.",
@@ -202,7 +202,7 @@ var generatingCards = []cause.Card{
 	},
 	{
 		ID: "transformers/batch-given-up", Kinds: []fact.Kind{fact.BatchGivenUp},
-		Cause: cause.BatchTooLarge, Weight: 0.6,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "gave up: not even a batch of one fits",
 		Means:    "accelerate halved the batch down to one, and each attempt ran out of memory. Model, gradients and optimizer, or one single sample, are too much; or what earlier attempts left on the card was never freed.",
 		Not:      "A smaller batch size: one was tried.",

@@ -45,7 +45,7 @@ var trainerCards = []cause.Card{
 	{
 		ID: "transformers/eval-accumulates", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"nested_concat", "torch_pad_and_concatenate", "preds_host = logits", "EvalLoopContainer", "all_preds.add"},
 		If:    writesCode,
-		Cause: cause.RetainedMemory, Weight: 0.93,
+		Cause: cause.RetainedMemory, Weight: cause.Decisive,
 		Headline: "ran out of memory in evaluation: the Trainer keeps the logits of every sample",
 		Means:    "It died joining the logits of one more evaluation batch to those before. The Trainer keeps them all on the card until evaluation ends: samples x length x vocabulary[[ ({asked} for the joined copy)]]; joining needs old and new copy at once. Training itself fits.",
 		Not:      "A smaller per_device_eval_batch_size alone: the sum of the logits stays the same. `expandable_segments` only delays it.",
@@ -58,7 +58,7 @@ var trainerCards = []cause.Card{
 	},
 	{
 		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: append([]string{"deepspeed/runtime"}, temporaryWords...),
-		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && ledger.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.88, Figures: stateFigures,
+		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && ledger.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: stateFigures,
 		Headline: "ran out of memory at its first optimizer step: model, gradients and Adam do not fit together",
 		Means:    "Forward and backward pass fitted; then Adam made its two values for each trained parameter and found no room.[[ This process holds {mine} of {total} already{spilled}.]] {state}[[: {full} for {model}]], whatever the batch.",
 		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",
@@ -73,7 +73,7 @@ var trainerCards = []cause.Card{
 		ID: "transformers/logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"logits.float()", "logits = logits.float", "in ForCausalLMLoss", "loss_function(", "fixed_cross_entropy", "shift_logits", "_convert_to_fp32", "in convert_to_fp32"},
 		If: func(c *ledger.Case) bool {
 			return ownCard(c) && c.Training() && writesTraining(c)
-		}, Cause: cause.BatchTooLarge, Weight: 0.85, Figures: logitFigures,
+		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: logitFigures,
 		Headline: "ran out of memory at the loss: the logits of a batch are too large",
 		Means:    "Logits are batch x length x vocabulary, made in 16 bit, copied to 32 and again for the gradient, however small the model is.[[ {asked} is {tokens32} tokens of a 32,000-word vocabulary, {tokens128} of 128,000 (Llama 3), {tokens152} of 152,000 (Qwen): batch times padded length.]]",
 		Not:      "LoRA, 4 bit or gradient checkpointing: they do not touch the logits.",
@@ -86,7 +86,7 @@ var trainerCards = []cause.Card{
 	},
 	{
 		ID: "transformers/cache-beside-checkpointing", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"past_key_value.update", "past_key_values.update", "in update_cache", "cache_utils.py"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.65,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of memory in the key-value cache, which training does not need",
 		Means:    "The cache is for generation. Either `use_cache` is on in the forward pass, or the step generates text, for evaluation or for rewards.",
 		Not:      "More cards: each keeps its own cache.",
@@ -101,7 +101,7 @@ var trainerCards = []cause.Card{
 		ID: "transformers/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "_inner_training_loop", "in compute_loss", "trainer.train(", "in train()"}, Unsaid: []string{"deepspeed/runtime"},
 		If: func(c *ledger.Case) bool {
 			return ownCard(c) && !distributed(c) && writesTraining(c) && ledger.IntSetting(c, lengthSettings...) < 8192
-		}, Cause: cause.BatchTooLarge, Weight: 0.75, Figures: lengthFigures,
+		}, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: lengthFigures,
 		Headline: "ran out of memory in a training step",
 		Means:    "What a step adds (activations of the batch, gradients) found no room beside the weights.[[ This process holds {mine} of {total} ({mine%}).]] When it died tells which: at the first step, batch and model are too much; after many, one long sample. " + lessState + " in full training[[, {full} for {model}]]: then no batch is small enough.",
 		Not:      "`torch.cuda.empty_cache()` between steps: what fills the card is in use.",

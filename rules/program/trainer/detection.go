@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -61,16 +62,16 @@ func yoloSize(c *ledger.Case) []step.Step {
 
 // yoloWork: mixed precision is on by default.
 var yoloWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_resolution", Fit: 0.92},
-	{Fix: "use_smaller_model", Fit: 0.75},
-	{Fix: "close_other_apps", Fit: 0.5, If: when.Not(ledger.FillsCard)},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Helps},
+	{Fix: "use_smaller_model", Fit: cause.MayHelp},
+	{Fix: "close_other_apps", Fit: cause.LastResort, If: when.Not(ledger.FillsCard)},
 }
 
 // Ultralytics is the package with YOLOv8, YOLO11 and later: arguments of
 // model.train() or of the command yolo.
 var Ultralytics = program.Program{
-	Name: "ultralytics", Shown: "Ultralytics YOLO",
+	Name: "ultralytics", Code: code.Steps, Shown: "Ultralytics YOLO",
 	Work: "vision", Edits: "code", Language: "python",
 	Sources: program.Sources{"ultralytics/cfg/default.yaml": "batch imgsz cache workers amp multi_scale"},
 	Proofs:  []string{"ultralytics/engine/", "ultralytics/nn/", "ultralytics/utils/", "ultralytics/models/", "ultralytics/data/", "Ultralytics YOLO", "Ultralytics 8.", "in TaskAlignedAssigner, using CPU"},

@@ -11,7 +11,7 @@ import (
 var Graphs = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.Fragmentation: inPieces, cause.BatchTooLarge: graphWork, cause.TrainingStateTooLarge: graphWork, cause.ModelTooLarge: graphWork,
-		cause.OversizedAllocation: append([]cause.Remedy{{Fix: "fix_shape", Fit: 0.7}}, graphWork...),
+		cause.OversizedAllocation: append([]cause.Remedy{{Fix: "fix_shape", Fit: cause.MayHelp}}, graphWork...),
 	},
 	Titles: map[string]string{
 		"lower_batch_size": "Train on sampled neighbours, not on the whole graph", "use_smaller_model": "Fewer layers or narrower ones",
@@ -21,10 +21,10 @@ var Graphs = program.Program{
 }
 
 var graphWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "use_smaller_model", Fit: 0.8},
-	{Fix: "inference_mode", Fit: 0.7},
-	{Fix: "mixed_precision", Fit: 0.5},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "use_smaller_model", Fit: cause.Helps},
+	{Fix: "inference_mode", Fit: cause.MayHelp},
+	{Fix: "mixed_precision", Fit: cause.LastResort},
 }
 
 // PyG is PyTorch Geometric.

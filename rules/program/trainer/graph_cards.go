@@ -33,7 +33,7 @@ var pygCards = []cause.Card{
 	{
 		ID: "pyg/scatter-index", Kinds: []fact.Kind{fact.TorchAlloc}, Said: scattered,
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
-		Cause: cause.OversizedAllocation, Weight: 0.9, Headline: "asked for {asked}: one index is far too large", Figures: filled,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked}: one index is far too large", Figures: filled,
 		Means: "scatter makes a result with as many rows as the LARGEST number in `index` plus one, times the width of `src`. {asked} on a card of {total} is no graph: an index holds nonsense or an ID that was never renumbered (a hash, a database key, an uninitialised value).[[ {mine} is all that the program held.]]",
 		Not:   "A smaller batch, another card, allocator settings: the size comes from a number in the data.",
 		Cures: []cause.Cure{
@@ -47,7 +47,7 @@ var pygCards = []cause.Card{
 		ID: "pyg/message", Kinds: refused, Said: slices.Concat([]string{"message_passing.py", "in propagate", "in __lift__", "in _lift", "_collect", "gat_conv.py", "torch_geometric/nn/conv"}, scattered[:1]),
 		If: when.All(func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) }, func(c *ledger.Case) bool {
 			return ledger.NeverFits(c) == "" || ledger.Requested(c) < 4*c.Total.Bytes && !c.Near(scattered...)
-		}), Cause: cause.BatchTooLarge, Weight: 0.85,
+		}), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out on the messages of all edges at once", Figures: edges,
 		Means: "A layer writes a message for EVERY edge, edges x channels x 4 bytes, and keeps it for the backward pass[[: {asked} are {edges} edges of 64 channels, for instance]]. With the whole graph in one step there is no batch size to lower.[[ {unused} is reserved but lies in pieces too small for it, so a fresh start may get a little further.]]",
 		Not:   "`DataLoader` with a smaller batch_size, if it is one graph: it batches graphs, not the nodes of one.",
@@ -63,7 +63,7 @@ var pygCards = []cause.Card{
 var dglCards = []cause.Card{
 	{
 		ID: "dgl/message", Kinds: append([]fact.Kind{fact.CPUAlloc}, refused...), Said: []string{"dgl/core.py", "in update_all", "in apply_edges", "dgl/nn/pytorch", "dgl/ops/"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out on the messages of all edges at once", Figures: edges,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out on the messages of all edges at once", Figures: edges,
 		Means: "A message function ran over the whole graph: values of every edge are kept for the backward pass, layers x edges x channels x 4 bytes[[. {asked} are {edges} edges of 64 channels, for instance]]. With the full graph in one step there is no batch to lower.",
 		Not:   "A smaller training set of nodes: all edges are computed for it.",
 		Cures: []cause.Cure{

@@ -66,9 +66,9 @@ var Megatron = program.Program{
 		"offload_optimizer":      say("Add `--optimizer-cpu-offload` (it needs `--use-precision-aware-optimizer`)."),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge:         {{Fix: "shard_training", Fit: 1}, {Fix: "offload_optimizer", Fit: 0.7}, {Fix: "use_smaller_model", Fit: 0.5}},
-		cause.TrainingStateTooLarge: {{Fix: "shard_training", Fit: 1}, {Fix: "offload_optimizer", Fit: 0.9}, {Fix: "gradient_checkpointing", Fit: 0.4}},
-		cause.BatchTooLarge:         {{Fix: "lower_batch_size", Fit: 1}, {Fix: "gradient_checkpointing", Fit: 0.95}, {Fix: "lower_context", Fit: 0.8}, {Fix: "shard_training", Fit: 0.6}},
+		cause.ModelTooLarge:         {{Fix: "shard_training", Fit: cause.Cures}, {Fix: "offload_optimizer", Fit: cause.MayHelp}, {Fix: "use_smaller_model", Fit: cause.LastResort}},
+		cause.TrainingStateTooLarge: {{Fix: "shard_training", Fit: cause.Cures}, {Fix: "offload_optimizer", Fit: cause.Helps}, {Fix: "gradient_checkpointing", Fit: cause.LastResort}},
+		cause.BatchTooLarge:         {{Fix: "lower_batch_size", Fit: cause.Cures}, {Fix: "gradient_checkpointing", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "shard_training", Fit: cause.MayHelp}},
 	},
 	Like:  []*program.Program{&LanguageModels},
 	Cards: megatronCards,
@@ -102,7 +102,7 @@ var SentenceTransformers = program.Program{
 	Proofs:  []string{"sentence_transformers/"},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: embedWork, cause.ContextTooLong: embedWork, cause.OversizedAllocation: embedWork,
-		cause.ModelTooLarge: {{Fix: "half_precision", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.9}, {Fix: "use_smaller_model", Fit: 0.85}, {Fix: "lower_context", Fit: 0.8}},
+		cause.ModelTooLarge: {{Fix: "half_precision", Fit: cause.Cures}, {Fix: "lower_batch_size", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.Helps}, {Fix: "lower_context", Fit: cause.Helps}},
 	},
 	Steps: spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {
@@ -120,9 +120,9 @@ var SentenceTransformers = program.Program{
 }
 
 var embedWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_context", Fit: 0.95},
-	{Fix: "half_precision", Fit: 0.85},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_context", Fit: cause.Cures},
+	{Fix: "half_precision", Fit: cause.Helps},
 }
 
 // FlagEmbedding is BAAI's trainer and library of the BGE models.

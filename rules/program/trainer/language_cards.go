@@ -69,7 +69,7 @@ var torchtuneCards = []cause.Card{
 var swiftCards = []cause.Card{
 	{
 		ID: "ms-swift/pixels", Kinds: refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
-		If: ownCard, Cause: cause.OversizedAllocation, Weight: 0.85,
+		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory in the vision part: the pictures are too large",
 		Means:    "Pictures are cut into patches before the language model sees them, and attention over the patches grows with their number squared.[[ {asked} was asked for in one piece.]] By default up to 16384 x 28 x 28 pixels a picture (12.8 million) go in.",
 		Not:      "`--max_length`: the vision part runs before tokens are counted.",
@@ -82,7 +82,7 @@ var swiftCards = []cause.Card{
 	},
 	{
 		ID: "ms-swift/rlhf", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"swift/cli/rlhf.py", "rlhf_main", "grpo_trainer", "swift rlhf"}, Figures: textFigures,
-		If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !c.Limit.Has() }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !c.Limit.Has() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in RLHF, where several parts of a run share each card",
 		Means:    "RLHF keeps a policy in training, a reference and often vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ Outside this process {others} of the card is taken: in such a run mostly its own vLLM or another rank, which a container hides; `nvidia-smi` on the machine tells whether it is an older run.]]",
 		Not:      "Killing the other processes, if they belong to the run.",
@@ -104,7 +104,7 @@ var swiftCards = []cause.Card{
 var megatronCards = []cause.Card{
 	{
 		ID: "megatron/buffers", Kinds: refused, Said: []string{"param_and_grad_buffer.py", "distrib_optimizer.py", "_allocate_grad_buffers", "core/optimizer/", "optimizer_param_scheduler"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.85, Figures: textFigures,
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures,
 		Headline: "ran out of memory laying out gradients and optimizer",
 		Means:    "It failed before a sample was computed: 18 bytes for each parameter that a card holds; with the distributed optimizer 6, and 12 divided by the data-parallel cards.[[ This process holds {mine} of {total}.]] How many parameters that is follows from tensor x pipeline parallel size.",
 		Not:      "`--micro-batch-size`: nothing of a batch is there yet.",
@@ -125,7 +125,7 @@ var megatronCards = []cause.Card{
 var colossalCards = []cause.Card{
 	{
 		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.78, Figures: textFigures,
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures,
 		Headline: "ran out of memory in the optimizer: its values stay on the cards",
 		Means:    "It failed in the plug-in that places parameters, gradients and optimizer values, in a step that forward and backward had passed.[[ This process holds {mine} of {total}.]] ZeRO-2 divides gradients and Adam's values by the cards but keeps all weights on each; without offload nothing goes to RAM. Full training takes about 16 bytes a parameter in all[[, {full} for {model}]].",
 		Not:      "A smaller batch alone, if it fails at the first step.",

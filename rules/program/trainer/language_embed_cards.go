@@ -64,7 +64,7 @@ func whoHolds(c *ledger.Case) []step.Step {
 var embedCards = []cause.Card{
 	{
 		ID: "sentence-transformers/card-taken", Kinds: refused, If: func(c *ledger.Case) bool { return ledger.Crowded(c) && !c.Training() },
-		Cause: cause.LeakedProcess, Weight: 0.82, Figures: tableFigures,
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: tableFigures,
 		Headline: "found no room on a card that something else has filled",
 		Means:    "This program holds {mine}, and {others} more is in use.[[ {table}]] Beside an embedding model that is mostly the language model of the same setup: an Ollama, llama.cpp or vLLM server keeps the card as long as it runs; else an earlier run or a notebook.",
 		Not:      "A smaller `batch_size`, allocator settings, 4 bit: there is next to no room for it at all.",
@@ -78,7 +78,7 @@ var embedCards = []cause.Card{
 	},
 	{
 		ID: "sentence-transformers/encode", Kinds: refused, Said: []string{"in encode", "in encode_multi_process", "in predict", "in rank"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.82,
+		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while encoding",
 		Means:    "`encode()` sorts texts by length and begins with the longest, 32 at a time by default: the first batch is the worst, and if it passes the rest does. Models that read 8,192 tokens (BGE-M3, jina, gte) need far more for a long text than those of 512.[[ This process holds {mine} of {total}.]]",
 		Not:      "Splitting the list of texts: a batch of 32 long ones stays as large.",

@@ -31,7 +31,7 @@ func generates(c *ledger.Case) bool { return c.Near(generatingWords...) }
 var lightningCards = []cause.Card{
 	{
 		ID: "lightning/sanity-check", Kinds: refused, Said: []string{"run_sanity_check", "Sanity Checking", "Validation sanity check"}, Unsaid: generatingWords, If: ownCard,
-		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the sanity check, before the first training step",
 		Means:    "Lightning runs two validation batches first. The optimizer holds nothing yet, so that training would need more still. Often validation uses larger pictures or a larger batch, or a model in 32 bit is too large by itself.[[ This process holds {mine} of {total}.]]",
 		Not:      "`num_sanity_val_steps=0`: it only moves the failure to the end of the epoch.",
@@ -44,7 +44,7 @@ var lightningCards = []cause.Card{
 	},
 	{
 		ID: "lightning/validation-generates", Kinds: refused, Said: []string{"run_sanity_check", "in validation_step", "evaluation_loop.py", "in _generative_step", "in run_evaluation", "in test_step"}, If: when.All(ownCard, generates),
-		Cause: cause.BatchTooLarge, Weight: 0.86,
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory in validation, as it generated text",
 		Means:    "Validation generates here, token by token: each beam of each sample keeps its own key-value cache, so that memory is eval batch x beams x length, whatever the training batch.[[ This process holds {mine} of {total}.]] Gradients and optimizer play no part: in the sanity check there are none yet, and training comes on top.",
 		Not:      "`num_sanity_val_steps=0`: it only moves the failure to the first real validation. Gradient checkpointing, 8-bit Adam: nothing is trained at this point.",
@@ -60,7 +60,7 @@ var lightningCards = []cause.Card{
 	},
 	{
 		ID: "lightning/validation-outputs", Kinds: refused, Said: []string{"in validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_outputs", "evaluation_loop.py"}, Unsaid: generatingWords, If: ownCard,
-		Cause: cause.RetainedMemory, Weight: 0.6,
+		Cause: cause.RetainedMemory, Weight: cause.Good,
 		Headline: "ran out of memory in validation",
 		Means:    "Lightning turns gradients off there, so that what grows is what `validation_step` returns or appends: tensors kept on the card until the epoch ends. A larger validation batch, or larger pictures, are the other reason: then it fails at the first batch.",
 		Not:      "Another `torch.no_grad()`: the loop has it.",
@@ -73,7 +73,7 @@ var lightningCards = []cause.Card{
 	},
 	{
 		ID: "lightning/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "optimizer_closure", "_run_optimization", "training_epoch_loop.py"}, If: when.All(ownCard, when.Not(operation.Apart)),
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
 		Means:    "Activations of the batch found no room beside weights, gradients and optimizer.[[ This process holds {mine} of {total}.]] At the first step it is batch and model; after many steps one large sample, or something that is kept (outputs or losses in a list).",
 		Not:      "More devices with strategy ddp: each holds a whole copy and the same batch.",

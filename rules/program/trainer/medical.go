@@ -25,14 +25,14 @@ var NNUNetV2 = program.Program{
 		cause.BatchTooLarge: nnunetWork, cause.TrainingStateTooLarge: nnunetWork, cause.ModelTooLarge: nnunetWork,
 		cause.OversizedAllocation: nnunetWork,
 		cause.Unknown: {
-			{Fix: "kill_stale_process", Fit: 1},
-			{Fix: "lower_batch_size", Fit: 0.9},
-			{Fix: "restart_session", Fit: 0.6},
+			{Fix: "kill_stale_process", Fit: cause.Cures},
+			{Fix: "lower_batch_size", Fit: cause.Helps},
+			{Fix: "restart_session", Fit: cause.MayHelp},
 		},
 		cause.HostMemory: {
-			{Fix: "lower_num_workers", Fit: 1},
-			{Fix: "close_other_apps", Fit: 0.6},
-			{Fix: "add_swap", Fit: 0.55},
+			{Fix: "lower_num_workers", Fit: cause.Cures},
+			{Fix: "close_other_apps", Fit: cause.MayHelp},
+			{Fix: "add_swap", Fit: cause.LastResort},
 		},
 	},
 	Steps: spelling{
@@ -67,10 +67,10 @@ func planAnew(c *ledger.Case) []step.Step {
 }
 
 var nnunetWork = []cause.Remedy{
-	{Fix: "cpu_offload", Fit: 1.05, If: predicting},
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "close_other_apps", Fit: 0.85, If: when.Not(ledger.FillsCard)},
-	{Fix: "lower_resolution", Fit: 0.7},
+	{Fix: "cpu_offload", Fit: cause.Foremost, If: predicting},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "close_other_apps", Fit: cause.Helps, If: when.Not(ledger.FillsCard)},
+	{Fix: "lower_resolution", Fit: cause.MayHelp},
 }
 
 // predicting: the log shows a model at use and no training.
@@ -114,11 +114,11 @@ var MONAI = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
-			{Fix: "cpu_offload", Fit: 1.02, If: predicting},
-			{Fix: "lower_resolution", Fit: 1},
-			{Fix: "lower_batch_size", Fit: 0.96},
-			{Fix: "mixed_precision", Fit: 0.8, If: (*ledger.Case).Training},
-			{Fix: "use_smaller_model", Fit: 0.5},
+			{Fix: "cpu_offload", Fit: cause.Cures, If: predicting},
+			{Fix: "lower_resolution", Fit: cause.Cures},
+			{Fix: "lower_batch_size", Fit: cause.Cures},
+			{Fix: "mixed_precision", Fit: cause.Helps, If: (*ledger.Case).Training},
+			{Fix: "use_smaller_model", Fit: cause.LastResort},
 		},
 	},
 	Titles: map[string]string{"cpu_offload": "Stitch the windows in system memory", "lower_resolution": "Crop smaller patches", "lower_num_workers": "Cache less in system memory"},
@@ -144,7 +144,7 @@ var SegmentAnything = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: samWork, cause.OversizedAllocation: samWork,
-		cause.ModelTooLarge: {{Fix: "use_smaller_model", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "lower_batch_size", Fit: 0.6}},
+		cause.ModelTooLarge: {{Fix: "use_smaller_model", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "lower_batch_size", Fit: cause.MayHelp}},
 	},
 	Titles: map[string]string{"lower_batch_size": "Fewer points at a time (points_per_batch)", "lower_resolution": "Use a smaller picture", "cpu_offload": "Keep the frames in system memory (video)", "use_smaller_model": "Use a smaller checkpoint"},
 	Costs:  map[string]string{"lower_batch_size": "Slower; the masks are the same.", "use_smaller_model": "Edges are a little coarser.", "cpu_offload": "Somewhat slower."},
@@ -153,8 +153,8 @@ var SegmentAnything = program.Program{
 }
 
 var samWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_resolution", Fit: 0.95},
-	{Fix: "use_smaller_model", Fit: 0.8},
-	{Fix: "cpu_offload", Fit: 0.6},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Cures},
+	{Fix: "use_smaller_model", Fit: cause.Helps},
+	{Fix: "cpu_offload", Fit: cause.MayHelp},
 }

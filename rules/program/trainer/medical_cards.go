@@ -10,7 +10,7 @@ import (
 var nnunetCards = []cause.Card{
 	{
 		ID: "nnunetv2/workers", Kinds: ramGone, Said: []string{"Background workers died", "background workers are no longer alive", "background worker is 6 feet under", "nnunetv2/inference/data_iterators.py", "nnunetv2/preprocessing/", "nnUNetv2_plan_and_preprocess", "export_prediction"},
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a worker: the computer's memory (RAM) ran out",
 		Means:    "nnU-Net's background workers hold whole cases in RAM: 32-bit images, and when predicting the scores of every class at full size (100 classes x 100 million voxels x 4 bytes are 37 GiB). The system ended one when RAM was full; the main process only sees that it is gone. The graphics card plays no part.",
 		Not:      "A smaller -gpu_memory_target: the card was not full.",
@@ -23,7 +23,7 @@ var nnunetCards = []cause.Card{
 	},
 	{
 		ID: "nnunetv2/predict", Kinds: refused, Said: []string{"predict_sliding_window_return_logits", "_internal_maybe_mirror_and_predict", "predict_logits_from_preprocessed_data", "nnUNetv2_predict", "Moving results arrays to CPU"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out while predicting: the scores of a whole case are kept on the card", Figures: scores(2),
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while predicting: the scores of a whole case are kept on the card", Figures: scores(2),
 		Means: "The network's patches are small; what is large is the result. nnU-Net keeps the scores of ALL classes for the whole resampled case on the card, classes x voxels x 2 bytes[[: {asked} are {values} million of them]]. Many classes (TotalSegmentator has over 100) or a large case at fine spacing are enough. Newer releases try again with the scores in RAM by themselves.",
 		Not:   "A smaller plan or batch: the case is what is large, not the network.",
 		Cures: []cause.Cure{
@@ -75,7 +75,7 @@ var nnunetV1Cards = []cause.Card{
 var monaiCards = []cause.Card{
 	{
 		ID: "monai/stitch", Kinds: refused, Said: []string{"sliding_window_inference", "monai/inferers/", "output_image_list", "count_map", "count_map = torch.zeros(output_shape"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.88, Headline: "ran out while stitching the windows of one volume", Figures: scores(4),
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while stitching the windows of one volume", Figures: scores(4),
 		Means: "The windows fit; the stitched result does not. `sliding_window_inference` keeps the scores of the whole volume on the card: classes x voxels x 4 bytes[[, here {asked} for {values} million values]].[[ This MONAI adds a map of weights of that size and a quotient: {thrice} in all.]] So it fails at the first large volume, mostly in validation, though training patches fit.",
 		Not:   "A smaller roi_size or training batch: the stitched result stays as large.",
 		Later: "To find the volume that is too large, print `image.shape` for each case.",
@@ -89,7 +89,7 @@ var monaiCards = []cause.Card{
 	},
 	{
 		ID: "monai/cache", Kinds: ramGone, Said: []string{"CacheDataset", "monai/data/dataset.py", "Loading dataset:", "SmartCacheDataset"},
-		Cause: cause.HostMemory, Weight: 0.88,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "filled the computer's memory with cached cases",
 		Means:    "CacheDataset keeps every case in RAM after the fixed transforms, resampled and in 32 bit: 512 x 512 x 300 voxels are 300 MiB, with the label 600. Times the number of cases, and once more on each rank. The system ended the process when RAM was full; the card plays no part.",
 		Not:      "A smaller batch: the cache holds the whole data set.",
@@ -108,7 +108,7 @@ var monaiCards = []cause.Card{
 var samCards = []cause.Card{
 	{
 		ID: "segment-anything/encoder", Kinds: refused, Said: []string{"image_encoder.py", "add_decomposed_rel_pos", "in set_image", "in set_torch_image"},
-		If: ownCard, Cause: cause.ModelTooLarge, Weight: 0.86, Headline: "ran out in the picture encoder", Figures: filled,
+		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out in the picture encoder", Figures: filled,
 		Means: "It failed in the picture encoder, which always works at 1024 x 1024, whatever the picture. vit_h takes several GB for it, 2.4 of weights included; vit_b takes about a third of that.[[ {mine} of {full} is this program's own: others are not the reason.]]",
 		Not:   "A smaller picture or points_per_batch: the encoder does the same work.",
 		Cures: []cause.Cure{
@@ -120,7 +120,7 @@ var samCards = []cause.Card{
 	},
 	{
 		ID: "segment-anything/points", Kinds: refused, Said: []string{"automatic_mask_generator", "_process_batch", "postprocess_masks", "batched_mask_to_box"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.88, Headline: "ran out on the masks of a batch of points",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the masks of a batch of points",
 		Means: "The picture was encoded; what failed are the masks: points_per_batch (64) x 3 masks at the full size of the picture, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1.",
 		Not:   "Fewer points_per_side: each batch stays as large.",
 		Cures: []cause.Cure{
@@ -132,7 +132,7 @@ var samCards = []cause.Card{
 	},
 	{
 		ID: "segment-anything/video", Kinds: append(append([]fact.Kind{}, refused...), ramGone...), Said: []string{"sam2_video_predictor", "load_video_frames", "in init_state", "propagate_in_video"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out on a long video",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a long video",
 		Means: "SAM 2 loads all frames of a video at once, 12 MB each at 1024 x 1024 in 32 bit, and keeps the memory of each tracked frame: 1,000 frames are 12 GB before the first mask.",
 		Not:   "A smaller checkpoint alone: frames are most of it.",
 		Cures: []cause.Cure{

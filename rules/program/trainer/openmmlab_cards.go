@@ -98,7 +98,7 @@ const (
 var mmdetCards = []cause.Card{
 	{
 		ID: "mmdet/assign-dynamic", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dynamic_soft_label_assigner", "sim_ota_assigner", "task_aligned_assigner.py"},
-		Cause: cause.OversizedAllocation, Weight: 0.88, Headline: "ran out while matching predictions to the objects of one picture", Figures: filled,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching predictions to the objects of one picture", Figures: filled,
 		Means: "It failed while the assigner matched predictions to objects: a cost matrix of all candidates x all objects of one picture, several of them at once. {asked} means a picture with very many objects. This assigner has no setting that moves it to the CPU.[[ Besides, {outside} of the {total} is held outside this program.]]",
 		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner read it. A smaller batch: pictures are matched one at a time.",
 		Cures: []cause.Cure{
@@ -110,7 +110,7 @@ var mmdetCards = []cause.Card{
 	},
 	{
 		ID: "mmdet/assign", Kinds: refused, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
-		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "ran out while matching anchors to the objects of one picture", Figures: compared(8),
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one picture", Figures: compared(8),
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
 			assignOnCPU, overlapsOnCPU, freeOthers, fewerBoxes, fewerInTiles,
@@ -128,7 +128,7 @@ var mmdetCards = []cause.Card{
 var mmrotateCards = []cause.Card{
 	{
 		ID: "mmrotate/assign", Kinds: refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
-		Cause: cause.OversizedAllocation, Weight: 0.9, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching anchors to the objects of one tile", Figures: rotated,
 		Means: assignMeans + " Aerial tiles with thousands of ships or cars are the usual ones.", Not: assignNot,
 		Cures:   []cause.Cure{assignOnCPU, freeOthers, fewerInTiles},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmrotate/tools/data/dota/split/img_split.py", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28", "https://github.com/dingjiansw101/AerialDetection/issues/8"},
@@ -150,7 +150,7 @@ func rotated(c *ledger.Case) map[string]string {
 var mmsegCards = []cause.Card{
 	{
 		ID: "mmseg/whole-picture", Kinds: refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, Phases: []string{"inference", "unknown"}, Unsaid: []string{"slide_inference"},
-		Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out on a whole picture: testing does not crop", Figures: pixels(19),
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a whole picture: testing does not crop", Figures: pixels(19),
 		Means: "Testing in mode 'whole' takes the picture as it is, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes (Cityscapes) {asked} would be a picture of {megapixels} megapixels; with 150 (ADE20K) an eighth of that]]. Softmax makes a second one.",
 		Not:   "A smaller training batch: testing takes one picture at a time.",
 		Cures: []cause.Cure{
@@ -162,7 +162,7 @@ var mmsegCards = []cause.Card{
 	},
 	{
 		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, Phases: []string{"inference", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out while stitching the windows of one picture", Figures: pixels(19),
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while stitching the windows of one picture", Figures: pixels(19),
 		Means: "The window slides, but the scores of all classes are kept at the picture's full size on the card, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be a picture of {megapixels} megapixels]]. The windows are not what is too large.",
 		Not:   "A smaller crop_size or stride: the stitched scores stay as large.",
 		Cures: []cause.Cure{

@@ -11,25 +11,25 @@ import (
 var Pictures = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: pictureWork, cause.OversizedAllocation: pictureWork,
-		cause.ModelTooLarge: pictureModel, cause.TrainingStateTooLarge: append([]cause.Remedy{{Fix: "optimizer_8bit", Fit: 1.05}}, pictureModel...),
+		cause.ModelTooLarge: pictureModel, cause.TrainingStateTooLarge: append([]cause.Remedy{{Fix: "optimizer_8bit", Fit: cause.Foremost}}, pictureModel...),
 	},
 	Titles: map[string]string{"lower_resolution": "Train at a lower resolution", "lowvram_mode": "Keep a part of the model in system memory", "use_lower_quant": "Load the base model in 8 bit"},
 	Costs:  map[string]string{"lower_resolution": "Detail; 768 or 512 is enough for most styles.", "lowvram_mode": "Slower; much system memory.", "use_lower_quant": "Hardly any quality."},
 }
 
 var pictureWork = []cause.Remedy{
-	{Fix: "gradient_checkpointing", Fit: 1.02},
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_resolution", Fit: 0.95},
-	{Fix: "lowvram_mode", Fit: 0.8},
+	{Fix: "gradient_checkpointing", Fit: cause.Cures},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Cures},
+	{Fix: "lowvram_mode", Fit: cause.Helps},
 }
 
 var pictureModel = []cause.Remedy{
-	{Fix: "lowvram_mode", Fit: 1},
-	{Fix: "use_lower_quant", Fit: 0.95},
-	{Fix: "gradient_checkpointing", Fit: 0.8},
-	{Fix: "optimizer_8bit", Fit: 0.75},
-	{Fix: "lower_resolution", Fit: 0.6},
+	{Fix: "lowvram_mode", Fit: cause.Cures},
+	{Fix: "use_lower_quant", Fit: cause.Cures},
+	{Fix: "gradient_checkpointing", Fit: cause.Helps},
+	{Fix: "optimizer_8bit", Fit: cause.MayHelp},
+	{Fix: "lower_resolution", Fit: cause.MayHelp},
 }
 
 // OneTrainer has a window: everything is a field of a tab.

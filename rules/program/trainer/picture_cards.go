@@ -42,7 +42,7 @@ var diffusersLean = cause.Cure{
 var oneTrainerCards = []cause.Card{
 	{
 		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"},
-		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: 0.75,
+		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while it put the model on the card",
 		Means:    "No step had run. The data type of transformer and text encoders, and the fraction of layers that stays in RAM, decide that.",
 		Not:      "Local Batch Size or Resolution: no picture is there yet.",
@@ -62,7 +62,7 @@ func aiToolkitElsewhere(c *ledger.Case) bool {
 
 var aiToolkitCards = []cause.Card{
 	{
-		ID: "ai-toolkit/others-hold", Kinds: []fact.Kind{fact.TorchAlloc}, If: aiToolkitElsewhere, Cause: cause.LeakedProcess, Weight: 0.85,
+		ID: "ai-toolkit/others-hold", Kinds: []fact.Kind{fact.TorchAlloc}, If: aiToolkitElsewhere, Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "was put on a card that others hold: {others%} of it is theirs",
 		Means:    "This process has {mine} on it, others {others} of {total}. If your file names another card (`device: cuda:1` and so on): parts of the loaders and of libraries go to the first visible card all the same, so hiding the others is what works.",
 		Not:      "A smaller batch, resolution or quantisation: nearly nothing of this card is the training's.",
@@ -75,7 +75,7 @@ var aiToolkitCards = []cause.Card{
 	},
 	{
 		ID: "ai-toolkit/load", Kinds: refused, Said: []string{"in load_model", "quantize_model", "in quantize", "stable_diffusion_model.py"},
-		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: 0.78,
+		Phases: []string{"load", "unknown"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] before the first step, while it loaded the model",
 		Means:    "It was being loaded or quantised. Without low_vram the 16-bit weights go to the card first and are quantised there: 24 GB for FLUX.",
 		Not:      "A smaller rank or resolution: training had not begun.",
@@ -95,7 +95,7 @@ var aiToolkitCards = []cause.Card{
 var diffusersTrainCards = []cause.Card{
 	{
 		ID: "diffusers-train/validation", Kinds: refused, Said: []string{"in log_validation", "log_validation("},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it made validation pictures",
 		Means:    "Training itself runs; the pictures in between did not fit: the script builds a whole pipeline, text encoders and VAE included, beside the training state.",
 		Not:      "A smaller training batch: validation does not depend on it.",
@@ -108,7 +108,7 @@ var diffusersTrainCards = []cause.Card{
 	},
 	{
 		ID: "diffusers-train/class-images", Kinds: refused, Said: []string{"Generating class images"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory before training, while it generated class pictures",
 		Means:    "They are made for prior preservation, `--sample_batch_size` (4 unless set) at once, by a whole pipeline on the card.",
 		Not:      "--train_batch_size: training had not begun.",
@@ -120,7 +120,7 @@ var diffusersTrainCards = []cause.Card{
 	},
 	{
 		ID: "diffusers-train/optimizer", Kinds: refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"},
-		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: 0.82,
+		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the first step of the optimizer",
 		Means:    "Forward and backward pass fitted, Adam's values did not: 8 bytes for each trained parameter. All of SDXL's UNet has 2.6 billion of them: 20 GB.",
 		Not:      "A lower resolution: weights and optimizer stay as large.",

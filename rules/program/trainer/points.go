@@ -33,7 +33,7 @@ var sparseCards = []cause.Card{{
 	If: func(c *ledger.Case) bool {
 		return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && ledger.NeverFits(c) == ""
 	},
-	Cause: cause.BatchTooLarge, Weight: 0.82, Headline: "ran out in a sparse convolution", Figures: filled,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in a sparse convolution", Figures: filled,
 	Means: "Each OCCUPIED voxel has a value per channel, and each pair of neighbours an index, so that the number of points and the voxel size decide: half the voxel is up to four times as many on surfaces. Scenes differ, and the densest of a batch strikes at a random step; old spconv 1.x adds a table of the whole grid, 2.7 GiB for 2800 x 3200 x 80 voxels.[[ {mine} of {full} is this program's own: others are not the reason.]]",
 	Not:   "Allocator settings, if a dense scene is too large: it asks for more at once.",
 	Cures: []cause.Cure{
@@ -77,7 +77,7 @@ func replay(c *ledger.Case) map[string]string {
 
 var baselinesCards = []cause.Card{{
 	ID: "stable-baselines3/replay-buffer", Kinds: ramGone, Said: []string{"stable_baselines3/common/buffers.py", "enough memory to store the complete replay buffer"},
-	Cause: cause.HostMemory, Weight: 0.9, Headline: "could not make its replay buffer in RAM", Figures: replay,
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not make its replay buffer in RAM", Figures: replay,
 	Means: "An off-policy algorithm (DQN, SAC, TD3) makes its whole replay buffer when it is created: buffer_size x the bytes of an observation, in RAM[[. {rows} steps, the size that you set or the default, are {asked}]]. There are two such arrays, for observations and for what follows them. Nothing was learned yet; the graphics card plays no part.",
 	Not:   "A smaller batch_size or a larger graphics card: the buffer is in the computer's memory.",
 	Cures: []cause.Cure{

@@ -44,7 +44,7 @@ var smallerShare = cause.Cure{
 var verlCards = []cause.Card{
 	{
 		ID: "verl/swap-full", Kinds: []fact.Kind{fact.VLLMSwapFull},
-		Cause: cause.BudgetMisconfigured, Weight: 0.75,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "aborted a rollout: vLLM's cache and its own swap pool are both full",
 		Means:    "While generating, the KV cache on the card ran out of blocks. vLLM's V0 engine then moves requests with several samples (`rollout.n` above 1 where vLLM is given it, beam search) to a pool in RAM, `swap_space`, 4 GiB a card unless set; that was full too. Too many or too long answers run at once for the cache.",
 		Not:      "Swap of the operating system or free RAM alone: this pool is vLLM's own.",
@@ -58,7 +58,7 @@ var verlCards = []cause.Card{
 	},
 	{
 		ID: "verl/save-ram", Kinds: hostGone, Said: []string{"save_checkpoint", "_save_checkpoint"}, Figures: saverFigures,
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM) while saving a checkpoint",
 		Means:    "[[{savers} workers in {worker} hold {saving} together. ]]Saving copies each worker's weights and optimizer to RAM, on top of what CPU offload keeps there. The task that Ray killed was only the newest. Whether it is the peak of one save or growth over several, the log does not show; `watch -n5 'ps -eo pid,rss,cmd --sort=-rss | head'` over two saves does.",
 		Not:      "A higher `RAY_memory_usage_threshold`: some GB more, and then the kernel kills instead. Anything about the cards.",
@@ -72,7 +72,7 @@ var verlCards = []cause.Card{
 	},
 	{
 		ID: "verl/offload-ram", Kinds: hostGone, Said: []string{"WorkerDict", "actor_rollout_"}, Unsaid: []string{"save_checkpoint", "_save_checkpoint"},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM)",
 		Means:    "This is the machine's RAM, not a card. With `param_offload` and `optimizer_offload` each worker keeps its weights and Adam's values there, 12 to 16 bytes a parameter over all workers of a node; vLLM's swap space (4 GiB an engine) and the data come on top. What Ray ends is its newest process, which need not be the one that holds the memory.",
 		Not:      "Smaller micro-batches: they are on the cards.",
@@ -85,7 +85,7 @@ var verlCards = []cause.Card{
 	},
 	{
 		ID: "verl/rollout", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "resume_memory_occupation", "rollout_sharding_manager", "fsdp_vllm", "fsdp_sglang"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.8,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory when the engine wanted its share back from the trainer",
 		Means:    enginesShare + ". Here the engine woke up for a rollout and wanted weights and cache back while the trainer still held its own.[[ {free} of {total} was free.]]",
 		Not:      "A smaller ppo_micro_batch_size_per_gpu: the trainer is not in a step here.",
@@ -94,7 +94,7 @@ var verlCards = []cause.Card{
 	},
 	{
 		ID: "verl/log-prob", Kinds: refused, Said: []string{"compute_log_prob", "compute_ref_log_prob", "logprobs_from_logits", "entropy_from_logits"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.82, Figures: textFigures,
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: textFigures,
 		Headline: "ran out of memory over log probabilities",
 		Means:    "These need the logits of whole responses: tokens of a micro-batch x vocabulary, in 32 bit and once more for the softmax.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words.]] The vocabulary decides, not the size of the model.",
 		Not:      "Offloading parameters: logits are not among them. data.train_batch_size: only the micro-batch is on a card.",
@@ -107,7 +107,7 @@ var verlCards = []cause.Card{
 	},
 	{
 		ID: "verl/update", Kinds: refused, Said: []string{"update_actor", "update_policy", "update_critic", "dp_actor.py"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.75, Figures: textFigures,
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: textFigures,
 		Headline: "ran out of memory in the update of the policy",
 		Means:    "An update holds activations and logits of a micro-batch beside weights, gradients and optimizer, and what the engine keeps.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]] The first update is the largest, when Adam makes its values; if it passed that, it is the length of the responses.",
 		Not:      "data.train_batch_size: only the micro-batch is on a card.",
@@ -119,7 +119,7 @@ var verlCards = []cause.Card{
 	},
 	{
 		ID: "verl/generate", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"generate_sequences", "vllm_rollout", "sglang_rollout", "hf_rollout"}, Figures: textFigures,
-		If: func(c *ledger.Case) bool { return !c.Limit.Has() }, Cause: cause.BatchTooLarge, Weight: 0.78,
+		If: func(c *ledger.Case) bool { return !c.Limit.Has() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while generating the responses",
 		Means:    enginesShare + ". It failed in a rollout[[; {mine} of {total} was this worker's]].[[ {asked} in one piece is {tokens152} tokens x Qwen's 152,000 words in 32 bit: probabilities for the sampler, which grow with the sequences at once and, where prompts count, their length.]]",
 		Not:      "ppo_micro_batch_size_per_gpu: the trainer is not in a step here.",
@@ -135,7 +135,7 @@ var verlCards = []cause.Card{
 var openrlhfCards = []cause.Card{
 	{
 		ID: "openrlhf/wake-up", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "cumem.py", "vllm_engine", "LLMRayActor"},
-		Cause: cause.BudgetMisconfigured, Weight: 0.78,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of memory where vLLM and the trainer share a card",
 		Means:    "With `--colocate_all_models` vLLM lives on the trainer's cards. Its share counts against the whole card and is 0.95 unless you say otherwise; when it woke up the trainer still held its own.[[ {free} of {total} was free.]]",
 		Not:      "A smaller micro-batch: the trainer is not in a step here.",

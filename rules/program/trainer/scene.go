@@ -31,10 +31,10 @@ var GaussianSplatting = program.Program{
 }
 
 var splatWork = []cause.Remedy{
-	{Fix: "cpu_offload", Fit: 1},
-	{Fix: "use_smaller_model", Fit: 0.95},
-	{Fix: "lower_resolution", Fit: 0.9},
-	{Fix: "close_other_apps", Fit: 0.5, If: when.Not(ledger.FillsCard)},
+	{Fix: "cpu_offload", Fit: cause.Cures},
+	{Fix: "use_smaller_model", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Helps},
+	{Fix: "close_other_apps", Fit: cause.LastResort, If: when.Not(ledger.FillsCard)},
 }
 
 // Nerfstudio trains NeRFs and splats with ns-train.
@@ -63,9 +63,9 @@ var Nerfstudio = program.Program{
 }
 
 var nerfWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "cpu_offload", Fit: 0.95},
-	{Fix: "lower_resolution", Fit: 0.9},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "cpu_offload", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Helps},
 }
 
 // StyleGAN is NVIDIA's StyleGAN 2 ADA and 3, and what copies their torch_utils.
@@ -88,9 +88,9 @@ var StyleGAN = program.Program{
 }
 
 var ganWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "use_smaller_model", Fit: 0.85},
-	{Fix: "lower_resolution", Fit: 0.75},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "use_smaller_model", Fit: cause.Helps},
+	{Fix: "lower_resolution", Fit: cause.MayHelp},
 }
 
 // Fastai is a library: code, mostly in notebooks.

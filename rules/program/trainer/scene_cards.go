@@ -61,7 +61,7 @@ func counted(c *ledger.Case) map[string]string {
 var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/pictures", Kinds: refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.93, Headline: "ran out while loading the pictures, before training began", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while loading the pictures, before training began", Figures: filled,
 		Means: "All training pictures are put on the card at the start, in 32 bit: width x height x 12 bytes, about 19 MiB each at 1600 x 1060, so that 500 are 9.5 GiB. No Gaussian was trained yet.[[ {mine} of {full} is this program's own.]]",
 		Not:   "`--densify_grad_threshold`: it counts once training runs.",
 		Cures: []cause.Cure{
@@ -73,7 +73,7 @@ var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/raster-absurd", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"rasterize_gaussians", "_RasterizeGaussians", "diff_gaussian_rasterization/__init__.py", "diff_gaussian_rasterization"},
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
-		Cause: cause.OversizedAllocation, Weight: 0.86, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {size}: the rasteriser's count is garbage", Figures: absurd,
 		Means: "The rasteriser sizes a buffer by a count (num_rendered) that its own CUDA kernel computes. {size} means that the kernel did not run, so that the count was never written: as a rule the extension was compiled for another card or CUDA than it runs on, and its errors go unchecked. Less often, broken poses or Gaussians that cover every tile.",
 		Not:   "Smaller pictures or a bigger card: the size is no size.",
 		Cures: []cause.Cure{
@@ -85,7 +85,7 @@ var splatCards = []cause.Card{
 	},
 	{
 		ID: "gaussian-splatting/point-cloud", Kinds: refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
-		Cause: cause.SoftwareBug, Weight: 0.78, Headline: "could not put the point cloud on the card, before training began",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "could not put the point cloud on the card, before training began",
 		Means: "It failed where distances between the points of the cloud are computed (simple-knn), a few MB for usual clouds. The message comes from the card, although Python may call it MemoryError: RAM is not what is short. Two reasons are usual: the extension was built for another card or CUDA, or the pictures, loaded just before, already fill this one.",
 		Not:   "More RAM or a larger page file: it is the card's memory.",
 		Cures: []cause.Cure{
@@ -97,7 +97,7 @@ var splatCards = []cause.Card{
 	},
 	{
 		ID: "gaussian-splatting/statistics", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"add_densification_stats", "max_radii2D[", "xyz_gradient_accum"}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB/2 }, Figures: counted,
-		Cause: cause.OversizedAllocation, Weight: 0.87, Headline: "asked for {asked} where a few numbers for each Gaussian are added up",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked} where a few numbers for each Gaussian are added up",
 		Means: "That line keeps one or two numbers a Gaussian: {asked} would be {million} million of them[[, and there are {points}]]. So a mask or a count is wrong, not the scene too large: as a rule the rasteriser and the Python code are of different versions, or it was compiled for another CUDA or card, so that its kernel left garbage.",
 		Not:   "Smaller pictures, `--data_device cpu`, fewer Gaussians, a bigger card: the size is no size.",
 		Cures: []cause.Cure{
@@ -109,7 +109,7 @@ var splatCards = []cause.Card{
 	},
 	{
 		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: 0.87, Headline: "grew more Gaussians than the card holds", Figures: grown,
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "grew more Gaussians than the card holds", Figures: grown,
 		Means: "[[{pieces} ]]Gaussians are added until step 15,000 (`--densify_until_iter`), and memory grows with them: 59 numbers each, four times with gradient and Adam, about 0.9 KiB, and more while the rasteriser sorts them.[[ {now}]][[ {mine} would be {millions} million at most; the pictures have their share of it.]] So it dies thousands of steps into training, at the same place each time.",
 		Not:   "Starting again at the same settings: the same scene grows to the same size. A smaller batch: it is one picture a step.",
 		Cures: []cause.Cure{
@@ -124,7 +124,7 @@ var splatCards = []cause.Card{
 var nerfCards = []cause.Card{
 	{
 		ID: "nerfstudio/cached-pictures", Kinds: refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
-		Cause: cause.BatchTooLarge, Weight: 0.86, Headline: "ran out while caching the training pictures", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out while caching the training pictures", Figures: filled,
 		Means:   "splatfacto keeps all training pictures on the card, in 32 bit: width x height x 12 bytes each, 24 MB at 1920 x 1080. From 500 pictures on it changes to RAM by itself.[[ {mine} of {full} is this program's own.]]",
 		Not:     "Fewer rays: splatfacto has none.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}},
@@ -132,7 +132,7 @@ var nerfCards = []cause.Card{
 	},
 	{
 		ID: "nerfstudio/render", Kinds: refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
-		Cause: cause.BatchTooLarge, Weight: 0.82, Headline: "ran out while rendering a whole picture, not in training",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out while rendering a whole picture, not in training",
 		Means: "It failed while a whole picture was being rendered, for evaluation, the viewer or a video, not in a training step. Rays are worked off in chunks whose size is a setting.",
 		Not:   "train-num-rays-per-batch: rendering does not read it.",
 		Cures: []cause.Cure{

@@ -20,7 +20,7 @@ func joint(c *ledger.Case) map[string]string {
 var nemoCards = []cause.Card{
 	{
 		ID: "nemo/transducer", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"modules/rnnt.py", "RNNTJoint", "joint_after_projection", "rnnt_loss", "losses/rnnt"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out in the transducer's joint network", Figures: joint,
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out in the transducer's joint network", Figures: joint,
 		Means: "The joint computes a score for every frame x every text position x every word piece, the largest tensor by far: samples x time x text x vocabulary x 4 bytes.[[ {asked} are {samples} samples of 400 frames, 80 positions and 1,025 pieces, for instance.]] With fuse_loss_wer it works on fused_batch_size samples at a time (16 in the recipes), otherwise on the whole batch. The longest recordings of a batch decide.",
 		Not:   "A smaller encoder: the joint does not depend on it.",
 		Cures: []cause.Cure{
@@ -32,7 +32,7 @@ var nemoCards = []cause.Card{
 	},
 	{
 		ID: "nemo/transcribe", Kinds: refused, Said: []string{"in transcribe", "transcribe_speech.py", "_transcribe_forward"},
-		If: ownCard, Cause: cause.ContextTooLong, Weight: 0.87, Headline: "ran out on a long recording",
+		If: ownCard, Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out on a long recording",
 		Means: "Transcribing attends over a whole recording: twice the length is four times the memory. Recordings of ten minutes and more may not fit on a 12 GB card, whatever the batch.",
 		Not:   "batch_size=1, if one file alone is too long.",
 		Cures: []cause.Cure{
@@ -57,7 +57,7 @@ var espnetCards = []cause.Card{
 var fairseqCards = []cause.Card{
 	{
 		ID: "fairseq/skipped", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Skipping batch", "skipping batch"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "skipped a batch that did not fit the card, and went on",
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "skipped a batch that did not fit the card, and went on",
 		Means: "This is a warning: fairseq left that batch out and trains on.[[ It asked for {asked} beside {mine} of {total}.]] A few in an epoch do no harm. Many do: it is the batches with the longest samples that are lost, each time, and ranks can fall out of step. --max-tokens is the batch of one card, padding counted (audio: samples).",
 		Not:   "More cards: each gets --max-tokens of its own. Ending other programs, allocator settings: batches of changing length need a margin.",
 		Cures: []cause.Cure{
@@ -69,7 +69,7 @@ var fairseqCards = []cause.Card{
 	},
 	{
 		ID: "fairseq/oom-report", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchSummary}, Said: []string{"Ran out of memory with exception", "ran out of memory with exception", "attempting to recover from OOM", "ran out of memory in validation step"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: 0.87, Headline: "ran out on a batch of --max-tokens",
+		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on a batch of --max-tokens",
 		Means: "A batch of --max-tokens did not fit; fairseq prints a table for every card, skips the batch once and gives up where it cannot. The limit is that of one card: it counts padded tokens (audio: samples).",
 		Not:   "More cards: each gets --max-tokens of its own.",
 		Cures: []cause.Cure{

@@ -12,18 +12,18 @@ import (
 var Speech = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.Fragmentation: inPieces, cause.BatchTooLarge: speechWork, cause.TrainingStateTooLarge: speechWork,
-		cause.OversizedAllocation: {{Fix: "lower_context", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.9}},
-		cause.ContextTooLong:      {{Fix: "lower_context", Fit: 1}, {Fix: "lower_batch_size", Fit: 0.9}},
-		cause.ModelTooLarge:       {{Fix: "lower_batch_size", Fit: 1}, {Fix: "use_smaller_model", Fit: 0.9}, {Fix: "mixed_precision", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.7}},
+		cause.OversizedAllocation: {{Fix: "lower_context", Fit: cause.Cures}, {Fix: "lower_batch_size", Fit: cause.Helps}},
+		cause.ContextTooLong:      {{Fix: "lower_context", Fit: cause.Cures}, {Fix: "lower_batch_size", Fit: cause.Helps}},
+		cause.ModelTooLarge:       {{Fix: "lower_batch_size", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}, {Fix: "mixed_precision", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}},
 	},
 	Titles: map[string]string{"lower_context": "Drop or cut the longest samples"},
 	Costs:  map[string]string{"lower_context": "What is longer is not trained on."},
 }
 
 var speechWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_context", Fit: 0.95},
-	{Fix: "mixed_precision", Fit: 0.8, If: (*ledger.Case).Training},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_context", Fit: cause.Cures},
+	{Fix: "mixed_precision", Fit: cause.Helps, If: (*ledger.Case).Training},
 }
 
 // NeMo trains speech and language models from YAML files with overrides.

@@ -39,24 +39,24 @@ var Vision = program.Program{
 		cause.BatchTooLarge:         visionWork,
 		cause.TrainingStateTooLarge: visionWork,
 		cause.ModelTooLarge: {
-			{Fix: "lower_batch_size", Fit: 1},
-			{Fix: "lower_resolution", Fit: 0.95},
-			{Fix: "close_other_apps", Fit: 0.8},
-			{Fix: "use_smaller_model", Fit: 0.75},
-			{Fix: "mixed_precision", Fit: 0.7, If: (*ledger.Case).Training},
+			{Fix: "lower_batch_size", Fit: cause.Cures},
+			{Fix: "lower_resolution", Fit: cause.Cures},
+			{Fix: "close_other_apps", Fit: cause.Helps},
+			{Fix: "use_smaller_model", Fit: cause.MayHelp},
+			{Fix: "mixed_precision", Fit: cause.MayHelp, If: (*ledger.Case).Training},
 		},
 		cause.OversizedAllocation: {
-			{Fix: "fix_shape", Fit: 1.2, If: ledger.AbsurdSize},
-			{Fix: "lower_resolution", Fit: 1, If: when.Not(ledger.AbsurdSize)},
-			{Fix: "lower_batch_size", Fit: 0.9, If: when.Not(ledger.AbsurdSize)},
-			{Fix: "fix_shape", Fit: 0.6, If: when.Not(ledger.AbsurdSize)},
+			{Fix: "fix_shape", Fit: cause.Foremost, If: ledger.AbsurdSize},
+			{Fix: "lower_resolution", Fit: cause.Cures, If: when.Not(ledger.AbsurdSize)},
+			{Fix: "lower_batch_size", Fit: cause.Helps, If: when.Not(ledger.AbsurdSize)},
+			{Fix: "fix_shape", Fit: cause.MayHelp, If: when.Not(ledger.AbsurdSize)},
 		},
 		cause.Unknown: {
-			{Fix: "kill_stale_process", Fit: 0.95, If: when.Root(fact.CUDAError)},
-			{Fix: "lower_batch_size", Fit: 0.92},
-			{Fix: "lower_resolution", Fit: 0.85},
-			{Fix: "restart_session", Fit: 0.7},
-			{Fix: "mixed_precision", Fit: 0.6, If: (*ledger.Case).Training},
+			{Fix: "kill_stale_process", Fit: cause.Cures, If: when.Root(fact.CUDAError)},
+			{Fix: "lower_batch_size", Fit: cause.Helps},
+			{Fix: "lower_resolution", Fit: cause.Helps},
+			{Fix: "restart_session", Fit: cause.MayHelp},
+			{Fix: "mixed_precision", Fit: cause.MayHelp, If: (*ledger.Case).Training},
 		},
 	},
 	Titles: map[string]string{"use_smaller_model": "Use a smaller backbone", "lower_resolution": "Train on smaller pictures"},
@@ -68,18 +68,18 @@ var Vision = program.Program{
 
 // inPieces is what helps where PyTorch's own reserve lies in pieces.
 var inPieces = []cause.Remedy{
-	{Fix: "expandable_segments", Fit: 1.2, If: reader.HasExpandableSegments},
-	{Fix: "max_split_size", Fit: 1.2, If: when.Not(reader.HasExpandableSegments)},
-	{Fix: "max_split_size", Fit: 0.8, If: reader.HasExpandableSegments},
-	{Fix: "lower_batch_size", Fit: 0.45},
+	{Fix: "expandable_segments", Fit: cause.Foremost, If: reader.HasExpandableSegments},
+	{Fix: "max_split_size", Fit: cause.Foremost, If: when.Not(reader.HasExpandableSegments)},
+	{Fix: "max_split_size", Fit: cause.Helps, If: reader.HasExpandableSegments},
+	{Fix: "lower_batch_size", Fit: cause.LastResort},
 }
 
 var visionWork = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_resolution", Fit: 0.92},
-	{Fix: "mixed_precision", Fit: 0.85, If: (*ledger.Case).Training},
-	{Fix: "gradient_checkpointing", Fit: 0.6, If: (*ledger.Case).Training},
-	{Fix: "use_smaller_model", Fit: 0.5},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Helps},
+	{Fix: "mixed_precision", Fit: cause.Helps, If: (*ledger.Case).Training},
+	{Fix: "gradient_checkpointing", Fit: cause.MayHelp, If: (*ledger.Case).Training},
+	{Fix: "use_smaller_model", Fit: cause.LastResort},
 }
 
 // plainVision is that of programs without a setting for checkpoints.
@@ -89,10 +89,10 @@ var plainVision = map[string][]cause.Remedy{
 }
 
 var withoutCheckpoints = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1},
-	{Fix: "lower_resolution", Fit: 0.92},
-	{Fix: "mixed_precision", Fit: 0.8, If: (*ledger.Case).Training},
-	{Fix: "use_smaller_model", Fit: 0.6},
+	{Fix: "lower_batch_size", Fit: cause.Cures},
+	{Fix: "lower_resolution", Fit: cause.Helps},
+	{Fix: "mixed_precision", Fit: cause.Helps, If: (*ledger.Case).Training},
+	{Fix: "use_smaller_model", Fit: cause.MayHelp},
 }
 
 // LanguageModels is what trainers of language models share.
@@ -100,27 +100,27 @@ var LanguageModels = program.Program{
 	Checks: map[string]string{"lower_context": stepChecked},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: {
-			{Fix: "lower_batch_size", Fit: 1},
-			{Fix: "lower_context", Fit: 0.88},
-			{Fix: "gradient_checkpointing", Fit: 0.8},
-			{Fix: "use_lora", Fit: 0.4},
+			{Fix: "lower_batch_size", Fit: cause.Cures},
+			{Fix: "lower_context", Fit: cause.Helps},
+			{Fix: "gradient_checkpointing", Fit: cause.Helps},
+			{Fix: "use_lora", Fit: cause.LastResort},
 		},
 		cause.ContextTooLong: {
-			{Fix: "lower_context", Fit: 1},
-			{Fix: "lower_batch_size", Fit: 0.85},
-			{Fix: "gradient_checkpointing", Fit: 0.75},
+			{Fix: "lower_context", Fit: cause.Cures},
+			{Fix: "lower_batch_size", Fit: cause.Helps},
+			{Fix: "gradient_checkpointing", Fit: cause.MayHelp},
 		},
 		cause.TrainingStateTooLarge: {
-			{Fix: "shard_training", Fit: 1},
-			{Fix: "offload_optimizer", Fit: 0.95},
-			{Fix: "use_lora", Fit: 0.9},
-			{Fix: "gradient_checkpointing", Fit: 0.4},
+			{Fix: "shard_training", Fit: cause.Cures},
+			{Fix: "offload_optimizer", Fit: cause.Cures},
+			{Fix: "use_lora", Fit: cause.Helps},
+			{Fix: "gradient_checkpointing", Fit: cause.LastResort},
 		},
 		cause.ModelTooLarge: {
-			{Fix: "shard_training", Fit: 1},
-			{Fix: "use_lora", Fit: 0.9},
-			{Fix: "use_smaller_model", Fit: 0.8},
-			{Fix: "offload_optimizer", Fit: 0.6},
+			{Fix: "shard_training", Fit: cause.Cures},
+			{Fix: "use_lora", Fit: cause.Helps},
+			{Fix: "use_smaller_model", Fit: cause.Helps},
+			{Fix: "offload_optimizer", Fit: cause.MayHelp},
 		},
 	},
 }

@@ -36,7 +36,7 @@ func stepCard(id string, said []string, means, not, source string, cures ...caus
 	}
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: ordinary,
-		Cause: cause.BatchTooLarge, Weight: 0.8, Headline: "ran out in a training step[[: it fills the {full} card by itself]]", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in a training step[[: it fills the {full} card by itself]]", Figures: filled,
 		Means: means + "[[ Of {full}, {mine} is this program's own ({mine%}): closing others gains little.]]",
 		Not:   not, Later: later, Cures: cures, Sources: []string{source},
 	}
@@ -70,7 +70,7 @@ var retried = []fact.Kind{fact.TorchRetry}
 var detectron2Cards = []cause.Card{
 	{
 		ID: "detectron2/retry-masks", Kinds: retried, If: retriedOf("sem_seg_postprocess", "semantic_inference", "panoptic_inference", "instance_inference"),
-		Cause: cause.BatchTooLarge, Weight: 0.9, Headline: "ran out on the card and went on on the CPU: a warning, not a crash",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the card and went on on the CPU: a warning, not a crash",
 		Means: "It was scaling the mask scores up to the size of the ORIGINAL picture: queries or classes x height x width x 4 bytes. 250 queries of a picture of 3000 x 4000 are 11.2 GiB. That did not fit on the card, so Detectron2 did it in RAM: the result is the same, only slower. If the program died after this line, it was RAM (\"Killed\"), or a later step on the card; the line shows neither.",
 		Not:   "A smaller INPUT.MIN_SIZE_TEST: the result is scaled back to the size of the original.",
 		Cures: []cause.Cure{
@@ -82,7 +82,7 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/retry-match", Kinds: retried, If: retriedOf("pairwise_iou", "matcher", "assign"),
-		Cause: cause.OversizedAllocation, Weight: 0.88, Headline: "ran out while matching boxes, and went on on the CPU: a warning, not a crash",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while matching boxes, and went on on the CPU: a warning, not a crash",
 		Means: "It was comparing the anchors with the objects of one picture: all anchors x all objects. A crowded picture made that too large for what was free, so it was done in RAM: the same result, but seconds instead of milliseconds for that step. Many such lines mean that the card is too full for this data set.",
 		Not:   "A smaller backbone alone: the matrix depends on anchors and objects.",
 		Cures: []cause.Cure{
@@ -94,7 +94,7 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/retry", Kinds: retried, If: when.Root(fact.TorchRetry),
-		Cause: cause.BatchTooLarge, Weight: 0.86, Headline: "ran out on the card and went on on the CPU: a warning, not a crash",
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the card and went on on the CPU: a warning, not a crash",
 		Means: "The card was full for one function, so its inputs were copied to RAM and it was computed there: the same result, much slower. The line does not say how much was lacking. If the program died after it, a step that cannot move failed on the card, or RAM ran out (\"Killed\").",
 		Not:   "Ignoring many of these lines: each is a failed allocation that costs seconds.",
 		Cures: []cause.Cure{
@@ -105,7 +105,7 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/paste-masks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"paste_masks_in_image", "_do_paste_mask"},
-		Cause: cause.OversizedAllocation, Weight: 0.88, Headline: "ran out while pasting masks into the full-size picture",
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out while pasting masks into the full-size picture",
 		Means: "The network was done. What failed is pasting every found mask into the ORIGINAL picture: objects x height x width, a byte each for the result and up to 1 GB of working memory. 100 objects in 4000 x 6000 pixels are 2.2 GiB. Large originals and many detections make it, not the model.",
 		Not:   "A smaller backbone or INPUT.MIN_SIZE_TEST: masks are pasted at the size of the original.",
 		Cures: []cause.Cure{
@@ -117,7 +117,7 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/copied-to-cpu", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Attempting to copy inputs"},
-		Cause: cause.BatchTooLarge, Weight: 0.85, Headline: "ran out for good after it had moved a function to the CPU", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out for good after it had moved a function to the CPU", Figures: filled,
 		Means: "The card had run out before: \"Attempting to copy inputs\" is Detectron2 computing one function in RAM instead, mostly the matching of boxes of a crowded picture. Then a step that cannot move failed too.[[ Of {full}, {mine} is this program's own ({mine%}).]]",
 		Not:   "Ignoring those notes: each is a failed allocation that costs seconds.",
 		Cures: []cause.Cure{
@@ -146,7 +146,7 @@ var timmCards = []cause.Card{
 var detrCards = []cause.Card{
 	{
 		ID: "detr/matcher", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"models/matcher.py", "torch.cdist(out_bbox", "linear_sum_assignment"},
-		Cause: cause.OversizedAllocation, Weight: 0.8,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out while matching queries to objects", Figures: filled,
 		Means: "It failed in the matcher. Its cost matrix has the queries of the whole batch x the objects of the whole batch, so that twice the batch is four times the matrix. One crowded picture is enough, at a random step.[[ Besides, {outside} of the {total} is held outside this program.]]",
 		Not:   "A smaller backbone: the matrix does not depend on it.",

@@ -16,7 +16,7 @@ const (
 var yolov5Cards = []cause.Card{
 	{
 		ID: "yolov5/validation", Kinds: refused, Said: []string{"non_max_suppression", "val.run(", `val.py", line`, `test.py", line`}, If: ownCard,
-		Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out in validation, not in training", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in validation, not in training", Figures: filled,
 		Means: validationMeans,
 		Not:   "--cache: it keeps pictures in system memory, not on the card.",
 		Cures: []cause.Cure{
@@ -28,7 +28,7 @@ var yolov5Cards = []cause.Card{
 	},
 	{
 		ID: "yolov5/cache-ram", Kinds: ramGone, Said: []string{"Caching images", "--cache ram", "--cache", "cache_images"},
-		Cause: cause.HostMemory, Weight: 0.88, Headline: "filled the computer's memory with cached pictures",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled the computer's memory with cached pictures",
 		Means: cacheMeans,
 		Not:   "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
@@ -62,7 +62,7 @@ func crowd(c *ledger.Case) map[string]string {
 var ultralyticsCards = []cause.Card{
 	{
 		ID: "ultralytics/assigner", Kinds: refused, Said: []string{"in TaskAlignedAssigner, using CPU", "TaskAlignedAssigner", "select_candidates_in_gts", "get_pos_mask", "get_box_metrics"},
-		Cause: cause.OversizedAllocation, Weight: 0.85, Headline: "ran out in its assigner: a picture with very many objects", Figures: crowd,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out in its assigner: a picture with very many objects", Figures: crowd,
 		Means: "The assigner compares every grid point with every object: batch x the objects of the FULLEST picture x 8,400 points (at 640 pixels).[[ {asked} is what {objects} objects make at batch {batch}.]] One crowded picture is enough, so memory jumps at random steps, and stays that high afterwards.[[ Besides, {outside} of the {total} is held outside this program.]]",
 		Not:   "A smaller model: the matrix depends on objects and picture size.",
 		Cures: []cause.Cure{
@@ -74,7 +74,7 @@ var ultralyticsCards = []cause.Card{
 	},
 	{
 		ID: "ultralytics/results-kept", Kinds: append(append([]fact.Kind{}, refused...), ramGone...), Said: []string{"inference results will accumulate in RAM", "stream=True"},
-		Cause: cause.RetainedMemory, Weight: 0.88, Headline: "kept the results of every frame until memory was full",
+		Cause: cause.RetainedMemory, Weight: cause.Decisive, Headline: "kept the results of every frame until memory was full",
 		Means: "Its own warning above says it: without `stream=True`, predict() returns a list of all results, each with its original frame. A frame of 1920 x 1080 is 6 MB: 1,000 frames are 6 GB, and masks come on top.",
 		Not:   "A smaller imgsz: the originals are kept at full size.",
 		Cures: []cause.Cure{
@@ -86,7 +86,7 @@ var ultralyticsCards = []cause.Card{
 	},
 	{
 		ID: "ultralytics/cache-ram", Kinds: ramGone, Said: []string{"Caching images", "cache=True", "cache='ram'", "cache=ram"},
-		Cause: cause.HostMemory, Weight: 0.88, Headline: "filled the computer's memory with cached pictures",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled the computer's memory with cached pictures",
 		Means: cacheMeans,
 		Not:   "A smaller batch: the cache holds the whole data set.",
 		Cures: []cause.Cure{
@@ -98,7 +98,7 @@ var ultralyticsCards = []cause.Card{
 	},
 	{
 		ID: "ultralytics/validation", Kinds: refused, Said: []string{"engine/validator.py", "/val.py", "in run_validation", "in validate"}, If: ownCard,
-		Cause: cause.BatchTooLarge, Weight: 0.84, Headline: "ran out in validation, not in training", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out in validation, not in training", Figures: filled,
 		Means: validationMeans,
 		Not:   "amp: validation runs in 16 bit already.",
 		Cures: []cause.Cure{

@@ -35,9 +35,9 @@ var A1111 = program.Program{
 		"webui.py --":            {"--medvram", "--lowvram", "--xformers", "--opt-", "--no-half", "--ckpt"},
 	},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge: {cause.Said(0.72, "Forge was loading a model onto the card: the error stands right behind its plan.", fact.ForgeLoad)},
-		cause.HostMemory:    {cause.Said(0.25, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
-		cause.BatchTooLarge: {cause.First(cause.If(imageWork, 0.62, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch."))},
+		cause.ModelTooLarge: {cause.Said(cause.Likely, "Forge was loading a model onto the card: the error stands right behind its plan.", fact.ForgeLoad)},
+		cause.HostMemory:    {cause.Said(cause.Hint, "Forge keeps the part that does not fit in pinned system memory, and that can be what was refused.", fact.ForgeLoad)},
+		cause.BatchTooLarge: {cause.First(cause.If(imageWork, cause.Good, "It failed while an image was made, with the model on the card: the work grows with the pixels and the batch."))},
 	},
 	Remedies: imageRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{
@@ -63,12 +63,12 @@ var smallerCheckpoint = step.Paste("ui", "Choose a smaller checkpoint: SD 1.5 in
 
 // hostRemedies: loading a checkpoint needs its size in RAM, twice for .ckpt.
 var hostRemedies = []cause.Remedy{
-	{Fix: "raise_pagefile", Fit: 1, If: mostlyWindows},
-	{Fix: "add_swap", Fit: 0.95, If: when.Not(mostlyWindows)},
-	{Fix: "raise_memory_limit", Fit: 0.92, If: when.Not(mostlyWindows)},
-	{Fix: "close_other_apps", Fit: 0.8},
-	{Fix: "use_lower_quant", Fit: 0.75},
-	{Fix: "use_smaller_model", Fit: 0.7},
+	{Fix: "raise_pagefile", Fit: cause.Cures, If: mostlyWindows},
+	{Fix: "add_swap", Fit: cause.Cures, If: when.Not(mostlyWindows)},
+	{Fix: "raise_memory_limit", Fit: cause.Helps, If: when.Not(mostlyWindows)},
+	{Fix: "close_other_apps", Fit: cause.Helps},
+	{Fix: "use_lower_quant", Fit: cause.MayHelp},
+	{Fix: "use_smaller_model", Fit: cause.MayHelp},
 }
 
 // mostlyWindows: most users of the one-click installer; its closing words come

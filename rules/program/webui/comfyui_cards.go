@@ -97,7 +97,7 @@ func allOnCardFlag(c *ledger.Case) map[string]string {
 var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/all-on-card", Kinds: onCard, If: func(c *ledger.Case) bool { return allOnCard(c) && !ledger.Roomy(c) },
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "fills the card[[ ({total})]]: it was started with {flag}",
 		Means:    "`{flag}` {keeps}. Nothing goes to RAM when it is not needed[[, and {mine%} of the card is its own now]].[[ The {asked} that was refused is only the last piece.]]",
 		Figures:  allOnCardFlag,
@@ -111,7 +111,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/sliced-attention", Kinds: []fact.Kind{fact.ComfySlices}, If: func(c *ledger.Case) bool { return !c.Kind(fact.TorchAlloc, fact.MPSAlloc) },
-		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "found no room for attention, and tries again in smaller slices",
 		Means:    "No crash yet: split attention ran out[[ beside {part} of weights]], empties the cache and repeats that call in slices; each line is one call, so a step takes very long. Split attention is used with `--use-split-cross-attention`, or where ComfyUI found no faster one (some AMD and old cards).",
 		Figures:  partLoaded,
@@ -126,7 +126,7 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/vae-fell-back", Kinds: []fact.Kind{fact.ComfyVAE},
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "had to decode in tiles: the whole picture did not fit through the VAE",
 		Means:    "This is a warning: ComfyUI caught the failure and decodes again in tiles of 512 pixels by itself. If the result comes out, nothing needs mending. Sampling was over; usually its models were still on the card and left too little. If nothing follows this line, the paste was cut or the tiles hang.",
 		Not:      "Fewer steps or a smaller model file: sampling is done.",
@@ -139,7 +139,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/vae-node-tiles", Kinds: onCard, Said: []string{"vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Unsaid: []string{"enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: 0.86,
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "could not decode the result, though it decodes in tiles already",
 		Means:    "All steps were sampled, and the node that decodes works in tiles: one tile still found no room.[[ {asked} was asked for and {free} was free.]] So the tiles are too large for what the models of the sampling left, or those were not moved out.[[ {amd}]]",
 		Figures: func(c *ledger.Case) map[string]string {
@@ -158,7 +158,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_"}, Unsaid: []string{"vae.decode_tiled("},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the picture, not even in tiles",
 		Means:    "All steps were sampled. The VAE failed on the whole picture, ComfyUI tried again in tiles of 512 pixels by itself, and one tile found no room either. So the card was nearly full before: models that were not unloaded, or another program.",
 		Not:      "Fewer steps or another sampler: sampling was done.",
@@ -170,7 +170,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/vae-encode", Kinds: onCard, Said: []string{"vae.encode(", "VAEEncode", "regular VAE encoding", "encode_tiled_"},
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not encode the input picture or clip",
 		Means:    "It failed before sampling: the VAE turns the input into a latent[[, {retried}]]. What counts is the size and number of the pictures that go in, not of the result; a photo of 12 megapixels or a clip of 100 frames is enough. If the first run works and the next fails, models of the first are still on the card.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"retried": retriedEncoding(c)} },
@@ -184,7 +184,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder", "autoencoder_kl_causal_3d"},
-		Unsaid: []string{"vae.encode(", "VAEEncode", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Unsaid: []string{"vae.encode(", "VAEEncode", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not turn the sampled clip into frames",
 		Means:    "All steps were done; the video VAE failed. It takes many frames at once, each at full size, so this last step can need more than sampling did.",
 		Not:      "A smaller quantisation of the video model: it is out of the way at this point.",
@@ -196,7 +196,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/vae-decode", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
-		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture",
 		Means:    "Sampling was done; the last step failed, where the VAE turns the latent into pixels. [[{asked} was asked for and {free} was free. ]]It grows with pixels and batch (every picture of the batch counts) and can take more than sampling did.",
 		Not:      "A smaller or quantised model, fewer steps: neither is what this step needs.",
@@ -205,7 +205,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/upscale-model", Kinds: onCard, Said: []string{"ImageUpscaleWithModel", "nodes_upscale_model"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not enlarge the picture with the upscale model",
 		Means:    "Upscale Image (using Model) works in tiles of 512 pixels and halves them down to 128 by itself before it gives up. So the tile was not the problem: the card was full of other models, or the input and its result do not fit beside them. At 4x the result has 16 times the pixels.",
 		Not:      "Looking for a tile setting: this node has none and has tried the smallest.",
@@ -218,7 +218,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/text-encoder", Kinds: onCard, Said: []string{"encode_from_tokens", "encode_token_weights", "CLIPTextEncode", "text_encoders/", `text_encoders\`},
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not run the text encoder",
 		Means:    "It failed on the prompt, before any work on the picture. T5-XXL takes about 9.8 GB at fp16 and half of that at fp8; the encoders of newer models (Qwen, Gemma, Mistral) are often larger. The size of the picture does not matter here.",
 		Not:      "A smaller picture, fewer frames, VAE tiles: none of them has begun.",
@@ -231,7 +231,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`},
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Means: "It failed inside a ControlNet. Each is a second model on the card (at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux) and runs in every step beside the main one.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -242,7 +242,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"},
-		Cause: cause.OversizedAllocation, Weight: 0.75,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in an attention that writes out its scores",
 		Means:    "The frame says split, sub-quadratic or basic attention: [[{asked} of ]]scores between all parts of the picture, which grow with the square of the pixels. PyTorch's own attention never writes them down.",
 		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
@@ -250,14 +250,14 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"},
-		Cause: cause.OversizedAllocation, Weight: 0.9,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Means:   "The split attention counted beforehand: even in its smallest slices the picture needs more than is free on the card. The message itself names the largest square that would fit now.",
 		Cures:   []cause.Cure{{Fix: "efficient_attention", Title: "PyTorch's attention instead of split", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Free the card", Told: "The limit is computed from what is free right now: end other programs that use the card.", Cost: "Free."}},
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/moving-weights", Kinds: onCard, Said: []string{"load_models_gpu", "partially_load", "patch_weight_to_device", "model_load("},
-		Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: 0.6,
+		Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory while it moved a model to the card",
 		Means:    "No step had run. ComfyUI plans such a move by what looked free and splits a model that is too large, so either something else took memory meanwhile, or LoRA patches were computed on top.",
 		Not:      "A smaller picture: no work on it had begun.",
@@ -269,7 +269,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/dynamic-vram", Kinds: onCard, Said: []string{saysDynamic, "aimdo: src", "comfy_kitchen"},
-		Cause: cause.BatchTooLarge, Weight: 0.55,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "This ComfyUI runs with dynamic VRAM, the loader of 2026: weights are paged in while it works, so that a failed request mostly means too large a piece of work, or a loader that freed too late.",
 		Not:   "`--lowvram`: under dynamic VRAM it does nothing, by its own help text.",
 		Cures: []cause.Cure{
@@ -281,7 +281,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/sampling-video", Kinds: onCard, Said: []string{"ldm/wan/model", `ldm\wan\model`, "ldm/hunyuan_video/model", `ldm\hunyuan_video\model`, "ldm/lightricks/model", `ldm\lightricks\model`, "ldm/cosmos/", "ldm/genmo/"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it sampled the clip",
 		Means:    "It failed in a sampling step of a video model. [[The last piece was {asked}, of a card of {total}. ]]The work grows with width, height and frames together, and all frames are on the card at once; ComfyUI had already moved out what weights it could.",
 		Not:      "Fewer steps: each needs the same memory.",
@@ -290,7 +290,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"common_ksampler", "KSampler", "sample_custom", "comfy/samplers.py", `comfy\samplers.py`},
-		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: 0.65,
+		If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
 		Means:    "It failed in a sampling step: {asked} more for the work on the picture. ComfyUI fits the weights to what is free before it samples, so what did not fit is that work: it grows with pixels and batch, and ControlNets, IPAdapters and LoRAs add theirs.",
 		Not:      "Fewer steps: each needs the same memory.",

@@ -44,7 +44,7 @@ func amdCard(c *ledger.Case) bool { return c.Backend == "rocm" && !carvedOut(c) 
 var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/pinned", Kinds: []fact.Kind{fact.HostBuffer},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not get pinned RAM for its weights",
 		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The words say CUDA, but it is RAM that was refused: Windows pins about half of it at most, however much is free.",
 		Not:      "A smaller picture: the card was not what was full.",
@@ -57,7 +57,7 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/pagefile", Kinds: []fact.Kind{fact.CommitLimit},
-		Cause: cause.HostMemory, Weight: 0.93,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "could not load a model: Windows had no RAM or page file left to promise",
 		Means:    "Windows error 1455. When ComfyUI opened the file, all of RAM plus page file had been promised away; memory that looks free in Task Manager does not count. The card is not involved: every model passes through system memory at about its size on disk.",
 		Not:      "`--lowvram` or a smaller picture: both are about the card, and `--lowvram` puts more into RAM.",
@@ -66,7 +66,7 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation"},
-		Cause: cause.HostMemory, Weight: 0.8,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of RAM: the frames of the clip fill it",
 		Means:    "ComfyUI keeps frames in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, and every node that changes them makes another copy. [[Here {asked} was refused at once. ]]The card has no part in it.",
 		Not:      "`--lowvram`, VAE tiles and other options about the card.",
@@ -79,7 +79,7 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...),
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed by the system: RAM ran out, not the card",
 		Means:    "Nothing of ComfyUI's own stands at the end: the kernel ended it (signal 9, exit code 137). That is RAM, of the machine, the virtual machine or the container. Models pass through RAM at their size on disk, and ComfyUI keeps there what it takes off the card, so it often strikes when the next model is loaded.",
 		Not:      "`--lowvram`, VAE tiles, a smaller picture: they are about the card, and the first moves more into RAM.",
@@ -89,7 +89,7 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) },
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "[[{asked} of system memory was refused: the last piece, not the need. ]]ComfyUI reads each model into RAM at about its size on disk before it moves it, and keeps there what it took off the card.",
 		Not:      "A smaller picture or `--lowvram`: one is work on the card, the other moves more into RAM.",
@@ -98,7 +98,7 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"},
-		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture or clip on this Mac",
 		Means:    "Sampling was done; the VAE failed, which turns the latent into pixels, all pictures or frames of the batch at once.[[ {asked} more was refused.]] On a Mac models, work and all other programs share one memory.",
 		Not:      "`--lowvram` and `--cpu-vae`: both move things inside the same memory. A smaller file of the model: sampling was done.",
@@ -111,7 +111,7 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer},
-		Cause: cause.BatchTooLarge, Weight: 0.5,
+		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Means: "On a Mac model, picture and all other programs share one memory, and PyTorch lets a program have only part of it. Moving weights out frees nothing: there is no other place.",
 		Not:   "`--lowvram` and `--cpu-vae`: both move things inside the same memory.",
 		Cures: []cause.Cure{
@@ -127,7 +127,7 @@ var comfyHost = []cause.Card{
 var comfyBare = []cause.Card{
 	{
 		ID: "comfyui/died-unloading", Kinds: []fact.Kind{fact.ComfyUnload, fact.ComfyTips}, Said: []string{"Fatal Python error: Aborted"}, If: func(c *ledger.Case) bool { return c.F().Requested == nil },
-		Cause: cause.RetainedMemory, Weight: 0.76,
+		Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, then died while it moved its models out",
 		Means:    "The card was full, ComfyUI began to unload all models, and Python was aborted (`Fatal Python error`) where weights go back to RAM. So models of earlier work were still held; the abort itself is a crash in the driver or the loader, or RAM that is full as well.",
 		Not:      "Queueing the same work again without a restart: the process is gone, with everything in its queue.",
@@ -140,7 +140,7 @@ var comfyBare = []cause.Card{
 	},
 	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) },
-		Cause: cause.Unknown, Weight: 0.5,
+		Cause: cause.Unknown, Weight: cause.Fair,
 		Headline: "ran out of graphics memory; which node it was decides",
 		Figures: func(c *ledger.Case) map[string]string {
 			if c.Kind(fact.TorchAsync) {

@@ -45,7 +45,7 @@ func ownFigures(c *ledger.Case) map[string]string {
 var comfyNodes = []cause.Card{
 	{
 		ID: "comfyui/wanvideo-ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath, fact.HostBuffer}, inRAM...), killed...), Said: []string{"WanVideoWrapper", "WanVideo", "block swap"},
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of the computer's own memory: swapped blocks of the video model fill it",
 		Means:    "It is RAM that ran out, not the card's memory. Block swap keeps the swapped part of the model in RAM, beside the text encoder and whatever other models ComfyUI keeps there.",
 		Not:      "More blocks to swap: that moves still more into RAM.",
@@ -57,7 +57,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper"}, Unsaid: []string{"enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Means: "WanVideoWrapper loads and moves its model by itself: ComfyUI's own memory options hardly reach it. Its knobs are the node WanVideo BlockSwap for the weights (14B has 40 blocks), and frames and size for the work.",
 		Not:   "`--lowvram`: the wrapper does not follow it.",
 		Cures: []cause.Cure{
@@ -69,7 +69,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/wanvideo-decode", Kinds: onCard, Said: []string{"enable_vae_tiling"},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode or encode the clip in WanVideo's node",
 		Means:    "Not sampling failed but WanVideo's own decode or encode node. It works on the whole clip at once unless its tiling is on.",
 		Not:      "More blocks to swap: the video model is not what is short here.",
@@ -78,7 +78,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/gguf", Kinds: onCard, Said: []string{"ComfyUI-GGUF", "dequantize_blocks", "dequantize_tensor"},
-		Cause: cause.ModelTooLarge, Weight: 0.76,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Means: "It failed in the GGUF node, which unpacks each layer to 16 bit on the card when it is used. A smaller file saves weights, not that scratch or the work on the picture; LoRAs are applied while unpacking and add to it.",
 		Not:   "A Q2 or Q3 file for this alone: the scratch for a layer stays the same.",
 		Cures: []cause.Cure{
@@ -90,7 +90,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/seedvr2", Kinds: onCard, Said: []string{"SeedVR2"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in SeedVR2, the video upscaler",
 		Means:    "SeedVR2 upscales a batch of frames at once at the size of the result. Its own log names the phase that failed, and each phase has a cure of its own.",
 		Not:      "ComfyUI's `--lowvram`: these nodes keep their own memory plan.",
@@ -106,7 +106,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/ipadapter", Kinds: onCard, Said: []string{"IPAdapter", "CrossAttentionPatch", "PulidFlux", "ApplyInstantID"},
-		Cause: cause.BatchTooLarge, Weight: 0.55,
+		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "It failed inside an image adapter (IPAdapter, InstantID, PuLID). Its image encoder and its weights stay on the card beside the model, and each reference adds work to every attention layer.",
 		Not:   "Fewer steps: each needs the same.",
 		Cures: []cause.Cure{
@@ -117,7 +117,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"AnimateDiff-Evolved", "animatediff"},
-		Cause: cause.BatchTooLarge, Weight: 0.76,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in AnimateDiff",
 		Means:    "AnimateDiff samples all frames of a context as one batch: memory grows with frames times pixels. Without context options the context is the whole clip.",
 		Not:      "Fewer steps: each needs the same.",
@@ -129,7 +129,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
-		If: comfyDirectML, Cause: cause.BatchTooLarge, Weight: 0.6,
+		If: comfyDirectML, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "DirectML refused memory. It does not tell PyTorch how much is free, so ComfyUI writes 1024 MB, whatever the card has, and cannot move weights out in time.",
 		Not:   "`--reserve-vram`: it reckons with figures that DirectML does not give.",
 		Cures: []cause.Cure{
@@ -141,7 +141,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/amd-vae", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding", "comfy/sd.py"},
-		Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: 0.85,
+		Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture on this AMD card",
 		Means:    "Sampling was done; the VAE failed. On AMD that is the usual place: the convolutions of MIOpen take several times the scratch that NVIDIA's take, so a picture that was sampled well does not get decoded.",
 		Not:      "`--reserve-vram`: this scratch does not heed it.",
@@ -150,7 +150,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/own-model", Kinds: onCard, If: ownModel,
-		Cause: cause.ModelTooLarge, Weight: 0.6,
+		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory in a node that runs its own model ({node})",
 		Means:    "The frames end in {node} and none is ComfyUI's loader or sampler: the node loads and runs its model with its own code, as a rule whole on the card.[[ {spilled}]]",
 		Figures:  ownFigures,

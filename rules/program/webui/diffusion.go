@@ -17,23 +17,23 @@ var Diffusers = program.Program{
 	Proofs: []string{"-packages/diffusers/", "src/diffusers/", "Loading pipeline components"},
 	Hints:  []string{"num_inference_steps=", "enable_model_cpu_offload"},
 	Clues: map[string][]cause.Clue{
-		cause.ModelTooLarge:       {cause.Said(0.75, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
-		cause.OversizedAllocation: {cause.Shown("no_fast_attention", cause.If(halfCard, 0.9, "One request of {requested}, and no fast attention is installed: plain attention builds the whole matrix at once."))},
+		cause.ModelTooLarge:       {cause.Said(cause.Strong, "InvokeAI's model cache could not make room for the model.", fact.InvokeRefused)},
+		cause.OversizedAllocation: {cause.Shown("no_fast_attention", cause.If(halfCard, cause.Decisive, "One request of {requested}, and no fast attention is installed: plain attention builds the whole matrix at once."))},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
-			{Fix: "cpu_offload", Fit: 1},
-			{Fix: "half_precision", Fit: 0.85},
-			{Fix: "use_lower_quant", Fit: 0.85},
-			{Fix: "lowvram_mode", Fit: 0.8},
-			{Fix: "lower_resolution", Fit: 0.6},
+			{Fix: "cpu_offload", Fit: cause.Cures},
+			{Fix: "half_precision", Fit: cause.Helps},
+			{Fix: "use_lower_quant", Fit: cause.Helps},
+			{Fix: "lowvram_mode", Fit: cause.Helps},
+			{Fix: "lower_resolution", Fit: cause.MayHelp},
 		},
 		cause.BatchTooLarge: {
-			{Fix: "vae_tiling", Fit: 1.02, If: inVAE},
-			{Fix: "lower_resolution", Fit: 1},
-			{Fix: "cpu_offload", Fit: 0.85},
-			{Fix: "efficient_attention", Fit: 0.7},
-			{Fix: "lower_batch_size", Fit: 0.65},
+			{Fix: "vae_tiling", Fit: cause.Cures, If: inVAE},
+			{Fix: "lower_resolution", Fit: cause.Cures},
+			{Fix: "cpu_offload", Fit: cause.Helps},
+			{Fix: "efficient_attention", Fit: cause.MayHelp},
+			{Fix: "lower_batch_size", Fit: cause.MayHelp},
 		},
 		cause.OversizedAllocation: imageRemedies[cause.OversizedAllocation],
 		cause.HostMemory:          hostRemedies,
@@ -81,16 +81,16 @@ var Kohya = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		// accelerator.prepare puts model and optimizer on the card.
-		cause.ModelTooLarge: {cause.Shown("preparing", cause.If(ledger.Allocator, 0.75, "It failed when the model was put on the card, before the first training step."))},
+		cause.ModelTooLarge: {cause.Shown("preparing", cause.If(ledger.Allocator, cause.Strong, "It failed when the model was put on the card, before the first training step."))},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
-			{Fix: "mixed_precision", Fit: 1},
-			{Fix: "optimizer_8bit", Fit: 0.9},
-			{Fix: "bigger_gpu", Fit: 0.9, If: ledger.TinyCard},
-			{Fix: "cpu_offload", Fit: 0.85},
-			{Fix: "gradient_checkpointing", Fit: 0.8},
-			{Fix: "lower_resolution", Fit: 0.5},
+			{Fix: "mixed_precision", Fit: cause.Cures},
+			{Fix: "optimizer_8bit", Fit: cause.Helps},
+			{Fix: "bigger_gpu", Fit: cause.Helps, If: ledger.TinyCard},
+			{Fix: "cpu_offload", Fit: cause.Helps},
+			{Fix: "gradient_checkpointing", Fit: cause.Helps},
+			{Fix: "lower_resolution", Fit: cause.LastResort},
 		},
 		cause.BatchTooLarge:         kohyaTraining,
 		cause.TrainingStateTooLarge: kohyaTraining,
@@ -112,13 +112,13 @@ var Kohya = program.Program{
 }
 
 var kohyaTraining = []cause.Remedy{
-	{Fix: "lower_batch_size", Fit: 1.15, If: kohyaBatch},
-	{Fix: "gradient_checkpointing", Fit: 0.85},
-	{Fix: "optimizer_8bit", Fit: 0.87},
-	{Fix: "use_lora", Fit: 0.9},
-	{Fix: "cpu_offload", Fit: 0.8},
-	{Fix: "lower_resolution", Fit: 0.7},
-	{Fix: "mixed_precision", Fit: 0.6},
+	{Fix: "lower_batch_size", Fit: cause.Foremost, If: kohyaBatch},
+	{Fix: "use_lora", Fit: cause.Helps},
+	{Fix: "optimizer_8bit", Fit: cause.Helps},
+	{Fix: "gradient_checkpointing", Fit: cause.Helps},
+	{Fix: "cpu_offload", Fit: cause.Helps},
+	{Fix: "lower_resolution", Fit: cause.MayHelp},
+	{Fix: "mixed_precision", Fit: cause.MayHelp},
 }
 
 // kohyaBatch: the log does not say that the batch is one already.
@@ -186,9 +186,9 @@ var FramePack = program.Program{
 		"upgrade_version":     step.Paste("text", "One-click package: update.bat; otherwise git pull in FramePack's folder."),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "efficient_attention", Fit: 0.8}, {Fix: "close_other_apps", Fit: 0.75}, {Fix: "restart_session", Fit: 0.6}},
-		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: 1}, {Fix: "close_other_apps", Fit: 0.8}, {Fix: "bigger_gpu", Fit: 0.5}},
-		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: 1, If: when.Not(torch29)}, {Fix: "upgrade_version", Fit: 0.9}, {Fix: "bigger_gpu", Fit: 0.8}},
+		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "efficient_attention", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}, {Fix: "restart_session", Fit: cause.MayHelp}},
+		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.LastResort}},
+		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: cause.Cures, If: when.Not(torch29)}, {Fix: "upgrade_version", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.Helps}},
 	},
 	Titles: map[string]string{"lowvram_mode": "Preserve more of the card's memory"},
 	Cards:  framepackCards,

@@ -52,7 +52,7 @@ var diffusersCards = ofCard([]cause.Card{
 	conv3dRegression("diffusers/conv3d", when.All(of("diffusers"), plainDiffusers), tiledVAE),
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"},
-		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: 0.85,
+		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while the whole pipeline was moved to the card",
 		Means:    "`.to(\"cuda\")` puts everything there at once: text encoders, transformer and VAE. [[{mine} of {total} were full when it stopped. ]]No step needs more than one of them, so moving each when it runs is enough for most cards.",
 		Not:      "A smaller picture: nothing was computed yet. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
@@ -61,7 +61,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/component-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"module.to(self.execution_device)", "in pre_forward"},
-		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: 0.75,
+		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: one component alone is too large for the card",
 		Means:    "Model offload is at work already: it failed moving a single component to the card. A FLUX transformer alone is 24 GB at 16 bit, T5-XXL 9.8[[; the card has {total}]].",
 		Not:      "`enable_model_cpu_offload()` once more, or a smaller picture.",
@@ -70,7 +70,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/video-decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"temporal_decoder", "autoencoder_kl_cogvideox", "autoencoder_kl_hunyuan_video", "autoencoder_kl_wan", "autoencoder_kl_ltx", "autoencoder_kl_mochi", "decode_chunk_size"},
-		If: plainDiffusers, Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: plainDiffusers, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not turn the sampled clip into frames",
 		Means:    "All steps were done; the video VAE failed. It decodes many frames at once, and without tiling this needs more than the transformer did[[; {asked} more was refused]].",
 		Not:      "Quantising the transformer, fewer steps: it had finished.",
@@ -79,7 +79,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"self.vae.decode(", "vae.decode(", "autoencoder_kl.py"}, Unsaid: []string{"vae.encode("},
-		If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: 0.85,
+		If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture",
 		Means:    "All steps were done; the VAE failed turning the latent into pixels[[: {asked} more was refused]]. It grows with the pixels and with the number of pictures, and the models before it are still on the card.",
 		Not:      "Fewer steps or attention slicing: the steps were over.",
@@ -88,7 +88,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/prompt", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"_get_t5_prompt_embeds", "encode_prompt(", "in encode_prompt"}, Unsaid: []string{"module.to(self.execution_device)"},
-		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: 0.75,
+		If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it encoded the prompt",
 		Means:    "No step had begun; everything else lies on the card beside the text encoder. T5-XXL alone is 9.8 GB at 16 bit, and the size of the picture does not matter here.",
 		Not:      "A smaller picture or VAE tiling: neither has begun.",
@@ -97,7 +97,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/scores", Kinds: []fact.Kind{fact.TorchAlloc, fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"get_attention_scores", "torch.baddbmm("},
-		If: plainDiffusers, Cause: cause.OversizedAllocation, Weight: 0.85,
+		If: plainDiffusers, Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in attention that writes out its scores",
 		Means:    "`get_attention_scores` builds the whole score matrix[[, {asked} of it here]]; it grows with the square of the pixels. PyTorch 2's attention needs none, so this runs with PyTorch 1, or with a processor that was set by hand (attention slicing and some adapters do that).",
 		Not:      "16 bit alone: it halves what a smaller matrix would cut to a fraction.",
@@ -106,7 +106,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() && ledger.Overfull(c) },
-		Cause: cause.ModelTooLarge, Weight: 0.85,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "holds more than the card has: Windows moved the rest to RAM, and that is full too",
 		Means:    "More is allocated than the {total} of the card, so the driver had begun to use system memory (slow), until that gave out as well. Mostly all components lie on the card at once: `.to(\"cuda\")`, or an offload call after it, which comes too late.",
 		Not:      "Allocator settings, a smaller picture: the weights alone are past the card.",
@@ -118,7 +118,7 @@ var diffusersCards = ofCard([]cause.Card{
 		If: func(c *ledger.Case) bool {
 			return plainDiffusers(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c)
 		},
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
 		Means:    "The model ran; the work of a step did not fit[[: {asked} more, with {mine} of {total} held already]]. It grows with pixels, pictures at a time and, for video, frames. Text encoders and VAE lie idle on the card meanwhile if the pipeline was moved there as a whole, so taking them off may be all that is needed.",
 		Not:      "Fewer steps: each needs the same memory.",
@@ -165,7 +165,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	invokeOthers(),
 }, ofCard([]cause.Card{
 	{
-		ID: "invokeai/refused-whole", Kinds: []fact.Kind{fact.InvokeRefused}, If: oldInvoke, Cause: cause.ModelTooLarge, Weight: 0.8,
+		ID: "invokeai/refused-whole", Kinds: []fact.Kind{fact.InvokeRefused}, If: oldInvoke, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not move a model to the card",
 		Means:    "The frames are those of InvokeAI 4.0 or 4.1, which move each model to the card as a whole, beside what their VRAM cache keeps; 4.0.0 failed so for SDXL on cards of 12 GB. Loading a model in part came with 5.6.",
 		Not:      "A smaller picture: it failed on the weights, before any step. Allocator settings.",
@@ -177,7 +177,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/issues/6106", "https://github.com/invoke-ai/InvokeAI/blob/v4.0.0/invokeai/backend/model_manager/load/model_cache/model_locker.py", invokeLowVRAM},
 	},
 	{
-		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: 0.8,
+		ID: "invokeai/refused", Kinds: []fact.Kind{fact.InvokeRefused}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not make room for a model on the card",
 		Means:    "InvokeAI's model cache gave up: the model does not fit as a whole beside the working memory that it keeps free. Loading it in part is a setting since 5.6, and on by default in newer releases.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing. A smaller picture: it failed on the weights.",
@@ -190,7 +190,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture",
 		Means:    "Denoising was done; the VAE failed[[: {asked} more was refused]]. It grows with the pixels, and InvokeAI plans 3 GB of working memory unless told otherwise.",
 		Not:      "Fewer steps or a smaller model: both are over by then.",
@@ -203,7 +203,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke,
-		Cause: cause.BatchTooLarge, Weight: 0.7,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
 		Means:    "InvokeAI fills the card with weights except for its working memory (3 GB by default); large pictures, control layers and LoRAs need more than that.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
@@ -216,7 +216,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke,
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of the computer's own memory while it loaded a model",
 		Means:    "System memory refused[[ {asked}]], the last piece of many: RAM (on Windows RAM plus page file) is used up.[[ {second}]] InvokeAI 2 reads a .ckpt into RAM as a whole, builds a second copy of the model, and keeps the model before it there too: 16 GB are short for that.",
 		Figures:  refusedWithRoom,
@@ -231,7 +231,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...), If: inInvoke,
-		Cause: cause.HostMemory, Weight: 0.88,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "InvokeAI keeps models in a RAM cache, and a RAM copy of what is on the card; on Windows it reserves much more page file than it uses.",
 		Not:      "`device_working_mem_gb`: it is about the card.",

@@ -25,7 +25,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	othersHold("fooocus/others-hold", "Fooocus", inFooocus, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),
 	{
 		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.Says("fooocus") && c.F().Limit != nil },
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "reached PyTorch's limit on this Mac, {limit}",
 		Means:    "{limit} is PyTorch's own ceiling, 1.7 times what macOS recommends for graphics[[ ({recommended}, that of a Mac with {ram} GB, which is swapping by now)]]; {asked} more was one too many. A line \"Total time\" is how Fooocus ends a run, so it is probably that, with SDXL: about 7 GB of weights. Its readme calls the guide for Macs unofficial.",
 		Figures:  macLimit,
@@ -41,7 +41,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 }, ofCard([]cause.Card{
 	{
 		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"},
-		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: 0.8,
+		If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not put SDXL on the card through DirectML",
 		Means:    "An AMD (or Intel) card under Windows. \"Total VRAM 1024 MB\" is a placeholder: DirectML does not say how much there is, so Fooocus cannot plan or free in time, and SDXL is about 7 GB with its text encoders.",
 		Not:      "A smaller picture: it failed on the weights. The 1024 MB say nothing of your card.",
@@ -54,7 +54,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "fooocus/swap", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.SilentDeath}, inRAM...), killed...),
-		Cause: cause.HostMemory, Weight: 0.93,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "Fooocus keeps SDXL, its refiner and a prompt model in RAM; its own guide asks for 40 GB of swap for nearly every crash like this[[; {asked} is only the piece that was refused last]]. RAM and page file count together.",
 		Not:      "`--always-low-vram`: it is about the card and needs still more RAM.",
@@ -67,7 +67,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"},
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in Upscale or Variation",
 		Means:    "There the input's size counts: 2x of a large picture is several times what SDXL was made for.",
 		Not:      "Fewer steps or another style.",
@@ -80,7 +80,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: 0.5,
+		Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "Fooocus manages the card by itself and is made to run SDXL in 4 GB[[; here {mine} of {total} is its own]]. A failure on 6 GB or more mostly means that another program, or a second Fooocus, holds part of the card, or that ControlNets and Inpaint came on top.",
 		Not:      "Flags of other web UIs (`--lowvram`, `--medvram`): Fooocus has its own names.",

@@ -60,7 +60,7 @@ var forgeCards = slices.Concat([]cause.Card{
 }, ofCard([]cause.Card{
 	{
 		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading,
-		Cause: cause.ModelTooLarge, Weight: 0.8,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "could not place the model[[: it is {over} larger than the card has free]]",
 		Means:    "Forge's own plan[[: {need} of model, {free_mb} free, {work_mb} kept for computing]]. What does not fit waits in RAM, which is normal; the error came while the parts were being placed. [[{flux}. ]]Unlike an ordinary shortage on the card it names no size: with Swap Location \"Shared\" Forge locks RAM for the card, and a refused lock reads like this. The log shows neither that setting nor your RAM.",
 		Figures:  forgePlan,
@@ -74,7 +74,7 @@ var forgeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "forge/weights-slider", Kinds: []fact.Kind{fact.ForgeLoad}, If: forgeLoading,
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it placed the model",
 		Means:    "Forge planned its weights by the slider GPU Weights: what it is set to goes on the card, whatever else is there[[ ({need} of model, {free_mb} free)]]. With a small Remaining in the line [Memory Management] the slider is too high.",
 		Figures:  forgePlan,
@@ -88,7 +88,7 @@ var forgeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge,
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture",
 		Means:    "All steps were done; the VAE failed. Forge goes over to tiles by itself where it sees the failure coming; here it did not, or the tiles found no room beside the weights.",
 		Not:      "Fewer steps: they were over.",
@@ -101,7 +101,7 @@ var forgeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "forge/ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), If: inForge,
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "Flux with T5 passes 16 to 33 GB through RAM while it loads, and Forge keeps there what does not fit on the card. On Windows RAM and page file count together.",
 		Not:      "GPU Weights lower: that moves more into RAM.",
@@ -114,7 +114,7 @@ var forgeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "forge/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return inForge(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] at work",
 		Means:    "Forge keeps weights on the card up to the slider GPU Weights, and the work on the picture must do with the rest[[: {asked} more was refused with {mine} of {total} its own]]. Load lines above it are not the cause: loading was over.",
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both. Fewer steps: each needs the same.",
@@ -130,7 +130,7 @@ var forgeCards = slices.Concat([]cause.Card{
 var sdnextCards = ofCard([]cause.Card{
 	{
 		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sdnext", "oom:", "automatic/modules", "modules/sd_offload.py", "Processing: "},
-		If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: 0.55,
+		If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "ran out of graphics memory[[ ({total})]]",
 		Means:    "SD.Next moves parts of the model by its offload mode. Balanced, its default, keeps weights on the card up to a high watermark (70 % by default); the rest must hold the work on the picture.",
 		Not:      "A1111's `--opt-sdp-attention` and `--medvram-sdxl`: SD.Next does not know them.",

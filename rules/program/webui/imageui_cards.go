@@ -47,7 +47,7 @@ var a1111Cards = slices.Concat([]cause.Card{
 	othersHold("a1111/others-hold", "The web UI", a1111Only, a1111Code+"memmon.py"),
 	{
 		ID: "a1111/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), If: func(c *ledger.Case) bool { return c.In("a1111") },
-		Cause: cause.HostMemory, Weight: 0.88,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was killed by the system: RAM ran out, not the card",
 		Means:    "The log ends without an error of its own: the kernel ended the program (signal 9, exit code 137). That is RAM, of the machine, the virtual machine or the container. A checkpoint is read into RAM as a whole, a .ckpt for a moment twice; SD 1.5 then peaks far above the 2 to 4 GB of its file.",
 		Not:      "`--medvram`, `--lowvram`, tiles: they are about the card and keep more in RAM.",
@@ -64,7 +64,7 @@ var a1111Cards = slices.Concat([]cause.Card{
 var a1111Work = []cause.Card{
 	{
 		ID: "a1111/first-calculation", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Said: []string{"first_time_calculation"}, If: a1111Only,
-		Cause: cause.Unknown, Weight: 0.76,
+		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "was refused in its first trial calculation, which needs next to nothing",
 		Means:    "`first_time_calculation` multiplies one number to wake CUDA up, beside the loading of the checkpoint. A card or driver that refuses this has nothing left to give: an earlier web UI or another program holds the card, or Windows has no RAM and page file left to back it. So your settings are not what is too large.",
 		Not:      "A smaller picture, batch or checkpoint: none was reached. `CUDA_LAUNCH_BLOCKING=1` only helps to locate.",
@@ -79,7 +79,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/extension-training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.Training() && !c.In("sd-dreambooth-extension") },
-		Unsaid: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.BatchTooLarge, Weight: 0.75,
+		Unsaid: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while an extension was training",
 		Means:    "The frames are those of a training run inside the web UI. Model, gradients and activations of a step lie on the card together, and the web UI's own model may lie there too, above all if a picture was made before.",
 		Not:      "`--medvram` and fewer steps: training needs all parts at once, in every step.",
@@ -92,7 +92,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/odd-size", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"split_cross_attention_forward", "cross_attention_attnblock_forward"},
-		If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: 0.9,
+		If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: attention over an odd size",
 		Means:    "The card has {total}. This split attention cuts its work into slices only where the number of latent pixels divides evenly; other sizes take the whole matrix, so that a larger picture may fit where this one fails.",
 		Not:      "`max_split_size_mb`: no card of this size has such a piece.",
@@ -105,7 +105,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"einsum('b i d, b j d", "ldm/modules/attention", `ldm\modules\attention`, "sd_hijack_optimizations"},
-		If: func(c *ledger.Case) bool { return a1111Plain(c) && wholeCard(c) }, Cause: cause.OversizedAllocation, Weight: 0.9,
+		If: func(c *ledger.Case) bool { return a1111Plain(c) && wholeCard(c) }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: attention that writes down all its scores",
 		Means:    "The card has {total}. Attention notes here how each latent pixel relates to each other one: the square of the pixels, so twice the sides is 16 times as much. A fast attention never makes that matrix; none is on here, or it did not load.",
 		Not:      "`max_split_size_mb` and closing programs: no card has such a piece to spare.",
@@ -114,14 +114,14 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/not-enough", Said: []string{"Not enough memory, use lower resolution"}, If: a1111Plain,
-		Cause: cause.OversizedAllocation, Weight: 0.9,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Means:   "The web UI counted beforehand: its split attention, even in its smallest slices, needs more than is free. The message names the largest square that fits now.",
 		Cures:   []cause.Cure{a1111SDP, a1111Smaller, a1111Medvram},
 		Sources: []string{a1111Code + "sd_hijack_optimizations.py"},
 	},
 	{
 		ID: "a1111/vae", Kinds: onCard, Said: []string{"decode_first_stage", "autoencoder.py", "single_sample_to_image", "first_stage_model.decode"}, If: a1111Plain,
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the finished picture",
 		Means:    "All steps were done; it failed when the VAE turned the latent into pixels[[: {asked} more, with {free} free]]. That takes more than the steps did, grows with the pixels, and doubles with `--no-half-vae`.",
 		Not:      "Fewer steps or another sampler: they were over.",
@@ -130,7 +130,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/hires", Kinds: onCard, Said: []string{"sample_hr_pass", "hires_fix", "sample_hr"}, If: a1111Plain,
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the second pass of Hires. fix",
 		Means:    "The first pass worked; the enlarged second one failed. At a factor of 2 it has four times the pixels, and attention up to sixteen times the work, all of it for the whole batch at once.",
 		Not:      "Fewer hires steps: each needs the same memory.",
@@ -142,7 +142,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/upscaler", Kinds: onCard, Said: []string{"upscaler.upscale", "esrgan_model.py", "upscaler_utils.py", "upscale_without_tiling", "tiled_upscale"},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the upscaler model",
 		Means:    "It failed in ESRGAN or its like, not in Stable Diffusion, whose weights still lie on the card beside it. What counts is the tile in which the upscaler works.",
 		Not:      "Another checkpoint or fewer steps: the picture was made.",
@@ -155,7 +155,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/training-tab", Kinds: onCard, Said: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"},
-		Cause: cause.TrainingStateTooLarge, Weight: 0.8,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the Train tab",
 		Means:    "An embedding or hypernetwork was being trained. That keeps the whole model, its VAE and the gradients on the card at once, whatever was set to save memory for making pictures.",
 		Not:      "`--lowvram`: the Train tab refuses to work with it.",
@@ -168,7 +168,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/loading-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"sd_models.py", "load_model_weights", "read_state_dict", "get_checkpoint_state_dict"},
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of RAM while loading a checkpoint, not of graphics memory",
 		Means:    "A checkpoint is read into RAM as a whole before it goes to the card, and a .ckpt needs room for it twice. [[{asked} is only the piece that was refused last. ]]On Windows RAM and page file count together.",
 		Not:      "`--medvram` and `--lowvram`: they keep more in RAM, not less.",
@@ -182,7 +182,7 @@ var a1111Work = []cause.Card{
 	{
 		ID: "a1111/loading-card", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_weights", "send_model_to_device", "reload_model_weights", "move_model_to"},
 		Unsaid: []string{"sd_samplers", "process_images_inner", "CFGDenoiser", "k_diffusion"}, If: a1111Plain,
-		Cause: cause.ModelTooLarge, Weight: 0.65,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory while it put a checkpoint on the card",
 		Means:    "SD 1.5 is 2 GB at 16 bit, SDXL 7 with its text encoders. Switching models can need both for a moment, and an SDXL refiner beside its base certainly does.",
 		Not:      "A smaller picture: no work on it had begun.",
@@ -195,7 +195,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/controlnet", Kinds: onCard, Said: []string{"sd-webui-controlnet", "cldm.py", "ControlNet"}, If: a1111Plain,
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Means: "It failed with ControlNet in use. Each unit is a further model on the card (about 0.7 GB for SD 1.5, 2.5 for SDXL) that runs in every step, and units that are enabled count even where their weight is small.",
 		Not:   "Fewer steps: each needs the same memory.",
 		Cures: []cause.Cure{
@@ -206,7 +206,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/full-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"inference"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && fullPrecision(c) },
-		Cause: cause.BatchTooLarge, Weight: 0.75,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, started with --no-half",
 		Means:    "`--no-half` keeps the model at 32 bit: twice the weights and twice the work. It is there for cards that make black pictures at 16 bit (GTX 16xx), and seldom needed in full.",
 		Not:      "`max_split_size_mb`: half of what is held would not be there at 16 bit.",
@@ -215,7 +215,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sd_samplers", "k_diffusion", "CFGDenoiser", "process_images_inner"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.Allocator(c) && !ledger.Roomy(c) },
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
 		Means:    "It failed in a sampling step, with the model on the card[[; {mine} of {total} is its own]]. What grows there is the picture: pixels times batch size, plus each ControlNet and LoRA.",
 		Not:      "Fewer steps: each needs the same memory.",

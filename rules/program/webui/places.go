@@ -34,7 +34,7 @@ var (
 // roomLeft is about a card that refused with room to spare.
 func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: 0.75,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} although {free} of the card was free",
 		Means:    "The card was not full. On Windows every piece of card memory is booked against RAM plus page file as well, and models that wait in RAM use that up: the usual reason for this contradiction. Else another program held the card for just that moment. The log does not show which.",
 		Not:      "A smaller picture or model for the card's sake: {free} of it was free.",
@@ -51,7 +51,7 @@ func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sou
 // amdRoomLeft is the same where the driver's figures are ROCm's.
 func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, when.Not(notAMD), when.Not(carvedOut)), Cause: cause.SoftwareBug, Weight: 0.75,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, when.Not(notAMD), when.Not(carvedOut)), Cause: cause.SoftwareBug, Weight: cause.Strong,
 		Headline: "was refused {asked} although {free} of the card was free",
 		Means:    "An AMD card, and not a full one: {mine%} of {total} is this program's[[, {slack} of it unused reserve]]. So ROCm or the driver refused for another reason: on Windows RAM plus page file are used up, against which card memory is booked as well; a limit below the card's size (an APU: about half of RAM); or memory that came free a moment later. The log cannot tell these apart.",
 		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`:[[ it could win {slack} at most, and]] many ROCm builds do not support it.",
@@ -71,7 +71,7 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 // othersHold is about a card of which others hold a large part.
 func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: 0.8,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: {others%} of the card is held outside it",
 		Means:    shown + " itself holds {mine} of {total} by PyTorch's count; {others} is neither free nor in that count. Some hundred MiB of it are the driver's; the rest mostly belongs to something else: a second copy that did not end, the browser, a game, another AI program.[[ {rocm}]][[ {enough}]]",
 		Figures:  outside,
@@ -128,7 +128,7 @@ func underflow(c *ledger.Case) string {
 func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, torch29, hugePiece, notAMD),
-		Cause: cause.OversizedAllocation, Weight: 0.85,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "asked for {asked} in one piece for a convolution: PyTorch 2.9 is known for that",
 		Means:    "It failed in a `conv3d` of the VAE, with sampling done. The line numbers in the traceback are those of PyTorch 2.9, which at 16 bit no longer takes cuDNN for it and unfolds the input instead: several times the memory of 2.8, here {asked}. The PyTorch project has confirmed it.",
 		Not:      "Attention, a smaller or quantised model, sliders for preserved memory, `expandable_segments`: it is one convolution after the sampling.",
@@ -152,7 +152,7 @@ func hugePiece(c *ledger.Case) bool { return ledger.Requested(c) >= 2*units.GiB 
 // apuCarvedOut is a graphics unit inside the processor with its fixed part of RAM.
 func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, carvedOut), Cause: cause.ModelTooLarge, Weight: 0.9,
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, carvedOut), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "has only {total}: the part of RAM that the BIOS gives this graphics unit",
 		Means:    "This is no graphics card but the unit inside the processor (or a card of 1 GB), and PyTorch takes the part that the firmware sets aside, {total}, for all there is. [[{underflow}]]The smallest usual model, SD 1.5, is about 2 GB at 16 bit; no flag makes it fit.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"underflow": underflow(c)} },

@@ -76,7 +76,7 @@ var (
 var kohyaCards = ofCard([]cause.Card{
 	{
 		ID: "kohya/caching", Kinds: onCard, Said: []string{"cache_batch_latents", "caching latents", "vae.encode("},
-		Cause: cause.BatchTooLarge, Weight: 0.85,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory before training, while it cached latents",
 		Means:    "The VAE was encoding the training pictures. Here their size (`--resolution`, buckets) and `--vae_batch_size` count; the network that is trained is not at work yet.",
 		Not:      "A smaller rank or another optimizer: training had not begun.",
@@ -89,7 +89,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/samples", Kinds: onCard, Said: []string{"sample_images", "generating sample images"}, Unsaid: []string{"accelerator.backward", "optimizer.step"},
-		Cause: cause.BatchTooLarge, Weight: 0.8,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it made sample pictures",
 		Means:    "Training itself ran. The sample pictures in between need a whole pipeline (VAE and text encoders too) beside all that training holds.",
 		Not:      "A smaller training batch: the samples do not depend on it.",
@@ -102,7 +102,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/flux", Kinds: onCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"},
-		Cause: cause.TrainingStateTooLarge, Weight: 0.76,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: the base model needs swapping on this card",
 		Means:    "A model of this kind (FLUX: 12 billion parameters, 24 GB at 16 bit, 12 at 8) does not fit beside its gradients on usual cards[[; this one has {total}]]. sd-scripts has two savings for it: 8-bit base weights, and blocks that wait in RAM.",
 		Not:      "A smaller rank: the LoRA is megabytes, the base model is what fills the card.",
@@ -111,7 +111,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/full-tune", Kinds: onCard, Said: []string{"fine_tune.py", "sdxl_train.py", "train_db.py"},
-		Cause: cause.TrainingStateTooLarge, Weight: 0.8,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory: it trains all weights, not a LoRA",
 		Means:    "Gradients and two optimizer moments come on top of the weights: for SDXL about 40 GB with AdamW at 32 bit, for SD 1.5 about 14, before any picture[[, on a card of {total}]]. If a LoRA was meant, the wrong script or tab was started.",
 		Not:      "A smaller batch alone: it does not touch weights, gradients and moments.",
@@ -124,7 +124,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/prepare", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"accelerator.prepare(", "in prepare_model", "unet.to(accelerator.device", "in _prepare_one"},
-		Cause: cause.ModelTooLarge, Weight: 0.75,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it put the model on the card",
 		Means:    "No step had run. Without `--full_fp16` (or `--fp8_base` for Flux and SD3) the base model and its text encoders go to the card at 32 bit: SD 1.5 about 4 GB, SDXL about 13[[; here {mine} of {total} were in use already]]. On 4 GB even SD 1.5 only fits at 16 bit without its text encoder.",
 		Not:      "A smaller batch, resolution or bucket: no picture was read yet.",
@@ -137,7 +137,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/loading", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Phases: []string{"load"}, Unsaid: []string{"accelerator.backward", "sample_images", "vae.encode("},
-		Cause: cause.ModelTooLarge, Weight: 0.82,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] while a model went to the card",
 		Means:    "The frame is that of a module being moved, before any step. At 32 bit SDXL's UNet alone is about 10 GB, its text encoders 3, SD 1.5 4 in all; at 16 bit half of that[[; here {mine} of {total} were full already]]. Text encoders and VAE need not be there at all while the UNet is trained.",
 		Not:      "A smaller batch or rank: no picture was read, and a LoRA is megabytes.",
@@ -150,7 +150,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/optimizer", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"optimizer.step", "optimizer_step", "exp_avg"},
-		Cause: cause.TrainingStateTooLarge, Weight: 0.8,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the first step of the optimizer",
 		Means:    "Forward and backward pass went through. The optimizer makes its moments in the first step, with AdamW twice the size of what is trained at 32 bit.",
 		Not:      "A smaller resolution: the moments do not depend on it.",
@@ -163,7 +163,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet"},
-		Cause: cause.BatchTooLarge, Weight: 0.7,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
 		Means:    "Activations grow with batch and resolution, and buckets give some batches larger pictures than `--resolution`, so it can fail long after the start. Checkpointing computes them anew instead of keeping them: the largest single saving, if it is not on.",
 		Not:      "A smaller rank alone: the LoRA is megabytes.",
@@ -172,7 +172,7 @@ var kohyaCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "kohya/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.WorkerKilled, fact.SharedMemory}, inRAM...), killed...),
-		Cause: cause.HostMemory, Weight: 0.85,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "Models are read into RAM first, data loader workers are each a copy of the program, and latents cached without `to_disk` stay in RAM.",
 		Not:      "A smaller batch: it is about the card.",
@@ -191,7 +191,7 @@ var framepackCards = ofCard([]cause.Card{
 		cause.Cure{Fix: "close_other_apps", Title: "Meanwhile: free the card", Told: "FramePack keeps 8 GB free for this step; `preserved_memory_gb=8` behind the sampling in demo_gradio.py (the offload before `vae_decode`) may go up to 20.", Cost: "Some seconds a section."}),
 	{
 		ID: "framepack/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" },
-		Cause: cause.OversizedAllocation, Weight: 0.88,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: attention written out in full, on a card of {total}",
 		Means:    "The scores between all parts of the clip were to be written down at once[[.{kernels}]]. That happens on cards without a fused kernel for bf16 (GTX 10, RTX 20, T4, P40): PyTorch's own kernels want RTX 30 or later there, as FramePack does[[.{spilled}]]. On an RTX 30 or later it means that PyTorch is not the build FramePack came with.",
 		Figures: func(c *ledger.Case) map[string]string {
@@ -214,7 +214,7 @@ var framepackCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "framepack/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.Roomy,
-		Cause: cause.HostMemory, Weight: 0.75,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused {asked} although {free} of the card was free",
 		Means:    "The card was not full. Windows counts card memory against RAM plus page file as well, and most likely those ran out: FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM, about 60 GB at the peak.",
 		Not:      "The slider for preserved memory: the card was not full.",
@@ -227,7 +227,7 @@ var framepackCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "framepack/vae", Kinds: onCard, Said: []string{"vae_decode(", "in vae_decode", "vae_decode_fake"},
-		Cause: cause.BatchTooLarge, Weight: 0.7,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "could not decode a section that it had sampled",
 		Means:    "The VAE works in tiles and slices already, with 8 GB kept free for it where the card has them: the slider does not act on this step. So something else holds too much of the card, or parts of an earlier failure are still there.",
 		Not:      "The slider for preserved memory: it holds for sampling.",
@@ -239,7 +239,7 @@ var framepackCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "framepack/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit}, inRAM...), killed...),
-		Cause: cause.HostMemory, Weight: 0.9,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of the computer's own memory, not the card's",
 		Means:    "FramePack holds a model of 13 billion parameters, a Llama text encoder and three more in RAM: about 60 GB at the peak, for which RAM and page file count together.",
 		Not:      "The slider for preserved memory: it moves more into RAM.",
@@ -248,7 +248,7 @@ var framepackCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "framepack/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"sample_hunyuan", "with preserved memory", "move_model_to_device_with_memory_preservation", "hunyuan_video_packed"},
-		Cause: cause.BatchTooLarge, Weight: 0.65,
+		Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory while sampling",
 		Means:    "FramePack moves as much of the model to the card as leaves the preserved memory free; the work of a step needs more than that. The length of the video does not matter: each section needs the same.",
 		Not:      "A shorter video or fewer steps.",

@@ -15,7 +15,7 @@ var MagicQuill = program.Program{
 	Name: "magicquill", Shown: "MagicQuill", Work: "image-generation", Edits: "code", Language: "python",
 	Proofs: []string{"MagicQuill/"},
 	Cards: []cause.Card{{
-		ID: "magicquill/guess", Kinds: []fact.Kind{fact.DispatchRefused, fact.TorchAlloc, fact.CUDAError}, If: of("magicquill"), Cause: cause.ModelTooLarge, Weight: 0.85,
+		ID: "magicquill/guess", Kinds: []fact.Kind{fact.DispatchRefused, fact.TorchAlloc, fact.CUDAError}, If: of("magicquill"), Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "does not fit on this card[[ ({total})]]: two models at once",
 		Means:    "It loads LLaVA, a language model that guesses the prompt (Draw and Guess, about 5 GB at 4 bit), and then Stable Diffusion with its BrushNets for the editing: about 15 GB by its authors' count, 24 recommended. transformers had to put a part of LLaVA on the processor, which a quantised model does not allow.",
 		Not:      "`load_in_8bit_fp32_cpu_offload` from the message: it makes room for a helper and leaves none for the editing.",
@@ -51,7 +51,7 @@ var LatentDiffusion = program.Program{
 	Proofs: []string{"ldm/models/diffusion/", "ldm/modules/diffusionmodules/", "ldm/modules/attention.py", "sgm/modules/", "cldm/cldm.py", "scripts/txt2img.py", "scripts/img2img.py"},
 	Cards: ofCard([]cause.Card{
 		{
-			ID: "latent-diffusion/training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return notOnUI(c) && c.Training() && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: 0.75,
+			ID: "latent-diffusion/training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return notOnUI(c) && c.Training() && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] in a training step",
 			Means:    "This code trains at 32 bit with attention that writes its scores[[; {mine} of {total} is this process's]]. The frozen model is there as a whole, with VAE and text encoder; the batch, its pictures' size and the optimizer's values come on top.",
 			Not:      "`expandable_segments` alone: weights and activations are what fills the card.",
@@ -64,7 +64,7 @@ var LatentDiffusion = program.Program{
 		},
 		{
 			ID: "latent-diffusion/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_from_config", "model.cuda()", "instantiate_from_config("}, Unsaid: []string{"p_sample", "decode_first_stage", "get_learned_conditioning"},
-			If: latentWork, Cause: cause.ModelTooLarge, Weight: 0.8,
+			If: latentWork, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] while its checkpoint went to the card",
 			Means:    "No picture was begun. The script keeps the weights at 32 bit: SD 1.x about 4.3 GB with VAE and text encoder, SDXL about 13. At 16 bit it is half of that.",
 			Not:      "Smaller pictures, fewer samples: it failed on the weights.",
@@ -72,7 +72,7 @@ var LatentDiffusion = program.Program{
 			Sources:  []string{compVis},
 		},
 		{
-			ID: "latent-diffusion/from-picture", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: 0.85,
+			ID: "latent-diffusion/from-picture", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]: img2img.py keeps the size of your picture",
 			Means:    "The script of Stable Diffusion's authors works at the size of `--init-img`; it was made for 512x512, and a photo has many times that. Weights stay at 32 bit, and attention writes its scores, which grow with the square of the pixels[[: {asked} more was refused with {mine} of {total} held]].",
 			Not:      "`--H` and `--W`, which this script lacks; web UI flags; fewer steps.",
@@ -84,7 +84,7 @@ var LatentDiffusion = program.Program{
 			Sources: []string{"https://github.com/CompVis/stable-diffusion/blob/main/scripts/img2img.py"},
 		},
 		{
-			ID: "latent-diffusion/sample", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Unsaid: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: 0.75,
+			ID: "latent-diffusion/sample", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Unsaid: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] while it made a picture",
 			Means:    "In the code of Stable Diffusion's authors weights stay at 32 bit, attention writes its scores (they grow with the square of the pixels)[[: {asked} more was refused with {mine} of {total} held]], and `txt2img.py` makes 3 pictures at once unless told otherwise.",
 			Not:      "Fewer steps (`--ddim_steps`): each needs the same memory.",

@@ -9,13 +9,14 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 )
 
 // What PyTorch's literal says of them, by fix.
 var (
 	Whys = map[string]func(*ledger.Case) string{
 		"expandable_segments": whySlack, "max_split_size": whySlack, "load_in_4bit": whyQuarter, "use_lower_quant": whyWeights, "use_smaller_model": whyWeights,
+		"detach_accumulated": whyDetach,
 	}
 	Effects = map[string]func(*ledger.Case) *effect.Effect{
 		"expandable_segments": effectSlack, "max_split_size": effectSlack, "bigger_gpu": effectLargerCard, "select_gpu": effectOwnCards,
@@ -125,7 +126,7 @@ func uselessSlackBound(c *ledger.Case) string {
 // beforeExpandable reports a message of a PyTorch older than 2.1, which has no
 // expandable_segments: they all name the card in brackets.
 func beforeExpandable(c *ledger.Case) bool {
-	if v := reader.TorchVersion(c); v > 0 {
+	if v := code.TorchVersion(c); v > 0 {
 		return v < 201
 	}
 	since, ok := c.Fact("torch_since")

@@ -9,7 +9,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
-	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 )
@@ -140,7 +139,7 @@ func effectMaxMemory(c *ledger.Case) *effect.Effect {
 	if !ledger.TorchFigures(c) || f.Total == nil || !ledger.OnCard(c) || !c.Others.Has() || !c.In("transformers") && c.Framework != "pytorch" {
 		return nil
 	}
-	share := fix.CardShare(c)
+	share := effect.CardShare(c)
 	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
 		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
@@ -169,6 +168,14 @@ func alsoSmaller(c *ledger.Case, have int64) string {
 		if wanted/by <= have {
 			return fmt.Sprintf(" Two changes together: with 1/%d of the batch as well the piece that failed is at most %s.", by, units.Amount(wanted/by))
 		}
+	}
+	return ""
+}
+
+// whyDetach says what shows that something is kept.
+func whyDetach(c *ledger.Case) string {
+	if s := c.Signal("many_steps"); s != nil && cause.ClimbingHost(c) && c.Signal("climbing") == nil {
+		return fmt.Sprintf("Steps like this one had fitted before (line %d), and the refused piece is only %s: something of every step is kept.", s.Line, units.Amount(ledger.Requested(c)))
 	}
 	return ""
 }

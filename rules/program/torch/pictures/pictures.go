@@ -32,7 +32,7 @@ var (
 	// those of programs that make pictures, which it does not name.
 	Cards = []cause.Card{
 		{
-			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: 0.92,
+			ID: "pytorch/clip-in-ram", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(torchAlone, clipInRAM), Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of the computer's RAM, most likely while a picture model was loading",
 			Means:    "This is the computer's RAM, not the graphics card. [[{windows} ]]So small a piece is refused only when nearly all is promised already. [[{explained} ]]So Stable Diffusion or a relative was probably being loaded, and a checkpoint can lie in RAM twice for a moment. How much RAM you have is not in the line.",
 			Figures: func(c *ledger.Case) map[string]string {
@@ -53,7 +53,7 @@ var (
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		{
-			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: 0.9,
+			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
 			Means:    "The program held only {held} before, so this was nearly the first thing it did on the card. Nothing leaks: one tensor is far too large. {asked} are {count} numbers of 32 bit, for example a matrix of {side} x {side}: all items against all (distances, a graph, attention), or (N, 1) broadcast with (N). A whole data set at once is the other usual reason.",
 			Figures:  pieceFigures,
@@ -70,7 +70,7 @@ var (
 			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://pytorch.org/docs/stable/notes/faq.html", "https://github.com/sw-gong/MoNet/issues/1"},
 		},
 		{
-			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: 0.82,
+			ID: "pytorch/einsum-scores", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_VF.einsum(", "einsum('b i d, b j d"}, If: when.All(torchAlone, hugePiece), Cause: cause.OversizedAllocation, Weight: cause.Strong,
 			Headline: "asked for {asked} in one piece: an einsum that writes down a whole matrix",
 			Means:    "The card has {total}, and only {mine} of it was in use. `einsum` multiplies everything by everything; the usual place is the attention of older Stable Diffusion code, whose matrix grows with the square of the pixels (twice the sides: 16 times). Hires. fix or an odd size often tips it over. The log does not name the program.",
 			Not:      "`max_split_size_mb`, closing programs: no such piece is to be had on this card.",
@@ -206,7 +206,7 @@ var (
 
 	MacCards = []cause.Card{
 		{
-			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: 0.75,
+			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "reached its limit on this Mac, {limit}",
 			Means:    "The limit is PyTorch's own: 1.7 times what macOS recommends for graphics ({recommended}[[, that of {ram}]]). The program holds {used} of it, more than macOS finds sensible already; {asked} more was refused. So the model is too large for this Mac, or the work on top of it; the log does not show which.",
 			Figures:  macFigures,
@@ -219,7 +219,7 @@ var (
 			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/lllyasviel/Fooocus/issues/980"}, Solved: 1,
 		},
 		{
-			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: torchAlone, Cause: cause.OversizedAllocation, Weight: 0.92,
+			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: torchAlone, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked Metal for {asked} in one buffer",
 			Means:    "Metal gives no buffer of that size, however much memory is free. Such numbers are attention written out in full: every part of the picture or clip against every other, so it grows with the square of pixels times frames[[; for {goal} these must fall to {share}]].",
 			Figures: func(c *ledger.Case) map[string]string {

@@ -1,0 +1,162 @@
+package odds
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// order are the causes; what is said by cause stands in this order.
+var order = sync.OnceValue(cause.All)
+
+// Causes is how many there are.
+const Causes = 13
+
+// IDs are those of the causes in the order of [Heard.Evidence].
+func IDs() []string {
+	out := make([]string, 0, Causes)
+	for _, r := range order() {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// Heard is what speaks for the causes of a case.
+type Heard struct {
+	// Features are what is so in general.
+	Features []Feature
+	// Evidence is what clues and cards add to the log-odds of each cause.
+	Evidence [Causes]float64
+	// Offers are the fixes that were weighed, in a Situation.
+	Offers    []Offer
+	Situation []Feature
+	// found is the strongest clue of each.
+	found [Causes]cause.Finding
+	// decided is one more than the cause of a card that is sure, 0 for none.
+	decided int
+}
+
+const (
+	// damped is how much of the next clue counts beside a stronger one of the
+	// same cause: what one log shows twice is mostly one thing.
+	damped = 0.15
+	// written is what a card that is sure adds beside its level: somebody wrote
+	// it for just this message of just this program.
+	written = 2
+)
+
+// hear lets clues and cards speak.
+func hear(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) *Heard {
+	h := &Heard{Features: Observe(c)}
+	var levels []cause.Level
+	for i, r := range order() {
+		levels = levels[:0]
+		for _, clue := range clues[r.ID] {
+			f := clue(c)
+			if f.Weight == cause.None {
+				continue
+			}
+			levels = append(levels, f.Weight)
+			if f.Weight > h.found[i].Weight {
+				h.found[i] = f
+			}
+		}
+		h.Evidence[i] = sum(levels)
+		for _, said := range said {
+			if h.found[i].Weight >= said.least {
+				h.Features = append(h.Features, Feature{said.group, r.ID})
+			}
+		}
+	}
+	h.believe(cards)
+	return h
+}
+
+// believe adds the word of the first card that is sure, unless one before it,
+// which is narrower, speaks for what the clues say: others repeat it.
+func (h *Heard) believe(cards []*cause.Card) {
+	likeliest := 0
+	for i := range h.Evidence {
+		if h.Evidence[i] > h.Evidence[likeliest] {
+			likeliest = i
+		}
+	}
+	for _, k := range cards {
+		if k.SpeaksFor(order()[likeliest].ID) && !sure(k) {
+			return
+		}
+		if sure(k) {
+			i := slices.IndexFunc(order(), func(r cause.Rule) bool { return r.ID == k.Cause })
+			h.Evidence[i] = max(h.Evidence[i], k.Weight.LogOdds()) + written
+			h.Features = append(h.Features, Feature{"card", k.Cause})
+			h.decided = i + 1
+			return
+		}
+	}
+}
+
+// said are the levels that the strongest clue of a cause reaches, as features.
+var said = [...]struct {
+	group string
+	least cause.Level
+}{{"clue weak", cause.Weak}, {"clue good", cause.Good}, {"clue strong", cause.Strong}, {"clue decisive", cause.Decisive}}
+
+// sum adds up evidence for one cause, the strongest first.
+func sum(levels []cause.Level) float64 {
+	slices.Sort(levels)
+	total, part := 0.0, 1.0
+	for _, l := range slices.Backward(levels) {
+		total += part * l.LogOdds()
+		part *= damped
+	}
+	return total
+}
+
+// Odds are the probabilities of the causes by what was heard.
+func (h *Heard) Odds(t *Table) [Causes]float64 {
+	logs := h.Evidence
+	for i := range logs {
+		logs[i] *= t.Hand
+	}
+	for _, f := range h.Features {
+		if row := t.row(f); row != nil {
+			for i := range logs {
+				logs[i] += row[i]
+			}
+		}
+	}
+	return h.Settled(Softmax(logs, t.Temperature))
+}
+
+// Settled puts the cause of a card that is sure first, in exchange for the one
+// that was: somebody wrote it for just this message, and the log prints no other
+// reason.
+func (h *Heard) Settled(odds [Causes]float64) [Causes]float64 {
+	likeliest := 0
+	for i := range odds {
+		if odds[i] > odds[likeliest] {
+			likeliest = i
+		}
+	}
+	if i := h.decided - 1; i >= 0 && h.found[likeliest].Weight < cause.Stated {
+		odds[i], odds[likeliest] = odds[likeliest], odds[i]
+	}
+	return odds
+}
+
+// Softmax turns log-odds into probabilities.
+func Softmax(logs [Causes]float64, temperature float64) [Causes]float64 {
+	highest := slices.Max(logs[:])
+	total := 0.0
+	for i := range logs {
+		logs[i] = math.Exp((logs[i] - highest) / temperature)
+		total += logs[i]
+	}
+	for i := range logs {
+		logs[i] /= total
+	}
+	return logs
+}
