@@ -24,7 +24,7 @@ var claims = []struct {
 	{"a training step", regexp.MustCompile(`(?i)(failed|ran out|out of memory|refused|killed|ended)[^.;]{0,40} in (a )?training|during training`),
 		regexp.MustCompile(`(?i)train|backward|optimi[sz]er|\bgrad|loss|epoch|adam|finetune|xgboost|lightgbm|deepspeed|fairseq`)},
 	{"loading", regexp.MustCompile(`(?i)(ran out|refused|killed|failed|stopped|memory)( of [a-z ]+)? (while|as) (it |the model |the weights |a (picture )?model )?(was |were )?(being )?load`),
-		regexp.MustCompile(`(?i)load|weight|shard|checkpoint|model|mmap|initiali|terminated unexpectedly`)},
+		regexp.MustCompile(`(?i)load|weight|shard|checkpoint|model|mmap|initiali|terminated unexpectedly|runner process has terminated|during startup`)},
 	{"answering", regexp.MustCompile(`(?i)while (running the model|it answered|predicting)`),
 		regexp.MustCompile(`(?i)predict|it/s\]|running|execut|forward|decod|prefill|infer|generat|step|graph|compute|command ?buffer|function alloc|pool_malloc|Exception during processing|cublas|h2d|request|query|swap space|prompt|enqueue|concat|, [34]\)`)},
 	{"what else ran", regexp.MustCompile(`(?i)another program holds|most of this card|held outside`),

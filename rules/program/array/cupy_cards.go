@@ -44,7 +44,7 @@ var cupyCards = []cause.Card{
 	{
 		ID: "cupy/chainer", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit, Said: []string{"Minibatch-size", "chainer/", "chainer.training"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "filled the card in a training step (Chainer): {asked} more found no room",
+		Headline: "filled the card in a training step (Chainer): {asked} more did not fit",
 		Means:    "{asked} is the piece that no longer fitted, not the whole need. In training the activations of all layers stay on the card until the backward pass is through, and they grow with the batch and the size of the pictures. The figure in brackets counts what this process has taken, not the card's size; `nvidia-smi` shows what others hold.",
 		Not:      "`free_all_blocks()`: CuPy frees its unused blocks before it gives up.",
 		Cures: []cause.Cure{
@@ -70,7 +70,7 @@ var cupyCards = []cause.Card{
 	{
 		ID: "cupy/pool", Kinds: []fact.Kind{fact.CuPyAlloc}, If: noLimit,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "found no room for {asked} more on the card",
+		Headline: "had no room for {asked} more on the card",
 		Figures:  poolTaken,
 		Means:    "[[{brackets} ]]Expressions make temporaries: `a * b + c` needs room for two results at once, a sort or an FFT for a workspace. So the {asked} are often a temporary as large as your array. `nvidia-smi` shows what other programs hold.",
 		Not:      "`free_all_blocks()` alone: CuPy already frees its unused blocks before it gives up.",
@@ -128,7 +128,7 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/node", Kinds: []fact.Kind{fact.ORTAlloc}, If: func(c *ledger.Case) bool { return onCardWork(c) && c.Backend == "" },
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "found no room for a buffer of {asked} in one node",
+		Headline: "had no room for a buffer of {asked} in one node",
 		Means:    "One node of the network wanted {asked} for its result or its working memory; that follows from the size of the input and the batch. The allocator (BFCArena) has the same name for RAM and for the card, and the line does not say which: `nvidia-smi` while it runs does. The arena grows in powers of two, so up to twice as much may be asked for than is needed.",
 		Not:      "A smaller model file: the buffer is for activations, not for weights.",
 		Cures: []cause.Cure{
@@ -141,7 +141,7 @@ var onnxCards = []cause.Card{
 	{
 		ID: "onnxruntime/arena", Kinds: []fact.Kind{fact.ORTAlloc}, If: onCardWork, Said: []string{"CUDAExecutionProvider"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "found no room on the card for a buffer of {asked} in one node",
+		Headline: "had no room on the card for a buffer of {asked} in one node",
 		Means:    "One node wanted a buffer of {asked}, which follows from the size of the input and the batch. Two things add to it: the arena grows in powers of two by default, and the search for the fastest convolution takes large workspaces. What else is on the card the message does not say.",
 		Not:      "A smaller model file, if inputs are large: the buffer is for activations.",
 		Cures: []cause.Cure{

@@ -91,7 +91,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/results", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"maybe_live_out allocation"}, If: mostlyResults, Figures: resultFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "found no room for the results of one call: {out}",
+		Headline: "had no room for the results of one call: {out}",
 		Means:    "The table under the message tells: what the compiled function returns takes {out}; to compute it takes only {scratch}.[[ The largest of it is {shape}: its first side, {first}, counts what is kept of every step, draw or sample, {each} each.]] All of it is to lie on the card at once.",
 		Not:      "bfloat16 or checkpoints inside the function, where the results keep their type; `jax.clear_caches()`.",
 		Cures: []cause.Cure{
@@ -105,7 +105,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/one-program", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"preallocated temp allocation", "BufferAssignment OOM"}, If: atLeast(cause.Crumb),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "found no room for a program's scratch memory: {asked}",
+		Headline: "had no room for a program's scratch memory: {asked}",
 		Means:    "XLA asks for the scratch memory of a whole compiled function in one piece; {asked} is that, not one array. It grows with the batch and the length. If a table follows the message, its \"preallocated temp\" is this scratch and \"parameter\" what was passed in.",
 		Not:      "`del` and `jax.clear_caches()`: the request is for what is computed, not for what was kept.",
 		Cures: []cause.Cure{
@@ -134,7 +134,7 @@ var jaxCards = []cause.Card{
 	{
 		ID: "jax/request", Kinds: []fact.Kind{fact.XLAAlloc}, If: func(c *ledger.Case) bool { return c.Backend != "tpu" && atLeast(cause.Crumb)(c) }, Unsaid: []string{"by rematerialization; only reduced to", "Can't reduce memory use below"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "found no room for {asked} on the device",
+		Headline: "had no room for {asked} on the device",
 		Means:    "XLA asks for an array, or for all the scratch memory of a compiled function, in one piece: {asked} here. The message says neither how large the card is nor what is on it. On GPUs JAX gives itself 75 % of the card, so a quarter stays unused unless told otherwise, and a second process finds hardly anything.",
 		Not:      "`jax.clear_caches()`: it drops compiled programs, hardly any of the card's memory.",
 		Cures: []cause.Cure{

@@ -63,7 +63,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/predict", Kinds: []fact.Kind{fact.TFAlloc}, If: offCPU, Said: []string{"model.predict(", "in predict", "ConcatV2", "in evaluate"}, Unsaid: []string{"gradient_tape", "train_function", "Epoch 1/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "filled the card while predicting: a tensor of {asked} found no room",
+		Headline: "filled the card while predicting: a tensor of {asked} did not fit",
 		Means:    "It failed in inference, where no gradients are kept, so {asked} for one tensor is much. Its first number is how many samples were handled at once. Calling the model directly on an array, or joining all outputs on the card, makes that the whole data set.",
 		Not:      "Mixed precision or checkpointing in training: nothing is being trained here.",
 		Cures: []cause.Cure{
@@ -76,7 +76,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/oom-session", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"in _call_tf_sessionrun"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
-		Headline: "filled the card in a step: a tensor of {asked} found no room",
+		Headline: "filled the card in a step: a tensor of {asked} did not fit",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a run needs.",
 		Cures: []cause.Cure{
@@ -89,7 +89,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/oom-old", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"tensorflow_core/"}, Unsaid: []string{"optimizer/", "/Adam/", "in _call_tf_sessionrun"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
-		Headline: "filled the card in a step: a tensor of {asked} found no room",
+		Headline: "filled the card in a step: a tensor of {asked} did not fit",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth, and `cuda_malloc_async`: growth changes only when memory is taken, and the other a TensorFlow of this age lacks.",
 		Cures: []cause.Cure{
@@ -102,7 +102,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/oom-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample)), Said: []string{"OOM when allocating tensor"}, Unsaid: []string{"optimizer/", "/Adam/"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures,
-		Headline: "filled the card in a step: a tensor of {asked} found no room",
+		Headline: "filled the card in a step: a tensor of {asked} did not fit",
 		Means:    "The shape in the message is the tensor that no longer fitted, {asked}; it is the last straw, not the whole need.[[ {used} of the {limit} that TensorFlow may take were in use.]] All activations of the step up to there filled the pool, and they grow with the batch[[: the first number of the shape, {batch}, is that as a rule, so each sample costs {each} in this layer alone]]. If that is not your batch, it is the other sides, picture size or length, that count. Another process on the card would make it fail as well: `nvidia-smi` shows one.",
 		Not:      "Memory growth: it changes when memory is taken, not how much a step needs. `cuda_malloc_async` helps against pieces only.",
 		Cures: []cause.Cure{
@@ -170,7 +170,7 @@ var tensorFlowCards = []cause.Card{
 	{
 		ID: "tensorflow/pool-full", Kinds: []fact.Kind{fact.TFAlloc}, If: ordinary, Unsaid: []string{"OOM when allocating tensor"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "filled its share of the card: {asked} more found no room",
+		Headline: "filled its share of the card: {asked} more did not fit",
 		Means:    "{asked} is the piece that no longer fitted, not the whole need. The activations of a step fill the pool up to there, and they grow with the batch. If batch 1 fails as well, it is the model with its optimizer, or another process on the card.",
 		Not:      "Memory growth (`TF_FORCE_GPU_ALLOW_GROWTH`): it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{

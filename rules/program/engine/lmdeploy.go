@@ -32,7 +32,7 @@ var LMDeploy = program.Program{
 			cause.If(turboMindWeights, cause.Weak, "The place that asked allocates weights and fixed buffers."),
 			cause.If(turboMind, cause.Weak, "The message has no figures; the weights may fill the card."),
 		)},
-		cause.BatchTooLarge: {cause.Said(cause.Hint, "The buffers of a batch may be what found no room.", fact.TurboMind)},
+		cause.BatchTooLarge: {cause.Said(cause.Hint, "The buffers of a batch may be what did not fit.", fact.TurboMind)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "lower_batch_size", Fit: cause.MayHelp}},

@@ -117,7 +117,7 @@ func pageCures(update cause.Cure, backends string) []cause.Cure {
 // sglangBackends says which kernels work with pages of one token.
 const sglangBackends = "Where the attention backend allows it (FlashInfer and Triton do; FlashMLA wants 64, Cutlass MLA 128):"
 
-var sglangUpdate = as("upgrade_version", "Update SGLang", "Counting for prompts was mended in April and again in June 2025 (pull requests 5081, 7397); a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart")
+var sglangUpdate = as("upgrade_version", "Update SGLang", "Counting for prompts was fixed in April and again in June 2025 (pull requests 5081, 7397); a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart")
 
 // sglangTokenCards are about the token pool and what SGLang counts itself.
 var sglangTokenCards = []cause.Card{
@@ -144,7 +144,7 @@ var sglangTokenCards = []cause.Card{
 		Headline: "refused {wanted} tokens although {there} are free: it counts pages",
 		Means:    "This is the token pool, not the card's memory. A decode step wants one token for each running request, here {wanted}, and a request at the end of its page needs a new one:[[ {there} free tokens are {pages} tokens,]] fewer pages than requests. SGLang should have put requests back into the queue before that, and in some versions counts wrongly.",
 		Not:      "A lower `--mem-fraction-static`: it makes the pool smaller.",
-		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was mended several times in 2025; a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart"),
+		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was fixed several times in 2025; a later version that still does it deserves a report with its `server_args` line and both numbers.", "a restart"),
 			sglangBackends),
 		Sources: []string{sglangThread + "issues/4602", sglangThread + "pull/5081", sglangTuning},
 	},
@@ -274,7 +274,7 @@ var sglangRunCards = []cause.Card{
 	{
 		ID: "sglang/graphs", Kinds: onCard, Phases: []string{"graph_capture"}, If: sglangCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "did not start: CUDA graphs found no room beside weights and KV pool",
+		Headline: "did not start: CUDA graphs did not fit beside weights and KV pool",
 		Means:    "Weights and pool took the static share[[ ({mem_fraction_static})]]; capturing graphs for large batches found[[ {room} where {asked} was needed]] too little in the rest. Graphs for 160 to 512 requests take some GB on each card, and the largest batches come first.",
 		Not:      "A higher `--mem-fraction-static`: it leaves the graphs less.",
 		Cures: []cause.Cure{
@@ -329,7 +329,7 @@ var sglangRunCards = []cause.Card{
 		Headline: "ran out of the card beside its static share",
 		Means:    "The message names private pools, so CUDA graphs exist: weights and KV pool have been taken, and something that came after found {room}. Of {total} it holds {mine} itself, most of it by its own choice of the static share.",
 		Not:      "`expandable_segments`: the pool is one large block and keeps its size.",
-		Cures:    []cause.Cure{sglangLess, as("lower_context", "Bound the context", "Where the pool is set by tokens (`--max-total-tokens`).", "longer requests are refused"), as("cpu_offload", "Keep a part of the weights in system memory", "", "much slower")},
+		Cures:    []cause.Cure{sglangLess, as("lower_context", "Limit the context", "Where the pool is set by tokens (`--max-total-tokens`).", "longer requests are refused"), as("cpu_offload", "Keep a part of the weights in system memory", "", "much slower")},
 		Sources:  []string{sglangTuning, "https://github.com/guqiong96/lsglang/issues/7"},
 	},
 }

@@ -29,7 +29,7 @@ var TensorRTLLM = program.Program{
 			cause.Said(cause.Weak, "The cache's share of the card may be set too low.", fact.TRTCacheTooSmall),
 			cause.Said(cause.Hint, "The cache's share may leave too little for buffers.", fact.TRTRuntime)},
 		cause.BatchTooLarge: {
-			trtPart(cause.Likely, "Weights and cache are made; what follows max_num_tokens and max_batch_size found no room.", "additionalexecutorresources", "initialkvcache", "extraresources"),
+			trtPart(cause.Likely, "Weights and cache are made; what follows max_num_tokens and max_batch_size did not fit.", "additionalexecutorresources", "initialkvcache", "extraresources"),
 			trtPart(cause.Good, "The sampler's buffers follow batch size and length.", "sampler", "drafter"),
 			cause.Said(cause.Weak, "The buffers of the runtime follow the batch size and length that the engine was built for.", fact.TRTRuntime),
 			cause.Said(cause.Weak, "The engine's buffers follow the batch size and length of the build.", fact.TRTEngine)},

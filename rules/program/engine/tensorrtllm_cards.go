@@ -246,7 +246,7 @@ var trtEngineCards = []cause.Card{
 	{
 		ID: "tensorrt-llm/executor-rest", Kinds: []fact.Kind{fact.TRTExecutor},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "did not start: the buffers for a batch found no room",
+		Headline: "did not start: the buffers for a batch did not fit",
 		Means:    "Weights are in place; what could not be made follows from `max_num_tokens` and `max_batch_size` (8192 and 2048 unless set).[[ {free} of {total} was free for it.]] The table above shows free memory before and after each part: the difference is what that part took.",
 		Not:      "A smaller share for the cache alone: these buffers are planned by tokens and requests.",
 		Cures: []cause.Cure{

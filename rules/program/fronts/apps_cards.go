@@ -64,7 +64,7 @@ var localAICards = []cause.Card{
 	},
 	{
 		ID: "localai/context", Kinds: ggml.RefusedKinds, If: ggml.Device("kv", "compute"), Figures: localFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context found no room on the card",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context did not fit on the card",
 		Means: "The weights fit; {asked} for the context's cache or its working memory did not. It follows `context_size` in the model's YAML[[ ({context} tokens here)]], and another model that LocalAI keeps loaded takes from the same card.",
 		Not:   "A smaller file of the model alone: the weights are in.",
 		Cures: []cause.Cure{
@@ -99,7 +99,7 @@ var localAICards = []cause.Card{
 var gpt4AllCards = []cause.Card{
 	{
 		ID: "gpt4all/fallback", Kinds: ggml.RefusedKinds, Said: []string{"GPU loading failed"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "found no room for the model on the card, and runs it on the processor",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the model on the card, and runs it on the processor",
 		Means: "The model did not fit on the card[[ ({asked} was refused)]], and GPT4All went on with the processor by itself: it works, slower. The card needs room for all layers and the context that are set for this model.",
 		Not:   "Restarting: it falls back again as long as the model is set so large.",
 		Cures: []cause.Cure{
@@ -156,7 +156,7 @@ var janCards = []cause.Card{
 var tabbyCards = []cause.Card{{
 	ID: "tabby/models", Kinds: ggml.FullKinds, If: onGPU,
 	Cause: cause.ModelTooLarge, Weight: cause.Good,
-	Means: "Tabby starts a llama-server of its own for each model: completion, chat and embedding, all on the same card unless told otherwise. One of them found no room; the name in brackets (`<completion>`, `<chat>`) says which.",
+	Means: "Tabby starts a llama-server of its own for each model: completion, chat and embedding, all on the same card unless told otherwise. One of them did not fit; the name in brackets (`<completion>`, `<chat>`) says which.",
 	Cures: []cause.Cure{
 		does("use_smaller_model", "Leave out a model, or take smaller ones", "text", "Start `tabby serve` without `--chat-model`, or choose smaller models from the registry, such as Qwen2.5-Coder-1.5B for completion.", "no chat, or shorter suggestions"),
 		does("select_gpu", "Or run chat on the processor", "text", "Add `--chat-device cpu` to `tabby serve`.", "slow chat"),
@@ -288,7 +288,7 @@ var ikCards = []cause.Card{{
 	Means:    "Weights and cache were in place. As a rule a buffer of {asked} is attention over the whole context in one piece, which ik_llama.cpp makes where neither flash attention nor `-amb` bounds it; where the log says n_copies=4, parts of it are kept four times.",
 	Not:      "Fewer layers alone: the buffer on one card stays about as large.",
 	Cures: []cause.Cure{
-		does("enable_flash_attention", "Bound the attention", "text", "Start it with `-fa on` (older builds: `-fa`), for DeepSeek-like models with `-mla 3 -amb 512` too: the products then take 512 MiB at most.", "nearly free"),
+		does("enable_flash_attention", "Limit the attention", "text", "Start it with `-fa on` (older builds: `-fa`), for DeepSeek-like models with `-mla 3 -amb 512` too: the products then take 512 MiB at most.", "nearly free"),
 		{Fix: "lower_ubatch", Title: "A smaller physical batch", Told: "With `-ub {ubTo}` instead of {ub} it takes about {ubThen}.", Cost: "slower prompts"},
 		{Fix: ikCopies.Fix, If: func(c *ledger.Case) bool { return c.Near("(n_copies=4)") }, Title: ikCopies.Title, Kind: ikCopies.Kind, Text: ikCopies.Text, Cost: ikCopies.Cost},
 	},

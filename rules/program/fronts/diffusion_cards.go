@@ -50,7 +50,7 @@ var diffusionCards = []cause.Card{
 		ID: "stable-diffusion.cpp/text-encoder", Kinds: drawing, Said: []string{"t5: failed", "t5 alloc", "clip: failed", "clip alloc", "t5xxl alloc", "conditioner", "llm: failed"}, If: when.All(onGPU, when.Not(ggml.Samples)),
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
 		Headline: "ran out of memory on the text encoder",
-		Means:    "The text encoder found no room. T5 or the language model of newer picture models is several GB by itself, and it is needed only once, before the picture.",
+		Means:    "The text encoder did not fit. T5 or the language model of newer picture models is several GB by itself, and it is needed only once, before the picture.",
 		Not:      "A smaller picture: the text encoder does not see it.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Run the text encoder on the processor", "text", "Add `--backend te=cpu` (versions before 2026: `--clip-on-cpu`).", "some seconds per prompt"),
@@ -62,7 +62,7 @@ var diffusionCards = []cause.Card{
 		ID: "stable-diffusion.cpp/step", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime}, If: when.All(ggml.Samples, onGPU),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a sampling step",
-		Means:    "The weights are in place; the working memory of one step found no room. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
+		Means:    "The weights are in place; the working memory of one step did not fit. It grows with the picture's pixels, with frames, and without flash attention with the square of them.",
 		Cures: []cause.Cure{
 			does("enable_flash_attention", "Turn flash attention on", "text", "Add `--diffusion-fa` to your command.", "free on most cards"),
 			smallerPicture,
@@ -73,8 +73,8 @@ var diffusionCards = []cause.Card{
 	{
 		ID: "stable-diffusion.cpp/weights", Kinds: drawing, Said: []string{"params backend buffer", "params buffer failed", "loading model tensors", "load tensors from"}, If: when.All(onGPU, when.Not(ggml.Samples)),
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
-		Headline: "did not load: {asked} of weights found no room on the card",
-		Means:    "The weights found no room on the card: {asked} was refused before any picture was begun. Diffusion model, text encoder and VAE are all loaded to it unless told otherwise.",
+		Headline: "did not load: {asked} of weights did not fit on the card",
+		Means:    "The weights did not fit on the card: {asked} was refused before any picture was begun. Diffusion model, text encoder and VAE are all loaded to it unless told otherwise.",
 		Not:      "`--vae-tiling` or a smaller picture: nothing was computed yet.",
 		Cures: []cause.Cure{
 			offCard,

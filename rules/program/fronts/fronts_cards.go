@@ -22,7 +22,7 @@ var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means: "The text model was in place; the vision projector (mmproj), or its work on an image, found no room on the card. KoboldCpp's automatic layers leave little for it.",
+		Means: "The text model was in place; the vision projector (mmproj), or its work on an image, did not fit on the card. KoboldCpp's automatic layers leave little for it.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the card", "text", "Tick `Vision Force CPU` beside the mmproj file in the launcher, or start with `--mmprojcpu`.", "images are read slowly"),
 			as("fewer_gpu_layers", "Or fewer layers on the card", "slower"),
@@ -32,14 +32,14 @@ var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/kv", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(ggml.Uneven)),
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the context needs {asked} more than the card has left",
-		Means:   "The weights fit; the KV cache[[ for {context} tokens]] found no room: {asked}. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
+		Means:   "The weights fit; the KV cache[[ for {context} tokens]] did not fit: {asked}. It grows with the launcher's Context Size, and its part on the card with GPU Layers.",
 		Not:     "A smaller batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{as("lower_context", "A smaller Context Size", "shorter memory of the story"), as("quantize_kv_cache", "Or an 8-bit cache (tab Tokens: Quantize KV Cache)", "hardly any loss; no ContextShift"), as("fewer_gpu_layers", "Or fewer GPU layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{
 		ID: "koboldcpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(diffuses)),
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "did not load the model: {asked} of working memory found no room",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "did not load the model: {asked} of working memory did not fit",
 		Means:   "Weights and cache had room; the last piece, the working buffer of {asked}, found none, so at most that much is missing. It grows with the batch size and, without FlashAttention, with the context.",
 		Cures:   []cause.Cure{as("lower_ubatch", "A smaller batch (BLAS Batch Size)", "slower prompts"), as("lower_context", "Or a smaller context size", "shorter memory of the story"), as("fewer_gpu_layers", "Or fewer GPU layers", "slightly slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},
@@ -118,7 +118,7 @@ var lmStudioCards = []cause.Card{
 	{
 		ID: "lm-studio/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: onGPU,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means: "The text part was in place. The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image found no room[[ for {asked}]].",
+		Means: "The text part was in place. The vision projector, which LM Studio puts on the card whatever GPU Offload says, or its work on an image did not fit[[: {asked} more was wanted]].",
 		Cures: []cause.Cure{
 			studioLayers, studioContext,
 			{Fix: "use_smaller_model", Title: "Or a version without vision", Cost: "no images", Kind: "ui", Text: "Discover: choose a download of the model without the eye sign"},
@@ -127,7 +127,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the cache for the context found no room",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the cache for the context did not fit",
 		Means:   "The weights were in place; the KV cache, which is reserved whole for Context Length, was refused. The line does not say how large it was. Models are often set to 128k tokens and more, and Max Concurrent Predictions can multiply it.",
 		Not:     "A smaller evaluation batch: the cache does not depend on it.",
 		Cures:   []cause.Cure{studioContext, studioCache, studioLayers},
@@ -143,7 +143,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/compute-unsized", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(above(1))),
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the last piece, working memory, found no room",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not load the model: the last piece, working memory, did not fit",
 		Means: "`compute pp buffers` are the working memory for reading a prompt. They are made last, so weights and cache were in place and only this piece was missing; the lines do not say how large it was. It grows with Evaluation Batch Size and, without Flash Attention, with Context Length.",
 		Not:   "A smaller quantisation first: only the last piece is missing.",
 		Cures: []cause.Cure{
@@ -155,7 +155,7 @@ var lmStudioCards = []cause.Card{
 	},
 	{
 		ID: "lm-studio/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), above(1), when.Not(ggml.AbsurdGraph)),
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "did not load the model: {asked} of working memory found no room",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "did not load the model: {asked} of working memory did not fit",
 		Means: "Weights and cache fit; the last piece, the working buffer of {asked}, did not, so at most that much is missing. It grows with Evaluation Batch Size and, without Flash Attention, with the context.",
 		Not:   "A smaller quantisation alone: only the last piece is missing.",
 		Cures: []cause.Cure{
@@ -196,7 +196,7 @@ var pythonCards = []cause.Card{
 	{
 		ID: "llama-cpp-python/projector", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(onGPU, ownScript),
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, found no room on the card.",
+		Means:   "The text model was in place; the vision projector of the chat handler (`clip_model_path`), or its work on an image, did not fit on the card.",
 		Cures:   []cause.Cure{inPython("fewer_gpu_layers", "Leave it room: fewer layers on the card", "n_gpu_layers=%d", "slower", ggml.LayersToSet), inPython("lower_context", "Or a shorter context", "n_ctx=%d", "shorter conversations", ggml.ContextToSet)},
 		Sources: []string{"llama_cpp/llama_chat_format.py"},
 	},

@@ -16,7 +16,7 @@ var pythonOwn = []cause.Card{
 		ID: "llama-cpp-python/cache", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("kv"), ownScript), Figures: ggml.Numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "did not create its context: the KV cache[[ for {context} tokens]] did not fit",
-		Means:    "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}; `Failed to create llama_context` is only how the binding reports that. [[A card of {never} GB can never give it. ]]It is reserved whole for `n_ctx` tokens, and `n_ctx=0` means the model's own maximum, often 131,072 and more.",
+		Means:    "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], was refused on {gpu}; `Failed to create llama_context` is only how the binding reports that. [[A card of {never} GB can never give it. ]]It is reserved whole for `n_ctx` tokens, and `n_ctx=0` means the model's own maximum, often 131,072 and more.",
 		Not:      "A smaller `n_batch`: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}.]]", "shorter conversations"),
@@ -41,7 +41,7 @@ var pythonOwn = []cause.Card{
 	{
 		ID: "llama-cpp-python/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), ownScript, when.Not(ggml.Uneven)), Figures: ggml.Numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "did not create its context: the compute buffer found no room on {gpu}",
+		Headline: "did not create its context: the compute buffer did not fit on {gpu}",
 		Means:    "Weights and cache were in place; the working memory for one batch, {asked}, was refused on {gpu}[[ ({left} was left)]]. `Failed to create llama_context` is only how the binding reports that. It grows with the batch and, without flash attention, with `n_ctx`.",
 		Not:      "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{

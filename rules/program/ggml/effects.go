@@ -179,7 +179,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 	"lower_ubatch":           figures.Why(cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "batch"))),
 	"lower_context": figures.Why(
 		cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "context")),
-		cause.If(shortContext, cause.None, "The context is 2048 tokens or less already; there is next to nothing to win."),
+		cause.If(shortContext, cause.None, "The context is 2048 tokens or less already; there is next to nothing to gain."),
 	),
 }
 

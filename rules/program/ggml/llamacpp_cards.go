@@ -61,7 +61,7 @@ func overPiece(c *ledger.Case) bool {
 var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/projector", Kinds: gpuFull, Said: projects, If: when.All(plain, onGPU),
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Means: "The text model was in place. What found no room is the vision projector (mmproj) or its working memory: it goes to the card after the layers were counted, and `--fit` did not count it in many builds.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Means: "The text model was in place. What did not fit is the vision projector (mmproj) or its working memory: it goes to the card after the layers were counted, and `--fit` did not count it in many builds.",
 		Not: "A smaller quantisation of the projector: it is 1 GB at most, its work on an image is the rest.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the card", "text", "Add `--no-mmproj-offload` to your command. Text stays as fast; each image takes longer to read.", "images are read slowly"),
@@ -72,7 +72,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/draft", Kinds: gpuFull, Said: drafts, If: when.All(plain, onGPU),
-		Cause: cause.ModelTooLarge, Weight: cause.Likely, Means: "The main model was in place; the draft model for speculative decoding, or its own KV cache, found no room. It has layers and a context of its own on the card.",
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Means: "The main model was in place; the draft model for speculative decoding, or its own KV cache, did not fit. It has layers and a context of its own on the card.",
 		Cures: []cause.Cure{
 			does("use_smaller_model", "Start without the draft model", "text", "Leave out `-md` (`--model-draft`). If it then starts with room to spare, take a smaller draft.", "slower tokens, same answers"),
 			as("fewer_gpu_layers", "Or fewer layers of the main model", "slower"),
@@ -270,7 +270,7 @@ var llamaPartCards = []cause.Card{
 var serverCards = []cause.Card{{
 	ID: "llama.cpp/prompt-cache", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD, fact.ShellKilled}, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: promptNumbers,
 	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed: system memory ran out while it kept a prompt for later",
-	Means: "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} a token),]] into the server's prompt cache. It lies in system memory, not on the card, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
+	Means: "Its last act was to save a prompt[[ of {tokens} tokens, {state} ({each} per token),]] into the server's prompt cache. It lies in system memory, not on the card, and may grow to 8 GiB unless told otherwise[[: about {fits} such prompts]]. `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
 	Not:   "Fewer layers on the card or a smaller `-ub`: that moves work to system memory or saves none there.",
 	Cures: []cause.Cure{
 		does("lower_context", "Switch the prompt cache off", "text", "Add `--cache-ram 0` to the command of llama-server (in a service: its `ExecStart=` line, with `sudo systemctl edit --full NAME`, then `sudo systemctl restart NAME`). `--cache-ram 2048` keeps 2 GiB; `--ctx-checkpoints 4` bounds copies that lie in RAM too.", "an earlier conversation is read anew when it comes back"),

@@ -72,7 +72,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/host-kv", Kinds: refused, If: host("kv"), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: system memory has no room for the KV cache[[ of {context} tokens]]",
-		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused by system memory, not by the card: these layers run on the processor. It is reserved whole at the start.[[ {unset}]]",
+		Means: "The weights are in place or mapped. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], was refused by system memory, not by the card: these layers run on the processor. It is reserved whole at the start.[[ {unset}]]",
 		Not:   "A smaller quantisation, fewer layers on the card: neither makes this cache smaller.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
@@ -151,7 +151,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots, when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
-		Means: "The weights are in place. The cache, {asked}[[ for {context} tokens in all ({kib} a token)]], is made for {slots} requests at a time and was refused[[: {left} was left, {short} too little]].",
+		Means: "The weights are in place. The cache, {asked}[[ for {context} tokens in all ({kib} per token)]], is made for {slots} requests at a time and was refused[[: {left} was left, {short} too little]].",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_parallel", "Serve one request at a time", "With the context of one slot: the server divides `-c` among its slots.", "others wait"),
@@ -163,7 +163,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
-		Means: "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} a token)]], was refused on {gpu}[[: {left} was left, {short} too little]]. [[{unset} ]]It is reserved whole at the start, even if no conversation gets that long.",
+		Means: "The weights are in place. The KV cache, {asked}[[ for {context} tokens ({kib} per token)]], was refused on {gpu}[[: {left} was left, {short} too little]]. [[{unset} ]]It is reserved whole at the start, even if no conversation gets that long.",
 		Not:   "A smaller batch: the cache does not depend on it.",
 		Cures: []cause.Cure{
 			told("lower_context", "A shorter context", "[[{ctxTo} tokens take {ctxThen}; if it starts, go up from there.]]", "shorter conversations"),
@@ -175,7 +175,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), uneven, func(c *ledger.Case) bool { return books.Shares(c) != nil }), Figures: numbers,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out on {gpu}, while another card holds less",
-		Means: "{others} of weights: {gpu} took the most, and then found no room for its part of cache and working memory, {asked}. The split is by layers, so the card with more of them also takes more of the cache.",
+		Means: "{others} of weights: {gpu} took the most, and then had no room for its part of cache and working memory, {asked}. The split is by layers, so the card with more of them also takes more of the cache.",
 		Not:   "A smaller quantisation first: another card may have the room.",
 		Cures: []cause.Cure{
 			told("balance_split", "Give {gpu} fewer layers", "The numbers are shares in the order of the devices, here the weights that each took with {asked} moved away.", "a few trials"),
@@ -235,7 +235,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))), Figures: numbers,
-		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "nearly fitted: the compute buffer of {asked} found no room on {gpu}",
+		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "nearly fitted: the compute buffer of {asked} did not fit on {gpu}",
 		Means: "[[{moment} ]]Weights and cache were in place; the compute buffer, the last part, was refused: {asked}[[, with {left} left]]. At most that much is missing, so a small step is enough.",
 		Not:   "Another model or quantisation first: so little can be had cheaper.",
 		Cures: []cause.Cure{
@@ -248,7 +248,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(longText)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded, then ran out on {gpu} while it computed",
-		Means: "Everything was loaded; a temporary of the computation found no room. That pool is not reserved at the start, so a load that just fits fails at the first long prompt. ggml prints no size here.",
+		Means: "Everything was loaded; a temporary of the computation did not fit. That pool is not reserved at the start, so a load that just fits fails at the first long prompt. ggml prints no size here.",
 		Cures: []cause.Cure{
 			told("fewer_gpu_layers", "Leave it room: one or two layers less", "Half a GiB to 1 GiB free in `{look}` after loading is enough, as a rule.", "slightly slower"),
 			told("lower_ubatch", "Or a smaller physical batch", "The temporaries grow with it.", "slower prompts"),

@@ -21,7 +21,7 @@ var (
 var hostCards = []cause.Card{
 	{
 		ID: "ollama/host-kv", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Host("kv")), Figures: loadFigures,
-		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start the model: {asked} of context found no room in system memory",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start the model: {asked} of context did not fit in system memory",
 		Means: "The cache for the context is divided like the layers, and the part that stays in RAM, {asked}, was refused.[[ It is made for {tokens} tokens.]] Nobody may have asked for so long a context: since 0.15.5 a card of 24 GiB gets 32k tokens by itself, 48 GiB 256k, and front ends send their own.",
 		Not:   "Fewer layers on the card: that moves more of the cache into RAM.",
 		Cures: []cause.Cure{

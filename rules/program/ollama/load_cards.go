@@ -152,7 +152,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/vision", Kinds: ggml.FullKinds, Said: ggml.Projects, If: when.All(byOllama, when.Not(ledger.InHost), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of graphics memory on the image part of the model",
-		Means: "The text part was in place; the vision projector, or the work on an image, found no room[[ for {asked}]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with a picture.",
+		Means: "The text part was in place; the vision projector, or the work on an image, did not fit[[: {asked} more was wanted]]. Older versions do not count all of that when they choose the layers, and it is the same size for every question with a picture.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave it room: 2 GiB less for the layers", "", "slower", room(2)),
 			update,
@@ -174,7 +174,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/at-request", Kinds: ggml.RefusedKinds, Said: []string{runtimeOOM}, If: when.All(byOllama, ggml.Device("compute"), when.Not(large)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory at a request: {asked} of working memory found no room",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "ran out of graphics memory at a request: {asked} of working memory did not fit",
 		Means: "The model was loaded; the working memory for a request was refused: at most {asked} is missing. Another model that is still loaded (5 minutes after its last use, unless set otherwise) is the usual reason where two take turns, such as a chat and a vision model; else the plan was too tight. The log does not say what else is on the card.",
 		Cures: []cause.Cure{
 			does("close_other_apps", "See which models are loaded, and unload the others", "`ollama stop NAME`. For good: `OLLAMA_MAX_LOADED_MODELS=1` for the server, or `\"keep_alive\": 0` in the request before.", "models load anew at each change", look),
@@ -215,7 +215,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the card: {asked} of working memory found no room",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the card: {asked} of working memory did not fit",
 		Means:   "Weights and cache were in; the last piece was refused, so at most {asked} is missing. It holds the output matrix, which is copied to the card only when its layer stayed in RAM: so Ollama put a part of the model there, and its plan was too tight[[ ({plan} of {planfree} free)]]. Another model that is still loaded, a game and the desktop take from the card too.",
 		Not:     "Flash attention alone: the peak is the output, not attention.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
@@ -235,7 +235,7 @@ var loadCards = []cause.Card{
 	},
 	{
 		ID: "ollama/compute", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
-		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "put too much of the model on the card: {asked} of working memory found no room",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "put too much of the model on the card: {asked} of working memory did not fit",
 		Means:   "Weights and cache were in; the last piece, the working buffer, was refused: at most {asked} is missing. " + tightPlan + elseThere,
 		Not:     "More RAM: the card was what refused.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},

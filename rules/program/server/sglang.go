@@ -31,7 +31,7 @@ var SGLang = program.Program{
 	},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {sglangShareTooSmall, sglangOutsideShare,
-			cause.Said(cause.Fair, "The states of a hybrid model found no room beside weights and cache.", fact.SGLangState),
+			cause.Said(cause.Fair, "The states of a hybrid model did not fit beside weights and cache.", fact.SGLangState),
 			cause.Said(cause.Weak, "A paused pool could not be taken back: something took its place on the card in between.", fact.MemorySaver)},
 		cause.ModelTooLarge: {figures.First(
 			cause.If(when.All(staticRefused, mostlyWeights), cause.Good, "The weights take {floor} of what was free on the card."),
@@ -166,7 +166,7 @@ var sglangShareTooSmall = figures.First(
 )
 
 var sglangOutsideShare = figures.First(append(outsideShare(sglangOnCard),
-	cause.If(func(c *ledger.Case) bool { return sglangOnCard(c) && c.Contains("private pools") }, cause.Decisive, "The static share was taken and graphs exist: what came after found no room beside them."))...)
+	cause.If(func(c *ledger.Case) bool { return sglangOnCard(c) && c.Contains("private pools") }, cause.Decisive, "The static share was taken and graphs exist: what came after did not fit beside them."))...)
 
 // pagesDiffer: a step was refused although the pool has tokens enough.
 func pagesDiffer(c *ledger.Case) bool {

@@ -126,9 +126,9 @@ func (s share) relative(steps func(c *ledger.Case) []step.Step) func(c *ledger.C
 func outsideShare(onCard func(c *ledger.Case) bool) []cause.Row {
 	const set = "| The share is {share} of the card."
 	return []cause.Row{
-		cause.If(when.All(when.In("graph_capture"), onCard), cause.Decisive, "Weights and cache took their share of the card, and the CUDA graphs found no room beside it."+set),
+		cause.If(when.All(when.In("graph_capture"), onCard), cause.Decisive, "Weights and cache took their share of the card, and the CUDA graphs did not fit beside it."+set),
 		cause.If(when.All(when.In("kv_cache"), onCard), cause.Strong, "The server sized the cache by its share of the card, and the card did not have that much."+set),
-		cause.If(when.All(when.In("inference"), onCard), cause.Strong, "Weights and cache took their share of the card, and the computation of a request found no room beside it."+set),
+		cause.If(when.All(when.In("inference"), onCard), cause.Strong, "Weights and cache took their share of the card, and the computation of a request did not fit beside it."+set),
 	}
 }
 

@@ -86,8 +86,8 @@ var vllmCardTaken = figures.First(
 // vllmOutsideShare: graphs, sampler and requests take memory beside the share.
 var vllmOutsideShare = figures.First(append(outsideShare(ledger.VLLMOnCard),
 	cause.If(when.All(warmUp, manySequences), cause.Weak, "The share leaves no room for the sampler's warm-up.| The share is {share} of the card."),
-	cause.If(warmUp, cause.Good, "At a usual number of sequences the sampler's warm-up found no room: weights and cache took nearly all of the card.| The share is {share} of the card."),
-	cause.If(serving, cause.Good, "vLLM fills the card up to its share; what is computed found no room beside it.| The share is {share} of the card."))...)
+	cause.If(warmUp, cause.Good, "At a usual number of sequences the sampler's warm-up did not fit: weights and cache took nearly all of the card.| The share is {share} of the card."),
+	cause.If(serving, cause.Good, "vLLM fills the card up to its share; what is computed did not fit beside it.| The share is {share} of the card."))...)
 
 // vllmContextOverCache: one request of the full length is more than the cache
 // holds. A cache of next to nothing is not about the length.

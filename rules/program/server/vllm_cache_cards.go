@@ -67,7 +67,7 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-share", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: enoughCard,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Figures: vllmFigures,
-		Means: "The weights fit; the context does not. vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]]. The share is {from}, and the card has more: {needed} would be enough for the full length.",
+		Means: "The weights fit; the context does not. vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} per token]]. The share is {from}, and the card has more: {needed} would be enough for the full length.",
 		Not:   "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
 			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
@@ -79,7 +79,7 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-length", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.All(when.Not(enoughCard), halfFits),
 		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
-		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]].",
+		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} per token]].",
 		Not:   "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
 			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]; take less if your prompts are shorter. {where}", "longer prompts are refused"),
@@ -92,7 +92,7 @@ var vllmCacheCards = []cause.Card{
 	{
 		ID: "vllm/cache-far", Kinds: []fact.Kind{fact.VLLMCacheTooSmall}, If: when.Not(enoughCard),
 		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
-		Means: "The weights fit[[ ({weights})]]; the context does not, by far.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} a token]].",
+		Means: "The weights fit[[ ({weights})]]; the context does not, by far.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} per token]].",
 		Not:   "An 8-bit cache alone[[ ({half} for this length)]],[[ {no_share},]] `--max-num-seqs` (the check is for one request).",
 		Cures: []cause.Cure{
 			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
@@ -133,7 +133,7 @@ var vllmCacheCards = []cause.Card{
 		ID: "vllm/cache-tokens", Kinds: []fact.Kind{fact.VLLMTokens}, If: when.Not(hardlyAnyTokens),
 		Cause: cause.ContextTooLong, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its KV cache[[ of {held} tokens]] is smaller than one request[[ of {tokens}]]",
-		Means:    "The model itself fits.[[ {lacking} tokens of cache are lacking, {lack} at {per_token} a token.]][[ The trial run took {trial} beside the weights, because prompts are computed whole here: in chunks most of that goes to the cache.]][[ {lacking} tokens of cache are lacking: {small_token} for an 8B model of today (128 KiB a token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
+		Means:    "The model itself fits.[[ {lacking} tokens of cache are lacking, {lack} at {per_token} per token.]][[ The trial run took {trial} beside the weights, because prompts are computed whole here: in chunks most of that goes to the cache.]][[ {lacking} tokens of cache are lacking: {small_token} for a current 8B model (128 KiB per token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
 			{Fix: "chunked_prefill", Title: "Compute prompts in chunks, and keep {tokens}", If: wholeTrial, Told: "The trial run then takes 2048 tokens at a time instead of {tokens}, and most of its {trial} goes to the cache, which lacks {lack}. {where}", Steps: vllmServer.sets(to("max_num_batched_tokens", "2048"), chunks), Cost: "long prompts are slightly slower"},

@@ -53,7 +53,7 @@ var vllmRunCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out sampling for {seqs} sequences at once, most likely",
 		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
-		Not:      "A shorter context, on which the piece does not depend; `expandable_segments`[[ ({slack} to win)]].",
+		Not:      "A shorter context, on which the piece does not depend; `expandable_segments`[[ ({slack} to gain)]].",
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}. Costs nothing until more than {fewer} requests run together; the others wait. {where}", "more requests wait"),
 			afterGraphs(lessShare("Or leave more of the card free", tooShortThen)),
@@ -65,11 +65,11 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/profile-video", Kinds: onCard, If: ledger.Profiling, Said: []string{"_process_video_input"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its trial run on the longest video did not fit",
-		Means:    "The traceback is in `_process_video_input`: the trial run at start encodes the longest video that the model accepts, whatever you will send, and the vision encoder found no room[[: {asked} wanted, {room} free beside {mine}]]. So most of the card is weights already, and the cache is still to come.",
+		Means:    "The traceback is in `_process_video_input`: the trial run at start encodes the longest video that the model accepts, whatever you will send, and the vision encoder did not fit[[: {asked} wanted, {room} free beside {mine}]]. So most of the card is weights already, and the cache is still to come.",
 		Not:      trialFirst,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "No video: one image a prompt", Told: "The encoder's trial is then an image only. {where}", Kind: "config", Text: "--limit-mm-per-prompt '{\"image\": 1, \"video\": 0}'", Cost: "videos are refused"},
-			{Fix: "lower_context", Title: "Bound the length, which bounds the trial", Told: "Its video is cut to the longest prompt. With it:", Steps: vllmServer.sets(to("max_model_len", "8192"), to("max_num_seqs", "8")), Cost: "long prompts are refused"},
+			{Fix: "lower_context", Title: "Limit the length, which bounds the trial", Told: "Its video is cut to the longest prompt. With it:", Steps: vllmServer.sets(to("max_model_len", "8192"), to("max_num_seqs", "8")), Cost: "long prompts are refused"},
 			words("use_lower_quant", "Or smaller weights, for what comes after the trial", "An FP8 or AWQ checkpoint of the same model, or `--quantization fp8` on RTX 40 and later: about half of 16 bit.", "slight loss of quality"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/model_executor/models/glm4_1v.py", vllmThreads + "issues/18550"},
@@ -78,7 +78,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: visionEncoder,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: its trial run on the largest images did not fit",
-		Means:    "The trial run at start encodes the largest images and videos that the model accepts, as many as are allowed for a prompt, and the vision encoder found no room[[: {asked} wanted, {room} free beside {mine}]]. Your own images may be far smaller.",
+		Means:    "The trial run at start encodes the largest images and videos that the model accepts, as many as are allowed for a prompt, and the vision encoder did not fit[[: {asked} wanted, {room} free beside {mine}]]. Your own images may be far smaller.",
 		Not:      trialFirst,
 		Cures: []cause.Cure{
 			added("lower_resolution", "Allow fewer and smaller images", "`max_pixels` is for models of the Qwen-VL kind; here about a million. Where video is not needed add `\"video\": 0`. {where}", "larger ones are scaled down"),
@@ -90,7 +90,7 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/profile-encoder", Kinds: onCard, If: ledger.Profiling, Said: []string{"enc_dec_model_runner.py", "models/mllama.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: loadFigures,
-		Headline: "did not start: its trial run on pictures found no room beside the weights",
+		Headline: "did not start: its trial run on pictures did not fit beside the weights",
 		Means:    "The weights are in place. The trial run of an encoder-decoder model computes a picture for each of `max_num_seqs` sequences at once, 256 unless set, and [[{asked} of that found only {room}]][[ beside the {mine} that are taken]]. Your own requests may have one picture each.",
 		Not:      trialFirst + " `--enable-chunked-prefill`: vLLM refuses it for these models.",
 		Cures: []cause.Cure{
@@ -103,7 +103,7 @@ var vllmRunCards = []cause.Card{
 	{
 		ID: "vllm/profile-run", Kinds: onCard, If: ledger.Profiling,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: loadFigures,
-		Headline: "did not start: its trial run found no room beside the weights",
+		Headline: "did not start: its trial run did not fit beside the weights",
 		Means:    "The weights are in place. The trial run at start computes `max_num_batched_tokens` at once (2,048 to 16,384 by default, for 16 bit models some hundred KiB each), and [[{asked} ]]of that found [[only {room} ]]beside the [[{mine} that are taken]]. The line `Model loading took … GiB` says how much of that are weights: near the card's size, they are the problem.",
 		Not:      trialFirst,
 		Cures: []cause.Cure{
@@ -117,7 +117,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/graphs", Kinds: onCard, Phases: []string{"graph_capture"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: no room was left to capture CUDA graphs",
-		Means:    "Weights and cache were in place and had taken vLLM's share[[ ({share} of the card)]]. Capturing CUDA graphs, usually 0.2 to 3 GiB, found no room in the rest[[: {room} was free]]. Versions before 0.21 do not count them into the share.",
+		Means:    "Weights and cache were in place and had taken vLLM's share[[ ({share} of the card)]]. Capturing CUDA graphs, usually 0.2 to 3 GiB, did not fit in the rest[[: {room} was free]]. Versions before 0.21 do not count them into the share.",
 		Not:      "A shorter context: the cache takes what the share leaves, however long requests may be.",
 		Cures: []cause.Cure{
 			lessShare("Leave more of the card free", tooShortThen+" {where}"),
@@ -156,7 +156,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/nccl", Kinds: []fact.Kind{fact.NCCLAlloc},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Likely, Figures: vllmFigures,
 		Headline: "ran out when NCCL asked for its buffers",
-		Means:    "NCCL, which connects the cards, could not get its own buffers: some hundred MB a card that lie outside vLLM's share. Two ranks on one card fail the same way; `nvidia-smi` shows whether each has its own.",
+		Means:    "NCCL, which connects the cards, could not get its own buffers: some hundred MB per card that lie outside vLLM's share. Two ranks on one card fail the same way; `nvidia-smi` shows whether each has its own.",
 		Not:      "`--max-model-len`: the buffers do not depend on it.",
 		Cures: []cause.Cure{
 			added("lower_gpu_memory_utilization", "Leave more of the card free", "{low} instead of {from}. {where}", "a smaller KV cache"),
@@ -168,7 +168,7 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/prompt-logprobs", Kinds: onCard, Said: []string{"_get_prompt_logprobs", "in compute_logprobs", "prompt_logprobs", "in gather_logprobs"}, Phases: []string{"inference", "unknown"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out computing log-probabilities of a prompt",
-		Means:    "A request asked for log-probabilities of its prompt: a row of the whole vocabulary in 32 bit for every token computed at once, 0.6 MB a token with 150,000 words, several times over. The trial run at start does not include that, so the cache had taken the room.",
+		Means:    "A request asked for log-probabilities of its prompt: a row of the whole vocabulary in 32 bit for every token computed at once, 0.6 MB per token with 150,000 words, several times over. The trial run at start does not include that, so the cache had taken the room.",
 		Not:      "A shorter `--max-model-len`: a chunk of the prompt is enough.",
 		Cures: []cause.Cure{
 			flags("lower_max_batched_tokens", "Compute fewer prompt tokens at once", "{where}", "slower long prompts", option{"max_num_batched_tokens", "512"}, option{"max_num_seqs", "128"}),

@@ -65,7 +65,7 @@ var embedCards = []cause.Card{
 	{
 		ID: "sentence-transformers/card-taken", Kinds: refused, If: func(c *ledger.Case) bool { return ledger.Crowded(c) && !c.Training() },
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: tableFigures,
-		Headline: "found no room on a card that something else has filled",
+		Headline: "had no room on a card that something else has filled",
 		Means:    "This program holds {mine}, and {others} more is in use.[[ {table}]] Beside an embedding model that is mostly the language model of the same setup: an Ollama, llama.cpp or vLLM server keeps the card as long as it runs; else an earlier run or a notebook.",
 		Not:      "A smaller `batch_size`, allocator settings, 4 bit: there is next to no room for it at all.",
 		Cures: []cause.Cure{
@@ -95,7 +95,7 @@ var embedCards = []cause.Card{
 		"Gradient accumulation alone: negatives come from the batch on the card.", "sentence-transformers/sentence_transformers/losses/CachedMultipleNegativesRankingLoss.py",
 		cause.Cure{Fix: "lower_batch_size", Title: "Keep the batch, compute it in pieces", Told: "The same loss with the memory of `mini_batch_size` (MultipleNegativesRanking; other losses: a smaller `per_device_train_batch_size`):", Kind: "python", Text: "loss = CachedMultipleNegativesRankingLoss(model, mini_batch_size=16)\nargs = SentenceTransformerTrainingArguments(\"out\", fp16=True)   # bf16 from RTX 30 on; with your other arguments", Cost: "About 20 % slower."},
 		cause.Cure{Fix: "lower_context", Title: "Read less of each text", Kind: "python", Text: "model.max_seq_length = 256", Cost: "What comes after is not learnt."},
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Gradient checkpointing", Told: "`gradient_checkpointing=True` in the arguments (5.x), or `model[0].auto_model.gradient_checkpointing_enable()`.", Cost: "About 30 % more time a step."}),
+		cause.Cure{Fix: "gradient_checkpointing", Title: "Gradient checkpointing", Told: "`gradient_checkpointing=True` in the arguments (5.x), or `model[0].auto_model.gradient_checkpointing_enable()`.", Cost: "About 30 % more time per step."}),
 }
 
 var flagCards = []cause.Card{

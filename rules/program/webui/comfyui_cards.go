@@ -101,7 +101,7 @@ var comfyCore = []cause.Card{
 		Headline: "fills the card[[ ({total})]]: it was started with {flag}",
 		Means:    "`{flag}` {keeps}. Nothing goes to RAM when it is not needed[[, and {mine%} of the card is its own now]].[[ The {asked} that was refused is only the last piece.]]",
 		Figures:  allOnCardFlag,
-		Not:      "Allocator settings[[: {slack} to win at most]]. More RAM or closing programs, as long as the flag is there.",
+		Not:      "Allocator settings[[: {slack} to gain at most]]. More RAM or closing programs, as long as the flag is there.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Start without it", Told: "ComfyUI then moves to RAM what it does not need at the moment.", Steps: comfyStart("", step.Change{Flag: "--gpu-only", Drop: true}, step.Change{Flag: "--highvram", Drop: true}), Cost: "Some seconds a run, and RAM."},
 			smallerFile,
@@ -112,7 +112,7 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/sliced-attention", Kinds: []fact.Kind{fact.ComfySlices}, If: func(c *ledger.Case) bool { return !c.Kind(fact.TorchAlloc, fact.MPSAlloc) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "found no room for attention, and tries again in smaller slices",
+		Headline: "had no room for attention, and tries again in smaller slices",
 		Means:    "No crash yet: split attention ran out[[ beside {part} of weights]], empties the cache and repeats that call in slices; each line is one call, so a step takes very long. Split attention is used with `--use-split-cross-attention`, or where ComfyUI found no faster one (some AMD and old cards).",
 		Figures:  partLoaded,
 		Not:      "Closing programs: nothing here shows another one. `--highvram` and `--gpu-only` make it worse.",
@@ -141,7 +141,7 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/vae-node-tiles", Kinds: onCard, Said: []string{"vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Unsaid: []string{"enable_vae_tiling"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "could not decode the result, though it decodes in tiles already",
-		Means:    "All steps were sampled, and the node that decodes works in tiles: one tile still found no room.[[ {asked} was asked for and {free} was free.]] So the tiles are too large for what the models of the sampling left, or those were not moved out.[[ {amd}]]",
+		Means:    "All steps were sampled, and the node that decodes works in tiles: one tile still did not fit.[[ {asked} was asked for and {free} was free.]] So the tiles are too large for what the models of the sampling left, or those were not moved out.[[ {amd}]]",
 		Figures: func(c *ledger.Case) map[string]string {
 			if amdCard(c) {
 				return map[string]string{"amd": "On AMD the convolutions of MIOpen can take several times the scratch that NVIDIA's take."}
@@ -160,7 +160,7 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/vae-tiles-failed", Kinds: onCard, Said: []string{"retrying with tiled VAE decoding", "decode_tiled_"}, Unsaid: []string{"vae.decode_tiled("},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "could not decode the picture, not even in tiles",
-		Means:    "All steps were sampled. The VAE failed on the whole picture, ComfyUI tried again in tiles of 512 pixels by itself, and one tile found no room either. So the card was nearly full before: models that were not unloaded, or another program.",
+		Means:    "All steps were sampled. The VAE failed on the whole picture, ComfyUI tried again in tiles of 512 pixels by itself, and one tile did not fit either. So the card was nearly full before: models that were not unloaded, or another program.",
 		Not:      "Fewer steps or another sampler: sampling was done.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Smaller tiles", Told: "VAE Decode (Tiled): tile_size 256, then 128; with a video VAE temporal_size 16, then 8.", Cost: "Some seconds; seams may show at 128."},
@@ -275,7 +275,7 @@ var comfyCore = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Keep headroom free, or turn the loader off", Told: "`--vram-headroom 1` (GB; raise it in halves). If that fails, `--disable-dynamic-vram` brings the old loader back. Portable build: at the end of the line in `run_nvidia_gpu.bat`.", Cost: "Slower; the old loader needs more RAM."},
 			fewerPixels,
-			{Fix: "upgrade_version", Title: "Update ComfyUI", Told: "The loader was mended often in 2026: Manager, or `update\\update_comfyui.bat` of the portable build.", Cost: "Some minutes."},
+			{Fix: "upgrade_version", Title: "Update ComfyUI", Told: "The loader was fixed often in 2026: Manager, or `update\\update_comfyui.bat` of the portable build.", Cost: "Some minutes."},
 		},
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyThread + "13598", comfyThread + "14396", "https://github.com/Comfy-Org/ComfyUI/pull/14480"}, Solved: 2,
 	},
