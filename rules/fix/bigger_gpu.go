@@ -14,6 +14,7 @@ var biggerGpu = Fix{
 	Cost:     dear,
 	Check:    checkLoaded,
 	Next:     "If it fails there as well, the cause is not the size of the card: look for a growing context, batch or leak.",
+	Needs:    Needs{size: true},
 	Steps:    stepsBiggerGPU,
 }
 

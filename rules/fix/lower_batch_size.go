@@ -17,7 +17,7 @@ var lowerBatchSize = Fix{
 	Cost:     cheap,
 	Check:    checkStep,
 	Next:     "If it fails at batch 1: gradient checkpointing (training), a shorter length or smaller images, then a smaller model.",
-	Needs:    Needs{notFor: []string{"rendering", "build"}, branch: "Training", told: "half the batch, and twice the gradient accumulation: the same result, slower."},
+	Needs:    Needs{size: true, notFor: []string{"rendering", "build"}, branch: "Training", told: "half the batch, and twice the gradient accumulation: the same result, slower."},
 	Told:     batchToOne,
 	Steps:    stepsBatch,
 	Effect:   effectBatch,

@@ -23,6 +23,8 @@ type Needs struct {
 	// without is the measure, of those that the log can show, that it would only
 	// repeat.
 	without string
+	// size: what was asked for is a size, of which less can be wanted.
+	size bool
 	// branch is the case for which it holds where the log does not say, and told
 	// what to do then, in a sentence without a subject.
 	branch, told string
@@ -41,11 +43,12 @@ var (
 func (f Fix) Suits(c *ledger.Case, own bool) bool {
 	n, r := f.Needs, c.Reader
 	switch {
-	case own:
+	case own && !(n.size && noSize(c)):
 		return true
 	case n.own && r.Program != "" && !c.In("llama.cpp"),
 		n.training && !c.Training() && (c.Phase == "inference" || c.Phase == "load" || r.Work == "text-inference"),
 		n.inference && c.Training(),
+		n.size && noSize(c),
 		n.python && (r.Edits == "flags" || r.Edits == "admin" || r.Language != "" && r.Language != "python"),
 		r.Work == "" && (ownCode(c) || c.In("tensorflow")) && n.works != nil && !n.training && !n.python, // for work of one kind, of which nothing shows
 		r.Work != "" && slices.Contains(n.notFor, r.Work),
@@ -54,6 +57,12 @@ func (f Fix) Suits(c *ledger.Case, own bool) bool {
 	}
 	return true
 }
+
+// mostEver is above what any computer has.
+const mostEver = int64(1) << 50
+
+// noSize: what was asked for is garbage, not a size.
+func noSize(c *ledger.Case) bool { return ledger.AbsurdSize(c) || ledger.Requested(c) >= mostEver }
 
 // Presumes reports that the fix is for work of one kind where the log shows none.
 func (f Fix) Presumes(c *ledger.Case) bool {
