@@ -56,6 +56,9 @@ func inDocument(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool
 // and states a value.
 func shown(line clean.Line) (t string, ok bool) {
 	t = strings.TrimSpace(line.Text[:min(len(line.Text), longestShown)])
+	if strings.HasPrefix(t, "0x") && strings.Contains(t, "!") { // a stack of Windows
+		return t, false
+	}
 	name, said, _ := strings.Cut(t, ": ")
 	named := strings.Contains(said, " = ") && strings.IndexByte(",(:", t[len(t)-1]) < 0 && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 	prompted := strings.HasPrefix(t, "$ ") || strings.HasPrefix(t, ">>> ") || strings.Contains(t, "%|")

@@ -52,7 +52,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&science.Blender, &science.Redshift, &science.Octane, &science.Unreal, &science.Unity, &science.Direct3D, &science.WGPU, &science.Ryujinx, &science.FFmpeg, &science.Minecraft, &science.Java,
 		&science.XGBoost, &science.LightGBM, &science.RAPIDS, &science.FAISS, &science.SparkRAPIDS, &science.Numba, &science.Dask, &science.Scanpy, &science.Modin, &science.OpenDroneMap, &array.Pandas, &array.Keras,
 		&science.MATLAB, &science.Julia, &science.R, &science.Hashcat, &science.OpenCV, &science.Paddle, &science.MXNet, &science.Caffe, &science.Darknet, &science.TFObjectDetection, &science.Build,
-		&host.PostgreSQL, &host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
+		&host.PostgreSQL, &host.ClickHouse, &host.Docker, &host.GitHub, &host.Colab, &host.Kaggle, &host.Lambda, &host.CloudRun, &host.AWSBatch, &host.PBS, &host.LSF, &host.HTCondor, &host.WSL, &host.MacOS, &host.PageFile,
 		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
 		&cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,

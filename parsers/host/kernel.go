@@ -61,6 +61,7 @@ var kernelWordings = slices.Concat(
 	text.OnAny(readUnit, "failed with result 'oom-kill'"),
 	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
 	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit"),
+	text.OnAny(readCompilerSignal, "signal terminated program"),
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
 	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9"),
@@ -154,6 +155,17 @@ func readUnit(m text.Message) int {
 		m.Say("unit", name)
 	}
 	return text.Fails(kernelKill)(m) // the peak stands on the same line
+}
+
+// readCompilerSignal reads gcc's "signal terminated program cc1plus" before which
+// the signal's name stands in another language, or was lost (gcc.cc, strsignal).
+func readCompilerSignal(m text.Message) int {
+	for _, other := range [...]string{"killed", "segmentationfault", "aborted", "interrupt", "terminated", "illegalinstruction", "buserror"} {
+		if m.Precedes(other, len(other)) {
+			return m.End // no kill, or one that has its own wording
+		}
+	}
+	return m.Fail(buildKill, m.End)
 }
 
 // victim notes the process that was killed.

@@ -27,6 +27,10 @@ var nativeWordings = slices.Concat(
 		text.On("out of memory allocating", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`allocating(?<requested_bytes>\d{1,20})bytesafteratotalof`))),
 		// git's wrapper.c: "fatal: Out of memory, malloc failed (tried to allocate 4294967296 bytes)".
 		text.On("Out of memory, malloc failed", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`mallocfailed\(triedtoallocate(?<requested_bytes>\d{1,20})bytes`))),
+		// ClickHouse's MemoryTracker.cpp: "Memory limit (total) exceeded: would use 4.40
+		// GiB (attempt to allocate chunk of 4362064 bytes), current RSS 1.22 GiB,
+		// maximum: 4.39 GiB"; "(for query)", "(for user)" as well.
+		text.On("Memory limit (total) exceeded", clickHouse), text.On("Memory limit (for query) exceeded", clickHouse), text.On("Memory limit (for user) exceeded", clickHouse),
 		// PostgreSQL's dsm_impl.c: 'could not resize shared memory segment
 		// "/PostgreSQL.1390429275" to 16777216 bytes: No space left on device'.
 		text.On("could not resize shared memory segment", text.FailsWith(fact.Failure{Kind: fact.SharedSegment, Framework: "other", Backend: "cpu"}, 0, 160,
@@ -49,6 +53,8 @@ var nativeWordings = slices.Concat(
 	// std::bad_alloc of Visual C++, the same behind LightGBM's "[Warning]".
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"}), ": bad allocation", "] bad allocation"),
 )
+
+var clickHouse = text.FailsWith(nativeFailure, 0, 260, text.NewPattern(`chunkof(?<requested_bytes>\d{1,16})bytes\)(?:,currentrss(?<process_used>SIZE))?,maximum:(?<limit>SIZE)`))
 
 var nativeFailure = fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}
 

@@ -53,7 +53,9 @@ var plainPhrases = append([]string{
 const plainCodes = 18
 
 var plainWords = []string{
-	text.OutOfMemory, "out-of-memory", "out_of_memory",
+	text.OutOfMemory, "out-of-memory", "out_of_memory", "out of gpu memory", "out of video memory", "out of device memory", "out of graphics memory", "out of vram",
+	"out of system memory", "out of host memory", "out of virtual memory", "memory limit exceeded", "exceeded memory limit", "memory_limit_exceeded",
+	"malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted",
 	"insufficient memory", "insufficient vram", "insufficient gpu memory", "insufficient device memory", "insufficient system memory", "insufficient video memory",
 	"not enough memory", "not enough vram", "not enough ram ", "not enough gpu ", "not enough system memory", "not enough device memory", "not enough free memory", "not enough video memory", "not enough host memory",
 	"insufficient system resources", "not enough resources to load",
@@ -81,7 +83,7 @@ var troubles = []string{"error", "fail", "fatal", "exception", "assert", "panic"
 const clauses = `:;-=>|([{"'!,.]*#`
 
 // goesOnWith are words that a message goes on with.
-var goesOnWith = []string{"error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe"}
+var goesOnWith = []string{"error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe", "allocating", "allocate"}
 
 // refusal reports that the phrase is what a program said when it ended, and no
 // sentence about memory. A code is enough for itself.

@@ -15,7 +15,7 @@ var HostPyTorch = text.Parser{
 
 var hostPyTorchFailures = slices.Concat(
 	text.OnAny(cpuAllocator, "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(&data"),
-	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455"),
+	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455", "error msg: The paging file is too small"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}),
 		"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.WorkerKilled, Framework: "pytorch", Backend: "cpu"}), "is killed by signal: Killed"),

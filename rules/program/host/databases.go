@@ -32,3 +32,38 @@ var PostgreSQL = program.Program{
 		Sources: []string{"postgresql/src/backend/storage/ipc/dsm_impl.c", "https://docs.docker.com/reference/cli/docker/container/run/"},
 	}},
 }
+
+// ClickHouse is the database, which counts what it takes and bounds it itself.
+var ClickHouse = program.Program{
+	Name: "clickhouse", Shown: "ClickHouse", Edits: "admin", Work: "data", Language: "other",
+	Proofs: []string{"DB::Exception", "Memory limit (total) exceeded", "Memory limit (for query) exceeded", "MEMORY_LIMIT_EXCEEDED"},
+	Cards: []cause.Card{
+		{
+			ID: "clickhouse/total", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Memory limit (total) exceeded"},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "reached the limit that it sets itself for the whole server[[: {limit}]]",
+			Means:    "The server counts all that its queries, merges and caches take and refuses what goes above max_server_memory_usage, by default 0.9 of the RAM or of the container's limit.[[ Its process held {process_used} of RAM at that moment: far below the limit means that the count, with caches in it, is what is full.]] A background merge that fails is tried again and again.",
+			Not:      "Another query: the sum of all is at the limit.",
+			Cures: []cause.Cure{
+				{Fix: "raise_memory_limit", Title: "Give the container or machine more", Told: "Kubernetes: `resources.limits.memory`; 4 GiB is little for ClickHouse, 8 to 16 usual. Its own limit follows (`max_server_memory_usage_to_ram_ratio`).", Cost: "Less for other programs"},
+				{Fix: "lower_mem_fraction", Title: "Smaller caches", Told: "`mark_cache_size` and `uncompressed_cache_size` (5 and 8 GiB by default in some versions) in config.xml, to a tenth of the limit; `SYSTEM DROP MARK CACHE` frees it at once.", Cost: "Slower reads"},
+				{Fix: "lower_parallel", Title: "Fewer and smaller merges", Told: "`background_pool_size` 2 in config.xml, and `max_bytes_to_merge_at_max_space_in_pool` 1073741824 as a setting of merge_tree; insert in batches of thousands of rows.", Cost: "More parts"},
+				{Fix: "upgrade_version", Title: "The process holds far less than it counts: restart, then a newer version", Told: "Versions differ in how the count is put right by what the system says.", Cost: "A restart"},
+			},
+			Sources: []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/server-configuration-parameters/settings"},
+		},
+		{
+			ID: "clickhouse/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Memory limit (for query) exceeded", "Memory limit (for user) exceeded"},
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+			Headline: "ended a query at its own limit[[: {limit}]]",
+			Means:    "max_memory_usage bounds one query[[, here at {limit}]]; the server may have had more. Joins hold their right side whole, GROUP BY and ORDER BY all their keys.",
+			Not:      "More RAM alone: the limit stays where it is.",
+			Cures: []cause.Cure{
+				{Fix: "stream_dataset", Title: "Let it go to disk", Told: "`SET max_bytes_before_external_group_by = 5000000000, max_bytes_before_external_sort = 5000000000` (half of max_memory_usage); joins: `SET join_algorithm = 'auto'`.", Cost: "Slower"},
+				{Fix: "raise_memory_limit", Title: "Or raise the limit of this query", Told: "`SET max_memory_usage = 20000000000` (bytes), below what the machine has free.", Cost: "Less for other queries"},
+				{Fix: "lower_batch_size", Title: "Or ask for less", Told: "Fewer columns, the smaller table on the right of the join, a filter before it; `max_threads` 4: each thread has its own state.", Cost: "Some rewriting"},
+			},
+			Sources: []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/settings/query-complexity"},
+		},
+	},
+}
