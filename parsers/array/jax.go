@@ -53,9 +53,7 @@ func largest(m text.Message) {
 	}
 	if k := m.Find(xlaLargest, 1600); k.Ok() {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_shape", Text: k.Text("shape"), Line: k.Line()})
-		if at := k.Count("at"); at != nil {
-			m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_source_line", Count: at, Line: k.Line()})
-		}
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_source_line", Count: k.Count("at"), Line: k.Line()})
 	}
 }
 

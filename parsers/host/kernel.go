@@ -49,7 +49,7 @@ var kernelWordings = slices.Concat(
 		text.On(" memory peak", readPeak),
 		text.On("due to memory pressure for ", readOOMD),
 		text.On("due to memory used (", readOOMD),
-		text.On("systemd-oomd killed ", readOOMDCount),
+		text.On("systemd-oomd killed ", text.FailsWith(oomdKill, 0, 60, text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`))),
 		text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill),
 		text.On(": Out Of Memory", readSrun),
 		text.On("memory limit (", readSlurmLimit),
@@ -157,8 +157,8 @@ func readUnit(m text.Message) int {
 	return text.Fails(kernelKill)(m) // the peak stands on the same line
 }
 
-// readCompilerSignal reads gcc's "signal terminated program cc1plus" before which
-// the signal's name stands in another language, or was lost (gcc.cc, strsignal).
+// readCompilerSignal reads gcc's words where the signal's name before them is in
+// another language, or was lost (gcc.cc, strsignal).
 func readCompilerSignal(m text.Message) int {
 	for _, other := range [...]string{"killed", "segmentationfault", "aborted", "interrupt", "terminated", "illegalinstruction", "buserror"} {
 		if m.Precedes(other, len(other)) {

@@ -27,13 +27,6 @@ var pressurePattern = text.NewPattern(`beingNUM%>NUM%`)
 // than 90.00%", in bytes (oomd_system_context in oomd-manager.c).
 var swapPattern = text.NewPattern(`memoryused\(\d{1,15}\)/total\((?<oomd_ram_bytes>\d{1,15})\)andswapused\((?<oomd_swap_used_bytes>\d{1,15})\)/total\((?<oomd_swap_bytes>\d{1,15})\)`)
 
-// readOOMDCount reads "UNIT: systemd-oomd killed 1798 process(es) in this unit.",
-// of systemd's manager.
-func readOOMDCount(m text.Message) int {
-	m.Find(oomdCount, 60).States(m.Facts, nil)
-	return m.Fail(oomdKill, m.End)
-}
-
 // readOOMDKill reads "systemd-oomd[840]: Killed /user.slice/...scope" where the
 // reason was cut off.
 func readOOMDKill(m text.Message) int {
@@ -42,8 +35,6 @@ func readOOMDKill(m text.Message) int {
 	}
 	return m.Fail(oomdKill, m.End)
 }
-
-var oomdCount = text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`)
 
 // readOOMD reads "systemd-oomd[840]: Killed /user.slice/... due to memory
 // pressure for ... being 51.07% > 50.00% for > 20s with reclaim activity".

@@ -3,6 +3,7 @@ package fix
 import (
 	"slices"
 
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -58,11 +59,8 @@ func (f Fix) Suits(c *ledger.Case, own bool) bool {
 	return true
 }
 
-// mostEver is above what any computer has.
-const mostEver = int64(1) << 50
-
 // noSize: what was asked for is garbage, not a size.
-func noSize(c *ledger.Case) bool { return ledger.AbsurdSize(c) || ledger.Requested(c) >= mostEver }
+func noSize(c *ledger.Case) bool { return ledger.AbsurdSize(c) || ledger.Requested(c) >= cause.Absurd }
 
 // Presumes reports that the fix is for work of one kind where the log shows none.
 func (f Fix) Presumes(c *ledger.Case) bool {

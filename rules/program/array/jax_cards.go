@@ -259,7 +259,7 @@ func resultFigures(c *ledger.Case) map[string]string {
 	}
 	shape, _ := c.Fact("xla_shape")
 	out["shape"] = shape.Text
-	if at, ok := c.Fact("xla_source_line"); ok {
+	if at, ok := c.Fact("xla_source_line"); ok && at.Count != nil {
 		out["shape"] += " (line " + at.Count.Text + " of its source)"
 	}
 	_, sizes, _ := strings.Cut(strings.TrimSuffix(shape.Text, "]"), "[")
