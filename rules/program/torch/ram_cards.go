@@ -1,11 +1,15 @@
 package torch
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/operation"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
+	"math"
+	"strconv"
 )
 
 const (
@@ -31,6 +35,19 @@ func moreShm(c *ledger.Case) []step.Step {
 // ramCards are about the computer's memory and the part of it that processes
 // share.
 var ramCards = []cause.Card{
+	{
+		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "asked for {asked} of RAM in one piece: attention scores of a text that is far too long",
+		Means:    "The failing line writes out the scores of attention: batch x heads x length x length.[[ {asked} is exactly {others} x {length} x {length} x 4 bytes: {length} tokens, and {others} is batch x heads.]] Twice the length is four times that, so the length decides: texts that were not cut, as a rule.",
+		Not:      "Swap, more RAM, anything about the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Cut the texts to what the model was made for", Told: "BERT, RoBERTa and DeBERTa: 512 tokens. Where the tokenizer is called, also in a `map`:", Kind: "python", Text: "tokens = tokenizer(texts, truncation=True, max_length=512)   # texts: as in your own call", Cost: "What is behind the cut is lost; long texts can go in pieces"},
+			{Fix: "lower_batch_size", Title: "The length is meant: one text at a time, in pieces", Told: "`truncation=True, max_length=512, stride=64, return_overflowing_tokens=True` makes pieces of 512; batch size 1.", Cost: "Slower"},
+			{Fix: "efficient_attention", Title: "Or attention that does not write them out", Told: "`attn_implementation=\"sdpa\"` in `from_pretrained`, for models that have it; DeBERTa has not.", Cost: "None"},
+		},
+		Sources: []string{"transformers/src/transformers/models/deberta/modeling_deberta.py", "https://huggingface.co/docs/transformers/pad_truncation"},
+	},
 	{
 		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
@@ -70,4 +87,23 @@ var ramCards = []cause.Card{
 		},
 		Sources: []string{"nccl/src/misc/shmutils.cc", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
 	},
+}
+
+// longest is the length of a text that no model takes.
+const longest = 1 << 20
+
+func atLeastGiB(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB }
+
+// scoreFigures take the length out of the size of square scores, where it is odd
+// and so shows: everything else in the product mostly is not.
+func scoreFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"length": "", "others": ""}
+	numbers := ledger.Requested(c) / 4
+	for n := min(int64(math.Sqrt(float64(numbers)/8)), longest) | 1; n > 512; n -= 2 {
+		if others := numbers / n / n; numbers%(n*n) == 0 && others%8 == 0 && others <= 4096 {
+			out["length"], out["others"] = ledger.Thousands(n), strconv.FormatInt(others, 10)
+			break
+		}
+	}
+	return out
 }
