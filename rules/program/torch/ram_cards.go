@@ -36,7 +36,7 @@ func moreShm(c *ledger.Case) []step.Step {
 // share.
 var ramCards = []cause.Card{
 	{
-		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
+		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"transformers/models/"}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} of RAM in one piece: attention scores of a text that is far too long",
 		Means:    "The failing line writes out the scores of attention: batch x heads x length x length.[[ {asked} is exactly {others} x {length} x {length} x 4 bytes: {length} tokens, and {others} is batch x heads.]] Twice the length is four times that, so the length decides: texts that were not cut, as a rule.",
