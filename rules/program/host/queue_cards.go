@@ -71,6 +71,14 @@ func queueFigures(c *ledger.Case) map[string]string {
 // grows tells size from growth.
 var grows = cause.Cure{Fix: "stream_dataset", Title: "If it died after hours: watch it grow", Told: "`watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'` on the node. A jump is a load: read it in parts. A steady climb is something kept: write results out as they come.", Cost: "Free"}
 
+// afterMany is for a job that had counted many steps or epochs: what they need
+// was there, so something came on top.
+var afterMany = cause.Cure{
+	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil }, Title: "It had run for many steps: find what grows, and go on from the last checkpoint", Cost: "free",
+	Told: "More RAM alone only postpones it. Usual: outputs kept over an epoch and not cleared, `loss` in place of `loss.item()`, loader workers that copy Python lists little by little (arrays instead), figures or files that stay open. Resume with the program's own option meanwhile. Print once an epoch:",
+	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
+}
+
 // queueCard is that of a batch system that ended a job at its limit.
 func queueCard(id string, weight cause.Level, whose, means, not, source string, ask cause.Cure) []cause.Card {
 	ask.Fix, ask.Cost = "raise_memory_limit", cmp.Or(ask.Cost, "Perhaps a longer wait in the queue")
@@ -81,7 +89,7 @@ func queueCard(id string, weight cause.Level, whose, means, not, source string, 
 	return []cause.Card{{
 		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: queueFigures,
 		Headline: whose + "{figures}", Means: means, Not: not,
-		Cures: []cause.Cure{ask, fewerOf, lessPython, lessMemory, grows}, Sources: []string{source},
+		Cures: []cause.Cure{ask, afterMany, fewerOf, lessPython, lessMemory, grows}, Sources: []string{source},
 	}}
 }
 
@@ -228,6 +236,7 @@ var slurmCards = []cause.Card{{
 	Cures: []cause.Cure{
 		fewerTasks(fullNode),
 		{Fix: "raise_memory_limit", Title: "Ask for more[[: {wanted}]]", Told: "[[{wanted} is {basis}. ]]Compare `ReqMem` with `MaxRSS`, which is sampled and can miss a short peak; then ask for twice `ReqMem` with `#SBATCH --mem=` in the job script (0: all of the node's RAM).", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		afterMany,
 		{Fix: "lower_num_workers", If: onePython, Title: "Let it hold less", Told: "{alone}", Cost: "Some rewriting"},
 		fewerTasks(func(c *ledger.Case) bool { return !fullNode(c) && !onePython(c) }),
 		{Fix: "stream_dataset", Title: "See whether it jumps or climbs", Told: "[[`srun --jobid={running} --overlap -w {node} free -m`]][[{sstat}]] while it runs ({job_is}). A jump at the start is what it loads: in parts, in a smaller type. A steady climb is kept by mistake, and more RAM only postpones it.", Cost: "Free"},
