@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/odds"
@@ -103,22 +104,33 @@ func loss(cases []observed, p [][odds.Causes]float64) float64 {
 	return honest*unseen.loss + (1-honest)*seen.loss
 }
 
-// report prints how good what is said of each set is.
-func report(w io.Writer, title string, cases []observed, p [][odds.Causes]float64) {
-	sets := map[string]*result{}
+// bySet hands over each case with the sets that it belongs to, and returns the
+// sets in the order of their first cases.
+func bySet(cases []observed, add func(set string, i int)) []string {
 	var order []string
 	for i := range cases {
 		for _, name := range []string{cases[i].set, unseenSets} {
 			if name == unseenSets && !cases[i].unseen {
 				continue
 			}
-			if sets[name] == nil {
-				sets[name] = &result{}
+			if !slices.Contains(order, name) {
 				order = append(order, name)
 			}
-			sets[name].add(&cases[i], p[i])
+			add(name, i)
 		}
 	}
+	return order
+}
+
+// report prints how good what is said of each set is.
+func report(w io.Writer, title string, cases []observed, p [][odds.Causes]float64) {
+	sets := map[string]*result{}
+	order := bySet(cases, func(name string, i int) {
+		if sets[name] == nil {
+			sets[name] = &result{}
+		}
+		sets[name].add(&cases[i], p[i])
+	})
 	fmt.Fprintln(w, title)
 	for _, name := range order {
 		r := sets[name]

@@ -232,19 +232,12 @@ func (r *fixResult) share() float64 {
 
 func reportFixes(w io.Writer, title string, cases []observed, ranked [][]string) {
 	sets := map[string]*fixResult{}
-	var order []string
-	for i := range cases {
-		for _, name := range []string{cases[i].set, unseenSets} {
-			if name == unseenSets && !cases[i].unseen {
-				continue
-			}
-			if sets[name] == nil {
-				sets[name] = &fixResult{}
-				order = append(order, name)
-			}
-			sets[name].add(&cases[i], ranked[i])
+	order := bySet(cases, func(name string, i int) {
+		if sets[name] == nil {
+			sets[name] = &fixResult{}
 		}
-	}
+		sets[name].add(&cases[i], ranked[i])
+	})
 	fmt.Fprintln(w, title)
 	for _, name := range order {
 		r := sets[name]
