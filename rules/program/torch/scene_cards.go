@@ -148,7 +148,7 @@ var figureCards = []cause.Card{
 	{
 		ID: "pytorch/large-piece", Kinds: allocators, If: when.All(onOneCard, quarterOfCard), Among: ownDoing,
 		Headline: "ran out of memory: one piece of {asked} did not fit beside {mine}",
-		Means:    "{asked} is {asked%} of the card, for a single tensor. Weights come in smaller pieces; this is one operation over the whole input: attention scores, logits of a long text, a large picture or volume, all pairs.[[ Undoing fragments could gain {slack}.]][[ Everything else on the card comes to {others}.]]",
+		Means:    "{asked} is {asked%} of the card, for a single tensor: rather one operation over the whole input (attention scores, logits of a long text, a large picture or volume, all pairs) than a weight. The {mine} that was held before leaves no room for it, so less input helps, and a smaller model does.[[ Undoing fragments could gain {slack}.]][[ Everything else on the card comes to {others}.]]",
 		Not:      "An allocator setting: the piece is too large, not the gap.",
 		Later:    kept, Cures: []cause.Cure{lessInput, noScores, cheaperTraining, smallerModel}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
