@@ -96,24 +96,14 @@ func (r *Redactor) Report(report *Report) *Report {
 	return out
 }
 
-// withoutCredentials is a copy of a report in which no key of the log stands.
+// withoutCredentials is a report in which no key of the log stands: itself, or a
+// copy where one does.
 func withoutCredentials(report *Report) *Report {
-	known := make(map[string]string, 32) // several fixes have one reason
-	return mapped(report, func(s string) string {
-		if len(s) < worthKnowing {
-			return redact.Credentials(s)
-		}
-		out, ok := known[s]
-		if !ok {
-			out = redact.Credentials(s)
-			known[s] = out
-		}
-		return out
-	})
+	if !holdsCredentials(report) {
+		return report
+	}
+	return mapped(report, redact.Credentials)
 }
-
-// worthKnowing is how long a text is that takes longer to read than to look up.
-const worthKnowing = 100
 
 // vocabulary are the words of the field: no name that is one of them is masked
 // but where it stands as a name.

@@ -21,13 +21,18 @@ func Credentials(s string) string {
 		return s // advice, which most of a report is
 	}
 	name := func(kind, _ string) string { return kind }
-	s = maskBlocks(s, name)
-	has := neighboursOf(s)
-	if credentialSigns.in(s, &has) {
-		s = apply(credentialRules(), glanceAt(s), s, name)
-		has = neighboursOf(s)
+	tells := credentialTells()
+	has := tells.of(s)
+	if tells.blocks.in(s, has) {
+		s = maskBlocks(s, name)
+		has = tells.of(s)
 	}
-	if secretSigns.in(s, &has) {
+	if tells.credentials.in(s, has) {
+		if masked := apply(credentialRules(), glanceAt(s), s, name); masked != s {
+			s, has = masked, tells.of(masked)
+		}
+	}
+	if tells.secrets.in(s, has) && tells.separators.in(s, has) {
 		s = maskNamed(s, name)
 	}
 	return maskTokens(s, name)

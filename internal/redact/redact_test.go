@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -232,4 +233,54 @@ func FuzzText(f *testing.F) {
 		Credentials(s)
 		CommandLine(s, "MY")
 	})
+}
+
+// plainly is [Credentials] without looking first whether there can be any.
+func plainly(s string) string {
+	if !telling.in(s) && !strings.Contains(s, " -") {
+		return s
+	}
+	name := func(kind, _ string) string { return kind }
+	s = maskBlocks(s, name)
+	if any := slices.ContainsFunc(credentialSigns, func(sign string) bool { return strings.Contains(s, sign) }); any {
+		s = apply(credentialRules(), glanceAt(s), s, name)
+	}
+	if any := slices.ContainsFunc(secretSigns, func(sign string) bool { return strings.Contains(s, sign) }); any {
+		s = maskNamed(s, name)
+	}
+	return maskTokens(s, name)
+}
+
+// FuzzCredentials: what is left out because a text cannot hold it changes
+// nothing.
+func FuzzCredentials(f *testing.F) {
+	for _, s := range []string{
+		"--api-key 'a b", "API_TOKEN=abcdefghijkl1", "Authorization: Bearer abcdefgh1234", "https://a:b@c.de/", "-----BEGIN PRIVATE KEY-----\nMIIE", "hf_AbCdEfGhIjKlMnOp12", "curl -u me:secret https://x", "password: hunter2", "x?sig=abcdefgh123",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1<<12 {
+			return
+		}
+		if got, want := Credentials(s), plainly(s); got != want {
+			t.Errorf("%q became %q, and not %q", s, got, want)
+		}
+	})
+}
+
+// TestCredentialsInLogs is [FuzzCredentials] on logs and on damaged ones.
+func TestCredentialsInLogs(t *testing.T) {
+	paths, err := filepath.Glob("../../testdata/logs/*/*.log")
+	require.NoError(t, err)
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.SplitSeq(string(raw), "\n") {
+			assert.Equal(t, plainly(line), Credentials(line), path)
+		}
+	}
+	for _, x := range secrets() {
+		assert.Equal(t, plainly(x.log), Credentials(x.log))
+	}
 }

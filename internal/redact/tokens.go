@@ -206,7 +206,7 @@ func tokenLen(word, after string) int {
 	if strings.HasPrefix(after, "(") || strings.HasPrefix(after, "@") {
 		return 0 // a name that is called
 	}
-	if random(word) || dotted(word) {
+	if len(word) >= leastRandom && random(word) || len(word) >= shortestDotted && dotted(word) {
 		return len(word)
 	}
 	return 0
@@ -214,6 +214,9 @@ func tokenLen(word, after string) int {
 
 // telegram is "123456789:AAE..." of a bot.
 func telegram(word string) int {
+	if word[0] < '0' || word[0] > '9' {
+		return 0
+	}
 	id, key, ok := strings.Cut(word, ":")
 	if !ok || len(id) < 8 || len(id) > 10 || strings.Trim(id, "0123456789") != "" || !strings.HasPrefix(key, "AA") {
 		return 0

@@ -97,7 +97,7 @@ func Known(c *ledger.Case, causes []odds.Cause, own []*program.Program) *Knowled
 	t := card.For(c)
 	not, _ := t.Tell(card.Not)
 	later, _ := t.Tell(card.Later)
-	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: card.Sources, Solved: card.Solved}
+	return &Knowledge{ID: card.ID, Open: card.Cause == "", Not: not, Later: later, Sources: slices.Clone(card.Sources), Solved: card.Solved}
 }
 
 // Open is a question that a log leaves open.
