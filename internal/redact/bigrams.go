@@ -77,15 +77,44 @@ func (w wanted) in(s string, has uint64) bool {
 	return false
 }
 
+// may reports that one of the texts, written with capitals or not, can stand in
+// what has these bigrams.
+func (w wanted) may(has uint64) bool {
+	for i := range w {
+		if has&w[i].bits == w[i].bits {
+			return true
+		}
+	}
+	return false
+}
+
 // tells is what a text is looked through for before anything is masked in it.
 type tells struct {
 	bigrams
 	blocks, credentials, secrets, separators wanted
+	signs                                    []wanted // of each of credentialRules
+}
+
+// rules reports that one of [credentialRules] may find something in s, which has
+// these bigrams.
+func (t *tells) rules(s string, has uint64) bool {
+	if strings.Contains(s, "\u0130") || strings.Contains(s, "\u212a") {
+		return true // letters whose small ones are ASCII
+	}
+	for i, r := range credentialRules() {
+		if t.signs[i].may(has) && (r.among == "" || strings.ContainsAny(s, r.among)) {
+			return true
+		}
+	}
+	return false
 }
 
 var credentialTells = sync.OnceValue(func() *tells {
 	t := &tells{bigrams: bigrams{bits: map[[2]byte]uint64{}}}
 	t.blocks, t.credentials, t.secrets = t.wanted(texts{"-----BEGIN"}), t.wanted(credentialSigns), t.wanted(secretSigns)
 	t.separators = t.wanted(texts{"=", ":", "--"}) // one stands before what maskNamed masks
+	for _, r := range credentialRules() {
+		t.signs = append(t.signs, t.wanted(r.signs))
+	}
 	return t
 })

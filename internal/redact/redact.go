@@ -27,7 +27,7 @@ func Credentials(s string) string {
 		s = maskBlocks(s, name)
 		has = tells.of(s)
 	}
-	if tells.credentials.in(s, has) {
+	if tells.credentials.in(s, has) && tells.rules(s, has) {
 		if masked := apply(credentialRules(), glanceAt(s), s, name); masked != s {
 			s, has = masked, tells.of(masked)
 		}
@@ -73,6 +73,10 @@ type rule struct {
 	// near says whether the pattern can match at all: expressions are slow, and
 	// most lines hold nothing private.
 	near near
+	// signs say so where near is nil: one of them, in lower case, and one of the
+	// bytes among which there is any.
+	signs texts
+	among string
 	// re has a group for each private part, named by its kind; a digit at the
 	// end tells groups of one kind apart.
 	re *regexp.Regexp
@@ -134,11 +138,18 @@ func signs(all ...string) near {
 // be of the text as it was: masking adds nothing that a rule looks for.
 func apply(rules []rule, t *glance, s string, name naming) string {
 	for _, r := range rules {
-		if r.near(t) {
+		if r.mayFind(t, s) {
 			s = r.apply(s, name)
 		}
 	}
 	return s
+}
+
+func (r rule) mayFind(t *glance, s string) bool {
+	if r.near != nil {
+		return r.near(t)
+	}
+	return (r.among == "" || strings.ContainsAny(s, r.among)) && r.signs.in(t.lower, &t.has)
 }
 
 func (r rule) apply(s string, name naming) string {

@@ -255,7 +255,7 @@ func plainly(s string) string {
 // nothing.
 func FuzzCredentials(f *testing.F) {
 	for _, s := range []string{
-		"--api-key 'a b", "API_TOKEN=abcdefghijkl1", "Authorization: Bearer abcdefgh1234", "https://a:b@c.de/", "-----BEGIN PRIVATE KEY-----\nMIIE", "hf_AbCdEfGhIjKlMnOp12", "curl -u me:secret https://x", "password: hunter2", "x?sig=abcdefgh123",
+		"--api-key 'a b", "API_TOKEN=abcdefghijkl1", "Authorization: Bearer abcdefgh1234", "https://a:b@c.de/", "-----BEGIN PRIVATE KEY-----\nMIIE", "hf_AbCdEfGhIjKlMnOp12", "curl -u me:secret https://x", "password: hunter2", "coo\u212aie: abc=defghi", "x?sig=abcdefgh123",
 	} {
 		f.Add(s)
 	}
