@@ -40,7 +40,7 @@ func TestProgramsAreSound(t *testing.T) {
 		for id, clues := range e.Clues {
 			assert.True(t, causes[id], "%s: clue for %s", name, id)
 			for _, clue := range clues {
-				assert.LessOrEqual(t, clue(empty()).Weight, cause.Stated, "%s: clue for %s", name, id)
+				assert.LessOrEqual(t, clue.Look(empty()).Weight, cause.Stated, "%s: clue for %s", name, id)
 			}
 		}
 		for cause, remedies := range e.Remedies {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -71,7 +72,17 @@ func (r Rule) Cures() []string {
 
 // Clue looks for one piece of evidence. Its finding's weight is a probability:
 // of logs in which the clue applies, that share has this cause.
-type Clue func(c *ledger.Case) Finding
+type Clue struct {
+	// Kinds are those of root messages of which it says anything; nil: of any.
+	Kinds []fact.Kind
+	Look  func(c *ledger.Case) Finding
+}
+
+// Of is the clue for root messages of some kinds alone.
+func (k Clue) Of(kinds ...fact.Kind) Clue { return Clue{kinds, k.Look} }
+
+// For reports that the clue may say something of a case.
+func (k Clue) For(c *ledger.Case) bool { return k.Kinds == nil || c.Root(k.Kinds...) }
 
 // Finding is what a clue saw; a zero weight is nothing.
 type Finding struct {

@@ -16,7 +16,7 @@ var deviceImbalance = Rule{
 	Title:   "One card is full while others have room",
 	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
 	Clues: []Clue{
-		BareContexts, oneCardFull, UnevenShares,
+		{Look: BareContexts}, {Look: oneCardFull}, {Look: UnevenShares},
 		// DataParallel gives every card the same share, and PyTorch warned that they
 		// differ.
 		Shown("uneven_cards", If(fullCard, Likely, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),

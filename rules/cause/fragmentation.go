@@ -14,7 +14,7 @@ var fragmentation = Rule{
 	Title:   "Enough memory is reserved, but not in one piece",
 	Settles: "Print `torch.cuda.memory_summary()` before the failing step: `Non-releasable memory` is what is lost to fragments.",
 	Clues: []Clue{
-		slackCoversRequest, heldNotUsed,
+		{Look: slackCoversRequest}, {Look: heldNotUsed},
 	},
 	Remedies: []Remedy{
 		{Fix: "expandable_segments", Fit: Cures, If: reader.HasExpandableSegments},

@@ -13,7 +13,7 @@ var leakedProcess = Rule{
 	Title:   "Other programs hold what is missing",
 	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
 	Clues: []Clue{
-		listedOthers, unlistedOthers,
+		{Look: listedOthers}, {Look: unlistedOthers},
 		First(If(ledger.Unaccounted, Weak, ledger.RestUnknown)),
 		Said(Hint, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
 	},

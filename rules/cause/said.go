@@ -32,7 +32,7 @@ type Figures map[string]func(c *ledger.Case) string
 
 // First is the clue of the first row that can be said.
 func (f Figures) First(rows ...Row) Clue {
-	return func(c *ledger.Case) Finding {
+	return Clue{Look: func(c *ledger.Case) Finding {
 		for _, r := range rows {
 			if r.holds != nil && !r.holds(c) {
 				continue
@@ -42,13 +42,13 @@ func (f Figures) First(rows ...Row) Clue {
 			}
 		}
 		return Nothing()
-	}
+	}}
 }
 
 // Why is the sentence of the first row that can be said.
 func (f Figures) Why(rows ...Row) func(c *ledger.Case) string {
 	clue := f.First(rows...)
-	return func(c *ledger.Case) string { return clue(c).Why }
+	return func(c *ledger.Case) string { return clue.Look(c).Why }
 }
 
 var inBraces = regexp.MustCompile(`\{\w+\}`)
@@ -132,7 +132,7 @@ func First(rows ...Row) Clue { return Figures{}.First(rows...) }
 
 // Said is a clue for wordings that speak for themselves.
 func Said(weight Level, why string, kinds ...fact.Kind) Clue {
-	return First(Row{when.Root(kinds...), weight, why})
+	return First(If(nil, weight, why)).Of(kinds...)
 }
 
 // SaidIn is said for failures in one phase.
@@ -142,24 +142,24 @@ func SaidIn(phase string, weight Level, why string, kinds ...fact.Kind) Clue {
 
 // Where is a clue for cases of which a condition holds.
 func Where(holds func(c *ledger.Case) bool, clue Clue) Clue {
-	return func(c *ledger.Case) Finding {
+	return Clue{clue.Kinds, func(c *ledger.Case) Finding {
 		if !holds(c) {
 			return Nothing()
 		}
-		return clue(c)
-	}
+		return clue.Look(c)
+	}}
 }
 
 // Shown is said for failures of a log that shows an activity.
 func Shown(activity string, rows ...Row) Clue {
 	clue := First(rows...)
-	return func(c *ledger.Case) Finding {
+	return Clue{Look: func(c *ledger.Case) Finding {
 		s := c.Signal(activity)
 		if s == nil {
 			return Nothing()
 		}
-		found := clue(c)
+		found := clue.Look(c)
 		found.Lines = append([]int{s.Line}, found.Lines...)
 		return found
-	}
+	}}
 }

@@ -56,7 +56,10 @@ func hear(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) *H
 	for i, r := range order() {
 		levels = levels[:0]
 		for _, clue := range clues[r.ID] {
-			f := clue(c)
+			if !clue.For(c) {
+				continue
+			}
+			f := clue.Look(c)
 			if f.Weight == cause.None {
 				continue
 			}

@@ -30,7 +30,7 @@ var clues = map[string][]cause.Clue{
 		// OpenCL devices give a quarter of their memory, or 4 GiB, in one piece.
 		sized(0, cause.Absurd, cause.Strong, aboveLargest, fact.BufferLimit),
 		sized(1, cause.Absurd, cause.Good, aboveLargest, fact.MLXBuffer),
-		cause.First(cause.If(mostOfPool, cause.Strong, "One tensor of {requested}, of {limit} that the pool has in all.")),
+		cause.Where(mostOfPool, cause.Said(cause.Strong, "One tensor of {requested}, of {limit} that the pool has in all.", fact.TFAlloc)),
 		cause.Shown("eager_constant", cause.If(wholeDataset, cause.Strong, "{requested} was copied to the card as one constant: all the data, not one batch.")),
 		cause.Said(cause.Weak, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc),
 	},
@@ -51,7 +51,7 @@ var clues = map[string][]cause.Clue{
 		cause.Said(cause.Weak, "The pool of this process was asked for one more piece by a step's work.", fact.NumbaAlloc, fact.WGPUBuffer),
 	},
 	cause.ContextTooLong: {
-		cause.First(cause.If(when.Root(fact.TPUCompile, fact.XLAAlloc), cause.Strong, "The largest buffer is {xla_square}: an attention matrix, which grows with the square of the length.")),
+		cause.Said(cause.Strong, "The largest buffer is {xla_square}: an attention matrix, which grows with the square of the length.", fact.TPUCompile, fact.XLAAlloc),
 		cause.SaidIn("inference", cause.Weak, "The length of the prompt is part of what the compiled program needs.", fact.TPUCompile),
 		cause.Said(cause.Weak, "The prompt decides how much is computed at once.", fact.MetalMemory, fact.MLXBuffer),
 	},
@@ -84,7 +84,7 @@ var clues = map[string][]cause.Clue{
 		cause.Where(ownPool, cause.Said(cause.Good, "NCCL needs 0.2 to 2 GB of its own beside the program's pool, and the card had less left.", fact.NCCLAlloc)),
 	},
 	cause.Fragmentation: {
-		cause.First(cause.If(poolInPieces, cause.Strong, "{room} of the pool was not in use and {requested} was refused: free, but not in one piece.")),
+		cause.Where(poolInPieces, cause.Said(cause.Strong, "{room} of the pool was not in use and {requested} was refused: free, but not in one piece.", fact.TFAlloc)),
 	},
 	cause.SoftwareBug: {
 		sized(cause.Absurd, math.MaxInt64, cause.Strong, noSize, fact.ORTAlloc, fact.NativeAlloc, fact.DeviceAlloc, fact.BufferLimit),
@@ -139,7 +139,7 @@ func serving(c *ledger.Case) bool   { return c.Phase == "load" || c.Phase == "in
 var poolFull = cause.Where(func(c *ledger.Case) bool { return inPool(c) && !onCPU(c) && !wholeDataset(c) }, cause.First(
 	cause.If(when.Any(poolInPieces, mostOfPool), cause.Hint, "A smaller batch makes this tensor smaller, too."),
 	cause.If(nil, cause.Likely, "TensorFlow's pool was full in the middle of a step: what one batch needs does not fit."),
-))
+)).Of(fact.TFAlloc)
 
 var inPool = when.Root(fact.TFAlloc)
 

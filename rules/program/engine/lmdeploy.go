@@ -25,13 +25,13 @@ var LMDeploy = program.Program{
 		cause.BudgetMisconfigured: {
 			figures.First(
 				cause.If(turboMindWeights, cause.Weak, "The cache takes 0.8 of what is free by default."),
-				cause.If(when.All(turboMind, when.Not(shareBelow(0.31))), cause.Fair, "The cache's share (cache_max_entry_count, 0.8 of what is free by default) left no room for the buffers of requests.")),
+				cause.If(when.Not(shareBelow(0.31)), cause.Fair, "The cache's share (cache_max_entry_count, 0.8 of what is free by default) left no room for the buffers of requests.")).Of(fact.TurboMind),
 			cause.Said(cause.Likely, "The cache's share of the card leaves it no room.", fact.LMDeployCache)},
 		cause.ModelTooLarge: {figures.First(
-			cause.If(when.All(turboMind, shareBelow(0.31)), cause.Likely, "The cache's share is {utilization} already and creating the engine fails: weights fill the card."),
+			cause.If(shareBelow(0.31), cause.Likely, "The cache's share is {utilization} already and creating the engine fails: weights fill the card."),
 			cause.If(turboMindWeights, cause.Weak, "The place that asked allocates weights and fixed buffers."),
-			cause.If(turboMind, cause.Weak, "The message has no figures; the weights may fill the card."),
-		)},
+			cause.If(nil, cause.Weak, "The message has no figures; the weights may fill the card."),
+		).Of(fact.TurboMind)},
 		cause.BatchTooLarge: {cause.Said(cause.Hint, "The buffers of a batch may be what did not fit.", fact.TurboMind)},
 	},
 	Remedies: map[string][]cause.Remedy{
@@ -61,8 +61,8 @@ var MLC = program.Program{
 	Work:     "text-inference", Edits: "flags", Language: "python",
 	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides"},
 	Clues: map[string][]cause.Clue{
-		cause.BudgetMisconfigured: {figures.First(cause.If(when.Root(fact.MLCBudget), cause.Fair, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set."))},
-		cause.ModelTooLarge:       {figures.First(cause.If(when.Root(fact.MLCBudget), cause.Weak, "The weights take {weights} of the {limit} that may be used."))},
+		cause.BudgetMisconfigured: {figures.First(cause.If(nil, cause.Fair, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set.")).Of(fact.MLCBudget)},
+		cause.ModelTooLarge:       {figures.First(cause.If(nil, cause.Weak, "The weights take {weights} of the {limit} that may be used.")).Of(fact.MLCBudget)},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.BudgetMisconfigured: {{Fix: "raise_gpu_memory_utilization", Fit: cause.Cures}, {Fix: "lower_max_batched_tokens", Fit: cause.LastResort}, {Fix: "use_lower_quant", Fit: cause.LastResort}},

@@ -68,10 +68,10 @@ var TensorRTLLM = program.Program{
 // add words in brackets.
 func trtPart(weight cause.Level, why string, parts ...string) cause.Clue {
 	return figures.First(cause.If(func(c *ledger.Case) bool {
-		return c.Root(fact.TRTExecutor) && slices.ContainsFunc(parts, func(p string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool {
 			return c.Failure.Stage == p || p != "model" && strings.HasPrefix(c.Failure.Stage, p)
 		})
-	}, weight, why+"| {free} of {total} GiB was free."))
+	}, weight, why+"| {free} of {total} GiB was free.")).Of(fact.TRTExecutor)
 }
 
 // trtRanksTogether: while a rank loads, several other processes are on its card:

@@ -106,7 +106,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(nil, cause.Good, "{card} has no memory of its own: what it takes comes from the system's, and what the driver may take of that is limited.")),
 	},
 	cause.DeviceImbalance: {
-		unevenSplit,
+		cause.Clue{Look: unevenSplit}.Of(fact.GGMLAlloc, fact.GGMLLimit),
 		evidence(OddCard, cause.If(nil, cause.Strong, "The device that failed is the processor's own graphics with little memory: it should not take part.")),
 	},
 	cause.SoftwareBug: {

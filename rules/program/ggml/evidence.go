@@ -42,9 +42,9 @@ func refusal(c *ledger.Case) string {
 	return said
 }
 
-// evidence is a clue for cases of one sort: the first row that holds counts.
+// evidence is a clue for ggml's cases of one sort: the first row that holds counts.
 func evidence(these func(*ledger.Case) bool, rows ...cause.Row) cause.Clue {
-	return cause.Where(these, figures.First(rows...))
+	return cause.Where(these, figures.First(rows...)).Of(fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLMetal, fact.GGMLRuntime, fact.GGMLSYCL, fact.GGMLPool, fact.GGMLPlan, fact.LlamaGuard)
 }
 
 // buffer: ggml was refused one of these parts.

@@ -24,7 +24,7 @@ var Host = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
-			kernelKilled,
+			cause.Clue{Look: kernelKilled}.Of(fact.KernelKill),
 			cause.Where(when.Not(unexplained), cause.Said(cause.Decisive, "The notebook service says that the session used up the computer's memory.", fact.ShellKilled, fact.RankKilled)),
 			cause.Where(unexplained, cause.Said(cause.Strong, "A process was ended by signal 9: as a rule the kernel's out-of-memory killer, for the computer's memory. It can also have been ended by hand or by a time limit.", fact.ShellKilled, fact.RankKilled)),
 			cause.Said(cause.Decisive, "Kubernetes threw the pod out because the node ran low on memory: the node's shortage, not the pod's own limit.", fact.Evicted),
@@ -38,7 +38,7 @@ var Host = program.Program{
 			cause.Said(cause.Stated, "NCCL could not make its segments in /dev/shm: shared memory is too small.", fact.NCCLShm),
 		},
 		cause.ModelTooLarge: {cause.Said(cause.Hint, "On Apple devices the card's memory is the computer's: the model may be too big for the device.", fact.AppleKill)},
-		cause.LeakedProcess: {tableShowsAnother},
+		cause.LeakedProcess: {{Look: tableShowsAnother}},
 		cause.Unknown:       {cause.Where(unexplained, cause.Said(cause.Weak, "Signal 9 can also come from kill -9, an orchestrator or a time limit.", fact.ShellKilled))},
 	},
 	Remedies: map[string][]cause.Remedy{cause.HostMemory: cause.HostRemedies},
@@ -62,9 +62,6 @@ func cardIsNotIt(c *ledger.Case) string {
 // kernelKilled names the victim, what it held, and whether the machine or a
 // limit was at its end.
 func kernelKilled(c *ledger.Case) cause.Finding {
-	if !c.Root(fact.KernelKill) {
-		return cause.Nothing()
-	}
 	why := "The kernel's out-of-memory killer ended "
 	if v, ok := c.Fact("victim"); ok && v.Count != nil {
 		why += fmt.Sprintf("process %s (%s)", v.Count.Text, v.Text)

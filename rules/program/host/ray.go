@@ -26,9 +26,9 @@ var Ray = program.Program{
 	Clues: map[string][]cause.Clue{
 		cause.HostMemory: {
 			cause.First(
-				cause.If(rayKilled, cause.Stated, "Ray killed a worker of {killed_rss} because the node's {total} of RAM ran low; the graphics card plays no part."),
-				cause.If(rayKilled, cause.Stated, "{allocated} of the node's {total} of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory."),
-				cause.If(rayKilled, cause.Stated, "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's.")),
+				cause.If(nil, cause.Stated, "Ray killed a worker of {killed_rss} because the node's {total} of RAM ran low; the graphics card plays no part."),
+				cause.If(nil, cause.Stated, "{allocated} of the node's {total} of RAM were in use, so Ray killed its newest task, which need not be the one that holds the memory."),
+				cause.If(nil, cause.Stated, "Ray killed a worker because the node's RAM ran low; the graphics card plays no part, though the name of the error is PyTorch's.")).Of(fact.RayKilled),
 			cause.Said(cause.Strong, "Ray keeps objects in shared memory (/dev/shm), and that is full.", fact.RayStore)},
 	},
 	Remedies: map[string][]cause.Remedy{

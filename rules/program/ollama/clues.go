@@ -25,7 +25,7 @@ var figures = cause.Figures{
 
 // evidence is a clue for cases of one sort: the first row that holds counts.
 func evidence(these func(*ledger.Case) bool, rows ...cause.Row) cause.Clue {
-	return cause.Where(these, figures.First(rows...))
+	return cause.Where(these, figures.First(rows...)).Of(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit, fact.OllamaSystem, fact.OllamaKilled, fact.OllamaDriver)
 }
 
 func stage(name string) func(*ledger.Case) bool {

@@ -34,13 +34,13 @@ var SGLang = program.Program{
 			cause.Said(cause.Fair, "The states of a hybrid model did not fit beside weights and cache.", fact.SGLangState),
 			cause.Said(cause.Weak, "A paused pool could not be taken back: something took its place on the card in between.", fact.MemorySaver)},
 		cause.ModelTooLarge: {figures.First(
-			cause.If(when.All(staticRefused, mostlyWeights), cause.Good, "The weights take {floor} of what was free on the card."),
-			cause.If(staticRefused, cause.Weak, "The weights may be most of the card."),
-		)},
+			cause.If(mostlyWeights, cause.Good, "The weights take {floor} of what was free on the card."),
+			cause.If(nil, cause.Weak, "The weights may be most of the card."),
+		).Of(fact.SGLangStatic)},
 		cause.BatchTooLarge: {
 			figures.First(
 				cause.If(pagesDiffer, cause.Weak, "With pages each running request needs a page of its own, so that many requests find no room though tokens are free."),
-				cause.If(when.Root(fact.SGLangTokens), cause.Likely, "The token pool has no room for the next step of all running requests.")),
+				cause.If(nil, cause.Likely, "The token pool has no room for the next step of all running requests.")).Of(fact.SGLangTokens),
 			cause.Said(cause.Weak, "More requests run at once than there are slots.", fact.SGLangSlots),
 			cause.Said(cause.Weak, "The batch was larger than the workspace allows.", fact.FlashInferWorkspace),
 			cause.Said(cause.Weak, "Each running request keeps a state.", fact.SGLangState)},
@@ -160,10 +160,10 @@ func effectFraction(c *ledger.Case) *effect.Effect {
 }
 
 var sglangShareTooSmall = figures.First(
-	cause.If(when.All(staticRefused, mostlyWeights), cause.Weak, "The weights alone take {floor} of what was free; the static share has to be above that."),
-	cause.If(staticRefused, cause.Strong, "The weights alone take {floor} of what was free; the static share has to be above that."),
-	cause.If(staticRefused, cause.Good, "At start the static share (mem_fraction_static) left nothing for the KV pool after the weights."),
-)
+	cause.If(mostlyWeights, cause.Weak, "The weights alone take {floor} of what was free; the static share has to be above that."),
+	cause.If(nil, cause.Strong, "The weights alone take {floor} of what was free; the static share has to be above that."),
+	cause.If(nil, cause.Good, "At start the static share (mem_fraction_static) left nothing for the KV pool after the weights."),
+).Of(fact.SGLangStatic)
 
 var sglangOutsideShare = figures.First(append(outsideShare(sglangOnCard),
 	cause.If(func(c *ledger.Case) bool { return sglangOnCard(c) && c.Contains("private pools") }, cause.Decisive, "The static share was taken and graphs exist: what came after did not fit beside them."))...)

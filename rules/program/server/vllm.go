@@ -33,7 +33,7 @@ var VLLM = program.Program{
 			cause.Said(cause.Good, "The cache blocks ran out and vLLM's own swap pool is full too: its settings, not the computer's swap.", fact.VLLMSwapFull)},
 		cause.ContextTooLong: {vllmContextOverCache},
 		cause.BatchTooLarge: {vllmManySequences,
-			figures.First(cause.If(when.Root(fact.VLLMMamba), cause.Strong, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.| {mamba_blocks} exist."))},
+			figures.First(cause.If(nil, cause.Strong, "Hybrid models keep one state block for each running sequence, and fewer exist than max_num_seqs asks for.| {mamba_blocks} exist.")).Of(fact.VLLMMamba)},
 		cause.ModelTooLarge: {vllmWeightsFill},
 		cause.LeakedProcess: {vllmCardTaken,
 			cause.Said(cause.Hint, "Versions before 0.9.1 count what other programs hold as their own.", fact.VLLMNoCache),
@@ -67,21 +67,21 @@ var vllmShareTooSmall = figures.First(
 	cause.If(noCache, cause.Fair, "After weights and working memory nothing of vLLM's share of the card is left for the KV cache."),
 	cause.If(noRequest, cause.Decisive, "The size of the cache was fixed by hand (kv_cache_memory_bytes, {kv_cache_memory_bytes}), and the share of the card is ignored then."),
 	cause.If(noRequest, cause.Hint, "A larger share of the card would leave more for the cache."),
-)
+).Of(fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCacheTooSmall)
 
 // vllmShareTooLarge: less is free at start than the share asks for, because of
 // a desktop or a context, not of another job.
 var vllmShareTooLarge = figures.First(
-	cause.If(when.All(startRefused, when.Not(takenByJob)), cause.Strong, checked+" What is taken already, {taken}, is what a desktop or the contexts of drivers take."),
-	cause.If(startRefused, cause.Hint, checked),
-)
+	cause.If(when.Not(takenByJob), cause.Strong, checked+" What is taken already, {taken}, is what a desktop or the contexts of drivers take."),
+	cause.If(nil, cause.Hint, checked),
+).Of(fact.VLLMFreeTooLow)
 
 const checked = "{desired} of the card is wanted ({utilization}), {room} is free: {short} too little."
 
 var vllmCardTaken = figures.First(
-	cause.If(when.All(startRefused, takenByJob), cause.Strong, "{taken} of {total} was in use before vLLM started."),
-	cause.If(startRefused, cause.Hint, "{taken} of {total} was in use before vLLM started."),
-)
+	cause.If(takenByJob, cause.Strong, "{taken} of {total} was in use before vLLM started."),
+	cause.If(nil, cause.Hint, "{taken} of {total} was in use before vLLM started."),
+).Of(fact.VLLMFreeTooLow)
 
 // vllmOutsideShare: graphs, sampler and requests take memory beside the share.
 var vllmOutsideShare = figures.First(append(outsideShare(ledger.VLLMOnCard),

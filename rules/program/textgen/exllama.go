@@ -30,7 +30,7 @@ var ExLlama = program.Program{
 			cause.Shown("cache_creation", cause.If(ledger.Allocator, cause.Strong, "It failed while the cache was being made, after the weights were in: the cache for this context does not fit beside them.")),
 		},
 		cause.ModelTooLarge:   {cause.Said(cause.Weak, "The weights may leave too little room for any cache.", fact.ExLlamaSplit)},
-		cause.DeviceImbalance: {splitLeavesNoRoom},
+		cause.DeviceImbalance: {{Look: splitLeavesNoRoom}},
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ContextTooLong: {

@@ -53,7 +53,7 @@ var Textgen = program.Program{
 		},
 		cause.Unknown:             {cause.Said(cause.Hint, "The server ended without a message.", fact.SilentDeath)},
 		cause.ContextTooLong:      {cause.First(cause.If(longPrompt, cause.Good, "It loaded, and died while it answered: the cache grows with every token of the conversation."))},
-		cause.BudgetMisconfigured: {gpuMemoryWithoutUnit},
+		cause.BudgetMisconfigured: {{Look: gpuMemoryWithoutUnit}},
 	},
 	Remedies: textgenRemedies,
 	Steps: map[string]func(*ledger.Case) []step.Step{

@@ -30,7 +30,7 @@ var Transformers = program.Program{
 		},
 		cause.HostMemory:    {cause.Said(cause.Hint, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
 		cause.LeakedProcess: {cause.Said(cause.Hint, "Only free memory counts there: another program on the card would do it.", fact.DispatchRefused)},
-		cause.SoftwareBug:   {warmupAllocation},
+		cause.SoftwareBug:   {{Look: warmupAllocation}},
 		cause.Unknown:       {cause.First(cause.If(cutMessage, cause.Good, "The message breaks off before it says how much was free and held."))},
 		cause.BatchTooLarge: {cause.Said(cause.Fair, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
 	},
