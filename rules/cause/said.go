@@ -2,7 +2,6 @@ package cause
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -51,15 +50,16 @@ func (f Figures) Why(rows ...Row) func(c *ledger.Case) string {
 	return func(c *ledger.Case) string { return clue.Look(c).Why }
 }
 
-var inBraces = regexp.MustCompile(`\{\w+\}`)
-
 // filled is a sentence with its figures, and the lines of those that stand away
 // from the failure.
 func (f Figures) filled(c *ledger.Case, sentence string) (said string, lines []int, ok bool) {
+	if !strings.ContainsAny(sentence, "{|") {
+		return sentence, nil, true
+	}
 	for i, part := range strings.Split(sentence, "|") {
 		complete := true
-		part = inBraces.ReplaceAllStringFunc(part, func(name string) string {
-			text, line := f.stated(c, strings.Trim(name, "{}"))
+		part = replaced(part, func(name string) string {
+			text, line := f.stated(c, name)
 			complete = complete && text != ""
 			if line > 0 {
 				lines = append(lines, line)

@@ -12,12 +12,10 @@ func (k *Card) Tell(c *ledger.Case, sentence string) (told string, ok bool) {
 	return k.For(c).Tell(sentence)
 }
 
-// Teller tells of one case what a card has to say, and looks up the card's own
-// figures once. It belongs to one goroutine.
+// Teller tells of one case what a card has to say. It belongs to one goroutine.
 type Teller struct {
 	card *Card
 	c    *ledger.Case
-	own  map[string]string // nil until somebody asks
 }
 
 // For returns what tells of a case.
@@ -132,10 +130,9 @@ func (t *Teller) some(name string) string {
 
 // ownFigure is one of the card's own figures.
 func (t *Teller) ownFigure(name string) (value string, known bool) {
-	if t.own == nil && t.card.Figures != nil {
-		t.own = t.card.Figures(t.c)
+	if t.card.Figures != nil {
+		value, known = t.c.OfCard(t.card.ID, t.card.Figures)[name]
 	}
-	value, known = t.own[name]
 	return value, known
 }
 
@@ -155,6 +152,9 @@ func replaced(text string, value func(name string) string) string {
 	var b strings.Builder
 	for rest := text; ; {
 		before, after, found := strings.Cut(rest, "{")
+		if !found && len(rest) == len(text) {
+			return text
+		}
 		b.WriteString(before)
 		name, tail, closed := strings.Cut(after, "}")
 		if !found {

@@ -42,6 +42,8 @@ type Case struct {
 	// near are the words that cards look for and that stand near the failure, nil
 	// until somebody asks.
 	near map[string]bool
+	// cards are the figures of cards that somebody has asked for, by card.
+	cards map[string]map[string]string
 	// trace are the frames of [Trace], nil until somebody asks, and traced the
 	// line that they lead to.
 	trace  []fact.Code
@@ -156,6 +158,19 @@ func (c *Case) Near(words ...string) bool {
 		c.near = c.wordsNear()
 	}
 	return slices.ContainsFunc(words, func(w string) bool { return c.near[w] })
+}
+
+// OfCard returns the figures of a card, computed once.
+func (c *Case) OfCard(id string, figures func(*Case) map[string]string) map[string]string {
+	if c.cards == nil {
+		c.cards = map[string]map[string]string{}
+	}
+	own, asked := c.cards[id]
+	if !asked {
+		own = figures(c)
+		c.cards[id] = own
+	}
+	return own
 }
 
 // wordsNear are the words that stand near the failure, or near one of the same
