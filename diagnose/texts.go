@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -27,13 +29,25 @@ func holdsCredentials(r *Report) bool {
 // keys looks for keys and passwords until it has found one.
 type keys struct {
 	found bool
-	// message and why hold none: lines repeat the one, fixes the other.
-	message, why string
+	// seen are long texts that hold none: lines repeat the message, fixes the
+	// reason.
+	seen [24]string
+	n    int
 }
+
+// long is a text that takes longer to read than to compare.
+const long = 60
 
 func (k *keys) in(texts ...string) {
 	for _, s := range texts {
-		k.found = k.found || redact.Credentials(s) != s
+		if k.found || len(s) >= long && slices.Contains(k.seen[:], s) {
+			continue
+		}
+		k.found = redact.Credentials(s) != s
+		if len(s) >= long {
+			k.seen[k.n%len(k.seen)] = s
+			k.n++
+		}
 	}
 }
 
@@ -43,15 +57,11 @@ func (k *keys) inIncident(in *Incident) {
 	k.in(in.Ranks...)
 	k.inFigures(&in.Figures)
 	k.in(in.Message)
-	k.message = in.Message
 	for _, c := range in.Causes {
 		for _, e := range c.Evidence {
-			if e.Text != k.message {
-				k.in(e.Text)
-			}
+			k.in(e.Text)
 		}
 		k.in(c.ID, c.Title, c.Settles, c.Card, c.Why)
-		k.why = c.Why
 	}
 	k.inNumbers(in)
 	for i := range in.Fixes {
@@ -121,11 +131,7 @@ func (k *keys) inTerms(terms []ledger.Term) {
 }
 
 func (k *keys) inFix(f *Fix) {
-	if f.Why != k.why {
-		k.in(f.Why)
-		k.why = f.Why
-	}
-	k.in(f.ID, f.Addresses, f.Branch, f.Title, f.Tradeoff, f.Check, f.Next)
+	k.in(f.Why, f.ID, f.Addresses, f.Branch, f.Title, f.Tradeoff, f.Check, f.Next)
 	for _, s := range f.Steps {
 		k.in(s.Kind, s.Text, s.For, s.Applies, s.Target)
 		for _, x := range s.Fill {

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// bigrams are pairs of neighbours, capitals taken for small letters, a bit each. Of
-// more than 64 some share theirs, so that a bit says what a text may have, and its
-// lack what it has not.
+// bigrams are pairs of neighbours, capitals taken for small letters, a bit each,
+// and single bytes. Of more than 64 some share theirs, so that a bit says what a
+// text may have, and its lack what it has not.
 type bigrams struct {
 	first, second [256]uint64
-	bits          map[[2]byte]uint64
+	bits          map[string]uint64
 }
 
 // of are those of a text that are known.
@@ -25,32 +25,48 @@ func (p *bigrams) of(s string) (has uint64) {
 
 // learn makes the bigrams of a text known, and returns them.
 func (p *bigrams) learn(text string) (bits uint64) {
-	for i := 1; i < len(text); i++ {
-		a, b := small(text[i-1]), small(text[i])
-		bit := p.bits[[2]byte{a, b}]
-		if bit == 0 {
-			bit = 1 << (len(p.bits) % 64)
-			p.bits[[2]byte{a, b}] = bit
-			p.first[a], p.first[capital(a)] = p.first[a]|bit, p.first[capital(a)]|bit
-			p.second[b], p.second[capital(b)] = p.second[b]|bit, p.second[capital(b)]|bit
-		}
-		bits |= bit
+	if len(text) == 1 {
+		return p.bit(allBytes, bothCases(text[0]))
+	}
+	for i := 1; i < min(len(text), enough); i++ {
+		bits |= p.bit(bothCases(text[i-1]), bothCases(text[i]))
 	}
 	return bits
 }
 
-func small(b byte) byte {
-	if b >= 'A' && b <= 'Z' {
-		return b | 0x20
+// enough bytes tell a text from most others; more of them would share their bits.
+const enough = 5
+
+// bit is that of one of some bytes before one of others.
+func (p *bigrams) bit(first, second string) uint64 {
+	bit := p.bits[first+second]
+	if bit == 0 {
+		bit = 1 << (len(p.bits) % 64)
+		p.bits[first+second] = bit
+		for i := range len(first) {
+			p.first[first[i]] |= bit
+		}
+		for i := range len(second) {
+			p.second[second[i]] |= bit
+		}
 	}
-	return b
+	return bit
 }
 
-func capital(b byte) byte {
-	if b >= 'a' && b <= 'z' {
-		return b &^ 0x20
+var allBytes = func() string {
+	var all [256]byte
+	for i := range all {
+		all[i] = byte(i)
 	}
-	return b
+	return string(all[:])
+}()
+
+// bothCases are a letter, small and capital, or the byte alone.
+func bothCases(b byte) string {
+	if c := b | 0x20; c >= 'a' && c <= 'z' {
+		return string([]byte{c, c &^ 0x20})
+	}
+	return string([]byte{b})
 }
 
 // wanted are texts with their bigrams.
@@ -77,44 +93,43 @@ func (w wanted) in(s string, has uint64) bool {
 	return false
 }
 
-// may reports that one of the texts, written with capitals or not, can stand in
-// what has these bigrams.
-func (w wanted) may(has uint64) bool {
-	for i := range w {
-		if has&w[i].bits == w[i].bits {
-			return true
-		}
-	}
-	return false
-}
-
 // tells is what a text is looked through for before anything is masked in it.
 type tells struct {
 	bigrams
 	blocks, credentials, secrets, separators wanted
-	signs                                    []wanted // of each of credentialRules
+	// signs are those of each of credentialRules, among bigrams of their own.
+	signs []wanted
+	rules bigrams
 }
 
-// rules reports that one of [credentialRules] may find something in s, which has
-// these bigrams.
-func (t *tells) rules(s string, has uint64) bool {
+// find reports that one of [credentialRules] may find something in a text.
+func (t *tells) find(s string) bool {
+	has, lower := t.rules.of(s), ""
 	if strings.Contains(s, "\u0130") || strings.Contains(s, "\u212a") {
 		return true // letters whose small ones are ASCII
 	}
 	for i, r := range credentialRules() {
-		if t.signs[i].may(has) && (r.among == "" || strings.ContainsAny(s, r.among)) {
-			return true
+		for _, sign := range t.signs[i] {
+			if has&sign.bits != sign.bits || r.among != "" && !strings.ContainsAny(s, r.among) {
+				continue
+			}
+			if lower == "" {
+				lower = strings.ToLower(s)
+			}
+			if strings.Contains(lower, sign.text) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
 var credentialTells = sync.OnceValue(func() *tells {
-	t := &tells{bigrams: bigrams{bits: map[[2]byte]uint64{}}}
+	t := &tells{bigrams: bigrams{bits: map[string]uint64{}}, rules: bigrams{bits: map[string]uint64{}}}
 	t.blocks, t.credentials, t.secrets = t.wanted(texts{"-----BEGIN"}), t.wanted(credentialSigns), t.wanted(secretSigns)
 	t.separators = t.wanted(texts{"=", ":", "--"}) // one stands before what maskNamed masks
 	for _, r := range credentialRules() {
-		t.signs = append(t.signs, t.wanted(r.signs))
+		t.signs = append(t.signs, t.rules.wanted(r.signs))
 	}
 	return t
 })

@@ -27,7 +27,7 @@ func Credentials(s string) string {
 		s = maskBlocks(s, name)
 		has = tells.of(s)
 	}
-	if tells.credentials.in(s, has) && tells.rules(s, has) {
+	if tells.credentials.in(s, has) && tells.find(s) {
 		if masked := apply(credentialRules(), glanceAt(s), s, name); masked != s {
 			s, has = masked, tells.of(masked)
 		}
