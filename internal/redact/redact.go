@@ -32,7 +32,7 @@ func Credentials(s string) string {
 			s, has = masked, tells.of(masked)
 		}
 	}
-	if tells.secrets.in(s, has) && tells.separators.in(s, has) {
+	if tells.separators.in(s, has) && tells.secrets.in(s, has) {
 		s = maskNamed(s, name)
 	}
 	return maskTokens(s, name)

@@ -70,7 +70,12 @@ func (c *Case) F() *fact.Figures { return &c.Failure.Figures }
 
 // Kind reports that one of the incident's statements is of one of the kinds.
 func (c *Case) Kind(kinds ...fact.Kind) bool {
-	return slices.ContainsFunc(c.Chain, func(x fact.Failure) bool { return slices.Contains(kinds, x.Kind) })
+	for i := range c.Chain {
+		if slices.Contains(kinds, c.Chain[i].Kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // Root reports that the root statement is of one of the kinds.
@@ -80,9 +85,9 @@ func (c *Case) Root(kinds ...fact.Kind) bool {
 
 // Signal returns the first evidence of an activity, nil if there is none.
 func (c *Case) Signal(ids ...string) *fact.Signal {
-	for i, s := range c.Facts.Signals {
-		if slices.Contains(ids, s.ID) {
-			return &c.Facts.Signals[i]
+	for i := range c.Facts.Signals {
+		if s := &c.Facts.Signals[i]; slices.Contains(ids, s.ID) {
+			return s
 		}
 	}
 	return nil
@@ -93,9 +98,9 @@ func (c *Case) Signal(ids ...string) *fact.Signal {
 func (c *Case) Setting(names ...string) (fact.Setting, bool) {
 	var found fact.Setting
 	ok := false
-	for _, s := range c.Facts.Settings {
-		if slices.Contains(names, s.Name) && (!ok || s.Line <= c.Failure.Line) {
-			found, ok = s, true
+	for i := range c.Facts.Settings {
+		if s := &c.Facts.Settings[i]; slices.Contains(names, s.Name) && (!ok || s.Line <= c.Failure.Line) {
+			found, ok = *s, true
 		}
 	}
 	return found, ok
@@ -105,9 +110,9 @@ func (c *Case) Setting(names ...string) (fact.Setting, bool) {
 func (c *Case) Fact(name string) (fact.Fact, bool) {
 	var found fact.Fact
 	ok := false
-	for _, x := range c.Facts.Facts {
-		if x.Name == name && (!ok || x.Line <= c.Failure.Line) {
-			found, ok = x, true
+	for i := range c.Facts.Facts {
+		if x := &c.Facts.Facts[i]; x.Name == name && (!ok || x.Line <= c.Failure.Line) {
+			found, ok = *x, true
 		}
 	}
 	return found, ok
