@@ -158,10 +158,9 @@ func (d damage) hides() bool {
 
 // TestDamage: whatever happened to the paste, figures and cause stay.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	for n, path := range glob(t, *logs) {
-		raw, err := os.ReadFile(path)
-		require.NoError(t, err)
-		want := diagnose.Bytes(raw)
+		raw, want := read(t, path)
 		several := len(want.Incidents) > 1 || len(want.Incidents) == 1 && len(want.Incidents[0].Ranks) > 1
 		name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
 		for i, d := range damages() {
@@ -186,6 +185,7 @@ func TestDamage(t *testing.T) {
 
 // TestCuts: a paste that lost its head or tail never invents a figure.
 func TestCuts(t *testing.T) {
+	t.Parallel()
 	for _, path := range glob(t, *logs) {
 		raw, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -217,10 +217,9 @@ func amounts(in diagnose.Incident) []string {
 // TestCalmStaysCalm: no damage makes a failure of a log that has none. What is
 // only quoted is left out: without its lines it can't be told from a log.
 func TestCalmStaysCalm(t *testing.T) {
+	t.Parallel()
 	for _, path := range glob(t, *logs) {
-		raw, err := os.ReadFile(path)
-		require.NoError(t, err)
-		r := diagnose.Bytes(raw)
+		raw, r := read(t, path)
 		if r.OOM || len(r.Lookalikes) > 0 && r.Lookalikes[0].ID == "quoted_message" {
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -43,6 +42,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 
 // TestEachFindsWhatReadFinds: over all logs, in whatever pieces they come.
 func TestEachFindsWhatReadFinds(t *testing.T) {
+	t.Parallel()
 	logs, err := filepath.Glob("../testdata/logs/*/*.log")
 	require.NoError(t, err)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -51,9 +51,7 @@ func TestEachFindsWhatReadFinds(t *testing.T) {
 		if testing.Short() && i%10 != 0 {
 			continue
 		}
-		raw, err := os.ReadFile(name)
-		require.NoError(t, err)
-		want := diagnose.Bytes(raw)
+		raw, want := read(t, name)
 		got := each(t, &pieces{bytes.NewReader(raw), rnd})
 		if !want.OOM {
 			continue
@@ -77,6 +75,7 @@ const settled = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %
 
 // TestEachTellsAtOnce: what was said is told while the log is still open.
 func TestEachTellsAtOnce(t *testing.T) {
+	t.Parallel()
 	r, w := io.Pipe()
 	found := make(chan diagnose.Incident, 8)
 	done := make(chan error, 1)

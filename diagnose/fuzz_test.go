@@ -24,7 +24,8 @@ import (
 )
 
 // FuzzRead feeds anything to the whole: no panic, and a report that keeps its
-// promises.
+// promises. Its seeds are all logs: each report has the shape of schema.json and
+// comes back from its JSON as it was.
 func FuzzRead(f *testing.F) {
 	for _, path := range glob(f, "../testdata/logs/*/*.log") {
 		raw, err := os.ReadFile(path)
@@ -35,7 +36,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add([]byte("CUDA out of memory. Tried to allocate 1e400 GiB (GPU 99999999999; -1.00 GiB total capacity; 17179869184.00 GiB free)"))
 	f.Add([]byte("\xff\xfeC\x00U\x00D\x00A\x00 \x00"))
-	f.Fuzz(func(t *testing.T, raw []byte) { checkReport(t, raw) })
+	f.Fuzz(func(t *testing.T, raw []byte) { checkReport(t, raw, diagnose.Bytes(raw)) })
 }
 
 // TestSpliced does what a byte-wise fuzzer seldom finds: logs cut into one
@@ -43,6 +44,7 @@ func FuzzRead(f *testing.F) {
 // log depends on its number alone, and hardly on which test logs there are: a
 // new one must not change what the others are made into.
 func TestSpliced(t *testing.T) {
+	t.Parallel()
 	logs := shelf{}
 	for _, path := range glob(t, "../testdata/logs/*/*.log") {
 		raw, err := os.ReadFile(path)
@@ -57,11 +59,11 @@ func TestSpliced(t *testing.T) {
 	for n := range *splices {
 		raw := splice(rand.New(rand.NewPCG(uint64(n), *spliceSeed)), logs)
 		start := time.Now()
-		diagnose.Bytes(raw)
+		r := diagnose.Bytes(raw)
 		if took := time.Since(start); took > slowest {
 			slowest, slow = took, raw
 		}
-		if !checkReport(t, raw) || !checkPages(t, raw) {
+		if !checkReport(t, raw, r) || !checkPages(t, raw, r) {
 			t.Fatalf("%q", raw)
 		}
 	}

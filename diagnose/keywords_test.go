@@ -73,6 +73,7 @@ func tryKeyword(t *testing.T, word string, number int, several bool) {
 
 // TestKeywordsThatMeet: two keywords in turn, and all of them in a heap.
 func TestKeywordsThatMeet(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := picker(r)
 	for range 4000 / *keywordEvery {

@@ -7,8 +7,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,6 +18,12 @@ import (
 
 	"github.com/oomdoc/oomdoc/diagnose"
 )
+
+// TestMain lets the collector wait: it would take a seventh of the time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 var update = flag.Bool("update", false, "rewrite the golden reports under testdata/logs")
 
@@ -26,9 +34,8 @@ func TestWanted(t *testing.T) {
 		dir := filepath.Dir(table)
 		for _, w := range readWanted(t, table) {
 			t.Run(filepath.Base(dir)+"/"+w["log"], func(t *testing.T) {
-				raw, err := os.ReadFile(filepath.Join(dir, w["log"]+".log"))
-				require.NoError(t, err)
-				checkWanted(t, w, diagnose.Bytes(raw))
+				_, report := read(t, filepath.Join(dir, w["log"]+".log"))
+				checkWanted(t, w, report)
 			})
 		}
 	}
@@ -123,13 +130,12 @@ func checkAdvice(t *testing.T, w map[string]string, in diagnose.Incident) {
 func TestGoldenReports(t *testing.T) {
 	for _, log := range glob(t, "../testdata/logs/*/*.log") {
 		t.Run(filepath.Base(filepath.Dir(log))+"/"+filepath.Base(log), func(t *testing.T) {
-			raw, err := os.ReadFile(log)
-			require.NoError(t, err)
+			_, report := read(t, log)
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)
 			e.SetEscapeHTML(false)
 			e.SetIndent("", " ")
-			require.NoError(t, e.Encode(diagnose.Bytes(raw)))
+			require.NoError(t, e.Encode(report))
 			golden := strings.TrimSuffix(log, ".log") + ".json"
 			if _, err := os.Stat(golden); err != nil && strings.Contains(log, "/long/") {
 				t.Skip("of the long logs want.tsv says enough; some have a golden report")
@@ -168,6 +174,29 @@ func readWanted(t *testing.T, path string) []map[string]string {
 		out = append(out, m)
 	}
 	return out
+}
+
+// reading is a log with its report.
+type reading struct {
+	raw    []byte
+	report *diagnose.Report
+}
+
+// readings has those that were read, by their paths.
+var readings sync.Map
+
+// read returns a log and its report, which is made once for all tests: none of
+// them changes it.
+func read(t testing.TB, path string) ([]byte, *diagnose.Report) {
+	t.Helper()
+	if got, ok := readings.Load(path); ok {
+		return got.(reading).raw, got.(reading).report
+	}
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	got := reading{raw, diagnose.Bytes(raw)}
+	readings.Store(path, got)
+	return got.raw, got.report
 }
 
 func glob(t testing.TB, pattern string) []string {

@@ -172,6 +172,7 @@ var aims = []string{"verdict", "model", "command", "figure"}
 // turn; with -every 1 all of them. What it counts is the table in
 // docs/strangers.md.
 func TestPoisoned(t *testing.T) {
+	t.Parallel()
 	through, logs := map[[2]string]int{}, map[[2]string]int{}
 	for n, e := range engines {
 		for k, x := range forms {

@@ -27,9 +27,8 @@ import (
 // and a fuzzer's.
 
 // checkReport holds the report of a log to all of it but the pages.
-func checkReport(t *testing.T, raw []byte) bool {
+func checkReport(t *testing.T, raw []byte, r *diagnose.Report) bool {
 	t.Helper()
-	r := diagnose.Bytes(raw)
 	assert.Equal(t, len(r.Incidents) > 0, r.OOM)
 	assert.EqualValues(t, len(raw), r.Input.Bytes)
 	for _, in := range r.Incidents {
@@ -188,9 +187,8 @@ func checkText(t *testing.T, path, s string) {
 
 // checkPages: pages show no character that a report must not hold, and a
 // redacted report keeps all of this.
-func checkPages(t *testing.T, raw []byte) bool {
+func checkPages(t *testing.T, raw []byte, r *diagnose.Report) bool {
 	t.Helper()
-	r := diagnose.Bytes(raw)
 	reports := []*diagnose.Report{r}
 	if len(raw)%4 == 0 { // it takes ten times as long as the report
 		redacted := r.Redacted()

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -42,10 +41,9 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 ha
 // TestRedactedKeepsAdvice: the fixed texts of causes and fixes hold nothing that
 // is taken for private.
 func TestRedactedKeepsAdvice(t *testing.T) {
+	t.Parallel()
 	for _, path := range glob(t, "../testdata/logs/*/*.log") {
-		raw, err := os.ReadFile(path)
-		require.NoError(t, err)
-		r := diagnose.Bytes(raw)
+		_, r := read(t, path)
 		masked := r.Redacted()
 		for i, in := range r.Incidents {
 			assert.Equal(t, in.Figures, masked.Incidents[i].Figures, path)
@@ -109,10 +107,10 @@ func TestRedactor(t *testing.T) {
 // TestRedactedLogs: a masked log has the same causes and figures, and stays as
 // it is when it is masked again.
 func TestRedactedLogs(t *testing.T) {
+	t.Parallel()
 	changed := 0
 	for _, path := range glob(t, "../testdata/logs/*/*.log") {
-		raw, err := os.ReadFile(path)
-		require.NoError(t, err)
+		raw, r := read(t, path)
 		masked := diagnose.NewRedactor().Log(raw)
 		if bytes.Equal(raw, masked) {
 			continue
@@ -120,7 +118,7 @@ func TestRedactedLogs(t *testing.T) {
 		changed++
 		assert.Equal(t, bytes.Count(raw, []byte("\n")), bytes.Count(masked, []byte("\n")), path)
 		assert.Equal(t, string(masked), string(diagnose.NewRedactor().Log(masked)), "%s twice", path)
-		r, m := diagnose.Bytes(raw), diagnose.Bytes(masked)
+		m := diagnose.Bytes(masked)
 		require.Equal(t, len(r.Incidents), len(m.Incidents), path)
 		for i := range r.Incidents {
 			assert.Equal(t, causes(r.Incidents[i]), causes(m.Incidents[i]), path)

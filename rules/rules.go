@@ -9,7 +9,6 @@
 //	explain   what the bytes asked for are
 //	reader    who reads: program, work, system, backend, version
 //	when      conditions on a case
-//	operation what was being computed, from the innermost frames
 //	step      commands, edits and snippets
 //	effect    the arithmetic of a fix: is it enough?
 //	cause     a file a cause: what it means and what points to it
@@ -40,8 +39,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
-	"github.com/oomdoc/oomdoc/rules/operation"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/books"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/story"
 )
@@ -49,7 +49,7 @@ import (
 // Judge says what the causes of a case are, the likeliest first.
 func Judge(c *ledger.Case) []odds.Cause {
 	reader.Learn(c, known(c))
-	ledger.Derive(c, program.Books(own(c)))
+	ledger.Derive(c, program.Books(own(c), books.Of))
 	c.Operation = string(operation.Of(c))
 	c.Explained = explain.Of(c, numbers())
 	return odds.Judge(c, clues(), program.Holding(c, own(c)))

@@ -113,6 +113,7 @@ func TestNohup(t *testing.T) {
 
 // TestInterruptBeforeInput: nothing was read, so there is nothing to say.
 func TestInterruptBeforeInput(t *testing.T) {
+	t.Parallel()
 	cmd := oomdoc(t)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -122,6 +122,7 @@ func TestRunTyping(t *testing.T) {
 
 // TestRunStopsAndGoesOn: Ctrl-Z stops program and command, fg goes on with both.
 func TestRunStopsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash here")
@@ -195,6 +196,7 @@ func TestRunAll(t *testing.T) {
 // TestRunLeavesBehind: a process that the program leaves behind keeps nobody
 // waiting.
 func TestRunLeavesBehind(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	out, err := oomdoc(t, "run", "--", "sh", "-c", "sleep 30 & echo done").Output()
 	require.NoError(t, err)
@@ -219,6 +221,7 @@ func TestRunReaderGoesAway(t *testing.T) {
 // TestSignOfLife: a terminal that waits longer than two seconds is told what is
 // going on, and nothing of it stays.
 func TestSignOfLife(t *testing.T) {
+	t.Parallel()
 	cmd := oomdoc(t, "--brief")
 	r, in, err := os.Pipe()
 	require.NoError(t, err)

@@ -24,6 +24,7 @@ func fitRun(args ...string) (string, error) {
 
 // Every model of the catalogue gets an answer, whatever the engine.
 func TestFitAnswersForEveryModel(t *testing.T) {
+	t.Parallel()
 	for _, engine := range fit.Engines() {
 		for _, m := range fit.Models() {
 			out, err := fitRun(m.ID, "--vram", "24GiB", "--engine", engine)

@@ -56,6 +56,7 @@ var victims = []string{
 // TestInjection: no log changes what the reader sees, or what a suggested
 // command does, in any format.
 func TestInjection(t *testing.T) {
+	t.Parallel()
 	python := map[string]bool{}
 	for _, victim := range victims {
 		for _, attack := range attacks {

@@ -270,11 +270,12 @@ func (s *scanner) foreign(region []byte, at int) bool {
 		if up == foreignUp && !s.spreads(region) {
 			break
 		}
-		start, end := max(lineStart(region, at), at-up), min(lineEnd(region, at), at+foreignDown)
+		start, end := lineNear(region, at, up), min(len(region), at+foreignDown)
 		if up == foreignUp {
-			start, end = lineStart(region, max(at-up, 0)), min(len(region), at+foreignDown)
+			start = lineNear(region, max(at-up, 0), up)
+		} else {
+			end = lineEnd(region[:end], at)
 		}
-		start = max(start, at-2*up)
 		if s.words.Foreign(string(region[start:end]), at-start) {
 			return true
 		}
@@ -297,8 +298,7 @@ func (s *scanner) past(region []byte, at, limit int) int {
 	if at <= 0 || at >= len(region) || !s.spreads(region) {
 		return at
 	}
-	start := lineStart(region, max(at-foreignUp, 0))
-	start = max(start, at-2*foreignUp)
+	start := lineNear(region, max(at-foreignUp, 0), foreignUp)
 	text := string(region[start:min(len(region), at+foreignUp)])
 	for n := 0; n < foreignLines && at < limit && at-start < len(text) && s.words.Foreign(text, at-start); n++ {
 		at = lineEnd(region, at)
@@ -376,7 +376,7 @@ func (s *scanner) advance(passed []byte) {
 // lineAround returns the span of the line at an offset, cut to maxLineKept
 // around it.
 func lineAround(text []byte, at int) (start, end int) {
-	start, end = max(lineStart(text, at), at-maxLineKept/2), at+maxLineKept
+	start, end = lineNear(text, at, maxLineKept/2), at+maxLineKept
 	if i := bytes.IndexByte(text[at:], '\n'); i >= 0 {
 		end = min(end, at+i+1)
 	}
@@ -385,6 +385,13 @@ func lineAround(text []byte, at int) (start, end int) {
 
 func lineStart(text []byte, at int) int {
 	return bytes.LastIndexByte(text[:at], '\n') + 1
+}
+
+// lineNear is lineStart, or so many bytes before the offset where the line begins
+// further up: a log of one line is not searched again for each word in it.
+func lineNear(text []byte, at, most int) int {
+	from := max(at-most, 0)
+	return from + lineStart(text[from:], at-from)
 }
 
 func lineEnd(text []byte, at int) int {

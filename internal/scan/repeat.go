@@ -74,7 +74,7 @@ func (r *repeats) fresh(text []byte) bool {
 // sample keeps the line of a message that is counted for the first time.
 func (s *scanner) sample(m *message, region []byte, at int) *message {
 	if m.Text == nil {
-		start := max(lineStart(region, at), at-maxMessage)
+		start := lineNear(region, at, maxMessage)
 		m.Line = s.lineAt + bytes.Count(region[:at], newline)
 		m.Text = slices.Concat(region[start:at], messageAt(region, at))
 		s.order = append(s.order, m)

@@ -1,12 +1,9 @@
 package cause
 
 import (
-	"fmt"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 var batchTooLarge = Rule{
@@ -14,7 +11,7 @@ var batchTooLarge = Rule{
 	Title:   "Too much is computed at once",
 	Settles: "Run it once with batch size 1 and the smallest input. If that works, batch or input size is the cause.",
 	Clues: []Clue{
-		activationsFillCard, isExplained(BatchTooLarge, Likely),
+		isExplained(BatchTooLarge, Likely),
 	},
 	Remedies: []Remedy{
 		{Fix: "lower_batch_size", Fit: Cures},
@@ -30,50 +27,10 @@ var batchTooLarge = Rule{
 	},
 }
 
-// activationsFillCard: this process fills the card, and what failed is work,
-// not weights.
-var activationsFillCard = Figures{"why": whyWork}.First(
-	If(fullHandle, Fair, "Most often this means a full card, and most often the work of one step filled it."),
-	If(when.Root(fact.BitsAndBytes), Hint, "The work of one step may fill the card."),
-	If(when.All(noFigures, (*ledger.Case).Training), Good, inTraining),
-	If(noFigures, Weak, "Often the work of one step fills the card."),
-	If(when.Any(when.Not(fullCard), ledger.Unaccounted, when.In("load"), ledger.AbsurdSize), None, ""),
-	If(neverFits, Hint, "A smaller step may ask for a smaller piece."),
-	If(fractionSet, Hint, "The limit is reached by this program's own work."),
-	If(ledger.Crowded, Hint, "A smaller step might fit into what the others leave."),
-	If(cutOff, Weak, "The message is cut: the batch or the length of the input may be what filled the card."),
-	If((*ledger.Case).Training, Good, "{why} "+inTraining),
-	If(ledger.Overfull, Weak, "{why}"),
-	If(func(c *ledger.Case) bool { return ledger.Requested(c) > 6*units.GiB/5 }, Fair, "{why} One request of {requested} is the size of a step's work, not of a weight."),
-	If(nil, Fair, "{why}"),
-)
-
-const inTraining = "It failed in a training step, where every sample's intermediate values are kept."
-
-// fullHandle: a library found no room for its handle, which as a rule is a full
+// FullHandle: a library found no room for its handle, which as a rule is a full
 // card.
-func fullHandle(c *ledger.Case) bool {
+func FullHandle(c *ledger.Case) bool {
 	return c.Root(fact.CUDAHandle) && !c.Failure.Weak || c.Root(fact.NVMLAssert)
-}
-
-// cutOff: nothing says how full the card was.
-func cutOff(c *ledger.Case) bool {
-	f := c.F()
-	return !c.Slack.Has() && f.Free == nil && f.Limit == nil
-}
-
-func whyWork(c *ledger.Case) string {
-	f := c.F()
-	if ledger.FillsCard(c) && !(f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes) {
-		switch {
-		case !ledger.FillsAlone(c):
-			return fmt.Sprintf("This program holds %s of %s.", c.Mine, c.Ceiling())
-		case c.Limit.Has():
-			return "This program fills what it may have by itself."
-		}
-		return "This program fills the card by itself."
-	}
-	return "One step of the work wanted more than was left."
 }
 
 // worthALook: an eighth of the card or more is neither free nor this program's,

@@ -15,7 +15,6 @@ var budgetMisconfigured = Rule{
 	Settles:  "Compare the limit that the message names with the card's total and with what is free in `nvidia-smi`. If the card has room beyond the limit, the limit is the cause.",
 	Clues: []Clue{
 		{Look: HiddenFraction},
-		First(If(fractionSet, Decisive, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
 	},
 	Remedies: []Remedy{
 		{Fix: "raise_memory_limit", Fit: Cures},

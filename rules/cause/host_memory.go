@@ -17,18 +17,6 @@ var hostMemory = Rule{
 	Headline: hostHeadline,
 	Settles:  "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Clues: []Clue{
-		First(
-			If(hugeOnHost, Weak, lastPiece),
-			If(onProcessor, Decisive, lastPiece),
-			If(onProcessor, Decisive, "The allocator of the computer's own memory was refused: no graphics card is involved.")),
-		First(
-			If(promisedAway, Fair, "{free} of the card was free and {requested} was refused: not a full card. Windows refuses like this when RAM and page file are used up."),
-			If(freeButRefused, Hint, "{free} of the card was free and {requested} was refused.")),
-		First(If(func(c *ledger.Case) bool { return c.Root(fact.BitsAndBytes) && c.Contains("pythoninterface") }, Good,
-			"The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.")),
-		// A data loader pins system memory; where that is refused, CUDA says only "out
-		// of memory" (microsoft/WSL issue 8447).
-		Shown("pinning", If(when.Root(fact.CUDAError), Strong, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
 		Said(Stated, "Windows error 1455: all memory that Windows can promise (RAM and page file) is taken, free RAM or not.", fact.CommitLimit),
 		Said(Stated, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
 		Said(Decisive, "The place for shared memory (/dev/shm) is full, not a disk; containers have 64 MB of it unless told otherwise.", fact.SharedSegment),
@@ -36,8 +24,6 @@ var hostMemory = Rule{
 	},
 	Remedies: HostRemedies,
 }
-
-const lastPiece = "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need."
 
 // hostHeadline names whose memory it is where the message says so.
 func hostHeadline(c *ledger.Case) string {
@@ -159,22 +145,4 @@ func wantsLargeBuffer(c *ledger.Case) bool {
 // LoadsModel reports a program that died while it read a model.
 func LoadsModel(c *ledger.Case) bool {
 	return c.Phase == "load" && !ledger.SharedMemory(c)
-}
-
-// freeButRefused: Windows refuses while VRAM is free when RAM and page file
-// are promised away.
-func freeButRefused(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.Backend == "cuda"
-}
-
-// promisedAway: so does it with a card of its nominal size.
-func promisedAway(c *ledger.Case) bool {
-	f := c.F()
-	return freeButRefused(c) && f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
-}
-
-var onProcessor = when.Root(fact.CPUAlloc, fact.MmapFailed)
-
-func hugeOnHost(c *ledger.Case) bool {
-	return onProcessor(c) && (ledger.Requested(c) >= hugeTensor || squareOnHost(c))
 }

@@ -4,10 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
-
-const firstStep = "It failed in the optimizer: the states of Adam are made at the first step."
 
 var trainingStateTooLarge = Rule{
 	ID:      TrainingStateTooLarge,
@@ -15,10 +12,6 @@ var trainingStateTooLarge = Rule{
 	Settles: "Print `torch.cuda.memory_allocated()` before and after the first `optimizer.step()`.",
 	Clues: []Clue{
 		First(If(SmallestStep, Likely, "The batch is 1 and gradient checkpointing is on: what is left is what every step holds, weights, gradients and the optimizer's values.")),
-		Shown("optimizer_step",
-			If(when.Not(ledger.InOptimizer), None, ""),
-			If(when.All(ledger.Allocator, ledger.Crowded), Weak, firstStep),
-			If(ledger.Allocator, Strong, firstStep)),
 	},
 	Remedies: []Remedy{
 		{Fix: "shard_training", Fit: Cures, If: Distributed},

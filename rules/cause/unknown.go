@@ -16,12 +16,11 @@ var NotSaid = Rule{
 		First(
 			If(ledger.AbsurdSize, None, ""),
 			If(when.All(ledger.CutShort, when.Not((*ledger.Case).Training)), Weak, "The message is cut: it says what was asked for, and not what is held."),
-			If(fullHandle, Weak, "The message has no figures."),
+			If(FullHandle, Weak, "The message has no figures."),
 			If(figureless, Fair, "The message has no figures.")),
 		First(
 			If(ledger.Unaccounted, Fair, ledger.RestUnknown),
 			If(contradictory, Fair, "The figures contradict each other: {free} was free and {requested} was refused.")),
-		Said(Fair, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
 	},
 	Remedies: []Remedy{
 		{Fix: "raise_pagefile", Fit: Cures, If: pagefileSuspect},

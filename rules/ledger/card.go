@@ -10,8 +10,8 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
-// manyCards reports that the model is spread over several cards.
-func manyCards(c *Case) bool {
+// ManyCards reports that the model is spread over several cards.
+func ManyCards(c *Case) bool {
 	if d := c.F().Device; d != nil && d.Value > 0 || strings.HasPrefix(c.Failure.Source, "rank") || c.Signal("distributed") != nil || IntSetting(c, "tensor_parallel_size", "tp_size", "tp") > 1 || IntSetting(c, "pipeline_parallel_size") > 1 {
 		return true
 	}

@@ -58,9 +58,9 @@ func (l *Ledger) Entry(name string) Entry {
 	return Entry{}
 }
 
-// Derive computes the numbers of a case from its figures. Own draws up what fills
-// the memory where the case's program knows; nil: by the figures alone.
-func Derive(c *Case, own func(*Case) *Books) {
+// Derive computes the numbers of a case from its figures. Books draws up what
+// filled the memory; nil: nothing does.
+func Derive(c *Case, books func(*Case) *Books) {
 	f := c.F()
 	c.Ledger = Ledger{Total: stated("total", f.Total), Free: stated("free", f.Free), RAM: stated("system_available", f.SystemAvailable)}
 	if f.Limit != nil && (f.Total == nil || f.Limit.Bytes < f.Total.Bytes) {
@@ -75,7 +75,7 @@ func Derive(c *Case, own func(*Case) *Books) {
 	deriveMine(c)
 	deriveOthers(c)
 	deriveAsked(c)
-	c.fill(own)
+	c.fill(books)
 	switch {
 	case c.Asked.Has() && c.Room.Has():
 		c.Shortfall = c.Asked.minus(c.Room)
@@ -141,10 +141,13 @@ func (c *Case) Ceiling() Entry {
 	return c.Total
 }
 
-// fill draws up what fills the memory.
-func (c *Case) fill(own func(*Case) *Books) {
-	c.Memory = fills(c, own)
-	if c.Memory == nil {
+// fill draws up what filled the memory: nothing where the log does not say more
+// than who held it, and where its figures contradict each other.
+func (c *Case) fill(books func(*Case) *Books) {
+	if c.Memory = nil; books == nil || c.Backend == "cpu" || InHost(c) {
+		return
+	}
+	if c.Memory = books(c).close(); c.Memory == nil {
 		return
 	}
 	for _, p := range c.Memory.Parts {

@@ -50,22 +50,6 @@ const (
 	PartFree      = "free"
 )
 
-// fills is what filled the memory of a case, nil where the log does not say
-// more than who held it, and where its figures contradict each other.
-func fills(c *Case, own func(*Case) *Books) *Memory {
-	if c.Backend == "cpu" || InHost(c) {
-		return nil
-	}
-	switch {
-	case own != nil:
-	case c.F().Allocated != nil:
-		own = torchBooks
-	default:
-		own = shareBooks
-	}
-	return own(c).close()
-}
-
 // Books hold parts against a total.
 type Books struct {
 	Memory
@@ -103,13 +87,13 @@ func (l *Books) Left() int64 {
 
 // Rest books what is left; less than the figures' roundings is nothing.
 func (l *Books) Rest(id string) {
-	if n := l.Left(); n > roundings || n < 0 || id == PartFree {
+	if n := l.Left(); n > Roundings || n < 0 || id == PartFree {
 		l.Add(id, n, l.Rests)
 	}
 }
 
-// roundings is what figures of two decimals of a GiB can be off together.
-const roundings = 24 * units.MiB
+// Roundings is what figures of two decimals of a GiB can be off together.
+const Roundings = 24 * units.MiB
 
 // close returns the books. What is off by roundings only is made good where no
 // figure is stated, else with the largest part; more is a contradiction, and
@@ -118,12 +102,12 @@ func (l *Books) close() *Memory {
 	if l == nil || l.TotalBytes <= 0 {
 		return nil
 	}
-	l.Parts = slices.DeleteFunc(l.Parts, func(p MemoryPart) bool { return p.Bytes <= 0 && p.Bytes >= -roundings })
+	l.Parts = slices.DeleteFunc(l.Parts, func(p MemoryPart) bool { return p.Bytes <= 0 && p.Bytes >= -Roundings })
 	if len(l.Parts) < 2 {
 		return nil
 	}
 	off := l.Left()
-	if off > roundings || off < -roundings {
+	if off > Roundings || off < -Roundings {
 		return nil
 	}
 	largest := &l.Parts[0]

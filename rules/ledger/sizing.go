@@ -34,7 +34,7 @@ func SizingOf(c *Case) (Sizing, bool) {
 	if !ok || z.Match.Parameters < smallestSized || c.Training() || !OnCard(c) {
 		return z, false
 	}
-	if manyCards(c) || c.In("diffusers", "comfyui", "a1111", "exllama", "mlx", "jax", "tensorflow") {
+	if ManyCards(c) || c.In("diffusers", "comfyui", "a1111", "exllama", "mlx", "jax", "tensorflow") {
 		return z, false // a part of it, one of several models, or formats of their own
 	}
 	if m := z.Match.Model; m != nil && (m.Kind == "diffusion" || m.Kind == "speech") {
@@ -43,7 +43,7 @@ func SizingOf(c *Case) (Sizing, bool) {
 	z.Name, z.Have = quote.Told(c.Model.Name), have
 	z.Setting = fit.Setting{Engine: engineOf(c), Context: contextOf(c, z.Match.Model), KVType: "f16"}
 	z.server = z.Setting.Engine == "vllm"
-	z.Format, z.known = formatOf(c, z.Match.Format)
+	z.Format, z.known = FormatOf(c, z.Match.Format)
 	if z.Format == "" && (z.Setting.Engine == "llama.cpp" || z.Setting.Engine == "ollama") {
 		z.Format = "Q4_K_M" // what nearly everybody loads
 	}
@@ -86,8 +86,8 @@ func contextOf(c *Case, m *fit.Model) int {
 	return n
 }
 
-// formatOf is the format of the weights as name or arguments state it.
-func formatOf(c *Case, name string) (format string, stated bool) {
+// FormatOf is the format of the weights as name or arguments state it.
+func FormatOf(c *Case, name string) (format string, stated bool) {
 	switch {
 	case SetQuantised(c, "load_in_4bit") != "":
 		return cmp.Or(name, "nf4"), true

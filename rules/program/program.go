@@ -62,7 +62,7 @@ type Program struct {
 	// Numbers say what the bytes are that it was refused. They are tried on every
 	// case, so each looks at the kind of the failure first.
 	Numbers []explain.Reading
-	// Books says what filled a card, nil where its figures alone do.
+	// Books says what filled a card; nil: as PyTorch counts.
 	Books func(c *ledger.Case) *ledger.Books
 	// Clues by cause. They are tried on every case, so each looks at the kind
 	// of the failure first.
@@ -102,14 +102,14 @@ func Of(stack []string, byName map[string]*Program) []*Program {
 	return out
 }
 
-// Books returns those of the first program that has its own, nil if none does.
-func Books(programs []*Program) func(*ledger.Case) *ledger.Books {
+// Books returns those of the first program that has its own, others if none does.
+func Books(programs []*Program, others func(*ledger.Case) *ledger.Books) func(*ledger.Case) *ledger.Books {
 	for _, p := range programs {
 		if p.Books != nil {
 			return p.Books
 		}
 	}
-	return nil
+	return others
 }
 
 // Holding returns the cards of the programs that hold for a case, those of the

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -18,7 +19,7 @@ var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
 // ownCard: nothing shows that others hold the card, that it was not full, that
 // it is in pieces, limited, or fuller than the next one.
 func ownCard(c *ledger.Case) bool {
-	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !cause.RanksOnOneCard(c)
+	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !slackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !clues.RanksOnOneCard(c)
 }
 
 // smallPiece: a card that is full was asked for little more, so that no single

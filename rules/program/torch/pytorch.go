@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tensors"
@@ -19,12 +20,11 @@ import (
 )
 
 // PyTorch is the core of the arithmetic, for everything that runs on it: what
-// points to causes in its messages is the causes' own, and mostly what cures
-// them.
+// cures is mostly the causes' own.
 var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
-	Numbers: tensors.Readings, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
+	Numbers: tensors.Readings, Clues: clues.Clues, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
 	Cards: slices.Concat(npuCards, shardingCards, bareCards, placeCards, pictures.Cards, lateCards, sizeCards, operationCards, figureCards, fullCards, pictures.MacCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {

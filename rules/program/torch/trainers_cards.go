@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -86,7 +87,7 @@ var llamaFactoryCards = []cause.Card{
 		Sources: []string{"LLaMA-Factory/examples/train_lora/qwen3_lora_sft.yaml", "https://github.com/huggingface/transformers/issues/8476"},
 	},
 	{
-		ID: "llama-factory/idle-ranks", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return cause.BareContexts(c).Weight > cause.None }, Figures: modelFigures,
+		ID: "llama-factory/idle-ranks", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return clues.BareContexts(c).Weight > cause.None }, Figures: modelFigures,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "ran out of memory on GPU 0, where the contexts of the other ranks sit as well",
 		Means:    "The small processes on this card are the other ranks of the same launch: each opened a context on GPU 0 besides its own card. That is some hundred MiB each; the large one is this rank's own model and step[[, {mine} of {total}]]. Little is missing[[ ({short})]], so freeing the contexts may just do; the card stays nearly full.",

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
@@ -34,7 +35,7 @@ func effectLargerCard(c *ledger.Case) *effect.Effect {
 // effectOwnCards: the other ranks load onto cards of their own.
 func effectOwnCards(c *ledger.Case) *effect.Effect {
 	f := c.F()
-	if !cause.RanksOnOneCard(c) && cause.BareContexts(c).Weight == 0 || !ledger.TorchFigures(c) || f.Free == nil {
+	if !clues.RanksOnOneCard(c) && clues.BareContexts(c).Weight == 0 || !ledger.TorchFigures(c) || f.Free == nil {
 		return effectFreerCard(c)
 	}
 	given := int64(0)

@@ -1,0 +1,120 @@
+package clues
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// spilled: allocated more than the card has means that Windows already moved
+// memory into RAM.
+func spilled(c *ledger.Case) bool {
+	f := c.F()
+	return ledger.Allocator(c) && f.Total != nil && f.Allocated != nil && f.Allocated.Bytes > f.Total.Bytes
+}
+
+var spilledOver = cause.First(
+	cause.If(when.All(spilled, (*ledger.Case).Training), cause.Weak, "The driver already spilled into system memory, and that filled up too."),
+	cause.If(spilled, cause.Likely, "{allocated} is allocated on a card of {total}: the driver already spilled into system memory, and that filled up too."),
+)
+
+// weightsFillCard: this process fills the card, and the weights are the
+// likelier reason.
+var weightsFillCard = cause.Figures{"alone": alone}.First(
+	cause.If(when.Root(fact.NVMLAssert), cause.Weak, "The model may be too large for this slice of a card."),
+	cause.If(when.All(noFigures, when.In("load")), cause.Good, "It failed while the model was being loaded."),
+	cause.If(when.Any(when.Not(fullCard), ledger.Unaccounted, fractionSet, when.All(neverFits, when.Not(when.In("load")))), cause.None, ""),
+	cause.If(when.In("load"), cause.Strong, "It failed while the model was being loaded: the weights do not fit."),
+	cause.If((*ledger.Case).Training, cause.Hint, mostly+"."),
+	cause.If(ledger.Crowded, cause.Hint, "A smaller model might fit into what the others leave."),
+	cause.If(when.All(when.Root(fact.TorchAsync), ledger.Figureless), cause.Weak, "The model may be too large for this card: the message does not say what was held."),
+	// The limit tells the size of the Mac (1.7 x what Metal recommends); 9.07 GB
+	// is an 8 GB Mac.
+	cause.If(when.All(onMPS, smallMac), cause.Good, "{limit} is the limit of a Mac with 8 GB or less: most models do not fit beside macOS."),
+	cause.If(onMPS, cause.Weak, "The model may be most of what this program holds."),
+	cause.If(ledger.CutShort, cause.Weak, mostly+"; the message is cut before it says."),
+	cause.If(whileLoading, cause.Fair, "{alone} Its pool has next to no slack, as while weights are loaded: nothing was freed yet."),
+	cause.If(when.Any(smallOrFull, largePiece), cause.Fair, "{alone}"),
+	cause.If(nil, cause.Weak, "{alone}"),
+)
+
+const mostly = "The weights may be most of what this program holds"
+
+func alone(c *ledger.Case) string {
+	switch {
+	case !ledger.FillsCard(c):
+		return mostly + "."
+	case !ledger.FillsAlone(c):
+		return fmt.Sprintf("This program holds %s of %s; the weights may be most of that.", c.Mine, c.Ceiling())
+	}
+	return fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, c.Ceiling())
+}
+
+func smallMac(c *ledger.Case) bool {
+	limit := c.F().Limit
+	return limit != nil && limit.Bytes < 10*units.GiB
+}
+
+// whileLoading: nothing is cached, and a piece of the size of a weight was
+// asked for.
+func whileLoading(c *ledger.Case) bool {
+	r := c.F().Requested
+	return c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && r != nil && r.Bytes < units.GiB && c.Signal("layer") == nil && !(ledger.Before2020(c) && r.Bytes > 256*units.MiB)
+}
+
+// smallOrFull: a card that most models are too large for, or that this program
+// fills to the brim.
+func smallOrFull(c *ledger.Case) bool {
+	f := c.F()
+	return !c.Slack.Has() && f.Free == nil && f.Total != nil && !ledger.Figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19)
+}
+
+// largePiece: more than a GiB, and not a tenth of the card.
+func largePiece(c *ledger.Case) bool {
+	f := c.F()
+	return f.Requested != nil && f.Total != nil && f.Requested.Bytes > units.GiB && f.Requested.Bytes*10 < f.Total.Bytes
+}
+
+// activationsFillCard: this process fills the card, and what failed is work,
+// not weights.
+var activationsFillCard = cause.Figures{"why": whyWork}.First(
+	cause.If(cause.FullHandle, cause.Fair, "Most often this means a full card, and most often the work of one step filled it."),
+	cause.If(when.Root(fact.BitsAndBytes), cause.Hint, "The work of one step may fill the card."),
+	cause.If(when.All(noFigures, (*ledger.Case).Training), cause.Good, inTraining),
+	cause.If(noFigures, cause.Weak, "Often the work of one step fills the card."),
+	cause.If(when.Any(when.Not(fullCard), ledger.Unaccounted, when.In("load"), ledger.AbsurdSize), cause.None, ""),
+	cause.If(neverFits, cause.Hint, "A smaller step may ask for a smaller piece."),
+	cause.If(fractionSet, cause.Hint, "The limit is reached by this program's own work."),
+	cause.If(ledger.Crowded, cause.Hint, "A smaller step might fit into what the others leave."),
+	cause.If(cutOff, cause.Weak, "The message is cut: the batch or the length of the input may be what filled the card."),
+	cause.If((*ledger.Case).Training, cause.Good, "{why} "+inTraining),
+	cause.If(ledger.Overfull, cause.Weak, "{why}"),
+	cause.If(func(c *ledger.Case) bool { return ledger.Requested(c) > 6*units.GiB/5 }, cause.Fair, "{why} One request of {requested} is the size of a step's work, not of a weight."),
+	cause.If(nil, cause.Fair, "{why}"),
+)
+
+const inTraining = "It failed in a training step, where every sample's intermediate values are kept."
+
+// cutOff: nothing says how full the card was.
+func cutOff(c *ledger.Case) bool {
+	f := c.F()
+	return !c.Slack.Has() && f.Free == nil && f.Limit == nil
+}
+
+func whyWork(c *ledger.Case) string {
+	f := c.F()
+	if ledger.FillsCard(c) && !(f.Free != nil && f.Total != nil && f.Free.Bytes*10 > f.Total.Bytes) {
+		switch {
+		case !ledger.FillsAlone(c):
+			return fmt.Sprintf("This program holds %s of %s.", c.Mine, c.Ceiling())
+		case c.Limit.Has():
+			return "This program fills what it may have by itself."
+		}
+		return "This program fills the card by itself."
+	}
+	return "One step of the work wanted more than was left."
+}

@@ -1,0 +1,167 @@
+// Package clues has what points to causes in PyTorch's own messages: who holds
+// the card by its allocator's figures, what a table beside them shows, what it
+// was doing.
+package clues
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// Clues by cause.
+var Clues = map[string][]cause.Clue{
+	cause.ModelTooLarge: {weightsFillCard, spilledOver},
+	cause.BatchTooLarge: {activationsFillCard},
+	cause.ContextTooLong: {
+		cause.Shown("logits_fp32",
+			cause.If(when.All(ledger.Allocator, mostOfCard), cause.Decisive, upcast), // the size of the piece is explained
+			cause.If(ledger.Allocator, cause.Likely, upcast)),
+		cause.Shown("attention", cause.If(ledger.Allocator, cause.Weak, "It failed in attention, which grows with the length of the sequence.")),
+	},
+	cause.TrainingStateTooLarge: {
+		cause.Shown("optimizer_step",
+			cause.If(when.Not(ledger.InOptimizer), cause.None, ""),
+			cause.If(when.All(ledger.Allocator, ledger.Crowded), cause.Weak, firstStep),
+			cause.If(ledger.Allocator, cause.Strong, firstStep)),
+	},
+	cause.Fragmentation: {{Look: slackCoversRequest}, {Look: heldNotUsed}},
+	cause.LeakedProcess: {{Look: listedOthers}, {Look: unlistedOthers}},
+	cause.DeviceImbalance: {
+		{Look: BareContexts}, {Look: oneCardFull},
+		// DataParallel gives every card the same share, and PyTorch warned that they
+		// differ.
+		cause.Shown("uneven_cards", cause.If(fullCard, cause.Likely, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
+	},
+	cause.BudgetMisconfigured: {
+		cause.First(cause.If(fractionSet, cause.Decisive, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
+	},
+	cause.RetainedMemory: {
+		cause.Shown("eval_accumulate", cause.If(ledger.Allocator, cause.Strong, "It failed while results of the evaluation were being collected: they are all kept on the card.")),
+		cause.Shown("climbing", cause.If(climbing, cause.Strong, "What is allocated rises from step to step although the steps are alike: something of each is kept.")),
+		cause.Shown("second_model", cause.If(loadedAgain, cause.Strong, "Another model was loaded in this notebook before, and is still held if nothing dropped it.")),
+		cause.Shown("validating", cause.If(when.Not(ledger.Roomy), cause.Fair, "It failed in validation after training worked: graphs of the validation are kept when gradients are not switched off.")),
+		cause.First(
+			cause.If(loadedAgain, cause.Weak, "In a notebook the model of an earlier run may still be held."),
+			cause.If(smallAtInference, cause.Weak, "It failed at inference with a small request: results or gradients of earlier work may be kept.")),
+	},
+	cause.OversizedAllocation: {
+		cause.First(
+			cause.If(ledger.AbsurdSize, cause.Decisive, "The size asked for is above an exbibyte: a length or shape that was overwritten, went below zero or was never set."),
+			cause.If(ofNoCard, cause.Strong, "One tensor of {requested}: more than any card has."),
+			cause.If(ofCard(1), cause.Decisive, oneTensor+" It can never fit."),
+			cause.If(ofCard(0.6), cause.Decisive, oneTensor),
+			cause.If(ofCard(0.35), cause.Weak, oneTensor)),
+		cause.First(
+			cause.If(squareOnHost, cause.Good, "{requested} for one matrix of attention: it grows with the square of the length."),
+			cause.If(hugeHostTensor, cause.Good, "One tensor of {requested} was asked for: more than most computers have in all.")),
+		cause.Said(cause.Decisive, "One Metal buffer of {requested} is above what Metal gives in one piece; how much memory is free does not matter.", fact.MPSBuffer),
+	},
+	cause.HostMemory: {
+		cause.First(
+			cause.If(hugeOnHost, cause.Weak, lastPiece),
+			cause.If(onProcessor, cause.Decisive, lastPiece),
+			cause.If(onProcessor, cause.Decisive, "The allocator of the computer's own memory was refused: no graphics card is involved.")),
+		cause.First(
+			cause.If(promisedAway, cause.Fair, "{free} of the card was free and {requested} was refused: not a full card. Windows refuses like this when RAM and page file are used up."),
+			cause.If(freeButRefused, cause.Hint, "{free} of the card was free and {requested} was refused.")),
+		cause.First(cause.If(func(c *ledger.Case) bool { return c.Root(fact.BitsAndBytes) && c.Contains("pythoninterface") }, cause.Good,
+			"The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.")),
+		// A data loader pins system memory; where that is refused, CUDA says only "out
+		// of memory" (microsoft/WSL issue 8447).
+		cause.Shown("pinning", cause.If(when.Root(fact.CUDAError), cause.Strong, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
+	},
+	cause.SoftwareBug: {
+		cause.Said(cause.Strong, "This card refuses any single piece above 4 GiB.", fact.XPUBlock),
+		cause.Said(cause.Fair, "The Level Zero runtime gave up; this code is not always about memory.", fact.XPURuntime),
+		cause.First(cause.If(refusedBlock, cause.Strong, "{requested} was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.")),
+		cause.First(
+			cause.If(ledger.AbsurdSize, cause.Weak, "A kernel that writes past its end, or a version that reads a length wrong, makes such numbers."),
+			cause.If(byRuntime, cause.Likely, "{free} was free and {requested} was refused: the runtime refuses, the card is not full."),
+			cause.If(refusedWithRoom, cause.Hint, "{free} was free and {requested} was refused.")),
+		cause.First(cause.If(metalOutsideHeap, cause.Likely, "{other_allocations} are Metal's own temporaries of this process, against {allocated} of tensors: several versions leak there.")),
+	},
+	cause.Unknown: {
+		cause.Said(cause.Fair, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
+	},
+}
+
+// What the clues ask for.
+var (
+	noFigures = when.Root(ledger.NoFigures...)
+	onMPS     = when.Root(fact.MPSAlloc)
+	fullCard  = when.All(ledger.Allocator, when.Not(ledger.Roomy))
+)
+
+func neverFits(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }
+
+func fractionSet(c *ledger.Case) bool { return c.F().Limit != nil && c.Root(fact.TorchAlloc) }
+
+const lastPiece = "{requested} of the computer's own memory was refused; that is the last piece asked for, not the whole need."
+
+// freeButRefused: Windows refuses while VRAM is free when RAM and page file
+// are promised away.
+func freeButRefused(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.Backend == "cuda"
+}
+
+// promisedAway: so does it with a card of its nominal size.
+func promisedAway(c *ledger.Case) bool {
+	f := c.F()
+	return freeButRefused(c) && f.Total != nil && f.Total.Bytes%units.GiB == 0 && f.ProcessUsed == nil
+}
+
+var onProcessor = when.Root(fact.CPUAlloc, fact.MmapFailed)
+
+func hugeOnHost(c *ledger.Case) bool {
+	return onProcessor(c) && (ledger.Requested(c) >= hugeTensor || squareOnHost(c))
+}
+
+const firstStep = "It failed in the optimizer: the states of Adam are made at the first step."
+
+const upcast = "It failed while the logits (tokens x vocabulary) were turned into 32-bit numbers: they grow with the length of the sequence."
+
+// mostOfCard: a step of training asked for more than a third of the card.
+func mostOfCard(c *ledger.Case) bool {
+	f := c.F()
+	return c.Training() && f.Requested != nil && f.Total != nil && f.Requested.Bytes*3 > f.Total.Bytes
+}
+
+// refusedBlock: Arc cards refuse single pieces of 4 GiB and more, with room.
+func refusedBlock(c *ledger.Case) bool {
+	f := c.F()
+	return c.Root(fact.TorchAlloc) && c.Backend == "xpu" && f.Requested != nil && f.Requested.Bytes >= 4*units.GiB && (f.Total == nil || c.Mine.Bytes+f.Requested.Bytes < f.Total.Bytes)
+}
+
+func refusedWithRoom(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && !ledger.TakingCache(c)
+}
+
+func byRuntime(c *ledger.Case) bool {
+	return refusedWithRoom(c) && (c.Backend == "rocm" || c.Backend == "xpu")
+}
+
+// metalOutsideHeap: "other allocations" are MPSGraph temporaries of this very
+// process; when they dominate, something leaks there.
+func metalOutsideHeap(c *ledger.Case) bool {
+	f := c.F()
+	return c.Root(fact.MPSAlloc) && f.Allocated != nil && f.OtherAllocations != nil && f.OtherAllocations.Bytes > 2*f.Allocated.Bytes
+}
+
+// climbing: what the program printed of its own memory had risen from step to
+// step when it failed.
+func climbing(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc, fact.DeviceAlloc) && !ledger.Roomy(c) && c.Signal("climbing").Line <= c.Failure.Line
+}
+
+// loadedAgain: a notebook loads a model, perhaps not its first.
+func loadedAgain(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && c.Phase == "load" && c.Signal("notebook") != nil && !ledger.Roomy(c)
+}
+
+// smallAtInference: nothing was trained, and little was asked for.
+func smallAtInference(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB
+}

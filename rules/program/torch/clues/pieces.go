@@ -1,0 +1,90 @@
+package clues
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+)
+
+// slackCoversRequest: what the allocator holds unused would have been enough.
+func slackCoversRequest(c *ledger.Case) cause.Finding {
+	f := c.F()
+	if !ledger.Allocator(c) || !c.Slack.Has() || f.Requested == nil || ledger.Roomy(c) || ledger.Overfull(c) {
+		return cause.Nothing()
+	}
+	slack, req := c.Slack.Bytes, f.Requested.Bytes
+	if slack < 400*units.MiB {
+		return cause.Nothing()
+	}
+	free := int64(0)
+	if f.Free != nil {
+		free = f.Free.Bytes
+	}
+	why := fmt.Sprintf("%s is reserved and not in use, %s was asked for: enough, but not in one piece.", units.Amount(slack), f.Requested)
+	if lost, ok := c.Fact("non_releasable"); ok && lost.Size.Bytes*4 < req {
+		return cause.Seen(cause.Weak, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Amount(slack), lost.Size), c.Failure.Line, lost.Line)
+	}
+	switch {
+	case slack >= req && slack >= units.GiB && c.Others.Bytes < 3*units.GiB:
+		return cause.Seen(cause.Strong, why, c.Failure.Line)
+	case slack >= req && f.Total != nil && slack*33 > f.Total.Bytes:
+		return cause.Seen(cause.Good, why, c.Failure.Line)
+	case slack+free >= req && slack*2 >= req:
+		return cause.Seen(cause.Good, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Amount(slack), units.Amount(free), f.Requested), c.Failure.Line)
+	}
+	return cause.Nothing()
+}
+
+// heldNotUsed: shortly before the failure PyTorch held far more than its tensors
+// took, and the message itself does not say how much that was.
+func heldNotUsed(c *ledger.Case) cause.Finding {
+	r := c.F().Requested
+	used, ok := c.Fact("torch_allocated")
+	held, ok2 := c.Fact("torch_reserved")
+	if !ok || !ok2 || !ledger.Allocator(c) || c.Slack.Has() || r == nil || ledger.Roomy(c) || held.Line < used.Line || held.Line > used.Line+sameTable || held.Line > c.Failure.Line {
+		return cause.Nothing()
+	}
+	idle := held.Size.Bytes - used.Size.Bytes
+	if idle < 2*units.GiB || idle < r.Bytes || idle < used.Size.Bytes {
+		return cause.Nothing()
+	}
+	weight := cause.Fair
+	if c.Mine.Bytes == held.Size.Bytes {
+		weight = cause.Strong // what is neither free nor allocated now is as much as PyTorch held then
+	}
+	return cause.Seen(weight, fmt.Sprintf("Before it failed PyTorch held %s and used %s of it: the rest is cache, and what of it is in pieces between tensors cannot be given back.", held.Size, used.Size), held.Line, c.Failure.Line)
+}
+
+// sameTable is how many lines two figures of one table may lie apart.
+const sameTable = 12
+
+// ofCard: one tensor takes at least that part of the card.
+func ofCard(least float64) func(c *ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		f := c.F()
+		return c.Root(fact.TorchAlloc, fact.TorchAsync) && f.Requested != nil && f.Total != nil && float64(f.Requested.Bytes) > least*float64(f.Total.Bytes)
+	}
+}
+
+// ofNoCard: more than any card has, where the message does not name this one's
+// size.
+func ofNoCard(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && c.F().Total == nil && ledger.Requested(c) > 100*units.GiB
+}
+
+const oneTensor = "One tensor of {requested} on a card of {total}."
+
+// hugeTensor is what no computer of a person hands out for one tensor.
+const hugeTensor = 32 * units.GiB
+
+func hugeHostTensor(c *ledger.Case) bool {
+	return c.Root(fact.CPUAlloc) && ledger.Requested(c) >= hugeTensor
+}
+
+// squareOnHost: a matrix of attention of several GiB, in the computer's memory.
+func squareOnHost(c *ledger.Case) bool {
+	return c.Root(fact.CPUAlloc) && ledger.Requested(c) >= 4*units.GiB && ledger.WritesScores(c)
+}
