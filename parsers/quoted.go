@@ -208,7 +208,7 @@ func reportFrom(l *text.Log) int {
 // isCode reports that most lines are statements of a programming language, and
 // none is a traceback.
 func isCode(l *text.Log) bool {
-	if isGoFile(l) {
+	if isGoFile(l) || isWebPage(l) {
 		return true
 	}
 	code, all := 0, 0
@@ -229,6 +229,11 @@ func isCode(l *text.Log) bool {
 		}
 	}
 	return all >= 4 && code*10 >= all*6
+}
+
+// isWebPage reports the source of a page: whatever it quotes, no program ended there.
+func isWebPage(l *text.Log) bool {
+	return strings.HasPrefix(l.Squeezed(), "<!doctypehtml") || strings.HasPrefix(l.Squeezed(), "<html")
 }
 
 // isGoFile reports a whole file of Go, whatever logs its strings hold.
