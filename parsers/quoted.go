@@ -211,12 +211,13 @@ func isCode(l *text.Log) bool {
 	if isGoFile(l) || isWebPage(l) {
 		return true
 	}
-	code, all := 0, 0
+	code, all, seen := 0, 0, map[string]bool{}
 	for _, line := range l.Lines {
 		t := strings.TrimSpace(strings.TrimLeft(line.Text, "+-"))
-		if t == "" {
+		if t == "" || seen[t] && strings.HasSuffix(t, ")") { // programs repeat their messages
 			continue
 		}
+		seen[t] = true
 		if traceLine(t) {
 			return false
 		}

@@ -58,11 +58,8 @@ var plainWords = []string{
 	"memory limit exceeded", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
 	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
 	"malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
-	"insufficient memory", "insufficient vram", "insufficient gpu memory", "insufficient device memory", "insufficient system memory", "insufficient video memory", "insufficient free memory",
-	"not enough memory", "not enough vram", "not enough ram ", "not enough gpu ", "not enough system memory", "not enough device memory", "not enough free memory", "not enough video memory", "not enough host memory",
-	"not enough available memory", "not enough physical memory", "not enough main memory", "not enough contiguous memory", "not have enough memory", "n't have enough memory", "not have enough vram", "n't have enough vram", "not sufficient memory", "memory is not sufficient", "memory is insufficient",
+	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
 	"no memory available", "no free memory", "no memory left", "no more memory",
-	"insufficient system resources", "not enough resources to load",
 	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
 	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory", "allocation of",
 	"exceeded requested", "but only", "exceeds maximum", "exceeds available", "exceeds the available",
@@ -103,6 +100,12 @@ var goesOnWith = []string{"error", "exception", "on", "for", "to", "when", "whil
 // ended are words of the same line that tell of the end of a program or a job.
 var ended = []string{"abort", "terminat", "kill", "exiting", "exited", "failed", "crash", "stopping", "shutting", "restart", "refused", "giving up", "cannotcontinue", "exceed", "notsufficient"}
 
+// scarce are phrases that say soon of what there was too little.
+var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenough", "notsufficient"}
+
+// scarceNoun is what there is too little of, behind one of [scarce].
+var scarceNoun = text.NewPattern(`^[a-z -]{0,40}?(?:memory|vram|ram(?![a-z])|systemresources|resourcestoload)`)
+
 // needsEnd are phrases that say nothing without one of them.
 var needsEnd = []string{"allocationof", "toomuchmemory", "nofreememory", "nomorememory"}
 
@@ -129,6 +132,14 @@ func refusal(m text.Message, word int) bool {
 	phrase, end := s[m.At:m.End], containsAny(line, ended)
 	if containsAny(phrase, asked) && !containsAny(s[max(from, m.At-12):min(to, m.End+90)], memoryWords) && len(amounts(m)) == 0 || slices.Contains(needsEnd, phrase) && !end {
 		return false
+	}
+	if slices.Contains(scarce, phrase) {
+		noun := m.Log.Find(scarceNoun, m.End, min(to, m.End+60))
+		if !noun.Ok() {
+			return false
+		}
+		_, end := noun.Span()
+		after = s[end:to]
 	}
 	if m.Log.Level(m.At) == 'E' || containsAny(before[max(0, len(before)-70):], troubles) {
 		return true
