@@ -25,6 +25,7 @@ var Parser = text.Parser{
 			m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+len(text.SqueezedLiteral(plainPhrases[h.Word])), len(l.Squeezed()))}
 			if refusal(m, h.Word) {
 				plainFailure(m.Facts, m)
+				readHint(f, m)
 				return // the first says as much as all
 			}
 		}
