@@ -60,6 +60,9 @@ func shown(line clean.Line) (t string, ok bool) {
 		return t, false
 	}
 	name, said, _ := strings.Cut(t, ": ")
+	if t == "ERROR:" || strings.HasPrefix(t, "in: ") && strings.Contains(t, ", line ") { // RELION and others behind their advice
+		return t, false
+	}
 	named := strings.Contains(said, " = ") && strings.IndexByte(",(:", t[len(t)-1]) < 0 && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 	prompted := strings.HasPrefix(t, "$ ") || strings.HasPrefix(t, ">>> ") || strings.Contains(t, "%|")
 	return t, !line.Logged && line.Source == "" && line.Program == "" && !prompted && !named && (!traceLine(t) || strings.HasSuffix(t, "."))

@@ -208,15 +208,16 @@ func reportFrom(l *text.Log) int {
 // isCode reports that most lines are statements of a programming language, and
 // none is a traceback.
 func isCode(l *text.Log) bool {
-	if isGoFile(l) {
+	if isGoFile(l) || isWebPage(l) {
 		return true
 	}
-	code, all := 0, 0
+	code, all, seen := 0, 0, map[string]bool{}
 	for _, line := range l.Lines {
 		t := strings.TrimSpace(strings.TrimLeft(line.Text, "+-"))
-		if t == "" {
+		if t == "" || seen[t] && strings.HasSuffix(t, ")") { // programs repeat their messages
 			continue
 		}
+		seen[t] = true
 		if traceLine(t) {
 			return false
 		}
@@ -229,6 +230,11 @@ func isCode(l *text.Log) bool {
 		}
 	}
 	return all >= 4 && code*10 >= all*6
+}
+
+// isWebPage reports the source of a page: whatever it quotes, no program ended there.
+func isWebPage(l *text.Log) bool {
+	return strings.HasPrefix(l.Squeezed(), "<!doctypehtml") || strings.HasPrefix(l.Squeezed(), "<html")
 }
 
 // isGoFile reports a whole file of Go, whatever logs its strings hold.

@@ -32,6 +32,9 @@ type Line struct {
 	// Logged says that a logger's prefix was taken off: a time, a level, a
 	// process.
 	Logged bool
+	// Level is what a prefix says of the line: 'E' an error or worse, 'W' a
+	// warning, 'I' less; 0 where none does.
+	Level byte
 	// Width is the columns of the physical line that ends here, prefixes and
 	// all: what tells that a console broke it. 0 where an escaped break ends it.
 	Width int

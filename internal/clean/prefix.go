@@ -1,6 +1,9 @@
 package clean
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Strip takes the prefixes of loggers, containers and quotes off a line, as
 // often as they are stacked, and returns the process or rank and the program
@@ -23,6 +26,7 @@ func strip(s string) Line {
 		if name := programOf(s[:n]); name != "" {
 			l.Program = name
 		}
+		l.Level = cmp.Or(levelOf(s[:n]), l.Level)
 		l.Logged = l.Logged || s[0] < 0x80 && strings.IndexByte(" >|#*", s[0]) < 0
 		s = s[n:]
 	}
@@ -254,11 +258,27 @@ func wordPrefix(s string) (int, string) {
 }
 
 func level(s string) bool {
-	switch strings.TrimSpace(s) {
-	case "INFO", "WARNING", "WARN", "ERROR", "DEBUG", "CRITICAL", "FATAL", "ERR", "DBG", "E", "W", "I", "D", "info", "warn", "error", "debug", "stderr", "stdout":
-		return true
+	s = strings.TrimSpace(s)
+	return levels[s] != 0 || s == "stderr" || s == "stdout"
+}
+
+var levels = map[string]byte{
+	"CRITICAL": 'E', "FATAL": 'E', "ERROR": 'E', "ERR": 'E', "E": 'E', "error": 'E',
+	"WARNING": 'W', "WARN": 'W', "W": 'W', "warn": 'W',
+	"INFO": 'I', "DEBUG": 'I', "DBG": 'I', "I": 'I', "D": 'I', "info": 'I', "debug": 'I',
+}
+
+// levelOf reads the level in a prefix that was taken off.
+func levelOf(prefix string) byte {
+	word := strings.FieldsFunc(prefix, func(r rune) bool { return strings.ContainsRune(" []():", r) })
+	if len(word) == 0 {
+		return 0
 	}
-	return false
+	first, last := word[0], word[len(word)-1]
+	if len(first) == 5 && digits(first[1:]) { // klog's "E1103"; F is fatal
+		first = strings.Replace(first[:1], "F", "E", 1)
+	}
+	return cmp.Or(levels[first], levels[last])
 }
 
 // levelPrefix takes "ERROR 04-01 23:46:56 [engine.py:160] " up to the bracket,

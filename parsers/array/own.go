@@ -9,6 +9,7 @@ import (
 // renderers, simulators, statistics.
 var Own = parser("own", nil, unquoted(
 	text.On("CudaCustomAllocator out of memory", readRELION), text.On("HipCustomAllocator out of memory", readRELION),
+	text.On("You ran out of memory on the GPU(s)", readRELIONAdvice),
 	text.On("out of memory in", readCall),
 	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles),
 	text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
@@ -39,6 +40,14 @@ func readRELION(m text.Message) int {
 		signal(m, "no_size", k.Line(), k.Text("want"))
 	}
 	return m.Fail(x, m.Took(k))
+}
+
+// readRELIONAdvice reads what RELION prints below its error, where that is cut off.
+func readRELIONAdvice(m text.Message) int {
+	if m.Mentions("customallocatoroutofmemory", "outofmemoryin") {
+		return m.End
+	}
+	return m.Fail(deviceFailure, m.End)
 }
 
 // readCall reads RELION's "ERROR: out of memory in .../acc_projector_impl.h at

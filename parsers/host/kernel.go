@@ -64,7 +64,7 @@ var kernelWordings = slices.Concat(
 	text.OnAny(readCompilerSignal, "signal terminated program"),
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
-	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9"),
+	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9"),
 	text.OnAny(readReason, "JETSAM_REASON_MEMORY"),
 	text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
 	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", `"reason" : "per-process-limit"`),

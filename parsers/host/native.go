@@ -12,7 +12,9 @@ var Native = text.Parser{Name: "native", Explains: map[fact.Kind]int{fact.Worker
 
 var nativeWordings = slices.Concat(
 	[]text.Wording{
-		text.On("C error: out of memory", text.Fails(nativeFailure)), // pandas' CSV reader
+		text.On("InnoDB: Cannot allocate memory for the buffer pool", text.Fails(nativeFailure)),
+		text.On("Maximum variable size allowed on the device is exceeded", text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "other", Backend: "cuda"})), // MATLAB
+		text.On("C error: out of memory", text.Fails(nativeFailure)),                                                                                              // pandas' CSV reader
 		// "ArrowMemoryError: malloc of size 1073741824 failed".
 		text.On("ArrowMemoryError", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`(?:malloc|realloc)ofsize(?<requested_bytes>\d{1,20})failed`))),
 		// hs_err's head: the system refused memory to the virtual machine, which is

@@ -32,8 +32,10 @@ var runtimeDisguises = []disguise{
 	},
 	{
 		literals: []string{"runtime: out of memory: cannot allocate", "fatal error: runtime: out of memory", "fatal error: out of memory"},
-		when:     func(m text.Message) bool { return m.Mentions("goroutine", "runtime:outofmemory") },
-		id:       "go_heap", title: "A Go program was refused memory by the system: its own limit (ulimit -v, a cgroup), or a machine that is really short. The card is not involved.",
+		when: func(m text.Message) bool {
+			return m.Mentions("goroutine", "runtime:outofmemory") && !m.Mentions("errno=1455")
+		},
+		id: "go_heap", title: "A Go program was refused memory by the system: its own limit (ulimit -v, a cgroup), or a machine that is really short. The card is not involved.",
 		advice: "Check `ulimit -v` and the container's limit; GOMEMLIMIT keeps the heap of a Go program small. If the machine is short, free memory there.",
 	},
 	{
@@ -42,7 +44,7 @@ var runtimeDisguises = []disguise{
 		advice: "Look for the recursion in the trace; sys.setrecursionlimit only helps if the depth is really needed.",
 	},
 	{
-		literals: []string{"OOM command not allowed when used memory", "Cannot map innodb_buffer_pool_size", "Cannot allocate memory for the buffer pool", "Memory overcommit must be enabled", "overcommit_memory is set to 0"},
+		literals: []string{"OOM command not allowed when used memory", "Cannot map innodb_buffer_pool_size", "Memory overcommit must be enabled", "overcommit_memory is set to 0"},
 		id:       "database_memory", title: "A database speaks of its own memory setting.",
 		advice: "Redis: raise maxmemory or set maxmemory-policy allkeys-lru; its overcommit warning wants `sysctl vm.overcommit_memory=1`. MySQL: lower innodb_buffer_pool_size.",
 	},

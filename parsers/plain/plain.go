@@ -23,8 +23,9 @@ var Parser = text.Parser{
 		}
 		for _, h := range hits[:min(len(hits), maxPlain)] {
 			m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+len(text.SqueezedLiteral(plainPhrases[h.Word])), len(l.Squeezed()))}
-			if refusal(m, h.Word < plainCodes) {
+			if refusal(m, h.Word) {
 				plainFailure(m.Facts, m)
+				readHint(f, m)
 				return // the first says as much as all
 			}
 		}
@@ -43,29 +44,41 @@ func explained(f *fact.Facts) bool {
 
 // plainPhrases: the first plainCodes are names of error codes, which no sentence
 // has by chance; the others are words.
-var plainPhrases = append([]string{
+var plainPhrases = slices.Concat(plainCodes, plainWords, systemWords)
+
+var plainCodes = []string{
 	"CUDA_ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory", "hipErrorMemoryAllocation", "cuMemAlloc failed", "cuMemCreate failed",
 	"OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "OutOfDeviceMemory", "MEM_OBJECT_ALLOCATION_FAILURE",
 	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
-	"CL_OUT_OF_RESOURCES", "0xC0000017", "0xC000012D", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY",
-}, plainWords...)
-
-const plainCodes = 18
+	"CL_OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "0xC0000017", "0xC000012D", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY",
+}
 
 var plainWords = []string{
 	text.OutOfMemory, "out-of-memory", "out_of_memory", "out of gpu memory", "out of video memory", "out of device memory", "out of graphics memory", "out of vram",
-	"out of system memory", "out of host memory", "out of virtual memory", "memory limit exceeded", "exceeded memory limit", "memory_limit_exceeded",
-	"malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted",
-	"insufficient memory", "insufficient vram", "insufficient gpu memory", "insufficient device memory", "insufficient system memory", "insufficient video memory",
-	"not enough memory", "not enough vram", "not enough ram ", "not enough gpu ", "not enough system memory", "not enough device memory", "not enough free memory", "not enough video memory", "not enough host memory",
-	"insufficient system resources", "not enough resources to load",
-	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "can't allocate",
-	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory",
+	"out of system memory", "out of host memory", "out of virtual memory", "out of physical memory", "out of application memory", "out of ram",
+	"memory limit exceeded", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
+	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
+	"malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
+	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
+	"no memory available", "no free memory", "no memory left", "no more memory",
+	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
+	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory", "allocation of",
+	"exceeded requested", "but only", "exceeds maximum", "exceeds available", "exceeds the available",
+}
+
+// systemWords are what systems say where they speak another language (ENOMEM of
+// glibc's catalogues, ERROR_OUTOFMEMORY of Windows), and programs after them.
+var systemWords = []string{
+	"Nicht genügend Hauptspeicher", "Nicht genügend Arbeitsspeicher", "Nicht genügend Speicher", "Speicher reicht nicht", "Impossible d'allouer de la mémoire", "Mémoire insuffisante", "Mémoire GPU insuffisante",
+	"No se pudo asignar memoria", "No se puede asignar memoria", "Memoria insuficiente", "No hay suficiente memoria", "Impossibile allocare memoria", "Memoria insufficiente", "Memoria esaurita",
+	"Não foi possível alocar memória", "Não é possível alocar memória", "Memória insuficiente", "Недостаточно памяти", "Недостатньо пам'яті", "Невозможно выделить память", "Не удалось выделить память", "Нехватка памяти",
+	"无法分配内存", "内存不足", "显存不足", "内存溢出", "無法配置記憶體", "記憶體不足", "メモリを割り当てできません", "メモリが不足", "メモリ不足", "메모리를 할당할 수 없습니다", "메모리가 부족", "메모리 부족",
+	"Brak pamięci", "Nie można przydzielić pamięci", "Za mało pamięci", "Bellek ayrılamadı", "Yetersiz bellek", "Nelze alokovat paměť", "Nedostatek paměti", "Onvoldoende geheugen", "Kan geen geheugen toewijzen", "Kan inte tilldela minne",
 }
 
 // asked are words before which a phrase only says that somebody wanted some:
 // it takes a size, or a word for memory, to be about memory.
-var asked = []string{"couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "can'tallocate", "allocationfailed"}
+var asked = []string{"couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof"}
 
 var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib", "gib", "kib", "mb", "gb"}
 
@@ -85,9 +98,28 @@ const clauses = `:;-=>|([{"'!,.]*#`
 // goesOnWith are words that a message goes on with.
 var goesOnWith = []string{"error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe", "allocating", "allocate"}
 
+// ended are words of the same line that tell of the end of a program or a job.
+var ended = []string{"abort", "terminat", "kill", "exiting", "exited", "failed", "crash", "stopping", "shutting", "restart", "refused", "giving up", "cannotcontinue", "exceed", "notsufficient"}
+
+// scarce are phrases that say soon of what there was too little.
+var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenough", "notsufficient"}
+
+// scarceNoun is what there is too little of, behind one of [scarce].
+var scarceNoun = text.NewPattern(`^[a-z -]{0,40}?(?:memory|vram|ram(?![a-z])|systemresources|resourcestoload)`)
+
+// needsEnd are phrases that say nothing without one of them.
+var needsEnd = []string{"allocationof", "toomuchmemory", "nofreememory", "nomorememory"}
+
+// needsMore are phrases that need figures of which one is too large.
+var needsMore = []string{"exceededrequested", "butonly", "exceedsmaximum", "exceedstheavailable", "exceedsavailable"}
+
+// blanks stand in a message as a program's source has it, before it is filled in.
+var blanks = []string{"%d", "%s", "%u", "%zu", "%lu", "%llu", "%ld", "{}", "{0}", "${"}
+
 // refusal reports that the phrase is what a program said when it ended, and no
 // sentence about memory. A code is enough for itself.
-func refusal(m text.Message, code bool) bool {
+func refusal(m text.Message, word int) bool {
+	code, foreign := word < len(plainCodes), word >= len(plainCodes)+len(plainWords)
 	from, to := m.Line()
 	s := m.Log.Squeezed()
 	line, before, after := s[from:to], s[max(from, m.At-160):m.At], s[m.End:to]
@@ -95,20 +127,34 @@ func refusal(m text.Message, code bool) bool {
 		return !goes
 	}
 	text := strings.TrimSpace(m.Log.LineText(m.At))
-	if strings.Contains(text, "`") || sourceCode(before, after) { // back-ticks: documentation
+	if strings.Contains(text, "`") || sourceCode(before, after) || containsAny(after, blanks) { // back-ticks: documentation
 		return false
 	}
-	phrase := s[m.At:m.End]
-	if containsAny(phrase, asked) && !containsAny(s[max(from, m.At-12):min(to, m.End+90)], memoryWords) {
+	phrase, end := s[m.At:m.End], containsAny(line, ended)
+	if containsAny(phrase, asked) && !containsAny(s[max(from, m.At-12):min(to, m.End+90)], memoryWords) && len(amounts(m)) == 0 || slices.Contains(needsEnd, phrase) && !end {
 		return false
 	}
-	if containsAny(before[max(0, len(before)-70):], troubles) {
+	if slices.Contains(scarce, phrase) {
+		noun := m.Log.Find(scarceNoun, m.End, min(to, m.End+60))
+		if !noun.Ok() {
+			return false
+		}
+		_, end := noun.Span()
+		after = s[end:to]
+	}
+	if m.Log.Level(m.At) == 'E' || containsAny(before[max(0, len(before)-70):], troubles) {
 		return true
 	}
-	opens := before == "" || strings.IndexByte(clauses, before[len(before)-1]) >= 0
-	closes := containsAny(phrase, asked) || after == "" || strings.IndexByte(clauses+"})", after[0]) >= 0 ||
+	if m.Log.Level(m.At) == 'I' || strings.Count(text, " ") >= 24 {
+		return false
+	}
+	if outweighed(amounts(m)) || slices.Contains(needsMore, phrase) {
+		return outweighed(amounts(m)) && (containsAny(line, memoryWords[:4]) || strings.Contains(line, "ram"))
+	}
+	opens := before == "" || strings.IndexByte(clauses, before[len(before)-1]) >= 0 || strings.HasSuffix(before, "ran") || strings.HasSuffix(before, "hasrun") || end && strings.Count(text, " ") < 16
+	closes := end || containsAny(phrase, asked) || foreign || after == "" || after[0] >= 0x80 || strings.IndexByte(clauses+"})", after[0]) >= 0 ||
 		slices.ContainsFunc(goesOnWith, func(word string) bool { return strings.HasPrefix(after, word) })
-	return opens && closes && strings.Count(text, " ") < 24
+	return opens && closes
 }
 
 // sourceCode: the phrase is the text that a line of a program would print
@@ -178,8 +224,14 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	if program, ok := named(line, plainNames); ok {
 		x.Framework = program
 	}
-	k := m.Log.Find(plainSize, m.At, to)
-	x.Figures.Requested = cmp.Or(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"))
+	k, told := m.Log.Find(plainSize, m.At, to), amounts(m)
+	x.Figures.Requested = cmp.Or(k.Size("want"), k.Size("bytes"), m.Log.Find(plainSizeBefore, from, m.At).Size("want"), told[wanted])
+	x.Figures.ProcessUsed = told[used]
+	if x.Kind == fact.PlainDevice {
+		x.Figures.Free, x.Figures.Total = told[available], told[limit]
+	} else {
+		x.Figures.SystemAvailable, x.Figures.Limit = told[available], told[limit]
+	}
 	if counted := m.Log.Find(countedPattern, max(m.At-4000, 0), m.At); counted.Ok() && x.Kind == fact.PlainDevice {
 		x.Figures.Free, x.Figures.Total = counted.Size("free"), counted.Size("total")
 	}

@@ -114,6 +114,9 @@ func (l *Log) Source(at int) string { return l.line(at).Source }
 // bears.
 func (l *Log) Program(at int) string { return l.line(at).Program }
 
+// Level is what a prefix says of the line at an offset: see [clean.Line.Level].
+func (l *Log) Level(at int) byte { return l.line(at).Level }
+
 // Typed reports that what stands at an offset is part of a command that
 // somebody typed: see [clean.Line.Typed]. It may have gone on behind a
 // backslash, or have been broken by the console.

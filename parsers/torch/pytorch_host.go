@@ -15,7 +15,7 @@ var HostPyTorch = text.Parser{
 
 var hostPyTorchFailures = slices.Concat(
 	text.OnAny(cpuAllocator, "DefaultCPUAllocator", "enforce fail at CPUAllocator", "enforce fail at alloc_cpu", "$ Torch: not enough memory", "posix_memalign(&data"),
-	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455", "error msg: The paging file is too small"),
+	text.OnAny(commitLimit, "WinError 1455", "os error 1455", "Unexpected error 1455", "failed with errno=1455", "error msg: The paging file is too small"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.SharedMemory, Framework: "pytorch", Backend: "cpu"}),
 		"Unexpected bus error encountered in worker", "is killed by signal: Bus error", "unable to write to file </torch_"),
 	text.OnAny(text.Quotes(fact.Failure{Kind: fact.WorkerKilled, Framework: "pytorch", Backend: "cpu"}), "is killed by signal: Killed"),
@@ -42,6 +42,8 @@ func cpuAllocator(m text.Message) int {
 	return max(r.end, m.At+240)
 }
 
+var virtualAlloc = text.NewPattern(`virtualallocof(?<requested>\d{1,18}bytes)`) // Go's mem_windows.go
+
 var torchLibrary = text.NewPattern(`torch[\\/]lib|\\torch\\`)
 
 func commitLimit(m text.Message) int {
@@ -49,6 +51,7 @@ func commitLimit(m text.Message) int {
 	if !m.Log.Find(torchLibrary, m.End, m.End+400).Ok() {
 		x.Framework = "windows" // safetensors and others: the number alone proves no program
 	}
+	x.Figures.Requested = m.Around(virtualAlloc, 60, 0).Size("requested")
 	return text.Quotes(x)(m) + 120
 }
 

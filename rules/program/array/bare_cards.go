@@ -3,12 +3,15 @@ package array
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -62,14 +65,15 @@ var bareCards = []cause.Card{
 		ID: "other/memory", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Unsaid: []string{"loading model", "loadModel", "load_model"}, If: func(c *ledger.Case) bool { return noneKnown(c) && !ledger.RunsModels(c) },
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of memory",
-		Means:    "A program of its own said so; the log does not show how much the machine has, nor what else was in it.[[ {asked} was wanted in one piece.]] It helps to know when it fails: at once, whatever the input (a wrong size), with large input only (its size), or after a long time (something grows and is never emptied).",
+		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[What it may use is bounded at {bound}. ]]A program of its own said so; the log does not show what else was in memory. It helps to know when it fails: at once, whatever the input (a wrong size), with large input only (its size), or after a long time (something grows and is never emptied).",
 		Not:      "Settings of graphics cards and of AI programs, unless it is one.",
-		Cures: []cause.Cure{
+		Figures:  plainFigures,
+		Cures: append(proposed(), []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Give it a tenth of the input", Cost: "a minute", Told: "Does it run then, work in parts: read, compute, write, let go. Does it fail alike, look for a size that is computed wrongly: the innermost line of your own in the trace names it."},
 			{Fix: "lower_num_workers", Title: "It runs in many threads or processes: a quarter of them", Cost: "slower", Told: "Many tools reserve buffers for each (samtools sort: `-m` times `-@`); their number is an option of the command, often all cores unless set."},
 			{Fix: "stream_dataset", Title: "It fails after a long time: find what grows", Cost: "some minutes", Told: "Print the length of each list, table or cache that lives through the loop; bound it, or write it out as it fills."},
 			{Fix: "close_other_apps", Title: "See what else holds memory", Cost: "free", Told: "While it runs: `free -h` and `top` sorted by memory (Windows: the Task Manager, Details). On a cluster or in a container a limit may be lower than the machine."},
-		},
+		}...),
 		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
 	{
@@ -91,9 +95,10 @@ var bareCards = []cause.Card{
 		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: mpiWords, If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of graphics memory",
-		Means:    "A program of its own said so, in words or a code of the driver's; the log shows neither how much it wanted nor who holds the card. Either what it computes at once is too large for the card, or something else is on it: one look while it is closed tells.",
+		Means:    "A program of its own said so, in words or a code of the driver's.[[ {asked} was wanted and {have} was there: {lacks} too little.]] The log does not show who holds the card. Either what it computes at once is too large for the card, or something else is on it: one look while it is closed tells.",
 		Not:      "Settings of PyTorch's allocator, which other programs do not have.",
-		Cures: []cause.Cure{
+		Figures:  plainFigures,
+		Cures: append(proposed(), []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: "Your own code", Text: "a tenth of the input shows whether it is the size; then work in blocks, free what is not needed before the next one, and check the sizes that you allocate: results of joins and pairs outgrow their inputs."},
 				{For: "A game or renderer", Text: "smaller textures, a lower resolution, fewer objects."},
@@ -101,7 +106,7 @@ var bareCards = []cause.Card{
 			}},
 			{Fix: "kill_stale_process", Title: "See what else is on the card", Cost: "free"},
 			{Fix: "bigger_gpu", Title: "It is alone there and the input is as small as it can be: a card with more memory", Cost: "money"},
-		},
+		}...),
 		Sources: []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
 	},
 	{
@@ -185,6 +190,68 @@ var bareCards = []cause.Card{
 		},
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://doc.rust-lang.org/std/backtrace/index.html"},
 	},
+}
+
+// plainFigures are what a message in plain words states.
+func plainFigures(c *ledger.Case) map[string]string {
+	asked, have := ledger.Requested(c), c.Free.Bytes
+	if have == 0 {
+		have = ledger.Sized(c, "system_available")
+	}
+	told := map[string]string{"have": "", "lacks": "", "bound": "", "hint": ""}
+	if have > 0 && asked > have {
+		told["have"], told["lacks"] = units.Amount(have), units.Amount(asked-have)
+	}
+	if limit := ledger.Sized(c, "limit"); limit > 0 && told["have"] == "" {
+		told["bound"] = units.Amount(limit)
+	}
+	if hint, ok := c.Fact("own_hint"); ok {
+		told["hint"] = quote.Told(strings.TrimSpace(hint.Text))
+	}
+	return told
+}
+
+// proposals are the fixes that a program's own proposal may mean, by its words:
+// one of each list must be among them.
+var proposals = []struct {
+	fix         string
+	does, about []string
+}{
+	{"close_other_apps", []string{"clos", "quit", "exit", "stop"}, []string{"application", "program", "process", "tab", "app"}},
+	{"lower_num_workers", []string{"reduc", "lower", "fewer", "less", "decreas"}, []string{"thread", "worker", "process", "job", "core", "parallel", "concurren"}},
+	{"use_smaller_model", []string{"smaller", "quant", "tiny", "lighter"}, []string{"model"}},
+	{"lower_resolution", []string{"reduc", "lower", "smaller", "decreas"}, []string{"resolution", "image", "texture", "tile", "dimension", "quality"}},
+	{"stream_dataset", []string{"chunk", "stream", "block", "split", "parts"}, []string{""}},
+	{"add_swap", []string{"swap", "paging", "page file", "pagefile"}, []string{""}},
+	{"upgrade_version", []string{"updat", "upgrad"}, []string{""}},
+	{"raise_memory_limit", []string{"increas", "rais", "larger", "more", "bigger", "tweak", "adjust", "higher"}, []string{"memory", "heap", "limit", "ram", "size", "mb", "budget"}},
+	{"lower_batch_size", []string{"reduc", "lower", "smaller", "decreas", "fewer", "less"}, []string{""}},
+}
+
+// proposed are the cures that repeat what the program itself proposes.
+func proposed() []cause.Cure {
+	cures := make([]cause.Cure, len(proposals))
+	for i, p := range proposals {
+		cures[i] = cause.Cure{Fix: p.fix, Title: "Do what it proposes itself", Cost: "some minutes",
+			Told: "Its own words: \"{hint}\". Nobody knows its settings better; then look whether the figure in its message moved.",
+			If:   func(c *ledger.Case) bool { return proposes(c) == p.fix }}
+	}
+	return cures
+}
+
+// proposes is the fix that the program's own words mean, "" if none.
+func proposes(c *ledger.Case) string {
+	hint, _ := c.Fact("own_hint")
+	words := strings.ToLower(hint.Text)
+	among := func(list []string) bool {
+		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(words, w) })
+	}
+	for _, p := range proposals {
+		if words != "" && among(p.does) && among(p.about) {
+			return p.fix
+		}
+	}
+	return ""
 }
 
 // mpiWords stand in logs of simulations that run in ranks, and of compiled

@@ -1,0 +1,55 @@
+package plain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// Hint names the fact that holds what the program itself proposes: "Try a
+// smaller tile size".
+const Hint = "own_hint"
+
+// proposes begin a sentence in which a program says what to do.
+var proposes = []string{"try ", "consider ", "please ", "reduce ", "decrease ", "lower ", "increase ", "raise ", "set ", "use ", "you can ", "you may ", "you might ", "you need ", "you should ", "hint: ", "tip: ", "suggestion: ", "solution: ", "either ", "close "}
+
+// noProposal are words of requests that mend nothing, and of what is not to be
+// repeated from a log.
+var noProposal = []string{"report", "see ", "refer", "contact", "wait", "open an issue", "http", "sudo", "curl", "wget", "rm -", "chmod", "password", "download", "install"}
+
+const (
+	hintLines   = 4 // behind the message
+	longestHint = 180
+	leastHint   = 14
+)
+
+// readHint looks for a proposal in the message and on the lines below it.
+func readHint(f *fact.Facts, m text.Message) {
+	at := m.Log.LineIndex(m.At)
+	for _, line := range m.Log.Lines[at:min(at+hintLines+1, len(m.Log.Lines))] {
+		for _, sentence := range sentences(line.Text) {
+			if proposal(sentence) {
+				f.Facts = append(f.Facts, fact.Fact{Name: Hint, Text: sentence, Line: line.Number})
+				return
+			}
+		}
+	}
+}
+
+// sentences cuts a line where one ends and the next begins, and behind dashes
+// and brackets that open one.
+func sentences(line string) []string {
+	line = strings.NewReplacer(". ", "\n", "! ", "\n", "; ", "\n", " - ", "\n", " (", "\n", ", try ", "\ntry ", ", please ", "\nplease ", ": try ", "\ntry ").Replace(line)
+	return strings.Split(line, "\n")
+}
+
+func proposal(s string) bool {
+	s = strings.ToLower(strings.TrimSpace(s))
+	opens := func(word string) bool { return strings.HasPrefix(s, word) }
+	return len(s) >= leastHint && len(s) <= longestHint && slices.ContainsFunc(proposes, opens) && !containsAny(s, noProposal) &&
+		!strings.ContainsFunc(s, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune(" .,:=-_/()'\"+%", r)
+		})
+}
