@@ -86,7 +86,7 @@ var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib",
 var goesOn = []string{
 	"fallingback", "fallback", "retrying", "willretry", "tryingagain", "willbeused", "instead", "skipp", "ignor", "recover", "reserving", "notfatal",
 	"ifyou", "ifthe", "ifit", "incaseof", "toavoid", "avoid", "prevent", "might", "maycause", "mayrun", "canlead", "canbe", "couldlead", "canhelp", "shouldnot", "whether",
-	"suchas", "likewhen", "situation", "robust", "oomkiller", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http",
+	"suchas", "likewhen", "situation", "robust", "oomkiller", ")killer", "started", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http",
 }
 
 // troubles stand before a phrase where it is the reason of an error.
@@ -99,7 +99,7 @@ const clauses = `:;-=>|([{"'!,.]*#`
 var goesOnWith = []string{"error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe", "allocating", "allocate"}
 
 // ended are words of the same line that tell of the end of a program or a job.
-var ended = []string{"abort", "terminat", "kill", "exiting", "exited", "failed", "crash", "stopping", "shutting", "restart", "refused", "giving up", "cannotcontinue", "exceed", "notsufficient"}
+var ended = []string{"abort", "terminat", "killed", "killing", "exiting", "exited", "failed", "crash", "stopping", "shutting", "restart", "refused", "givingup", "cannotcontinue", "exceed", "notsufficient"}
 
 // scarce are phrases that say soon of what there was too little.
 var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenough", "notsufficient"}
@@ -119,42 +119,71 @@ var blanks = []string{"%d", "%s", "%u", "%zu", "%lu", "%llu", "%ld", "{}", "{0}"
 // refusal reports that the phrase is what a program said when it ended, and no
 // sentence about memory. A code is enough for itself.
 func refusal(m text.Message, word int) bool {
-	code, foreign := word < len(plainCodes), word >= len(plainCodes)+len(plainWords)
+	p := placed(m)
+	foreign := word >= len(plainCodes)+len(plainWords)
+	switch level := m.Log.Level(m.At); {
+	case containsAny(p.line, goesOn):
+		return false
+	case word < len(plainCodes):
+		return true
+	case strings.Contains(p.shown, "`"), sourceCode(p.before, p.after), containsAny(p.after, blanks), !p.ofMemory(m):
+		return false // back-ticks: documentation
+	case level == 'E', containsAny(p.before[max(0, len(p.before)-70):], troubles):
+		return true
+	case level == 'I', strings.Count(p.shown, " ") >= 24:
+		return false
+	case outweighed(amounts(m)):
+		return containsAny(p.line, append(memoryWords[:4:4], "ram"))
+	case slices.Contains(needsMore, p.phrase):
+		return false
+	}
+	return p.opens() && (foreign || p.closes())
+}
+
+// place is a phrase in its line, all squeezed but what is shown.
+type place struct {
+	line, before, phrase, after, shown string
+	ended                              bool // the line tells of an end
+}
+
+func placed(m text.Message) place {
 	from, to := m.Line()
 	s := m.Log.Squeezed()
-	line, before, after := s[from:to], s[max(from, m.At-160):m.At], s[m.End:to]
-	if goes := containsAny(line, goesOn); code || goes {
-		return !goes
+	p := place{s[from:to], s[max(from, m.At-160):m.At], s[m.At:m.End], s[m.End:to], strings.TrimSpace(m.Log.LineText(m.At)), containsAny(s[from:to], ended)}
+	if ran := strings.TrimSuffix(p.before, "ran"); !strings.HasSuffix(ran, `"`) {
+		p.before = ran
 	}
-	text := strings.TrimSpace(m.Log.LineText(m.At))
-	if strings.Contains(text, "`") || sourceCode(before, after) || containsAny(after, blanks) { // back-ticks: documentation
-		return false
-	}
-	phrase, end := s[m.At:m.End], containsAny(line, ended)
-	if containsAny(phrase, asked) && !containsAny(s[max(from, m.At-12):min(to, m.End+90)], memoryWords) && len(amounts(m)) == 0 || slices.Contains(needsEnd, phrase) && !end {
-		return false
-	}
-	if slices.Contains(scarce, phrase) {
-		noun := m.Log.Find(scarceNoun, m.End, min(to, m.End+60))
+	return p
+}
+
+// ofMemory reports that the phrase is about memory, and leaves out of what
+// follows it the noun that says so.
+func (p *place) ofMemory(m text.Message) bool {
+	switch {
+	case slices.Contains(scarce, p.phrase):
+		noun := m.Log.Find(scarceNoun, m.End, m.End+min(len(p.after), 60))
 		if !noun.Ok() {
 			return false
 		}
 		_, end := noun.Span()
-		after = s[end:to]
-	}
-	if m.Log.Level(m.At) == 'E' || containsAny(before[max(0, len(before)-70):], troubles) {
-		return true
-	}
-	if m.Log.Level(m.At) == 'I' || strings.Count(text, " ") >= 24 {
+		p.after = p.after[end-m.End:]
+	case slices.Contains(needsEnd, p.phrase) && !p.ended:
 		return false
+	case containsAny(p.phrase, asked):
+		return containsAny(p.before[max(0, len(p.before)-12):]+p.after[:min(len(p.after), 90)], memoryWords) || len(amounts(m)) > 0
 	}
-	if outweighed(amounts(m)) || slices.Contains(needsMore, phrase) {
-		return outweighed(amounts(m)) && (containsAny(line, memoryWords[:4]) || strings.Contains(line, "ram"))
-	}
-	opens := before == "" || strings.IndexByte(clauses, before[len(before)-1]) >= 0 || strings.HasSuffix(before, "ran") || strings.HasSuffix(before, "hasrun") || end && strings.Count(text, " ") < 16
-	closes := end || containsAny(phrase, asked) || foreign || after == "" || after[0] >= 0x80 || strings.IndexByte(clauses+"})", after[0]) >= 0 ||
-		slices.ContainsFunc(goesOnWith, func(word string) bool { return strings.HasPrefix(after, word) })
-	return opens && closes
+	return true
+}
+
+// opens reports that a message begins at the phrase, or soon before it.
+func (p *place) opens() bool {
+	return p.before == "" || strings.IndexByte(clauses, p.before[len(p.before)-1]) >= 0 || strings.HasSuffix(p.before, "hasrun") || p.ended && strings.Count(p.shown, " ") < 16
+}
+
+// closes reports that the message ends behind the phrase, or goes on as one does.
+func (p *place) closes() bool {
+	return p.ended || containsAny(p.phrase, asked) || p.after == "" || p.after[0] >= 0x80 || strings.IndexByte(clauses+"})", p.after[0]) >= 0 ||
+		slices.ContainsFunc(goesOnWith, func(word string) bool { return strings.HasPrefix(p.after, word) })
 }
 
 // sourceCode: the phrase is the text that a line of a program would print
