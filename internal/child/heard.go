@@ -36,7 +36,6 @@ type stream struct {
 // command's next write then fails as it would have without us.
 func (s *stream) copy() {
 	defer close(s.done)
-	defer s.from.Close()
 	s.heard.join(s)
 	buf := make([]byte, chunk)
 	for {
@@ -45,6 +44,7 @@ func (s *stream) copy() {
 			_, lost := s.to.Write(buf[:n])
 			s.heard.hear(s, buf[:n])
 			if lost != nil {
+				s.from.Close() // the command learns by SIGPIPE or SIGHUP
 				return
 			}
 		}

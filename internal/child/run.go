@@ -157,9 +157,12 @@ func (l *laid) started() {
 // process that it left behind holds them open.
 const settle = 250 * time.Millisecond
 
-// drain waits for what the command still printed.
+// drain waits for what the command still printed. Our ends are closed behind it
+// only: a command that closes its own before it exits (GNU's tools do) is still
+// there, and the end of its terminal would kill it.
 func (l *laid) drain(heard *hearing) {
 	for _, s := range l.copies {
+		defer s.from.Close()
 		for last := int64(-1); ; {
 			select {
 			case <-s.done:
