@@ -22,7 +22,7 @@ func traits(cases []observed) ([]trait, map[trait]int) {
 	for _, x := range cases {
 		for _, o := range x.Offers {
 			for _, f := range x.Situation {
-				t := trait{o.Fix, f}
+				t := trait{o.As, f}
 				if groups[t] == nil {
 					groups[t] = map[string]bool{}
 				}
@@ -54,17 +54,25 @@ type choice struct {
 	weight float64
 }
 
+// ownFix is how often a log of this project counts: the order of its fixes was
+// written by somebody who knows the program, and is not to be turned around for
+// what other programs' readers were helped by.
+const ownFix = 3
+
 // choices are the cases that can teach: one offer is good and another is not.
 func choices(cases []observed, index map[trait]int) []choice {
 	var out []choice
 	for i := range cases {
 		x := &cases[i]
 		ch := choice{weight: x.counts()}
+		if x.own {
+			ch.weight = ownFix
+		}
 		goods := 0
 		for _, o := range x.Offers {
 			var ts []int
 			for _, f := range x.Situation {
-				if n, ok := index[trait{o.Fix, f}]; ok {
+				if n, ok := index[trait{o.As, f}]; ok {
 					ts = append(ts, n)
 				}
 			}
@@ -131,7 +139,7 @@ func ranks(x *observed, index map[trait]int, w []float64, worth float64) []strin
 	for _, o := range x.Offers {
 		s := worth * math.Log(max(o.Worth, 1e-4))
 		for _, f := range x.Situation {
-			if n, ok := index[trait{o.Fix, f}]; ok && w != nil {
+			if n, ok := index[trait{o.As, f}]; ok && w != nil {
 				s += w[n]
 			}
 		}

@@ -172,7 +172,7 @@ func spelled(id string, own []*program.Program) bool {
 func learned(c *ledger.Case, likeliest odds.Cause, ranked []*candidate) {
 	situation := odds.Situation(c, likeliest.ID)
 	for _, b := range ranked {
-		offer := odds.Offer{Fix: b.fix.ID, Worth: b.score}
+		offer := odds.Offer{Fix: b.fix.ID, As: cmp.Or(b.plan, b.fix.ID), Worth: b.score}
 		if h := likeliest.Heard; h != nil {
 			h.Situation, h.Offers = situation, append(h.Offers, offer)
 		}
@@ -210,7 +210,8 @@ type candidate struct {
 	fix    fix.Fix
 	advice Advice
 	score  float64
-	spelt  bool // its steps and its reason are the case's
+	plan   string // the first of the cures that it is one of, which keep their order
+	spelt  bool   // its steps and its reason are the case's
 }
 
 // candidates returns every fix that may help, under the likeliest cause that

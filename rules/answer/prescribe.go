@@ -26,7 +26,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		return ranked
 	}
 	told := map[string]bool{}
-	prescribed := 0
+	prescribed, first := 0, ""
 	t := card.For(c)
 	means := t.Meaning()
 	for i, cure := range card.Cures {
@@ -50,6 +50,9 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		b := ranked[at]
 		b.score = float64(2 * (len(card.Cures) - i))
+		if first = cmp.Or(first, cure.Fix); card.Weight >= cause.Sure {
+			b.plan = first
+		}
 		prescribed++
 		if !spelled {
 			b.put(c, t, means, cure, own)

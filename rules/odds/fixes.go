@@ -14,7 +14,10 @@ import (
 // Offer is a fix that may help, with what it is worth by the remedies of the
 // causes and the cures of a card.
 type Offer struct {
-	Fix   string
+	Fix string
+	// As is the fix by whose lessons it is ranked: its own, or that of the first
+	// cure of a card whose cures are one plan and keep their order.
+	As    string
 	Worth float64
 }
 
@@ -54,7 +57,7 @@ func Ranked(o Offer, situation []Feature) float64 { return ranking().Of(o, situa
 // Of is [Ranked] by this ranking.
 func (r *Ranking) Of(o Offer, situation []Feature) float64 {
 	sum := r.Worth * math.Log(max(o.Worth, leastWorth))
-	rows := r.rows[o.Fix]
+	rows := r.rows[o.As]
 	for _, f := range situation {
 		sum += rows[f]
 	}

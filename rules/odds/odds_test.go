@@ -100,9 +100,10 @@ func TestRanking(t *testing.T) {
 	r, err := ParseRanking("# no line\nblend\tworth\t-\t200\nadd_swap\twork\tdata\t50\n")
 	require.NoError(t, err)
 	situation := []Feature{{"work", "data"}, {"phase", "load"}}
-	assert.InDelta(t, 2*math.Log(0.5)+0.5, r.Of(Offer{"add_swap", 0.5}, situation), 1e-9)
-	assert.InDelta(t, 2*math.Log(0.5), r.Of(Offer{"use_mmap", 0.5}, situation), 1e-9)
-	assert.False(t, math.IsInf(r.Of(Offer{"use_mmap", 0}, situation), 0))
+	assert.InDelta(t, 2*math.Log(0.5)+0.5, r.Of(Offer{"add_swap", "add_swap", 0.5}, situation), 1e-9)
+	assert.InDelta(t, 2*math.Log(0.5), r.Of(Offer{"use_mmap", "use_mmap", 0.5}, situation), 1e-9)
+	assert.InDelta(t, 2*math.Log(0.5)+0.5, r.Of(Offer{"use_mmap", "add_swap", 0.5}, situation), 1e-9, "a later cure of one plan")
+	assert.False(t, math.IsInf(r.Of(Offer{"use_mmap", "use_mmap", 0}, situation), 0))
 }
 
 // TestRatios: amounts count as shares, and what is not known says nothing.
