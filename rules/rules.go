@@ -52,7 +52,7 @@ func Judge(c *ledger.Case) []odds.Cause {
 	ledger.Derive(c, program.Books(own(c), books.Of))
 	c.Operation = string(operation.Of(c))
 	c.Explained = explain.Of(c, numbers())
-	return odds.Judge(c, clues(), program.Holding(c, own(c)))
+	return odds.Judge(c, clues(), program.Cards(own(c)))
 }
 
 // own are the programs of a case: those that took part, after the one that the

@@ -50,7 +50,7 @@ const (
 )
 
 // hear lets clues and cards speak.
-func hear(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) *Heard {
+func hear(c *ledger.Case, clues map[string][]cause.Clue, cards *deck) *Heard {
 	h := &Heard{Features: Observe(c)}
 	var levels []cause.Level
 	for i, r := range order() {
@@ -81,25 +81,45 @@ func hear(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) *H
 
 // believe adds the word of the first card that is sure, unless one before it,
 // which is narrower, speaks for what the clues say: others repeat it.
-func (h *Heard) believe(cards []*cause.Card) {
+func (h *Heard) believe(cards *deck) {
 	likeliest := 0
 	for i := range h.Evidence {
 		if h.Evidence[i] > h.Evidence[likeliest] {
 			likeliest = i
 		}
 	}
-	for _, k := range cards {
-		if k.SpeaksFor(order()[likeliest].ID) && !sure(k) {
-			return
-		}
-		if sure(k) {
-			i := slices.IndexFunc(order(), func(r cause.Rule) bool { return r.ID == k.Cause })
-			h.Evidence[i] = max(h.Evidence[i], k.Weight.LogOdds()) + written
-			h.Features = append(h.Features, Feature{"card", k.Cause})
-			h.decided, h.card = i+1, k
-			return
-		}
+	k := cards.first(func(k *cause.Card) bool { return sure(k) || k.SpeaksFor(order()[likeliest].ID) })
+	if k == nil || !sure(k) {
+		return
 	}
+	i := slices.IndexFunc(order(), func(r cause.Rule) bool { return r.ID == k.Cause })
+	h.Evidence[i] = max(h.Evidence[i], k.Weight.LogOdds()) + written
+	h.Features = append(h.Features, Feature{"card", k.Cause})
+	h.decided, h.card = i+1, k
+}
+
+// deck are the cards of a case's programs, the narrowest first. Whether one holds
+// is found out when somebody asks.
+type deck struct {
+	c     *ledger.Case
+	cards []*cause.Card
+	held  []int8 // 1 holds, -1 does not
+}
+
+// first is the first card that is wanted and holds, nil for none.
+func (d *deck) first(wanted func(k *cause.Card) bool) *cause.Card {
+	for i, k := range d.cards {
+		if d.held[i] < 0 || !wanted(k) {
+			continue
+		}
+		if d.held[i] == 0 && !k.Holds(d.c) {
+			d.held[i] = -1
+			continue
+		}
+		d.held[i] = 1
+		return k
+	}
+	return nil
 }
 
 // said are the levels that the strongest clue of a cause reaches, as features.

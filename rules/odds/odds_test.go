@@ -37,7 +37,7 @@ func TestEvidence(t *testing.T) {
 		cause.ContextTooLong: {says(cause.Fair), says(cause.None), says(cause.Likely), says(cause.Fair)},
 		cause.HostMemory:     {says(cause.Strong)},
 	}
-	h := hear(empty(), clues, nil)
+	h := hear(empty(), clues, &deck{})
 	assert.Zero(t, at(cause.ModelTooLarge, h))
 	assert.Equal(t, cause.Likely.LogOdds(), at(cause.BatchTooLarge, h))
 	assert.Greater(t, at(cause.ContextTooLong, h), at(cause.BatchTooLarge, h), "more evidence is more")

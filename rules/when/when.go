@@ -2,7 +2,6 @@
 package when
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -17,14 +16,24 @@ func Fact(name string) func(*ledger.Case) bool {
 // All holds where all conditions do.
 func All(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool {
-		return !slices.ContainsFunc(conditions, func(holds func(*ledger.Case) bool) bool { return !holds(c) })
+		for _, holds := range conditions {
+			if !holds(c) {
+				return false
+			}
+		}
+		return true
 	}
 }
 
 // Any holds where one of the conditions does.
 func Any(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool {
-		return slices.ContainsFunc(conditions, func(holds func(*ledger.Case) bool) bool { return holds(c) })
+		for _, holds := range conditions {
+			if holds(c) {
+				return true
+			}
+		}
+		return false
 	}
 }
 
