@@ -41,7 +41,7 @@ func parse(s string, base float64) (int64, bool) {
 	})
 	number, unit := s, ""
 	if cut >= 0 {
-		number, unit = s[:cut], strings.ToLower(strings.TrimSpace(s[cut:]))
+		number, unit = s[:cut], strings.TrimSpace(s[cut:])
 	}
 	factor, ok := unitFactor(unit, base)
 	if !ok {
@@ -60,7 +60,16 @@ func parse(s string, base float64) (int64, bool) {
 }
 
 func unitFactor(unit string, base float64) (float64, bool) {
-	switch unit {
+	var small [len("bytes")]byte
+	for i := range min(len(unit), len(small)) {
+		if small[i] = unit[i]; unit[i] >= 'A' && unit[i] <= 'Z' {
+			small[i] |= 0x20
+		}
+	}
+	if len(unit) > len(small) {
+		return 0, false
+	}
+	switch string(small[:len(unit)]) {
 	case "", "b", "byte", "bytes":
 		return 1, true
 	case "k", "kb":
