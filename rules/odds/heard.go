@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -49,17 +50,61 @@ const (
 	written = 2
 )
 
+// Clues are what may speak for the causes, by the messages that they are about:
+// most are about a few.
+type Clues struct {
+	general []placed
+	about   map[fact.Kind][]placed
+}
+
+// placed is a clue of a cause, at its place among all.
+type placed struct {
+	cause, at int
+	look      func(c *ledger.Case) cause.Finding
+}
+
+// Sorted sorts the clues of each cause.
+func Sorted(clues map[string][]cause.Clue) *Clues {
+	out := &Clues{about: map[fact.Kind][]placed{}}
+	at := 0
+	for i, r := range order() {
+		for _, k := range clues[r.ID] {
+			at++
+			if k.Kinds == nil {
+				out.general = append(out.general, placed{i, at, k.Look})
+			}
+			for n, kind := range k.Kinds {
+				if !slices.Contains(k.Kinds[:n], kind) {
+					out.about[kind] = append(out.about[kind], placed{i, at, k.Look})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// next takes the next clue of a cause from two lists.
+func next(cause int, a, b *[]placed) *placed {
+	if len(*a) == 0 || len(*b) > 0 && (*b)[0].at < (*a)[0].at {
+		a = b
+	}
+	if len(*a) == 0 || (*a)[0].cause != cause {
+		return nil
+	}
+	x := &(*a)[0]
+	*a = (*a)[1:]
+	return x
+}
+
 // hear lets clues and cards speak.
-func hear(c *ledger.Case, clues map[string][]cause.Clue, cards *deck) *Heard {
+func hear(c *ledger.Case, clues *Clues, cards *deck) *Heard {
 	h := &Heard{Features: Observe(c)}
+	general, about := clues.general, clues.about[c.Failure.Kind]
 	var levels []cause.Level
 	for i, r := range order() {
 		levels = levels[:0]
-		for _, clue := range clues[r.ID] {
-			if !clue.For(c) {
-				continue
-			}
-			f := clue.Look(c)
+		for x := next(i, &general, &about); x != nil; x = next(i, &general, &about) {
+			f := x.look(c)
 			if f.Weight == cause.None {
 				continue
 			}
@@ -146,7 +191,7 @@ func (h *Heard) Odds(t *Table) [Causes]float64 {
 		logs[i] *= t.Hand
 	}
 	for _, f := range h.Features {
-		if row := t.row(f); row != nil {
+		if row := t.rows[f]; row != nil {
 			for i := range logs {
 				logs[i] += row[i]
 			}

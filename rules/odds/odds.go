@@ -51,7 +51,7 @@ type Evidence struct {
 // Judge weighs every cause for a case, the likeliest first: by its clues, those
 // cards that hold and what logs like it had. Confidences add up to 1 at most;
 // causes under 3 % are left out, and those without a clue under 10 %.
-func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) []Cause {
+func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
 	cards = unwatched(c, cards)
 	held := &deck{c, cards, make([]int8, len(cards))}
 	h := hear(c, clues, held)
