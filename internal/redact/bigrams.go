@@ -35,7 +35,7 @@ func (p *bigrams) learn(text string) (bits uint64) {
 }
 
 // enough bytes tell a text from most others; more of them would share their bits.
-const enough = 5
+const enough = 4
 
 // bit is that of one of some bytes before one of others.
 func (p *bigrams) bit(first, second string) uint64 {

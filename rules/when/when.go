@@ -15,26 +15,22 @@ func Fact(name string) func(*ledger.Case) bool {
 
 // All holds where all conditions do.
 func All(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool {
-		for _, holds := range conditions {
-			if !holds(c) {
-				return false
-			}
-		}
-		return true
-	}
+	return func(c *ledger.Case) bool { return !one(conditions, c, false) }
 }
 
 // Any holds where one of the conditions does.
 func Any(conditions ...func(*ledger.Case) bool) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool {
-		for _, holds := range conditions {
-			if holds(c) {
-				return true
-			}
+	return func(c *ledger.Case) bool { return one(conditions, c, true) }
+}
+
+// one: a condition holds, or does not.
+func one(conditions []func(*ledger.Case) bool, c *ledger.Case, holds bool) bool {
+	for _, cond := range conditions {
+		if cond(c) == holds {
+			return true
 		}
-		return false
 	}
+	return false
 }
 
 // Not holds where the condition does not.
