@@ -198,6 +198,9 @@ func sentence(s string) bool {
 // this program, which quotes lines of another log; the end if there is none.
 func reportFrom(l *text.Log) int {
 	s := l.Squeezed()
+	if !strings.Contains(s, "whattodo") { // seldom begun, so soon searched
+		return len(s)
+	}
 	cause := strings.Index(s, "cause:")
 	if cause < 0 || !strings.Contains(s[cause:], "whattodo") || !strings.Contains(s[cause:], "costs:") {
 		return len(s)

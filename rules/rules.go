@@ -52,7 +52,7 @@ func Judge(c *ledger.Case) []odds.Cause {
 	ledger.Derive(c, program.Books(own(c), books.Of))
 	c.Operation = string(operation.Of(c))
 	c.Explained = explain.Of(c, numbers())
-	return odds.Judge(c, clues(), program.Holding(c, own(c)))
+	return odds.Judge(c, clues(), program.Cards(own(c)))
 }
 
 // own are the programs of a case: those that took part, after the one that the
@@ -157,7 +157,7 @@ var commands = sync.OnceValue(func() map[string][]*program.Program {
 })
 
 // clues returns the clues for every cause, the general ones last.
-var clues = sync.OnceValue(func() map[string][]cause.Clue {
+var clues = sync.OnceValue(func() *odds.Clues {
 	out := map[string][]cause.Clue{}
 	for _, r := range cause.All() {
 		for _, p := range programs() {
@@ -165,5 +165,5 @@ var clues = sync.OnceValue(func() map[string][]cause.Clue {
 		}
 		out[r.ID] = append(out[r.ID], r.Clues...)
 	}
-	return out
+	return odds.Sorted(out)
 })

@@ -270,11 +270,12 @@ var levels = map[string]byte{
 
 // levelOf reads the level in a prefix that was taken off.
 func levelOf(prefix string) byte {
-	word := strings.FieldsFunc(prefix, func(r rune) bool { return strings.ContainsRune(" []():", r) })
-	if len(word) == 0 {
-		return 0
+	const between = " []():"
+	words := strings.Trim(prefix, between)
+	first, last := words, words[strings.LastIndexAny(words, between)+1:]
+	if i := strings.IndexAny(words, between); i >= 0 {
+		first = words[:i]
 	}
-	first, last := word[0], word[len(word)-1]
 	if len(first) == 5 && digits(first[1:]) { // klog's "E1103"; F is fatal
 		first = strings.Replace(first[:1], "F", "E", 1)
 	}

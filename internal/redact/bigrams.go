@@ -35,7 +35,7 @@ func (p *bigrams) learn(text string) (bits uint64) {
 }
 
 // enough bytes tell a text from most others; more of them would share their bits.
-const enough = 5
+const enough = 4
 
 // bit is that of one of some bytes before one of others.
 func (p *bigrams) bit(first, second string) uint64 {
@@ -102,9 +102,20 @@ type tells struct {
 	rules bigrams
 }
 
+// containsFold reports that a text in lower case stands in s, which may have
+// capitals.
+func containsFold(s, text string) bool {
+	for i := 0; i+len(text) <= len(s); i++ {
+		if (s[i] == text[0] || s[i]|0x20 == text[0]) && strings.EqualFold(s[i:i+len(text)], text) {
+			return true
+		}
+	}
+	return false
+}
+
 // find reports that one of [credentialRules] may find something in a text.
 func (t *tells) find(s string) bool {
-	has, lower := t.rules.of(s), ""
+	has := t.rules.of(s)
 	if strings.Contains(s, "\u0130") || strings.Contains(s, "\u212a") {
 		return true // letters whose small ones are ASCII
 	}
@@ -113,10 +124,7 @@ func (t *tells) find(s string) bool {
 			if has&sign.bits != sign.bits || r.among != "" && !strings.ContainsAny(s, r.among) {
 				continue
 			}
-			if lower == "" {
-				lower = strings.ToLower(s)
-			}
-			if strings.Contains(lower, sign.text) {
+			if containsFold(s, sign.text) {
 				return true
 			}
 		}

@@ -41,7 +41,7 @@ func parse(s string, base float64) (int64, bool) {
 	})
 	number, unit := s, ""
 	if cut >= 0 {
-		number, unit = s[:cut], strings.ToLower(strings.TrimSpace(s[cut:]))
+		number, unit = s[:cut], strings.TrimSpace(s[cut:])
 	}
 	factor, ok := unitFactor(unit, base)
 	if !ok {
@@ -60,7 +60,16 @@ func parse(s string, base float64) (int64, bool) {
 }
 
 func unitFactor(unit string, base float64) (float64, bool) {
-	switch unit {
+	var small [len("bytes")]byte
+	for i := range min(len(unit), len(small)) {
+		if small[i] = unit[i]; unit[i] >= 'A' && unit[i] <= 'Z' {
+			small[i] |= 0x20
+		}
+	}
+	if len(unit) > len(small) {
+		return 0, false
+	}
+	switch string(small[:len(unit)]) {
 	case "", "b", "byte", "bytes":
 		return 1, true
 	case "k", "kb":
@@ -139,11 +148,17 @@ func AmountWithin(bytes, within int64) string {
 	case abs >= TiB && abs < 1024*TiB:
 		return strconv.FormatFloat(float64(bytes)/float64(TiB), 'f', 2, 64) + " TiB"
 	case abs >= GiB || within >= MiB && abs >= GiB/100:
-		return FormatGiB(bytes) + " GiB"
+		return amount(bytes, GiB, 2, " GiB")
 	case abs >= 10*MiB:
-		return strconv.FormatFloat(float64(bytes)/float64(MiB), 'f', 0, 64) + " MiB"
+		return amount(bytes, MiB, 0, " MiB")
 	}
 	return strings.Replace(Format(bytes), ".00 ", " ", 1)
+}
+
+// amount writes a size in a unit, with so many decimals.
+func amount(bytes, unit int64, decimals int, name string) string {
+	var b [32]byte
+	return string(append(strconv.AppendFloat(b[:0], float64(bytes)/float64(unit), 'f', decimals, 64), name...))
 }
 
 // FormatGiB writes a size in GiB with two decimals and no unit, for tables and

@@ -89,8 +89,11 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			continue
 		}
 		asked, looked = append(asked, h.Word), looked+1
-		id := systemAt(l, h)
-		if id == "" || seen[id] >= enoughOfSystem || last[id] == l.Line(h.At) {
+		id := fact.OnWindows
+		if h.Word < len(systemWords) {
+			id = systemWords[h.Word].id
+		}
+		if seen[id] >= enoughOfSystem || last[id] == l.Line(h.At) || !systemAt(l, h) {
 			continue
 		}
 		seen[id]++
@@ -99,26 +102,24 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	}
 }
 
-// systemAt is the system that a hit proves, "" for none. It looks at the line
-// as it was written: squeezing joins words and folds case.
-func systemAt(l *text.Log, h text.Hit) string {
+// systemAt reports that a hit proves its system. It looks at the line as it was
+// written: squeezing joins words and folds case.
+func systemAt(l *text.Log, h text.Hit) bool {
 	line := l.LineText(h.At)
 	line = line[:min(len(line), longestFrame)]
 	if h.Word >= len(systemWords) {
-		if hasPath := strings.Contains(line, `:\`) || strings.Contains(line, ":/"); hasPath && drive.MatchString(line) || strings.Contains(line, `.\`) && relative.MatchString(line) {
-			return fact.OnWindows
-		}
-		return ""
+		hasPath := strings.Contains(line, `:\`) || strings.Contains(line, ":/")
+		return hasPath && drive.MatchString(line) || strings.Contains(line, `.\`) && relative.MatchString(line)
 	}
 	w := systemWords[h.Word]
 	for at := 0; ; {
 		i := strings.Index(line[at:], w.word)
 		if i < 0 {
-			return ""
+			return false
 		}
 		at += i
 		if !w.path || at == 0 || strings.IndexByte(" \t\"'`([=:,>~", line[at-1]) >= 0 && !strings.HasSuffix(line[:at], "://") {
-			return w.id
+			return true
 		}
 		at++
 	}

@@ -335,7 +335,11 @@ func (l *Log) lineJoin(offset int) string {
 // figureText is [Log.Text] for a number with its unit: breaks inside vanish.
 func (l *Log) figureText(from, to int) string {
 	a, b := l.span(from, to)
-	return strings.Join(strings.Fields(strings.ReplaceAll(l.text[a:b], "\n", "")), " ")
+	s := l.text[a:b]
+	if strings.Count(s, " ") < 2 && !strings.ContainsAny(s, "\n\t") && strings.TrimSpace(s) == s {
+		return strings.Clone(s)
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "")), " ")
 }
 
 // numberEnd cuts a number off where the next line's digits were run into it: a

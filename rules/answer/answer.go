@@ -217,32 +217,40 @@ type candidate struct {
 // candidates returns every fix that may help, under the likeliest cause that
 // asks for it. All causes that do add to its score.
 func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*candidate {
-	rules := map[string]cause.Rule{}
-	for _, r := range cause.All() {
-		rules[r.ID] = r
-	}
-	byID := map[string]*candidate{}
+	var out []*candidate
 	for i, cause := range causes {
-		for at, r := range program.Remedies(own, rules[cause.ID]) {
-			fix, ok := fix.FixesByID()[r.Fix]
-			fix = program.Adapt(own, fix)
-			if !ok || r.If != nil && !r.If(c) || fix.Refuted(c) != "" || !fix.Suits(c, spelled(fix.ID, own)) {
+		for at, r := range program.Remedies(own, ruleOf()[cause.ID]) {
+			if r.If != nil && !r.If(c) {
+				continue
+			}
+			fix := program.Adapt(own, fix.FixesByID()[r.Fix])
+			if fix.Refuted(c) != "" || !fix.Suits(c, spelled(fix.ID, own)) {
 				continue
 			}
 			score := cause.Share * (r.Fit.Share() - float64(at)/100 - fix.Cost.Share()/20)
 			if i > 0 {
 				score /= 2 // a fix for many unlikely causes must not beat the one for the likely cause
 			}
-			b := byID[fix.ID]
-			if b == nil {
-				b = &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Why: cause.Why}}
-				byID[fix.ID] = b
+			k := slices.IndexFunc(out, func(b *candidate) bool { return b.fix.ID == fix.ID })
+			if k < 0 {
+				k = len(out)
+				out = append(out, &candidate{fix: fix, advice: Advice{ID: fix.ID, Addresses: cause.ID, Title: fix.Title, Tradeoff: fix.Tradeoff, Why: cause.Why}})
 			}
-			b.score += score
+			out[k].score += score
 		}
 	}
-	return slices.SortedFunc(maps.Values(byID), func(a, b *candidate) int { return strings.Compare(a.fix.ID, b.fix.ID) })
+	slices.SortFunc(out, func(a, b *candidate) int { return strings.Compare(a.fix.ID, b.fix.ID) })
+	return out
 }
+
+// ruleOf are the causes by ID.
+var ruleOf = sync.OnceValue(func() map[string]cause.Rule {
+	rules := map[string]cause.Rule{}
+	for _, r := range cause.All() {
+		rules[r.ID] = r
+	}
+	return rules
+})
 
 // spell adds the steps for a case and the reason, once: most candidates are
 // never told of.

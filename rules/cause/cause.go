@@ -81,9 +81,6 @@ type Clue struct {
 // Of is the clue for root messages of some kinds alone.
 func (k Clue) Of(kinds ...fact.Kind) Clue { return Clue{kinds, k.Look} }
 
-// For reports that the clue may say something of a case.
-func (k Clue) For(c *ledger.Case) bool { return k.Kinds == nil || c.Root(k.Kinds...) }
-
 // Finding is what a clue saw; a zero weight is nothing.
 type Finding struct {
 	Weight Level

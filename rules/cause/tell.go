@@ -32,6 +32,7 @@ func (t *Teller) Tell(sentence string) (told string, ok bool) {
 		return sentence, true
 	}
 	var b strings.Builder
+	b.Grow(len(sentence) + 32)
 	for rest := sentence; ; {
 		before, after, found := strings.Cut(rest, "[[")
 		part, known := filled(before, t.figure)
@@ -155,6 +156,7 @@ func replaced(text string, value func(name string) string) string {
 		if !found && len(rest) == len(text) {
 			return text
 		}
+		b.Grow(len(rest) + 16)
 		b.WriteString(before)
 		name, tail, closed := strings.Cut(after, "}")
 		if !found {

@@ -49,7 +49,7 @@ func stepsBatch(c *ledger.Case) []step.Step {
 // say.
 func batchDivisor(c *ledger.Case) int {
 	for _, by := range [...]int{2, 4, 8, 16, 32, 64} {
-		if effect.Scaled(c, by, "") != nil || effect.TPUProgramAt(c, by) != nil {
+		if effect.Enough(c, by) || effect.TPUProgramAt(c, by) != nil {
 			return by
 		}
 	}
@@ -61,8 +61,10 @@ func effectBatch(c *ledger.Case) *effect.Effect {
 	if e := effect.TPUProgramAt(c, by); e != nil {
 		return e
 	}
-	return effect.Scaled(c, by, map[int]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch", 32: "With 1/32 of the batch", 64: "With 1/64 of the batch"}[by])
+	return effect.Scaled(c, by, batchWords[by])
 }
+
+var batchWords = [...]string{2: "With half the batch", 4: "With a quarter of the batch", 8: "With an eighth of the batch", 16: "With a sixteenth of the batch", 32: "With 1/32 of the batch", 64: "With 1/64 of the batch"}
 
 func optionSeparator(s fact.Setting) string {
 	if strings.HasPrefix(s.Flag, "-") {

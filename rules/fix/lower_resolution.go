@@ -25,7 +25,7 @@ var lowerResolution = Fix{
 // failed fits what was free, 2 to 4; 2 where the figures do not say.
 func sideDivisor(c *ledger.Case) int {
 	for _, by := range [...]int{2, 3, 4} {
-		if effect.Scaled(c, by*by, "") != nil {
+		if effect.Enough(c, by*by) {
 			return by
 		}
 	}

@@ -41,7 +41,7 @@ func (l *Ledger) numbers() [len(names)]*Entry {
 
 // Entries returns the numbers that are known, by their names in reports.
 func (l *Ledger) Entries() map[string]Entry {
-	out := map[string]Entry{}
+	out := make(map[string]Entry, len(names))
 	for i, e := range l.numbers() {
 		if e.Has() {
 			out[names[i]] = *e

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -49,17 +50,61 @@ const (
 	written = 2
 )
 
+// Clues are what may speak for the causes, by the messages that they are about:
+// most are about a few.
+type Clues struct {
+	general []placed
+	about   map[fact.Kind][]placed
+}
+
+// placed is a clue of a cause, at its place among all.
+type placed struct {
+	cause, at int
+	look      func(c *ledger.Case) cause.Finding
+}
+
+// Sorted sorts the clues of each cause.
+func Sorted(clues map[string][]cause.Clue) *Clues {
+	out := &Clues{about: map[fact.Kind][]placed{}}
+	at := 0
+	for i, r := range order() {
+		for _, k := range clues[r.ID] {
+			at++
+			if k.Kinds == nil {
+				out.general = append(out.general, placed{i, at, k.Look})
+			}
+			for n, kind := range k.Kinds {
+				if !slices.Contains(k.Kinds[:n], kind) {
+					out.about[kind] = append(out.about[kind], placed{i, at, k.Look})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// next takes the next clue of a cause from two lists.
+func next(cause int, a, b *[]placed) *placed {
+	if len(*a) == 0 || len(*b) > 0 && (*b)[0].at < (*a)[0].at {
+		a = b
+	}
+	if len(*a) == 0 || (*a)[0].cause != cause {
+		return nil
+	}
+	x := &(*a)[0]
+	*a = (*a)[1:]
+	return x
+}
+
 // hear lets clues and cards speak.
-func hear(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) *Heard {
+func hear(c *ledger.Case, clues *Clues, cards *deck) *Heard {
 	h := &Heard{Features: Observe(c)}
+	general, about := clues.general, clues.about[c.Failure.Kind]
 	var levels []cause.Level
 	for i, r := range order() {
 		levels = levels[:0]
-		for _, clue := range clues[r.ID] {
-			if !clue.For(c) {
-				continue
-			}
-			f := clue.Look(c)
+		for x := next(i, &general, &about); x != nil; x = next(i, &general, &about) {
+			f := x.look(c)
 			if f.Weight == cause.None {
 				continue
 			}
@@ -81,25 +126,45 @@ func hear(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) *H
 
 // believe adds the word of the first card that is sure, unless one before it,
 // which is narrower, speaks for what the clues say: others repeat it.
-func (h *Heard) believe(cards []*cause.Card) {
+func (h *Heard) believe(cards *deck) {
 	likeliest := 0
 	for i := range h.Evidence {
 		if h.Evidence[i] > h.Evidence[likeliest] {
 			likeliest = i
 		}
 	}
-	for _, k := range cards {
-		if k.SpeaksFor(order()[likeliest].ID) && !sure(k) {
-			return
-		}
-		if sure(k) {
-			i := slices.IndexFunc(order(), func(r cause.Rule) bool { return r.ID == k.Cause })
-			h.Evidence[i] = max(h.Evidence[i], k.Weight.LogOdds()) + written
-			h.Features = append(h.Features, Feature{"card", k.Cause})
-			h.decided, h.card = i+1, k
-			return
-		}
+	k := cards.first(func(k *cause.Card) bool { return sure(k) || k.SpeaksFor(order()[likeliest].ID) })
+	if k == nil || !sure(k) {
+		return
 	}
+	i := slices.IndexFunc(order(), func(r cause.Rule) bool { return r.ID == k.Cause })
+	h.Evidence[i] = max(h.Evidence[i], k.Weight.LogOdds()) + written
+	h.Features = append(h.Features, Feature{"card", k.Cause})
+	h.decided, h.card = i+1, k
+}
+
+// deck are the cards of a case's programs, the narrowest first. Whether one holds
+// is found out when somebody asks.
+type deck struct {
+	c     *ledger.Case
+	cards []*cause.Card
+	held  []int8 // 1 holds, -1 does not
+}
+
+// first is the first card that is wanted and holds, nil for none.
+func (d *deck) first(wanted func(k *cause.Card) bool) *cause.Card {
+	for i, k := range d.cards {
+		if d.held[i] < 0 || !wanted(k) {
+			continue
+		}
+		if d.held[i] == 0 && !k.Holds(d.c) {
+			d.held[i] = -1
+			continue
+		}
+		d.held[i] = 1
+		return k
+	}
+	return nil
 }
 
 // said are the levels that the strongest clue of a cause reaches, as features.
@@ -126,7 +191,7 @@ func (h *Heard) Odds(t *Table) [Causes]float64 {
 		logs[i] *= t.Hand
 	}
 	for _, f := range h.Features {
-		if row := t.row(f); row != nil {
+		if row := t.rows[f]; row != nil {
 			for i := range logs {
 				logs[i] += row[i]
 			}

@@ -48,12 +48,13 @@ type Evidence struct {
 	Text string `json:"text"`
 }
 
-// Judge weighs every cause for a case, the likeliest first: by its clues, the
+// Judge weighs every cause for a case, the likeliest first: by its clues, those
 // cards that hold and what logs like it had. Confidences add up to 1 at most;
 // causes under 3 % are left out, and those without a clue under 10 %.
-func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) []Cause {
+func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
 	cards = unwatched(c, cards)
-	h := hear(c, clues, cards)
+	held := &deck{c, cards, make([]int8, len(cards))}
+	h := hear(c, clues, held)
 	share := h.Odds(learned())
 	var causes []Cause
 	for i, r := range order() {
@@ -71,10 +72,7 @@ func Judge(c *ledger.Case, clues map[string][]cause.Clue, cards []*cause.Card) [
 		causes = append(causes, Cause{ID: r.ID, Title: r.TitleFor(c), Confidence: round2(min(share[i], surest)), Share: share[i], Why: why, Evidence: evidence(c, found.Lines), Settles: reader.ForBackend(c, r.Settles)})
 	}
 	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Share > causes[j].Share })
-	if h.card != nil {
-		cards = append([]*cause.Card{h.card}, cards...)
-	}
-	causes = believe(c, causes, cards)
+	causes = believe(c, causes, h.card, held)
 	causes[0].Heard = h
 	if causes[0].ID != cause.LeakedProcess {
 		causes[0].Why += whyTensor(c, causes[0].Why)
@@ -100,8 +98,11 @@ const alike = "Nothing in the log says so outright; most logs with this message 
 // unwatched leaves out cards that decide against a climb that somebody watched.
 func unwatched(c *ledger.Case, cards []*cause.Card) []*cause.Card {
 	s := c.Signal("climbing")
+	if s == nil || s.Line != 0 {
+		return cards
+	}
 	return slices.DeleteFunc(slices.Clone(cards), func(k *cause.Card) bool {
-		return s != nil && s.Line == 0 && sure(k) && k.Cause != cause.RetainedMemory && k.Cause != cause.HostMemory
+		return sure(k) && k.Cause != cause.RetainedMemory && k.Cause != cause.HostMemory
 	})
 }
 
@@ -110,22 +111,23 @@ func sure(k *cause.Card) bool { return k.Weight >= cause.Sure }
 // believe notes with each cause the first card that says so, and lets the card
 // of the likeliest cause say what happened. A card without a cause tells what
 // the likeliest one does here.
-func believe(c *ledger.Case, causes []Cause, cards []*cause.Card) []Cause {
+func believe(c *ledger.Case, causes []Cause, decided *cause.Card, cards *deck) []Cause {
+	first := func(wanted func(k *cause.Card) bool) *cause.Card {
+		if decided != nil && wanted(decided) {
+			return decided
+		}
+		return cards.first(wanted)
+	}
 	for i := range causes {
-		for _, k := range cards {
-			if k.Cause == causes[i].ID && causes[i].Card == "" {
-				causes[i].Card = k.ID
-			}
+		if k := first(func(k *cause.Card) bool { return k.Cause == causes[i].ID }); k != nil {
+			causes[i].Card = k.ID
 		}
 	}
-	first := &causes[0]
-	for _, k := range cards {
-		if k.SpeaksFor(first.ID) {
-			first.Card, first.Why = k.ID, k.Meaning(c)
-			if k.Cause != "" {
-				first.Evidence = evidence(c, []int{c.Failure.Line})
-			}
-			break
+	likeliest := &causes[0]
+	if k := first(func(k *cause.Card) bool { return k.SpeaksFor(likeliest.ID) }); k != nil {
+		likeliest.Card, likeliest.Why = k.ID, k.Meaning(c)
+		if k.Cause != "" {
+			likeliest.Evidence = evidence(c, []int{c.Failure.Line})
 		}
 	}
 	return causes

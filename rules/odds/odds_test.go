@@ -37,7 +37,7 @@ func TestEvidence(t *testing.T) {
 		cause.ContextTooLong: {says(cause.Fair), says(cause.None), says(cause.Likely), says(cause.Fair)},
 		cause.HostMemory:     {says(cause.Strong)},
 	}
-	h := hear(empty(), clues, nil)
+	h := hear(empty(), Sorted(clues), &deck{})
 	assert.Zero(t, at(cause.ModelTooLarge, h))
 	assert.Equal(t, cause.Likely.LogOdds(), at(cause.BatchTooLarge, h))
 	assert.Greater(t, at(cause.ContextTooLong, h), at(cause.BatchTooLarge, h), "more evidence is more")
@@ -47,21 +47,21 @@ func TestEvidence(t *testing.T) {
 func TestCardThatIsSure(t *testing.T) {
 	card := &cause.Card{ID: "x/y", Cause: cause.SoftwareBug, Weight: cause.Strong, Means: "A bug."}
 	clues := map[string][]cause.Clue{cause.BatchTooLarge: {says(cause.Decisive)}}
-	first := Judge(empty(), clues, []*cause.Card{card})[0]
+	first := Judge(empty(), Sorted(clues), []*cause.Card{card})[0]
 	assert.Equal(t, cause.SoftwareBug, first.ID)
 	assert.Equal(t, "A bug.", first.Why)
 
 	unsure := &cause.Card{ID: "x/z", Cause: cause.SoftwareBug, Weight: cause.Likely, Means: "A bug."}
-	assert.Equal(t, cause.BatchTooLarge, Judge(empty(), clues, []*cause.Card{unsure})[0].ID)
+	assert.Equal(t, cause.BatchTooLarge, Judge(empty(), Sorted(clues), []*cause.Card{unsure})[0].ID)
 
 	stated := map[string][]cause.Clue{cause.HostMemory: {says(cause.Stated)}}
-	assert.Equal(t, cause.HostMemory, Judge(empty(), stated, []*cause.Card{card})[0].ID, "what the log prints outranks a card")
+	assert.Equal(t, cause.HostMemory, Judge(empty(), Sorted(stated), []*cause.Card{card})[0].ID, "what the log prints outranks a card")
 }
 
 // TestNothingSaid: without any clue causes are still named, and what is likely
 // says that no line shows it.
 func TestNothingSaid(t *testing.T) {
-	causes := Judge(empty(), nil, nil)
+	causes := Judge(empty(), Sorted(nil), nil)
 	require.NotEmpty(t, causes)
 	sum := 0.0
 	for _, c := range causes {
@@ -123,7 +123,8 @@ func BenchmarkJudge(b *testing.B) {
 		c.Facts.Code = append(c.Facts.Code, fact.Code{File: "/home/x/train/run_model.py", Function: "train_one_epoch", Line: 1})
 	}
 	clues := map[string][]cause.Clue{cause.BatchTooLarge: {says(cause.Decisive)}}
+	sorted := Sorted(clues)
 	for b.Loop() {
-		Judge(c, clues, nil)
+		Judge(c, sorted, nil)
 	}
 }

@@ -14,7 +14,7 @@ type Table struct {
 	// Hand is how much clues and cards count beside it, Temperature how much less
 	// sure the sum is than it looks.
 	Hand, Temperature float64
-	rows              map[string]map[string]*[Causes]float64
+	rows              map[Feature]*[Causes]float64
 }
 
 //go:embed causes.tsv
@@ -32,15 +32,10 @@ var learned = sync.OnceValue(func() *Table {
 // Set says what a feature adds.
 func (t *Table) Set(f Feature, adds [Causes]float64) {
 	if t.rows == nil {
-		t.rows = map[string]map[string]*[Causes]float64{}
+		t.rows = map[Feature]*[Causes]float64{}
 	}
-	if t.rows[f.Group] == nil {
-		t.rows[f.Group] = map[string]*[Causes]float64{}
-	}
-	t.rows[f.Group][f.Value] = &adds
+	t.rows[f] = &adds
 }
-
-func (t *Table) row(f Feature) *[Causes]float64 { return t.rows[f.Group][f.Value] }
 
 // ParseTable reads a table: lines of a group, a value and a number for each
 // cause in hundredths, parted by tabs. A line of "#" is a comment.

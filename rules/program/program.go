@@ -112,15 +112,12 @@ func Books(programs []*Program, others func(*ledger.Case) *ledger.Books) func(*l
 	return others
 }
 
-// Holding returns the cards of the programs that hold for a case, those of the
-// most specific program first.
-func Holding(c *ledger.Case, programs []*Program) []*cause.Card {
-	var out []*cause.Card
+// Cards returns those of the programs, of the most specific program first.
+func Cards(programs []*Program) []*cause.Card {
+	out := make([]*cause.Card, 0, 128)
 	for _, p := range programs {
 		for i := range p.Cards {
-			if p.Cards[i].Holds(c) {
-				out = append(out, &p.Cards[i])
-			}
+			out = append(out, &p.Cards[i])
 		}
 	}
 	return out
