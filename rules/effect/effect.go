@@ -49,21 +49,3 @@ func Scaled(c *ledger.Case, divisor int, how string) *Effect {
 	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log", Certainty: Bound,
 		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Amount(need), told)}
 }
-
-// CardShare is how much of the card weights may take, in whole GiB: all of it
-// less what others hold, and less room for the piece that failed, 1.25 GiB at
-// least.
-func CardShare(c *ledger.Case) int64 {
-	f := c.F()
-	if f.Total == nil {
-		return 0
-	}
-	beside := units.GiB * 5 / 4
-	if f.Requested != nil {
-		beside = max(beside, f.Requested.Bytes+ledger.DriverContext)
-	}
-	if c.Others.Has() && c.Others.Bytes > ledger.DriverContext {
-		beside += c.Others.Bytes - ledger.DriverContext
-	}
-	return max((f.Total.Bytes-beside)/units.GiB, 1) * units.GiB
-}

@@ -161,21 +161,6 @@ func framesAbove(c *Case, line int) []fact.Code {
 	return frames
 }
 
-// InOptimizer: the optimizer itself was at work, not the training step that it
-// was given to call (a closure, as Lightning does).
-func InOptimizer(c *Case) bool {
-	for _, f := range slices.Backward(Trace(c)) {
-		file := strings.ReplaceAll(f.File, `\`, "/")
-		switch {
-		case strings.Contains(file, "/optim/"):
-			return true
-		case strings.Contains(f.Function, "closure"), strings.Contains(f.Function, "training_step"), f.Function == "forward":
-			return false
-		}
-	}
-	return true // no traceback says otherwise
-}
-
 // Has reports that the log shows a measure that was taken already, such as
 // [fact.Checkpoints]: before the failure, or in what a launcher says of the run
 // that ended.
@@ -183,16 +168,6 @@ func Has(c *Case, measure string) bool {
 	line := traced(c)
 	return slices.ContainsFunc(c.Facts.Signals, func(s fact.Signal) bool {
 		return s.ID == measure && (s.Line <= line || strings.Contains(s.Text, "exit") && strings.Contains(s.Text, "code"))
-	})
-}
-
-// RankBeside reports that a process which the message lists on this card is a
-// rank of the same job, as its launcher's lines show.
-func RankBeside(c *Case) bool {
-	return slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool {
-		return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
-			return x.Name == "rank_pid" && x.Count != nil && int(x.Count.Value) == p.PID && p.PID != c.OurPID
-		})
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
@@ -140,7 +141,7 @@ func effectMaxMemory(c *ledger.Case) *effect.Effect {
 	if !ledger.TorchFigures(c) || f.Total == nil || !ledger.OnCard(c) || !c.Others.Has() || !c.In("transformers") && c.Framework != "pytorch" {
 		return nil
 	}
-	share := effect.CardShare(c)
+	share := code.CardShare(c)
 	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
 		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}

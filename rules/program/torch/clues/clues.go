@@ -4,6 +4,9 @@
 package clues
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -23,7 +26,7 @@ var Clues = map[string][]cause.Clue{
 	},
 	cause.TrainingStateTooLarge: {
 		cause.Shown("optimizer_step",
-			cause.If(when.Not(ledger.InOptimizer), cause.None, ""),
+			cause.If(when.Not(InOptimizer), cause.None, ""),
 			cause.If(when.All(ledger.Allocator, ledger.Crowded), cause.Weak, firstStep),
 			cause.If(ledger.Allocator, cause.Strong, firstStep)),
 	},
@@ -164,4 +167,19 @@ func loadedAgain(c *ledger.Case) bool {
 // smallAtInference: nothing was trained, and little was asked for.
 func smallAtInference(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB
+}
+
+// InOptimizer: the optimizer itself was at work, not the training step that it
+// was given to call (a closure, as Lightning does).
+func InOptimizer(c *ledger.Case) bool {
+	for _, f := range slices.Backward(ledger.Trace(c)) {
+		file := strings.ReplaceAll(f.File, `\`, "/")
+		switch {
+		case strings.Contains(file, "/optim/"):
+			return true
+		case strings.Contains(f.Function, "closure"), strings.Contains(f.Function, "training_step"), f.Function == "forward":
+			return false
+		}
+	}
+	return true // no traceback says otherwise
 }
