@@ -185,3 +185,8 @@ func ReturnsWeights(c *Case) bool { return FailedAt(c, "mha_weights") != nil }
 
 // Preallocates: a framework that takes most of the card at its start.
 func Preallocates(c *Case) bool { return c.In("jax", "tensorflow") && c.Backend != "tpu" }
+
+// ShareTooSmall: the cache inside the share came out too small. Raise it.
+func ShareTooSmall(c *Case) bool {
+	return c.Root(fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMMamba, fact.VLLMSwapFull)
+}

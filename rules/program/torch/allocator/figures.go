@@ -181,3 +181,19 @@ func whyDetach(c *ledger.Case) string {
 	}
 	return ""
 }
+
+// effectMemoryLimit: without the fraction the card's free memory counts.
+func effectMemoryLimit(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	switch {
+	case f.Requested == nil || f.Free == nil:
+		return nil
+	case clues.HiddenFraction(c).Weight > cause.None:
+		return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
+			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free, f.Requested)}
+	case ledger.Limited(c) == "":
+		return nil
+	}
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",
+		Note: fmt.Sprintf("%s of the card was free when the limit of %s refused %s. Exact for this request.", f.Free, f.Limit, f.Requested)}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -39,6 +40,7 @@ var Clues = map[string][]cause.Clue{
 		cause.Shown("uneven_cards", cause.If(fullCard, cause.Likely, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
 	},
 	cause.BudgetMisconfigured: {
+		{Look: HiddenFraction},
 		cause.First(cause.If(fractionSet, cause.Decisive, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
 	},
 	cause.RetainedMemory: {
@@ -139,7 +141,7 @@ func refusedBlock(c *ledger.Case) bool {
 }
 
 func refusedWithRoom(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && !ledger.TakingCache(c)
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && !stage.TakingCache(c)
 }
 
 func byRuntime(c *ledger.Case) bool {
