@@ -167,9 +167,6 @@ func Unaccounted(c *Case) bool {
 	return Allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
 }
 
-// RestUnknown says it.
-const RestUnknown = "This program holds {mine} of {total}; the message does not say what is free, so that others may hold the rest or the runtime refused."
-
 // Overfull: more is allocated or reserved than the card has, so Windows
 // already spilled into system memory and the figures of the pool mean little.
 func Overfull(c *Case) bool {

@@ -11,9 +11,6 @@ import (
 // SharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
 func SharedMemory(c *Case) bool { return c.Root(fact.SharedMemory, fact.NCCLShm, fact.SharedSegment) }
 
-// NoFigures are kinds whose message never says how much was wanted or held.
-var NoFigures = []fact.Kind{fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.XPURuntime, fact.BitsAndBytes}
-
 // TorchFigures reports a message of PyTorch's allocators that says how much
 // was wanted, so that tips can be held against it, or a server's that wraps one.
 func TorchFigures(c *Case) bool {

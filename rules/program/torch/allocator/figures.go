@@ -3,6 +3,7 @@ package allocator
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -196,4 +197,13 @@ func effectMemoryLimit(c *ledger.Case) *effect.Effect {
 	}
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",
 		Note: fmt.Sprintf("%s of the card was free when the limit of %s refused %s. Exact for this request.", f.Free, f.Limit, f.Requested)}
+}
+
+// effectShorterPrompt is what half the length leaves of the piece that failed: a
+// quarter of an attention matrix, half of anything else.
+func effectShorterPrompt(c *ledger.Case) *effect.Effect {
+	if p, ok := clues.FailingTensor(c); ok && strings.HasPrefix(p.What, "attention matrix") {
+		return effect.Scaled(c, 4, "With half the length, and an attention matrix that grows with its square,")
+	}
+	return effect.Scaled(c, 2, "With half the length")
 }

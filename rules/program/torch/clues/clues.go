@@ -32,7 +32,11 @@ var Clues = map[string][]cause.Clue{
 			cause.If(ledger.Allocator, cause.Strong, firstStep)),
 	},
 	cause.Fragmentation: {{Look: slackCoversRequest}, {Look: heldNotUsed}},
-	cause.LeakedProcess: {{Look: listedOthers}, {Look: unlistedOthers}},
+	cause.LeakedProcess: {
+		{Look: listedOthers}, {Look: unlistedOthers},
+		cause.First(cause.If(ledger.Unaccounted, cause.Weak, restUnknown)),
+		cause.Said(cause.Hint, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
+	},
 	cause.DeviceImbalance: {
 		{Look: BareContexts}, {Look: oneCardFull},
 		// DataParallel gives every card the same share, and PyTorch warned that they
@@ -89,13 +93,21 @@ var Clues = map[string][]cause.Clue{
 		cause.First(cause.If(metalOutsideHeap, cause.Likely, "{other_allocations} are Metal's own temporaries of this process, against {allocated} of tensors: several versions leak there.")),
 	},
 	cause.Unknown: {
+		cause.First(
+			cause.If(ledger.AbsurdSize, cause.None, ""),
+			cause.If(when.All(ledger.CutShort, when.Not((*ledger.Case).Training)), cause.Weak, "The message is cut: it says what was asked for, and not what is held."),
+			cause.If(fullHandle, cause.Weak, "The message has no figures."),
+			cause.If(figureless, cause.Fair, "The message has no figures.")),
+		cause.First(
+			cause.If(ledger.Unaccounted, cause.Fair, restUnknown),
+			cause.If(contradictory, cause.Fair, "The figures contradict each other: {free} was free and {requested} was refused.")),
 		cause.Said(cause.Fair, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
 	},
 }
 
 // What the clues ask for.
 var (
-	noFigures = when.Root(ledger.NoFigures...)
+	noFigures = when.Root(fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.XPURuntime, fact.BitsAndBytes) // of what was wanted or held
 	onMPS     = when.Root(fact.MPSAlloc)
 	fullCard  = when.All(ledger.Allocator, when.Not(ledger.Roomy))
 )
@@ -184,4 +196,20 @@ func InOptimizer(c *ledger.Case) bool {
 		}
 	}
 	return true // no traceback says otherwise
+}
+
+const restUnknown = "This program holds {mine} of {total}; the message does not say what is free, so that others may hold the rest or the runtime refused."
+
+func figureless(c *ledger.Case) bool {
+	return noFigures(c) || c.Root(fact.TorchAlloc, fact.TorchAsync) && ledger.Figureless(c)
+}
+
+func contradictory(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.F().Limit == nil
+}
+
+// fullHandle: a library found no room for its handle, which as a rule is a full
+// card.
+func fullHandle(c *ledger.Case) bool {
+	return c.Root(fact.CUDAHandle) && !c.Failure.Weak || c.Root(fact.NVMLAssert)
 }
