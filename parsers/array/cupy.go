@@ -7,9 +7,10 @@ import (
 
 // CuPy reads CuPy, RMM and Numba.
 var CuPy = parser("cupy", nil,
-	text.On("Out of memory allocating", readCuPy), text.On("out of memory to allocate", readCuPy),
+	text.On("Out of memory allocating", readCuPy),  // 7 and later: "25,600,000 bytes (allocated so far: ... bytes)"
+	text.On("out of memory to allocate", readCuPy), // before: "163840000 bytes (total 1673061376 bytes)"
 	text.On("RMM_ERROR_OUT_OF_MEMORY", text.Fails(rmmFailure)),
-	text.On("Maximum pool size exceeded", readPoolLimit),
+	text.On("Maximum pool size exceeded", text.When(text.FailsAlone(rmmFailure), text.Beside("rmm"))), // RMM's own cap
 	text.On("Call to cuMemAlloc results in", text.Fails(fact.Failure{Kind: fact.NumbaAlloc, Framework: "other", Backend: "cuda"})),
 )
 
@@ -20,15 +21,8 @@ var (
 	rmmPattern  = text.NewPattern(`failedtoallocate(?<requested>SIZE)`)
 )
 
-// readCuPy reads CuPy 7 and later ("Out of memory allocating 25,600,000 bytes
-// (allocated so far: ... bytes)") and before ("out of memory to allocate
-// 163840000 bytes (total 1673061376 bytes)").
-func readCuPy(m text.Message) int {
-	if m.Precedes("resource_exhausted:", 22) || m.Follows("bytesafteratotalof", 60) { // XLA, GCC
-		return m.End
-	}
-	return needs(fact.Failure{Kind: fact.CuPyAlloc, Framework: "cupy", Backend: "cuda"}, cupyPattern, 200)(m)
-}
+var readCuPy = text.Unless(needs(fact.Failure{Kind: fact.CuPyAlloc, Framework: "cupy", Backend: "cuda"}, cupyPattern, 200),
+	text.Before("resource_exhausted:", 22), text.Behind("bytesafteratotalof", 60)) // XLA, GCC
 
 // readDeviceBadAlloc reads "MemoryError: std::bad_alloc: CUDA error at:
 // .../rmm/mr/device/cuda_memory_resource.hpp:69: cudaErrorMemoryAllocation".
@@ -38,12 +32,4 @@ func readDeviceBadAlloc(m text.Message) int {
 		x.Framework = "other"
 	}
 	return states(x, rmmPattern, 200)(m)
-}
-
-// readPoolLimit reads RMM's own cap; llama.cpp and others have no such words.
-func readPoolLimit(m text.Message) int {
-	if !m.Mentions("rmm") {
-		return m.End
-	}
-	return m.Fail(rmmFailure, m.End)
 }

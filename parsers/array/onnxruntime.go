@@ -12,7 +12,8 @@ var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit:
 	text.On("is smaller than requested bytes of", readArenaLimit),
 	text.On("CUDA failure 2: out of memory", text.Fails(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime", Backend: "cuda"})),
 	text.On("8007000E", readDirectML),
-	text.On("falling back to pinned system memory", readTritonFallback),
+	// Triton's 64 MB CUDA pool is full, and it goes on.
+	text.On("falling back to pinned system memory", text.Notices("triton_pool_fallback", "Triton's own CUDA pool (64 MB by default) was full for one tensor, and it used pinned system memory instead: slower, no failure. A larger pool: --cuda-memory-pool-byte-size 0:536870912.")),
 }, []text.Wording{
 	text.On("CUDAExecutionProvider", func(m text.Message) int { return m.End }), // a scan keeps the line, by which [ortBackend] knows the card
 })
@@ -82,10 +83,4 @@ func readDirectML(m text.Message) int {
 		return m.FailWith(x, m.Find(direct3DBudget, 2400))
 	}
 	return m.Fail(fact.Failure{Kind: fact.ORTDevice, Framework: "onnxruntime"}, m.End)
-}
-
-// readTritonFallback: Triton's 64 MB CUDA pool is full, and it goes on.
-func readTritonFallback(m text.Message) int {
-	m.Notice(fact.Notice{ID: "triton_pool_fallback", Title: "Triton's own CUDA pool (64 MB by default) was full for one tensor, and it used pinned system memory instead: slower, no failure. A larger pool: --cuda-memory-pool-byte-size 0:536870912."})
-	return m.End
 }

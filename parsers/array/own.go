@@ -9,14 +9,19 @@ import (
 // renderers, simulators, statistics.
 var Own = parser("own", nil, unquoted(
 	text.On("CudaCustomAllocator out of memory", readRELION), text.On("HipCustomAllocator out of memory", readRELION),
-	text.On("You ran out of memory on the GPU(s)", readRELIONAdvice),
-	text.On("out of memory in", readCall),
+	// What RELION prints below its error, where that is cut off.
+	text.On("You ran out of memory on the GPU(s)", text.Unless(text.FailsAlone(deviceFailure), text.Beside("customallocatoroutofmemory", "outofmemoryin"))),
+	// RELION's "ERROR: out of memory in .../acc_projector_impl.h at line 74
+	// (error-code 2)" and Cycles' "Out of memory in cuMemAlloc(...".
+	text.On("out of memory in", text.When(text.FailsAlone(deviceFailure), text.Behind("(error-code2)", 220), text.Behind("outofmemoryincu", 20))),
 	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles),
 	text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
 	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", states(deviceFailure, physxPattern, 100)),
-	text.On("Memory Object Allocation Failure", readBoostCompute),
+	// What LightGBM's OpenCL trainer dies of.
+	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60))),
 	text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
-	text.On("exceeds maximum array size preference", readMATLABSize),
+	// "Requested 100000x100000 (74.5GB) array exceeds maximum array size preference (32.0GB)".
+	text.On("exceeds maximum array size preference", text.FailsWith(fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}, 60, 0, matlabPattern)),
 	text.On("Not enough allocatable device memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),  // hashcat
 	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),        // COLMAP
 	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                        // FFmpeg's NVENC
@@ -42,23 +47,6 @@ func readRELION(m text.Message) int {
 	return m.Fail(x, m.Took(k))
 }
 
-// readRELIONAdvice reads what RELION prints below its error, where that is cut off.
-func readRELIONAdvice(m text.Message) int {
-	if m.Mentions("customallocatoroutofmemory", "outofmemoryin") {
-		return m.End
-	}
-	return m.Fail(deviceFailure, m.End)
-}
-
-// readCall reads RELION's "ERROR: out of memory in .../acc_projector_impl.h at
-// line 74 (error-code 2)" and Cycles' "Out of memory in cuMemAlloc(...".
-func readCall(m text.Message) int {
-	if !m.Follows("(error-code2)", 220) && !m.Follows("outofmemoryincu", 20) {
-		return m.End
-	}
-	return m.Fail(deviceFailure, m.End)
-}
-
 // readCycles: the words also stand in manuals and threads.
 func readCycles(m text.Message) int {
 	from, _ := m.Log.LineSpan(m.At)
@@ -66,22 +54,6 @@ func readCycles(m text.Message) int {
 		return m.End
 	}
 	return m.Fail(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.End)
-}
-
-// readBoostCompute reads what LightGBM's OpenCL trainer dies of.
-func readBoostCompute(m text.Message) int {
-	if !m.Precedes("what():", 12) && !m.Precedes("opencl_error", 60) {
-		return m.End
-	}
-	return m.Fail(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.End)
-}
-
-// readMATLABSize reads "Requested 100000x100000 (74.5GB) array exceeds maximum
-// array size preference (32.0GB)".
-func readMATLABSize(m text.Message) int {
-	x := fact.Failure{Kind: fact.NativeAlloc, Framework: "other", Backend: "cpu"}
-	x.Figures.Requested = m.Around(matlabPattern, 60, 0).Size("requested")
-	return m.Fail(x, m.End)
 }
 
 // readSkipped reads Boltz, whose input is lost then; trainers that print the

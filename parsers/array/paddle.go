@@ -9,7 +9,9 @@ import (
 var Paddle = parser("paddle", nil,
 	text.On("Out of memory error on GPU", states(deviceFailure, paddlePattern, 300)),
 	text.On("EnforceNotMet: enforce allocating", needs(deviceFailure, paddleChunk, 140)),
-	text.On("pooled_storage_manager.h", readMXNet),
+	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory
+	// allocation failed."
+	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
 	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)),                                                                        // Caffe, syncedmem.cpp
 	text.On("Cuda Runtime (out of memory)", readTensorRT),                                                                              // 8.2 and later
 	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
@@ -53,15 +55,6 @@ func readCTranslate2(m text.Message) int {
 		x.Phase = "inference"
 	}
 	return text.Fails(x)(m)
-}
-
-// readMXNet reads "src/storage/./pooled_storage_manager.h:157: cudaMalloc
-// failed: out of memory" and, of 0.7, ":62: Memory allocation failed."
-func readMXNet(m text.Message) int {
-	if !m.Follows("outofmemory", 120) && !m.Follows("memoryallocationfailed", 60) {
-		return m.End
-	}
-	return m.Fail(deviceFailure, m.End)
 }
 
 // readTensorRT reads "[E] Error Code 1: Cuda Runtime (out of memory)" with the

@@ -12,7 +12,9 @@ var Rust = parser("rust", nil,
 	text.On("DriverError(CUDA_ERROR_OUT_OF_MEMORY", readCudarc), text.On("CublasError(CUBLAS_STATUS_ALLOC_FAILED", readCudarc),
 	text.On("No pool handles allocation of size", readBurnPool), text.On("No memory pool big enough to reserve", readBurnPool),
 	text.On("bytes of device memory: can't allocate buffer", readBurnPool),
-	text.On("Not enough memory left", readWGPU),
+	// A validation error: "In Device::create_buffer: Not enough memory left."
+	text.On("Not enough memory left", text.When(text.FailsAlone(fact.Failure{Kind: fact.WGPUBuffer, Framework: "other"}),
+		text.Before("create_buffer", 200), text.Before("create_texture", 200), text.Beside("wgpu"))),
 	text.On("CUDA Error 2, out of memory", readTinygrad),
 )
 
@@ -56,15 +58,6 @@ var burnPattern = text.NewPattern(`(?:sizeof?|size|reserve)(?<requested>\d{1,20}
 // readBurnPool reads the three wordings of cubecl-runtime, 0.4 to 2026.
 func readBurnPool(m text.Message) int {
 	return stated(m, fact.Failure{Kind: fact.BurnPool, Framework: "other"}, m.Around(burnPattern, 28, 120))
-}
-
-// readWGPU reads wgpu's validation error "In Device::create_buffer: Not enough
-// memory left."
-func readWGPU(m text.Message) int {
-	if !m.Precedes("create_buffer", 200) && !m.Precedes("create_texture", 200) && !m.Mentions("wgpu") {
-		return m.End
-	}
-	return m.Fail(fact.Failure{Kind: fact.WGPUBuffer, Framework: "other"}, m.End)
 }
 
 var tinygradPattern = text.NewPattern(`loadedweightsin[\d.]{1,12}ms,(?<weights>[\d.]{1,9}gb)loaded`)

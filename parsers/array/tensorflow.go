@@ -26,7 +26,7 @@ var tensorflowWordings = []text.Wording{
 	text.On("Dst tensor is not initialized", readCopy),
 	text.On("failed to create cublas handle", readHandle), text.On("Could not create cudnn handle", readHandle),
 	text.On("Sum Total of in-use chunks", readBFCStats),
-	text.On("exceeds 10% of", readTenPercent),
+	text.On("exceeds 10% of", text.When(text.Notices("tensorflow_ten_percent", "TensorFlow only remarks that one allocation is large: not an error."), text.Behind("systemmemory", 40))),
 }
 
 var (
@@ -212,12 +212,8 @@ func foldPoolSearch(f *fact.Facts) {
 
 // readHandle reads "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED":
 // as a rule memory, else a broken set-up.
-func readHandle(m text.Message) int {
-	if !m.Follows("alloc_failed", 80) && !m.Follows("not_initialized", 80) && !m.Follows("internal_error", 80) {
-		return m.End
-	}
-	return text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true})(m)
-}
+var readHandle = text.When(text.Fails(fact.Failure{Kind: fact.TFHandle, Framework: "tensorflow", Backend: "cuda", Weak: true}),
+	text.Behind("alloc_failed", 80), text.Behind("not_initialized", 80), text.Behind("internal_error", 80))
 
 var bfcLimit = text.NewPattern(`stats:(?>.{0,60}?limit:(?<limit>\d{1,16})).{0,60}?inuse:(?<used>\d{1,16})`)
 
@@ -240,12 +236,4 @@ func bfcStats(m text.Message, x *fact.Failure) {
 		k := m.Log.Find(bfcLimit, at, at+600)
 		x.Figures.Limit, x.Figures.Allocated = k.Size("limit"), k.Size("used")
 	}
-}
-
-// readTenPercent reads "Allocation of N exceeds 10% of free system memory".
-func readTenPercent(m text.Message) int {
-	if m.Follows("systemmemory", 40) {
-		m.Notice(fact.Notice{ID: "tensorflow_ten_percent", Title: "TensorFlow only remarks that one allocation is large: not an error."})
-	}
-	return m.End
 }

@@ -22,14 +22,6 @@ func readSlurm(m text.Message) int {
 var readSlurmLimit = text.FailsIf(slurmKill, 80, 60, text.NewPattern(
 	`(?:job|step)[^(]{0,40}memorylimit\((?<killed_rss_kib>\d{1,16})>(?<limit_kib>\d{1,16})\)`))
 
-// readSrun reads "srun: error: node7: tasks 1-3: Out Of Memory".
-func readSrun(m text.Message) int {
-	if !m.Precedes("srun:error:", 120) && !m.Precedes("task", 24) {
-		return m.End
-	}
-	return m.Fail(slurmKill, m.End)
-}
-
 var slurmState = text.NewPattern(`^out_of_me(?:\+|mory(?!_))`)
 
 // readSacct reads a job's state in sacct's table, which cuts it to OUT_OF_ME+.

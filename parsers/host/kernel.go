@@ -51,11 +51,12 @@ var kernelWordings = slices.Concat(
 		text.On("due to memory used (", readOOMD),
 		text.On("systemd-oomd killed ", text.FailsWith(oomdKill, 0, 60, text.NewPattern(`systemd-oomdkilled(?<oomd_processes>\d{1,7})process`))),
 		text.On("Killed /user.slice/", readOOMDKill), text.On("Killed /system.slice/", readOOMDKill),
-		text.On(": Out Of Memory", readSrun),
+		text.On(": Out Of Memory", text.When(text.FailsAlone(slurmKill), text.Before("srun:error:", 120), text.Before("task", 24))), // "srun: error: node7: tasks 1-3: Out Of Memory"
 		text.On("memory limit (", readSlurmLimit),
 		text.On("OUT_OF_ME", readSacct),
-		text.On("signal 9 (SIGKILL)", readSignal9),
-		text.On("signal: killed", readGoKilled),
+		text.On("signal 9 (SIGKILL)", text.Unless(text.Fails(shellKilled), text.Behind("receivedbypid", 40))), // Celery's and others'; torchrun's is its own
+		// Go's os/exec of a child; Ollama and PyTorch's loader read it themselves.
+		text.On("signal: killed", text.Unless(text.Fails(shellKilled), text.Before("runner", 80), text.Before("by", 2))),
 	},
 	text.OnAny(text.Fails(kernelKill), "has been killed by the OOM killer"),
 	text.OnAny(readUnit, "failed with result 'oom-kill'"),
@@ -65,7 +66,9 @@ var kernelWordings = slices.Concat(
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
 	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9"),
-	text.OnAny(readReason, "JETSAM_REASON_MEMORY"),
+	// launchd's account of a service: "jetsam memory limit (active, soft) = 6 MB ...
+	// last exit reason = JETSAM_REASON_MEMORY_PERPROCESSLIMIT".
+	text.OnAny(text.FailsWith(fact.Failure{Kind: fact.AppleKill, Framework: "other", Backend: "cpu"}, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"),
 	text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
 	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", `"reason" : "per-process-limit"`),
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),

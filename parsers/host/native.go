@@ -40,7 +40,9 @@ var nativeWordings = slices.Concat(
 		// R on macOS: R_MAX_VSIZE, 16 GB or the RAM by default (memory.c).
 		text.On("vector memory exhausted (limit reached?)", text.Fails(nativeFailure)), text.On("vector memory limit of", text.FailsIf(nativeFailure, 0, 60, text.NewPattern(`limitof(?<limit>[\d.]{1,9}gb)reached`))),
 		text.On("memory budget. Restarting", readDask),
-		text.On("excessive memory usage causing the Operating System to kill", readJoblib),
+		// loky's TerminatedWorkerError names signals at its end: a segmentation fault
+		// is another thing.
+		text.On("excessive memory usage causing the Operating System to kill", text.Unless(text.Fails(shellKilled), text.Behind("sigsegv", 200))),
 		text.On("was sent SIGKILL", readGunicorn),
 		text.On("was terminated due to signal 9", readGunicorn),
 		text.On("CUDA failed with error out of memory", // CTranslate2 (faster-whisper, whisperX)
@@ -70,15 +72,6 @@ func readDask(m text.Message) int {
 	x := fact.Failure{Kind: fact.WorkerBudget, Framework: "other", Backend: "cpu"}
 	x.Figures.Limit = m.Log.Decimal(m.Around(daskPattern, 3000, 0), "limit")
 	return m.Fail(x, m.End)
-}
-
-// readJoblib reads loky's TerminatedWorkerError, which names signals at its
-// end: a segmentation fault is another thing.
-func readJoblib(m text.Message) int {
-	if m.Follows("sigsegv", 200) {
-		return m.End
-	}
-	return text.Fails(shellKilled)(m)
 }
 
 // readGunicorn reads "Worker (pid:21) was sent SIGKILL! Perhaps out of memory?"

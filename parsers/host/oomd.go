@@ -52,12 +52,6 @@ func readOOMD(m text.Message) int {
 
 var jetsamPattern = text.NewPattern(`limit=?<?(?<limit>\d{1,9}mb)`)
 
-// readReason reads launchd's account of a service: "jetsam memory limit (active,
-// soft) = 6 MB ... last exit reason = JETSAM_REASON_MEMORY_PERPROCESSLIMIT".
-func readReason(m text.Message) int {
-	return m.FailWith(fact.Failure{Kind: fact.AppleKill, Framework: "other", Backend: "cpu"}, m.Around(jetsamLimit, 400, 0))
-}
-
 var jetsamLimit = text.NewPattern(`jetsammemorylimit\([^)]{0,30}\)=(?<limit>\d{1,9}mb)`)
 
 // readJetsam reads iOS's per-process limit.

@@ -18,7 +18,7 @@ var Queues = text.Parser{Name: "queues"}.Reading([]text.Wording{
 	text.On("Job has gone over memory limit of", text.FailsWith(queueKill, 0, 140, text.NewPattern(
 		`memorylimitof(?<limit_mib>\d{1,9})megabytes(?:.{0,20}?usage:(?<killed_rss_mib>\d{1,9})megabytes)?`))),
 	text.On("Docker job has gone over memory limit of", readCondorDocker),
-	text.On("Memory limit of", readCloudRun),
+	text.On("Memory limit of", text.FailsIf(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"}, 0, 90, runPattern)), // Cloud Run: "512 MiB exceeded with 530 MiB used"
 }, nil, nil)
 
 var queueKill = fact.Failure{Kind: fact.SlurmKill, Framework: "other", Backend: "cpu"}
@@ -111,13 +111,4 @@ func readLSF(m text.Message) int {
 	x := queueKill
 	m.Find(lsfPattern, 400).States(m.Facts, &x.Figures)
 	return m.Fail(x, m.End)
-}
-
-// readCloudRun reads "Memory limit of 512 MiB exceeded with 530 MiB used".
-func readCloudRun(m text.Message) int {
-	k := m.Find(runPattern, 90)
-	if !k.Ok() {
-		return m.End
-	}
-	return m.FailWith(fact.Failure{Kind: fact.ContainerKill, Framework: "other", Backend: "cpu"}, k)
 }

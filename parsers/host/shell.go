@@ -10,22 +10,6 @@ import (
 // A bare kill can also be kill -9, an orchestrator or a time limit.
 var shellKilled = fact.Failure{Kind: fact.ShellKilled, Framework: "linux-oom-killer", Backend: "cpu", Weak: true}
 
-// readGoKilled reads what Go's os/exec says of a child that died of signal 9.
-func readGoKilled(m text.Message) int {
-	if m.Precedes("runner", 80) || m.Precedes("by", 2) {
-		return m.End // Ollama and PyTorch's loader read it themselves
-	}
-	return text.Fails(shellKilled)(m)
-}
-
-// readSignal9 reads Celery's and others' line; torchrun's is its own.
-func readSignal9(m text.Message) int {
-	if m.Follows("receivedbypid", 40) {
-		return m.End
-	}
-	return text.Fails(shellKilled)(m)
-}
-
 // explainedCode is an explanation, not a report.
 var explainedCode = text.NewPattern(`137\)?(?:means|indicates|isusually|typically)`)
 

@@ -52,7 +52,8 @@ var vllmLines = []text.Wording{
 	text.On("GPU KV cache size:", text.States(0, 60, text.NewPattern(`cachesize:(?<cache_tokens>INT)tokens`))),
 	text.On("Auto-fit max_model_len: reduced from", text.Notices("auto_fit_length",
 		"vLLM shortened the context to what fits, as it was told to; it goes on.")),
-	text.On("is preempted by", vllmPreempted),
+	text.On("is preempted by", text.When(text.Notices("preempted", "A request waits for cache space and is computed again later: slower, no failure."),
+		text.Behind("preemptionmode", 40), text.Behind("notenoughkvcachespace", 160))),
 	text.On("exceeds the capacity of block_manager", text.Notices("prompt_too_long",
 		"One prompt is longer than the whole cache: that request is refused, the server goes on.")),
 }
@@ -97,13 +98,6 @@ func vllmConcurrency(m text.Message) int {
 		return m.Fail(fact.Failure{Kind: fact.VLLMTokens, Framework: "vllm", Phase: "kv_cache", Figures: fact.Figures{MaxModelLen: x.Count("concurrency_length")}}, m.Took(x))
 	}
 	return m.Took(x)
-}
-
-func vllmPreempted(m text.Message) int {
-	if m.Follows("preemptionmode", 40) || m.Follows("notenoughkvcachespace", 160) {
-		m.Notice(fact.Notice{ID: "preempted", Title: "A request waits for cache space and is computed again later: slower, no failure."})
-	}
-	return m.End
 }
 
 // vllmRanks reads from the prefixes of its workers over how many cards a model

@@ -132,6 +132,11 @@ func Fails(x fact.Failure) func(Message) int {
 	}
 }
 
+// FailsAlone is [Fails] where nothing else of the line is a message.
+func FailsAlone(x fact.Failure) func(Message) int {
+	return func(m Message) int { return m.Fail(x, m.End) }
+}
+
 // Quotes is [Fails] where the literal itself is the message.
 func Quotes(x fact.Failure) func(Message) int {
 	return func(m Message) int {

@@ -10,7 +10,7 @@ import (
 var Diffusion = text.NewParser("diffusion", nil, []text.Wording{
 	text.On("Insufficient GPU memory to load model",
 		text.Quotes(fact.Failure{Kind: fact.InvokeRefused, Framework: "invokeai", Backend: "cuda", Phase: "load", Stage: "weights"})),
-	text.On("OOM Detected, reducing batch/grad size", readSmallerBatch),
+	text.On("OOM Detected, reducing batch/grad size", text.Notices("batch_reduced", "Training ran out of memory and went on with a smaller batch.")),
 }, []text.Wording{
 	text.On("Xformers is not installed!", text.Signals("no_fast_attention")), text.On("Flash Attn is not installed!", text.Signals("no_fast_attention")),
 	text.On("Sage Attn is not installed!", text.Signals("no_fast_attention")),
@@ -24,10 +24,5 @@ var segment = text.NewPattern(`segmentstart,(?<seconds>NUM)s`)
 
 func readSegment(m text.Message) int {
 	m.Count("segment_seconds", m.Find(segment, 40).Count("seconds"))
-	return m.End
-}
-
-func readSmallerBatch(m text.Message) int {
-	m.Notice(fact.Notice{ID: "batch_reduced", Title: "Training ran out of memory and went on with a smaller batch."})
 	return m.End
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -149,7 +149,7 @@ func Advise(c *ledger.Case, causes []odds.Cause, own []*program.Program) ([]Advi
 			break
 		}
 		if b.spell(c, own); len(b.advice.Steps) > 0 { // else it is taken already
-			b.advice.Rank, b.advice.Check, b.advice.Next = len(advice)+1, b.check(c), reader.ForBackend(c, b.fix.Next)
+			b.advice.Rank, b.advice.Check, b.advice.Next = len(advice)+1, b.check(c), code.ForBackend(c, b.fix.Next)
 			advice = append(advice, b.advice)
 		}
 	}
@@ -370,11 +370,11 @@ func useless(c *ledger.Case, own []*program.Program) []Useless {
 func checkOf(c *ledger.Case, f fix.Fix) string {
 	switch {
 	case !strings.Contains(f.Check, "torch.") || ownCode(c):
-		return reader.ForBackend(c, f.Check)
+		return code.ForBackend(c, f.Check)
 	case c.Root(ledger.HostKinds...) || c.Backend == "cpu":
 		return fix.CheckRAM
 	}
-	return reader.ForBackend(c, fix.CheckCard)
+	return code.ForBackend(c, fix.CheckCard)
 }
 
 // ownCode: what failed on PyTorch's card can be changed, as far as is known.

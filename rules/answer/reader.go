@@ -7,7 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -57,7 +57,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 			taken = true
 			continue
 		}
-		s.Text = otherSystems(c, reader.ForBackend(c, s.Text), s.Kind)
+		s.Text = otherSystems(c, code.ForBackend(c, s.Text), s.Kind)
 		if c.Reader.OS == "windows" {
 			s = onWindows(s)
 		}

@@ -27,12 +27,6 @@ var batchTooLarge = Rule{
 	},
 }
 
-// FullHandle: a library found no room for its handle, which as a rule is a full
-// card.
-func FullHandle(c *ledger.Case) bool {
-	return c.Root(fact.CUDAHandle) && !c.Failure.Weak || c.Root(fact.NVMLAssert)
-}
-
 // worthALook: an eighth of the card or more is neither free nor this program's,
 // beyond what its own context takes.
 func worthALook(c *ledger.Case) bool {

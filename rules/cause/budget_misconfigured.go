@@ -1,9 +1,6 @@
 package cause
 
 import (
-	"fmt"
-
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
@@ -13,9 +10,6 @@ var budgetMisconfigured = Rule{
 	Title:    "A memory limit of the program is set wrong",
 	Headline: budgetHeadline,
 	Settles:  "Compare the limit that the message names with the card's total and with what is free in `nvidia-smi`. If the card has room beyond the limit, the limit is the cause.",
-	Clues: []Clue{
-		{Look: HiddenFraction},
-	},
 	Remedies: []Remedy{
 		{Fix: "raise_memory_limit", Fit: Cures},
 		{Fix: "lower_batch_size", Fit: LastResort},
@@ -36,21 +30,4 @@ func budgetHeadline(c *ledger.Case) string {
 		return "PyTorch may use only a part of this card"
 	}
 	return ""
-}
-
-// HiddenFraction: PyTorch 2.1 does not print the fraction, but what is held is
-// a round share of the card while much more than the request is free.
-func HiddenFraction(c *ledger.Case) Finding {
-	f := c.F()
-	if era, ok := c.Fact("torch_since"); !ok || era.Text != "2.1" || !ledger.Roomy(c) || f.Total == nil || f.Allocated == nil || !c.Slack.Has() || f.Free.Bytes*5 < f.Total.Bytes {
-		return Nothing()
-	}
-	held := f.Allocated.Bytes + c.Slack.Bytes
-	for _, percent := range [...]int64{10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90} {
-		limit := f.Total.Bytes / 100 * percent
-		if held <= limit && limit-held < max(f.Requested.Bytes, units.GiB/4) {
-			return Seen(Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free, f.Requested, percent), c.Failure.Line)
-		}
-	}
-	return Nothing()
 }

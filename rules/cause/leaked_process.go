@@ -1,7 +1,6 @@
 package cause
 
 import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -9,10 +8,6 @@ var leakedProcess = Rule{
 	ID:      LeakedProcess,
 	Title:   "Other programs hold what is missing",
 	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
-	Clues: []Clue{
-		First(If(ledger.Unaccounted, Weak, ledger.RestUnknown)),
-		Said(Hint, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
-	},
 	Remedies: []Remedy{
 		{Fix: "kill_stale_process", Fit: Cures},
 		{Fix: "select_gpu", Fit: Helps},

@@ -12,16 +12,6 @@ var NotSaid = Rule{
 	ID:      Unknown,
 	Title:   "Memory ran out; the log does not say why",
 	Settles: "Paste more of the log: everything from the start of the program to the end of the traceback, and the output of `nvidia-smi`.",
-	Clues: []Clue{
-		First(
-			If(ledger.AbsurdSize, None, ""),
-			If(when.All(ledger.CutShort, when.Not((*ledger.Case).Training)), Weak, "The message is cut: it says what was asked for, and not what is held."),
-			If(FullHandle, Weak, "The message has no figures."),
-			If(figureless, Fair, "The message has no figures.")),
-		First(
-			If(ledger.Unaccounted, Fair, ledger.RestUnknown),
-			If(contradictory, Fair, "The figures contradict each other: {free} was free and {requested} was refused.")),
-	},
 	Remedies: []Remedy{
 		{Fix: "raise_pagefile", Fit: Cures, If: pagefileSuspect},
 		{Fix: "use_lower_quant", Fit: Cures, If: when.Root(fact.RustDriver)},
@@ -36,14 +26,6 @@ var NotSaid = Rule{
 		{Fix: "lower_resolution", Fit: MayHelp, If: when.Not(ledger.Roomy)},
 		{Fix: "upgrade_version", Fit: LastResort, If: ledger.Roomy},
 	},
-}
-
-func figureless(c *ledger.Case) bool {
-	return c.Root(ledger.NoFigures...) || c.Root(fact.TorchAlloc, fact.TorchAsync) && ledger.Figureless(c)
-}
-
-func contradictory(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.F().Limit == nil
 }
 
 // pagefileSuspect: Windows, and nothing says that the card is full.

@@ -54,21 +54,3 @@ func Enough(c *ledger.Case, divisor int) bool {
 	free, told := ledger.RoomFor(c)
 	return told != "" && c.F().Requested.Bytes/int64(divisor) <= free
 }
-
-// CardShare is how much of the card weights may take, in whole GiB: all of it
-// less what others hold, and less room for the piece that failed, 1.25 GiB at
-// least.
-func CardShare(c *ledger.Case) int64 {
-	f := c.F()
-	if f.Total == nil {
-		return 0
-	}
-	beside := units.GiB * 5 / 4
-	if f.Requested != nil {
-		beside = max(beside, f.Requested.Bytes+ledger.DriverContext)
-	}
-	if c.Others.Has() && c.Others.Bytes > ledger.DriverContext {
-		beside += c.Others.Bytes - ledger.DriverContext
-	}
-	return max((f.Total.Bytes-beside)/units.GiB, 1) * units.GiB
-}

@@ -49,7 +49,7 @@ func Of(c *ledger.Case, own []Reading) *ledger.Explained {
 		return wrapped(c)
 	}
 	q := &Question{C: c, Asked: size.Bytes, Within: size.Within()}
-	for _, read := range append(slices.Clip(own), square, noSize) {
+	for _, read := range append(slices.Clip(own), noSize) {
 		x := read(q)
 		if x == nil || x.Bytes < smallest && x.Bytes > 0 {
 			continue

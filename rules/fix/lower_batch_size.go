@@ -39,7 +39,6 @@ func stepsBatch(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=1, shuffle=True)   # see that it runs at all, then double it"}}
 	case c.Framework == "other" && c.Reader.Language == "": // nothing shows that it is Python
 		return []step.Step{{Kind: "text", Text: batchToOne}}
-	case c.Framework == "other" && c.Reader.Language == "": // nothing shows that it is Python
 	}
 	return []step.Step{{Kind: "python", Text: "batch_size = 1   # see that it runs at all, then double it"}}
 }

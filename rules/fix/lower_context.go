@@ -1,8 +1,6 @@
 package fix
 
 import (
-	"strings"
-
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -18,7 +16,7 @@ var lowerContext = Fix{
 	Needs:    Needs{works: language, branch: "Text", told: "half the length of prompt and answer."},
 	Told:     "Set a shorter context length in your program's settings: 4096 first.",
 	Steps:    stepsContext,
-	Effect:   effectShorterPrompt,
+	Effect:   func(c *ledger.Case) *effect.Effect { return effect.Scaled(c, 2, "With half the length") },
 }
 
 func stepsContext(c *ledger.Case) []step.Step {
@@ -29,13 +27,4 @@ func stepsContext(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "python", Text: "x = x[:, : x.shape[1] // 2]   # half the length: a quarter of this matrix"}}
 	}
 	return []step.Step{{Kind: "text", Text: "Set the context length to 4096 (`--ctx-size`, `num_ctx`, `--max-model-len`, `max_seq_len`, whichever your program has), then go up."}}
-}
-
-// effectShorterPrompt is what half the length leaves of the piece that failed: a
-// quarter of an attention matrix, half of anything else.
-func effectShorterPrompt(c *ledger.Case) *effect.Effect {
-	if p, ok := ledger.FailingTensor(c); ok && strings.HasPrefix(p.What, "attention matrix") {
-		return effect.Scaled(c, 4, "With half the length, and an attention matrix that grows with its square,")
-	}
-	return effect.Scaled(c, 2, "With half the length")
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
-	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -20,7 +18,6 @@ var raiseMemoryLimit = Fix{
 	Next:     "If the need grows with the limit, something leaks: look for what grows.",
 	Told:     "Raise the memory limit of the container or job, above what the log says was needed.",
 	Steps:    stepsMemoryLimit,
-	Effect:   effectMemoryLimit,
 }
 
 func stepsMemoryLimit(c *ledger.Case) []step.Step {
@@ -41,20 +38,4 @@ func stepsMemoryLimit(c *ledger.Case) []step.Step {
 		{Kind: "config", Text: "resources:\n  requests: {memory: 32Gi}\n  limits: {memory: 32Gi}"},
 		{Kind: "shell", Text: "#SBATCH --mem=64G"},
 	}
-}
-
-// effectMemoryLimit: without the fraction the card's free memory counts.
-func effectMemoryLimit(c *ledger.Case) *effect.Effect {
-	f := c.F()
-	switch {
-	case f.Requested == nil || f.Free == nil:
-		return nil
-	case cause.HiddenFraction(c).Weight > cause.None:
-		return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
-			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free, f.Requested)}
-	case ledger.Limited(c) == "":
-		return nil
-	}
-	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",
-		Note: fmt.Sprintf("%s of the card was free when the limit of %s refused %s. Exact for this request.", f.Free, f.Limit, f.Requested)}
 }

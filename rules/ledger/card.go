@@ -113,12 +113,6 @@ func Limited(c *Case) string {
 	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit, f.Total)
 }
 
-// DeviceIndex is the number at the end of CUDA1.
-func DeviceIndex(device string) (index int, ok bool) {
-	n, ok := Whole(device[len(strings.TrimRight(device, "0123456789")):])
-	return int(n), ok
-}
-
 // integrated are names of graphics that share the system's memory.
 var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "apple m"}
 
@@ -172,9 +166,6 @@ func Unaccounted(c *Case) bool {
 	f := c.F()
 	return Allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
 }
-
-// RestUnknown says it.
-const RestUnknown = "This program holds {mine} of {total}; the message does not say what is free, so that others may hold the rest or the runtime refused."
 
 // Overfull: more is allocated or reserved than the card has, so Windows
 // already spilled into system memory and the figures of the pool mean little.

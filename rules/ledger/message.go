@@ -11,9 +11,6 @@ import (
 // SharedMemory: /dev/shm is full, which other programs and swap hardly bear on.
 func SharedMemory(c *Case) bool { return c.Root(fact.SharedMemory, fact.NCCLShm, fact.SharedSegment) }
 
-// NoFigures are kinds whose message never says how much was wanted or held.
-var NoFigures = []fact.Kind{fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.XPURuntime, fact.BitsAndBytes}
-
 // TorchFigures reports a message of PyTorch's allocators that says how much
 // was wanted, so that tips can be held against it, or a server's that wraps one.
 func TorchFigures(c *Case) bool {
@@ -161,21 +158,6 @@ func framesAbove(c *Case, line int) []fact.Code {
 	return frames
 }
 
-// InOptimizer: the optimizer itself was at work, not the training step that it
-// was given to call (a closure, as Lightning does).
-func InOptimizer(c *Case) bool {
-	for _, f := range slices.Backward(Trace(c)) {
-		file := strings.ReplaceAll(f.File, `\`, "/")
-		switch {
-		case strings.Contains(file, "/optim/"):
-			return true
-		case strings.Contains(f.Function, "closure"), strings.Contains(f.Function, "training_step"), f.Function == "forward":
-			return false
-		}
-	}
-	return true // no traceback says otherwise
-}
-
 // Has reports that the log shows a measure that was taken already, such as
 // [fact.Checkpoints]: before the failure, or in what a launcher says of the run
 // that ended.
@@ -183,16 +165,6 @@ func Has(c *Case, measure string) bool {
 	line := traced(c)
 	return slices.ContainsFunc(c.Facts.Signals, func(s fact.Signal) bool {
 		return s.ID == measure && (s.Line <= line || strings.Contains(s.Text, "exit") && strings.Contains(s.Text, "code"))
-	})
-}
-
-// RankBeside reports that a process which the message lists on this card is a
-// rank of the same job, as its launcher's lines show.
-func RankBeside(c *Case) bool {
-	return slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool {
-		return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
-			return x.Name == "rank_pid" && x.Count != nil && int(x.Count.Value) == p.PID && p.PID != c.OurPID
-		})
 	})
 }
 
@@ -210,3 +182,8 @@ func ReturnsWeights(c *Case) bool { return FailedAt(c, "mha_weights") != nil }
 
 // Preallocates: a framework that takes most of the card at its start.
 func Preallocates(c *Case) bool { return c.In("jax", "tensorflow") && c.Backend != "tpu" }
+
+// ShareTooSmall: the cache inside the share came out too small. Raise it.
+func ShareTooSmall(c *Case) bool {
+	return c.Root(fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMMamba, fact.VLLMSwapFull)
+}

@@ -10,7 +10,8 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 )
 
 // whyTensor says what the failed allocation is, "" where that is not known.
@@ -21,7 +22,7 @@ func whyTensor(c *ledger.Case, said string) string {
 		}
 		return " " + c.Explained.Sentence
 	}
-	p, ok := ledger.FailingTensor(c)
+	p, ok := clues.FailingTensor(c)
 	if !ok {
 		return ""
 	}
@@ -69,7 +70,7 @@ func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
 		if why == "" {
 			why = alike
 		}
-		causes = append(causes, Cause{ID: r.ID, Title: r.TitleFor(c), Confidence: round2(min(share[i], surest)), Share: share[i], Why: why, Evidence: evidence(c, found.Lines), Settles: reader.ForBackend(c, r.Settles)})
+		causes = append(causes, Cause{ID: r.ID, Title: r.TitleFor(c), Confidence: round2(min(share[i], surest)), Share: share[i], Why: why, Evidence: evidence(c, found.Lines), Settles: code.ForBackend(c, r.Settles)})
 	}
 	sort.SliceStable(causes, func(i, j int) bool { return causes[i].Share > causes[j].Share })
 	causes = believe(c, causes, h.card, held)

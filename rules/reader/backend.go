@@ -1,10 +1,6 @@
 package reader
 
-import (
-	"strings"
-
-	"github.com/oomdoc/oomdoc/rules/ledger"
-)
+import "github.com/oomdoc/oomdoc/rules/ledger"
 
 // Monitor is the program that shows what a card holds.
 func Monitor(c *ledger.Case) string {
@@ -22,24 +18,3 @@ func Monitor(c *ledger.Case) string {
 	}
 	return "nvidia-smi"
 }
-
-// ForBackend turns a text written for NVIDIA into the names of the case's
-// backend: the monitor, and PyTorch's functions. ROCm builds keep torch.cuda.
-func ForBackend(c *ledger.Case, text string) string {
-	switch c.Backend {
-	case "mps":
-		text = macFunctions.Replace(text)
-	case "xpu", "npu":
-		text = strings.ReplaceAll(text, "torch.cuda.", "torch."+c.Backend+".")
-	}
-	return strings.ReplaceAll(text, "nvidia-smi", Monitor(c))
-}
-
-// macFunctions are those of torch.mps (2.0 and later), which keeps no peaks.
-var macFunctions = strings.NewReplacer(
-	"torch.cuda.memory_allocated()", "torch.mps.current_allocated_memory()",
-	"torch.cuda.memory_reserved()", "torch.mps.driver_allocated_memory()",
-	"torch.cuda.max_memory_allocated()", "torch.mps.driver_allocated_memory()",
-	"torch.cuda.memory_summary()", "torch.mps.driver_allocated_memory()",
-	"torch.cuda.empty_cache()", "torch.mps.empty_cache()",
-)

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
+	"github.com/oomdoc/oomdoc/rules/explain"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
@@ -17,6 +18,7 @@ import (
 // programs that have no name of their own in a report ("other").
 var Frameworks = program.Program{
 	Sources: program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"},
+	Numbers: []explain.Reading{readsSquare},
 	Clues:   clues,
 	Cards:   bareCards,
 	Remedies: map[string][]cause.Remedy{

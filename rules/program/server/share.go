@@ -167,3 +167,16 @@ func bound(need, have int64, note string) *effect.Effect {
 	e.Certainty = effect.Bound
 	return e
 }
+
+// shareForHalfCache is the share of the card at which an 8-bit cache holds one
+// request, where it does not at the present one and no other change is enough.
+func shareForHalfCache(c *ledger.Case) (float64, bool) {
+	f := c.F()
+	_, stated := shareSet(c)
+	lacks := ledger.SizeOf(f.KVNeeded)/2 - ledger.SizeOf(f.KVAvailable)
+	if cardTotal(c) <= 0 || !stated || lacks <= 0 || f.KVNeeded == nil || when.Set("kv_cache_memory_bytes", "")(c) {
+		return 0, false
+	}
+	u := shareWith(c, lacks)
+	return u, u <= mostUtilization
+}

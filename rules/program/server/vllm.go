@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -84,7 +85,7 @@ var vllmCardTaken = figures.First(
 ).Of(fact.VLLMFreeTooLow)
 
 // vllmOutsideShare: graphs, sampler and requests take memory beside the share.
-var vllmOutsideShare = figures.First(append(outsideShare(ledger.VLLMOnCard),
+var vllmOutsideShare = figures.First(append(outsideShare(stage.OnCard),
 	cause.If(when.All(warmUp, manySequences), cause.Weak, "The share leaves no room for the sampler's warm-up.| The share is {share} of the card."),
 	cause.If(warmUp, cause.Good, "At a usual number of sequences the sampler's warm-up did not fit: weights and cache took nearly all of the card.| The share is {share} of the card."),
 	cause.If(serving, cause.Good, "vLLM fills the card up to its share; what is computed did not fit beside it.| The share is {share} of the card."))...)
@@ -105,7 +106,7 @@ var vllmManySequences = figures.First(
 	cause.If(warmUp, cause.Weak, "The sampler's warm-up needs a row of the vocabulary for each sequence."),
 	cause.If(when.All(serving, largeTemporary), cause.Good, "One temporary of {requested} after the graphs were made is the size of sequences x vocabulary."),
 	cause.If(capturing, cause.Hint, "Graphs are captured for up to max_num_seqs sequences."),
-	cause.If(ledger.Profiling, cause.Good, "It failed in vLLM's dummy run, before any cache was taken: too many tokens or sequences are computed at once beside the weights."),
+	cause.If(stage.Profiling, cause.Good, "It failed in vLLM's dummy run, before any cache was taken: too many tokens or sequences are computed at once beside the weights."),
 )
 
 var vllmWeightsFill = figures.First(
@@ -120,16 +121,16 @@ var vllmWeightsFill = figures.First(
 
 // shareTooLarge: what does not count inside the share found no room, or not even
 // the share itself. Lower it.
-var shareTooLarge = when.Any(startRefused, warmUp, ledger.TakingCache, capturing, serving)
+var shareTooLarge = when.Any(startRefused, warmUp, stage.TakingCache, capturing, serving)
 
-func capturing(c *ledger.Case) bool { return ledger.VLLMOnCard(c) && c.Phase == "graph_capture" }
+func capturing(c *ledger.Case) bool { return stage.OnCard(c) && c.Phase == "graph_capture" }
 
 // serving: after the cache was taken and the graphs were made: a request, or a
 // warm-up with graphs in place. An allocation without any sign of its phase
 // counts when the allocator has done work already: loading leaves nothing
 // cached.
 func serving(c *ledger.Case) bool {
-	return ledger.VLLMOnCard(c) && (c.Phase == "inference" || c.Phase == "warmup" && ledger.CacheTaken(c) || c.Phase == "unknown" && !ledger.LooksLikeLoad(c))
+	return stage.OnCard(c) && (c.Phase == "inference" || c.Phase == "warmup" && stage.CacheTaken(c) || c.Phase == "unknown" && !stage.LooksLikeLoad(c))
 }
 
 // largeTemporary: over 1 GiB, where graphs exist and no request runs yet.
@@ -165,7 +166,7 @@ func hardlyAnyTokens(c *ledger.Case) bool {
 }
 
 func weightsAlone(c *ledger.Case) bool {
-	return ledger.LoadingWeights(c) && c.Others.Bytes <= 4*units.GiB
+	return stage.LoadingWeights(c) && c.Others.Bytes <= 4*units.GiB
 }
 
 // absurdGraphs: an estimate for CUDA graphs that no card ever needed is taken
@@ -185,13 +186,13 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_max_num_seqs", Fit: cause.Helps, If: when.Any(capturing, warmUp, when.Root(fact.VLLMNoCache, fact.VLLMSwapFull, fact.VLLMMamba))},
 		{Fix: "quantize_kv_cache", Fit: cause.Helps, If: noRequest},
 		{Fix: "lower_max_batched_tokens", Fit: cause.Helps, If: serving},
-		{Fix: "close_other_apps", Fit: cause.Helps, If: when.Any(startRefused, ledger.TakingCache)},
+		{Fix: "close_other_apps", Fit: cause.Helps, If: when.Any(startRefused, stage.TakingCache)},
 		{Fix: "enforce_eager", Fit: cause.Helps, If: capturing},
 		{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: noCache},
 		{Fix: "upgrade_version", Fit: cause.MayHelp, If: when.Root(fact.VLLMSwapFull)},
 		{Fix: "kill_stale_process", Fit: cause.MayHelp, If: when.All(startRefused, takenByJob)},
 		{Fix: "lower_max_num_seqs", Fit: cause.MayHelp, If: serving},
-		{Fix: "lower_context", Fit: cause.LastResort, If: when.Any(serving, ledger.TakingCache)},
+		{Fix: "lower_context", Fit: cause.LastResort, If: when.Any(serving, stage.TakingCache)},
 		{Fix: "select_gpu", Fit: cause.LastResort, If: startRefused},
 	},
 	cause.ContextTooLong: {
@@ -201,14 +202,14 @@ var vllmRemedies = map[string][]cause.Remedy{
 		{Fix: "multi_gpu", Fit: cause.MayHelp},
 	},
 	cause.BatchTooLarge: {
-		{Fix: "lower_max_num_seqs", Fit: cause.Cures, If: when.Any(when.Not(ledger.Profiling), sampling)},
-		{Fix: "lower_max_batched_tokens", Fit: cause.Cures, If: ledger.Profiling},
+		{Fix: "lower_max_num_seqs", Fit: cause.Cures, If: when.Any(when.Not(stage.Profiling), sampling)},
+		{Fix: "lower_max_batched_tokens", Fit: cause.Cures, If: stage.Profiling},
 		{Fix: "raise_gpu_memory_utilization", Fit: cause.Helps, If: when.Root(fact.VLLMMamba)},
 		{Fix: "lower_gpu_memory_utilization", Fit: cause.Helps, If: shareTooLarge},
-		{Fix: "lower_max_num_seqs", Fit: cause.Helps, If: when.All(ledger.Profiling, when.Not(sampling))},
-		{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: when.Not(when.Any(ledger.Profiling, warmUp, when.Root(fact.VLLMMamba)))},
+		{Fix: "lower_max_num_seqs", Fit: cause.Helps, If: when.All(stage.Profiling, when.Not(sampling))},
+		{Fix: "lower_max_batched_tokens", Fit: cause.MayHelp, If: when.Not(when.Any(stage.Profiling, warmUp, when.Root(fact.VLLMMamba)))},
 		{Fix: "lower_context", Fit: cause.MayHelp, If: when.Root(fact.VLLMMamba)},
-		{Fix: "lower_resolution", Fit: cause.MayHelp, If: when.All(ledger.Profiling, seesImages)},
+		{Fix: "lower_resolution", Fit: cause.MayHelp, If: when.All(stage.Profiling, seesImages)},
 		{Fix: "multi_gpu", Fit: cause.LastResort, If: when.Not(when.Root(fact.VLLMMamba))},
 		{Fix: "use_lower_quant", Fit: cause.LastResort, If: when.Not(when.Root(fact.VLLMMamba, fact.VLLMWarmup))},
 	},

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -156,7 +157,7 @@ func sharedCard(title, told string) cause.Cure {
 // heldByOthers: what others hold is in the way, while weights load or at a time
 // that the log does not show.
 func heldByOthers(c *ledger.Case) bool {
-	return (ledger.LoadingWeights(c) || ledger.VLLMOnCard(c) && c.Phase == "unknown" && !ledger.CacheTaken(c)) && otherHolders(c)
+	return (stage.LoadingWeights(c) || stage.OnCard(c) && c.Phase == "unknown" && !stage.CacheTaken(c)) && otherHolders(c)
 }
 
 // fixedByHand: the cache's size is set, so it is the same at every start, and

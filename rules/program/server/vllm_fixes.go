@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -83,15 +84,15 @@ var vllmEffects = map[string]func(c *ledger.Case) *effect.Effect{
 var vllmUseless = map[string]func(c *ledger.Case) string{
 	"raise_gpu_memory_utilization": figures.Why(
 		cause.If(shareTooLarge, cause.None, "It takes even more of the card before what failed here gets its part."),
-		cause.If(when.Any(ledger.LoadingWeights, ledger.Profiling), cause.None, "The share is applied after loading and the dummy run; neither gets more room by it."),
+		cause.If(when.Any(stage.LoadingWeights, stage.Profiling), cause.None, "The share is applied after loading and the dummy run; neither gets more room by it."),
 		cause.If(ledger.ShareTooSmall, cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Change that value or the length."),
 		cause.If(when.All(ledger.ShareTooSmall, beyondCard), cause.None, "vLLM's own tip: for the {short} that the cache lacks it would have to be {needed_share}; driver and graphs leave 0.97 of the card at most."),
 		cause.If(when.All(ledger.ShareTooSmall, nearlyAll), cause.None, "It is at {share} already."),
 	),
 	"lower_gpu_memory_utilization": figures.Why(
 		cause.If(noRoomAtAll, cause.None, "In the {room} that is free no model runs."),
-		cause.If(ledger.LoadingWeights, cause.None, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
-		cause.If(ledger.Profiling, cause.None, "The dummy run comes before the cache is taken: a smaller share leaves it no more room."),
+		cause.If(stage.LoadingWeights, cause.None, "vLLM's own tip, but the share is applied after the weights are loaded: lowering it frees nothing for them."),
+		cause.If(stage.Profiling, cause.None, "The dummy run comes before the cache is taken: a smaller share leaves it no more room."),
 		cause.If(ledger.ShareTooSmall, cause.None, "It makes the cache even smaller."),
 		cause.If(when.Not(startRefused), cause.None, "The cache was fixed at {kv_cache_memory_bytes} by hand, and then vLLM ignores the share. Lower that value by {reserve}, which is what was lacking and half a GiB."),
 	),
@@ -278,7 +279,7 @@ func fewerSequences(c *ledger.Case) int {
 }
 
 // samplesRows: what failed has a row of the vocabulary for each sequence.
-var samplesRows = when.Any(warmUp, when.All(ledger.VLLMOnCard, sampling))
+var samplesRows = when.Any(warmUp, when.All(stage.OnCard, sampling))
 
 // sequencesDivisor is by how much to divide the sequences so that the sampler
 // finds room, 4 to 64; 4 where the figures do not say.
@@ -368,19 +369,6 @@ func effectHalfCache(c *ledger.Case) *effect.Effect {
 	return fits(f.KVNeeded.Bytes/2, have, note)
 }
 
-// shareForHalfCache is the share of the card at which an 8-bit cache holds one
-// request, where it does not at the present one and no other change is enough.
-func shareForHalfCache(c *ledger.Case) (float64, bool) {
-	f := c.F()
-	_, stated := shareSet(c)
-	lacks := ledger.SizeOf(f.KVNeeded)/2 - ledger.SizeOf(f.KVAvailable)
-	if cardTotal(c) <= 0 || !stated || lacks <= 0 || f.KVNeeded == nil || when.Set("kv_cache_memory_bytes", "")(c) {
-		return 0, false
-	}
-	u := shareWith(c, lacks)
-	return u, u <= mostUtilization
-}
-
 // effectTwiceCards: each of twice the cards holds half of the cache and half of
 // the weights. How many were still to come, a log of loading does not say.
 func effectTwiceCards(c *ledger.Case) *effect.Effect {
@@ -391,7 +379,7 @@ func effectTwiceCards(c *ledger.Case) *effect.Effect {
 		return e
 	}
 	held, have, ok := allocator.WeightsAndRoom(c)
-	if !ok || !ledger.LoadingWeights(c) || effect.Estimated(c, "multi_gpu") != nil {
+	if !ok || !stage.LoadingWeights(c) || effect.Estimated(c, "multi_gpu") != nil {
 		return nil
 	}
 	return bound((held+f.Requested.Bytes)/2, have,

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -107,7 +108,7 @@ var vllmLoadCards = []cause.Card{
 		Sources: []string{"vllm/model_executor/model_loader/base_loader.py", vllmThreads + "issues/188"},
 	},
 	{
-		ID: "vllm/load-weights", Kinds: onCard, If: when.All(ledger.LoadingWeights, notOthers),
+		ID: "vllm/load-weights", Kinds: onCard, If: when.All(stage.LoadingWeights, notOthers),
 		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Figures: loadFigures,
 		Headline: "ran out of the card{moment}while loading the weights: the model does not fit",
 		Means:    "{failed}: {mine} of {total} is its own already, and {asked} more was refused, with cache and working memory still to come.[[ {ranks} ranks ran: each loads its own part.]] The share of the card is applied only afterwards.",
@@ -152,7 +153,7 @@ var vllmLoadCards = []cause.Card{
 func aboveShare(c *ledger.Case) bool {
 	f, total := c.F(), cardTotal(c)
 	now, _ := vllmShare.now(c)
-	return ledger.VLLMOnCard(c) && c.Phase == "unknown" && total > 0 && f.Allocated != nil && !ledger.CacheTaken(c) && !c.Contains("private pools") &&
+	return stage.OnCard(c) && c.Phase == "unknown" && total > 0 && f.Allocated != nil && !stage.CacheTaken(c) && !c.Contains("private pools") &&
 		float64(f.Allocated.Bytes) > (now+0.03)*float64(total) && c.Slack.Has() && c.Slack.Bytes < 128<<20
 }
 

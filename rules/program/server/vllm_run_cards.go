@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -49,7 +50,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/14452", vllmThreads + "issues/27508"},
 	},
 	{
-		ID: "vllm/sampler-rows", Kinds: onCard, If: when.All(ledger.VLLMOnCard, sampledRows), Phases: []string{"warmup", "unknown", "graph_capture"},
+		ID: "vllm/sampler-rows", Kinds: onCard, If: when.All(stage.OnCard, sampledRows), Phases: []string{"warmup", "unknown", "graph_capture"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out sampling for {seqs} sequences at once, most likely",
 		Means:    "{seqs} sequences x {words} words ({whose} vocabulary) x {bytes} bytes is the {asked} that was refused: the warm-up of the sampler at that `max_num_seqs`. {stage}.",
@@ -62,7 +63,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/v1/sample/ops/topk_topp_sampler.py", vllmThreads + "issues/15105"},
 	},
 	{
-		ID: "vllm/profile-video", Kinds: onCard, If: ledger.Profiling, Said: []string{"_process_video_input"},
+		ID: "vllm/profile-video", Kinds: onCard, If: stage.Profiling, Said: []string{"_process_video_input"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: vllmFigures,
 		Headline: "did not start: its trial run on the longest video did not fit",
 		Means:    "The traceback is in `_process_video_input`: the trial run at start encodes the longest video that the model accepts, whatever you will send, and the vision encoder did not fit[[: {asked} wanted, {room} free beside {mine}]]. So most of the card is weights already, and the cache is still to come.",
@@ -75,7 +76,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/model_executor/models/glm4_1v.py", vllmThreads + "issues/18550"},
 	},
 	{
-		ID: "vllm/profile-images", Kinds: onCard, If: ledger.Profiling, Said: visionEncoder,
+		ID: "vllm/profile-images", Kinds: onCard, If: stage.Profiling, Said: visionEncoder,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: its trial run on the largest images did not fit",
 		Means:    "The trial run at start encodes the largest images and videos that the model accepts, as many as are allowed for a prompt, and the vision encoder did not fit[[: {asked} wanted, {room} free beside {mine}]]. Your own images may be far smaller.",
@@ -88,7 +89,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"docs/configuration/conserving_memory.md", vllmThreads + "issues/18550", "https://github.com/gke-labs/open-rl/pull/215"}, Solved: 1,
 	},
 	{
-		ID: "vllm/profile-encoder", Kinds: onCard, If: ledger.Profiling, Said: []string{"enc_dec_model_runner.py", "models/mllama.py"},
+		ID: "vllm/profile-encoder", Kinds: onCard, If: stage.Profiling, Said: []string{"enc_dec_model_runner.py", "models/mllama.py"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: loadFigures,
 		Headline: "did not start: its trial run on pictures did not fit beside the weights",
 		Means:    "The weights are in place. The trial run of an encoder-decoder model computes a picture for each of `max_num_seqs` sequences at once, 256 unless set, and [[{asked} of that found only {room}]][[ beside the {mine} that are taken]]. Your own requests may have one picture each.",
@@ -101,7 +102,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/worker/enc_dec_model_runner.py", "vllm/model_executor/models/mllama.py", vllmThreads + "issues/8879", vllmThreads + "issues/9445"}, Solved: 2,
 	},
 	{
-		ID: "vllm/profile-run", Kinds: onCard, If: ledger.Profiling,
+		ID: "vllm/profile-run", Kinds: onCard, If: stage.Profiling,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: its trial run did not fit beside the weights",
 		Means:    "The weights are in place. The trial run at start computes `max_num_batched_tokens` at once (2,048 to 16,384 by default, for 16 bit models some hundred KiB each), and [[{asked} ]]of that found [[only {room} ]]beside the [[{mine} that are taken]]. The line `Model loading took … GiB` says how much of that are weights: near the card's size, they are the problem.",
@@ -127,7 +128,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/v1/worker/gpu_model_runner.py"},
 	},
 	{
-		ID: "vllm/cache-alloc-xpu", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(ledger.VLLMOnCard, ledger.Roomy, onIntel),
+		ID: "vllm/cache-alloc-xpu", Kinds: onCard, Phases: []string{"kv_cache"}, If: when.All(stage.OnCard, ledger.Roomy, onIntel),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "was refused {asked} for its cache although {room} of the Intel card is reported free",
 		Means:    "It was taking the KV cache, piece by piece, when the driver refused one. vLLM plans the cache from the figure for free memory, and on Intel cards not all of that can be had: the driver, buffers of the other ranks and pinned system memory take their part. Which one, the log does not say; another program on the card is possible too.",
@@ -140,7 +141,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "https://github.com/intel/llm-scaler/issues/672"},
 	},
 	{
-		ID: "vllm/cache-alloc", Kinds: onCard, Phases: []string{"kv_cache"}, If: ledger.VLLMOnCard,
+		ID: "vllm/cache-alloc", Kinds: onCard, Phases: []string{"kv_cache"}, If: stage.OnCard,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "did not start: the card no longer had what it had planned for the cache",
 		Means:    "The weights are in and vLLM had sized the cache by its share; when it took it, one piece[[ of {asked}]] was refused[[ with {room} free]]. Either something else took memory after the measurement (a second server starting at the same time, a desktop), or a fixed size was set (`--kv-cache-memory-bytes`, `--num-gpu-blocks-override`), or working memory is held that the trial run did not show.",
@@ -215,7 +216,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/model_executor/layers/quantization/gguf.py"},
 	},
 	{
-		ID: "vllm/serving", Kinds: onCard, If: ledger.VLLMOnCard, Phases: []string{"inference"},
+		ID: "vllm/serving", Kinds: onCard, If: stage.OnCard, Phases: []string{"inference"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of the card while serving requests",
 		Means:    servingMeans,
@@ -229,7 +230,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
-		ID: "vllm/after-graphs", Kinds: onCard, If: when.All(ledger.VLLMOnCard, ledger.CacheTaken, startedUp), Phases: []string{"unknown", "warmup"},
+		ID: "vllm/after-graphs", Kinds: onCard, If: when.All(stage.OnCard, stage.CacheTaken, startedUp), Phases: []string{"unknown", "warmup"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of the card after its cache was taken",
 		Means:    "Weights, cache and CUDA graphs were in place, for graphs hold memory already. What failed came after them: the last warm-up at start, or a request that needed more than the trial run had[[: {asked}, {short} more than was left]]. vLLM fills its share with cache at any length, so such work only finds what lies outside the share.",
@@ -242,7 +243,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
 	{
-		ID: "vllm/phase-open", Kinds: onCard, If: when.All(ledger.VLLMOnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
+		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, notOthers), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of the card, in a step that the log does not show",
 		Means:    "Which step failed decides what helps, and the lines above this one tell. Without `Model loading took` it was the weights; with it, but without `GPU KV cache size` (old: `# GPU blocks`), the trial run at start; with both, CUDA graphs or a request, beside a cache that fills vLLM's share at any length.",
 		Cures: []cause.Cure{

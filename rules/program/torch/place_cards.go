@@ -130,7 +130,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 	},
 	{
 		ID: "pytorch/optimizer-state", Kinds: refused, Said: optimizerWords, Unsaid: temporaryWords,
-		If: when.All(ownCard, ledger.InOptimizer), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		If: when.All(ownCard, clues.InOptimizer), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Means: "It failed in the optimizer. Adam makes two values for each trained parameter at its first step, 8 bytes more each: model, gradients and the first forward pass fitted, these did not.",
 		Not:   "A much smaller batch: weights, gradients and optimizer stay as large.",
 		Cures: []cause.Cure{
@@ -213,7 +213,7 @@ var placeCards = slices.Concat(ramCards, []cause.Card{
 // ranksOnOneCard: processes of like size on GPU 0 under a launcher.
 func ranksOnOneCard(c *ledger.Case) bool {
 	others := c.F().OtherProcesses
-	if ledger.RankBeside(c) {
+	if clues.RankBeside(c) {
 		return true
 	}
 	if !distributed(c) || ledger.GPU(c) != 0 || len(others) < 2 || !c.Mine.Has() {

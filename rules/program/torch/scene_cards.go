@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -320,7 +321,7 @@ func farTooLarge(c *ledger.Case) bool {
 // hiddenLimit: what is held and wanted comes to no more than a share of the
 // card, as set_per_process_memory_fraction leaves it.
 func hiddenLimit(c *ledger.Case) bool {
-	return cause.HiddenFraction(c).Weight > cause.None
+	return clues.HiddenFraction(c).Weight > cause.None
 }
 
 func quarterOfCard(c *ledger.Case) bool {

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -58,7 +59,7 @@ var trainerCards = []cause.Card{
 	},
 	{
 		ID: "transformers/first-optimizer-step", Kinds: refused, Said: []string{"exp_avg_sq", "torch/optim/adam", "in optimizer_step", "_init_group", "bitsandbytes/optim"}, Unsaid: append([]string{"deepspeed/runtime"}, temporaryWords...),
-		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && ledger.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: stateFigures,
+		If: func(c *ledger.Case) bool { return ownCard(c) && writesCode(c) && clues.InOptimizer(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Figures: stateFigures,
 		Headline: "ran out of memory at its first optimizer step: model, gradients and Adam do not fit together",
 		Means:    "Forward and backward pass fitted; then there was no room for the two values that Adam keeps for each trained parameter.[[ This process holds {mine} of {total} already{spilled}.]] {state}[[: {full} for {model}]], whatever the batch.",
 		Not:      "A batch of 1: weights, gradients and optimizer do not shrink with it.",

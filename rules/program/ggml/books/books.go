@@ -54,7 +54,7 @@ func openCard(c *ledger.Case, device string, before int) *ledger.Books {
 	}
 	var total, free int64
 	name := ""
-	index, _ := ledger.DeviceIndex(device)
+	index, _ := deviceIndex(device)
 	for _, d := range c.Facts.Devices {
 		if d.Line > before || d.Index >= 0 && d.Index != index {
 			continue
@@ -154,4 +154,10 @@ func plannedSize(c *ledger.Case, name string) int64 {
 		return 0
 	}
 	return ledger.SizeOf(x.Size)
+}
+
+// deviceIndex is the number at the end of CUDA1.
+func deviceIndex(device string) (index int, ok bool) {
+	n, ok := ledger.Whole(device[len(strings.TrimRight(device, "0123456789")):])
+	return int(n), ok
 }

@@ -24,7 +24,7 @@ func Cards(c *ledger.Case) []Card {
 		}
 	}
 	for _, b := range c.Facts.Buffers {
-		if i, ok := ledger.DeviceIndex(b.Device); ok && b.Kind == "weights" && !fact.HostMemory(b.Device) && i < len(list) {
+		if i, ok := deviceIndex(b.Device); ok && b.Kind == "weights" && !fact.HostMemory(b.Device) && i < len(list) {
 			list[i].Weights = b.Size.Bytes
 			n = max(n, i+1)
 		}

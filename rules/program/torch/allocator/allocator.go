@@ -21,7 +21,7 @@ var (
 	Effects = map[string]func(*ledger.Case) *effect.Effect{
 		"expandable_segments": effectSlack, "max_split_size": effectSlack, "bigger_gpu": effectLargerCard, "select_gpu": effectOwnCards,
 		"load_in_4bit": Narrowed("load_in_4bit", InFourBit), "load_in_8bit": Narrowed("load_in_8bit", InEightBit), "use_lower_quant": Narrowed("use_lower_quant", InFourBit),
-		"half_precision": effectHalf, "kill_stale_process": Kill, "optimizer_8bit": effectOptimizer8bit, "close_other_apps": effectOthersYield, "cpu_offload": effectMaxMemory,
+		"half_precision": effectHalf, "kill_stale_process": Kill, "optimizer_8bit": effectOptimizer8bit, "close_other_apps": effectOthersYield, "cpu_offload": effectMaxMemory, "lower_context": effectShorterPrompt, "raise_memory_limit": effectMemoryLimit,
 	}
 	Useless = map[string]func(*ledger.Case) string{
 		"expandable_segments": uselessExpandable, "max_split_size": uselessSplitSize, "empty_cache": uselessEmptyCache, "raise_watermark": uselessWatermark,

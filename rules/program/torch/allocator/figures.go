@@ -3,6 +3,7 @@ package allocator
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -11,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
@@ -140,7 +142,7 @@ func effectMaxMemory(c *ledger.Case) *effect.Effect {
 	if !ledger.TorchFigures(c) || f.Total == nil || !ledger.OnCard(c) || !c.Others.Has() || !c.In("transformers") && c.Framework != "pytorch" {
 		return nil
 	}
-	share := effect.CardShare(c)
+	share := code.CardShare(c)
 	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
 		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
@@ -179,4 +181,29 @@ func whyDetach(c *ledger.Case) string {
 		return fmt.Sprintf("Steps like this one had fitted before (line %d), and the refused piece is only %s: something of every step is kept.", s.Line, units.Amount(ledger.Requested(c)))
 	}
 	return ""
+}
+
+// effectMemoryLimit: without the fraction the card's free memory counts.
+func effectMemoryLimit(c *ledger.Case) *effect.Effect {
+	f := c.F()
+	switch {
+	case f.Requested == nil || f.Free == nil:
+		return nil
+	case clues.HiddenFraction(c).Weight > cause.None:
+		return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
+			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free, f.Requested)}
+	case ledger.Limited(c) == "":
+		return nil
+	}
+	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",
+		Note: fmt.Sprintf("%s of the card was free when the limit of %s refused %s. Exact for this request.", f.Free, f.Limit, f.Requested)}
+}
+
+// effectShorterPrompt is what half the length leaves of the piece that failed: a
+// quarter of an attention matrix, half of anything else.
+func effectShorterPrompt(c *ledger.Case) *effect.Effect {
+	if p, ok := clues.FailingTensor(c); ok && strings.HasPrefix(p.What, "attention matrix") {
+		return effect.Scaled(c, 4, "With half the length, and an attention matrix that grows with its square,")
+	}
+	return effect.Scaled(c, 2, "With half the length")
 }

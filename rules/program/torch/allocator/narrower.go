@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 )
 
 // What weights come to in fewer bits, where the log does not name the model:
@@ -110,7 +111,7 @@ func WeightsAndRoom(c *ledger.Case) (held, have int64, ok bool) {
 	if !ledger.TorchFigures(c) || f.Allocated == nil && (f.Total == nil || f.Free == nil) || c.Training() || ledger.Roomy(c) || ledger.NeverFits(c) != "" || ledger.Unaccounted(c) {
 		return 0, 0, false
 	}
-	if c.In("vllm", "sglang") && c.Phase != "load" && !ledger.Profiling(c) && !ledger.LoadingWeights(c) {
+	if c.In("vllm", "sglang") && c.Phase != "load" && !stage.Profiling(c) && !stage.LoadingWeights(c) {
 		return 0, 0, false // the cache fills the share, however small the weights are
 	}
 	held = ledger.SizeOf(f.Allocated)

@@ -82,7 +82,7 @@ func largePiece(c *ledger.Case) bool {
 // activationsFillCard: this process fills the card, and what failed is work,
 // not weights.
 var activationsFillCard = cause.Figures{"why": whyWork}.First(
-	cause.If(cause.FullHandle, cause.Fair, "Most often this means a full card, and most often the work of one step filled it."),
+	cause.If(fullHandle, cause.Fair, "Most often this means a full card, and most often the work of one step filled it."),
 	cause.If(when.Root(fact.BitsAndBytes), cause.Hint, "The work of one step may fill the card."),
 	cause.If(when.All(noFigures, (*ledger.Case).Training), cause.Good, inTraining),
 	cause.If(noFigures, cause.Weak, "Often the work of one step fills the card."),

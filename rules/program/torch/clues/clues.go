@@ -4,10 +4,14 @@
 package clues
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -23,12 +27,16 @@ var Clues = map[string][]cause.Clue{
 	},
 	cause.TrainingStateTooLarge: {
 		cause.Shown("optimizer_step",
-			cause.If(when.Not(ledger.InOptimizer), cause.None, ""),
+			cause.If(when.Not(InOptimizer), cause.None, ""),
 			cause.If(when.All(ledger.Allocator, ledger.Crowded), cause.Weak, firstStep),
 			cause.If(ledger.Allocator, cause.Strong, firstStep)),
 	},
 	cause.Fragmentation: {{Look: slackCoversRequest}, {Look: heldNotUsed}},
-	cause.LeakedProcess: {{Look: listedOthers}, {Look: unlistedOthers}},
+	cause.LeakedProcess: {
+		{Look: listedOthers}, {Look: unlistedOthers},
+		cause.First(cause.If(ledger.Unaccounted, cause.Weak, restUnknown)),
+		cause.Said(cause.Hint, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
+	},
 	cause.DeviceImbalance: {
 		{Look: BareContexts}, {Look: oneCardFull},
 		// DataParallel gives every card the same share, and PyTorch warned that they
@@ -36,6 +44,7 @@ var Clues = map[string][]cause.Clue{
 		cause.Shown("uneven_cards", cause.If(fullCard, cause.Likely, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
 	},
 	cause.BudgetMisconfigured: {
+		{Look: HiddenFraction},
 		cause.First(cause.If(fractionSet, cause.Decisive, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
 	},
 	cause.RetainedMemory: {
@@ -84,13 +93,21 @@ var Clues = map[string][]cause.Clue{
 		cause.First(cause.If(metalOutsideHeap, cause.Likely, "{other_allocations} are Metal's own temporaries of this process, against {allocated} of tensors: several versions leak there.")),
 	},
 	cause.Unknown: {
+		cause.First(
+			cause.If(ledger.AbsurdSize, cause.None, ""),
+			cause.If(when.All(ledger.CutShort, when.Not((*ledger.Case).Training)), cause.Weak, "The message is cut: it says what was asked for, and not what is held."),
+			cause.If(fullHandle, cause.Weak, "The message has no figures."),
+			cause.If(figureless, cause.Fair, "The message has no figures.")),
+		cause.First(
+			cause.If(ledger.Unaccounted, cause.Fair, restUnknown),
+			cause.If(contradictory, cause.Fair, "The figures contradict each other: {free} was free and {requested} was refused.")),
 		cause.Said(cause.Fair, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
 	},
 }
 
 // What the clues ask for.
 var (
-	noFigures = when.Root(ledger.NoFigures...)
+	noFigures = when.Root(fact.CUDAError, fact.CUDAHandle, fact.NVMLAssert, fact.NCCLAlloc, fact.XPURuntime, fact.BitsAndBytes) // of what was wanted or held
 	onMPS     = when.Root(fact.MPSAlloc)
 	fullCard  = when.All(ledger.Allocator, when.Not(ledger.Roomy))
 )
@@ -136,7 +153,7 @@ func refusedBlock(c *ledger.Case) bool {
 }
 
 func refusedWithRoom(c *ledger.Case) bool {
-	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && !ledger.TakingCache(c)
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && !stage.TakingCache(c)
 }
 
 func byRuntime(c *ledger.Case) bool {
@@ -164,4 +181,35 @@ func loadedAgain(c *ledger.Case) bool {
 // smallAtInference: nothing was trained, and little was asked for.
 func smallAtInference(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && c.Signal("inferring") != nil && !c.Training() && c.F().Requested != nil && c.F().Requested.Bytes < 256*units.MiB
+}
+
+// InOptimizer: the optimizer itself was at work, not the training step that it
+// was given to call (a closure, as Lightning does).
+func InOptimizer(c *ledger.Case) bool {
+	for _, f := range slices.Backward(ledger.Trace(c)) {
+		file := strings.ReplaceAll(f.File, `\`, "/")
+		switch {
+		case strings.Contains(file, "/optim/"):
+			return true
+		case strings.Contains(f.Function, "closure"), strings.Contains(f.Function, "training_step"), f.Function == "forward":
+			return false
+		}
+	}
+	return true // no traceback says otherwise
+}
+
+const restUnknown = "This program holds {mine} of {total}; the message does not say what is free, so that others may hold the rest or the runtime refused."
+
+func figureless(c *ledger.Case) bool {
+	return noFigures(c) || c.Root(fact.TorchAlloc, fact.TorchAsync) && ledger.Figureless(c)
+}
+
+func contradictory(c *ledger.Case) bool {
+	return c.Root(fact.TorchAlloc) && ledger.Roomy(c) && c.F().Limit == nil
+}
+
+// fullHandle: a library found no room for its handle, which as a rule is a full
+// card.
+func fullHandle(c *ledger.Case) bool {
+	return c.Root(fact.CUDAHandle) && !c.Failure.Weak || c.Root(fact.NVMLAssert)
 }

@@ -73,7 +73,7 @@ func unlistedOthers(c *ledger.Case) cause.Finding {
 // other ranks that touched the first GPU.
 func BareContexts(c *ledger.Case) cause.Finding {
 	others := c.F().OtherProcesses
-	if ledger.RankBeside(c) {
+	if RankBeside(c) {
 		return cause.Seen(cause.Strong, "Another rank of the same job holds a part of this card.", c.Failure.Line)
 	}
 	if len(others) < 2 {
@@ -106,7 +106,7 @@ func BareContexts(c *ledger.Case) cause.Finding {
 // card: what a checkpoint loaded without map_location does.
 func RanksOnOneCard(c *ledger.Case) bool {
 	others := c.F().OtherProcesses
-	if ledger.RankBeside(c) {
+	if RankBeside(c) {
 		return true
 	}
 	if len(others) < 2 || c.OurPID != 0 || c.Signal("distributed") == nil && !strings.HasPrefix(c.Failure.Source, "rank") {
@@ -125,4 +125,14 @@ func oneCardFull(c *ledger.Case) cause.Finding {
 		return cause.Nothing()
 	}
 	return cause.Seen(cause.Strong, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
+}
+
+// RankBeside reports that a process which the message lists on this card is a
+// rank of the same job, as its launcher's lines show.
+func RankBeside(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool {
+		return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
+			return x.Name == "rank_pid" && x.Count != nil && int(x.Count.Value) == p.PID && p.PID != c.OurPID
+		})
+	})
 }

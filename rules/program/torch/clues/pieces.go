@@ -88,3 +88,20 @@ func hugeHostTensor(c *ledger.Case) bool {
 func squareOnHost(c *ledger.Case) bool {
 	return c.Root(fact.CPUAlloc) && ledger.Requested(c) >= 4*units.GiB && ledger.WritesScores(c)
 }
+
+// HiddenFraction: PyTorch 2.1 does not print the fraction, but what is held is
+// a round share of the card while much more than the request is free.
+func HiddenFraction(c *ledger.Case) cause.Finding {
+	f := c.F()
+	if era, ok := c.Fact("torch_since"); !ok || era.Text != "2.1" || !ledger.Roomy(c) || f.Total == nil || f.Allocated == nil || !c.Slack.Has() || f.Free.Bytes*5 < f.Total.Bytes {
+		return cause.Nothing()
+	}
+	held := f.Allocated.Bytes + c.Slack.Bytes
+	for _, percent := range [...]int64{10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90} {
+		limit := f.Total.Bytes / 100 * percent
+		if held <= limit && limit-held < max(f.Requested.Bytes, units.GiB/4) {
+			return cause.Seen(cause.Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card: a memory fraction is set.", f.Free, f.Requested, percent), c.Failure.Line)
+		}
+	}
+	return cause.Nothing()
+}

@@ -135,11 +135,11 @@ func maxMemory(c *ledger.Case) string {
 	ram := int64(24)
 	if z, ok := ledger.SizingOf(c); ok {
 		if weights, ok := effect.WeightsOf(z); ok {
-			ram = max(ledger.CeilDiv(weights-effect.CardShare(c), units.GiB)+2, 4)
+			ram = max(ledger.CeilDiv(weights-CardShare(c), units.GiB)+2, 4)
 		}
 	}
 	if t := c.F().Total; t != nil && ledger.OnCard(c) {
-		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.GPU(c), effect.CardShare(c)/units.GiB, ram)
+		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.GPU(c), CardShare(c)/units.GiB, ram)
 	}
 	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free less 1.5 GiB", ledger.GPU(c), ledger.GPU(c), ram)
 }
@@ -165,4 +165,22 @@ func stepsWorkers(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, pin_memory=False)   # what failed was pinning; then fewer num_workers"}}
 	}
 	return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=0, pin_memory=False)   # then 2, if that works"}}
+}
+
+// CardShare is how much of the card weights may take, in whole GiB: all of it
+// less what others hold, and less room for the piece that failed, 1.25 GiB at
+// least.
+func CardShare(c *ledger.Case) int64 {
+	f := c.F()
+	if f.Total == nil {
+		return 0
+	}
+	beside := units.GiB * 5 / 4
+	if f.Requested != nil {
+		beside = max(beside, f.Requested.Bytes+ledger.DriverContext)
+	}
+	if c.Others.Has() && c.Others.Bytes > ledger.DriverContext {
+		beside += c.Others.Bytes - ledger.DriverContext
+	}
+	return max((f.Total.Bytes-beside)/units.GiB, 1) * units.GiB
 }

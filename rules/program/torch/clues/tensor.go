@@ -1,4 +1,4 @@
-package ledger
+package clues
 
 import (
 	"slices"
@@ -6,14 +6,15 @@ import (
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 // FailingTensor is the tensor of the model that has the size of the failed
 // allocation, where the phase allows it: weights while loading, logits and
 // attention matrices later.
-func FailingTensor(c *Case) (fit.Part, bool) {
+func FailingTensor(c *ledger.Case) (fit.Part, bool) {
 	f := c.F()
-	m := Named(c).Model
+	m := ledger.Named(c).Model
 	if m == nil || f.Requested == nil || !c.Root(fact.TorchAlloc, fact.TorchAsync) {
 		return fit.Part{}, false
 	}
@@ -33,8 +34,8 @@ func FailingTensor(c *Case) (fit.Part, bool) {
 }
 
 // precise: weights of 8 bit exist only where the format is one of 8 bit.
-func precise(c *Case, p fit.Part) bool {
-	return !strings.HasSuffix(p.What, ", 8 bit") || strings.Contains(Quantised(c), "8") || SetQuantised(c, "load_in_8bit") != ""
+func precise(c *ledger.Case, p fit.Part) bool {
+	return !strings.HasSuffix(p.What, ", 8 bit") || strings.Contains(ledger.Quantised(c), "8") || ledger.SetQuantised(c, "load_in_8bit") != ""
 }
 
 func isWeight(p fit.Part) bool {

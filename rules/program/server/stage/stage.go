@@ -1,35 +1,32 @@
-package ledger
+// Package stage tells how far vLLM had come when the card was full.
+package stage
 
 import (
 	"slices"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// ShareTooSmall: the cache inside the share came out too small. Raise it.
-func ShareTooSmall(c *Case) bool {
-	return c.Root(fact.VLLMNoCache, fact.VLLMTokens, fact.VLLMCacheTooSmall, fact.VLLMMamba, fact.VLLMSwapFull)
-}
-
-// VLLMOnCard: the failure is an allocation on the card under vLLM.
-func VLLMOnCard(c *Case) bool {
+// OnCard: the failure is an allocation on the card under vLLM.
+func OnCard(c *ledger.Case) bool {
 	return c.Framework == "vllm" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.NCCLAlloc, fact.NVMLAssert)
 }
 
 // TakingCache: the tensors of the cache, which vLLM had sized by its share.
-func TakingCache(c *Case) bool { return VLLMOnCard(c) && c.Phase == "kv_cache" }
+func TakingCache(c *ledger.Case) bool { return OnCard(c) && c.Phase == "kv_cache" }
 
 // Profiling: the dummy run before the cache is taken.
-func Profiling(c *Case) bool { return VLLMOnCard(c) && c.Phase == "warmup" && !CacheTaken(c) }
+func Profiling(c *ledger.Case) bool { return OnCard(c) && c.Phase == "warmup" && !CacheTaken(c) }
 
 // LoadingWeights: while weights are made or read.
-func LoadingWeights(c *Case) bool {
-	return c.Root(fact.VLLMLoad) || VLLMOnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && LooksLikeLoad(c))
+func LoadingWeights(c *ledger.Case) bool {
+	return c.Root(fact.VLLMLoad) || OnCard(c) && (c.Phase == "load" || c.Phase == "unknown" && LooksLikeLoad(c))
 }
 
 // CacheTaken: CUDA graphs exist, or the cache's size was printed before.
-func CacheTaken(c *Case) bool {
+func CacheTaken(c *ledger.Case) bool {
 	return c.Contains("private pools") || slices.ContainsFunc([]string{"kv_left", "cache_tokens", "kv_blocks"}, func(name string) bool {
 		x, ok := c.Fact(name)
 		return ok && x.Line < c.Failure.Line
@@ -38,7 +35,7 @@ func CacheTaken(c *Case) bool {
 
 // LooksLikeLoad: this process fills the card and its allocator has next to
 // nothing cached, as no step of work leaves it.
-func LooksLikeLoad(c *Case) bool {
+func LooksLikeLoad(c *ledger.Case) bool {
 	f := c.F()
 	return f.Total != nil && f.Allocated != nil && c.Slack.Has() && c.Slack.Bytes < 64*units.MiB &&
 		f.Allocated.Bytes*10 > f.Total.Bytes*8 && !c.Contains("private pools")
