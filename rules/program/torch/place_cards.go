@@ -267,7 +267,7 @@ func twins(c *ledger.Case) map[string]string {
 var lateCards = []cause.Card{
 	{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		If: when.All(ownCard, when.Not(lateStep)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
 		Means:    "The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
 		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",

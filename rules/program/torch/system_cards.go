@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -43,22 +44,54 @@ func nothingKept(c *ledger.Case) bool {
 // largeInRAM: a piece that is no last straw.
 func largeInRAM(c *ledger.Case) bool { return c.Asked.Bytes >= 4*units.GiB }
 
-// beyondSwap: more than swap makes up for.
-func beyondSwap(c *ledger.Case) bool { return c.Asked.Bytes > 64*units.GiB }
-
 // inProduct: a linear layer or a matrix product.
 func inProduct(c *ledger.Case) bool { return operation.Is(operation.Projection)(c) }
 
+// layers are the operations of a network's layers.
+var layers = []operation.ID{operation.Convolution, operation.Upsampling, operation.Pointwise, operation.Recurrent, operation.Projection, operation.Attention}
+
+// inLayer: a layer of a network runs on the processor.
+func inLayer(c *ledger.Case) bool { return operation.Is(layers...)(c) }
+
+// smallEnoughForSwap: a larger page file may carry one piece of that size.
+func smallEnoughForSwap(c *ledger.Case) bool { return c.Asked.Bytes <= 24*units.GiB }
+
 // layerFigures say what the failing line computes.
 func layerFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"layer": "", "swap": ""}
-	if inProduct(c) {
+	out := map[string]string{"layer": "", "swap": "", "each": eachOf(c), "numbers": ""}
+	switch ID := operation.ID(c.Operation); {
+	case inProduct(c):
 		out["layer"] = "The line is a matrix product: rows x outputs x 4 bytes, where the rows are all sizes of the input but the last, multiplied."
+	case slices.Contains([]operation.ID{operation.Convolution, operation.Upsampling, operation.Pointwise}, ID):
+		out["layer"] = "The line is a layer of a network that runs on the processor: its result is batch x channels x height x width (or length) x 4 bytes, so that too many or too large samples go in at once."
+	case inLayer(c):
+		out["layer"] = "The line is a layer of a network that runs on the processor: its result grows with the batch and the length, attention with the length squared."
 	}
-	if beyondSwap(c) {
-		out["swap"] = "Swap: " + c.Asked.String() + " in one piece is more than it can stand in for."
+	if c.Asked.Bytes > 24*units.GiB {
+		out["swap"] = "Swap or a page file: " + c.Asked.String() + " in one piece is more than it can stand in for."
+	}
+	if n := ledger.Requested(c); n >= units.GiB {
+		out["numbers"] = fmt.Sprintf("%s is %.2f billion numbers of 4 bytes.", c.Asked, float64(n)/4e9)
+	} else if n > 0 {
+		out["numbers"] = fmt.Sprintf("%s is %.1f million numbers of 4 bytes, or half as many of 8 (`float64`, NumPy's default).", c.Asked, float64(n)/4e6)
 	}
 	return out
+}
+
+// eachOf says what a loop that the log shows finished has to do with the bytes:
+// all of its samples go into one tensor.
+func eachOf(c *ledger.Case) string {
+	asked := ledger.Requested(c)
+	for _, x := range c.Facts.Facts {
+		if x.Name != "counted" || x.Line > c.Failure.Line {
+			continue
+		}
+		n := int64(x.Count.Value)
+		if each := asked / n; asked%n == 0 && each%4 == 0 && each >= 64*1024 {
+			return fmt.Sprintf("%s is exactly %s x %s: the %s that a loop above counts, all in one call.", c.Asked, ledger.Thousands(n), units.Amount(each), ledger.Thousands(n))
+		}
+	}
+	return ""
 }
 
 // saysWindows: the wording of PyTorch's allocator there.
@@ -68,21 +101,36 @@ func saysWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Contains
 // a Mac's graphics use.
 var systemCards = []cause.Card{
 	{
+		ID: "pytorch/cpu-conversion", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), operation.Is(operation.Conversion), func(c *ledger.Case) bool { return c.Asked.Bytes >= 256*units.MiB }),
+		Headline: "asked for {asked} of system memory (RAM) to copy an array as a whole",
+		Means:    "The line makes a copy of the array that goes in, on the processor, not on the card; the source stays beside it, and a change of type (`.float()` of NumPy's `float64`) makes one more. {numbers}[[ {each}]] It is the size of the data, not of a batch.",
+		Not:      "A smaller batch in training: the copy is of everything, before the first. Anything about the graphics card.[[ {swap}]]", Figures: layerFigures,
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Share the array instead of copying it, convert a sample at a time", Cost: "a few lines", Told: "Where the array is made, `np.float32` (or `float16`) in place of `float64` halves all that follows.", Kind: "python", Text: "x = torch.from_numpy(array)    # the array's own memory; torch.tensor and FloatTensor copy\n# in the data set's __getitem__:  return x[i].float()"},
+			{Fix: "lower_resolution", If: when.Not(smallEnoughForSwap), Title: "It does not fit RAM at all: take less of it, or keep it on the disk", Cost: "detail, or slower reading", Told: "Fewer samples, a lower resolution, a random part of the rows (neighbouring pixels repeat each other). On disk: `np.lib.format.open_memmap(path, mode=\"w+\", dtype=np.float16, shape=shape)` is filled in pieces and read with `np.load(path, mmap_mode=\"r\")`."},
+			{Fix: "raise_pagefile", If: when.All(saysWindows, smallEnoughForSwap), Title: "Or a larger page file, for once", Cost: "slow while it is used; a restart", Told: "Windows promises RAM plus page file and no more: `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory."},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "See what else fills RAM, and whether a limit refused", Cost: "free", Told: "Much available: a limit (`ulimit -v`, strict overcommit, the container's or job's). Little: earlier copies, folds or runs are still held (`del`, a fresh process for each run), or it takes more RAM or swap.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
+			{Fix: "fix_shape", Title: "If the size surprises you: print the shape", Cost: "a minute", Kind: "python", Text: "print(array.shape, array.dtype, array.nbytes / 2**30, \"GiB\")   # array: what goes into that line"},
+		},
+		Sources: []string{cpuAllocator, "https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html", "https://docs.pytorch.org/docs/stable/generated/torch.tensor.html"},
+	},
+	{
 		ID: "pytorch/cpu-large-piece", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), largeInRAM),
 		Headline: "asked for {asked} of system memory (RAM) in one piece",
-		Means:    "One tensor of {asked} on the processor, not on the graphics card.[[ {layer}]] A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
+		Means:    "One tensor of {asked} on the processor, not on the graphics card.[[ {each}]][[ {layer}]] A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
 		Not:      "Anything about the graphics card.[[ {swap}]]", Figures: layerFigures,
 		Cures: []cause.Cure{
-			{Fix: "add_swap", Title: "Windows: a larger page file", If: saysWindows, Cost: "slow while it is used; a restart", Told: "\"not enough memory\" is what PyTorch says on Windows, which promises RAM plus page file and no more. System properties, Advanced, Performance Settings, Advanced, Virtual memory: system managed, or twice the RAM, on an SSD. {asked} is one piece; others follow."},
 			{Fix: "fix_shape", If: inProduct, Title: "Print the shapes: is the size meant?", Cost: "a minute", Told: "The result should take about {asked}. If it comes to far less, the kernel is at fault: 16 bit on the processor in an old PyTorch; compute that layer in float32, or update.", Kind: "python", Text: "print(x.shape, x.dtype, weight.shape)   # of that line\nprint(x.numel() // x.shape[-1] * weight.shape[0] * 4 / 2**30, \"GiB\")"},
-			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
+			{Fix: "lower_batch_size", If: when.All(inLayer, when.Not(inProduct)), Title: "Fewer samples in one call", Cost: "slower, or some lines of code", Told: "Where a batch is taken, a smaller one; where a whole data set goes in (a step before training, an evaluation), slices of it, and only what is needed is kept. Half the width and height is a quarter.", Kind: "python", Text: "with torch.no_grad():          # keeps nothing for a way back\n    out = torch.cat([layer(part) for part in x.split(16)])   # layer, x: as in that line"},
+			{Fix: "lower_batch_size", If: when.Not(when.All(inLayer, when.Not(inProduct))), Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height or fewer frames, or tiles."},
 				{For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."},
 				{For: "Text", Text: "half the length: attention scores fall to a quarter."},
 			}},
 			{Fix: "upgrade_version", If: inProduct, Title: "Or another PyTorch", Cost: "some minutes", Told: "A newer release in a new environment, if the printed size is far below {asked}."},
 			{Fix: "fix_shape", If: when.Not(inProduct), Title: "If the size surprises you: print the shapes", Cost: "some minutes", Told: "Their product times 4 bytes should come out near {asked}. A length or a count that surprises you is the mistake."},
-			{Fix: "add_swap", Title: "For once: more virtual memory", If: when.Not(when.Any(saysWindows, beyondSwap)), Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
+			{Fix: "raise_pagefile", Title: "Windows, for once: a larger page file", If: when.All(saysWindows, smallEnoughForSwap), Cost: "slow while it is used; a restart", Told: "\"not enough memory\" is what PyTorch says on Windows, which promises RAM plus page file and no more. System properties, Advanced, Performance Settings, Advanced, Virtual memory: system managed, or twice the RAM, on an SSD. {asked} is one piece; others follow."},
+			{Fix: "add_swap", Title: "For once: more virtual memory", If: when.All(when.Not(saysWindows), smallEnoughForSwap), Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
 		},
 		Sources: []string{cpuAllocator},
 	},
