@@ -32,6 +32,7 @@ const (
 	Sorting       ID = "sorting"       // a copy with indices
 	Moving        ID = "moving"        // what is put on the card
 	Extension     ID = "extension"     // compiled code of a library
+	Exchange      ID = "exchange"      // a Python object, packed
 	Conversion    ID = "conversion"    // a copy of what goes in, in another type
 )
 
@@ -46,6 +47,7 @@ type sign struct {
 // telling are signs that decide wherever they stand among the innermost frames;
 // the first that a frame meets counts.
 var telling = []sign{
+	{Exchange, []string{"all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list", "_object_to_tensor", "_tensor_to_object"}, []string{"resize_(max_object_size)", "_object_to_tensor("}},
 	{Distances, []string{"cdist", "pairwise_distance", "pairwise_distances", "pdist", "euclidean_distances", "knn"}, []string{"cdist(", "pairwise_distance", "pdist("}},
 	{Attention, []string{"scaled_dot_product_attention", "_scaled_dot_product_attention", "multi_head_attention_forward", "attention", "attn", "self_attn", "_attn", "memory_efficient_attention"}, []string{"scaled_dot_product_attention(", ".transpose(-2, -1)", ".transpose(-1, -2)", "attn.softmax(", "attn_weights ="}},
 	{Convolution, []string{"_conv_forward", "conv1d_forward", "conv2d_forward", "conv3d_forward", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}, []string{"F.conv", ".conv2d(", ".conv3d("}},
