@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -61,7 +62,7 @@ func flatFigures(c *ledger.Case) map[string]string {
 }
 
 // placeCards read where in a script a card was refused, whatever the script.
-var placeCards = slices.Concat(ramCards, []cause.Card{
+var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,

@@ -1,4 +1,6 @@
-package torch
+// Package ram reads PyTorch's messages about the computer's memory: lost workers,
+// shared memory, and what the CPU allocator was refused.
+package ram
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -32,9 +34,9 @@ func moreShm(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # IMAGE: what you start today, with its other options"}}
 }
 
-// ramCards are about the computer's memory and the part of it that processes
+// Cards are about the computer's memory and the part of it that processes
 // share.
-var ramCards = []cause.Card{
+var Cards = []cause.Card{
 	{
 		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"transformers/models/"}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
