@@ -3,6 +3,7 @@ package torch
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -298,6 +299,18 @@ var lateCards = []cause.Card{
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
 	},
 	{
+		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: builtOnCard,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive,
+		Headline: "was refused graphics memory while the network was still being made",
+		Means:    "A layer's own weights, a few MB as a rule, were refused before any data was loaded; layers are made on the card where the default tensor type or device is CUDA. So the card was full before this program came: another user's job, an earlier run, one that was stopped with Ctrl+Z and holds its memory still. The driver refused, not PyTorch's allocator: there are no figures.",
+		Not:      "A smaller batch or picture: nothing of the data is there yet. Allocator settings.",
+		Cures: []cause.Cure{
+			endListed, lookFirst, otherCard,
+			{Fix: "restart_session", Title: "The list shows an empty card: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
+		},
+		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
+	},
+	{
 		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool {
 			return len(c.Stack) == 1 && !reader.LooksLikeWindows(c) && !reader.OnWindows(c)
 		},
@@ -325,6 +338,19 @@ var lateCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
+}
+
+// builtOnCard: the innermost frames make a layer of PyTorch's or its first
+// values, and no module is at work.
+func builtOnCard(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	for _, f := range frames[max(0, len(frames)-3):] {
+		file := strings.ReplaceAll(f.File, `\`, "/")
+		if strings.Contains(file, "torch/nn/modules/") && (f.Function == "__init__" || f.Function == "reset_parameters") || strings.HasSuffix(file, "torch/nn/init.py") {
+			return true
+		}
+	}
+	return false
 }
 
 // distributed: torchrun, a rank in a prefix, or a card other than the first.
