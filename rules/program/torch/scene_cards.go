@@ -77,24 +77,8 @@ var figureCards = []cause.Card{
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
-	{
-		ID: "pytorch/other-library", Kinds: allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: libraries,
-		Headline: "ran out of memory: another library of the same process holds {library}",
-		Means:    "Of the {mine} that this process holds, {library} is not in PyTorch's hands: another library has it, which the message does not name. A serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), TensorFlow or JAX with their pools, ONNX Runtime's arena; CUDA's context and NCCL explain a few hundred MiB only. It took its part first, so that PyTorch found the card full.",
-		Not:      "Closing other programs, allocator settings: it is in this process, and not PyTorch's.",
-		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Give that library less", Cost: "a smaller cache, or slower", Ways: []cause.Way{
-				{For: "LMDeploy", Text: "`cache_max_entry_count=0.4` in `TurbomindEngineConfig` (server: `--cache-max-entry-count 0.4`; 0.8 is the default): a share of what is free."},
-				{For: "TensorFlow", Text: "`tf.config.experimental.set_memory_growth(gpu, True)` before anything else."},
-				{For: "JAX", Text: "`XLA_PYTHON_CLIENT_MEM_FRACTION=0.3` before the start (0.75 is the default)."},
-				{For: "ONNX Runtime", Text: "`gpu_mem_limit` among the CUDA provider's options."},
-			}},
-			{Fix: "select_gpu", Title: "Or give PyTorch's part a card of its own", Cost: "needs one", Told: "`.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
-			lessInput,
-		},
-		Sources: []string{allocatorSource, "lmdeploy/lmdeploy/messages.py", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
-	},
+	simulatorBeside,
+	otherLibraryBeside,
 	{
 		ID: "pytorch/over-the-card", Kinds: allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
@@ -281,24 +265,6 @@ var (
 		Told: "In the last line of your own code in the traceback; their product times 4 bytes should come out near {asked}.",
 	}
 )
-
-// otherLibrary: a fifth of the card and more is this process's and not its
-// allocator's.
-func otherLibrary(c *ledger.Case) bool {
-	return libraryBytes(c)*5 > c.Total.Bytes && libraryBytes(c) > 2*units.GiB // more than a context with all its kernels
-}
-
-func libraryBytes(c *ledger.Case) int64 {
-	f := c.F()
-	if f.ProcessUsed == nil || f.Allocated == nil {
-		return 0
-	}
-	return f.ProcessUsed.Bytes - f.Allocated.Bytes - c.Slack.Bytes
-}
-
-func libraries(c *ledger.Case) map[string]string {
-	return map[string]string{"library": units.AmountWithin(libraryBytes(c), units.MiB*10)}
-}
 
 // occupants says what else it could be where the message names no process.
 func occupants(c *ledger.Case) map[string]string {
