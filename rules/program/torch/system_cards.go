@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -35,14 +36,16 @@ var systemCards = []cause.Card{
 		Not:      "`torch.cuda` settings and fp8 weights: MPS has neither.",
 		Later:    kept, Figures: macMemory,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the work", Cost: "slower, or less detail", Ways: []cause.Way{
+			{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Make one step smaller", Cost: "slower", Ways: []cause.Way{{For: fix.Training, Text: "{less}"}}},
+			{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, func(c *ledger.Case) bool { return cheaperOnMac(c) != "" }), Title: "Keep less of each step, and train less", Cost: "a quarter slower; for most purposes the same result", Ways: []cause.Way{{For: fix.Training, Text: "{cheaper}"}}},
+			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Halve the work", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles where the program offers it."},
 				{For: "Text", Text: "a shorter context, or a smaller quantisation of the model (MLX and GGUF builds run in less)."},
-				{For: fix.Training, Text: "half the batch size[[ ({batch})]], twice the accumulation."},
 			}},
 			{Fix: "close_other_apps", Title: "Close other programs", Cost: "free", Told: "Activity Monitor, Memory: browsers and other apps share these {ram}. Restart the program first if it has run for a while."},
 			{Fix: "raise_watermark", Title: "If only a little is lacking: lift the limit", Cost: "the Mac swaps, and may freeze", Kind: "env", Text: "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"},
-			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "16 bit or a GGUF build of the same model."},
+			{Fix: "use_smaller_model", If: when.Not((*ledger.Case).Training), Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "16 bit or a GGUF build of the same model."},
+			{Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "A smaller model", Cost: "some quality", Told: "Weights, gradients and Adam take 16 bytes per parameter in 32 bit, whatever the batch."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
 	},
@@ -61,6 +64,7 @@ func macMemory(c *ledger.Case) map[string]string {
 			continue
 		}
 		figures := batch(c)
+		figures["less"], figures["cheaper"] = less(c, figures["batch"]), cheaperOnMac(c)
 		figures["ram"], figures["other"] = fmt.Sprintf("%d GB", gb), ""
 		if o := c.F().OtherAllocations; o != nil && o.Bytes > units.GiB {
 			figures["other"] = units.Amount(o.Bytes)
@@ -68,4 +72,20 @@ func macMemory(c *ledger.Case) map[string]string {
 		return figures
 	}
 	return nil
+}
+
+// cheaperOnMac is cheaper on graphics for which bitsandbytes has no kernels.
+func cheaperOnMac(c *ledger.Case) string {
+	trainer := c.In("transformers")
+	var ways []string
+	if !ledger.Has(c, fact.Checkpoints) {
+		ways = append(ways, map[bool]string{true: "`gradient_checkpointing=True` in TrainingArguments", false: "gradient checkpointing (`torch.utils.checkpoint`)"}[trainer])
+	}
+	if !ledger.Has(c, fact.Adapters) && trainer {
+		ways = append(ways, "a LoRA (`peft`): gradients and Adam for its few parameters only")
+	}
+	if !trainer {
+		ways = append(ways, "frozen layers")
+	}
+	return strings.Join(ways, "; ") + "."
 }
