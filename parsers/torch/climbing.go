@@ -87,9 +87,15 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			continue
 		}
 		after := l.Squeezed()[h.At+len(stepWords[h.Word]):]
-		if n, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && n >= manySteps {
-			f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
-			return
+		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired) {
+			id := "few_steps"
+			if n >= manySteps {
+				id = "many_steps"
+			}
+			f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+			if n >= manySteps {
+				return
+			}
 		}
 		n, ok := countedStep(after)
 		if !ok {
@@ -133,10 +139,11 @@ func done(bar string) (n, all int) {
 
 // stepsWithin reads the steps behind the number of an epoch: "[1][371/4899]",
 // "1,batch371/4899", "1[12800/60000(21%)]", and the epochs of "15/100".
-func stepsWithin(after string) (n int, ok bool) {
+// paired tells steps beside the number of their epoch from a count alone.
+func stepsWithin(after string) (n int, paired, ok bool) {
 	slash := strings.IndexByte(after, '/')
 	if slash < 0 {
-		return 0, false
+		return 0, false, false
 	}
 	end := numberEnd(after, slash+1, "")
 	start := slash
@@ -145,7 +152,7 @@ func stepsWithin(after string) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(after[start:slash])
 	all, other := strconv.Atoi(after[slash+1 : end])
-	return n, err == nil && other == nil && n <= all && all >= manySteps
+	return n, strings.ContainsAny(after[:start], "0123456789"), err == nil && other == nil && n <= all && all >= manySteps
 }
 
 // countedStep reads the number behind "step" or "iter", whatever little stands

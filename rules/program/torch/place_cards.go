@@ -271,9 +271,9 @@ var lateCards = []cause.Card{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
 		If: when.All(ownCard, when.Not(lateStep)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
-		Means:    "The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
+		Means:    "[[{second} ]]The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
 		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
-		Later:    kept, Figures: scene, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer},
+		Later:    kept, Figures: secondStep, Cures: []cause.Cure{halveStep, halveOld, keepSecond, cheaperTraining, lighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -338,6 +338,25 @@ var lateCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
+}
+
+// keepSecond is keepNumbers for a loop that had just gone through a step.
+var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Let go of the step before: numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
+
+// stepBefore: the loop had counted its first steps.
+func stepBefore(c *ledger.Case) bool {
+	s := c.Signal("few_steps")
+	return s != nil && s.Line <= c.Failure.Line
+}
+
+// secondStep is scene with what a step that had gone well before says.
+func secondStep(c *ledger.Case) map[string]string {
+	figures := scene(c)
+	figures["second"] = ""
+	if stepBefore(c) {
+		figures["second"] = "A step was counted before, so one fits an empty card. The next has more beside it: what the optimizer made at the end of the first (Adam: 8 bytes per parameter), and what the loop still holds of it, such as an output, a loss or a metric with its graph."
+	}
+	return figures
 }
 
 // builtOnCard: the innermost frames make a layer of PyTorch's or its first
