@@ -30,7 +30,7 @@ var systemWords = concat(
 	says(fact.OnMac, "/opt/homebrew", "darwin", "macOS", "MPS backend out of memory", "MPS allocated", "ggml_metal_", "kIOGPU", "Apple M", "MTLBuffer", "mps.", "metal::malloc", "Invalid buffer size:", "CoreML", "libobjc", ".dylib", "jetsam"),
 	paths(fact.OnMac, "/Users/", "/Applications/", "/Library/", "/private/var"),
 	says(fact.OnWSL, "microsoft-standard-WSL", "WSL2", "/usr/lib/wsl/"),
-	paths(fact.OnWSL, "/mnt/c/", "/mnt/d/"),
+	paths(fact.OnWSL, "/mnt/c/", "/mnt/d/", "/C/Users/", "/host_mnt/", "/run/desktop/mnt/"),
 )
 
 func says(id string, words ...string) []systemWord  { return systemList(id, false, words) }

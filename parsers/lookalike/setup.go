@@ -1,6 +1,8 @@
 package lookalike
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -14,6 +16,9 @@ var Setup = text.Parser{
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		if len(f.Failures)+len(f.Lookalikes) == 0 {
 			text.ParseWordings(setupWordings(), l, hits, f)
+			if len(f.Lookalikes) > 1 { // what the process ended over is told already
+				f.Lookalikes = slices.DeleteFunc(f.Lookalikes, func(x fact.Lookalike) bool { return x.ID == "aborted" })
+			}
 		}
 	},
 }
@@ -56,7 +61,8 @@ var troubles = []struct {
 	{"ranks_cannot_connect", []string{"socketStartConnect: Connect to", "ncclRemoteError", "ncclSystemError: System call"}, "The processes of the job could not reach each other, or one of them had gone.", "Read the log of the process at the other end first. If none failed: NCCL_SOCKET_IFNAME with the network card that all nodes share, no firewall between them, and `NCCL_DEBUG=INFO` says where it stops."},
 	{"library_missing", []string{"cannot open shared object file"}, "A shared library was not found, or has another version than the program was built for.", "The name before the colon is missing: `ldd FILE | grep 'not found'`. CUDA's come with the wheels (`pip install -U torch`, or `pip install nvidia-cudnn-cu12`); take foreign folders out of LD_LIBRARY_PATH."},
 	{"watch_limit", []string{"inotify watch limit reached", "System limit for number of file watchers reached"}, "The limit of watched files is reached (`No space` is the system's word for it); disk and memory are not full.", "`sudo sysctl fs.inotify.max_user_watches=524288`, or leave the program's reloading of changed files off."},
-	{"heap_damaged", []string{"free(): invalid pointer", "double free or corruption", "munmap_chunk(): invalid pointer", "malloc(): corrupted", "malloc(): invalid size"}, "The program damaged its own heap: a bug, or two libraries that do not fit each other.", "Update or reinstall the library that was loaded or used last; `python -X faulthandler` shows where it happened."},
+	{"heap_damaged", []string{"free(): invalid pointer", "double free or corruption", "munmap_chunk(): invalid pointer", "malloc(): corrupted", "malloc(): invalid size", "malloc_consolidate():", "corrupted size vs. prev_size", "corrupted double-linked list", "free(): invalid size", "free(): invalid next size", "free(): double free"}, "The program damaged its own heap: a bug, or two libraries that do not fit each other.", "Update or reinstall the library that was loaded or used last; `python -X faulthandler` shows where it happened."},
+	{"gui_thread", []string{"Tcl_AsyncDelete", "main thread is not in main loop"}, "A window's toolkit (Tk, as a rule by way of matplotlib) was torn down in a loader worker or another thread, which ends the process (SIGABRT); memory is not involved.", "Draw without windows: `MPLBACKEND=Agg` before the command, or `matplotlib.use(\"Agg\")` before pyplot is imported, and `plt.close(fig)` after each figure. Then go on from the last checkpoint."},
 	{"bus_error", []string{"Bus error (core dumped)"}, "A page of memory that was promised could not be had: /dev/shm is full, or a mapped file was cut short.", "`df -h /dev/shm` (containers: `--shm-size=8g`), and compare the size of the model's file with its page."},
 	{"aborted", []string{"Aborted (core dumped)", "Received signal 6", "signal: aborted"}, "The program ended itself (SIGABRT) after an error of its own.", "What it was stands in the lines just above: `what():`, `Assertion`, `terminate called`. Paste them too."},
 }

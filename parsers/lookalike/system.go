@@ -16,7 +16,7 @@ var systemDisguises = []disguise{
 		advice: "Run `df -h .` and `df -h /tmp` (and `df -i .`: the number of files has a limit, too), then delete old checkpoints, or write them elsewhere; the Hugging Face cache moves with HF_HOME.",
 	},
 	{
-		literals: []string{"Too many open files"},
+		literals: []string{"received 0 items of ancdata", "Too many open files"},
 		id:       "open_files", title: "The limit of open files is reached, not memory.",
 		advice: "Raise it with `ulimit -n 65535`, use fewer DataLoader workers, or call torch.multiprocessing.set_sharing_strategy('file_system').",
 	},

@@ -63,6 +63,11 @@ const (
 	manySteps = 10
 	// certainlyMany is where one number alone is a count of steps.
 	certainlyMany = 500
+	// certainlyAll is how long a finished loop must be to say how many samples
+	// there are.
+	certainlyAll = 50
+	// pairWidth is how far behind "epoch" its steps stand.
+	pairWidth = 30
 	// countsRead is how many places that may be such numbers are looked at.
 	countsRead = 100
 )
@@ -71,13 +76,28 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	var last, rises [counters]int
 	for _, h := range hits[:min(len(hits), countsRead)] {
 		if h.Word >= counters {
-			if done(l.Squeezed()[max(h.At-barWidth, 0):h.At]) >= manySteps {
+			n, all := done(l.Squeezed()[max(h.At-barWidth, 0):h.At])
+			if n == all && n >= certainlyAll {
+				f.Facts = append(f.Facts, fact.Fact{Name: "counted", Count: &fact.Count{Value: float64(n), Text: strconv.Itoa(n), Line: l.Line(h.At)}, Line: l.Line(h.At)})
+			}
+			if n >= manySteps {
 				f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
 				return
 			}
 			continue
 		}
-		n, ok := countedStep(l.Squeezed()[h.At+len(stepWords[h.Word]):])
+		after := l.Squeezed()[h.At+len(stepWords[h.Word]):]
+		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired) {
+			id := "few_steps"
+			if n >= manySteps {
+				id = "many_steps"
+			}
+			f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+			if n >= manySteps {
+				return
+			}
+		}
+		n, ok := countedStep(after)
 		if !ok {
 			continue
 		}
@@ -97,22 +117,42 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 // barWidth is how much of a progress bar stands between its count and its end.
 const barWidth = 60
 
-// done reads how many steps a progress bar has counted: "78/300[6:31:33<".
-func done(bar string) int {
+// done reads how many steps of all a progress bar has counted:
+// "78/300[6:31:33<".
+func done(bar string) (n, all int) {
 	open := strings.LastIndexByte(bar, '[')
 	if open < 0 {
-		return 0
+		return 0, 0
 	}
 	slash := strings.LastIndexByte(bar[:open], '/')
 	if slash < 0 {
-		return 0
+		return 0, 0
 	}
 	start := slash
 	for start > 0 && slash-start < 8 && bar[start-1] >= '0' && bar[start-1] <= '9' {
 		start--
 	}
-	n, _ := strconv.Atoi(bar[start:slash])
-	return n
+	n, _ = strconv.Atoi(bar[start:slash])
+	all, _ = strconv.Atoi(bar[slash+1 : open])
+	return n, all
+}
+
+// stepsWithin reads the steps behind the number of an epoch: "[1][371/4899]",
+// "1,batch371/4899", "1[12800/60000(21%)]", and the epochs of "15/100".
+// paired tells steps beside the number of their epoch from a count alone.
+func stepsWithin(after string) (n int, paired, ok bool) {
+	slash := strings.IndexByte(after, '/')
+	if slash < 0 {
+		return 0, false, false
+	}
+	end := numberEnd(after, slash+1, "")
+	start := slash
+	for start > 0 && after[start-1] >= '0' && after[start-1] <= '9' {
+		start--
+	}
+	n, err := strconv.Atoi(after[start:slash])
+	all, other := strconv.Atoi(after[slash+1 : end])
+	return n, strings.ContainsAny(after[:start], "0123456789"), err == nil && other == nil && n <= all && all >= manySteps
 }
 
 // countedStep reads the number behind "step" or "iter", whatever little stands

@@ -19,7 +19,7 @@ var measureWords = slices.Concat(
 	measures(fact.MixedPrecision, "mixed_precision", "mixed-precision", "Mixed Precision", "use_amp", "use-amp", "--amp", "--fp16", "--bf16", "fp16=True", "bf16=True", "fp16: True", "bf16: True", "'fp16': True", "'bf16': True"),
 	measures(fact.Adapters, "use_lora", "use-lora", "use_peft", "use-peft"),
 	text.OnAny(text.Signals(fact.Checkpoints), "torch/utils/checkpoint.py", `torch\utils\checkpoint.py`),
-	text.OnAny(text.Signals(fact.MixedPrecision), "Automatic Mixed Precision (AMP)", "torch/amp/autocast_mode.py", "torch/cuda/amp/autocast_mode.py"),
+	text.OnAny(text.Signals(fact.MixedPrecision), "Automatic Mixed Precision (AMP)", "torch/amp/autocast_mode.py", "torch/cuda/amp/autocast_mode.py", "scaler.scale(", "amp/grad_scaler.py"),
 	text.OnAny(text.Signals(fact.SmallOptimizer), "adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit", "AdamW8bit", "bitsandbytes/optim", `bitsandbytes\optim`),
 	text.OnAny(text.Signals(fact.Sharded), "FULL_SHARD", "full-shard", "distributed/fsdp/", "runtime/zero/stage3.py", "zero_stage=3", "zero3"),
 	text.OnAny(text.Signals(fact.Adapters), "trainable params:", "peft/peft_model.py", "peft/tuners/"),

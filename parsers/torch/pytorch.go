@@ -4,6 +4,7 @@ package torch
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -112,6 +113,9 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	g.ReservedUnallocated = cmp.Or(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
 	g.Limit = r.before("allowed;")
 	g.Device = r.device()
+	if g.Total == nil && g.Device != nil { // the line was cut, or another one written over its middle
+		g.Total = r.after("gpu" + strconv.Itoa(int(g.Device.Value)) + ";")
+	}
 	processClause(f, l, &r, &g)
 	if g.Empty() && r.end == at && !strings.Contains(s[at:min(at+24, len(s))], "outofmemory") {
 		return at + 1

@@ -29,8 +29,24 @@ func (t teller) summary() string {
 	if !t.Asked.Has() || t.Asked.Bytes == 0 || t.Root(fact.CUDAError) && t.F().Requested == nil {
 		return t.heldSummary()
 	}
-	return strings.TrimSpace(t.refusedSentence() + " " + t.holders())
+	return strings.TrimSpace(strings.TrimSpace(t.refusedSentence()+" "+t.holders()) + " " + t.asides())
 }
+
+// asides are what else in the log misleads: a figure that is none, and an
+// exception of a program that caught this failure and went on.
+func (t teller) asides() string {
+	var out []string
+	if t.Contains("17179869184") {
+		out = append(out, "\"17179869184.00 GiB\" is 2^64 bytes, no amount: on Windows and WSL the driver does not tell what a process holds.")
+	}
+	if s := t.Signal("aftermath"); s != nil && s.Line > t.Failure.EndLine && s.Line-t.Failure.EndLine <= aftermathReach {
+		out = append(out, "The error on line "+strconv.Itoa(s.Line)+" only follows from it: the program caught this failure and went on without a result.")
+	}
+	return strings.Join(out, " ")
+}
+
+// aftermathReach is how many lines behind a failure what follows from it stands.
+const aftermathReach = 40
 
 // refusedSentence: so much was asked for, and so much there was.
 func (t teller) refusedSentence() string {

@@ -154,18 +154,44 @@ func scene(c *ledger.Case) map[string]string {
 	if ledger.Has(c, fact.Sharded) {
 		figures["sharding"] = ""
 	}
-	figures["autocast"] = "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; "
-	if ledger.Has(c, fact.MixedPrecision) {
-		figures["autocast"] = "Beside 16 bit, which is on: "
-	}
+	figures["autocast"] = autocast(c)
 	if c.Asked.Bytes*8 > c.Total.Bytes {
 		figures["pairs"] = "no batch helps: a sparse form (PyTorch Geometric), or blocks of rows; half the rows take a quarter."
 	}
 	if c.Others.Bytes > ledger.DriverContext {
 		figures["closing"] = c.Others.String()
 	}
-	if gib := float64(c.Total.Bytes) / float64(units.GiB); c.Backend == "cuda" && gib > 14.5 && gib < 14.8 {
+	if likeT4(c) {
 		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which has no bfloat16."
 	}
 	return figures
+}
+
+// likeT4: a card of 15 GB of which the driver keeps as much as on a Tesla T4.
+func likeT4(c *ledger.Case) bool {
+	gib := float64(c.Total.Bytes) / float64(units.GiB)
+	return c.Backend == "cuda" && gib > 14.5 && gib < 14.8
+}
+
+// autocast is how 16 bit is turned on in the PyTorch that wrote the message:
+// torch.cuda.amp came with 1.6, torch.autocast with 1.10.
+func autocast(c *ledger.Case) string {
+	since, _ := c.Fact("torch_since")
+	switch {
+	case ledger.Has(c, fact.MixedPrecision):
+		return "Beside 16 bit, which is on: "
+	case ledger.Before2020(c):
+		return ""
+	case since.Text == "1.4":
+		return "`with torch.cuda.amp.autocast():` around forward and loss with a `GradScaler` (PyTorch 1.6 and later) halves most activations; "
+	case likeT4(c):
+		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`, halves most activations; "
+	}
+	return "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; "
+}
+
+// halfTooLarge: what was asked for in one piece is several times what the card
+// could give, so that half of it does not fit either.
+func halfTooLarge(c *ledger.Case) bool {
+	return c.Total.Has() && c.Asked.Bytes > 2*(c.Total.Bytes-c.Mine.Bytes)
 }

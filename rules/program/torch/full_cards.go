@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -60,7 +61,7 @@ func loading(c *ledger.Case) bool { return c.Phase == "load" }
 
 // What to do where memory climbs from step to step, or one step jumps.
 var (
-	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "What is summed or collected over steps must be cut off from its graph; in languages other than Python tensors also have to be freed (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")\ntotal += loss.item()   # not: total += loss; results and replay buffers: x.detach().cpu()"}
+	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether it climbs, and keep numbers, not tensors", Cost: "none", Told: "`total += loss.item()`, not `total += loss`, which keeps the graph of every step; metrics under `torch.no_grad()`, results and replay buffers as `x.detach().cpu()`. Other languages: free tensors too (a scope, `close()`).", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps: rising or flat?"}
 	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "It jumps: bound the largest step", Cost: "what is cut is lost, or slower", Told: "Cut or skip the longest samples, batch by tokens instead of samples, or halve the batch; start with the largest batch, so that a failure comes at once."}
 	fromCheckpoint = cause.Cure{Fix: "restart_session", Title: "Go on from the last checkpoint", Cost: "the steps since then", Told: "Restart with the program's resume option: a leak then dies as late again, a large step at the same sample."}
 )
@@ -94,7 +95,7 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/late-step", Kinds: allocators, If: when.All(onOneCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
+		ID: "pytorch/late-step", Kinds: allocators, If: when.All(when.Any(onOneCard, cutBehindTotal, ledger.CutShort), ledger.OnCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory after many steps had gone well",
 		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
@@ -158,10 +159,26 @@ var fullCards = []cause.Card{
 	},
 	{
 		ID: "pytorch/no-total", Kinds: allocators, If: func(c *ledger.Case) bool {
-			return ledger.OnCard(c) && !c.Total.Has() && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
+			return ledger.OnCard(c) && (!c.Total.Has() || cutBehindTotal(c)) && !c.Limit.Has() && c.Asked.Has() && c.Backend != "mps"
 		},
-		Means: "{asked} was refused; the message does not say how large the card is nor who holds it.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",
-		Cures: []cause.Cure{endListed, mineFirst, lookFirst, halveStep, smallerModel}, Figures: scene,
+		Means: "{asked} was refused; the message, as it stands here, does not say {unsaid}.[[ This program held {mine}.]] Either its own work or model is too large, or something else is on the card: the two need different fixes, and one look tells.",
+		Cures: []cause.Cure{endListed, mineFirst, lookFirst, halveStep, smallerModel}, Figures: unsaid,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
+}
+
+// cutBehindTotal: the line ends, or is written over, behind the size of the card.
+func cutBehindTotal(c *ledger.Case) bool {
+	f := c.F()
+	return c.Root(fact.TorchAlloc) && f.Total != nil && f.Allocated == nil && f.Free == nil && f.Reserved == nil && f.ProcessUsed == nil && f.ReservedUnallocated == nil && c.Asked.Bytes < c.Total.Bytes && !ledger.AbsurdSize(c)
+}
+
+// unsaid is scene with what the message leaves open.
+func unsaid(c *ledger.Case) map[string]string {
+	figures := scene(c)
+	figures["unsaid"] = "how large the card is nor who holds it"
+	if c.Total.Has() {
+		figures["unsaid"] = "who holds the other memory of this " + c.Total.Round() + " card: the figures behind its size are cut off"
+	}
+	return figures
 }

@@ -1,8 +1,10 @@
 package torch
 
 import (
+	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -27,11 +29,11 @@ var (
 		},
 	}
 	halfBits = cause.Cure{
-		Fix: "mixed_precision", Title: "Compute it in 16 bit", Cost: "hardly any quality",
+		Fix: "mixed_precision", If: when.Not(when.Any(has(fact.MixedPrecision), ledger.Before2020, halfTooLarge)), Title: "Compute it in 16 bit", Cost: "hardly any quality",
 		Told: "`torch.autocast(\"cuda\", dtype=torch.float16)` around the forward pass (training: with a `GradScaler`) halves what the layers keep.",
 	}
 	halfWeights = cause.Cure{
-		Fix: "half_precision", If: when.Not((*ledger.Case).Training), Title: "16 bit, if it is 32 now", Cost: "hardly any quality",
+		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, halfTooLarge)), Title: "16 bit, if it is 32 now", Cost: "hardly any quality",
 		Told: "`model.half()` and `x.half()` halve weights and what is computed.",
 	}
 	inPieces = cause.Cure{
@@ -44,10 +46,13 @@ var (
 	}
 )
 
+// shapesOfHuge is the same where half of it would not fit either.
+var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: halfTooLarge, Title: shapesOfLine.Title, Cost: shapesOfLine.Cost, Told: shapesOfLine.Told}
+
 // smallerPicture is for one piece that is a good part of the card.
 var smallerPicture = cause.Cure{
 	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: quarterOfCard,
-	Told: "{asked} for a single result is what pictures at their full size make: scale them down before the batch is built (half the width and height is a quarter), or cut tiles. Print the shape that goes in.",
+	Told: "{asked} for a single result is what pictures at their full size make: cut them into tiles (1,024 pixels a side with some overlap) and put the results together in RAM, or scale them down before the batch is built: half the width and height is a quarter[[, and here it takes {times} times less]]. Print the shape that goes in.",
 }
 
 // operationCards say what the failing line computes, and so what makes it
@@ -55,13 +60,13 @@ var smallerPicture = cause.Cure{
 var operationCards = []cause.Card{
 	operationCard("convolution", "in a convolution",
 		"A convolution writes batch x channels x height x width (x depth or frames), and training keeps that for every layer. The weights are small beside it: what goes in decides.",
-		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, cheaperTraining, halfWeights),
 	operationCard("upsampling", "as it enlarged something",
 		"Its result has the size that it enlarges to: twice the width and height are four times the memory, of all channels at once.",
-		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, cheaperTraining, halfWeights),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"Its result is as large as what goes in: batch x channels x height x width, or batch x length x width; training keeps that for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
-		smallerPicture, fewerPixels, halfBits, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, cheaperTraining, halfWeights),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer keeps every time step of every sample: batch x length x width. One long sample makes the whole padded batch as long.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Fewer or shorter sequences at a time", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; cut the longest sequences, or sort by length so that little is padded."},
@@ -122,7 +127,10 @@ func operationCard(id operation.ID, where, means string, cures ...cause.Cure) ca
 // recording is scene with what a function that works in place says of gradients.
 func recording(c *ledger.Case) map[string]string {
 	figures := scene(c)
-	figures["recording"] = ""
+	figures["recording"], figures["times"] = "", ""
+	if room := c.Total.Bytes - c.Mine.Bytes; room > 0 && halfTooLarge(c) {
+		figures["times"] = strconv.FormatInt(ledger.CeilDiv(c.Asked.Bytes, room), 10)
+	}
 	for _, f := range ledger.Trace(c) {
 		for _, name := range [...]string{"silu_(", "hardswish_(", "mish_("} {
 			if strings.Contains(f.Source, name) {

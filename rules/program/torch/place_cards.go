@@ -3,12 +3,14 @@ package torch
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -61,7 +63,7 @@ func flatFigures(c *ledger.Case) map[string]string {
 }
 
 // placeCards read where in a script a card was refused, whatever the script.
-var placeCards = slices.Concat(ramCards, []cause.Card{
+var placeCards = slices.Concat(ram.Cards, []cause.Card{
 	{
 		ID: "pytorch/torch-load", Kinds: refused, Said: []string{"_cuda_deserialize", "default_restore_location", "in restore_location", "_validate_device"},
 		Cause: cause.DeviceImbalance, Weight: cause.Strong,
@@ -267,11 +269,11 @@ func twins(c *ledger.Case) map[string]string {
 var lateCards = []cause.Card{
 	{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		If: when.All(ownCard, when.Not(lateStep)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
-		Means:    "The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
+		Means:    "[[{second} ]]The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
 		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
-		Later:    kept, Figures: scene, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, lighterOptimizer},
+		Later:    kept, Figures: secondStep, Cures: []cause.Cure{halveStep, halveOld, keepSecond, cheaperTraining, lighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -295,6 +297,18 @@ var lateCards = []cause.Card{
 			{Fix: "restart_session", Title: "If nothing is on it: restart the kernel, then the driver", Kind: "text", Text: "A process that died can leave a card in a bad state: restart the notebook kernel, log out, or restart the machine.", Cost: "The session is lost."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/359"}, Solved: 1,
+	},
+	{
+		ID: "pytorch/no-figures-while-built", Kinds: []fact.Kind{fact.CUDAError}, If: builtOnCard,
+		Cause: cause.LeakedProcess, Weight: cause.Decisive,
+		Headline: "was refused graphics memory while the network was still being made",
+		Means:    "A layer's own weights, a few MB as a rule, were refused before any data was loaded; layers are made on the card where the default tensor type or device is CUDA. So the card was full before this program came: another user's job, an earlier run, one that was stopped with Ctrl+Z and holds its memory still. The driver refused, not PyTorch's allocator: there are no figures.",
+		Not:      "A smaller batch or picture: nothing of the data is there yet. Allocator settings.",
+		Cures: []cause.Cure{
+			endListed, lookFirst, otherCard,
+			{Fix: "restart_session", Title: "The list shows an empty card: test it with one number", Cost: "the session is lost, if it fails", Told: "If that fails as well, restart the kernel, the container or the machine, and look for `Xid` in `sudo dmesg`.", Kind: "shell", Text: "python -c \"import torch; print(torch.zeros(1).cuda())\""},
+		},
+		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/amdegroot/ssd.pytorch"},
 	},
 	{
 		ID: "pytorch/no-figures-in-work", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"training", "inference"}, If: func(c *ledger.Case) bool {
@@ -324,6 +338,38 @@ var lateCards = []cause.Card{
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},
+}
+
+// keepSecond is keepNumbers for a loop that had just gone through a step.
+var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Let go of the step before: numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
+
+// stepBefore: the loop had counted its first steps.
+func stepBefore(c *ledger.Case) bool {
+	s := c.Signal("few_steps")
+	return s != nil && s.Line <= c.Failure.Line
+}
+
+// secondStep is scene with what a step that had gone well before says.
+func secondStep(c *ledger.Case) map[string]string {
+	figures := scene(c)
+	figures["second"] = ""
+	if stepBefore(c) {
+		figures["second"] = "A step was counted before, so one fits an empty card. The next has more beside it: what the optimizer made at the end of the first (Adam: 8 bytes per parameter), and what the loop still holds of it, such as an output, a loss or a metric with its graph."
+	}
+	return figures
+}
+
+// builtOnCard: the innermost frames make a layer of PyTorch's or its first
+// values, and no module is at work.
+func builtOnCard(c *ledger.Case) bool {
+	frames := ledger.Trace(c)
+	for _, f := range frames[max(0, len(frames)-3):] {
+		file := strings.ReplaceAll(f.File, `\`, "/")
+		if strings.Contains(file, "torch/nn/modules/") && (f.Function == "__init__" || f.Function == "reset_parameters") || strings.HasSuffix(file, "torch/nn/init.py") {
+			return true
+		}
+	}
+	return false
 }
 
 // distributed: torchrun, a rank in a prefix, or a card other than the first.

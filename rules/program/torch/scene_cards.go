@@ -78,24 +78,8 @@ var figureCards = []cause.Card{
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
 	},
-	{
-		ID: "pytorch/other-library", Kinds: allocators, If: when.All(onOneCard, otherLibrary, when.Not(ledger.Roomy)),
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: libraries,
-		Headline: "ran out of memory: another library of the same process holds {library}",
-		Means:    "Of the {mine} that this process holds, {library} is not in PyTorch's hands: another library has it, which the message does not name. A serving engine that takes its cache in advance (LMDeploy's TurboMind, TensorRT), TensorFlow or JAX with their pools, ONNX Runtime's arena; CUDA's context and NCCL explain a few hundred MiB only. It took its part first, so that PyTorch found the card full.",
-		Not:      "Closing other programs, allocator settings: it is in this process, and not PyTorch's.",
-		Cures: []cause.Cure{
-			{Fix: "limit_framework_preallocation", Title: "Give that library less", Cost: "a smaller cache, or slower", Ways: []cause.Way{
-				{For: "LMDeploy", Text: "`cache_max_entry_count=0.4` in `TurbomindEngineConfig` (server: `--cache-max-entry-count 0.4`; 0.8 is the default): a share of what is free."},
-				{For: "TensorFlow", Text: "`tf.config.experimental.set_memory_growth(gpu, True)` before anything else."},
-				{For: "JAX", Text: "`XLA_PYTHON_CLIENT_MEM_FRACTION=0.3` before the start (0.75 is the default)."},
-				{For: "ONNX Runtime", Text: "`gpu_mem_limit` among the CUDA provider's options."},
-			}},
-			{Fix: "select_gpu", Title: "Or give PyTorch's part a card of its own", Cost: "needs one", Told: "`.to(\"cuda:1\")` for the part that PyTorch runs (a vision tower, a second model), or another process with `CUDA_VISIBLE_DEVICES=1`."},
-			lessInput,
-		},
-		Sources: []string{allocatorSource, "lmdeploy/lmdeploy/messages.py", "https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
-	},
+	simulatorBeside,
+	otherLibraryBeside,
 	{
 		ID: "pytorch/over-the-card", Kinds: allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
@@ -122,6 +106,26 @@ var figureCards = []cause.Card{
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
+		ID: "pytorch/nothing-on-card", Kinds: allocators, If: when.All(onOneCard, neverFitting, nothingHeld, when.Not(farTooLarge), func(c *ledger.Case) bool {
+			return len(c.Stack) == 1
+		}),
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "asked for {asked} as the first thing on its {card} card",
+		Means:    "[[{share} ]]Nothing of this program's lay on the card: no model, so that this is no step's work, no leak and no fragment, but one block made at the start: a model as a whole (transformers reserves the size of all weights first), a whole data set, a pool or cache that a program takes in advance.[[ {as}]]",
+		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", If: sharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
+			{Fix: "fix_shape", Title: "See which block it is", Cost: "a minute", Ways: []cause.Way{
+				{For: "A model", Text: "16 bit in place of 32, a 4-bit build, or `device_map=\"auto\"` with `max_memory` so that the rest stays in RAM."},
+				{For: "A data set", Text: "leave it in RAM, `x.to(device)` for each batch."},
+				{For: "A pool or cache", Text: "the program's option for its share or its context, lower."},
+			}},
+			{Fix: "upgrade_version", If: sharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
+			{Fix: "lower_batch_size", If: when.Not(sharedAMD), Title: "In parts", Cost: "some lines of code", Told: "Half of it is still {half}: what goes on the card at a time has to stay well below {card}."},
+		},
+		Figures: firstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
+	},
+	{
 		ID: "pytorch/one-piece-too-large", Kinds: allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
@@ -134,15 +138,17 @@ var figureCards = []cause.Card{
 		ID: "pytorch/refused-though-free", Kinds: allocators, If: when.All(onOneCard, ledger.Roomy, when.Not(when.Any(neverFitting, hiddenLimit, slackWouldDo))),
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
-		Means:    "The card was not full when the message was written. What fits that, and the log shows none of it: on Windows, RAM and page file used up (what lies on the card needs backing there); another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
-		Not:      "Allocator settings: far more than was asked for is free.",
+		Means:    "The card was not full when the message was written, so something else refused, and the log does not show what: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
+		Not:      "A smaller model or a larger card: {free} was free.[[ {settings}]]", Figures: elsewhere,
 		Cures: []cause.Cure{
 			pagesFirst,
+			{Fix: "raise_memory_limit", If: countsOut, Title: "See whether a count is at its end, and raise it", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process), or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`), and then too it says out of memory. In a container the shell that starts it counts, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
+			{Fix: "empty_cache", If: when.All(countsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Give back what lies unused, from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; `torch.cuda.empty_cache()` after each layer or file hands its pieces, and with them their maps, back to the driver."},
 			{Fix: "restart_session", Title: "Restart the program, and watch the card while it runs", Cost: "free", Told: "If it fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the work of a step.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			onWindows,
 			{Fix: "upgrade_version", Title: "If it always fails at the same amount: driver and PyTorch", Cost: "half an hour", Told: "Update both. On AMD, Intel and shared graphics look up how much a program may take of the memory."},
 		},
-		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996"},
+		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996", "https://github.com/ROCm/legacy-rocm-build/issues/6661", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
 	},
 	slackCard("pytorch/slack-large", cause.Strong, when.All(slackWouldDo, bare)),
 	slackCard("pytorch/slack-some", cause.Good, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
@@ -260,24 +266,6 @@ var (
 		Told: "In the last line of your own code in the traceback; their product times 4 bytes should come out near {asked}.",
 	}
 )
-
-// otherLibrary: a fifth of the card and more is this process's and not its
-// allocator's.
-func otherLibrary(c *ledger.Case) bool {
-	return libraryBytes(c)*5 > c.Total.Bytes && libraryBytes(c) > 2*units.GiB // more than a context with all its kernels
-}
-
-func libraryBytes(c *ledger.Case) int64 {
-	f := c.F()
-	if f.ProcessUsed == nil || f.Allocated == nil {
-		return 0
-	}
-	return f.ProcessUsed.Bytes - f.Allocated.Bytes - c.Slack.Bytes
-}
-
-func libraries(c *ledger.Case) map[string]string {
-	return map[string]string{"library": units.AmountWithin(libraryBytes(c), units.MiB*10)}
-}
 
 // occupants says what else it could be where the message names no process.
 func occupants(c *ledger.Case) map[string]string {

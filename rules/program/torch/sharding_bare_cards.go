@@ -33,15 +33,6 @@ func rankFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
-// hostFigures are what a table of the log shows of RAM.
-func hostFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"left": ""}
-	if x, ok := c.Fact("mem_available"); ok && x.Size != nil {
-		out["left"] = units.Amount(x.Size.Bytes)
-	}
-	return out
-}
-
 func tinyMacLimit(c *ledger.Case) bool {
 	limit := c.F().Limit
 	return limit != nil && limit.Bytes < 9*units.GiB/2

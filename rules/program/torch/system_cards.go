@@ -2,124 +2,18 @@ package torch
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
-	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-const cpuAllocator = "pytorch/c10/core/impl/alloc_cpu.cpp"
-
-// Cures of system memory.
-var (
-	pageFile = cause.Cure{
-		Fix: "raise_pagefile", Title: "Let the page file grow", Cost: "disk space and a restart", Kind: "ui",
-		Text: "Press Windows+R, run `SystemPropertiesAdvanced`; Performance, Settings, Advanced, Virtual memory, Change: custom size, initial 16384, maximum 65536 MB, on an SSD with room; restart.",
-	}
-	closeLargest = cause.Cure{
-		Fix: "close_other_apps", Title: "Close what holds most", Cost: "free",
-		Told: "Task Manager, Details, column \"Commit size\": browsers, games, a second AI program, an old python.exe.",
-	}
-	lessInRAM = cause.Cure{
-		Fix: "use_smaller_model", Title: "Or need less", Cost: "speed, or quality",
-		Ways: []cause.Way{
-			{For: "While a model loads", Text: "a smaller file of it, or 16 bit (`torch_dtype=torch.float16`, `low_cpu_mem_usage=True`)."},
-			{For: "While it computes on the processor", Text: "half the batch, length or picture."},
-			{For: "With loader workers", Text: "`num_workers=0`: each worker is a process of its own."},
-		},
-	}
-)
-
-// nothingKept: neither growing lists nor a checkpoint copied by each process.
-func nothingKept(c *ledger.Case) bool {
-	return !cause.ClimbingHost(c) && !ledger.GrowsList(c) && ledger.FailedAt(c, "reading_checkpoint") == nil
-}
-
-// largeInRAM: a piece that is no last straw.
-func largeInRAM(c *ledger.Case) bool { return c.Asked.Bytes >= 4*units.GiB }
-
-// beyondSwap: more than swap makes up for.
-func beyondSwap(c *ledger.Case) bool { return c.Asked.Bytes > 64*units.GiB }
-
-// inProduct: a linear layer or a matrix product.
-func inProduct(c *ledger.Case) bool { return operation.Is(operation.Projection)(c) }
-
-// layerFigures say what the failing line computes.
-func layerFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"layer": "", "swap": ""}
-	if inProduct(c) {
-		out["layer"] = "The line is a matrix product: rows x outputs x 4 bytes, where the rows are all sizes of the input but the last, multiplied."
-	}
-	if beyondSwap(c) {
-		out["swap"] = "Swap: " + c.Asked.String() + " in one piece is more than it can stand in for."
-	}
-	return out
-}
-
-// saysWindows: the wording of PyTorch's allocator there.
-func saysWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Contains("not enough memory") }
-
-// systemCards are PyTorch's refusals of system memory and of shared memory that
-// a Mac's graphics use.
+// systemCards are about graphics other than NVIDIA's and AMD's.
 var systemCards = []cause.Card{
-	{
-		ID: "pytorch/cpu-large-piece", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), largeInRAM),
-		Headline: "asked for {asked} of system memory (RAM) in one piece",
-		Means:    "One tensor of {asked} on the processor, not on the graphics card.[[ {layer}]] A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
-		Not:      "Anything about the graphics card.[[ {swap}]]", Figures: layerFigures,
-		Cures: []cause.Cure{
-			{Fix: "add_swap", Title: "Windows: a larger page file", If: saysWindows, Cost: "slow while it is used; a restart", Told: "\"not enough memory\" is what PyTorch says on Windows, which promises RAM plus page file and no more. System properties, Advanced, Performance Settings, Advanced, Virtual memory: system managed, or twice the RAM, on an SSD. {asked} is one piece; others follow."},
-			{Fix: "fix_shape", If: inProduct, Title: "Print the shapes: is the size meant?", Cost: "a minute", Told: "The result should take about {asked}. If it comes to far less, the kernel is at fault: 16 bit on the processor in an old PyTorch; compute that layer in float32, or update.", Kind: "python", Text: "print(x.shape, x.dtype, weight.shape)   # of that line\nprint(x.numel() // x.shape[-1] * weight.shape[0] * 4 / 2**30, \"GiB\")"},
-			{Fix: "lower_batch_size", Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
-				{For: fix.Pictures, Text: "half the width and height or fewer frames, or tiles."},
-				{For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."},
-				{For: "Text", Text: "half the length: attention scores fall to a quarter."},
-			}},
-			{Fix: "upgrade_version", If: inProduct, Title: "Or another PyTorch", Cost: "some minutes", Told: "A newer release in a new environment, if the printed size is far below {asked}."},
-			{Fix: "fix_shape", If: when.Not(inProduct), Title: "If the size surprises you: print the shapes", Cost: "some minutes", Told: "Their product times 4 bytes should come out near {asked}. A length or a count that surprises you is the mistake."},
-			{Fix: "add_swap", Title: "For once: more virtual memory", If: when.Not(when.Any(saysWindows, beyondSwap)), Cost: "very slow while it is used", Told: "Swap (Linux) or a larger page file (Windows) of at least {asked}."},
-		},
-		Sources: []string{cpuAllocator},
-	},
-	{
-		ID: "pytorch/cpu-windows-data", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"in __getitem__", "torchvision/transforms"}, If: when.All(when.Root(fact.CPUAlloc), func(c *ledger.Case) bool {
-			return (reader.OnWindows(c) || c.Contains("not enough memory")) && c.Asked.Bytes > 0 && c.Asked.Bytes < 256*units.MiB
-		}),
-		Headline: "found RAM used up while it read one sample: even {asked} was refused",
-		Means:    "It failed in the data set's own code, on the processor: {asked} is about one picture or sample, so RAM was full before. What fills it there: loader workers, each a whole process with its own copy of the data set on Windows; samples that the data set or the loop keeps; pictures that are opened at full size; or other programs. Windows promises at most RAM plus page file.",
-		Not:      "A smaller picture than this one, `PYTORCH_CUDA_ALLOC_CONF`, or freeing the graphics card.",
-		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "No loader workers, to see what one process needs", Told: "If 0 runs, try 2. If 0 dies later as well, something grows:", Kind: "python", Text: "num_workers=0   # in your DataLoader; without persistent_workers and prefetch_factor", Cost: "Data may come slower"},
-			{Fix: "detach_accumulated", Title: "It runs for a while first: find what is kept", Told: "`total += loss.item()` in place of `loss`; no list of images in the data set, only paths; `with Image.open(path) as image:` so that files are closed. Memory in Task Manager should stay level after the first epoch.", Cost: "Free"},
-			{Fix: "raise_pagefile", Title: "At once: close the largest programs, let the page file grow", Told: "Task Manager, Details, \"Commit size\"; then `SystemPropertiesAdvanced` (Windows+R), Performance, Settings, Advanced, Virtual memory: maximum 65536 MB on an SSD, restart.", Cost: "Disk space and a restart"},
-		},
-		Sources: []string{cpuAllocator, "https://docs.pytorch.org/docs/stable/data.html"},
-	},
-	{
-		ID: "pytorch/cpu-windows", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), saysWindows),
-		Headline: "ran out of system memory (RAM): Windows had nothing left to promise",
-		Means:    "The computer's own memory was refused, not the graphics card's; \"not enough memory\" is what PyTorch says on Windows. Windows promises at most RAM plus page file, and counts what is reserved even if it is never used, so RAM may look free. {asked} was the last piece, not the whole need.",
-		Not:      "A smaller batch on the card, `PYTORCH_CUDA_ALLOC_CONF`: they do not touch RAM.",
-		Cures:    []cause.Cure{pageFile, closeLargest, lessInRAM},
-		Sources:  []string{cpuAllocator, "https://learn.microsoft.com/en-us/windows/win32/memory/page-state"},
-	},
-	{
-		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), nothingKept), Figures: hostFigures,
-		Headline: "was refused {asked} of system memory (RAM)",
-		Means:    "It is not the graphics card. Linux refuses outright (error 12) where a rule forbids it: `ulimit -v`, a strict overcommit, a container's or job's limit on address space. A machine that is merely full mostly has a program killed instead. {asked} was the last piece, not the whole need.[[ The table shows {left} available; if it was made after the end, the memory had been given back.]]",
-		Not:      "A smaller batch on the card: it does not touch RAM, unless it computes on the processor.",
-		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "See which rule it is, and lift it", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program; `ulimit -v` should say unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
-			{Fix: "add_swap", Title: "If `free -h` shows it full while it runs: swap", Cost: "disk; slow while it is used", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},
-			lessInRAM,
-		},
-		Sources: []string{cpuAllocator, "https://www.kernel.org/doc/Documentation/vm/overcommit-accounting"},
-	},
 	{
 		ID: "pytorch/xpu-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return c.Root(fact.TorchAlloc) && c.Backend == "xpu" && c.Asked.Bytes >= 4*units.GiB && (!c.Total.Has() || c.Asked.Bytes < c.Total.Bytes)
@@ -142,14 +36,16 @@ var systemCards = []cause.Card{
 		Not:      "`torch.cuda` settings and fp8 weights: MPS has neither.",
 		Later:    kept, Figures: macMemory,
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the work", Cost: "slower, or less detail", Ways: []cause.Way{
+			{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Make one step smaller", Cost: "slower", Ways: []cause.Way{{For: fix.Training, Text: "{less}"}}},
+			{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, func(c *ledger.Case) bool { return cheaperOnMac(c) != "" }), Title: "Keep less of each step, and train less", Cost: "a quarter slower; for most purposes the same result", Ways: []cause.Way{{For: fix.Training, Text: "{cheaper}"}}},
+			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Halve the work", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles where the program offers it."},
 				{For: "Text", Text: "a shorter context, or a smaller quantisation of the model (MLX and GGUF builds run in less)."},
-				{For: fix.Training, Text: "half the batch size[[ ({batch})]], twice the accumulation."},
 			}},
 			{Fix: "close_other_apps", Title: "Close other programs", Cost: "free", Told: "Activity Monitor, Memory: browsers and other apps share these {ram}. Restart the program first if it has run for a while."},
 			{Fix: "raise_watermark", Title: "If only a little is lacking: lift the limit", Cost: "the Mac swaps, and may freeze", Kind: "env", Text: "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"},
-			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "16 bit or a GGUF build of the same model."},
+			{Fix: "use_smaller_model", If: when.Not((*ledger.Case).Training), Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "16 bit or a GGUF build of the same model."},
+			{Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "A smaller model", Cost: "some quality", Told: "Weights, gradients and Adam take 16 bytes per parameter in 32 bit, whatever the batch."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
 	},
@@ -168,6 +64,7 @@ func macMemory(c *ledger.Case) map[string]string {
 			continue
 		}
 		figures := batch(c)
+		figures["less"], figures["cheaper"] = less(c, figures["batch"]), cheaperOnMac(c)
 		figures["ram"], figures["other"] = fmt.Sprintf("%d GB", gb), ""
 		if o := c.F().OtherAllocations; o != nil && o.Bytes > units.GiB {
 			figures["other"] = units.Amount(o.Bytes)
@@ -175,4 +72,20 @@ func macMemory(c *ledger.Case) map[string]string {
 		return figures
 	}
 	return nil
+}
+
+// cheaperOnMac is cheaper on graphics for which bitsandbytes has no kernels.
+func cheaperOnMac(c *ledger.Case) string {
+	trainer := c.In("transformers")
+	var ways []string
+	if !ledger.Has(c, fact.Checkpoints) {
+		ways = append(ways, map[bool]string{true: "`gradient_checkpointing=True` in TrainingArguments", false: "gradient checkpointing (`torch.utils.checkpoint`)"}[trainer])
+	}
+	if !ledger.Has(c, fact.Adapters) && trainer {
+		ways = append(ways, "a LoRA (`peft`): gradients and Adam for its few parameters only")
+	}
+	if !trainer {
+		ways = append(ways, "frozen layers")
+	}
+	return strings.Join(ways, "; ") + "."
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -82,7 +83,9 @@ var swiftCards = []cause.Card{
 	},
 	{
 		ID: "ms-swift/rlhf", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"swift/cli/rlhf.py", "rlhf_main", "grpo_trainer", "swift rlhf"}, Figures: textFigures,
-		If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !c.Limit.Has() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		If: func(c *ledger.Case) bool {
+			return ledger.OnCard(c) && !c.Limit.Has() && !operation.Is(operation.Exchange)(c)
+		}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in RLHF, where several parts of a run share each card",
 		Means:    "RLHF keeps a policy in training, a reference and often vLLM on the same cards, and needs the logits of whole answers: tokens x vocabulary.[[ {asked} is {tokens152} tokens with Qwen's 152,000 words in 32 bit.]][[ Outside this process {others} of the card is taken: in such a run mostly its own vLLM or another rank, which a container hides; `nvidia-smi` on the machine tells whether it is an older run.]]",
 		Not:      "Killing the other processes, if they belong to the run.",

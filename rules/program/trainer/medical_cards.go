@@ -64,6 +64,20 @@ var lookFirst = cause.Cure{
 }
 
 var nnunetV1Cards = []cause.Card{
+	{
+		ID: "nnunet/predict-ram", Kinds: ramGone, Said: []string{"nnunet/inference/", "in predict_cases", "in predict_from_folder", "nnunet/network_architecture/neural_network.py", "in save_segmentation_nifti_from_softmax", "in resample_data_or_seg"},
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of the computer's memory (RAM) while predicting one volume",
+		Means:    "A prediction holds the scores of every class at the volume's full, resampled size in 32 bit (3 classes x 600 million voxels x 4 bytes are 7 GiB), beside the picture, and for a moment once more. Six processes that prepare the next cases and two that save the last ones hold theirs at the same time.",
+		Not:      "A smaller patch or anything about the graphics card: the volume lies in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "One process to prepare, one to save", Told: "Added to `nnUNet_predict` (inference/predict_simple.py); the defaults are 6 and 2:", Kind: "config", Text: "--num_threads_preprocessing 1 --num_threads_nifti_save 1", Cost: "Slower; the same result."},
+			{Fix: "raise_memory_limit", Title: "See whether RAM or a limit was at its end", Told: "Little available while it runs: more RAM, swap for the peak, or end what else is large. Much available: the limit of the shell, container or job.", Kind: "shell", Text: "free -h; ulimit -v; ps aux --sort=-rss | head -5", Cost: "Free to look."},
+			{Fix: "lower_resolution", Title: "A smaller volume", Told: "Crop to the organ before predicting (a whole body of thin slices is many times it), or predict with `3d_lowres`.", Cost: "What is cut off; detail."},
+			{Fix: "add_swap"},
+		},
+		Sources: []string{"nnUNet/nnunet/inference/predict_simple.py", "https://github.com/MIC-DKFZ/nnUNet/issues/178"},
+	},
 	stepCard("nnunet/step", []string{"network_trainer.py", "nnUNetTrainerV2", "nnunet/training/"},
 		"It failed in a training step. nnU-Net planned its networks for a card of about 11 GB without looking at yours; most data sets need about 8 GB free, so a smaller card, or a desktop on the same one, is enough to make it fail.",
 		"A batch option: version 1 has none; the plans file decides.", "https://github.com/MIC-DKFZ/nnUNet/issues/122",

@@ -53,7 +53,7 @@ var (
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		{
-			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(ledger.AbsurdSize)), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
 			Means:    "The program held only {held} before, so this was nearly the first thing it did on the card. Nothing leaks: one tensor is far too large. {asked} are {count} numbers of 32 bit, for example a matrix of {side} x {side}: all items against all (distances, a graph, attention), or (N, 1) broadcast with (N). A whole data set at once is the other usual reason.",
 			Figures:  pieceFigures,
@@ -247,3 +247,6 @@ var (
 		},
 	}
 )
+
+// nothing: not even a tensor of the program's lay on the card.
+func nothing(c *ledger.Case) bool { return c.F().Allocated.Bytes < 32*units.MiB }

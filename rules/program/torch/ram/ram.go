@@ -1,4 +1,6 @@
-package torch
+// Package ram reads PyTorch's messages about the computer's memory: lost workers,
+// shared memory, and what the CPU allocator was refused.
+package ram
 
 import (
 	"math"
@@ -33,9 +35,9 @@ func moreShm(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "shell", Text: "docker run --shm-size=8g IMAGE   # IMAGE: what you start today, with its other options"}}
 }
 
-// ramCards are about the computer's memory and the part of it that processes
+// Cards are about the computer's memory and the part of it that processes
 // share.
-var ramCards = []cause.Card{
+var Cards = []cause.Card{
 	{
 		ID: "pytorch/cpu-scores", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"transformers/models/"}, If: when.All(operation.Is(operation.Attention), atLeastGiB), Figures: scoreFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
@@ -53,13 +55,16 @@ var ramCards = []cause.Card{
 		ID: "pytorch/worker-killed", Kinds: []fact.Kind{fact.WorkerKilled}, If: when.Not(ledger.Capped),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a DataLoader worker: the computer's RAM, most likely, not the card",
-		Means:    "A worker got signal 9 from outside. On Linux that is nearly always the kernel when RAM, or the limit of a container or job, is full; the message has no amounts, and the place where the main process stopped says nothing. Each worker holds its own batches in advance, and copies little by little what the data set keeps in Python lists; so it grows with the workers and with the epochs.",
+		Means:    "A worker got signal 9: on Linux nearly always from the kernel, when RAM or the limit of a container or job is full. The place where the main process stopped (a `.cuda()`, a backward pass) says nothing. Each worker holds batches in advance, and copies little by little what the data set keeps in Python lists; so it grows with the workers and with the epochs.",
 		Not:      "A smaller model, 16 bit or allocator settings: the card is not involved. A full /dev/shm reads \"Bus error\".",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", Told: "`num_workers=0` (then without `prefetch_factor`) shows what one process needs. In YOLO `workers=2`; in other trainers the option of that name.", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)", Cost: "The card may wait for data."},
-			{Fix: "stream_dataset", Title: "It dies after hours or epochs: let nothing grow", Told: "Keep paths and labels as NumPy arrays in place of lists and dicts, read each sample in `__getitem__` (`np.load(path, mmap_mode=\"r\")`), cache no decoded ones, `persistent_workers=False`. `watch free -h` shows the climb.", Cost: "Some rewriting."},
-			{Fix: "raise_memory_limit", Title: "See whether it was a limit, and raise it", Told: "`sudo dmesg -T | grep -iE 'killed process|oom-kill'`, in a container on the host. \"Memory cgroup\": `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig. \"Out of memory\": the machine; swap bridges a peak.", Cost: "Free to look."},
+			{Fix: "lower_num_workers", Title: "Fewer workers, fewer batches ahead", If: inTrainer, Told: "{option}[[ {ranks}]]", Cost: "The card may wait for data."},
+			{Fix: "lower_num_workers", If: when.Not(inTrainer), Title: "Fewer workers, fewer batches ahead", Told: "{option}[[ {ranks}]]", Kind: "python", Text: "loader = DataLoader(dataset, batch_size=batch_size, num_workers=2, prefetch_factor=2, pin_memory=False)", Cost: "The card may wait for data."},
+			{Fix: "raise_memory_limit", If: virtualWindows, Title: "Give the virtual machine more of the computer's RAM", Told: "Docker Desktop and WSL 2 run in one, which has half of the RAM unless told otherwise. ", Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig; then: wsl --shutdown\n[wsl2]\nmemory=24GB   # leave Windows 4 to 6\nswap=32GB", Cost: "Free."},
+			{Fix: "stream_dataset", Title: "{when}: let nothing grow", Told: "Keep paths and labels as NumPy arrays in place of lists and dicts, read each sample in `__getitem__` (`np.load(path, mmap_mode=\"r\")`), cache no decoded ones (an option such as `cache`, `in_memory`, `lru_cache`: each worker has its own), `persistent_workers=False`. `watch free -h` shows the climb.", Cost: "Some rewriting."},
+			{Fix: "raise_memory_limit", If: when.Not(virtualWindows), Title: "See whether it was a limit, and raise it", Told: "`sudo dmesg -T | grep -iE 'killed process|oom-kill'`, in a container on the host. \"Memory cgroup\": `docker update --memory`, Slurm `--mem=`, in WSL `memory=` in .wslconfig. \"Out of memory\": the machine; swap bridges a peak.", Cost: "Free to look."},
 		},
+		Figures: workerFigures,
 		Sources: []string{workerSignals, "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
@@ -108,3 +113,28 @@ func scoreFigures(c *ledger.Case) map[string]string {
 	}
 	return out
 }
+
+// virtualWindows: Linux in a virtual machine of Windows, WSL's or Docker's.
+func virtualWindows(c *ledger.Case) bool { return c.Reader.OS == "wsl" }
+
+// workerFigures say how the number of workers is set in the reader's program,
+// and when the worker died.
+func workerFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"option": "`num_workers=0` (then without `prefetch_factor`) shows what one process needs; scripts of a repository have it as `--workers`, `--num_workers`, or in their config. The validation loader has workers of its own, beside those of training.", "ranks": "", "when": "It dies after hours or epochs"}
+	if inTrainer(c) {
+		out["option"] = "`--dataloader_num_workers 0` on the command line, or `dataloader_num_workers=0` in TrainingArguments, shows what one process needs."
+	}
+	if s, ok := c.Setting("num_workers", "workers", "dataloader_num_workers", "n_workers"); ok && s.Value != "0" {
+		out["option"] = "`" + step.OptionName(s) + "` is " + s.Value + " here: 0 shows what one process needs, then 2."
+	}
+	if c.Signal("distributed") != nil {
+		out["ranks"] = "Every rank has that many."
+	}
+	if c.Signal("many_steps") != nil {
+		out["when"] = "It ran for many steps first"
+	}
+	return out
+}
+
+// inTrainer: the workers are an option of the Transformers Trainer.
+func inTrainer(c *ledger.Case) bool { return c.In("transformers") }

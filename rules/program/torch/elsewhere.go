@@ -1,0 +1,52 @@
+package torch
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
+)
+
+// countsOut: a small piece was refused beside much that is held, where the
+// system is not Windows, which counts promised memory instead.
+func countsOut(c *ledger.Case) bool {
+	return !reader.OnWindows(c) && !reader.LooksLikeWindows(c) && (c.Reader.OS == "linux" || c.Backend == "rocm") && c.Asked.Bytes <= 64*units.MiB && c.Mine.Bytes > 2*units.GiB
+}
+
+// elsewhere is what refuses memory that is free, by the system that it runs on.
+func elsewhere(c *ledger.Case) map[string]string {
+	out := map[string]string{"elsewhere": "on Windows, RAM and page file used up (what lies on the card needs backing there); ", "settings": ""}
+	switch {
+	case countsOut(c):
+		out["elsewhere"] = "on Linux, a count at its end (maps or files of the process, many small pieces take many) or RAM that is full; "
+	case c.Reader.OS == "linux" || c.Backend == "rocm":
+		out["elsewhere"] = "RAM that is full, or locked memory at its limit; "
+	}
+	if !countsOut(c) {
+		out["settings"] = "Allocator settings: far more than was asked for is free."
+	}
+	return out
+}
+
+// nothingHeld: PyTorch had put nothing on the card yet.
+func nothingHeld(c *ledger.Case) bool {
+	held := c.F().Allocated
+	return held != nil && held.Bytes < 32*units.MiB
+}
+
+// sharedAMD: a card of AMD's own memory reports a size just below a whole
+// number of GiB (15.98, 191.98); graphics that share RAM report any.
+func sharedAMD(c *ledger.Case) bool {
+	return c.Backend == "rocm" && c.Total.Has() && c.Total.Bytes%units.GiB < units.GiB*9/10 && c.Total.Bytes%units.GiB > 0
+}
+
+// firstBlock says what a block made at the start may be.
+func firstBlock(c *ledger.Case) map[string]string {
+	asked := c.Asked.Bytes
+	out := map[string]string{"as": fmt.Sprintf("%s would be %.0f billion parameters in 16 bit.", c.Asked, float64(asked)/2e9), "share": "", "half": units.Amount(asked / 2)}
+	if sharedAMD(c) {
+		out["share"] = c.Total.String() + " is no size of a card of its own (they report 15.98, 23.98 GiB): graphics that share RAM, of which the driver counts only one part."
+	}
+	return out
+}

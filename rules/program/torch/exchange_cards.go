@@ -1,0 +1,49 @@
+package torch
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+// objectSource packs an object, tells the others its size, and makes room for
+// the largest before the bytes are sent.
+const objectSource = "pytorch/torch/distributed/distributed_c10d.py"
+
+// beyondObjects: more than any object that a program sends to its ranks.
+func beyondObjects(c *ledger.Case) bool {
+	return c.Asked.Bytes > 16*units.GiB || ledger.AbsurdSize(c)
+}
+
+// exchangeCards are about Python objects that ranks send to each other through
+// the card.
+var exchangeCards = []cause.Card{
+	{
+		ID: "ranks/object-size-garbled", Kinds: refused, If: when.All(operation.Is(operation.Exchange), beyondObjects),
+		Cause: cause.SoftwareBug, Weight: cause.Decisive,
+		Headline: "read a nonsense size while ranks exchanged a Python object",
+		Means:    "The ranks send each other a small packed object, its size first; the size that arrived reads as {asked}, which no object has. So one rank is in another collective (it failed, returned early or took another branch), or the transport between the cards garbles data.[[ {free} of the card is free.]]",
+		Not:      "A smaller batch, shorter texts, allocator settings, a longer NCCL timeout: memory is not what is short.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Find the rank that left first", Cost: "some minutes", Told: "Scroll up to the first error of every rank, above all of those that do not show this one: an exception in the data, in a reward or metric function, an uneven last batch. Every rank must make the same collectives in the same order. A short run with these names the one that does not:", Kind: "env", Text: "export TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO"},
+			{Fix: "upgrade_version", Title: "Nothing there: update, or leave that exchange out", Cost: "half an hour", Told: "Trainer, vLLM and PyTorch in versions that belong together. If it is a tensor-parallel group, size 1 (where the model fits) or vLLM as a server on cards of its own makes no such exchange."},
+			{Fix: "restart_session", Title: "See whether the link between the cards garbles it", Cost: "slower", Told: "If this cures it, it is the machine's PCIe access control, IOMMU or driver:", Kind: "env", Text: "export NCCL_P2P_DISABLE=1"},
+		},
+		Sources: []string{objectSource, "https://github.com/pytorch/pytorch/pull/150815", "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html"},
+	},
+	{
+		ID: "ranks/object-on-card", Kinds: refused, If: when.All(operation.Is(operation.Exchange), when.Not(beyondObjects), func(c *ledger.Case) bool { return c.Asked.Bytes >= 32*units.MiB }),
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		Headline: "ran out of memory while ranks exchanged a Python object through the card",
+		Means:    "With NCCL such an object (results of an evaluation, a list of outputs) is packed and sent through graphics memory, and each rank makes room for the largest of all, times the ranks where all gather. {asked} was asked for, so the object has collected much.",
+		Not:      "A smaller training batch: the object grows with what was collected. Allocator settings.",
+		Cures: []cause.Cure{
+			{Fix: "cpu_offload", Title: "Exchange it through RAM", Cost: "slower by a little", Told: "A second group for objects; mmengine and mmdetection have it as `collect_device=\"cpu\"`.", Kind: "python", Text: "group = torch.distributed.new_group(backend=\"gloo\")   # once, on all ranks\ntorch.distributed.gather_object(results, gathered, dst=0, group=group)   # results, gathered: as in your call"},
+			{Fix: "detach_accumulated", Title: "Send less: numbers, not tensors", Cost: "none", Told: "Sum up metrics on each rank and reduce the sums; what stays whole goes to a file of each rank. Tensors in the object as `x.cpu()`: a packed tensor of the card comes back onto the card it had."},
+			lookFirst,
+		},
+		Sources: []string{objectSource, "https://github.com/pytorch/pytorch/pull/150815", "mmengine/mmengine/evaluator/metric.py"},
+	},
+}
