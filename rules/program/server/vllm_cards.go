@@ -113,7 +113,9 @@ var vllmCheckCards = []cause.Card{
 		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"},
 	},
 	{
-		ID: "vllm/killed-kernel", Said: []string{"Killed process"}, If: when.All(func(c *ledger.Case) bool { return c.Framework == "vllm" && c.Contains("killed process") }),
+		ID: "vllm/killed-kernel", Said: []string{"Killed process"}, If: when.All(func(c *ledger.Case) bool {
+			return c.Framework == "vllm" && c.Contains("killed process") && !c.Root(fact.BuildKilled)
+		}),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a worker: Linux killed it for want of system memory",
 		Means:    "The kernel ended a worker of vLLM's: system memory ran out, not the card's. What fills it is likely what the ranks keep there: with `--cpu-offload-gb` each of them that many GiB, pinned, and while weights are packed for the kernels (Marlin) a second copy of a part.",
