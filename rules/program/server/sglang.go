@@ -147,6 +147,9 @@ func raisedFraction(c *ledger.Case) float64 {
 		return min(0.97, math.Ceil((floor+0.04)*100)/100)
 	}
 	now, _ := sglangShare.now(c)
+	if now < 0.5 {
+		return 0.85 // far below what anybody needs: the usual share, not a step
+	}
 	return min(0.95, now+0.05)
 }
 
