@@ -4,6 +4,8 @@ package fact
 const (
 	// TurboMind is LMDeploy's C++ engine: no figures, but the file that asked.
 	TurboMind Kind = "turbomind"
+	// FasterTransformer is its allocator, refused by CUDA.
+	FasterTransformer Kind = "fastertransformer"
 	// LMDeployCache is LMDeploy's PyTorch engine without room for its cache.
 	LMDeployCache Kind = "lmdeploy_cache"
 	// MLCBudget is MLC LLM's check at start (cpp/serve/config.cc). MB are powers

@@ -41,6 +41,9 @@ var (
 	evictedUsing = text.NewPattern(`wasusing(?<used>\d{1,14}[kmg]i?),(?:whichexceedsitsrequestof|requestis)(?<request>\d{1,14}(?:[kmg]i?)?)`)
 )
 
+// exitedPattern: kubectl describe has the code behind the reason, JSON before it.
+var exitedPattern = text.NewPattern(`exitcode"?:(?<code>\d{1,3})(?!\d)`)
+
 // readYARN reads "Container killed by YARN for exceeding memory limits. 7.2 GB
 // of 4.2 GB virtual memory used".
 var readYARN = text.FailsWith(fact.Failure{Kind: fact.YARNKill, Framework: "other", Backend: "cpu"}, 0, 260,
@@ -65,6 +68,9 @@ func readOOMKilled(m text.Message) int {
 	}
 	x.Figures.Limit = m.Log.Decimal(m.Around(limitsPattern, 2000, 1600), "limit")
 	m.Count("restarts", m.Find(restartsPattern, 300).Count("restarts"))
+	if code := m.Around(exitedPattern, 60, 40); code.Ok() {
+		m.Say("exit_code", code.Text("code"))
+	}
 	describedContainer(m)
 	return m.Fail(x, m.End)
 }

@@ -93,6 +93,13 @@ var (
 	taskCgroupPattern = text.NewPattern(`task_memcg=(?<path>[^,]{1,300}?),task=[^,]{0,32},pid=`)
 )
 
+// compilers are the processes of a build, in lower case: what the kernel ends
+// there is one of many, whoever started them.
+var compilers = []string{
+	"cicc", "ptxas", "nvcc", "cudafe++", "fatbinary", "nvlink", "cc1plus", "cc1", "lto1", "collect2", "ld", "ld.lld", "lld", "ld.gold", "ld.mold", "ld.bfd",
+	"clang", "clang++", "hipcc", "amdclang++", "g++", "gcc", "c++", "rustc", "ninja", "icpx", "ccec",
+}
+
 // readKill reads the line that names the victim: "Killed process 20759
 // (python3) total-vm:1308832kB, anon-rss:575752kB, file-rss:10644kB, ...". RHEL
 // 7 has "UID" before total-vm, 5.x and later has it behind.
@@ -107,6 +114,9 @@ func readKill(m text.Message) int {
 		return m.Fail(x, m.Took(v))
 	}
 	x.Figures.KilledRSS = inKB(k, "rss")
+	if slices.Contains(compilers, k.Lower("name")) {
+		x.Kind, x.Phase = buildKill.Kind, buildKill.Phase
+	}
 	victim(m, k)
 	if _, rest, found := strings.Cut(m.Log.LineText(m.At), "oom_score_adj:"); found {
 		rest, _, _ = strings.Cut(strings.TrimSpace(rest), " ")

@@ -8,7 +8,7 @@ import (
 // LMDeploy reads LMDeploy and MLC LLM.
 var LMDeploy = text.Parser{
 	Name:     "lmdeploy",
-	Explains: map[fact.Kind]int{fact.TurboMind: 3, fact.LMDeployCache: 4, fact.MLCBudget: 5},
+	Explains: map[fact.Kind]int{fact.TurboMind: 3, fact.LMDeployCache: 4, fact.MLCBudget: 5, fact.FasterTransformer: 3},
 }.Reading(lmdeployFailures, lmdeployLines, nil)
 
 var lmdeployFailures = []text.Wording{
@@ -26,9 +26,14 @@ var lmdeployLines = []text.Wording{
 }
 
 // turboMind reads the file that asked: memory_utils.cu allocates weights and
-// fixed buffers, allocator.h everything.
+// fixed buffers, allocator.h everything. FasterTransformer, of which TurboMind
+// was made, has the same line; people run it as a backend of Triton.
 func turboMind(m text.Message) int {
 	x := fact.Failure{Kind: fact.TurboMind, Framework: "lmdeploy", Backend: "cuda"}
+	if m.Follows("fastertransformer", 200) && !m.Mentions("turbomind", "lmdeploy") {
+		x.Kind, x.Framework = fact.FasterTransformer, "triton-server"
+		return m.Fail(x, m.End)
+	}
 	if m.Mentions("in_create_model_instance", "in_create_weight", "in_from_hf") {
 		x.Phase = "load"
 	}

@@ -12,13 +12,24 @@ var A1111 = text.NewParser("a1111", map[fact.Kind]int{fact.ForgeLoad: 4},
 	[]text.Wording{text.On("[Memory Management] Target:", readForgePlan)},
 	[]text.Wording{
 		text.On("[Memory Management] Required Model Memory:", readForgeWeights), text.On("[Memory Management] Model Memory (MB) =", readForgeWeights),
+		text.On("DiffusionWrapper has", readWrapper),
 	},
 )
 
 var (
-	forgePlan    = text.NewPattern(`\[memorymanagement\]target:[a-z0-9_]{1,60},freegpu:(?<free>NUMmb),modelrequire:(?<weights>NUMmb),(?:previouslyloaded:NUMmb,)?inferencerequire:(?<work>NUMmb),remaining:NUMmb,(?<error>cudaerror:outofmemory|hiperror:outofmemory|[a-z.]{0,30}outofmemory)?`)
-	forgeWeights = text.NewPattern(`requiredmodelmemory:(?<weights>NUMmb)|modelmemory\(mb\)=(?<mb>NUM)`)
+	forgePlan      = text.NewPattern(`\[memorymanagement\]target:[a-z0-9_]{1,60},freegpu:(?<free>NUMmb),modelrequire:(?<weights>NUMmb),(?:previouslyloaded:NUMmb,)?inferencerequire:(?<work>NUMmb),remaining:NUMmb,(?<error>cudaerror:outofmemory|hiperror:outofmemory|[a-z.]{0,30}outofmemory)?`)
+	wrapperPattern = text.NewPattern(`diffusionwrapperhas(?<mparams>\d{1,6}(?:\.\d{1,3})?)mparams`)
+	forgeWeights   = text.NewPattern(`requiredmodelmemory:(?<weights>NUMmb)|modelmemory\(mb\)=(?<mb>NUM)`)
 )
+
+// readWrapper reads how large the network is that makes the picture, as the
+// code of Stable Diffusion's authors prints it: "DiffusionWrapper has 859.52 M
+// params.".
+func readWrapper(m text.Message) int {
+	k := m.Find(wrapperPattern, 60)
+	m.Count("network_mparams", k.Count("mparams"))
+	return m.End
+}
 
 func readForgeWeights(m text.Message) int {
 	k := m.Find(forgeWeights, 80)

@@ -32,6 +32,8 @@ func Way(c *ledger.Case, of string) bool {
 		return work == "" && c.Signal("vision") == nil || strings.HasPrefix(work, "text") || work == "embedding"
 	case Pictures:
 		return work == "" && !ownCode(c) || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil
+	case "trtllm-serve":
+		return !c.Says("triton-server") // the log shows which of its two servers it is
 	}
 	return true
 }

@@ -203,6 +203,23 @@ var sglangStartCards = []cause.Card{
 		Sources: []string{sglangCode + "model_executor/model_runner_kv_cache_mixin.py", sglangTuning, sglangThread + "issues/7691"},
 	},
 	{
+		ID: "sglang/static-low", Kinds: []fact.Kind{fact.SGLangStatic}, If: shareBelow(0.5), Figures: sglangWeights,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+		Headline: "did not start: a static share of {now} does not hold even the weights",
+		Means:    "The share is for weights and KV pool together, and {now} of a card is little: SGLang itself takes 0.8 to 0.9. Somebody set it, you or what starts SGLang (GPUStack, verl and other trainers that share the card with it, a second server). The rest of the card stays unused, unless others are on it.",
+		Not:      "A shorter context, fewer requests, an 8-bit cache: nothing is left to divide. A lower share: it makes this worse.",
+		Cures: []cause.Cure{
+			as("raise_mem_fraction", "The card is for SGLang alone: the usual share", "Or leave the option out; if graphs then find no room, go down by 0.05.", "less for others on the card"),
+			{Fix: "lower_context", Title: "The card is shared on purpose: count", Ways: []cause.Way{
+				{For: "Share", Text: "at least (weights + cache) / what is free before the load. 8 billion parameters at 16 bit are 16 GB, with 8 GB of cache 0.3 of an 80 GB card"},
+				{For: "GPUStack", Text: "Edit Model, Advanced, Backend Parameters: `--mem-fraction-static=0.85`"},
+				{For: "verl", Text: "`actor_rollout_ref.rollout.gpu_memory_utilization`"},
+			}, Cost: "less for others on the card"},
+			as("use_lower_quant", "Or load smaller weights", "", "slight loss of quality"),
+		},
+		Sources: []string{sglangTuning, "sglang/python/sglang/srt/server_args.py", "https://docs.gpustack.ai/latest/user-guide/inference-backend-management/"},
+	},
+	{
 		ID: "sglang/static", Kinds: []fact.Kind{fact.SGLangStatic}, Figures: sglangWeights,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Likely,
 		Headline: "did not start: nothing is left of the static share for the KV pool",

@@ -332,6 +332,7 @@ var trtEngineCards = []cause.Card{
 		},
 		Sources: []string{trtServe, "https://github.com/NVIDIA/TensorRT-LLM/blob/main/cpp/tensorrt_llm/batch_manager"},
 	},
+	inTriton,
 	{
 		ID: "tensorrt-llm/runtime", Kinds: []fact.Kind{fact.TRTRuntime},
 		Cause: cause.BatchTooLarge, Weight: cause.Fair,

@@ -30,10 +30,23 @@ func podFigures(c *ledger.Case) map[string]string {
 	if f := c.F(); f.Free != nil {
 		out["available"] = f.Free.String()
 	}
+	code, _ := c.Fact("exit_code")
+	out["exited"] = exited(code.Text)
 	if r, ok := c.Fact("memory_request"); ok {
 		out["request"] = r.Text
 	}
 	return out
+}
+
+// exited says what an exit code beside OOMKilled tells of who was killed.
+func exited(code string) string {
+	switch code {
+	case "0":
+		return "Exit code 0 with OOMKilled: a child was killed (a worker, a subprocess, one end of a pipe), the main process ended as if all were well. The pod counts as done, but do not trust its result. The kernel did it at the container's own limit; on the node `dmesg -T` names the process"
+	case "", "137":
+		return "137 with OOMKilled: the kernel ended a process of the container at the container's own limit"
+	}
+	return "Exit code " + code + " with OOMKilled: the kernel ended a child at the container's own limit, and the main process gave up for it"
 }
 
 // lived says what the time that a container ran tells.
@@ -105,7 +118,7 @@ var kubernetesCards = []cause.Card{
 		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
 		Headline: "ended the container at its memory limit[[ of {limit}]] (OOMKilled)",
-		Means:    "137 with OOMKilled: the kernel ended a process of the container at the container's own limit; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]What counts: all processes of the container, and files in memory (an `emptyDir` with medium Memory, /dev/shm); page cache is given up first.[[ {lived}]][[ It was restarted {restarts} times: starting it again changes nothing.]]",
+		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]What counts: all processes of the container, and files in memory (an `emptyDir` with medium Memory, /dev/shm); page cache is given up first.[[ {lived}]][[ It was restarted {restarts} times: starting it again changes nothing.]]",
 		Not:      "A larger node, swap on it, or more replicas: the limit of each pod stays as it is.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "In the Deployment, Job or Helm values, under the container: the next deployment undoes what was set by command alone.[[ {wanted} is {basis}.]]", Steps: limitOfPod, Cost: "Less room for other pods"},

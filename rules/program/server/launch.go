@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -199,12 +200,27 @@ func (s launch) fromSettings(c *ledger.Case) []string {
 func (s launch) settings(c *ledger.Case) []option {
 	var out []option
 	for _, name := range s.repeats {
-		set, ok := c.Setting(name)
+		set, ok := s.given(c, name)
 		if ok && (!set.Default || s.dumps && set.Value != "1") && set.Value != "False" && set.Value != "None" {
 			out = append(out, option{name, set.Value})
 		}
 	}
 	return out
+}
+
+// given is an option as the user set it, also where the engine lists all that
+// holds once more further down; else what it lists.
+func (s launch) given(c *ledger.Case, name string) (fact.Setting, bool) {
+	held, ok := c.Setting(name)
+	if !ok || !held.Default {
+		return held, ok
+	}
+	for i := range c.Facts.Settings {
+		if x := c.Facts.Settings[i]; x.Name == name && !x.Default && x.Line <= c.Failure.Line {
+			held = x
+		}
+	}
+	return held, true
 }
 
 // edit replaces an option in a command, or adds it.

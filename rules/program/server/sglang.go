@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"fmt"
 	"math"
 
@@ -24,7 +26,7 @@ var SGLang = program.Program{
 	Commands: []string{"sglang.launch_server"},
 	Units:    []string{"sglang"},
 	Work:     "text-inference", Edits: "flags", Language: "python", Systems: []string{"linux", "wsl"},
-	Cards: engine.SGLangCards,
+	Cards: append(slices.Clip(engine.SGLangCards), compilerKilled("sglang")),
 	Sources: program.Sources{
 		"sglang/python/sglang/srt/server_args.py": "--chunked-prefill-size --context-length --cpu-offload-gb --cuda-graph-max-bs --cuda-graph-max-bs-decode --disable-cuda-graph --kv-cache-dtype" +
 			" --max-running-requests --mem-fraction-static --model-path --quantization --tp-size",
@@ -145,6 +147,9 @@ func raisedFraction(c *ledger.Case) float64 {
 		return min(0.97, math.Ceil((floor+0.04)*100)/100)
 	}
 	now, _ := sglangShare.now(c)
+	if now < 0.5 {
+		return 0.85 // far below what anybody needs: the usual share, not a step
+	}
 	return min(0.95, now+0.05)
 }
 

@@ -3,6 +3,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -52,7 +54,7 @@ var VLLM = program.Program{
 	Effects:  vllmEffects,
 	Useless:  vllmUseless,
 	Whys:     map[string]func(c *ledger.Case) string{"use_lower_quant": func(*ledger.Case) string { return "" }}, // the cause says it
-	Cards:    vllmCards,
+	Cards:    append(slices.Clip(vllmCards), compilerKilled("vllm")),
 }
 
 var (

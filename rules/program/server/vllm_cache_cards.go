@@ -19,7 +19,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow as many sequences as there are blocks", "Nothing is lost below that many requests at a time; more wait. {where}", "more requests wait"),
 			added("raise_gpu_memory_utilization", "Or give the cache a larger share", "From {default}, 0.05 more is {five}.", "less for everything else on the card"),
-			words("use_lower_quant", "Or load smaller weights", "An AWQ, GPTQ or FP8 checkpoint of the same model: search its name with that ending on huggingface.co.", "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller weights", "{fewer_bits}", "slight loss of quality"),
 		},
 		Sources: []string{"vllm/config/compilation.py", vllmThreads + "pull/38270"},
 	},
@@ -164,7 +164,7 @@ var vllmCacheCards = []cause.Card{
 		Not:      "A shorter context: it is the share that leaves nothing, at any length.",
 		Cures: []cause.Cure{
 			added("raise_gpu_memory_utilization", "Raise vLLM's share of the card", "If the card is for vLLM alone; else as far as the other program allows. {where}", "less for everything else on the card"),
-			words("use_lower_quant", "Or load smaller weights", "An AWQ, GPTQ or FP8 checkpoint of the same model: search its name with that ending on huggingface.co.", "slight loss of quality"),
+			words("use_lower_quant", "Or load smaller weights", "{fewer_bits}", "slight loss of quality"),
 			smallerTrial,
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", vllmThreads + "issues/2248"},
@@ -176,7 +176,7 @@ var vllmCacheCards = []cause.Card{
 		Means:    "The weights take {weights} on each card[[ of the {share_gib} that a share of {share} is]][[ ({weights%} of it all)]], and the working memory of one trial run the rest. The cache, which comes last, gets nothing.",
 		Not:      "A shorter context: at any length nothing is left.",
 		Cures: []cause.Cure{
-			words("use_lower_quant", "Load smaller weights of the same model", "An AWQ, GPTQ or FP8 checkpoint: search its name with that ending on huggingface.co. 4 bit takes a little over a quarter of 16 bit.", "slight loss of quality"),
+			words("use_lower_quant", "Load smaller weights of the same model", "{fewer_bits} 4 bit takes a little over a quarter of 16 bit.", "slight loss of quality"),
 			added("multi_gpu", "Or split them over more cards", "Each then holds {weights_half}.", "needs them"),
 			added("cpu_offload", "Or keep a part in system memory", "For each card and in GiB; every token reads it over the bus. A share of 0.95 adds {five}, if that is what is missing.", "much slower"),
 		},

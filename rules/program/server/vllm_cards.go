@@ -39,6 +39,7 @@ var vllmCheckCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what holds the card, end what is yours", Told: "Look on the host (a container does not show the others) for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or service, else `kill PID`, and wait until its memory is gone.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},
 			as("select_gpu", "Or use another card", "only where there is one"),
+			lighterShare,
 			sharedCard("Or share the card, for a small model only", "{low} is {low_gib}, in which weights, working memory and cache all have to fit. {where}"),
 		},
 		Later:   "If it comes back at every restart: the old process needs some seconds to let go; wait 15 seconds between stop and start.",
@@ -52,7 +53,8 @@ var vllmCheckCards = []cause.Card{
 		Not:      "`--max-model-len`, `--max-num-seqs` or a smaller model: this check comes before any of them counts.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what holds the card, end what is yours", Told: "Look on the host (a container does not show the others) for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start; stop its container or service, else `kill PID`. {short} more has to be free.", Kind: "shell", Text: "nvidia-smi", Cost: "whatever you end stops"},
-			added("lower_gpu_memory_utilization", "Or share the card: a smaller share", "{low} is {low_gib}[[ and leaves {spare}]] ({most} is the limit now). Two servers need shares that add up to 0.95 at most. {where}", "a smaller KV cache"),
+			lighterShare,
+			given(when.Not(heavyForShare), added("lower_gpu_memory_utilization", "Or share the card: a smaller share", "{low} is {low_gib}[[ and leaves {spare}]] ({most} is the limit now). Two servers need shares that add up to 0.95 at most. {where}", "a smaller KV cache")),
 			as("select_gpu", "Or use another card", "only where there is one"),
 		},
 		Later:   "If it comes back at every restart: the old process needs some seconds to let go; wait 15 seconds between stop and start.",
@@ -114,7 +116,9 @@ var vllmCheckCards = []cause.Card{
 		Sources: []string{"vllm/core/scheduler.py", "https://github.com/verl-project/verl/pull/960"},
 	},
 	{
-		ID: "vllm/killed-kernel", Said: []string{"Killed process"}, If: when.All(func(c *ledger.Case) bool { return c.Framework == "vllm" && c.Contains("killed process") }),
+		ID: "vllm/killed-kernel", Said: []string{"Killed process"}, If: when.All(func(c *ledger.Case) bool {
+			return c.Framework == "vllm" && c.Contains("killed process") && !c.Root(fact.BuildKilled)
+		}),
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "lost a worker: Linux killed it for want of system memory",
 		Means:    "The kernel ended a worker of vLLM's: system memory ran out, not the card's. What fills it is likely what the ranks keep there: with `--cpu-offload-gb` each of them that many GiB, pinned, and while weights are packed for the kernels (Marlin) a second copy of a part.",
@@ -150,7 +154,7 @@ func noRoomAtAll(c *ledger.Case) bool { return startRefused(c) && c.Room.Has() &
 // sharedCard is the cure where a model can still run beside what is there.
 func sharedCard(title, told string) cause.Cure {
 	cure := added("lower_gpu_memory_utilization", title, told, "little KV cache")
-	cure.If = func(c *ledger.Case) bool { return c.Room.Has() && c.Room.Bytes > 4<<30 }
+	cure.If = func(c *ledger.Case) bool { return c.Room.Has() && c.Room.Bytes > 4<<30 && !heavyForShare(c) }
 	return cure
 }
 

@@ -19,6 +19,12 @@ func added(fix, title, told, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: func(c *ledger.Case) []step.Step { return spelled(c, fix) }}
 }
 
+// given is a cure where a condition holds.
+func given(holds func(*ledger.Case) bool, k cause.Cure) cause.Cure {
+	k.If = holds
+	return k
+}
+
 // words is a cure that is all told.
 func words(fix, title, told, cost string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost}
@@ -102,7 +108,7 @@ func where(c *ledger.Case) string {
 
 // vllmFigures are what the cards of vLLM name beside the ledger's numbers.
 func vllmFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"taken": "", "chunked": "", "where": where(c), "default": "0.9 or 0.92", "five": "1.2 GiB on a 24 GB card, 4 on 80 GB"}
+	out := map[string]string{"taken": "", "chunked": "", "where": where(c), "default": "0.9 or 0.92", "fewer_bits": fewerBits(c), "five": "1.2 GiB on a 24 GB card, 4 on 80 GB"}
 	if _, ok := c.Fact("vllm_version"); ok {
 		now, _ := vllmShare.now(c)
 		out["default"] = fmt.Sprintf("%g", now)
@@ -137,6 +143,52 @@ func vllmFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// fewerBits says which smaller checkpoint of the model there may be, with what it
+// would take where the name tells its size.
+func fewerBits(c *ledger.Case) string {
+	const search = "search its name with that ending on huggingface.co."
+	format := ledger.Quantised(c)
+	sized := ""
+	if w, ok := ledger.WeightsIn(c, "awq-int4"); ok && w > 0 {
+		sized = ", about " + units.Amount(w)
+	}
+	switch {
+	case format == "":
+		return "An AWQ, GPTQ or FP8 checkpoint: " + search
+	case strings.Contains(format, "8"):
+		return "This one is at 8 bit already: a 4-bit one (AWQ, GPTQ, w4a16" + sized + "), " + search
+	}
+	return "This one is at 4 bit already: take the next smaller model of the family."
+}
+
+// overShare is what the weights take on each card, by the model's name and the
+// number of cards, where that is more than a part of a card.
+func overShare(c *ledger.Case, part int64) (each string, cards int, over bool) {
+	w, ok := ledger.WeightsIn(c, "")
+	if ledger.Named(c).Format == "" {
+		w, ok = ledger.WeightsIn(c, "bf16")
+	}
+	if s, set := c.Setting("quantization"); set && !strings.HasPrefix(s.Value, "None") || !ok || part <= 0 {
+		return "", 0, false
+	}
+	cards = max(1, ledger.IntSetting(c, "tensor_parallel_size")) * max(1, ledger.IntSetting(c, "pipeline_parallel_size"))
+	w /= int64(cards)
+	return units.Amount(w), cards, w > part
+}
+
+// heavyForShare: what is free holds less than the model's weights, by its name.
+func heavyForShare(c *ledger.Case) bool {
+	_, _, over := overShare(c, int64(vllmShare.lowered(c)*float64(cardTotal(c))))
+	return over
+}
+
+// lighterShare is what sharing the card takes where the model is too heavy for
+// what is free.
+var lighterShare = cause.Cure{
+	Fix: "use_lower_quant", Title: "To share the card: smaller weights as well", If: heavyForShare,
+	Told: "A share of {low} ({low_gib}) holds {lighter} only: {heavy}.", Cost: "slight loss of quality",
+}
+
 // shareFigures are the share as it is and as a smaller one would be.
 func shareFigures(c *ledger.Case, out map[string]string) {
 	now, stated := vllmShare.now(c)
@@ -153,6 +205,23 @@ func shareFigures(c *ledger.Case, out map[string]string) {
 	}
 	at := int64(low * float64(total))
 	out["low_gib"], out["share_gib"], out["freed"] = units.Amount(at), units.Amount(int64(now*float64(total))), units.Amount(int64((now-low)*float64(total)))
+	if each, cards, over := overShare(c, at); over {
+		out["heavy"], out["lighter"] = "these weights alone are about "+each, "a smaller model"
+		if q := ledger.Quantised(c); q == "" {
+			out["lighter"] = "an AWQ, GPTQ or FP8 checkpoint of this model"
+		} else if strings.Contains(q, "8") {
+			out["lighter"] = "a 4-bit checkpoint of this model"
+		}
+		if cards > 1 {
+			out["heavy"] += fmt.Sprintf(" on each of %d cards", cards)
+		}
+	}
+	if w := ledger.Sized(c, "weights_loaded"); w > 0 {
+		out["loaded"], out["loaded_part"] = units.Amount(w), fmt.Sprintf("%d %%", w*100/total)
+		if share := int64(now * float64(total)); share < w {
+			out["past_it"] = fmt.Sprintf("A share of %g is %s, less than the weights: the next step would have failed too.", now, units.Amount(share))
+		}
+	}
 	if f.Free == nil {
 		return
 	}

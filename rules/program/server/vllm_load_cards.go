@@ -11,7 +11,7 @@ import (
 // What most cards about loading say.
 const (
 	noShareYet  = "`--gpu-memory-utilization`, `--max-model-len`, `--enforce-eager`: none of them counts while weights load."
-	quantised   = "An AWQ, GPTQ or FP8 checkpoint: search its name with that ending on huggingface.co.[[ With room for cache and work this card holds about {in16} billion parameters at 16 bit, {in4} at 4 bit.]]"
+	quantised   = "{fewer_bits}[[ With room for cache and work this card holds about {in16} billion parameters at 16 bit, {in4} at 4 bit.]]"
 	halvesThem  = "Each holds half of weights and cache. The number has to divide the model's attention heads: 2, 4, 8."
 	offloadCost = "Count it for each card, in GiB; free RAM has to hold it. Every token then reads that part over the bus."
 )

@@ -102,6 +102,19 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/worker/enc_dec_model_runner.py", "vllm/model_executor/models/mllama.py", vllmThreads + "issues/8879", vllmThreads + "issues/9445"}, Solved: 2,
 	},
 	{
+		ID: "vllm/trial-beside-full", Kinds: onCard, If: when.All(stage.Profiling, weightsFill),
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Figures: loadFigures,
+		Headline: "did not start: the weights take {loaded} of the card's {total}",
+		Means:    "The weights are {loaded_part} of the card; the trial run of the model[[, {asked} more,]] was only the first thing that found no room.[[ {past_it}]] A model that fits leaves a tenth of the card or more for work and cache.",
+		Not:      "`--enforce-eager`, fewer batched tokens, a shorter context alone: past this point nothing is left for the cache. `expandable_segments`: hardly anything lies unused.",
+		Cures: []cause.Cure{
+			words("use_lower_quant", "Load smaller weights", quantised, "slight loss of quality"),
+			added("multi_gpu", "Or use more cards", halvesThem, "needs them"),
+			words("cpu_offload", "Or keep a part in system memory", "`--cpu-offload-gb 6` (in Python `cpu_offload_gb=6`), with `--max-num-batched-tokens 2048`; every token then reads that part over the bus.", "many times slower"),
+		},
+		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/offload.py", "docs/configuration/conserving_memory.md"},
+	},
+	{
 		ID: "vllm/profile-run", Kinds: onCard, If: stage.Profiling,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: its trial run did not fit beside the weights",
@@ -291,4 +304,10 @@ var visionEncoder = []string{"in embed_multimodal", "in get_multimodal_embedding
 
 func seesImages(c *ledger.Case) bool {
 	return c.Near(visionEncoder...) || strings.Contains(strings.ToLower(c.ModelName()), "vl") || strings.Contains(strings.ToLower(c.ModelName()), "vision")
+}
+
+// weightsFill: what the load line says leaves less than a tenth of the card.
+func weightsFill(c *ledger.Case) bool {
+	w, total := ledger.Sized(c, "weights_loaded"), cardTotal(c)
+	return total > 0 && w > 0 && w <= total && w*10 > total*9
 }

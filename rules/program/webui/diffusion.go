@@ -149,7 +149,7 @@ var InvokeAI = program.Program{
 	Name: "invokeai", Shown: "InvokeAI",
 	Units: []string{"invokeai"},
 	Work:  "image-generation", Edits: "flags", Language: "python",
-	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::"},
+	Proofs: []string{"[InvokeAI]::", "invokeai/backend", "invokeai/app", "ldm/invoke/", "[ModelManagerService]::", "Using more accurate float32 precision", "Using faster float16 precision", "** restoring None", "invokeai-venv", "scripts/invoke.py", "(invokeai)"},
 	Like:   []*program.Program{&Diffusers},
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"cpu_offload": invokePartial, "lowvram_mode": invokePartial,
@@ -162,7 +162,7 @@ var InvokeAI = program.Program{
 		"restart_session":     step.Paste("ui", "Model Manager: Clear Model Cache; or restart InvokeAI"),
 	},
 	Cards:   invokeCards,
-	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models"},
+	Sources: program.Sources{"InvokeAI/ldm/invoke/args.py": "--max_loaded_models --precision --free_gpu_mem --always_use_cpu"},
 }
 
 var invokePartial = step.Paste("config", "# invokeai.yaml (5.6 and later)\nenable_partial_loading: true\ndevice_working_mem_gb: 4")

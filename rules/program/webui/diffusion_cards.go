@@ -150,6 +150,16 @@ func refusedWithRoom(c *ledger.Case) map[string]string {
 	return map[string]string{"second": ""}
 }
 
+// networkSize is what the network that makes the picture takes, as the log
+// counts it.
+func networkSize(c *ledger.Case) map[string]string {
+	out := map[string]string{"network": "", "whole": "", "half": ""}
+	if n, ok := c.Fact("network_mparams"); ok && n.Count != nil {
+		out["network"], out["whole"], out["half"] = n.Count.Text, units.Amount(int64(n.Count.Value*4e6)), units.Amount(int64(n.Count.Value*2e6))
+	}
+	return out
+}
+
 var invokePartialCure = cause.Cure{Fix: "cpu_offload", Title: "Turn partial loading on", Told: "In `invokeai.yaml` (5.6 and later), then restart:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."}
 
 // invokeOthers has a way to need less in the last step, where it needs most.
@@ -213,6 +223,20 @@ var invokeCards = slices.Concat([]cause.Card{
 			{Fix: "use_lower_quant", Title: "The quantised variant of the model", Told: "Model Manager, Starter Models.", Cost: "Little quality."},
 		},
 		Sources: []string{invokeLowVRAM},
+	},
+	{
+		ID: "invokeai/whole-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"Using more accurate float32 precision"}, If: inInvoke,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive,
+		Headline: "loads the model at 32 bit, and the card is too small for that",
+		Means:    "\"Using more accurate float32 precision\": every number takes 4 bytes instead of 2.[[ The network that makes the picture, {network} million numbers, is {whole} so and {half} at 16 bit;]][[ text encoder and VAE come to it, on a card of {total}.]] InvokeAI 2 chooses this by itself on a GTX 1650 or 1660, which make black pictures at 16 bit, and on cards without CUDA.",
+		Not:      "The lines after it (\"restoring None\", \"not a known model name\", models.yaml): they only follow. A smaller picture: nothing was computed yet.",
+		Figures:  networkSize,
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Added to how you start it; if pictures turn black on a GTX 16xx, the next.", Kind: "config", Text: "--precision=float16", Cost: "Black pictures on GTX 16xx."},
+			{Fix: "lowvram_mode", Title: "Keep less on the card", Told: "Added in the same place. Also close what uses the card (`nvidia-smi`): here every 100 MB count.", Kind: "config", Text: "--free_gpu_mem --max_loaded_models 1", Cost: "Some seconds a picture."},
+			{Fix: "cpu_offload", Title: "Or compute on the processor", Kind: "config", Text: "--always_use_cpu", Cost: "Minutes a picture."},
+		},
+		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/args.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/model_cache.py", "https://github.com/invoke-ai/InvokeAI/blob/v2.2.5/ldm/invoke/devices.py"},
 	},
 	{
 		ID: "invokeai/ram-v2", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"ldm/invoke/", `ldm\invoke\`}, If: inInvoke,
