@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/diagnose"
@@ -19,11 +20,7 @@ func (p *page) noIncident() {
 		}
 		p.say(prose(pasteMore(r.Input.Lines)))
 	case len(r.Lookalikes) > 0:
-		title := "This is not out of memory"
-		if r.Lookalikes[0].ID == "quoted_message" {
-			title = "This is not the log of a failure"
-		}
-		p.heading(p.level, prose(title))
+		p.heading(p.level, prose(cmp.Or(headings[r.Lookalikes[0].ID], "This is not out of memory")))
 		for _, l := range r.Lookalikes {
 			p.say(bold(fmt.Sprintf("Line %d:", l.Line)), prose(" "+ended(l.Title)))
 			p.say(bold("What to do:"), prose(" "+ended(l.Advice)))
@@ -41,6 +38,17 @@ func (p *page) noIncident() {
 	}
 	p.items(notes)
 	p.machine()
+}
+
+// headings are those of look-alikes that a reader would call out of memory all
+// the same, and of what is no log.
+var headings = map[string]string{
+	"quoted_message":   "This is not the log of a failure",
+	"java_heap":        "Java's own heap is full, not the machine's memory",
+	"javascript_heap":  "The heap of Node.js is full, not the machine's memory",
+	"php_memory_limit": "A limit of PHP is reached, not the machine's memory",
+	"go_heap":          "The system refused a Go program memory: not the card's",
+	"database_memory":  "A setting of the database is reached, not the machine's memory",
 }
 
 func (p *page) recovered(list []diagnose.Notice) {

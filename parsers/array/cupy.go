@@ -19,10 +19,22 @@ var rmmFailure = fact.Failure{Kind: fact.RMMAlloc, Framework: "cupy", Backend: "
 var (
 	cupyPattern = text.NewPattern(`(?:allocating|toallocate)(?<requested>INTbytes)(?:\((?:allocatedsofar:|total)(?<allocated>INTbytes)(?:,limitsetto:?(?<limit>INT(?:bytes)?))?)?`)
 	rmmPattern  = text.NewPattern(`failedtoallocate(?<requested>SIZE)`)
+	// XGBoost's ThrowOOMError (device_helpers.cuh): bytes, since 2.1 with units.
+	xgboostPattern = text.NewPattern(`-freememory:(?:(?<free>SIZE)|(?<free_bytes>\d{1,15}))-requestedmemory:(?:(?<requested>SIZE)|(?<requested_bytes>\d{1,15}))`)
 )
 
-var readCuPy = text.Unless(needs(fact.Failure{Kind: fact.CuPyAlloc, Framework: "cupy", Backend: "cuda"}, cupyPattern, 200),
-	text.Before("resource_exhausted:", 22), text.Behind("bytesafteratotalof", 60)) // XLA, GCC
+// readCuPy reads CuPy 7 and later ("Out of memory allocating 25,600,000 bytes
+// (allocated so far: ... bytes)") and before ("out of memory to allocate
+// 163840000 bytes (total 1673061376 bytes)").
+func readCuPy(m text.Message) int {
+	if m.Precedes("resource_exhausted:", 22) || m.Follows("bytesafteratotalof", 60) { // XLA, GCC
+		return m.End
+	}
+	if k := m.Find(cupyPattern, 200); k.Text("allocated") == "" && !m.Mentions("cupy", "chainer") { // Redis, Unreal, GDAL
+		return m.End
+	}
+	return needs(fact.Failure{Kind: fact.CuPyAlloc, Framework: "cupy", Backend: "cuda"}, cupyPattern, 200)(m)
+}
 
 // readDeviceBadAlloc reads "MemoryError: std::bad_alloc: CUDA error at:
 // .../rmm/mr/device/cuda_memory_resource.hpp:69: cudaErrorMemoryAllocation".
@@ -30,6 +42,9 @@ func readDeviceBadAlloc(m text.Message) int {
 	x := rmmFailure
 	if !m.Follows("rmm", 260) {
 		x.Framework = "other"
+	}
+	if k := m.Find(xgboostPattern, 260); k.Ok() {
+		return m.FailWith(x, k)
 	}
 	return states(x, rmmPattern, 200)(m)
 }

@@ -134,7 +134,7 @@ func readBadAlloc(m text.Message) int {
 	if m.Follows("cudaerror", 260) || m.Follows("rmm", 260) || m.Follows("memory_resource", 260) {
 		return readDeviceBadAlloc(m)
 	}
-	if m.Precedes("throw", 12) || m.Precedes("catch(", 12) || m.Precedes("const", 8) {
+	if m.Precedes("throw", 12) && !m.Precedes("thrown:", 7) || m.Precedes("catch(", 12) || m.Precedes("const", 8) {
 		return m.End // source code
 	}
 	return text.Fails(fact.Failure{Kind: fact.BadAlloc, Framework: "other", Backend: "cpu"})(m)

@@ -65,7 +65,7 @@ var kernelWordings = slices.Concat(
 	text.OnAny(readCompilerSignal, "signal terminated program"),
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc
 	// ("'cicc' died due to signal 9 (Kill signal)").
-	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9"),
+	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9", "error: Killed (program"),
 	// launchd's account of a service: "jetsam memory limit (active, soft) = 6 MB ...
 	// last exit reason = JETSAM_REASON_MEMORY_PERPROCESSLIMIT".
 	text.OnAny(text.FailsWith(fact.Failure{Kind: fact.AppleKill, Framework: "other", Backend: "cpu"}, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"),
@@ -75,7 +75,7 @@ var kernelWordings = slices.Concat(
 	text.OnAny(text.Fails(shellKilled), "interrupted by signal 9", "code=killed, status=9", "terminated with signal SIGKILL", "SIGKILL: kill",
 		"Signals.SIGKILL: 9", "returncode -9", "exit code -9", "return code -9", "exit code 247", "terminated by signal 9"),
 	text.OnAny(readExitCode, "exit code 137", "exit code: 137", "Exited (137)", "exited with code 137", "exit status 137", "returncode 137",
-		"exitcode: 137", "rc=137"),
+		"exitcode: 137", "rc=137", "Exit status: 137", "Exit code is 137", "errno 137"),
 	// Colab and Kaggle say that it was memory.
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.ShellKilled, Framework: "other", Backend: "cpu"}),
 		"crashed after using all available RAM", "tried to allocate more memory than is available"),

@@ -3,6 +3,7 @@ package lookalike
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -14,6 +15,10 @@ type disguise struct {
 	literals []string
 	// id, title and advice are those of the [fact.Lookalike].
 	id, title, advice string
+	// by is what to do where the log mentions a program, instead of advice.
+	by [][2]string
+	// quoted shows the line itself: the log does not say whether it was memory.
+	quoted bool
 	// when, if set, looks closer.
 	when func(m text.Message) bool
 	// explains are the kinds of failure that this one is the reason of: they
@@ -44,7 +49,14 @@ func (d disguise) read(m text.Message) int {
 		if len(d.explains) > 0 && !m.Knows(d.id) { // all failures are known by now: once is enough
 			m.Facts.Failures = slices.DeleteFunc(m.Facts.Failures, func(x fact.Failure) bool { return slices.Contains(d.explains, x.Kind) })
 		}
-		m.Lookalike(fact.Lookalike{ID: d.id, Title: d.title, Advice: d.advice})
+		x := fact.Lookalike{ID: d.id, Title: d.title, Advice: d.advice}
+		if i := slices.IndexFunc(d.by, func(row [2]string) bool { return m.Mentions(row[0]) }); i >= 0 {
+			x.Advice = d.by[i][1]
+		}
+		if line := strings.TrimSpace(m.Log.LineText(m.At)); d.quoted {
+			x.Text = strings.ToValidUTF8(line[:min(len(line), longestException)], "")
+		}
+		m.Lookalike(x)
 	}
 	return m.At
 }

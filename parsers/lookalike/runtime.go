@@ -22,6 +22,16 @@ var runtimeDisguises = []disguise{
 		literals: []string{"Java heap space", "GC overhead limit exceeded", "OutOfMemoryError: Direct buffer memory", "OutOfMemoryError: Metaspace", "java.lang.OutOfMemoryError"},
 		when:     func(m text.Message) bool { return !m.Follows("nativethread", 80) },
 		id:       "java_heap", title: "A Java program reached the limit of its own heap (-Xmx), not the machine's or the card's.",
+		by: [][2]string{
+			{"directbuffermemory", "Raise `-XX:MaxDirectMemorySize=2g`, which is as large as -Xmx unless set; it counts beside the heap. Netty, Spark's shuffles and NIO keep buffers there: if it only climbs, one is not given back."},
+			{"outofmemoryerror:metaspace", "Raise `-XX:MaxMetaspaceSize=1g` (Gradle: in `org.gradle.jvmargs`, then `./gradlew --stop`; Maven: `MAVEN_OPTS`). It holds classes, not data: if it climbs with each build or redeployment, class loaders are kept; restart the daemon or server."},
+			{"gradle", "`org.gradle.jvmargs=-Xmx4g -XX:MaxMetaspaceSize=1g` in `~/.gradle/gradle.properties` (or the project's, whose other flags the line must keep), then `./gradlew --stop` and build again. Without it the daemon has 512 MB for all modules that it compiles. Still full: `--max-workers=2`. Tests have a JVM of their own: `test { maxHeapSize = \"2g\" }`. GRADLE_OPTS does not reach the daemon. Leave a quarter of the RAM to the rest."},
+			{"org.apache.maven", "`MAVEN_OPTS=-Xmx4g` for Maven itself; tests run in a JVM of their own: `<argLine>-Xmx2g</argLine>` of surefire; the compiler: `<fork>true</fork>` with `<maxmem>`."},
+			{"net.minecraft", "Minecraft: 4 to 6 GB in the launcher (JVM arguments `-Xmx6G`; Prism, CurseForge: Java settings), a server `java -Xmx6G -jar server.jar nogui`; not above half of the RAM. Then a lower render distance, fewer mods; grows over hours: a mod keeps chunks."},
+			{"org.elasticsearch", "A file in config/jvm.options.d with `-Xms8g` and `-Xmx8g`, at half of the RAM and 31g at most; then fewer shards, smaller aggregations (`size`, `search.max_buckets`) and bulk requests."},
+			{"kafka", "`KAFKA_HEAP_OPTS=\"-Xmx4g -Xms4g\"` before the start script; clients: smaller `fetch.max.bytes`, `max.poll.records`, `buffer.memory`. A client without TLS on a TLS port reads nonsense as a size and fails like this at once: check `security.protocol`."},
+			{"ij.plugin", "ImageJ, Fiji: Edit, Options, Memory & Threads: three quarters of the RAM, then restart. Open large stacks as virtual stacks (`Use virtual stack` at the import), duplicate less, close what is done."},
+		},
 		advice: "Raise it, if the machine has the RAM: `java -Xmx8g`; Gradle `org.gradle.jvmargs=-Xmx8g`; Spark `--driver-memory 8g` (collect, broadcast) or `--executor-memory 8g` (tasks), before the start; Metaspace `-XX:MaxMetaspaceSize=512m`. If it fills that as well: `-XX:+HeapDumpOnOutOfMemoryError` shows what is kept.",
 	},
 	{
@@ -42,6 +52,18 @@ var runtimeDisguises = []disguise{
 		literals: []string{"stack overflow", "goroutine stack exceeds", "maximum recursion depth exceeded", "StackOverflowError", "has overflowed its stack"},
 		id:       "stack_overflow", title: "A function calls itself without end: the stack is full, memory is not.",
 		advice: "Look for the recursion in the trace; sys.setrecursionlimit only helps if the depth is really needed.",
+	},
+	{
+		literals: []string{"CONTEXT_LOST_WEBGL", "WebGLRenderer: Context Lost", "WebGL context was lost", "WebGL context lost"},
+		when:     nothingElseFailed,
+		id:       "webgl_lost", title: "The browser took the page's graphics context away and does not say why: as a rule graphics memory, above all on phones and integrated cards, else a driver that was reset or many live pages. Errors behind it (a width of 0, no shader) only follow.", quoted: true,
+		advice: "Somebody else's page: close other tabs with 3D, update browser and driver, try another browser. Your own: fewer and compressed textures (KTX2), a lower pixel ratio (`setPixelRatio(1)`; Cesium `viewer.resolutionScale = 0.75`), a smaller tile cache (Cesium `tileset.cacheBytes`, `maximumScreenSpaceError = 32`), dispose of what is gone, one context a page; on `webglcontextlost` call `preventDefault()` and build the scene anew.",
+	},
+	{
+		literals: []string{"the function failed to launch on the GPU"},
+		when:     nothingElseFailed,
+		id:       "launch_failed", title: "A kernel could not be started on the card; memory is not named. Either this build and the card do not go together, or the input is so large that a launch or a library's work space beside JAX's pool did not fit.", quoted: true,
+		advice: "Run the smallest input first. It fails as well: driver, card and build (AlphaFold 3 on a card before Ampere: `--flash_attention_implementation=xla`; `nvidia-smi`, and `dmesg | grep -i xid`). Only the large one fails: leave room beside the pool (`XLA_CLIENT_MEM_FRACTION=0.85`), `--flash_attention_implementation=xla`, fewer tokens, or a newer version.",
 	},
 	{
 		literals: []string{"OOM command not allowed when used memory", "Cannot map innodb_buffer_pool_size", "Memory overcommit must be enabled", "overcommit_memory is set to 0"},

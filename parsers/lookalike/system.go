@@ -39,9 +39,10 @@ var systemDisguises = []disguise{
 		advice: "Keep the matrix sparse (`Matrix`), work on fewer rows at a time, or take a newer version of the package: many have replaced that step.",
 	},
 	{
-		literals: []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create", "unable to create native thread", "unable to create new native thread"},
-		id:       "process_limit", title: "The limit of processes and threads is reached (ulimit -u, or the container's pids limit), not memory.",
-		advice: "Raise `ulimit -u` or start the container with `--pids-limit -1`; OMP_NUM_THREADS=1 and fewer workers need fewer threads.",
+		literals: []string{"can't start new thread", "fork: retry: Resource temporarily unavailable", "fork: Resource temporarily unavailable", "pthread_create failed", "blas_thread_init: pthread_create", "unable to create native thread", "unable to create new native thread",
+			"Thread creation failed: Resource temporarily unavailable", "what(): Resource temporarily unavailable", "failed to create new OS thread", "failed to spawn thread", "unable to allocate necessary resources for OMP thread", "std::system_error: Resource temporarily unavailable"},
+		id: "process_limit", title: "No new thread or process: a limit of their number is reached (ulimit -u, or the container's pids limit), or far too many were asked for. It is not the amount of memory, and what fails behind it follows from it.",
+		advice: "Fewer first: `export OMP_NUM_THREADS=4 OPENBLAS_NUM_THREADS=1` (each thread that calls such a library starts a team of its own: cores times callers) and fewer workers. `ps -eLf | wc -l` counts what runs, leftovers too; then raise `ulimit -u` (nproc in /etc/security/limits.conf), a container's `--pids-limit -1`, a service's `TasksMax`. Many left of both: the stack of each thread does not fit (`ulimit -s 8192`, `ulimit -v unlimited`).",
 	},
 	{
 		literals: []string{"A process in the process pool was terminated abruptly"},

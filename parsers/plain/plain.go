@@ -50,7 +50,8 @@ var plainCodes = []string{
 	"CUDA_ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory", "hipErrorMemoryAllocation", "cuMemAlloc failed", "cuMemCreate failed",
 	"OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "OutOfDeviceMemory", "MEM_OBJECT_ALLOCATION_FAILURE",
 	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
-	"CL_OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "0xC0000017", "0xC000012D", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY",
+	"CL_OUT_OF_RESOURCES", "failed: OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "NV_ENC_ERR_OUT_OF_MEMORY", "error was 8007000e",
+	"spawn ENOMEM", "abort(OOM)", "Cannot enlarge memory arrays", "compiler is out of heap space", "Heap exhausted during", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "probably means the system ran out of memory", "to fit into available memory", "internal heap limit reached", "0xC0000017", "0xC000012D", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY",
 }
 
 var plainWords = []string{
@@ -58,7 +59,7 @@ var plainWords = []string{
 	"out of system memory", "out of host memory", "out of virtual memory", "out of physical memory", "out of application memory", "out of ram",
 	"memory limit exceeded", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
 	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
-	"malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
+	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
 	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
 	"no memory available", "no free memory", "no memory left", "no more memory",
 	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
@@ -78,7 +79,7 @@ var systemWords = []string{
 
 // asked are words before which a phrase only says that somebody wanted some:
 // it takes a size, or a word for memory, to be about memory.
-var asked = []string{"couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof"}
+var asked = []string{"couldnotallocate", "couldn'tallocate", "unabletoallocate", "failedtoallocate", "cannotallocate", "can'tallocate", "allocationfailed", "failedtomalloc", "failedallocating", "errorallocating", "failedtoalloc", "allocationof", "couldnotreserveenoughspacefor", "toacquire"}
 
 var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib", "gib", "kib", "mb", "gb"}
 
@@ -86,7 +87,7 @@ var memoryWords = []string{"memory", "vram", "bytes", "buffer", "tensor", "mib",
 var goesOn = []string{
 	"fallingback", "fallback", "retrying", "willretry", "tryingagain", "willbeused", "instead", "skipp", "ignor", "recover", "reserving", "notfatal",
 	"ifyou", "ifthe", "ifit", "incaseof", "toavoid", "avoid", "prevent", "might", "maycause", "mayrun", "canlead", "canbe", "couldlead", "canhelp", "shouldnot", "whether",
-	"suchas", "likewhen", "situation", "robust", "oomkiller", ")killer", "started", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http",
+	"suchas", "likewhen", "situation", "robust", "oomkiller", ")killer", "started", "handler", "detection", "protection", "passed", "warning:", "[warn", "level=warn", "[info]", "level=info", "[debug]", "level=debug", "howto", "#define", "http:", "https:",
 }
 
 // troubles stand before a phrase where it is the reason of an error.
@@ -108,7 +109,7 @@ var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenou
 var scarceNoun = text.NewPattern(`^[a-z -]{0,40}?(?:memory|vram|ram(?![a-z])|systemresources|resourcestoload)`)
 
 // needsEnd are phrases that say nothing without one of them.
-var needsEnd = []string{"allocationof", "toomuchmemory", "nofreememory", "nomorememory"}
+var needsEnd = []string{"allocationof", "mallocofsize", "toomuchmemory", "nofreememory", "nomorememory"}
 
 // needsMore are phrases that need figures of which one is too large.
 var needsMore = []string{"exceededrequested", "butonly", "exceedsmaximum", "exceedstheavailable", "exceedsavailable"}
@@ -126,7 +127,7 @@ func refusal(m text.Message, word int) bool {
 		return false
 	case word < len(plainCodes):
 		return true
-	case strings.Contains(p.shown, "`"), sourceCode(p.before, p.after), containsAny(p.after, blanks), !p.ofMemory(m):
+	case strings.Count(p.shown, "`") > 1, sourceCode(p.before, p.after), containsAny(p.after, blanks), !p.ofMemory(m):
 		return false // back-ticks: documentation
 	case level == 'E', containsAny(p.before[max(0, len(p.before)-70):], troubles):
 		return true
@@ -228,9 +229,11 @@ var plainNames = [][2]string{
 // named is what the first word of a table that stands in a line says.
 func named(line string, table [][2]string) (string, bool) {
 	for _, row := range table {
-		if strings.Contains(line, row[0]) {
-			return row[1], true
+		at := strings.Index(line, row[0])
+		if at < 0 || len(row[0]) <= 3 && at > 0 && row[0] != "gpu" && text.Letter(line[at-1]) { // "output" is no TPU, "input" no NPU
+			continue
 		}
+		return row[1], true
 	}
 	return "", false
 }

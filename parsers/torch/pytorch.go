@@ -33,7 +33,7 @@ func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	done := 0
 	for i, h := range hits {
 		before := l.Squeezed()[max(h.At-200, 0):h.At]
-		if h.At < done || strings.HasSuffix(before, "mallocfailed(") || strings.HasSuffix(before, "(") && strings.Contains(before, "bytesexhausted") { // git's, PHP's
+		if h.At < done || strings.HasSuffix(before, "mallocfailed(") || strings.HasSuffix(before, "(") && (strings.Contains(before, "bytesexhausted") || strings.Contains(before, "outofmemory(allocated")) { // git's, PHP's
 			continue
 		}
 		word := words[h.Word]
