@@ -18,8 +18,8 @@ import (
 
 const (
 	module          = "github.com/oomdoc/oomdoc/"
-	linesOfAll      = 20400 // without what is known of single programs
-	linesOfPackage  = 3000
+	linesOfAll      = 20500 // without what is known of single programs
+	linesOfPackage  = 3150
 	linesOfFamily   = 4000 // a family of wordings
 	linesOfFile     = 400
 	linesOfFunction = 60
