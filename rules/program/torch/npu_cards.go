@@ -46,7 +46,7 @@ var npuCards = []cause.Card{{
 // communication of its cards hold.
 func ascendModules(c *ledger.Case) map[string]string {
 	out := map[string]string{"app": "", "hccl": ""}
-	for figure, name := range map[string]string{"app": "ascend_app_bytes", "hccl": "ascend_hccl_bytes"} {
+	for figure, name := range map[string]string{"app": "ascend_app", "hccl": "ascend_hccl"} {
 		if x, ok := c.Fact(name); ok && x.Size != nil && x.Size.Bytes > 0 {
 			out[figure] = units.Amount(x.Size.Bytes)
 		}
