@@ -26,7 +26,9 @@ var Own = parser("own", nil, unquoted(
 	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),        // COLMAP
 	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                        // FFmpeg's NVENC
 	text.On("Caught rendering error: Out of Memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Bevy
-	text.On("DxvkMemoryAllocator: Memory allocation failed", readDXVK),
+	// dxvk_memory.cpp: the size, and what the driver says of the card (heap 0).
+	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
+		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mbbudget\(driver\),(?<total_mib>\d{1,7})mbtotal)?`))),
 	text.On("ran out of memory, skipping batch", readSkipped),
 )...)
 
@@ -46,30 +48,6 @@ func readRELION(m text.Message) int {
 		signal(m, "no_size", k.Line(), k.Text("want"))
 	}
 	return m.Fail(x, m.Took(k))
-}
-
-var (
-	dxvkPattern = text.NewPattern(`size:(?<want>\d{1,15})`)
-	heapPattern = text.NewPattern(`heap0:\d{1,7}mballocated,(?<used>\d{1,7})mbused,(?<driver>\d{1,7})mballocated\(driver\),(?<budget>\d{1,7})mbbudget\(driver\),(?<total>\d{1,7})mbtotal`)
-)
-
-// readDXVK reads dxvk_memory.cpp: the size that was refused, and what the driver
-// says of the card (heap 0) below it.
-func readDXVK(m text.Message) int {
-	x := fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}
-	k, heap := m.Find(dxvkPattern, 60), m.Find(heapPattern, 320)
-	if want, ok := text.WholeNumber(k.Text("want")); ok {
-		x.Figures.Requested = &fact.Size{Bytes: want, Text: k.Text("want"), Line: k.Line()}
-	}
-	if !heap.Ok() {
-		return m.Fail(x, m.Took(k))
-	}
-	mib := func(name string) int64 { n, _ := text.WholeNumber(heap.Text(name)); return n << 20 }
-	x.Figures.Total = &fact.Size{Bytes: mib("total"), Text: heap.Text("total") + " MB", Line: heap.Line()}
-	if left := mib("budget") - mib("driver"); left > 0 {
-		x.Figures.Free = &fact.Size{Bytes: left, Text: heap.Text("budget") + " MB budget, " + heap.Text("driver") + " MB allocated", Line: heap.Line()}
-	}
-	return m.Fail(x, m.Took(heap))
 }
 
 // readCycles: the words also stand in manuals and threads.

@@ -18,7 +18,7 @@ var Paddle = parser("paddle", nil,
 	text.On("Out of GPU memory trying to allocate", states(deviceFailure, juliaPattern, 320)),                                          // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
 	text.On("CUDA failed with error out of memory", readCTranslate2),
-	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)), // tensorview under spconv
+	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)),                                                                                                     // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 0, 160, text.NewPattern(`sz=(?<requested_bytes>\d{1,15}),`))), // OpenCV's ocl.cpp
 	text.On("Exceeded max size of memory object allocation", readOpenVINO),
 )

@@ -1,6 +1,9 @@
 package build
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -108,11 +111,18 @@ var (
 	}
 )
 
-// goHeap: heaps of 64 bit begin at 0xc000000000; an address far above it tells
-// how much was reserved since.
+// goArena is where the heap of a Go program of 64 bit begins (malloc.go).
+const goArena = 0xc000000000
+
+// goHeap: the address that the system was asked for tells how far the heap had
+// spread.
 func goHeap(c *ledger.Case) map[string]string {
 	told := map[string]string{"spread": ""}
-	if reserved := ledger.Sized(c, "go_heap"); reserved >= 32<<30 {
+	x, _ := c.Fact("go_heap")
+	_, hex, _ := strings.Cut(x.Text, "(0x")
+	hex, _, _ = strings.Cut(hex, ",")
+	address, _ := strconv.ParseInt(hex, 16, 64)
+	if reserved := address - goArena; reserved >= 32<<30 && reserved < 1<<46 {
 		told["spread"] = " By its address the heap had spread over " + units.Amount(reserved) + ": no PC is a little too small for that, so a huge input or something that runs away."
 	}
 	return told

@@ -12,7 +12,10 @@ import (
 // below its message.
 func glutenFigures(c *ledger.Case) map[string]string {
 	told := map[string]string{"pool": "", "task": "", "worst": "", "held": "", "alone": "", "twice": "12g"}
-	pool, task, held := ledger.Sized(c, "gluten_pool"), ledger.Sized(c, "gluten_task"), ledger.Sized(c, "gluten_held")
+	pool, task, held := int64(0), ledger.Sized(c, "gluten_task"), ledger.Sized(c, "gluten_held")
+	if c.F().Limit != nil {
+		pool = c.F().Limit.Bytes
+	}
 	if pool > 0 {
 		told["pool"], told["twice"] = units.Amount(pool), strings.ReplaceAll(units.Amount((2*pool+units.GiB-1)/units.GiB*units.GiB), ".00 GiB", "g")
 	}
@@ -20,7 +23,8 @@ func glutenFigures(c *ledger.Case) map[string]string {
 		told["task"] = units.Amount(task)
 	}
 	if worst, ok := c.Fact("gluten_held"); ok && held > 0 && pool > 0 {
-		told["worst"], told["held"] = quote.Told(worst.Text), units.Amount(held)
+		name, _, _ := strings.Cut(strings.TrimSpace(worst.Text), ":")
+		told["worst"], told["held"] = quote.Told(name), units.Amount(held)
 		if held*10 >= pool*9 {
 			told["alone"] = ", nearly all: one task alone, so others are not what is in its way"
 		}

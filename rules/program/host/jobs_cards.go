@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -27,10 +27,7 @@ var nextflowCards = []cause.Card{{
 		swapForPeak,
 	},
 	Figures: func(c *ledger.Case) map[string]string {
-		if x, ok := c.Fact("nextflow_process"); ok {
-			return map[string]string{"process": quote.Told(x.Text)}
-		}
-		return map[string]string{"process": ""}
+		return map[string]string{"process": nextflowProcess(c)}
 	},
 	Sources: []string{"https://www.nextflow.io/docs/latest/reference/process.html", "https://docs.seqera.io/nextflow/reference/process/directives/resource-limits"},
 }}
@@ -56,12 +53,23 @@ var lsfKilledCards = []cause.Card{{
 	Sources: []string{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=lsfconf-lsf-unit-limits"},
 }}
 
+// nextflowProcess is the process that failed, without the workflows around it;
+// "" where the log does not name it in plain letters.
+func nextflowProcess(c *ledger.Case) string {
+	x, _ := c.Fact("nextflow_process")
+	_, name, _ := strings.Cut(x.Text, "process > '")
+	name = strings.TrimRight(name, "'")
+	name, _, _ = strings.Cut(name, " ")
+	name = name[strings.LastIndexByte(name, ':')+1:]
+	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return name
+}
+
 // moreForProcess is the part of a configuration that gives one process more.
 func moreForProcess(c *ledger.Case) []step.Step {
-	name := "PROCESS"
-	if x, ok := c.Fact("nextflow_process"); ok && strings.Trim(x.Text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789abcdefghijklmnopqrstuvwxyz") == "" {
-		name = x.Text
-	}
+	name := cmp.Or(nextflowProcess(c), "PROCESS")
 	return []step.Step{{Kind: "config", Text: "process {\n  withName: '.*" + name + "' {\n    memory = 48.GB\n    maxForks = 1\n  }\n}"}}
 }
 

@@ -1,15 +1,21 @@
 package science
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 )
 
-// roomy: the driver has many times what was refused.
+// heapLeft is what the driver would still give of the card, by its own count.
+func heapLeft(c *ledger.Case) int64 {
+	return max(ledger.Sized(c, "dxvk_budget")-ledger.Sized(c, "dxvk_driver"), 0)
+}
+
+// roomyHeap: the driver has many times what was refused.
 func roomyHeap(c *ledger.Case) bool {
-	return c.F().Free != nil && c.F().Free.Bytes >= 8*max(ledger.Requested(c), 1) && c.F().Free.Bytes >= 256<<20
+	return heapLeft(c) >= 8*max(ledger.Requested(c), 1) && heapLeft(c) >= 256<<20
 }
 
 // DXVK translates Direct3D to Vulkan, for Wine, Proton and old games.
@@ -51,8 +57,8 @@ var DXVK = program.Program{
 
 func heapFigures(c *ledger.Case) map[string]string {
 	told := map[string]string{"left": "", "card": ""}
-	if c.F().Free != nil {
-		told["left"] = c.F().Free.String()
+	if left := heapLeft(c); left > 0 {
+		told["left"] = units.Amount(left)
 	}
 	if c.F().Total != nil {
 		told["card"] = c.F().Total.String()
