@@ -8,7 +8,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/array"
+	"github.com/oomdoc/oomdoc/rules/program/build"
 	"github.com/oomdoc/oomdoc/rules/program/cluster"
+	"github.com/oomdoc/oomdoc/rules/program/data"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
 	"github.com/oomdoc/oomdoc/rules/program/fronts"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
@@ -45,7 +47,9 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&torch.HFTrainer, &torch.LMFlow, &torch.LLMStudio, &torch.RLSwarm,
 		&array.Burn,
 		&webui.MagicQuill, &webui.LatentDiffusion,
-		&host.Snakemake, &host.Spark, &host.YARN,
+		&host.Snakemake, &host.Nextflow, &data.Gluten, &host.Spark, &host.YARN,
+		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick,
+		&build.Linker, &build.MSVC, &build.DotNet, &build.Node, &build.JVMStart, &build.Go, &science.DXVK,
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
 		&science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,

@@ -26,6 +26,9 @@ var Own = parser("own", nil, unquoted(
 	text.On("Not enough GPU memory to match", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})),        // COLMAP
 	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)),                                        // FFmpeg's NVENC
 	text.On("Caught rendering error: Out of Memory", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Bevy
+	// dxvk_memory.cpp: the size, and what the driver says of the card (heap 0).
+	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
+		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mbbudget\(driver\),(?<total_mib>\d{1,7})mbtotal)?`))),
 	text.On("ran out of memory, skipping batch", readSkipped),
 )...)
 

@@ -14,7 +14,16 @@ var nativeWordings = slices.Concat(
 	[]text.Wording{
 		text.On("InnoDB: Cannot allocate memory for the buffer pool", text.Fails(nativeFailure)),
 		text.On("Maximum variable size allowed on the device is exceeded", text.Fails(fact.Failure{Kind: fact.PlainDevice, Framework: "other", Backend: "cuda"})), // MATLAB
-		text.On("C error: out of memory", text.Fails(nativeFailure)),                                                                                              // pandas' CSV reader
+		// Gluten's ThrowOnOomMemoryTarget.java: what was acquired, the settings, the
+		// stats of the task that holds most.
+		text.On("Not enough spark off-heap execution memory", text.FailsWith(nativeFailure, 0, 2000, text.NewPattern(
+			`acquired:(?<requested>SIZE),granted:SIZE(?:.{0,300}?memory\.offheap\.size\.in\.bytes=(?<limit>SIZE))?(?:.{0,20}?memory\.task\.offheap\.size\.in\.bytes=(?<gluten_task>SIZE))?(?:.{0,400}?memoryconsumerstats:task\.\d{1,9}:currentusedbytes:(?<gluten_held>SIZE))?`))),
+		text.On("runtime.sysUsedOS(0x", text.Says("go_heap")), text.On("Error executing process >", text.Says("nextflow_process")),
+		text.On("Max Memory :", text.States(0, 60, text.NewPattern(`maxmemory:(?<lsf_held>SIZE)`))),
+		// PHP's zend_alloc.c, where the system refuses: "Out of memory (allocated
+		// 1551892480) (tried to allocate 134217736 bytes)".
+		text.On("Out of memory (allocated", text.FailsIf(nativeFailure, 0, 90, text.NewPattern(`\(triedtoallocate(?<requested_bytes>\d{1,16})bytes`))),
+		text.On("C error: out of memory", text.Fails(nativeFailure)), // pandas' CSV reader
 		// "ArrowMemoryError: malloc of size 1073741824 failed".
 		text.On("ArrowMemoryError", text.FailsIf(nativeFailure, 0, 80, text.NewPattern(`(?:malloc|realloc)ofsize(?<requested_bytes>\d{1,20})failed`))),
 		// hs_err's head: the system refused memory to the virtual machine, which is

@@ -24,7 +24,7 @@ var labels = []struct {
 	word string
 	role role
 }{
-	{"wouldneed", wanted}, {"allocat", wanted}, {"request", wanted}, {"requir", wanted}, {"needs", wanted}, {"needed", wanted}, {"need", wanted}, {"wanted", wanted}, {"asked", wanted}, {"asking", wanted}, {"estimated", wanted}, {"woulduse", wanted}, {"tryingto", wanted}, {"reserv", wanted},
+	{"wouldneed", wanted}, {"wouldbe", wanted}, {"allocat", wanted}, {"request", wanted}, {"requir", wanted}, {"needs", wanted}, {"needed", wanted}, {"need", wanted}, {"wanted", wanted}, {"asked", wanted}, {"asking", wanted}, {"estimated", wanted}, {"woulduse", wanted}, {"tryingto", wanted}, {"reserv", wanted},
 	{"available", available}, {"free", available}, {"left", available}, {"remaining", available}, {"only", available}, {"youhave", available}, {"avail", available},
 	{"limit", limit}, {"maximum", limit}, {"max", limit}, {"budget", limit}, {"total", limit}, {"capacity", limit}, {"allowed", limit}, {"quota", limit},
 	{"inuse", used}, {"used", used}, {"usage", used}, {"using", used}, {"current", used}, {"uses", used},
@@ -48,6 +48,11 @@ func amounts(m text.Message) map[role]*fact.Size {
 		}
 		start, end := k.Span()
 		r := roleOf(s[at:start], s[end:min(to, end+24)])
+		if end < to && s[end] == '/' { // "7.4 GiB/7.4 GiB used"
+			r = used
+		} else if start > from && s[start-1] == '/' {
+			r = limit
+		}
 		if found[r] == nil && r != 0 {
 			found[r] = cmp.Or(k.Size("n"), text.RawBytes(k, "raw"))
 		}

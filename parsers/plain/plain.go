@@ -57,7 +57,7 @@ var plainCodes = []string{
 var plainWords = []string{
 	text.OutOfMemory, "out-of-memory", "out_of_memory", "out of gpu memory", "out of video memory", "out of device memory", "out of graphics memory", "out of vram",
 	"out of system memory", "out of host memory", "out of virtual memory", "out of physical memory", "out of application memory", "out of ram",
-	"memory limit exceeded", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
+	"memory limit exceeded", "memory exceed limit", "exceed memory limit", "exceeds memory limit", "exceed the memory limit", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
 	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
 	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
 	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
@@ -96,8 +96,11 @@ var troubles = []string{"error", "fail", "fatal", "exception", "assert", "panic"
 // clauses are characters after which a message begins.
 const clauses = `:;-=>|([{"'!,.]*#`
 
+// leads are how a message begins in front of a phrase.
+var leads = []string{"hasrun", "thereis", "therewas", "systemis", "deviceis", "gpuis", "serveris", "machineis", "wehave"}
+
 // goesOnWith are words that a message goes on with.
-var goesOnWith = []string{"error", "exception", "on", "for", "to", "when", "while", "tryingto", "duringthe", "allocating", "allocate"}
+var goesOnWith = []string{"error", "exception", "on", "in", "for", "to", "when", "while", "tryingto", "duringthe", "allocating", "allocate"}
 
 // ended are words of the same line that tell of the end of a program or a job.
 var ended = []string{"abort", "terminat", "killed", "killing", "exiting", "exited", "failed", "crash", "stopping", "shutting", "restart", "refused", "givingup", "cannotcontinue", "exceed", "notsufficient"}
@@ -131,10 +134,12 @@ func refusal(m text.Message, word int) bool {
 		return false // back-ticks: documentation
 	case level == 'E', containsAny(p.before[max(0, len(p.before)-70):], troubles):
 		return true
-	case level == 'I', strings.Count(p.shown, " ") >= 24:
+	case level == 'I':
 		return false
 	case outweighed(amounts(m)):
 		return containsAny(p.line, append(memoryWords[:4:4], "ram"))
+	case strings.Count(p.shown, " ") >= 24:
+		return false
 	case slices.Contains(needsMore, p.phrase):
 		return false
 	}
@@ -178,7 +183,7 @@ func (p *place) ofMemory(m text.Message) bool {
 
 // opens reports that a message begins at the phrase, or soon before it.
 func (p *place) opens() bool {
-	return p.before == "" || strings.IndexByte(clauses, p.before[len(p.before)-1]) >= 0 || strings.HasSuffix(p.before, "hasrun") || p.ended && strings.Count(p.shown, " ") < 16
+	return p.before == "" || strings.IndexByte(clauses, p.before[len(p.before)-1]) >= 0 || slices.ContainsFunc(leads, func(lead string) bool { return strings.HasSuffix(p.before, lead) }) || p.ended && strings.Count(p.shown, " ") < 16
 }
 
 // closes reports that the message ends behind the phrase, or goes on as one does.

@@ -196,19 +196,26 @@ var bareCards = []cause.Card{
 func plainFigures(c *ledger.Case) map[string]string {
 	asked, have := ledger.Requested(c), c.Free.Bytes
 	if have == 0 {
-		have = ledger.Sized(c, "system_available")
+		have = bytesOf(c.F().SystemAvailable)
 	}
 	told := map[string]string{"have": "", "lacks": "", "bound": "", "hint": ""}
 	if have > 0 && asked > have {
 		told["have"], told["lacks"] = units.Amount(have), units.Amount(asked-have)
 	}
-	if limit := ledger.Sized(c, "limit"); limit > 0 && told["have"] == "" {
+	if limit := bytesOf(c.F().Limit); limit > 0 && told["have"] == "" {
 		told["bound"] = units.Amount(limit)
 	}
 	if hint, ok := c.Fact("own_hint"); ok {
 		told["hint"] = quote.Told(strings.TrimSpace(hint.Text))
 	}
 	return told
+}
+
+func bytesOf(s *fact.Size) int64 {
+	if s == nil {
+		return 0
+	}
+	return s.Bytes
 }
 
 // proposals are the fixes that a program's own proposal may mean, by its words:

@@ -30,6 +30,18 @@ var PostgreSQL = program.Program{
 			{Fix: "lower_batch_size", Title: "Or a smaller `work_mem`", Told: "It bounds each hash or sort of each worker: `ALTER SYSTEM SET work_mem = '16MB';`", Cost: "Large sorts go to disk"},
 		},
 		Sources: []string{"postgresql/src/backend/storage/ipc/dsm_impl.c", "https://docs.docker.com/reference/cli/docker/container/run/"},
+	}, {
+		ID: "postgresql/map", Said: []string{"could not map anonymous shared memory"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+		Headline: "did not start: the system refused it its shared memory",
+		Means:    "`shared_buffers` (with room for `max_connections`) is taken in one piece at the start; the HINT names its size as \"currently\". It is larger than what the machine, its container or its huge pages have free, often because another PostgreSQL still runs, or the file came from a larger machine.",
+		Not:      "`kernel.shmmax`: since 9.3 PostgreSQL takes it with mmap.",
+		Cures: []cause.Cure{
+			{Fix: "lower_mem_fraction", Title: "A quarter of the RAM, no more", Kind: "config", Text: "shared_buffers = 1GB\nmax_connections = 100\nhuge_pages = try", Told: "In postgresql.conf, then start it again:", Cost: "None as a rule"},
+			{Fix: "kill_stale_process", Title: "See whether another server runs", Kind: "shell", Text: "ps -C postgres -o pid,rss,args; free -h; grep Huge /proc/meminfo", Cost: "A look is free"},
+			{Fix: "raise_memory_limit", Title: "`huge_pages = on`: reserve enough of them", Told: "`sysctl vm.nr_hugepages` times 2 MB must exceed the size in the HINT, or set `huge_pages = try`.", Cost: "RAM set aside"},
+		},
+		Sources: []string{"postgresql/src/backend/port/sysv_shmem.c"},
 	}},
 }
 

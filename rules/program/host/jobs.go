@@ -8,9 +8,15 @@ var (
 		Name: "snakemake", Shown: "Snakemake", Edits: "flags", Language: "other",
 		Proofs: []string{"Error in rule ", "snakemake/"},
 	}
+	Nextflow = program.Program{
+		Name: "nextflow", Shown: "Nextflow", Work: "data", Edits: "flags", Language: "other",
+		Proofs: []string{"Error executing process >", ".nextflow.log", "nextflow.config"},
+		Cards:  nextflowCards,
+	}
 	Spark = program.Program{
 		Name: "spark", Shown: "Spark", Work: "data", Edits: "flags", Language: "java",
-		Proofs: []string{"org.apache.spark", "org/apache/spark", "SparkContext"},
+		Proofs: []string{"org.apache.spark", "org/apache/spark", "SparkContext", "ExecutorLostFailure"},
+		Cards:  sparkCards, Sources: program.Sources{"https://spark.apache.org/docs/latest/submitting-applications.html": "--executor-memory --executor-cores"},
 	}
 	YARN = program.Program{
 		Name: "yarn", Shown: "YARN", Work: "data", Edits: "flags", Language: "java",

@@ -1,0 +1,99 @@
+// Package build knows compilers, linkers and the runtimes of languages whose
+// memory the system refused.
+package build
+
+import (
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+var (
+	refused = []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.BadAlloc}
+	killed  = []fact.Kind{fact.BuildKilled, fact.ShellKilled}
+)
+
+var (
+	swap = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Swap, if one alone is too large", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, slow"}
+	page = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Let the page file grow", Told: "Task Manager, Performance, Memory: \"Committed\" at its end is the refusal. Advanced system settings, Performance, Settings, Advanced, Virtual memory: automatic, or 32768 to 65536 MB on an SSD; restart.", Cost: "Disk space"}
+	look = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "See whether a limit or the machine refused", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; cat /sys/fs/cgroup/memory.max", Told: "Much free and a number for `ulimit -v` or the last file: that limit refused; raise it. `unlimited` and `max`, and nothing free: the machine.", Cost: "A look is free"}
+)
+
+// Linker is the linker of a build on Unix, whatever is built.
+var Linker = program.Program{
+	Name: "linker", Shown: "Linux", Edits: "flags", Language: "other",
+	Proofs: []string{"ld terminated with signal 9", "final link failed: Memory exhausted", "final link failed: memory exhausted", "/usr/bin/ld: out of memory"},
+	Sources: program.Sources{
+		"llvm/docs/CMake.rst": "-DLLVM_PARALLEL_LINK_JOBS -DLLVM_USE_LINKER -DLLVM_USE_SPLIT_DWARF -DCMAKE_BUILD_TYPE -G", "https://www.gnu.org/software/make/manual/make.html": "-j1", "binutils/ld/ld.texi": "--no-keep-memory --reduce-memory-overheads",
+	},
+	Cards: []cause.Card{
+		{
+			ID: "linker/killed", Kinds: killed, Said: []string{"ld terminated with signal 9"},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "killed the linker: {links} did not fit into RAM",
+			Means:    "`ld` was ended by signal 9, as the kernel does for want of RAM.{many} A linker holds all objects of a library at once, debug information included: several GB for projects as large as LLVM or Chromium. What was compiled is kept; nothing is wrong with the sources.",
+			Not:      "Cleaning and starting anew (hours lost), another compiler version, or disk space.",
+			Cures: []cause.Cure{
+				{Fix: "lower_build_jobs", Title: "Go on with one at a time", Told: "In the same folder; only what is missing is made:", Kind: "shell", Text: "make -j1   # ninja -j1, cargo build -j 1, cmake --build . --parallel 1", Cost: "Time"},
+				swap,
+				{Fix: "upgrade_version", Title: "A linker and a build that need less", Ways: []cause.Way{
+					{For: "LLVM", Text: "`-DCMAKE_BUILD_TYPE=Release -DLLVM_USE_LINKER=lld`, with `-G Ninja` also `-DLLVM_PARALLEL_LINK_JOBS=1`; for debugging `-DLLVM_USE_SPLIT_DWARF=ON`"},
+					{For: "Rust from source", Text: "in config.toml `[llvm] optimize = true`, `link-shared = false`, `[rust] debuginfo-level = 0`"},
+					{For: "Others", Text: "`-fuse-ld=lld` or `mold`, no `-g`; GNU ld: `-Wl,--no-keep-memory`"},
+				}, Cost: "A new configuration compiles again"},
+			},
+			Figures: links,
+			Sources: []string{"llvm/docs/GettingStarted.rst", "gcc/gcc/collect2.cc", "rust/config.example.toml"},
+		},
+		{
+			ID: "linker/exhausted", Kinds: refused, Said: []string{"final link failed", "/usr/bin/ld: out of memory"},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "refused the linker memory: one link did not fit",
+			Means:    "GNU ld was refused memory: it holds all objects at once, with debug information several GB. A 32-bit toolchain ends at 2 to 4 GB, a container at its limit, however much RAM there is.",
+			Not:      "Fewer compile jobs alone: this is one process.",
+			Cures: []cause.Cure{
+				{Fix: "upgrade_version", Title: "A linker that needs less", Told: "`-fuse-ld=lld` (or gold, mold) and no `-g`; with GNU ld `-Wl,--no-keep-memory -Wl,--reduce-memory-overheads`.", Cost: "None"},
+				swap, look,
+			},
+			Sources: []string{"binutils/ld/ld.texi"},
+		},
+	},
+}
+
+// links says how many links were ended and what that tells.
+func links(c *ledger.Case) map[string]string {
+	n := 0
+	for _, x := range c.Facts.Failures {
+		if x.Kind == fact.BuildKilled {
+			n++
+		}
+	}
+	if n > 1 {
+		return map[string]string{"links": "several links at once", "many": " Several were ended, so they ran side by side: their sum did not fit."}
+	}
+	return map[string]string{"links": "one link", "many": " The log shows one: fewer jobs help only as far as others ran beside it."}
+}
+
+// MSVC is Microsoft's compiler and linker.
+var MSVC = program.Program{
+	Name: "msvc", Shown: "Visual C++", Edits: "flags", Language: "cpp", Systems: []string{"windows"},
+	Proofs: []string{"fatal error C1060", "fatal error C1076", "fatal error LNK1102", "fatal error C1002", "fatal error C3859"},
+	Cards: []cause.Card{{
+		ID: "msvc/heap", Kinds: refused,
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "had no memory left while it built",
+		Means:    "Either the tools are the 32-bit ones, which end at 2 to 4 GB (the path says HostX86), or Windows can promise no more: RAM and page file together are taken, by many compilers at once as a rule. Nothing is wrong with the source unless one file is generated and huge.",
+		Not:      "A graphics card, or repairing Visual Studio.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "The 64-bit tools", Told: "CMake: `-A x64 -T host=x64` at the configuration; MSBuild: `/p:PreferredToolArchitecture=x64`; a prompt: \"x64 Native Tools\".", Cost: "None"},
+			{Fix: "lower_build_jobs", Title: "Fewer at once", Told: "`msbuild /m:1 /p:CL_MPCount=1`, `cmake --build . --parallel 2`; about 1 GB for each compiler, several for heavy templates.", Cost: "Time"},
+			page,
+			{Fix: "fix_shape", Title: "C1076, C3859: smaller units", Told: "Drop `/Zm`, split the generated file or the precompiled header; `/Zc:inline` and no `/GL` for large links.", Cost: "Some work"},
+		},
+		Sources: []string{"https://learn.microsoft.com/en-us/cpp/error-messages/compiler-errors-1/fatal-error-c1060", "https://learn.microsoft.com/en-us/cpp/error-messages/tool-errors/linker-tools-error-lnk1102"},
+	}},
+	Sources: program.Sources{"cmake/Help/manual/cmake.1.rst": "-G -A -T --build --parallel"},
+}

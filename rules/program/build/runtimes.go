@@ -1,0 +1,129 @@
+package build
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+)
+
+// Runtimes of languages that the system refused memory.
+var (
+	DotNet = program.Program{
+		Name: "dotnet", Shown: ".NET", Edits: "code", Language: "csharp",
+		Proofs: []string{"System.OutOfMemoryException", "Failed to create CoreCLR", "GC heap initialization failed"},
+		Cards: []cause.Card{
+			{
+				ID: "dotnet/start", Kinds: nil, Said: []string{"GC heap initialization failed", "Failed to create CoreCLR"},
+				Cause: cause.HostMemory, Weight: cause.Decisive,
+				Headline: "did not start: the system refused it the room for its heap",
+				Means:    "At the start .NET reserves address space (256 GB from version 7 on), not memory. A limit of address space (`ulimit -v`, a phone's or a host's sandbox) or a container with a few MB refuses that; RAM may be free.",
+				Not:      "More RAM: nothing was used yet.",
+				Cures: []cause.Cure{
+					{Fix: "raise_memory_limit", Title: "Lift the limit of address space", Kind: "shell", Text: "ulimit -v unlimited", Told: "In the shell or service that starts it (systemd: `LimitAS=infinity`).", Cost: "None"},
+					{Fix: "lower_mem_fraction", Title: "Or reserve less", Kind: "shell", Text: "export DOTNET_GCHeapHardLimit=0x40000000   # 1 GiB, hexadecimal", Cost: "The heap ends there"},
+				},
+				Sources: []string{"https://github.com/dotnet/runtime/issues/85556", "https://learn.microsoft.com/en-us/dotnet/core/runtime-config/garbage-collector"},
+			},
+			{
+				ID: "dotnet/out-of-memory", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: []string{"System.OutOfMemoryException"},
+				Among:    []string{cause.HostMemory, cause.Unknown, cause.OversizedAllocation, cause.BatchTooLarge},
+				Headline: "was refused memory (OutOfMemoryException)",
+				Means:    "One of four: the process is 32 bit and ends at 2 GB (\"Prefer 32-bit\", x86); one array or string was to be too large; a container's limit, of which the heap takes 75 %; or the machine is full. The innermost frame names what was being made: a list or StringBuilder that grows doubles, so it needs the old and the new.",
+				Not:      "`GC.Collect()`: the runtime has done that before it gave up.",
+				Cures: []cause.Cure{
+					{Fix: "upgrade_version", Title: "Run it as 64 bit", Told: "Build for x64 (or AnyCPU without \"Prefer 32-bit\"); IIS: \"Enable 32-Bit Applications\" off. `Environment.Is64BitProcess` tells.", Cost: "None"},
+					{Fix: "stream_dataset", Title: "Hold less at once", Told: "Read and write streams in place of whole files and strings (`File.ReadLines`, `IAsyncEnumerable`), give lists a capacity, page through queries with `AsNoTracking()`.", Cost: "Some rewriting"},
+					{Fix: "empty_cache", Title: "It climbs over hours: see what is kept", Told: "`dotnet-counters monitor`, then `dotnet-gcdump collect`: events that are never unsubscribed, static caches, undisposed contexts.", Cost: "Some minutes"},
+					page,
+				},
+				Sources: []string{"https://learn.microsoft.com/en-us/dotnet/api/system.outofmemoryexception", "https://learn.microsoft.com/en-us/dotnet/core/runtime-config/garbage-collector"},
+			},
+		},
+	}
+	Node = program.Program{
+		Name: "node", Shown: "Node.js", Edits: "code", Language: "js",
+		Proofs: []string{"spawn ENOMEM", "ERR_WORKER_OUT_OF_MEMORY", "Array buffer allocation failed", "node:internal/"},
+		Cards: []cause.Card{
+			{
+				ID: "node/spawn", Kinds: refused, Said: []string{"spawn ENOMEM"},
+				Cause: cause.HostMemory, Weight: cause.Decisive,
+				Headline: "could not start a child process: the system is out of memory",
+				Means:    "ENOMEM from spawn is the system's refusal, not the heap's limit: to start a program the process is copied in name, and on a small server without swap that is refused although some is free.",
+				Not:      "`--max-old-space-size`: a larger heap leaves less for the child.",
+				Cures:    []cause.Cure{swap, {Fix: "lower_num_workers", Title: "Fewer processes", Told: "Test and build tools: `jest --maxWorkers=2`, `pm2 scale APP 1` (APP: its name), one build at a time.", Cost: "Time"}, look},
+				Sources:  []string{"https://nodejs.org/api/errors.html", "https://man7.org/linux/man-pages/man2/fork.2.html"},
+			},
+			{
+				ID: "node/buffer", Kinds: nil, Said: []string{"Array buffer allocation failed", "ERR_WORKER_OUT_OF_MEMORY"}, Unsaid: []string{"loadModel", "loading model", "(in promise)"},
+				Cause: cause.HostMemory, Weight: cause.Strong,
+				Headline: "was refused one buffer, or a worker's heap was full",
+				Means:    "An ArrayBuffer lies outside the heap: one too large for V8 (2 to 8 GB by version), or many that wait for the collector. A worker thread has a heap limit of its own (`resourceLimits`), below that of the process.",
+				Not:      "`--max-old-space-size` for buffers: they are not in that heap.",
+				Cures: []cause.Cure{
+					{Fix: "stream_dataset", Title: "Streams in place of whole files", Told: "`fs.createReadStream` and pipes, `Buffer.allocUnsafe` of one size that is used again; parts of a file with `Blob.slice` in a browser.", Cost: "Some rewriting"},
+					{Fix: "raise_memory_limit", Title: "A worker's own limit", Told: "`new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: 4096 } })`; tools that start workers take `NODE_OPTIONS=--max-old-space-size=4096`.", Cost: "RAM"},
+				},
+				Sources: []string{"https://nodejs.org/api/worker_threads.html", "https://nodejs.org/api/buffer.html"},
+			},
+		},
+		Sources: program.Sources{"https://nodejs.org/api/cli.html": "--max-old-space-size", "https://jestjs.io/docs/cli": "--maxWorkers"},
+	}
+	JVMStart = program.Program{
+		Name: "jvm", Shown: "Java", Edits: "flags", Language: "java",
+		Proofs: []string{"Could not reserve enough space for", "Error occurred during initialization of VM"},
+		Cards: []cause.Card{{
+			ID: "jvm/reserve", Kinds: refused, Said: []string{"Could not reserve enough space for"},
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+			Headline: "did not start: the heap that -Xmx asks for cannot be reserved[[: {asked}]]",
+			Means:    "The whole heap is reserved in one piece at the start. A 32-bit Java finds 1.2 to 1.6 GB in one piece at most, however much RAM there is (`java -version` says 64-Bit, or not); a 64-bit one is refused by a page file or container that is too small, or `ulimit -v`.",
+			Not:      "A larger -Xmx: that is what was refused.",
+			Cures: []cause.Cure{
+				{Fix: "upgrade_version", Title: "A 64-bit Java", Told: "Install the x64 build and see that `java -version` and JAVA_HOME find it first; launchers and IDEs have a setting of their own.", Cost: "Free"},
+				{Fix: "lower_mem_fraction", Title: "Or a smaller heap", Told: "`-Xmx1024m` where it is set: the command, `_JAVA_OPTIONS`, gradle.properties (`org.gradle.jvmargs`), studio.vmoptions, the launcher.", Cost: "Less room"},
+				page,
+			},
+			Sources: []string{"openjdk/src/hotspot/share/memory/universe.cpp"},
+		}},
+	}
+	Go = program.Program{
+		Name: "go", Shown: "The Go program", Edits: "flags", Language: "other",
+		Proofs: []string{"runtime.sysUsedOS", "runtime: VirtualAlloc of", "runtime: cannot allocate", "runtime.(*mheap)"},
+		Cards: []cause.Card{{
+			ID: "go/refused", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.CommitLimit},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "was refused {asked} by the system",
+			Means:    "Go asked the system for {asked} more and was refused.{spread} That is the last piece: what fills the heap is in the frames below \"goroutine\" that do not begin with `runtime.`, and a slice that grows needs the old and the new.",
+			Not:      "A graphics card, or free disk space elsewhere.",
+			Cures: []cause.Cure{
+				page,
+				{Fix: "lower_batch_size", Title: "Less at once", Told: "A smaller input or part of it, fewer workers (`GOMAXPROCS=2`, or the tool's own option). Where it goes on growing with any input, it is the tool: its newest release, or a report with the whole trace.", Cost: "Time"},
+				{Fix: "lower_mem_fraction", Title: "Let Go collect earlier", Told: "`GOMEMLIMIT=12GiB` (four fifths of the RAM) and `GOGC=25`: trims what is garbage, not what is in use.", Cost: "Processor time"},
+				swap,
+			},
+			Figures: goHeap,
+			Sources: []string{"go/src/runtime/mem_windows.go", "https://go.dev/doc/gc-guide"},
+		}},
+	}
+)
+
+// goArena is where the heap of a Go program of 64 bit begins (malloc.go).
+const goArena = 0xc000000000
+
+// goHeap: the address that the system was asked for tells how far the heap had
+// spread.
+func goHeap(c *ledger.Case) map[string]string {
+	told := map[string]string{"spread": ""}
+	x, _ := c.Fact("go_heap")
+	_, hex, _ := strings.Cut(x.Text, "(0x")
+	hex, _, _ = strings.Cut(hex, ",")
+	address, _ := strconv.ParseInt(hex, 16, 64)
+	if reserved := address - goArena; reserved >= 32<<30 && reserved < 1<<46 {
+		told["spread"] = " By its address the heap had spread over " + units.Amount(reserved) + ": no PC is a little too small for that, so a huge input or something that runs away."
+	}
+	return told
+}

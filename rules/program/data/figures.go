@@ -1,0 +1,33 @@
+package data
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+)
+
+// glutenFigures are those of the settings and the stats that Gluten prints
+// below its message.
+func glutenFigures(c *ledger.Case) map[string]string {
+	told := map[string]string{"pool": "", "task": "", "worst": "", "held": "", "alone": "", "twice": "12g"}
+	pool, task, held := int64(0), ledger.Sized(c, "gluten_task"), ledger.Sized(c, "gluten_held")
+	if c.F().Limit != nil {
+		pool = c.F().Limit.Bytes
+	}
+	if pool > 0 {
+		told["pool"], told["twice"] = units.Amount(pool), strings.ReplaceAll(units.Amount((2*pool+units.GiB-1)/units.GiB*units.GiB), ".00 GiB", "g")
+	}
+	if task > 0 && pool > task {
+		told["task"] = units.Amount(task)
+	}
+	if worst, ok := c.Fact("gluten_held"); ok && held > 0 && pool > 0 {
+		name, _, _ := strings.Cut(strings.TrimSpace(worst.Text), ":")
+		told["worst"], told["held"] = quote.Told(name), units.Amount(held)
+		if held*10 >= pool*9 {
+			told["alone"] = ", nearly all: one task alone, so others are not what is in its way"
+		}
+	}
+	return told
+}

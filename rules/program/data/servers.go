@@ -1,0 +1,144 @@
+package data
+
+import (
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/when"
+)
+
+var noPool = []string{"Cannot allocate memory for the buffer pool", "cannot allocate memory for the buffer pool"}
+
+// Databases that the system refused memory, or that refused it themselves.
+var (
+	MySQL = server("mysql", "MySQL", program.Sources{"mysql-server/storage/innobase/buf/buf0buf.cc": "innodb_buffer_pool_size"}, []cause.Card{
+		{
+			ID: "mysql/windows", Kinds: refused, Said: bundles, If: func(c *ledger.Case) bool { return c.Near(noPool...) },
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "did not start: Windows refused it the InnoDB buffer pool",
+			Means:    "The buffer pool (`innodb_buffer_pool_size`) is taken in one piece at the start. Windows had promised RAM and page file to other programs already, the page file is off or its drive full, or the setting is too large for this PC (a 32-bit MySQL: above 1 GB). \"Plugin initialization\", \"storage engine\" and \"Aborting\" only follow. The data are not damaged.",
+			Not:      "Reinstalling, other ports, PHP's memory_limit, or deleting `ibdata1` and `ib_logfile*`: that destroys databases and frees no memory.",
+			Cures: []cause.Cure{
+				{Fix: "raise_pagefile", Title: "Close programs, and let Windows manage the page file", Told: "Task Manager, Performance, Memory: \"Committed\" near its end is the refusal; end stray mysqld.exe too. Advanced system settings, Performance, Settings, Advanced, Virtual memory: automatic, with free space on the drive; restart.", Cost: "Free"},
+				{Fix: "lower_mem_fraction", Title: "A smaller buffer pool", Kind: "config", Text: "innodb_buffer_pool_size = 64M", Told: "In my.ini (WampServer: tray icon, MySQL, my.ini, under `[wampmysqld64]` or `[mysqld]`; XAMPP: Config), once only; then start all services again:", Cost: "Slower with large tables"},
+				{Fix: "close_other_apps", Title: "Only one database server", Told: "WampServer and XAMPP bring MariaDB as well: switch off the one that you do not use.", Cost: "Free"},
+			},
+			Sources: []string{"mysql-server/storage/innobase/srv/srv0start.cc"},
+		},
+		{
+			ID: "mysql/buffer-pool", Kinds: refused, Said: noPool,
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "did not start: the system refused it the InnoDB buffer pool",
+			Means:    "The buffer pool (`innodb_buffer_pool_size`, 128 MB unless set) is taken in one piece at the start, and the machine had no room for it: other programs fill it, a small server has no swap, or the setting is too large (the line \"Initializing buffer pool, total size\" names it). \"Plugin initialization\", \"storage engine\" and \"Aborting\" only follow. The data are not damaged.",
+			Not:      "Reinstalling, other ports or deleting `ibdata1` and `ib_logfile*`: that destroys databases and frees no memory.",
+			Cures: []cause.Cure{
+				{Fix: "lower_mem_fraction", Title: "A smaller buffer pool", Kind: "config", Text: "[mysqld]\ninnodb_buffer_pool_size = 64M", Told: "In my.ini or my.cnf (WampServer: tray icon, MySQL, my.ini, under its own heading), then start it again:", Cost: "Slower with large tables"},
+				swap, look,
+			},
+			Sources: []string{"mysql-server/storage/innobase/srv/srv0start.cc"},
+		},
+		{
+			ID: "mysql/sort", Kinds: refused, Said: []string{"Out of sort memory"},
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+			Headline: "could not sort: one row is larger than the sort buffer holds",
+			Means:    "`sort_buffer_size` (256 KB unless set) must hold a few rows with all columns that are selected; wide rows, JSON and TEXT columns fill it. The machine's memory is not what is short.",
+			Not:      "More RAM or a larger buffer pool.",
+			Cures: []cause.Cure{
+				{Fix: "raise_memory_limit", Title: "A larger sort buffer for this session", Kind: "config", Text: "SET SESSION sort_buffer_size = 4 * 1024 * 1024;", Cost: "That much for each sort"},
+				{Fix: "fix_shape", Title: "Sort fewer columns", Told: "Select the ids sorted first and join the wide columns to them, or give the ORDER BY an index.", Cost: "Some rewriting"},
+			},
+			Sources: []string{"https://dev.mysql.com/doc/refman/8.0/en/order-by-optimization.html"},
+		},
+	}, "InnoDB: Cannot allocate memory", "Plugin 'InnoDB'", "Out of sort memory", "mysqld: ")
+
+	Redis = server("redis", "Redis", nil, []cause.Card{
+		{
+			ID: "redis/fork", Kinds: refused, Said: []string{"Can't save in background: fork", "fork: Cannot allocate memory"},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "could not fork to save its data",
+			Means:    "To write its snapshot Redis forks; the kernel counts the copy at full size at first, though only pages that change are copied. With `vm.overcommit_memory` 0 or 2 that is refused as soon as Redis holds about half of the memory. The data are still in memory, but not saved, and by default writes are refused until a save succeeds.",
+			Not:      "A larger maxmemory: the fork needs more then.",
+			Cures: []cause.Cure{
+				{Fix: "raise_memory_limit", Title: "Let the kernel promise the copy", Kind: "shell", Text: "sudo sysctl vm.overcommit_memory=1\necho 'vm.overcommit_memory = 1' | sudo tee -a /etc/sysctl.d/99-redis.conf", Cost: "None with Redis alone"},
+				swap,
+				{Fix: "lower_mem_fraction", Title: "Hold less", Told: "`maxmemory` at 60 % of RAM and `maxmemory-policy allkeys-lru` for a cache; `save \"\"` if it needs no snapshots.", Cost: "Old keys go"},
+			},
+			Sources: []string{"redis/src/rdb.c", "https://redis.io/docs/latest/operate/oss_and_stack/management/admin/"},
+		},
+		{
+			ID: "redis/refused", Kinds: refused, Said: []string{"# Out Of Memory allocating"},
+			Cause: cause.HostMemory, Weight: cause.Decisive,
+			Headline: "was refused {asked} of RAM and ended",
+			Means:    "The system refused Redis {asked}: RAM, or the limit of its container, is full. Without `maxmemory` Redis grows until then. It starts again with what was saved last.",
+			Not:      "Restarting alone: it loads the same data again.",
+			Cures: []cause.Cure{
+				{Fix: "lower_mem_fraction", Title: "Bound it", Kind: "config", Text: "maxmemory 2gb\nmaxmemory-policy allkeys-lru", Told: "At 60 to 70 % of what it may have: replicas' buffers and the copy while it saves come on top.", Cost: "Old keys go"},
+				look, swap,
+			},
+			Sources: []string{"redis/src/server.c"},
+		},
+	}, "# Out Of Memory allocating", "Can't save in background: fork", "MISCONF Redis")
+
+	Elasticsearch = server("elasticsearch", "Elasticsearch", nil, []cause.Card{{
+		ID: "elasticsearch/breaker", Kinds: refused, Said: []string{"circuit_breaking_exception", "CircuitBreakingException"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+		Headline: "refused a request: its heap is nearly full (circuit breaker)",
+		Means:    "The breaker [parent] counts what the whole heap holds and refuses above 95 % of -Xmx, so that the node survives; the request itself is often tiny (\"new bytes reserved\"), and the list behind \"usages\" names what fills it. It is a state of the node, no single request: too many shards or field data, large aggregations and bulk requests, or a heap that is too small.",
+		Not:      "Raising `indices.breaker.total.limit`: then the node ends with Java heap space.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "A larger heap", Kind: "config", Text: "# config/jvm.options.d/heap.options\n-Xms4g\n-Xmx4g", Told: "Half of the RAM (or of the container's limit), 31g at most, both alike; Docker: `ES_JAVA_OPTS=\"-Xms4g -Xmx4g\"`. Then restart the node.", Cost: "Less for the file cache"},
+			{Fix: "lower_batch_size", Title: "Ask for less at once", Told: "Bulk requests of 5 to 15 MB, aggregations with a smaller `size`, no sorting or aggregating on text fields; `POST /_cache/clear?fielddata=true` frees field data now.", Cost: "More requests"},
+			{Fix: "lower_num_workers", Title: "Fewer shards", Told: "`GET _cat/shards` and `GET _nodes/stats/breaker`: below 20 shards for each GB of heap; delete, shrink or merge old indices.", Cost: "Some work"},
+		},
+		Sources: []string{"elasticsearch/server/src/main/java/org/elasticsearch/indices/breaker/HierarchyCircuitBreakerService.java", "https://www.elastic.co/guide/en/elasticsearch/reference/7.9/circuit-breaker.html"},
+	}}, "circuit_breaking_exception", "CircuitBreakingException")
+
+	Neo4j = server("neo4j", "Neo4j", nil, []cause.Card{{
+		ID: "neo4j/transaction", Kinds: refused, Said: []string{"MemoryPoolOutOfMemoryError", "TransactionOutOfMemoryError", "memory.transaction"},
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
+		Headline: "ended a transaction at a limit of its own",
+		Means:    "A transaction keeps all of its changes, and what it sorts and collects, in the heap until it is committed; `dbms.memory.transaction.total.max` (all together) and `db.memory.transaction.max` (one) bound that.",
+		Not:      "More page cache: transactions live in the heap.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Commit in parts", Kind: "config", Text: "MATCH (n:Old) CALL { WITH n DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS;", Told: "So for imports (`LOAD CSV`) and updates as well; in the Browser put `:auto` before it.", Cost: "No single rollback"},
+			{Fix: "fix_shape", Title: "Make the query narrower", Told: "`PROFILE` shows the step with most rows; a bound on paths (`*..3`), an index for the first match, LIMIT before COLLECT and ORDER BY.", Cost: "Some rewriting"},
+			{Fix: "raise_memory_limit", Title: "Or a larger heap, and the limit with it", Told: "`server.memory.heap.max_size` in neo4j.conf; the limit is 70 % of it unless set.", Cost: "RAM"},
+		},
+		Sources: []string{"https://neo4j.com/docs/operations-manual/current/database-internals/transaction-management/", "https://neo4j.com/docs/status-codes/current/errors/gql-errors/51N73/"},
+	}}, "MemoryPoolOutOfMemoryError", "TransactionOutOfMemoryError", "Neo.TransientError")
+
+	SQLServer = server("sql-server", "SQL Server", nil, []cause.Card{{
+		ID: "sql-server/pool", Kinds: refused, Said: []string{"insufficient system memory in resource pool"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "had no memory left in its resource pool (error 701)",
+		Means:    "All that the server may take (`max server memory`, or the container's limit) was in use. In a container with 2 GB, the least that it starts with, one large query, restore or index is enough; Express takes 1.4 GB for its cache at most, whatever the machine has.",
+		Not:      "Shrinking the database or its log: that is disk.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Give it more", Ways: []cause.Way{
+				{For: "Container", Text: "4 GB or more, and `MSSQL_MEMORY_LIMIT_MB` at 80 % of that"},
+				{For: "Windows, Linux", Text: "`EXEC sp_configure 'max server memory', 8192; RECONFIGURE;` (MB; all but 4 GB of the RAM)"},
+			}, Cost: "Less for other programs"},
+			{Fix: "lower_batch_size", Title: "A smaller query", Told: "Rows in batches, no giant IN lists or XML; update statistics so that grants are not reckoned too large.", Cost: "Some rewriting"},
+			{Fix: "restart_session", Title: "See what holds it", Told: "`DBCC MEMORYSTATUS`, or the largest rows of `sys.dm_os_memory_clerks`.", Cost: "Free"},
+		},
+		Sources: []string{"https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/mssqlserver-701-database-engine-error"},
+	}}, "insufficient system memory in resource pool")
+
+	PHP = program.Program{Name: "php", Shown: "PHP", Edits: "admin", Language: "other",
+		Proofs: []string{"PHP Fatal error:", "composer/src/Composer/"},
+		Cards: []cause.Card{{
+			ID: "php/composer", Kinds: refused, Said: []string{"mmap() failed: [12]", "tried to allocate"},
+			Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "was refused memory by the system, not by memory_limit",
+			Means:    "\"Out of memory (allocated ...)\" is the system's refusal: the server or container has no RAM left, and no swap as a rule. (PHP's own limit says \"Allowed memory size exhausted\".) `composer update` with version 1 takes 1 to 2 GB to solve the versions; version 2 a tenth of it.",
+			Not:      "`memory_limit = -1` or `COMPOSER_MEMORY_LIMIT`: PHP may take more already, the system has none.",
+			Cures: []cause.Cure{
+				{If: when.Not(onWindows), Fix: "add_swap", Title: "Swap", Kind: "shell", Text: "sudo fallocate -l 2G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "2 GB of disk, slow for a minute"},
+				{Fix: "upgrade_version", Title: "Composer 2, and install from the lock file", Told: "`composer self-update --2`; run `composer update` on your own machine, commit composer.lock, and only `composer install` on the server.", Cost: "Free"},
+				{Fix: "raise_memory_limit", Title: "Or a larger server or container limit", Told: "2 GB are enough for Composer 1.", Cost: "Money"},
+			},
+			Sources: []string{"https://getcomposer.org/doc/articles/troubleshooting.md"},
+		}},
+		Sources: program.Sources{"https://getcomposer.org/doc/03-cli.md": "--2"},
+	}
+)

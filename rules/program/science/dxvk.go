@@ -1,0 +1,67 @@
+package science
+
+import (
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+)
+
+// heapLeft is what the driver would still give of the card, by its own count.
+func heapLeft(c *ledger.Case) int64 {
+	return max(ledger.Sized(c, "dxvk_budget")-ledger.Sized(c, "dxvk_driver"), 0)
+}
+
+// roomyHeap: the driver has many times what was refused.
+func roomyHeap(c *ledger.Case) bool {
+	return heapLeft(c) >= 8*max(ledger.Requested(c), 1) && heapLeft(c) >= 256<<20
+}
+
+// DXVK translates Direct3D to Vulkan, for Wine, Proton and old games.
+var DXVK = program.Program{
+	Name: "dxvk", Shown: "DXVK", Work: "rendering", Edits: "flags", Language: "cpp",
+	Proofs:  []string{"DxvkMemoryAllocator", "dxvk::DxvkError", "info:  DXVK: v", "DxvkAdapter:"},
+	Sources: program.Sources{"Proton/README.md": "PROTON_FORCE_LARGE_ADDRESS_AWARE PROTON_USE_WINED3D", "dxvk/dxvk.conf": "d3d9.evictManagedOnUnlock dxgi.maxDeviceMemory"},
+	Cards: []cause.Card{
+		{
+			ID: "dxvk/address-space", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice}, Said: []string{"DxvkMemoryAllocator"}, If: roomyHeap,
+			Cause: cause.SoftwareBug, Weight: cause.Strong,
+			Headline: "was refused {asked} with {left} free on the card: not the card is full",
+			Means:    "By the driver's own count {left} of the {card} could be given. A small request that fails beside so much room is as a rule the address space of a 32-bit game: 2 GB, or 4 GB if it is large-address aware, for the game and everything that is mapped for the card. A version of the layer that maps too much does it sooner.",
+			Not:      "A larger card, more RAM, swap: the game cannot address them.",
+			Cures: []cause.Cure{
+				{Fix: "upgrade_version", Title: "A newer DXVK, or another layer for this game", Told: "DXVK 2.5 and later have a new allocator (GE-Proton, Proton Experimental, the runner in Lutris; a d3d9.dll beside the game: replace it). Old Direct3D 8: DXVK's own d3d8 in place of older d8vk. For comparison `PROTON_USE_WINED3D=1 %command%`.", Cost: "Some minutes"},
+				{Fix: "raise_memory_limit", Title: "4 GB of address space", Told: "`PROTON_FORCE_LARGE_ADDRESS_AWARE=1 %command%` (Proton; newer ones do it by themselves), `WINE_LARGE_ADDRESS_AWARE=1` in Wine and Lutris. `file Game.exe`: \"PE32\" is 32 bit, \"PE32+\" 64.", Cost: "Free"},
+				{Fix: "lower_resolution", Title: "Map less", Told: "Lower textures, no HD packs; Direct3D 9: `d3d9.evictManagedOnUnlock = True` in dxvk.conf beside the game.", Cost: "Detail, some stutter"},
+				{Fix: "restart_session", Title: "It comes after hours: restart the game now and then", Cost: "Free"},
+			},
+			Figures: heapFigures,
+			Sources: []string{"dxvk/src/dxvk/dxvk_memory.cpp", "https://github.com/doitsujin/dxvk/issues/1410", "https://github.com/doitsujin/dxvk/issues/500"}, Solved: 1,
+		},
+		{
+			ID: "dxvk/full", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice}, Said: []string{"DxvkMemoryAllocator"},
+			Cause: cause.ModelTooLarge, Weight: cause.Fair,
+			Headline: "could not get memory for a texture or buffer of the game",
+			Means:    "The layer asks the Vulkan driver for each block of textures and buffers. The lines \"Heap 0\" (the card) and \"Heap 1\" (RAM) below the message say which is at its budget; where neither is, a 32-bit game has used up its 2 or 4 GB of addresses.",
+			Not:      "Swap: the card does not use it.",
+			Cures: []cause.Cure{
+				{Fix: "lower_resolution", Title: "Textures one or two steps lower", Told: "Then resolution, shadows and anti-aliasing; no HD texture packs.", Cost: "Detail"},
+				{Fix: "close_other_apps", Title: "Close what else draws", Told: "Browsers, launchers, recorders; on laptops see that the game runs on the dedicated card.", Cost: "Free"},
+				{Fix: "upgrade_version", Title: "A newer DXVK and driver", Told: "2.5 and later give memory back better; 32-bit games: `PROTON_FORCE_LARGE_ADDRESS_AWARE=1 %command%`.", Cost: "Free"},
+			},
+			Sources: []string{"dxvk/src/dxvk/dxvk_memory.cpp"},
+		},
+	},
+}
+
+func heapFigures(c *ledger.Case) map[string]string {
+	told := map[string]string{"left": "", "card": ""}
+	if left := heapLeft(c); left > 0 {
+		told["left"] = units.Amount(left)
+	}
+	if c.F().Total != nil {
+		told["card"] = c.F().Total.String()
+	}
+	return told
+}
