@@ -10,7 +10,7 @@ func (l *Log) Aside(at int) bool {
 		return false
 	}
 	for j := max(i-contextLines, 0); j < min(i+contextLines+1, len(l.Lines)); j++ {
-		if line := l.Lines[j].Text; strings.HasPrefix(line, "--") && strings.HasPrefix(strings.TrimLeft(line, "-"), "> ") {
+		if strings.HasPrefix(l.Lines[j].Text, "--") && strings.HasPrefix(strings.TrimLeft(l.Lines[j].Text, "-"), "> ") {
 			return true
 		}
 	}
