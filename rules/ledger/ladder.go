@@ -27,9 +27,15 @@ func LadderOf(c *Case) (Ladder, bool) {
 		return Ladder{}, false
 	}
 	l := Ladder{Of: tried.Text, Worked: int64(worked.Count.Value), Tried: int64(tried.Count.Value)}
+	next := tried.Line
 	for i := len(c.Facts.Facts) - 1; i >= 0; i-- {
 		x := &c.Facts.Facts[i]
-		if x.Name != "ladder_tried" || x.Line >= tried.Line || int64(x.Count.Value) != l.Worked || !failedBetween(c, x.Line, tried.Line) {
+		if x.Name != "ladder_tried" || x.Line >= next {
+			continue
+		}
+		failed := int64(x.Count.Value) == l.Worked && failedBetween(c, x.Line, next)
+		next = x.Line
+		if !failed {
 			continue
 		}
 		// That size had failed, too: what worked is what had worked before it.
