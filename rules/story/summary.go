@@ -33,8 +33,8 @@ func (t teller) summary() string {
 }
 
 // asides are what else in the log tells or misleads: which sizes worked before,
-// a figure that is none, and an
-// exception of a program that caught this failure and went on.
+// a figure that is none, and an exception of a program that caught this failure
+// and went on.
 func (t teller) asides() string {
 	var out []string
 	if l, ok := ledger.LadderOf(t.Case); ok {
