@@ -12,7 +12,7 @@ import (
 // model: its weights, and the cache of what was spoken so far.
 func spoken(name string) cause.Card {
 	return cause.Card{
-		ID: name + "/work", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() && c.Phase != "load" }, Unsaid: []string{"in load_state_dict", "in load_checkpoint", "setup_caches", "in from_pretrained"},
+		ID: name + "/work", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() && c.Phase != "load" }, Unsaid: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "setup_caches", "in from_pretrained"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it spoke[[ ({total} in all)]]",
 		Means:    "What grows here is the length of one piece of text, which is spoken in one go, and of the reference recording; the weights stay as they are. A second worker or page of the same program holds the weights once more.",
@@ -26,11 +26,28 @@ func spoken(name string) cause.Card {
 	}
 }
 
+// unloaded is what they share where the model itself found no room.
+func unloaded(name string) cause.Card {
+	return cause.Card{
+		ID: name + "/load", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() }, Said: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "in from_pretrained"},
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory while it loaded its models[[ ({total} in all)]]",
+		Means:    "Nothing was spoken yet: weights went to the card, and it keeps several at a time (a language model, one for sound, often one for the voice).[[ {mine} of {total} is its own.]] On a card of 4 to 6 GB they fit at 16 bit at best.",
+		Not:      "Shorter text or a shorter reference: none was read yet.",
+		Cures: []cause.Cure{
+			lookAtCard,
+			{Fix: "half_precision", Title: "Load it at 16 bit", Told: "Many have a switch (`--half`, `--fp16`, `use_fp16=True`): half of 32 bit; the log does not show how it loads now.", Cost: "hardly any quality"},
+			{Fix: "cpu_offload", Title: "Or its smaller variant, or the processor", Told: "A smaller checkpoint of the family, if there is one; else `device` cpu.", Cost: "many times slower on the processor"},
+		},
+		Sources: []string{"https://github.com/index-tts/index-tts/blob/main/README.md"},
+	}
+}
+
 // speaker is one of them.
 func speaker(name, shown string, proofs ...string) program.Program {
 	return program.Program{
 		Name: name, Shown: shown, Work: "audio", Edits: "flags", Language: "python",
-		Proofs: proofs, Like: []*program.Program{&Voices}, Sources: visible, Cards: cards(spoken(name)),
+		Proofs: proofs, Like: []*program.Program{&Voices}, Sources: visible, Cards: cards(spoken(name), unloaded(name)),
 		Steps: steps{"lower_resolution": step.Paste("text", shorterText)},
 	}
 }
