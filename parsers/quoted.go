@@ -225,7 +225,7 @@ func isCode(l *text.Log) bool {
 			return false
 		}
 		all++
-		if codeLine(t) {
+		if !line.Logged && codeLine(t) { // a logger's head stands before no statement
 			code++
 		}
 		if all == 400 && code*10 < all*3 {

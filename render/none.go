@@ -40,6 +40,8 @@ func (p *page) noIncident() {
 	p.machine()
 }
 
+const undecided = "Perhaps out of memory: the log does not show it"
+
 // headings are those of look-alikes that a reader would call out of memory all
 // the same, and of what is no log.
 var headings = map[string]string{
@@ -48,6 +50,10 @@ var headings = map[string]string{
 	"javascript_heap":  "The heap of Node.js is full, not the machine's memory",
 	"php_memory_limit": "A limit of PHP is reached, not the machine's memory",
 	"go_heap":          "The system refused a Go program memory: not the card's",
+	"worker_vanished":  undecided,
+	"kernel_died":      undecided,
+	"worker_gone":      undecided,
+	"cudnn_start":      undecided,
 	"database_memory":  "A setting of the database is reached, not the machine's memory",
 }
 

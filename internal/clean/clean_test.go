@@ -103,12 +103,14 @@ func TestHTML(t *testing.T) {
 
 func TestSqueeze(t *testing.T) {
 	for in, want := range map[string]string{
-		"CUDA out of\nmemory":        "cudaoutofmemory",
-		"Try `max_num_seqs` **now**": "trymax_num_seqsnow",
-		`error="a\nb \"c\""`:         `error="ab"c""`,
-		`C:\new\table D:\x`:          `c:\new\tabled:\x`,
-		"│ RuntimeError │":           "runtimeerror",
-		"Получено 16.9\n4 GiB":       "Получено16.94gib",
+		"CUDA out of\nmemory":                       "cudaoutofmemory",
+		"Try `max_num_seqs` **now**":                "trymax_num_seqsnow",
+		`error="a\nb \"c\""`:                        `error="ab"c""`,
+		`C:\new\table D:\x`:                         `c:\new\tabled:\x`,
+		"│ RuntimeError │":                          "runtimeerror",
+		"Получено 16.9\n4 GiB":                      "Получено16.94gib",
+		"File \"torch\\nn\\functional.py\", line 3": `file"torch\nn\functional.py",line3`,
+		`msg=\"lost\nfile\tx\"`:                     `msg="lostfilex"`,
 	} {
 		got := Squeeze(in)
 		assert.Equal(t, want, got.Lower)

@@ -16,7 +16,7 @@ type Squeezed struct {
 }
 
 // Squeeze squeezes text. Escapes that a JSON or logfmt value left behind (\n,
-// \", \t) count as white space, except inside a Windows path.
+// \", \t) count as white space, except inside a path of Windows.
 func Squeeze(text string) Squeezed {
 	most := len(text) - strings.Count(text, " ") - strings.Count(text, "\n")
 	lower, at, n := make([]byte, most), make([]int32, most), 0
@@ -43,6 +43,9 @@ func Squeeze(text string) Squeezed {
 			i++
 			continue
 		case c == '\\' && !path:
+			if path = inFrame(text[:i]); path {
+				break
+			}
 			if n := escape(text[i:]); n > 0 {
 				i += n - 1
 				continue
@@ -88,6 +91,17 @@ func SqueezeWords(words []string) []string {
 	}
 	return strings.Split(string(all[:n]), "\n")
 }
+
+// inFrame reports that text ends inside the path of a Python frame, which has no
+// drive where the program was packed: File "torch\nn\modules\conv.py".
+func inFrame(text string) bool {
+	from := max(0, len(text)-longestPath)
+	at := strings.LastIndexByte(text[from:], '"')
+	return at >= 0 && strings.HasSuffix(text[:from+at+1], `File "`)
+}
+
+// longestPath is how far before a backslash the path of a frame begins.
+const longestPath = 260
 
 // maxBackslashes is how often an escape may have been escaped: four times.
 const maxBackslashes = 16

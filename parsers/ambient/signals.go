@@ -36,7 +36,7 @@ var signalWords = []signalWord{
 	{"train_step", "training"}, {"Starting training", "training"}, {"Start training", "training"}, {"Running training", "training"}, {"KETOS training", "training"},
 	{"initializing model parallel", "loading"}, {"loading index", "loading"},
 	{"s/it, loss=", "training"}, {"it/s, loss=", "training"}, {"s/it, avr_loss=", "training"}, {"it/s, avr_loss=", "training"}, // tqdm's line of a trainer
-	{"train_network.py", "training"}, {"dataloader.py", "dataloader"},
+	{"train_network.py", "training"}, {"accelerate/commands/launch.py", "training"}, {"dataloader.py", "dataloader"},
 	{"WanVAE", "video"}, {"WAN21", "video"}, {"HunyuanVideo", "video"}, {"LTXV", "video"}, {"CogVideo", "video"}, {"Mochi", "video"}, {"AnimateDiff", "video"}, {"/ldm/wan/", "video"}, {`\ldm\wan\`, "video"}, {"img2vid", "video"}, {"txt2vid", "video"}, {"generate_video", "video"},
 	{"iou_score", "vision"}, {"dice_loss", "vision"}, {"loss_bbox", "vision"}, {"loss_mask", "vision"}, {"mAP50", "vision"}, {"pixel_values", "vision"}, {"FeatureExtractor/", "vision"}, {"detection_", "vision"}, {"torchvision", "vision"}, {"conv2d", "vision"}, {"max_pool2d", "vision"}, {"batch_norm2d", "vision"}, {"BatchNorm2d", "vision"}, {"cv2.", "vision"}, {"ImageFolder", "vision"},
 	{"There is an imbalance between your GPUs", "uneven_cards"}, {"in pin memory thread", "pinning"}, {"utils/data/_utils/pin_memory.py", "pinning"}, {`utils\data\_utils\pin_memory.py`, "pinning"},

@@ -17,6 +17,9 @@ var Paddle = parser("paddle", nil,
 	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
 	text.On("Out of GPU memory trying to allocate", states(deviceFailure, juliaPattern, 320)),                                          // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
+	text.On("halMemAlloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, halPattern)),
+	text.On("(module_name=APP;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_app_bytes>\d{1,19})`))),
+	text.On("(module_name=HCCL;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_hccl_bytes>\d{1,19})`))),
 	text.On("CUDA failed with error out of memory", readCTranslate2),
 	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)),                                                                                                     // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 0, 160, text.NewPattern(`sz=(?<requested_bytes>\d{1,15}),`))), // OpenCV's ocl.cpp
@@ -34,7 +37,11 @@ var (
 	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocated(?:\(actualusingallocatedmemory(?<process_used>SIZE)\))?and)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
 	// Fluid of 2018 takes its whole share of the card in one piece: "enforce
 	// allocating <= available failed, 10513462067 > 1369702144".
-	paddleChunk     = text.NewPattern(`availablefailed,(?<requested>\d{1,18})(?:>|\\u003e)(?<free>\d{1,18})`)
+	paddleChunk = text.NewPattern(`availablefailed,(?<requested>\d{1,18})(?:>|\\u003e)(?<free>\d{1,18})`)
+	// CANN's driver: "halMemAlloc failed:size=419430400(bytes), type=0, ...,
+	// device_id=1, ErrCode=207001, desc=[driver error:out of memory]". Before it
+	// stands what each module holds on that device.
+	halPattern      = text.NewPattern(`halmemallocfailed:size=(?<requested_bytes>\d{1,19})\(bytes\),.{0,140}?device_id=(?<device>\d{1,3}),.{0,60}?outofmemory`)
 	tensorRTPattern = text.NewPattern(`requestedamountofgpumemory\((?<requested>\d{1,20}bytes)\)`)
 	// OutOfGPUMemoryError (src/pool.jl): "Effective GPU memory usage: 99.54% (7.760
 	// GiB/7.796 GiB)" is of the whole card, "Memory pool usage: 5.375 GiB (7.000 GiB

@@ -16,8 +16,10 @@ var Setup = text.Parser{
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		if len(f.Failures)+len(f.Lookalikes) == 0 {
 			text.ParseWordings(setupWordings(), l, hits, f)
-			if len(f.Lookalikes) > 1 { // what the process ended over is told already
-				f.Lookalikes = slices.DeleteFunc(f.Lookalikes, func(x fact.Lookalike) bool { return x.ID == "aborted" })
+			for _, weaker := range [...]string{"worker_gone", "kernel_died", "aborted"} { // what it ended over is told already
+				if len(f.Lookalikes) > 1 {
+					f.Lookalikes = slices.DeleteFunc(f.Lookalikes, func(x fact.Lookalike) bool { return x.ID == weaker })
+				}
 			}
 		}
 	},
@@ -63,6 +65,8 @@ var troubles = []struct {
 	{"watch_limit", []string{"inotify watch limit reached", "System limit for number of file watchers reached"}, "The limit of watched files is reached (`No space` is the system's word for it); disk and memory are not full.", "`sudo sysctl fs.inotify.max_user_watches=524288`, or leave the program's reloading of changed files off."},
 	{"heap_damaged", []string{"free(): invalid pointer", "double free or corruption", "munmap_chunk(): invalid pointer", "malloc(): corrupted", "malloc(): invalid size", "malloc_consolidate():", "corrupted size vs. prev_size", "corrupted double-linked list", "free(): invalid size", "free(): invalid next size", "free(): double free"}, "The program damaged its own heap: a bug, or two libraries that do not fit each other.", "Update or reinstall the library that was loaded or used last; `python -X faulthandler` shows where it happened."},
 	{"gui_thread", []string{"Tcl_AsyncDelete", "main thread is not in main loop"}, "A window's toolkit (Tk, as a rule by way of matplotlib) was torn down in a loader worker or another thread, which ends the process (SIGABRT); memory is not involved.", "Draw without windows: `MPLBACKEND=Agg` before the command, or `matplotlib.use(\"Agg\")` before pyplot is imported, and `plt.close(fig)` after each figure. Then go on from the last checkpoint."},
+	{"kernel_died", []string{"appears to have died. It will restart", "The Kernel crashed while executing code", "Kernel died, restarting", "KernelRestarter: restarting kernel"}, "The notebook's kernel ended without a word: most often RAM was full and the system killed it, else native code crashed (a driver, libraries that do not fit each other). The log does not show which.", "Watch RAM (`free -h`, the Task Manager) while the cell runs. It climbs until it is full: load less at a time, smaller types (float32, `usecols=`), `del` what earlier cells left, a smaller batch if it computes on the processor. It does not: run the cell as a script with `python -X faulthandler`, which names the crash. `sudo dmesg -T | grep -iE 'killed process|segfault'` tells the two apart."},
+	{"worker_gone", []string{"DataLoader worker (pid"}, "A DataLoader worker ended, and this part of the log does not say of what: killed because RAM was full, a crash, or an error in the data set's own code.", "`num_workers=0` shows an error where it happens. If it runs with that, it was memory: fewer workers, and `free -h; df -h /dev/shm` while it runs. On Windows and Macs the script's start has to stand below `if __name__ == \"__main__\":`."},
 	{"bus_error", []string{"Bus error (core dumped)"}, "A page of memory that was promised could not be had: /dev/shm is full, or a mapped file was cut short.", "`df -h /dev/shm` (containers: `--shm-size=8g`), and compare the size of the model's file with its page."},
 	{"aborted", []string{"Aborted (core dumped)", "Received signal 6", "signal: aborted"}, "The program ended itself (SIGABRT) after an error of its own.", "What it was stands in the lines just above: `what():`, `Assertion`, `terminate called`. Paste them too."},
 }

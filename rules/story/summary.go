@@ -36,8 +36,8 @@ func (t teller) summary() string {
 // exception of a program that caught this failure and went on.
 func (t teller) asides() string {
 	var out []string
-	if t.Contains("17179869184") {
-		out = append(out, "\"17179869184.00 GiB\" is 2^64 bytes, no amount: on Windows and WSL the driver does not tell what a process holds.")
+	if t.Contains("17179869184.00 gib") {
+		out = append(out, "What this process is said to hold (2 to the 64) is no amount: on Windows and WSL the driver does not tell.")
 	}
 	if s := t.Signal("aftermath"); s != nil && s.Line > t.Failure.EndLine && s.Line-t.Failure.EndLine <= aftermathReach {
 		out = append(out, "The error on line "+strconv.Itoa(s.Line)+" only follows from it: the program caught this failure and went on without a result.")

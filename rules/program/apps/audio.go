@@ -102,7 +102,7 @@ const barkOffload = "import os\n\nos.environ[\"SUNO_OFFLOAD_CPU\"] = \"True\"   
 // RVC converts voices.
 var RVC = program.Program{
 	Name: "rvc", Shown: "RVC",
-	Proofs: []string{"Retrieval-based-Voice-Conversion", "infer/modules/vc/", "infer/vc/", "infer/modules/train/", "train_nsf_sim_cache_sid_load_pretrain", "infer-web.py", "infer/lib/train/"},
+	Proofs: []string{"Retrieval-based-Voice-Conversion", "infer/modules/vc/", "infer/vc/", "infer/modules/train/", "train_nsf_sim_cache_sid_load_pretrain", "infer/lib/infer_pack/", "infer-web.py", "infer/lib/train/"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
 		"lower_batch_size": step.Paste("ui", "Train tab: Batch size per GPU: 4, then 1; Cache all training sets to GPU memory: No"),
@@ -130,6 +130,21 @@ var RVC = program.Program{
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/configs/config.py", "https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md"},
+		},
+		cause.Card{
+			ID: "rvc/either", Kinds: onCard, Said: []string{"infer/lib/infer_pack/"}, If: func(c *ledger.Case) bool { return !c.Training() && c.Phase != "inference" },
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Means: "It failed in the network that makes the sound, which runs in training and in conversion alike; the log does not show which it was.[[ {mine} of {total} is this program's own.]] In training the batch decides, in conversion how long a piece goes in at once.",
+			Not:   "`max_split_size_mb`[[: {slack} to gain]].",
+			Cures: []cause.Cure{
+				{Fix: "lower_batch_size", Title: "Less at a time", Cost: "slower", Ways: []cause.Way{
+					{For: "Training", Text: "Train tab: Batch size per GPU 1 or 2, \"Cache all training sets to GPU memory\": No; restart the program after the features were made, so that the models for that leave the card."},
+					{For: "Converting", Text: "cut the recording into pieces of 30 to 60 seconds; pitch method `pm` or `harvest` in place of `crepe` or `rmvpe`; in configs/config.py the figures `x_pad`, `x_query`, `x_center`, `x_max` of a smaller card."},
+				}},
+				lookAtCard,
+				cure("bigger_gpu", "If batch 1 fails too", "text", "RVC's own FAQ: then this card cannot train it. 4 GB is the least; train on a rented card and convert on yours.", "Money."),
+			},
+			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md", "https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/configs/config.py"},
 		},
 	),
 }

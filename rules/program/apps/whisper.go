@@ -139,6 +139,21 @@ var FasterWhisper = program.Program{
 			Sources: []string{"https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/Purfview/whisper-standalone-win/issues/255"},
 		},
 		cause.Card{
+			ID: "faster-whisper/packed", Kinds: onCard, If: packed, Said: []string{"PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast", "'NoneType' object has no attribute 'write'", "输出文件不存在"}, Unsaid: []string{"generate_with_fallback", "Standalone Faster-Whisper"}, Figures: packedFigures,
+			Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			Headline: "ran out of the card's memory while it loaded the model",
+			Means:    "It failed in the model's constructor, before any audio was read[[; {follows}]]. float16 weights and working room: large 4 to 5 GB, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5; cards without fast float16 (GTX 10) get float32, twice that. If it worked before, something else is on the card now, such as a language model that runs there too.",
+			Not:      "Shorter audio, another file format, more RAM: nothing was read yet.",
+			Cures: []cause.Cure{
+				{Fix: "close_other_apps", Title: "Free the card", Told: "Task Manager, Performance, GPU shows \"Dedicated GPU memory\". Close games, browsers, local language models (LM Studio, Ollama) and an earlier run of the program that did not end (Details).", Cost: "free"},
+				{Fix: "use_smaller_model", Title: "In the app: a smaller model", Told: "large-v3-turbo, then medium, then small.", Cost: "few, then more errors"},
+				{Fix: "use_lower_quant", Title: "Or weights at 8 bit, or the processor", Ways: []cause.Way{
+					{For: "Buzz", Text: "{buzz}"}, {For: "VideoCaptioner", Text: "{captioner}"}, {For: "The program itself, in a terminal", Text: "{xxl}"}, {For: "Other apps", Text: "{apps}"},
+				}, Cost: "hardly any accuracy at 8 bit; the processor is several times slower"},
+			},
+			Sources: []string{"https://github.com/chidiwilliams/buzz/blob/main/docs/docs/preferences.md", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
+		},
+		cause.Card{
 			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__", "in init"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of the card's memory while it loaded[[ {name}]]",
@@ -187,6 +202,32 @@ var FasterWhisper = program.Program{
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/faster_whisper/transcribe.py", "https://github.com/Purfview/whisper-standalone-win/issues/141"}, Solved: 1,
 		},
 	),
+}
+
+// packed: an app with its own Python, so that its user has no script to edit.
+func packed(c *ledger.Case) bool {
+	return c.Phase == "load" && c.Near("PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast")
+}
+
+// packedFigures are the places of the settings in apps that run Whisper, and
+// what the log shows of the failure's consequences.
+func packedFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"buzz": "", "captioner": "", "xxl": "", "apps": "", "follows": ""}
+	switch {
+	case c.Near("buzz/"):
+		out["buzz"] = "Preferences: reduce GPU RAM, or the variable `BUZZ_REDUCE_GPU_MEMORY=true` (1.4.0 and later); `BUZZ_FORCE_CPU=true` (1.2.1). Older: update, or choose the Whisper.cpp engine"
+	case c.Near("VideoCaptioner"):
+		out["captioner"] = "transcription settings, Faster Whisper: device cpu"
+	default:
+		out["apps"] = "compute type int8 or device cpu, if its settings have them"
+	}
+	if c.Near("whisper-fast", "faster-whisper-xxl") {
+		out["xxl"] = "`--compute_type=int8`, or `--device=cpu`, added to its command"
+	}
+	if c.Near("'NoneType' object has no attribute 'write'", "输出文件不存在") {
+		out["follows"] = "the error after it (no `write`, no output file) only follows from that"
+	}
+	return out
 }
 
 // ctranslate2Code is what the command line runs on.

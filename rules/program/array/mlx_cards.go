@@ -40,6 +40,20 @@ var mlxCards = []cause.Card{
 		Sources: []string{mlxMetal, "https://github.com/ml-explore/mlx/pull/1718", "https://github.com/ml-explore/mlx-lm/issues/1672", "https://github.com/cubist38/mlx-openai-server/issues/188"},
 	},
 	{
+		ID: "mlx/server-later", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"\" 200", "200 OK"},
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
+		Headline: "served requests, and then one needed more than macOS lends the GPU",
+		Means:    "The log shows an answered request (200) before the crash, so the model fits. What grew is beside it: the caches of earlier prompts that the server keeps, a longer prompt (a coding agent sends all of it each time), or several requests at once. macOS lends the GPU two thirds to three quarters of the RAM.",
+		Not:      "Lowering `--max-tokens` alone: it bounds the answer, and the prompt is the large part. Swap: what the GPU works on stays in RAM.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Let the server keep and compute less at once", Told: "Added to its start (current mlx-lm; `mlx_lm.server --help` lists what yours has):", Kind: "config", Text: "--prompt-cache-size 1 --prompt-cache-bytes 2147483648 --prompt-concurrency 1 --decode-concurrency 1 --prefill-step-size 512", Cost: "prompts are read again more often; no requests side by side"},
+			{Fix: "chunked_prefill", Title: "Shorter conversations in the client", Told: "A context limit (32k) in the agent, and new conversations or its compacting sooner; restart the server now.", Cost: "it forgets older parts"},
+			{Fix: "raise_memory_limit", Title: "Lend the GPU more, where RAM is left", Told: "Four fifths of the RAM, until the next restart.", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 4 / 5 ))", Cost: "less for everything else; too much freezes the Mac"},
+			{Fix: "use_lower_quant", Title: "Or a smaller conversion of the model", Told: "3 bit in place of 4, or the next smaller model.", Cost: "some quality"},
+		},
+		Sources: []string{"mlx-lm/mlx_lm/server.py", "mlx/mlx/backend/metal/device.cpp"},
+	},
+	{
 		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory"},
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Headline: "needed more than macOS lends the GPU",

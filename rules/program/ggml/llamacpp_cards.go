@@ -1,6 +1,8 @@
 package ggml
 
 import (
+	"strconv"
+
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -194,6 +196,20 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
+		ID: "llama.cpp/metal-cache", Kinds: []fact.Kind{fact.GGMLMetal}, If: func(c *ledger.Case) bool { return unlimited(c) && cacheNumbers(c)["cache"] != "" }, Figures: cacheNumbers,
+		Cause: cause.ContextTooLong, Weight: cause.Strong,
+		Headline: "ran out of the Mac's graphics memory at its first command: {cache} of it is the cache for {cells} tokens",
+		Means:    "Everything was allocated, and then Metal could not hold it all at once: macOS hands buffers out before they have room. The cache for {cells} tokens is {cache}[[, the working memory {compute}]], the weights come on top, and the graphics get about two thirds of the RAM, three quarters on 64 GB and more.",
+		Not:      "`--no-warmup`: it then fails at the first prompt. A smaller `-ub`[[: {compute} at stake]]. Other programs alone: the limit is on this one.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "A shorter context", Told: "{shorter} tokens take {short_cache} instead of {cache}; go up from there. A length that you did not set was fitted to what looked free: `--fit-target 4096` keeps more.", Kind: "config", Text: "-c {shorter_plain}", Cost: "shorter conversations"},
+			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "About {eight_bit} for the same length; with it flash attention (`-fa on`).", Kind: "config", Text: "-ctk q8_0 -ctv q8_0", Cost: "slight loss of quality"},
+			as("raise_memory_limit", "Or raise the limit of macOS", "less RAM for everything else"),
+			as("use_lower_quant", "Or a smaller file of the model", "slight loss of quality"),
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m", "llama.cpp/common/arg.cpp"},
+	},
+	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Means: "It loaded, and then a Metal command ran out of memory: weights, cache and working memory together are more than macOS lets the graphics take, about two thirds of the RAM, three quarters on 64 GB and more.[[ {garbage}]]",
@@ -301,6 +317,28 @@ func metalNumbers(c *ledger.Case) map[string]string {
 	out := numbers(c)
 	if n := budgetOf(c).Weights; n > 0 {
 		out["weights"] = units.Amount(n)
+	}
+	return out
+}
+
+// cacheNumbers are a KV cache that the log shows, and what a shorter one takes;
+// nothing where it is small beside the weights.
+func cacheNumbers(c *ledger.Case) map[string]string {
+	out := map[string]string{"cache": "", "cells": "", "compute": "", "shorter": "", "shorter_plain": "", "short_cache": "", "eight_bit": ""}
+	f := c.F()
+	kv, n := ledger.SizeOf(f.KVBuffer), f.KVTokens
+	if n == nil || n.Value < 8192 || kv < 2*units.GiB || kv*2 < budgetOf(c).Weights {
+		return out
+	}
+	shorter := 8192
+	for float64(shorter) > n.Value/2 {
+		shorter /= 2
+	}
+	out["cache"], out["cells"] = units.Amount(kv), grouped(int64(n.Value))
+	out["shorter"], out["shorter_plain"] = grouped(int64(shorter)), strconv.Itoa(shorter)
+	out["short_cache"], out["eight_bit"] = units.Amount(kv*int64(shorter)/int64(n.Value)), units.Amount(kv*17/32)
+	if work := ledger.SizeOf(f.ComputeBuffer); work > 0 {
+		out["compute"] = units.Amount(work)
 	}
 	return out
 }

@@ -59,6 +59,11 @@ var (
 		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(has(fact.Checkpoints))),
 		Told: "{autocast}gradient checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
 	}
+	// lastLayer is for training on a card that a deep network fills by itself.
+	lastLayer = cause.Cure{
+		Fix: "use_smaller_model", Title: "A smaller network, or only its last layers", Cost: "accuracy", If: when.All((*ledger.Case).Training, ledger.TinyCard),
+		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer values, and next to nothing for the way back; train the last one on top of them. A ResNet-18 or 34 takes a third of a ResNet-152.",
+	}
 	smallerModel = cause.Cure{
 		Fix: "use_smaller_model", Title: "A smaller or a quantised model", Cost: "some quality", If: when.Not((*ledger.Case).Training),
 		Told: "The next smaller variant of it; for language models a 4-bit build (a quarter of 16 bit), for pictures fp8 or GGUF.",

@@ -111,7 +111,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "{mine} is its own[[, {slack} of it unused]]: a training step does not fit. A step holds the weights, their gradients, the optimizer's values, and what each layer keeps for the way back; only the last shrinks with batch size, length or picture size.[[ Closing everything else would gain {closing} at most, and a part of that is CUDA's own.]]",
 		Not:      "Allocator settings[[ ({slack} to gain)]] and `empty_cache()`: what is held is in use.",
-		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, cheaperTraining, shareOut, lighterOptimizer}, Figures: scene,
+		Later:    kept, Cures: []cause.Cure{halveStep, halveOld, lastLayer, cheaperTraining, shareOut, lighterOptimizer}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -127,7 +127,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory on a {card} card that it shares",
 		Means:    "It holds {mine} ({mine%}); {others} is outside it. CUDA's own context is 300 to 600 MiB of that, the rest a desktop, a browser, another notebook or an old run.[[ It was short of {short} at this moment, but the next step may want more.]] Whether its own part is the model or the work of a step, the message does not tell.",
 		Not:      "Allocator settings[[: {slack} is all they could gain]].",
-		Later:    kept, Cures: []cause.Cure{endListed, lookAround, lookFirst, halveStep, halveOld, cheaperTraining, smallerModel}, Figures: scene,
+		Later:    kept, Cures: []cause.Cure{endListed, lookAround, lookFirst, halveStep, halveOld, lastLayer, cheaperTraining, smallerModel}, Figures: scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -170,7 +170,7 @@ var fullCards = []cause.Card{
 // cutBehindTotal: the line ends, or is written over, behind the size of the card.
 func cutBehindTotal(c *ledger.Case) bool {
 	f := c.F()
-	return c.Root(fact.TorchAlloc) && f.Total != nil && f.Allocated == nil && f.Free == nil && f.Reserved == nil && f.ProcessUsed == nil && f.ReservedUnallocated == nil && c.Asked.Bytes < c.Total.Bytes && !ledger.AbsurdSize(c)
+	return c.Root(fact.TorchAlloc) && c.Backend != "xpu" && f.Total != nil && f.Allocated == nil && f.Free == nil && f.Reserved == nil && f.ProcessUsed == nil && f.ReservedUnallocated == nil && c.Asked.Bytes < c.Total.Bytes && !ledger.AbsurdSize(c)
 }
 
 // unsaid is scene with what the message leaves open.

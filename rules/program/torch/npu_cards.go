@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -9,6 +10,20 @@ import (
 
 // npuCards are about Huawei's NPUs, of which a line seldom says what ran there.
 var npuCards = []cause.Card{{
+	ID: "pytorch/npu-driver", Kinds: []fact.Kind{fact.DeviceAlloc}, If: onNPU, Said: []string{"halMemAlloc failed"}, Figures: ascendModules,
+	Headline: "was refused {asked} by the NPU's driver: the card is full",
+	Means:    "This is CANN's driver, below the program.[[ Its own table says who holds the card: the application {app}.]][[ Communication between cards (HCCL) holds {hccl}.]] So what fills it is what this process loaded and computed: weights, the KV cache that a server reserves, activations and operator workspaces. The lines of the program above it, if you have them, say which.",
+	Not:      "`nvidia-smi`, `PYTORCH_CUDA_ALLOC_CONF`: an Ascend card has `npu-smi info` and `PYTORCH_NPU_ALLOC_CONF`. More RAM: this is the card's memory.",
+	Cures: []cause.Cure{
+		{Fix: "lower_gpu_memory_utilization", Title: "Leave more of the card free, or compute less at once", Ways: []cause.Way{
+			{For: "Serving (vLLM-Ascend)", Text: "`--gpu-memory-utilization` 0.1 lower than now, `--max-num-batched-tokens 4096`; pictures: fewer of them in a request, and smaller"},
+			{For: "Training", Text: "half the micro-batch, twice the accumulation; recomputation of activations"},
+		}, Cost: "fewer or shorter requests at a time; slower"},
+		{Fix: "restart_session", Title: "If it served for a while: watch whether it grows", Told: "Restart it and run `watch -n 5 npu-smi info` while it works: what climbs from request to request is kept or in fragments, a matter of the version (update vllm-ascend, CANN and torch_npu together).", Cost: "free"},
+		{Fix: "expandable_segments", Title: "Against fragments", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", Cost: "free"},
+	},
+	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://gitee.com/ascend/pytorch"},
+}, {
 	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard), Phases: []string{"unknown"},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: npuFigures,
 	Headline: "filled the NPU with its own tensors: {mine} of {total}",
@@ -26,6 +41,18 @@ var npuCards = []cause.Card{{
 	Later:   "If it runs for many steps and dies then, something is kept from step to step (`loss` instead of `loss.item()`).",
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://github.com/vllm-project/vllm-ascend/issues/5020"},
 }}
+
+// ascendModules are what the driver's table says that the process and the
+// communication of its cards hold.
+func ascendModules(c *ledger.Case) map[string]string {
+	out := map[string]string{"app": "", "hccl": ""}
+	for figure, name := range map[string]string{"app": "ascend_app", "hccl": "ascend_hccl"} {
+		if x, ok := c.Fact(name); ok && x.Size != nil && x.Size.Bytes > 0 {
+			out[figure] = units.Amount(x.Size.Bytes)
+		}
+	}
+	return out
+}
 
 // npuFigures say what a piece of that size is as a rule.
 func npuFigures(c *ledger.Case) map[string]string {

@@ -37,7 +37,7 @@ var systemCards = []cause.Card{
 		Later:    kept, Figures: macMemory,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Make one step smaller", Cost: "slower", Ways: []cause.Way{{For: fix.Training, Text: "{less}"}}},
-			{Fix: "gradient_checkpointing", If: when.All((*ledger.Case).Training, func(c *ledger.Case) bool { return cheaperOnMac(c) != "" }), Title: "Keep less of each step, and train less", Cost: "a quarter slower; for most purposes the same result", Ways: []cause.Way{{For: fix.Training, Text: "{cheaper}"}}},
+			{Fix: "use_smaller_model", If: when.All((*ledger.Case).Training, func(c *ledger.Case) bool { return cheaperOnMac(c) != "" }), Title: "Keep less of each step, and train less", Cost: "a quarter slower; for most purposes the same result", Ways: []cause.Way{{For: fix.Training, Text: "{cheaper}"}}},
 			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Halve the work", Cost: "slower, or less detail", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles where the program offers it."},
 				{For: "Text", Text: "a shorter context, or a smaller quantisation of the model (MLX and GGUF builds run in less)."},
@@ -45,7 +45,6 @@ var systemCards = []cause.Card{
 			{Fix: "close_other_apps", Title: "Close other programs", Cost: "free", Told: "Activity Monitor, Memory: browsers and other apps share these {ram}. Restart the program first if it has run for a while."},
 			{Fix: "raise_watermark", Title: "If only a little is lacking: lift the limit", Cost: "the Mac swaps, and may freeze", Kind: "env", Text: "export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"},
 			{Fix: "use_smaller_model", If: when.Not((*ledger.Case).Training), Title: "A smaller model, or 16 bit", Cost: "some quality", Told: "16 bit or a GGUF build of the same model."},
-			{Fix: "use_smaller_model", If: (*ledger.Case).Training, Title: "A smaller model", Cost: "some quality", Told: "Weights, gradients and Adam take 16 bytes per parameter in 32 bit, whatever the batch."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm"},
 	},

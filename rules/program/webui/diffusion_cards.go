@@ -114,6 +114,21 @@ var diffusersCards = ofCard([]cause.Card{
 		Sources:  []string{diffusersDocs, "https://github.com/zai-org/CogView4/issues/16"},
 	},
 	{
+		ID: "diffusers/training", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"diffusers/models/", "accelerate/commands/launch.py"}, If: func(c *ledger.Case) bool {
+			return plainDiffusers(c) && c.Training() && !ledger.Roomy(c) && !ledger.Crowded(c)
+		},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
+		Means:    "A step of training did not fit[[: {mine} of {total} is its own]]. diffusers' scripts keep every layer's results in 32 bit unless told otherwise, SDXL at 1024 pixels; with checkpointing, 16 bit and 8-bit Adam together that falls to a fraction.",
+		Not:      "Allocator settings[[: {slack} to gain]]. CPU offload: that is for making pictures.",
+		Cures: []cause.Cure{
+			{Fix: "gradient_checkpointing", Title: "All savings of the script at once", Told: "Added to your `accelerate launch` command; `--help` lists what your script has:", Kind: "config", Text: "--gradient_checkpointing --mixed_precision fp16 --use_8bit_adam --train_batch_size 1 --gradient_accumulation_steps 4", Cost: "Slower steps; needs bitsandbytes."},
+			{Fix: "lower_resolution", Title: "Smaller pictures", Kind: "config", Text: "--resolution 512", Cost: "Less detail learned."},
+			{Fix: "use_smaller_model", Title: "Keep the text encoders out of it", Told: "Without `--train_text_encoder`, and with latents and text embeddings computed before (`--cache_latents`, where the script has it). A LoRA script in place of one that trains the whole network, if it is one.", Cost: "Words are learned less well."},
+		},
+		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth_lora_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
+	},
+	{
 		ID: "diffusers/steps", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"noise_pred = ", "in __call__", "transformer_flux.py", "unet_2d_condition.py", "models/transformers/"}, Unsaid: []string{"accelerator.backward", "loss.backward("},
 		If: func(c *ledger.Case) bool {
 			return plainDiffusers(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c)

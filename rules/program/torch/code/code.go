@@ -102,7 +102,11 @@ model.print_trainable_parameters()`),
 }
 
 func stepsCheckpointing(c *ledger.Case) []step.Step {
-	own := step.Step{Kind: "python", Text: "from torch.utils.checkpoint import checkpoint\n\nx = checkpoint(self.block, x, use_reentrant=False)   # in forward(), for each large block, instead of x = self.block(x)"}
+	reentrant := ", use_reentrant=False"
+	if since, _ := c.Fact("torch_since"); since.Text == "1.0" || since.Text == "1.4" {
+		reentrant = "" // came with 1.11
+	}
+	own := step.Step{Kind: "python", Text: "from torch.utils.checkpoint import checkpoint\n\nx = checkpoint(self.block, x" + reentrant + ")   # in forward(), for each large block, instead of x = self.block(x)"}
 	trainer := step.Step{Kind: "python", Text: "model.gradient_checkpointing_enable()   # transformers; with its Trainer: gradient_checkpointing=True\nmodel.config.use_cache = False"}
 	switch {
 	case c.In("transformers"):

@@ -1,7 +1,9 @@
-package torch
+// Package ranks reads what fails where the ranks of a job speak to each other.
+package ranks
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
@@ -12,14 +14,17 @@ import (
 // the largest before the bytes are sent.
 const objectSource = "pytorch/torch/distributed/distributed_c10d.py"
 
+// refused are the messages of a card, with figures and without.
+var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
+
 // beyondObjects: more than any object that a program sends to its ranks.
 func beyondObjects(c *ledger.Case) bool {
 	return c.Asked.Bytes > 16*units.GiB || ledger.AbsurdSize(c)
 }
 
-// exchangeCards are about Python objects that ranks send to each other through
+// Cards are about Python objects that ranks send to each other through
 // the card.
-var exchangeCards = []cause.Card{
+var Cards = []cause.Card{
 	{
 		ID: "ranks/object-size-garbled", Kinds: refused, If: when.All(operation.Is(operation.Exchange), beyondObjects),
 		Cause: cause.SoftwareBug, Weight: cause.Decisive,
@@ -42,7 +47,6 @@ var exchangeCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Exchange it through RAM", Cost: "slower by a little", Told: "A second group for objects; mmengine and mmdetection have it as `collect_device=\"cpu\"`.", Kind: "python", Text: "group = torch.distributed.new_group(backend=\"gloo\")   # once, on all ranks\ntorch.distributed.gather_object(results, gathered, dst=0, group=group)   # results, gathered: as in your call"},
 			{Fix: "detach_accumulated", Title: "Send less: numbers, not tensors", Cost: "none", Told: "Sum up metrics on each rank and reduce the sums; what stays whole goes to a file of each rank. Tensors in the object as `x.cpu()`: a packed tensor of the card comes back onto the card it had."},
-			lookFirst,
 		},
 		Sources: []string{objectSource, "https://github.com/pytorch/pytorch/pull/150815", "mmengine/mmengine/evaluator/metric.py"},
 	},
