@@ -48,7 +48,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&array.Burn,
 		&webui.MagicQuill, &webui.LatentDiffusion,
 		&host.Snakemake, &host.Nextflow, &data.Gluten, &host.Spark, &host.YARN,
-		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick,
+		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick, &data.Oracle, &data.VirtualMachines, &data.Heroku,
 		&build.Linker, &build.MSVC, &build.DotNet, &build.Node, &build.JVMStart, &build.Go, &science.DXVK,
 		&science.STAR, &science.SPAdes, &science.Kraken, &science.Gaussian, &science.ORCA, &science.LAMMPS, &science.Solver, &science.AfterEffects, &science.Stata, &science.BuildKit,
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,

@@ -47,11 +47,11 @@ func explained(f *fact.Facts) bool {
 var plainPhrases = slices.Concat(plainCodes, plainWords, systemWords)
 
 var plainCodes = []string{
-	"CUDA_ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory", "hipErrorMemoryAllocation", "cuMemAlloc failed", "cuMemCreate failed",
+	"CUDA_ERROR_OUT_OF_MEMORY", "cudaErrorMemoryAllocation", "hipErrorOutOfMemory", "hipErrorMemoryAllocation", "cuMemAlloc failed", "cuMemCreate failed",
 	"OUT_OF_DEVICE_MEMORY", "OUT_OF_HOST_MEMORY", "OutOfDeviceMemory", "MEM_OBJECT_ALLOCATION_FAILURE",
 	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
 	"CL_OUT_OF_RESOURCES", "failed: OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "NV_ENC_ERR_OUT_OF_MEMORY", "error was 8007000e",
-	"spawn ENOMEM", "abort(OOM)", "Cannot enlarge memory arrays", "compiler is out of heap space", "Heap exhausted during", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
+	"spawn ENOMEM", "abort(OOM)", "Cannot enlarge memory arrays", "compiler is out of heap space", "Heap exhausted during", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "out of process memory", "cannot set up guest memory", "ORA-27102", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
 	"probably means the system ran out of memory", "to fit into available memory", "internal heap limit reached", "0xC0000017", "0xC000012D", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY",
 }
 
