@@ -65,6 +65,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
 		&apps.RealESRGAN, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
 		&trainer.MMRotate, &trainer.MMDetection, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,
+		&trainer.BiaPy, &trainer.YOLOX, &trainer.BasicSR, &trainer.NeRFPyTorch, &trainer.RAFT, &trainer.OpenCLIP, &trainer.GuidedDiffusion, &trainer.CycleGAN, &trainer.SlowFast,
 		&trainer.NNUNetV2, &trainer.NNUNetV1, &trainer.MONAI, &trainer.SegmentAnything, &trainer.NeMo, &trainer.ESPnet, &trainer.Fairseq, &trainer.PyG, &trainer.DGL,
 		&trainer.GaussianSplatting, &trainer.Nerfstudio, &trainer.StyleGAN, &trainer.Fastai, &trainer.SparseConv, &trainer.StableBaselines,
 		&trainer.Torchtune, &trainer.Swift, &trainer.Megatron, &trainer.ColossalAI, &trainer.SentenceTransformers, &trainer.FlagEmbedding, &trainer.Verl, &trainer.OpenRLHF,

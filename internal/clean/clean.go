@@ -142,8 +142,14 @@ func readable(s string) string {
 	if isHTML(s) {
 		s = html.UnescapeString(dropTags(s))
 	}
+	if strings.Contains(s, `\u00`) {
+		s = jsonEscapes.Replace(s)
+	}
 	return Printable(s) // last: an entity can stand for a control character
 }
+
+// jsonEscapes are those of Go's encoder, which hide a frame's "<module>".
+var jsonEscapes = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
 // isHTML reports a closing tag or a common entity.
 func isHTML(s string) bool {

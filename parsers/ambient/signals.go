@@ -55,7 +55,9 @@ var Signals = text.Parser{
 			if seen[id]++; seen[id] > 20 {
 				continue // evidence enough
 			}
-			if ownCode[id] && inLibrary(l, h.At) || l.Aside(h.At) {
+			if l.Aside(h.At) && (id == "backward" || id == "optimizer_step") && l.InBlock(h.At) {
+				id = "training" // the loop that failed goes back in each turn
+			} else if ownCode[id] && inLibrary(l, h.At) || l.Aside(h.At) {
 				continue
 			}
 			f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})

@@ -27,8 +27,8 @@ var containerWordings = []text.Wording{
 	text.On("Namespace:", readNamespace),
 	text.On("Finished:", readFinished),
 	text.On("for exceeding memory limits", readYARN),
-	text.On("running beyond physical memory limits", readYARN),
-	text.On("running beyond virtual memory limits", readYARN),
+	text.On("running beyond physical memory limits", text.Unless(readYARN, text.Before(`"is`, 3))),
+	text.On("running beyond virtual memory limits", text.Unless(readYARN, text.Before(`"is`, 3))),
 }
 
 // Kubernetes' sizes are "512Mi" (binary) and "512M" (decimal).

@@ -209,30 +209,6 @@ const mostWrapped = 64
 // wrapWidth is the shortest line that a console can have broken.
 const wrapWidth = 76
 
-// Aside reports that the line at an offset is one that IPython prints around the
-// one that failed, which an arrow marks: it had run before, or never ran.
-func (l *Log) Aside(at int) bool {
-	i := l.LineIndex(at)
-	if !besideArrow(l.Lines[i].Text) {
-		return false
-	}
-	for j := max(i-contextLines, 0); j < min(i+contextLines+1, len(l.Lines)); j++ {
-		if line := l.Lines[j].Text; strings.HasPrefix(line, "--") && strings.HasPrefix(strings.TrimLeft(line, "-"), "> ") {
-			return true
-		}
-	}
-	return false
-}
-
-// contextLines is how many lines IPython prints on each side of the arrow.
-const contextLines = 5
-
-// besideArrow reports "      3 pipe.to(device)": a line number and code.
-func besideArrow(line string) bool {
-	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
-	return digits > 0 && digits < 6 && (digits == len(line) || line[digits] == ' ')
-}
-
 // progressBar reports tqdm's " 45%|####5     | 9/20 [00:01<00:02]".
 func progressBar(s string) bool {
 	i := strings.Index(s, "%|")

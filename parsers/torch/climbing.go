@@ -88,11 +88,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		}
 		after := l.Squeezed()[h.At+len(stepWords[h.Word]):]
 		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired) {
-			id := "few_steps"
-			if n >= manySteps {
-				id = "many_steps"
-			}
-			f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+			f.Signals = append(f.Signals, fact.Signal{ID: map[bool]string{true: "many_steps", false: "few_steps"}[n >= manySteps], Line: l.Line(h.At), Text: l.LineText(h.At)})
 			if n >= manySteps {
 				return
 			}

@@ -26,6 +26,8 @@ var pytorchWords = []string{
 	"NVML_SUCCESS == r", "Invalid buffer size:",
 	"UR_RESULT_ERROR_OUT_OF", "PI_ERROR_OUT_OF", "size larger than 4GB",
 	"Error out of memory at line", "OutOfMemoryError:", "cudaErrorMemoryAllocation",
+	"total bytes of NDArray >", "product of dimension sizes >", "NDArray dimension length >", "may not have completed. Error: (null) Insufficient Memory",
+	"insufficient resources when calling `cusparse",
 }
 
 func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -46,9 +48,9 @@ func parsePyTorch(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		}
 		var end int
 		switch word {
-		case "MPS backend out of memory":
+		case "MPS backend out of memory", "may not have completed. Error: (null) Insufficient Memory":
 			end = mps(f, l, h.At, next)
-		case "Invalid buffer size:":
+		case "Invalid buffer size:", "total bytes of NDArray >", "product of dimension sizes >", "NDArray dimension length >":
 			end = mpsBuffer(f, l, h.At)
 		case "would exceed allowed memory", "Allocation on device":
 			end = asyncAllocator(f, l, h.At, next)
@@ -284,10 +286,10 @@ func mps(f *fact.Facts, l *text.Log, at, next int) int {
 func mpsBuffer(f *fact.Facts, l *text.Log, at int) int {
 	r := reader{l: l, s: l.Squeezed(), from: at, end: at}
 	g := fact.Figures{Requested: r.after("invalidbuffersize:")}
-	if g.Requested == nil {
+	if g.Requested == nil && strings.HasPrefix(r.s[at:], "invalid") { // the others are MPSNDArray.mm's, without a figure
 		return at + 1
 	}
-	text.Fail(f, l, at, r.end, fact.Failure{Kind: fact.MPSBuffer, Framework: "pytorch", Backend: "mps", Figures: g})
+	text.Fail(f, l, at, max(r.end, at+len("totalbytesofndarray")), fact.Failure{Kind: fact.MPSBuffer, Framework: "pytorch", Backend: "mps", Figures: g})
 	return r.end
 }
 
@@ -323,7 +325,7 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		}
 		x.Kind = fact.CUDAError
 	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",
-		"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation":
+		"CUDNN_STATUS_ALLOC_FAILED", "unable to find an engine to execute this computation", "insufficient resources when calling `cusparse":
 		if before := s[max(at-100, 0):at]; strings.Contains(before, "cuda_blas.cc") || strings.Contains(before, "cuda_dnn.cc") || strings.Contains(before, "cublaserror(") {
 			return end // TensorFlow and Rust: see tensorflow.go and rust.go
 		}

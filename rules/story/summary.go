@@ -39,14 +39,11 @@ func (t teller) asides() string {
 	if t.Contains("17179869184.00 gib") {
 		out = append(out, "What this process is said to hold (2 to the 64) is no amount: on Windows and WSL the driver does not tell.")
 	}
-	if s := t.Signal("aftermath"); s != nil && s.Line > t.Failure.EndLine && s.Line-t.Failure.EndLine <= aftermathReach {
+	if s := t.Signal("aftermath"); s != nil && s.Line > t.Failure.EndLine && s.Line-t.Failure.EndLine <= 40 { // lines
 		out = append(out, "The error on line "+strconv.Itoa(s.Line)+" only follows from it: the program caught this failure and went on without a result.")
 	}
 	return strings.Join(out, " ")
 }
-
-// aftermathReach is how many lines behind a failure what follows from it stands.
-const aftermathReach = 40
 
 // refusedSentence: so much was asked for, and so much there was.
 func (t teller) refusedSentence() string {

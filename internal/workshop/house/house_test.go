@@ -19,7 +19,7 @@ import (
 const (
 	module          = "github.com/oomdoc/oomdoc/"
 	linesOfAll      = 20500 // without what is known of single programs
-	linesOfPackage  = 3150
+	linesOfPackage  = 3000
 	linesOfFamily   = 4000 // a family of wordings
 	linesOfFile     = 400
 	linesOfFunction = 60
@@ -42,7 +42,7 @@ var floors = [][]string{
 	{"rules/cause"},
 	{"rules/fix"},
 	{"rules/program"},
-	{"rules/program/server/stage"},
+	{"rules/program/server/stage", "rules/program/server/launch"},
 	{"rules/program/torch/clues", "rules/program/torch/code", "rules/program/torch/operation", "rules/program/torch/books"},
 	{"rules/program/engine", "rules/program/limits", "rules/program/ggml/books", "rules/program/ggml/tensors", "rules/program/ggml/command", "rules/program/torch/allocator", "rules/program/torch/pictures", "rules/program/torch/ram", "rules/program/torch/ranks", "rules/program/torch/tensors"},
 	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/science", "rules/program/apps", "rules/program/data", "rules/program/build"},

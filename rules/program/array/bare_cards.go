@@ -163,6 +163,18 @@ var bareCards = []cause.Card{
 		Sources: []string{"git/wrapper.c", "git/Documentation/config/pack.txt", "git/Documentation/config/core.txt"},
 	},
 	{
+		ID: "other/memory-while-reading", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"}, If: func(c *ledger.Case) bool { return readsWhole(c) != nil }, Figures: readsWhole,
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of RAM while it read a file as a whole (MemoryError)",
+		Means:    "The line reads a whole file: {grows} What was there before counts too. On Linux such a refusal, rather than a kill, speaks for a limit (`ulimit -v`, a job's) or a 32-bit Python; on Windows for RAM and page file together.",
+		Not:      "Anything about the graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Read it in parts, or mapped", Told: "{instead}", Cost: "Some rewriting"},
+			pageFile, lookWhy, swapBridge,
+		},
+		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://numpy.org/doc/stable/reference/generated/numpy.load.html", "https://docs.pytorch.org/docs/stable/generated/torch.load.html"},
+	},
+	{
 		ID: "other/python-memory", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was refused RAM (MemoryError)",
@@ -330,4 +342,27 @@ func flippedFigures(c *ledger.Case) map[string]string {
 		told = strconv.Itoa(count) + " bits"
 	}
 	return map[string]string{"small": strconv.FormatInt(n&math.MaxUint32, 10), "high": units.Amount(high), "bits": told}
+}
+
+// readsWhole says what a line that reads a file at once takes, and what to write
+// instead; nil for another line.
+func readsWhole(c *ledger.Case) map[string]string {
+	frames := ledger.Trace(c)
+	for _, f := range frames[max(0, len(frames)-3):] {
+		for _, way := range [...]struct{ call, grows, instead string }{
+			{"pickle.load", "a pickle's objects take several times its size on the disk, and both are there for a moment.", "Written anew in pieces: numbers as `.npy` (`np.load(path, mmap_mode=\"r\")` reads what is used), tables as Parquet, samples as one file each. Once, on a machine with more RAM, or where it is made."},
+			{"joblib.load", "arrays and objects of it all come into RAM.", "`joblib.load(path, mmap_mode=\"r\")`, if it was written without compression."},
+			{"json.load", "the text, and its objects, which take five to ten times as much.", "JSON lines, one object at a time (`for line in f: json.loads(line)`), or the package ijson for one large array."},
+			{"torch.load(", "the tensors, onto the device that they were saved from.", "`torch.load(path, map_location=\"cpu\", mmap=True)` (PyTorch 2.1 and later) reads what is used; without the optimizer, if only the model is wanted."},
+			{"np.load(", "the array in one piece.", "`np.load(path, mmap_mode=\"r\")` reads what is used (`.npy`; an `.npz` cannot be mapped)."},
+			{".read()", "its text, and whatever is made of it beside that.", "Line by line (`for line in f`), or `f.read(1 << 20)` in a loop."},
+			{".readlines()", "a string for each line, with some 50 bytes beside its text.", "Line by line: `for line in f`."},
+			{"loadmat(", "all variables, in 64 bit as a rule.", "`variable_names=[\"x\"]` reads only those; files of version 7.3 are HDF5: `h5py.File(path)[\"x\"][0:1000]`."},
+		} {
+			if strings.Contains(f.Source, way.call) {
+				return map[string]string{"grows": way.grows, "instead": way.instead}
+			}
+		}
+	}
+	return nil
 }

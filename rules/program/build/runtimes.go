@@ -59,7 +59,7 @@ var (
 				Sources:  []string{"https://nodejs.org/api/errors.html", "https://man7.org/linux/man-pages/man2/fork.2.html"},
 			},
 			{
-				ID: "node/buffer", Kinds: nil, Said: []string{"Array buffer allocation failed", "ERR_WORKER_OUT_OF_MEMORY"},
+				ID: "node/buffer", Kinds: nil, Said: []string{"Array buffer allocation failed", "ERR_WORKER_OUT_OF_MEMORY"}, Unsaid: []string{"loadModel", "loading model", "(in promise)"},
 				Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "was refused one buffer, or a worker's heap was full",
 				Means:    "An ArrayBuffer lies outside the heap: one too large for V8 (2 to 8 GB by version), or many that wait for the collector. A worker thread has a heap limit of its own (`resourceLimits`), below that of the process.",

@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/internal/made"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 )
 
 func TestLoweredUtilizationIsTheLargest(t *testing.T) {
@@ -27,7 +28,7 @@ func TestLoweredUtilizationIsTheLargest(t *testing.T) {
 			return // nothing helps
 		}
 		assert.True(t, e.Fits)
-		assert.Contains(t, vllmSteps["lower_gpu_memory_utilization"](c)[0].Text, percent(u))
+		assert.Contains(t, vllmSteps["lower_gpu_memory_utilization"](c)[0].Text, launch.Share(u))
 		wanted := float64(max(c.F().Requested.Bytes, c.F().Free.Bytes) - c.F().Free.Bytes + units.GiB/2)
 		given := (c.F().Utilization.Value - u) * float64(total)
 		require.GreaterOrEqual(t, given+1, wanted, "%+v", e)
@@ -132,7 +133,7 @@ func TestHalfCacheWithLargerShare(t *testing.T) {
 		assert.Contains(t, e.Note, "Two changes together")
 		text := vllmSteps["quantize_kv_cache"](c)[0].Text
 		assert.Contains(t, text, "--kv-cache-dtype fp8")
-		assert.Contains(t, text, "--gpu-memory-utilization "+percent(u))
+		assert.Contains(t, text, "--gpu-memory-utilization "+launch.Share(u))
 		less := float64(c.F().KVAvailable.Bytes) + (u-0.01-c.F().Utilization.Value)*float64(total)
 		assert.Less(t, less, float64(c.F().KVNeeded.Bytes)/2+2)
 	})

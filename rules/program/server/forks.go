@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -18,17 +19,17 @@ const Shared = "--cpu-offload-gb --enforce-eager --gpu-memory-utilization --kv-c
 // startedAs is vLLM started by another command, with the same arguments.
 func startedAs(command string, own steps) steps {
 	s := vllmServer
-	s.start, s.old, s.before, s.command, s.offline = command, command, nil, "", ""
+	s.Start, s.Old, s.Before, s.Command, s.Offline = command, command, nil, "", ""
 	out := steps{
-		"lower_context":                s.sets(whole("max_model_len", fittingLength)),
-		"raise_gpu_memory_utilization": s.sets(hundredths("gpu_memory_utilization", raisedUtilization)),
-		"lower_gpu_memory_utilization": vllmShare.relative(s.sets(hundredths("gpu_memory_utilization", vllmShare.lowered))),
-		"quantize_kv_cache":            s.sets(to("kv_cache_dtype", "fp8")),
-		"enforce_eager":                s.sets(to("enforce_eager", "True")),
-		"lower_max_num_seqs":           s.sets(whole("max_num_seqs", fewerSequences)),
-		"lower_max_batched_tokens":     s.sets(divided("max_num_batched_tokens", 4096, half)),
-		"multi_gpu":                    s.sets(doubled("tensor_parallel_size")),
-		"cpu_offload":                  s.sets(to("cpu_offload_gb", "8")),
+		"lower_context":                s.Sets(launch.Whole("max_model_len", fittingLength)),
+		"raise_gpu_memory_utilization": s.Sets(launch.Hundredths("gpu_memory_utilization", raisedUtilization)),
+		"lower_gpu_memory_utilization": vllmShare.relative(s.Sets(launch.Hundredths("gpu_memory_utilization", vllmShare.lowered))),
+		"quantize_kv_cache":            s.Sets(launch.To("kv_cache_dtype", "fp8")),
+		"enforce_eager":                s.Sets(launch.To("enforce_eager", "True")),
+		"lower_max_num_seqs":           s.Sets(launch.Whole("max_num_seqs", fewerSequences)),
+		"lower_max_batched_tokens":     s.Sets(launch.Divided("max_num_batched_tokens", 4096, launch.Half)),
+		"multi_gpu":                    s.Sets(launch.Doubled("tensor_parallel_size")),
+		"cpu_offload":                  s.Sets(launch.To("cpu_offload_gb", "8")),
 	}
 	maps.Copy(out, own)
 	return out

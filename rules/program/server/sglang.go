@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -82,15 +83,15 @@ var SGLang = program.Program{
 		cause.Unknown:        {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "empty_cache", Fit: cause.Helps}, {Fix: "lower_gpu_memory_utilization", Fit: cause.MayHelp}},
 	},
 	Steps: map[string]func(c *ledger.Case) []step.Step{
-		"raise_mem_fraction":       sglangServer.adds(hundredths("mem_fraction_static", raisedFraction)),
-		"lower_mem_fraction":       sglangShare.relative(sglangServer.adds(hundredths("mem_fraction_static", sglangShare.lowered))),
-		"lower_max_num_seqs":       sglangServer.adds(divided("max_running_requests", 64, half)),
-		"lower_max_batched_tokens": sglangServer.adds(divided("chunked_prefill_size", 4096, engine.TokensDivisor)),
-		"lower_context":            sglangServer.adds(divided("context_length", 16384, half)),
-		"enforce_eager":            after("text", "Make graphs for small batches only (the option is --cuda-graph-max-bs-decode since June 2026); --disable-cuda-graph makes none:", sglangServer.adds(to("cuda_graph_max_bs", "16"))),
-		"quantize_kv_cache":        sglangServer.adds(to("kv_cache_dtype", "fp8_e5m2")),
-		"cpu_offload":              sglangServer.adds(to("cpu_offload_gb", "8")),
-		"multi_gpu":                sglangServer.adds(doubled("tp_size")),
+		"raise_mem_fraction":       sglangServer.Adds(launch.Hundredths("mem_fraction_static", raisedFraction)),
+		"lower_mem_fraction":       sglangShare.relative(sglangServer.Adds(launch.Hundredths("mem_fraction_static", sglangShare.lowered))),
+		"lower_max_num_seqs":       sglangServer.Adds(launch.Divided("max_running_requests", 64, launch.Half)),
+		"lower_max_batched_tokens": sglangServer.Adds(launch.Divided("chunked_prefill_size", 4096, engine.TokensDivisor)),
+		"lower_context":            sglangServer.Adds(launch.Divided("context_length", 16384, launch.Half)),
+		"enforce_eager":            launch.After("text", "Make graphs for small batches only (the option is --cuda-graph-max-bs-decode since June 2026); --disable-cuda-graph makes none:", sglangServer.Adds(launch.To("cuda_graph_max_bs", "16"))),
+		"quantize_kv_cache":        sglangServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
+		"cpu_offload":              sglangServer.Adds(launch.To("cpu_offload_gb", "8")),
+		"multi_gpu":                sglangServer.Adds(launch.Doubled("tp_size")),
 		"use_lower_quant":          sglangWeights,
 		"upgrade_version":          step.Paste("shell", "pip install -U sglang"),
 	},
@@ -105,12 +106,12 @@ var SGLang = program.Program{
 	},
 }
 
-var sglangServer = launch{
-	command: "sglang_command",
-	aliases: map[string]string{"--tp": "tp_size", "--tensor-parallel-size": "tp_size", "--dp": "dp_size"},
-	repeats: []string{"tp_size"},
-	dumps:   true,
-	start:   "python -m sglang.launch_server --model-path",
+var sglangServer = launch.Server{
+	Command: "sglang_command",
+	Aliases: map[string]string{"--tp": "tp_size", "--tensor-parallel-size": "tp_size", "--dp": "dp_size"},
+	Repeats: []string{"tp_size"},
+	Dumps:   true,
+	Start:   "python -m sglang.launch_server --model-path",
 }
 
 // sglangShare is mem_fraction_static. It counts from what was free before the
@@ -194,5 +195,5 @@ func sglangWeights(c *ledger.Case) []step.Step {
 	case c.Phase == "load":
 		return []step.Step{{Kind: "text", Text: take + " `--quantization fp8` on a 16-bit one does not help the load: the layers are made in 16 bit first."}}
 	}
-	return after("text", take+" Or let SGLang make FP8 out of a 16-bit one (cards from Ada or Hopper on).", sglangServer.adds(to("quantization", "fp8")))(c)
+	return launch.After("text", take+" Or let SGLang make FP8 out of a 16-bit one (cards from Ada or Hopper on).", sglangServer.Adds(launch.To("quantization", "fp8")))(c)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -57,27 +58,27 @@ var TGI = program.Program{
 	Steps: map[string]func(c *ledger.Case) []step.Step{
 		"lower_max_batched_tokens": func(c *ledger.Case) []step.Step {
 			if ledger.IntSetting(c, "max_batch_total_tokens") > 0 {
-				return tgiServer.adds(divided("max_batch_total_tokens", 0, half))(c) // what TGI computes by itself since 1.0
+				return tgiServer.Adds(launch.Divided("max_batch_total_tokens", 0, launch.Half))(c) // what TGI computes by itself since 1.0
 			}
-			prefill := divided("max_batch_prefill_tokens", 4096, engine.TokensDivisor)
-			n, _ := strconv.Atoi(prefill(c).value)
-			return tgiServer.adds(prefill, to("max_input_tokens", strconv.Itoa(n/2)), to("max_total_tokens", strconv.Itoa(n)))(c)
+			prefill := launch.Divided("max_batch_prefill_tokens", 4096, engine.TokensDivisor)
+			n, _ := strconv.Atoi(prefill(c).Value)
+			return tgiServer.Adds(prefill, launch.To("max_input_tokens", strconv.Itoa(n/2)), launch.To("max_total_tokens", strconv.Itoa(n)))(c)
 		},
-		"lower_context":     tgiServer.adds(to("max_input_tokens", "1024"), to("max_total_tokens", "2048")),
-		"multi_gpu":         tgiServer.adds(doubled("num_shard")),
-		"use_lower_quant":   tgiServer.adds(to("quantize", "bitsandbytes-nf4")),
-		"quantize_kv_cache": tgiServer.adds(to("kv_cache_dtype", "fp8_e5m2")),
-		"enforce_eager":     tgiServer.adds(to("cuda_graphs", "0")),
+		"lower_context":     tgiServer.Adds(launch.To("max_input_tokens", "1024"), launch.To("max_total_tokens", "2048")),
+		"multi_gpu":         tgiServer.Adds(launch.Doubled("num_shard")),
+		"use_lower_quant":   tgiServer.Adds(launch.To("quantize", "bitsandbytes-nf4")),
+		"quantize_kv_cache": tgiServer.Adds(launch.To("kv_cache_dtype", "fp8_e5m2")),
+		"enforce_eager":     tgiServer.Adds(launch.To("cuda_graphs", "0")),
 		"upgrade_version":   step.Paste("shell", "docker pull ghcr.io/huggingface/text-generation-inference:latest"),
 	},
 }
 
-var tgiServer = launch{
-	command: "tgi_command",
-	repeats: []string{"quantize", "num_shard"},
-	dumps:   true,
-	start:   "text-generation-launcher --model-id",
-	where:   "After the image's name in `docker run`, in place of your values:",
+var tgiServer = launch.Server{
+	Command: "tgi_command",
+	Repeats: []string{"quantize", "num_shard"},
+	Dumps:   true,
+	Start:   "text-generation-launcher --model-id",
+	Where:   "After the image's name in `docker run`, in place of your values:",
 }
 
 var tgiWarmup = when.Root(fact.TGIWarmup)

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -60,7 +61,7 @@ var vllmCacheCards = []cause.Card{
 			words("use_lower_quant", "Take out or shrink what stands before the cache", "Start without the draft model (`--speculative-config`), if you have one. Then smaller weights: an AWQ, GPTQ or FP8 checkpoint of the same model (its name with that ending on huggingface.co).", "speed, or slight loss of quality"),
 			{Fix: "raise_gpu_memory_utilization", Title: "Or give vLLM more of the card", If: shareLeft, Told: "{short} is lacking; 0.05 more is {five}. Only where nothing else needs the card, and `nvidia-smi` shows it empty before.", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") }, Cost: "little left for graphs"},
 			added("multi_gpu", "Or split it over twice the cards", "Each then holds half of the weights.", "needs them"),
-			{Fix: "lower_max_batched_tokens", Title: "Or make the trial run smaller", Told: "It takes its part before the cache does.", Steps: vllmServer.sets(to("max_num_batched_tokens", "2048"), to("max_num_seqs", "16"), chunks), Cost: "slower long prompts, more requests wait"},
+			{Fix: "lower_max_batched_tokens", Title: "Or make the trial run smaller", Told: "It takes its part before the cache does.", Steps: vllmServer.Sets(launch.To("max_num_batched_tokens", "2048"), launch.To("max_num_seqs", "16"), chunks), Cost: "slower long prompts, more requests wait"},
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py", "vllm/v1/worker/gpu_worker.py"},
 	},
@@ -136,7 +137,7 @@ var vllmCacheCards = []cause.Card{
 		Means:    "The model itself fits.[[ {lacking} tokens of cache are lacking, {lack} at {per_token} per token.]][[ The trial run took {trial} beside the weights, because prompts are computed whole here: in chunks most of that goes to the cache.]][[ {lacking} tokens of cache are lacking: {small_token} for a current 8B model (128 KiB per token), {large_token} for a Llama 2 7B (512 KiB).]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
-			{Fix: "chunked_prefill", Title: "Compute prompts in chunks, and keep {tokens}", If: wholeTrial, Told: "The trial run then takes 2048 tokens at a time instead of {tokens}, and most of its {trial} goes to the cache, which lacks {lack}. {where}", Steps: vllmServer.sets(to("max_num_batched_tokens", "2048"), chunks), Cost: "long prompts are slightly slower"},
+			{Fix: "chunked_prefill", Title: "Compute prompts in chunks, and keep {tokens}", If: wholeTrial, Told: "The trial run then takes 2048 tokens at a time instead of {tokens}, and most of its {trial} goes to the cache, which lacks {lack}. {where}", Steps: vllmServer.Sets(launch.To("max_num_batched_tokens", "2048"), chunks), Cost: "long prompts are slightly slower"},
 			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start (the limit now: {held}). ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
 			added("raise_gpu_memory_utilization", "Or give vLLM more of the card", "0.05 more is {five}; with `--enforce-eager` beside it no CUDA graphs need the rest. Only if `nvidia-smi` shows the card empty before.", "little reserve; slower with eager"),
 			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "[[{held_eight} tokens instead of {held}. ]]Not every card and attention backend has it.", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "quantize_kv_cache") }, Cost: "slight loss"},
@@ -189,7 +190,7 @@ var vllmCacheCards = []cause.Card{
 		Means:    "Weights and one trial run took all of vLLM's share of the card ({default} unless set). This older engine (V0) runs as many tokens as the context is long, so a long default length eats the cache too; before 0.9 other programs on the card count as its own as well. Which it was, `Model loading took` and `nvidia-smi` tell.",
 		Not:      "A smaller share: it leaves even less.",
 		Cures: []cause.Cure{
-			flags("lower_context", "Set the length that you need", "The trial run shrinks with it. {where}", "longer prompts are refused", option{"max_model_len", "8192"}),
+			flags("lower_context", "Set the length that you need", "The trial run shrinks with it. {where}", "longer prompts are refused", option("max_model_len", "8192")),
 			added("raise_gpu_memory_utilization", "Give vLLM a larger share", "0.05 more is {five}. Only on a card that is otherwise empty.", "less for everything else on the card"),
 			words("use_lower_quant", "Or load smaller weights", "If they take four fifths of the card: an AWQ or GPTQ checkpoint, or a second card with `--tensor-parallel-size 2`.", "slight loss of quality"),
 		},
@@ -211,4 +212,4 @@ var vllmCacheCards = []cause.Card{
 }
 
 // smallerTrial cures a trial run that takes what the cache should have.
-var smallerTrial = flags("lower_max_num_seqs", "Make the trial run smaller", "It computes this many tokens and sequences at once; models that see pictures also take fewer of them (`--limit-mm-per-prompt`).", "long prompts and many users are slower", option{"max_num_seqs", "32"}, option{"max_num_batched_tokens", "2048"})
+var smallerTrial = flags("lower_max_num_seqs", "Make the trial run smaller", "It computes this many tokens and sequences at once; models that see pictures also take fewer of them (`--limit-mm-per-prompt`).", "long prompts and many users are slower", option("max_num_seqs", "32"), option("max_num_batched_tokens", "2048"))

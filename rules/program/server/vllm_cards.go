@@ -69,7 +69,7 @@ var vllmCheckCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_gpu_memory_utilization", "Ask for a little less", "{low} is {low_gib}[[ and leaves {spare}]] (the limit at this moment: {most}). That much less KV cache: fewer tokens at once, same speed. {where}", "a slightly smaller KV cache"),
 			{Fix: "close_other_apps", Title: "Or free {short} and keep the share", Told: "`nvidia-smi` on the host says who holds it: `kill PID` for an old `VLLM::EngineCore` of yours, close a browser or game.", Cost: "free"},
-			flags("lower_context", "It then reports too little KV cache", "Allow shorter requests as well, for example:", "longer prompts are refused", option{"max_model_len", "8192"}),
+			flags("lower_context", "It then reports too little KV cache", "Allow shorter requests as well, for example:", "longer prompts are refused", option("max_model_len", "8192")),
 		},
 		Later:   "If it happens only at restarts, wait 15 seconds between stop and start.",
 		Sources: []string{"vllm/v1/worker/utils.py", "https://github.com/Alex8791-cyber/cognithor/pull/318"}, Solved: 1,

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -43,20 +44,22 @@ func spelled(c *ledger.Case, fix string) []step.Step {
 }
 
 // flags is a cure that sets options of vLLM's to these values together.
-func flags(fix, title, told, cost string, set ...option) cause.Cure {
-	choices := make([]choice, len(set))
+func flags(fix, title, told, cost string, set ...launch.Option) cause.Cure {
+	choices := make([]launch.Choice, len(set))
 	for i, o := range set {
-		choices[i] = to(o.name, o.value)
-		if o.name == "max_num_batched_tokens" {
+		choices[i] = launch.To(o.Name, o.Value)
+		if o.Name == "max_num_batched_tokens" {
 			choices = append(choices, chunks)
 		}
 	}
-	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: vllmServer.sets(choices...)}
+	return cause.Cure{Fix: fix, Title: title, Told: told, Cost: cost, Steps: vllmServer.Sets(choices...)}
 }
+
+func option(name, value string) launch.Option { return launch.Option{Name: name, Value: value} }
 
 // chunks turns chunked prefill on beside fewer tokens for a step where it is
 // off: without it vLLM refuses fewer than the longest prompt.
-var chunks = from("enable_chunked_prefill", func(c *ledger.Case) string {
+var chunks = launch.From("enable_chunked_prefill", func(c *ledger.Case) string {
 	if wholePrompts(c) {
 		return "True"
 	}
@@ -92,15 +95,15 @@ func wholeTrial(c *ledger.Case) bool {
 
 // where says where the first step goes: the log's own command is pasted whole.
 func where(c *ledger.Case) string {
-	_, offline := c.Fact(vllmServer.offline)
+	_, offline := c.Fact(vllmServer.Offline)
 	switch {
 	case offline:
 		return "In your script:"
-	case vllmServer.logged(c) != nil:
+	case vllmServer.Logged(c) != nil:
 		return "Your command with it:"
-	case vllmServer.others(c):
+	case vllmServer.Others(c):
 		return "It is vLLM's own option; your program passes it on, perhaps under a slightly different name:"
-	case vllmServer.unknown(c):
+	case vllmServer.Unknown(c):
 		return "Add to the command that starts vLLM (compose: `command:`; Python: `LLM(…)`, same names with underscores):"
 	}
 	return "With your other options:"
@@ -117,7 +120,7 @@ func vllmFigures(c *ledger.Case) map[string]string {
 		out["five"] = units.Amount(n/20) + " here"
 	}
 	if u, ok := neededUtilization(c); ok {
-		out["needed"] = percent(u)
+		out["needed"] = launch.Share(u)
 	}
 	if s, ok := c.Setting("max_model_len"); !ok || s.Default {
 		out["no_length"] = "Where no length is set it takes the model's own maximum."
@@ -193,7 +196,7 @@ var lighterShare = cause.Cure{
 func shareFigures(c *ledger.Case, out map[string]string) {
 	now, stated := vllmShare.now(c)
 	low := vllmShare.lowered(c)
-	out["low"], out["off"], out["from"] = percent(low), strconv.FormatFloat(now-low, 'f', 2, 64), fmt.Sprintf("the default %g", now)
+	out["low"], out["off"], out["from"] = launch.Share(low), strconv.FormatFloat(now-low, 'f', 2, 64), fmt.Sprintf("the default %g", now)
 	out["own"] = "if you set a share of your own, take " + out["off"] + " off that"
 	if stated {
 		delete(out, "own")

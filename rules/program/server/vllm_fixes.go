@@ -12,26 +12,27 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/engine"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-var vllmServer = launch{
-	command: "vllm_command",
-	offline: "vllm_offline",
-	aliases: map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"},
-	repeats: []string{
+var vllmServer = launch.Server{
+	Command: "vllm_command",
+	Offline: "vllm_offline",
+	Aliases: map[string]string{"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size", "-dp": "data_parallel_size", "-q": "quantization", "-gmu": "gpu_memory_utilization"},
+	Repeats: []string{
 		"host", "port", "served_model_name", "tokenizer", "trust_remote_code", "dtype", "quantization", "load_format", "kv_cache_dtype",
 		"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel", "max_model_len",
 		"gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens", "enable_chunked_prefill", "enforce_eager", "cpu_offload_gb",
 		"swap_space", "block_size", "enable_prefix_caching", "reasoning_parser", "tool_call_parser", "enable_auto_tool_choice",
 	},
-	start:  "vllm serve",
-	old:    "python -m vllm.entrypoints.openai.api_server --model",
-	before: before060,
-	flags:  true, readers: []string{"", "vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes", "own-script"},
+	Start:  "vllm serve",
+	Old:    "python -m vllm.entrypoints.openai.api_server --model",
+	Before: before060,
+	Flags:  true, Readers: []string{"", "vllm", "ray", "ray-serve", "kserve", "vllm-ascend", "vllm-gaudi", "ipex-llm", "tpu-inference", "docker", "kubernetes", "own-script"},
 }
 
 // before060: "vllm serve" came with 0.6 as far as anybody uses it (0.5.5).
@@ -49,21 +50,21 @@ func since021(c *ledger.Case) (float64, bool) {
 }
 
 var vllmSteps = map[string]func(c *ledger.Case) []step.Step{
-	"lower_context":                vllmServer.sets(whole("max_model_len", fittingLength)),
-	"raise_gpu_memory_utilization": vllmServer.sets(hundredths("gpu_memory_utilization", raisedUtilization)),
-	"lower_gpu_memory_utilization": vllmShare.relative(vllmServer.sets(hundredths("gpu_memory_utilization", vllmShare.lowered), from("max_model_len", cause.Number("%.0f", lengthAfter)))),
-	"quantize_kv_cache":            vllmServer.sets(to("kv_cache_dtype", "fp8"), from("gpu_memory_utilization", cause.Number("%.2f", shareForHalfCache))),
-	"enforce_eager":                vllmServer.sets(to("enforce_eager", "True")),
-	"lower_max_num_seqs":           vllmServer.sets(whole("max_num_seqs", fewerSequences)),
-	"lower_max_batched_tokens":     vllmServer.sets(divided("max_num_batched_tokens", 4096, engine.TokensDivisor), chunks),
-	"multi_gpu":                    vllmServer.sets(doubled("tensor_parallel_size")),
-	"cpu_offload":                  vllmServer.sets(to("cpu_offload_gb", "8")),
-	"use_lower_quant": after("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
-		vllmServer.sets(to("quantization", "bitsandbytes"))),
-	"lower_swap_space":       vllmServer.sets(to("swap_space", "0")),
-	"lower_resolution":       vllmServer.sets(to("limit_mm_per_prompt", `{"image": 1}`), to("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
+	"lower_context":                vllmServer.Sets(launch.Whole("max_model_len", fittingLength)),
+	"raise_gpu_memory_utilization": vllmServer.Sets(launch.Hundredths("gpu_memory_utilization", raisedUtilization)),
+	"lower_gpu_memory_utilization": vllmShare.relative(vllmServer.Sets(launch.Hundredths("gpu_memory_utilization", vllmShare.lowered), launch.From("max_model_len", cause.Number("%.0f", lengthAfter)))),
+	"quantize_kv_cache":            vllmServer.Sets(launch.To("kv_cache_dtype", "fp8"), launch.From("gpu_memory_utilization", cause.Number("%.2f", shareForHalfCache))),
+	"enforce_eager":                vllmServer.Sets(launch.To("enforce_eager", "True")),
+	"lower_max_num_seqs":           vllmServer.Sets(launch.Whole("max_num_seqs", fewerSequences)),
+	"lower_max_batched_tokens":     vllmServer.Sets(launch.Divided("max_num_batched_tokens", 4096, engine.TokensDivisor), chunks),
+	"multi_gpu":                    vllmServer.Sets(launch.Doubled("tensor_parallel_size")),
+	"cpu_offload":                  vllmServer.Sets(launch.To("cpu_offload_gb", "8")),
+	"use_lower_quant": launch.After("text", "Take a 4-bit (AWQ, GPTQ) or FP8 checkpoint of the same model: search its name with -AWQ, -GPTQ-Int4 or -FP8 on huggingface.co. Or let vLLM make 4 bit out of this one while it loads (bitsandbytes has to be installed):",
+		vllmServer.Sets(launch.To("quantization", "bitsandbytes"))),
+	"lower_swap_space":       vllmServer.Sets(launch.To("swap_space", "0")),
+	"lower_resolution":       vllmServer.Sets(launch.To("limit_mm_per_prompt", `{"image": 1}`), launch.To("mm_processor_kwargs", `{"max_pixels": 1003520}`)),
 	"enable_flash_attention": step.Paste("shell", "pip install flash-attn --no-build-isolation   # then start vLLM again: without it the image encoder builds the whole attention matrix"),
-	"restart_session":        after("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.sets()),
+	"restart_session":        launch.After("shell", "nvidia-smi -l 1   # wait until the used memory no longer moves", vllmServer.Sets()),
 	"upgrade_version":        step.Paste("shell", "pip install -U vllm"),
 	"close_other_apps":       step.Paste("shell", "nvidia-smi"),
 }

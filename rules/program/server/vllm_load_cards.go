@@ -129,7 +129,7 @@ var vllmLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Weights did not load: take smaller ones", Told: quantised, Cost: "slight loss of quality"},
 			added("multi_gpu", "Or split them over more cards", halvesThem+" If you use several already: twice as many.", "needs them"),
-			flags("lower_max_num_seqs", "Weights had loaded: a smaller trial run", "", "shorter and fewer requests", option{"max_model_len", "4096"}, option{"max_num_seqs", "16"}, option{"max_num_batched_tokens", "4096"}),
+			flags("lower_max_num_seqs", "Weights had loaded: a smaller trial run", "", "shorter and fewer requests", option("max_model_len", "4096"), option("max_num_seqs", "16"), option("max_num_batched_tokens", "4096")),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/model_executor/model_loader/base_loader.py"},
 	},

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -45,7 +46,7 @@ var vllmRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "[[The piece shrinks to {sort_fewer}. ]]Costs nothing until more than {fewer} requests run together. {where}", "more requests wait"),
 			lessShare("Or leave more of the card free", tooShortThen),
-			flags("enforce_eager", "Or do without CUDA graphs", "That frees what they hold, 0.2 to 3 GiB.", "slower tokens", option{"enforce_eager", "True"}),
+			flags("enforce_eager", "Or do without CUDA graphs", "That frees what they hold, 0.2 to 3 GiB.", "slower tokens", option("enforce_eager", "True")),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/14452", vllmThreads + "issues/27508"},
 	},
@@ -58,7 +59,7 @@ var vllmRunCards = []cause.Card{
 		Cures: []cause.Cure{
 			added("lower_max_num_seqs", "Allow fewer sequences at a time", "{asked} become {piece_fewer}. Costs nothing until more than {fewer} requests run together; the others wait. {where}", "more requests wait"),
 			afterGraphs(lessShare("Or leave more of the card free", tooShortThen)),
-			flags("lower_max_batched_tokens", "Or compute fewer tokens at once", "If that was not it: less work in a step.", "slower long prompts", option{"max_num_batched_tokens", "2048"}),
+			flags("lower_max_batched_tokens", "Or compute fewer tokens at once", "If that was not it: less work in a step.", "slower long prompts", option("max_num_batched_tokens", "2048")),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_model_runner.py", "vllm/v1/sample/ops/topk_topp_sampler.py", vllmThreads + "issues/15105"},
 	},
@@ -70,7 +71,7 @@ var vllmRunCards = []cause.Card{
 		Not:      trialFirst,
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "No video: one image a prompt", Told: "The encoder's trial is then an image only. {where}", Kind: "config", Text: "--limit-mm-per-prompt '{\"image\": 1, \"video\": 0}'", Cost: "videos are refused"},
-			{Fix: "lower_context", Title: "Limit the length, which bounds the trial", Told: "Its video is cut to the longest prompt. With it:", Steps: vllmServer.sets(to("max_model_len", "8192"), to("max_num_seqs", "8")), Cost: "long prompts are refused"},
+			{Fix: "lower_context", Title: "Limit the length, which bounds the trial", Told: "Its video is cut to the longest prompt. With it:", Steps: vllmServer.Sets(launch.To("max_model_len", "8192"), launch.To("max_num_seqs", "8")), Cost: "long prompts are refused"},
 			words("use_lower_quant", "Or smaller weights, for what comes after the trial", "An FP8 or AWQ checkpoint of the same model, or `--quantization fp8` on RTX 40 and later: about half of 16 bit.", "slight loss of quality"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/model_executor/models/glm4_1v.py", vllmThreads + "issues/18550"},
@@ -95,8 +96,8 @@ var vllmRunCards = []cause.Card{
 		Means:    "The weights are in place. The trial run of an encoder-decoder model computes a picture for each of `max_num_seqs` sequences at once, 256 unless set, and [[{asked} of that found only {room}]][[ beside the {mine} that are taken]]. Your own requests may have one picture each.",
 		Not:      trialFirst + " `--enable-chunked-prefill`: vLLM refuses it for these models.",
 		Cures: []cause.Cure{
-			{Fix: "lower_max_num_seqs", Title: "Allow fewer sequences at a time", Told: "A sixteenth of the pictures in the trial. {where}", Cost: "more requests wait", Steps: vllmServer.sets(to("max_num_seqs", "16"))},
-			{Fix: "lower_context", Title: "With it, a shorter context", Told: "The model's own is 131,072 tokens, and the cache has to hold one request of it:", Cost: "longer prompts are refused", Steps: vllmServer.sets(to("max_num_seqs", "8"), to("max_model_len", "8192"))},
+			{Fix: "lower_max_num_seqs", Title: "Allow fewer sequences at a time", Told: "A sixteenth of the pictures in the trial. {where}", Cost: "more requests wait", Steps: vllmServer.Sets(launch.To("max_num_seqs", "16"))},
+			{Fix: "lower_context", Title: "With it, a shorter context", Told: "The model's own is 131,072 tokens, and the cache has to hold one request of it:", Cost: "longer prompts are refused", Steps: vllmServer.Sets(launch.To("max_num_seqs", "8"), launch.To("max_model_len", "8192"))},
 			{Fix: "enforce_eager", Title: "Without CUDA graphs", Told: "If it then fails at the graphs: `--enforce-eager`.", Cost: "slower tokens"},
 		},
 		Sources: []string{"vllm/worker/enc_dec_model_runner.py", "vllm/model_executor/models/mllama.py", vllmThreads + "issues/8879", vllmThreads + "issues/9445"}, Solved: 2,
@@ -121,7 +122,7 @@ var vllmRunCards = []cause.Card{
 		Means:    "The weights are in place. The trial run at start computes `max_num_batched_tokens` at once (2,048 to 16,384 by default, for 16 bit models some hundred KiB each), and [[{asked} ]]of that found [[only {room} ]]beside the [[{mine} that are taken]]. The line `Model loading took … GiB` says how much of that are weights: near the card's size, they are the problem.",
 		Not:      trialFirst,
 		Cures: []cause.Cure{
-			flags("lower_max_batched_tokens", "Make the trial run smaller", "A quarter of the default or less, with fewer sequences. {where}", "long prompts and many users are slower", option{"max_num_batched_tokens", "2048"}, option{"max_num_seqs", "32"}),
+			flags("lower_max_batched_tokens", "Make the trial run smaller", "A quarter of the default or less, with fewer sequences. {where}", "long prompts and many users are slower", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			words("use_lower_quant", "Or load smaller weights", quantised, "slight loss of quality"),
 			added("multi_gpu", "Or use more cards", halvesThem, "needs them"),
 		},
@@ -135,7 +136,7 @@ var vllmRunCards = []cause.Card{
 		Not:      "A shorter context: the cache takes what the share leaves, however long requests may be.",
 		Cures: []cause.Cure{
 			lessShare("Leave more of the card free", tooShortThen+" {where}"),
-			flags("lower_max_num_seqs", "Or capture fewer graphs", "They are made for up to that many sequences; set it to what you really serve at a time.", "more requests wait", option{"max_num_seqs", "16"}),
+			flags("lower_max_num_seqs", "Or capture fewer graphs", "They are made for up to that many sequences; set it to what you really serve at a time.", "more requests wait", option("max_num_seqs", "16")),
 			added("enforce_eager", "Or do without graphs", "Sure to pass this step.", "slower tokens, most with small models"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/v1/worker/gpu_model_runner.py"},
@@ -185,7 +186,7 @@ var vllmRunCards = []cause.Card{
 		Means:    "A request asked for log-probabilities of its prompt: a row of the whole vocabulary in 32 bit for every token computed at once, 0.6 MB per token with 150,000 words, several times over. The trial run at start does not include that, so the cache had taken the room.",
 		Not:      "A shorter `--max-model-len`: a chunk of the prompt is enough.",
 		Cures: []cause.Cure{
-			flags("lower_max_batched_tokens", "Compute fewer prompt tokens at once", "{where}", "slower long prompts", option{"max_num_batched_tokens", "512"}, option{"max_num_seqs", "128"}),
+			flags("lower_max_batched_tokens", "Compute fewer prompt tokens at once", "{where}", "slower long prompts", option("max_num_batched_tokens", "512"), option("max_num_seqs", "128")),
 			lessShare("Or leave more of the card free", ""),
 			tell("lower_batch_size", "Or do not ask for them", "Leave `prompt_logprobs` (in lm-eval: `loglikelihood` tasks) out of the request where only generated tokens matter.", "no scores of the prompt"),
 		},
@@ -236,7 +237,7 @@ var vllmRunCards = []cause.Card{
 		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Leave more of the card free", tooShortThen+" {where}"),
-			flags("lower_max_batched_tokens", "Compute less at once", "", "slower long prompts, more requests wait", option{"max_num_batched_tokens", "2048"}, option{"max_num_seqs", "32"}),
+			flags("lower_max_batched_tokens", "Compute less at once", "", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			piecesCure,
 		},
 		Later:   "The engine does not recover by itself: start it again. If its memory grows from request to request although the load is the same, update vLLM.",
@@ -250,7 +251,7 @@ var vllmRunCards = []cause.Card{
 		Not:      cacheFills,
 		Cures: []cause.Cure{
 			lessShare("Leave more of the card free", tooShortThen+" {where}"),
-			flags("lower_max_batched_tokens", "Compute less at once", "", "slower long prompts, more requests wait", option{"max_num_batched_tokens", "2048"}, option{"max_num_seqs", "32"}),
+			flags("lower_max_batched_tokens", "Compute less at once", "", "slower long prompts, more requests wait", option("max_num_batched_tokens", "2048"), option("max_num_seqs", "32")),
 			piecesCure,
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
@@ -267,7 +268,7 @@ var vllmRunCards = []cause.Card{
 			}, Cost: "less cache or speed"},
 			piecesCure,
 			{Fix: "close_other_apps", Title: "See that nothing else is on the card", If: maybeOthers, Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-			flags("lower_max_batched_tokens", "Start with less of everything, then go up", "", "slower", option{"max_model_len", "4096"}, option{"max_num_seqs", "16"}, option{"max_num_batched_tokens", "4096"}, option{"enforce_eager", "True"}),
+			flags("lower_max_batched_tokens", "Start with less of everything, then go up", "", "slower", option("max_model_len", "4096"), option("max_num_seqs", "16"), option("max_num_batched_tokens", "4096"), option("enforce_eager", "True")),
 			added("multi_gpu", "Or split it over more cards", halvesThem, "needs them"),
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},

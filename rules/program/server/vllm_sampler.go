@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -166,7 +167,7 @@ func weightsFillShare(c *ledger.Case) bool {
 
 // shorterInEight is an 8-bit cache with the length that fits it.
 func shorterInEight(c *ledger.Case) []step.Step {
-	return vllmServer.sets(to("kv_cache_dtype", "fp8"), whole("max_model_len", twiceFitting))(c)
+	return vllmServer.Sets(launch.To("kv_cache_dtype", "fp8"), launch.Whole("max_model_len", twiceFitting))(c)
 }
 
 func twiceFitting(c *ledger.Case) int { return 2 * fittingLength(c) }

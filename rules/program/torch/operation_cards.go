@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,9 +120,29 @@ func operationCard(id operation.ID, where, means string, cures ...cause.Cure) ca
 		Headline: "ran out of memory " + where,
 		Means:    means + "[[ {mine} of {total} is this program's own.]]",
 		Not:      "Allocator settings[[: {slack} to gain at most]].",
-		Later:    kept, Cures: cures, Figures: recording,
+		Later:    kept, Cures: append([]cause.Cure{evaluateFreely}, cures...), Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}
+}
+
+// evaluateFreely is for an evaluation that nothing shows to be free of gradients.
+var evaluateFreely = cause.Cure{
+	Fix: "inference_mode", If: evaluating, Title: "No gradients in the evaluation, and a batch size of its own", Cost: "none",
+	Told: "Without `torch.no_grad()` each pass keeps what training keeps, beside what training left; `model.eval()` alone does not change that. The validation loader takes its own, smaller `batch_size`.",
+	Kind: "python", Text: "with torch.no_grad():   # around the loop of the evaluation\n    ...",
+}
+
+// evaluating: a function of the reader's own that evaluates is at work, and no
+// frame turns gradients off.
+func evaluating(c *ledger.Case) bool {
+	found := false
+	for _, f := range ledger.Trace(c) {
+		if strings.Contains(f.Function, "decorate_context") || strings.Contains(f.Source, "no_grad") || strings.Contains(f.Source, "inference_mode") {
+			return false
+		}
+		found = found || f.Own && slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function)
+	}
+	return found
 }
 
 // recording is scene with what a function that works in place says of gradients.

@@ -269,11 +269,11 @@ func twins(c *ledger.Case) map[string]string {
 var lateCards = []cause.Card{
 	{
 		ID: "pytorch/backward", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"loss.backward(", "torch/autograd/__init__.py", "_engine_run_backward", "run_backward("},
-		If: when.All(ownCard, when.Not(lateStep)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		If: when.All(ownCard, when.Not(lateStep), func(c *ledger.Case) bool { return ledger.FailedAt(c, "backward") != nil }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
 		Means:    "[[{second} ]]The forward pass fitted, so the model does. Going back needs gradients beside everything that the layers kept: the peak of a step, and only this peak is too high.[[ {asked} was the piece that was refused; {mine} is this program's own.]] A little less work is often enough.",
 		Not:      "`empty_cache()` in the loop: what is held at this point is in use.",
-		Later:    kept, Figures: secondStep, Cures: []cause.Cure{halveStep, halveOld, keepSecond, cheaperTraining, lighterOptimizer},
+		Later:    kept, Figures: secondStep, Cures: []cause.Cure{halveStep, halveOld, keepSecond, loosePieces, looseBefore, cheaperTraining, lighterOptimizer},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -288,7 +288,7 @@ var lateCards = []cause.Card{
 	{
 		ID: "pytorch/no-figures-at-start", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load", "unknown"},
 		Said:   []string{"in _apply", "self._apply(convert)", ".to(device)", ".cuda()", "_lazy_init", "torch._C._cuda_init", "torch.cuda.set_device"},
-		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: cause.Likely,
+		Unsaid: []string{"-packages/transformers/", "-packages/diffusers/"}, Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "was refused graphics memory at its first use of the card",
 		Means:    "The driver refused, not PyTorch's allocator, and before this program had put anything but its model there. That mostly means that something else holds the card: an earlier run, another user, another notebook. If `nvidia-smi` shows it empty, the model alone is too large, or the driver is in a bad state.",
 		Not:      "A smaller batch: no batch was made yet.",
@@ -342,6 +342,15 @@ var lateCards = []cause.Card{
 
 // keepSecond is keepNumbers for a loop that had just gone through a step.
 var keepSecond = cause.Cure{Fix: keepNumbers.Fix, If: stepBefore, Title: "Let go of the step before: numbers, not tensors", Cost: keepNumbers.Cost, Told: keepNumbers.Told}
+
+// loosePieces is for a reserve of PyTorch's that would have been enough in one
+// piece.
+var (
+	loosePieces = cause.Cure{Fix: "expandable_segments", If: when.All(muchLoose, when.Not(splitEra)), Title: "A cheap try: {slack} of its own lie unused in pieces", Cost: "none as a rule"}
+	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, splitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: splitSize}
+)
+
+func muchLoose(c *ledger.Case) bool { return slackBridges(c) && c.Slack.Bytes > units.GiB }
 
 // stepBefore: the loop had counted its first steps.
 func stepBefore(c *ledger.Case) bool {

@@ -27,7 +27,7 @@ var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
 	Numbers: tensors.Readings, Clues: clues.Clues, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
-	Cards: slices.Concat(npuCards, ranks.Cards, compiledCards, shardingCards, bareCards, placeCards, pictures.Cards, lateCards, sizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards),
+	Cards: slices.Concat(npuCards, ranks.Cards, compiledCards, shardingCards, ranks.KilledCards, bareCards, placeCards, pictures.Cards, lateCards, sizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "use_mmap", Fit: cause.Foremost, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},

@@ -55,6 +55,7 @@ var shardingCards = []cause.Card{
 		},
 		Sources: []string{"Megatron-LM/megatron/core/distributed/param_and_grad_buffer.py", "Megatron-LM/megatron/training/arguments.py", "pytorch/torch/distributed/fsdp/_flat_param.py"},
 	},
+	ramOfDeepSpeed("pytorch/deepspeed-killed", []string{"exits with return code = -9"}, nil),
 }
 
 func inLightning(c *ledger.Case) bool { return c.In("lightning") }

@@ -30,6 +30,41 @@ var systemCards = []cause.Card{
 		Sources: []string{"https://github.com/intel/intel-extension-for-pytorch/issues/325", "https://github.com/intel/compute-runtime/blob/master/programmers-guide/ALLOCATIONS_GREATER_THAN_4GB.md"},
 	},
 	{
+		ID: "pytorch/mac-array", Kinds: []fact.Kind{fact.MPSBuffer}, If: func(c *ledger.Case) bool { return !c.Asked.Has() },
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "made one array that is too large for Metal",
+		Means:    "Metal's arrays have at most 2^32 bytes (4 GiB) or 2^31 numbers, however much memory the Mac has, and many operations of PyTorch go through them: attention over a long input, a large picture, a large batch, pieces joined into one. It is not the Mac's memory that is short. Metal ends the process at once, so there is no traceback.",
+		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a Mac with more memory: the limit is of one array.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Less in one operation", Cost: "slower, or less detail", Ways: []cause.Way{
+				{For: fix.Training, Text: "half the batch size, accumulated over twice the steps; shorter samples, smaller pictures."},
+				{For: "Text", Text: "a shorter input: attention scores fall to a quarter with half the length."},
+				{For: fix.Pictures, Text: "half the width and height, or fewer frames; decode in tiles; attention in slices (`pipe.enable_attention_slicing()`)."},
+				{For: "Your own code", Text: "in parts: `torch.cat([f(part).cpu() for part in x.split(n)])`."},
+			}},
+			{Fix: "fix_shape", Title: "Find the line", Cost: "a minute", Told: "It names the line of Python at which Metal ended the process:", Kind: "shell", Text: "python -X faulthandler script.py   # script.py: what you start"},
+			{Fix: "cpu_offload", Title: "That operation on the processor", Cost: "slower", Told: "`f(x.cpu()).to(\"mps\")` for the one line."},
+			{Fix: "upgrade_version", Title: "A newer macOS and PyTorch", Cost: "half an hour", Told: "Releases after 2.5 split more operations by themselves."},
+		},
+		Sources: []string{"https://github.com/pytorch/pytorch/issues/149325", "https://github.com/pytorch/pytorch/issues/84039", "https://github.com/pytorch/pytorch/issues/143859"},
+	},
+	{
+		ID: "pytorch/mac-command", Kinds: []fact.Kind{fact.MPSAlloc}, If: func(c *ledger.Case) bool { return !c.Asked.Has() && !c.Limit.Has() },
+		Headline: "ran out of the Mac's memory in the middle of a piece of work",
+		Means:    "Metal had accepted the work and could not carry it out: the Mac's memory, which graphics and all programs share, was full at that moment. The values that it should have computed are wrong or missing, so what follows in the log counts for nothing. The message has no figures.",
+		Not:      "`torch.cuda` settings: they do nothing here. Going on from this point: results may be garbage.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Less at a time", Cost: "slower, or less detail", Ways: []cause.Way{
+				{For: fix.Training, Text: "half the batch size with accumulation, shorter or smaller samples, gradient checkpointing; start anew from the last checkpoint before the message."},
+				{For: "Text", Text: "a shorter input, a smaller model or one of fewer bits (MLX and GGUF builds)."},
+				{For: fix.Pictures, Text: "half the width and height, or fewer frames."},
+			}},
+			{Fix: "close_other_apps", Title: "Close other programs, and watch the memory", Cost: "free", Told: "Activity Monitor, Memory: pressure should be green before the start. If it climbs while it runs, `torch.mps.empty_cache()` between the pieces, and keep no tensors."},
+			{Fix: "use_smaller_model", Title: "A smaller model, or 16 bit", Cost: "some quality", If: when.Not((*ledger.Case).Training)},
+		},
+		Sources: []string{"pytorch/aten/src/ATen/mps/MPSStream.mm", "https://docs.pytorch.org/docs/stable/generated/torch.mps.empty_cache.html"},
+	},
+	{
 		ID: "pytorch/mac-full", Kinds: []fact.Kind{fact.MPSAlloc}, If: when.All(when.Root(fact.MPSAlloc), func(c *ledger.Case) bool { return c.Limit.Has() && macMemory(c) != nil }),
 		Headline: "reached the limit for graphics on a Mac of {ram}",
 		Means:    "A Mac's graphics use its ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, which makes this a Mac of {ram}: above that it is swapping already.[[ This program's tensors hold {mine}.]][[ \"Other allocations\" are what the graphics of the same program hold beside them: {other}.]]",

@@ -219,7 +219,7 @@ var (
 			Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://github.com/lllyasviel/Fooocus/issues/980"}, Solved: 1,
 		},
 		{
-			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: torchAlone, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+			ID: "pytorch/mac-buffer", Kinds: []fact.Kind{fact.MPSBuffer}, If: when.All(torchAlone, func(c *ledger.Case) bool { return c.Asked.Has() }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked Metal for {asked} in one buffer",
 			Means:    "Metal gives no buffer of that size, however much memory is free. Such numbers are attention written out in full: every part of the picture or clip against every other, so it grows with the square of pixels times frames[[; for {goal} these must fall to {share}]].",
 			Figures: func(c *ledger.Case) map[string]string {

@@ -2,6 +2,7 @@ package ram
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -58,17 +59,28 @@ func smallEnoughForSwap(c *ledger.Case) bool { return c.Asked.Bytes <= 24*units.
 
 // layerFigures say what the failing line computes.
 func layerFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"layer": "", "swap": "", "each": eachOf(c), "numbers": ""}
+	out := map[string]string{"layer": "", "swap": "", "each": eachOf(c), "numbers": "", "text": "half the length: attention scores fall to a quarter.", "graph": "", "general": ""}
+	if n := squareSide(c); n > 0 {
+		out["each"] = fmt.Sprintf("%s is exactly %s x %s x 4 bytes: all of something against all of it.", c.Asked, ledger.Thousands(n), ledger.Thousands(n))
+	}
+	if operation.Is(operation.Creation, operation.Distances)(c) {
+		out["text"], out["graph"] = "", "a sparse form, which keeps edges only (`torch.sparse_coo_tensor(edge_index, weights, (n, n))`, `scipy.sparse`): no matrix of all pairs."
+	}
 	switch ID := operation.ID(c.Operation); {
 	case inProduct(c):
 		out["layer"] = "The line is a matrix product: rows x outputs x 4 bytes, where the rows are all sizes of the input but the last, multiplied."
 	case slices.Contains([]operation.ID{operation.Convolution, operation.Upsampling, operation.Pointwise}, ID):
 		out["layer"] = "The line is a layer of a network that runs on the processor: its result is batch x channels x height x width (or length) x 4 bytes, so that too many or too large samples go in at once."
+	case operation.Is(operation.Concatenation)(c):
+		out["layer"] = "The line joins pieces, such as the results of all batches, into a new tensor beside them."
 	case inLayer(c):
 		out["layer"] = "The line is a layer of a network that runs on the processor: its result grows with the batch and the length, attention with the length squared."
 	}
-	if c.Asked.Bytes > 24*units.GiB {
-		out["swap"] = "Swap or a page file: " + c.Asked.String() + " in one piece is more than it can stand in for."
+	if out["layer"] == "" && squareSide(c) == 0 {
+		out["general"] = "A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces."
+	}
+	if !smallEnoughForSwap(c) {
+		out["swap"] = "Swap or a page file: " + c.Asked.String() + " in one piece is more than they can stand in for."
 	}
 	if n := ledger.Requested(c); n >= units.GiB {
 		out["numbers"] = fmt.Sprintf("%s is %.2f billion numbers of 4 bytes.", c.Asked, float64(n)/4e9)
@@ -76,6 +88,17 @@ func layerFigures(c *ledger.Case) map[string]string {
 		out["numbers"] = fmt.Sprintf("%s is %.1f million numbers of 4 bytes, or half as many of 8 (`float64`, NumPy's default).", c.Asked, float64(n)/4e6)
 	}
 	return out
+}
+
+// squareSide is the side of a square matrix of 4 bytes that is exactly what was
+// asked for, 0 if there is none.
+func squareSide(c *ledger.Case) int64 {
+	numbers := ledger.Requested(c) / 4
+	side := int64(math.Sqrt(float64(numbers)) + 0.5)
+	if side < 10_000 || side*side != numbers || ledger.Requested(c)%4 != 0 || side&(side-1) == 0 {
+		return 0
+	}
+	return side
 }
 
 // eachOf says what a loop that the log shows finished has to do with the bytes:
@@ -116,15 +139,17 @@ var RefusedCards = []cause.Card{
 	{
 		ID: "pytorch/cpu-large-piece", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), largeInRAM),
 		Headline: "asked for {asked} of system memory (RAM) in one piece",
-		Means:    "One tensor of {asked} on the processor, not on the graphics card.[[ {each}]][[ {layer}]] A single piece of that size is the result of one operation over a whole input: all pairs of something, attention scores, a whole data set at once, a wrong shape. A checkpoint loads in smaller pieces.",
+		Means:    "One tensor of {asked} on the processor, not on the graphics card.[[ {each}]][[ {layer}]][[ {general}]]",
 		Not:      "Anything about the graphics card.[[ {swap}]]", Figures: layerFigures,
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", If: inProduct, Title: "Print the shapes: is the size meant?", Cost: "a minute", Told: "The result should take about {asked}. If it comes to far less, the kernel is at fault: 16 bit on the processor in an old PyTorch; compute that layer in float32, or update.", Kind: "python", Text: "print(x.shape, x.dtype, weight.shape)   # of that line\nprint(x.numel() // x.shape[-1] * weight.shape[0] * 4 / 2**30, \"GiB\")"},
 			{Fix: "lower_batch_size", If: when.All(inLayer, when.Not(inProduct)), Title: "Fewer samples in one call", Cost: "slower, or some lines of code", Told: "Where a batch is taken, a smaller one; where a whole data set goes in (a step before training, an evaluation), slices of it, and only what is needed is kept. Half the width and height is a quarter.", Kind: "python", Text: "with torch.no_grad():          # keeps nothing for a way back\n    out = torch.cat([layer(part) for part in x.split(16)])   # layer, x: as in that line"},
-			{Fix: "lower_batch_size", If: when.Not(when.All(inLayer, when.Not(inProduct))), Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
+			{Fix: "stream_dataset", If: operation.Is(operation.Concatenation), Title: "Fill one array in place of joining a list", Cost: "some lines of code", Told: "The pieces and their sum are in RAM together, twice the size. Made first and filled in place (on the disk where it is too large for RAM), only the result is there; `float16` is half of it.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=(rows, width))   # or torch.empty(rows, width)\nout[i:i + len(part)] = part   # in the loop, in place of a list's append"},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(when.All(inLayer, when.Not(inProduct)), operation.Is(operation.Concatenation))), Title: "Give it less at a time", Cost: "slower, or some lines of code", Ways: []cause.Way{
 				{For: fix.Pictures, Text: "half the width and height or fewer frames, or tiles."},
 				{For: "Rows of a table or a graph", Text: "loop over blocks, keep only what is needed of each."},
-				{For: "Text", Text: "half the length: attention scores fall to a quarter."},
+				{For: "Text", Text: "{text}"},
+				{For: "A graph's nodes", Text: "{graph}"},
 			}},
 			{Fix: "upgrade_version", If: inProduct, Title: "Or another PyTorch", Cost: "some minutes", Told: "A newer release in a new environment, if the printed size is far below {asked}."},
 			{Fix: "fix_shape", If: when.Not(inProduct), Title: "If the size surprises you: print the shapes", Cost: "some minutes", Told: "Their product times 4 bytes should come out near {asked}. A length or a count that surprises you is the mistake."},

@@ -1,4 +1,5 @@
-// Package ranks reads what fails where the ranks of a job speak to each other.
+// Package ranks reads what fails because a job has several ranks: one of them is
+// killed, or they exchange what does not fit.
 package ranks
 
 import (

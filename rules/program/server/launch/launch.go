@@ -1,0 +1,259 @@
+// Package launch writes the commands that start servers: the log's own edited, or
+// a new one from the settings that the log shows.
+package launch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// Option is an argument of a server in the spelling of its Python API. The
+// value "True" stands for a bare flag, "" for no change.
+type Option struct{ Name, Value string }
+
+func (o Option) flag() string { return "--" + strings.ReplaceAll(o.Name, "_", "-") }
+
+// Server is how a serving program is started.
+type Server struct {
+	Command string // fact that holds the words of the command in the log
+	Start   string // what starts it, up to the model
+	// Old started versions before another, which it tells.
+	Old    string
+	Before func(c *ledger.Case) bool
+	// Repeats are the settings of a log that a new command repeats: where the
+	// server dumps all of them, those that differ from 1 too.
+	Repeats []string
+	Dumps   bool
+	// Aliases are options with another spelling of the same argument.
+	Aliases map[string]string
+	// Where says where an option goes that is added to a command of the reader's.
+	Where string
+	// Offline is a fact: the server runs inside a Python program, as LLM().
+	Offline string
+	// Flags: where the log shows no command, what is added to it is enough for
+	// these readers.
+	Flags   bool
+	Readers []string
+}
+
+// Choice is what a fix sets an option to in a case.
+type Choice func(c *ledger.Case) Option
+
+// To sets an option to this value.
+func To(name, value string) Choice {
+	return func(*ledger.Case) Option { return Option{name, value} }
+}
+
+// From sets an option to what a case yields.
+func From(name string, value func(c *ledger.Case) string) Choice {
+	return func(c *ledger.Case) Option { return Option{name, value(c)} }
+}
+
+// Whole sets an option to a whole number of the case.
+func Whole(name string, n func(c *ledger.Case) int) Choice {
+	return From(name, func(c *ledger.Case) string { return strconv.Itoa(n(c)) })
+}
+
+// Hundredths sets an option to a number of two decimals.
+func Hundredths(name string, u func(c *ledger.Case) float64) Choice {
+	return From(name, func(c *ledger.Case) string { return Share(u(c)) })
+}
+
+// Share writes a share to the hundredth.
+func Share(u float64) string { return strconv.FormatFloat(u, 'f', 2, 64) }
+
+// Doubled sets an option to twice what the log shows, at least 2.
+func Doubled(name string) Choice {
+	return Whole(name, func(c *ledger.Case) int { return 2 * max(1, ledger.IntSetting(c, name)) })
+}
+
+// Divided is a number that the log shows, else what is usual, divided.
+func Divided(name string, usual int, by func(c *ledger.Case) int) Choice {
+	return Whole(name, func(c *ledger.Case) int {
+		now := ledger.IntSetting(c, name)
+		if now <= 1 {
+			now = usual
+		}
+		return max(1, now/by(c))
+	})
+}
+
+// Half is a divisor: by two.
+func Half(*ledger.Case) int { return 2 }
+
+// Sets are the steps of a fix that sets options.
+func (s Server) Sets(choices ...Choice) func(c *ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		set := make([]Option, len(choices))
+		for i, choose := range choices {
+			set[i] = choose(c)
+		}
+		if _, ok := c.Fact(s.Offline); ok {
+			return []step.Step{{Kind: "python", Text: construct(c, set)}}
+		}
+		text := s.With(c, set...)
+		if strings.HasPrefix(text, "-") { // no command of its own
+			return []step.Step{{Kind: "config", Text: text}}
+		}
+		return []step.Step{{Kind: "shell", Text: text}}
+	}
+}
+
+// Adds are the steps of a fix that sets options: the log's own command edited,
+// else the options alone, which the reader adds to theirs.
+func (s Server) Adds(choices ...Choice) func(c *ledger.Case) []step.Step {
+	whole := s.Sets(choices...)
+	return func(c *ledger.Case) []step.Step {
+		if s.Logged(c) != nil {
+			return whole(c)
+		}
+		var words []string
+		for _, choose := range choices {
+			if o := choose(c); o.Value != "" {
+				words = append(words, o.flag(), o.Value)
+			}
+		}
+		return []step.Step{{Kind: "text", Text: cmp.Or(s.Where, "Added to your start command:")}, {Kind: "config", Text: strings.Join(words, " ")}}
+	}
+}
+
+// After puts a step before others.
+func After(kind, text string, steps func(c *ledger.Case) []step.Step) func(c *ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		return append([]step.Step{{Kind: kind, Text: text}}, steps(c)...)
+	}
+}
+
+// construct is the call of a Python program that loads the log's model.
+func construct(c *ledger.Case, set []Option) string {
+	call := "llm = LLM(model=" + quote.Python(c.ModelName())
+	for _, o := range set {
+		value := o.Value
+		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "True" && !strings.HasPrefix(value, "{") {
+			value = quote.Python(value)
+		}
+		if o.Value != "" {
+			call += fmt.Sprintf(", %s=%s", o.Name, value)
+		}
+	}
+	return call + ")"
+}
+
+// With returns the command that starts the server with options set: the log's
+// own command edited, or a new one from the settings in the log.
+func (s Server) With(c *ledger.Case, set ...Option) string {
+	words := s.Logged(c)
+	if words == nil && !s.Unknown(c) {
+		words = s.fromSettings(c)
+	}
+	for _, o := range set {
+		words = s.edit(words, o)
+	}
+	for i, w := range words {
+		flag, value, joined := strings.Cut(w, "=")
+		switch {
+		case !strings.HasPrefix(w, "-") || strings.IndexFunc(flag, quote.UnsafeInShell) >= 0:
+			words[i] = step.Word(c, w)
+		case joined:
+			words[i] = flag + "=" + step.Word(c, value)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Unknown: the log shows neither the command nor the model nor an option, so
+// that what has to be added to the reader's own command is all there is to say.
+func (s Server) Unknown(c *ledger.Case) bool {
+	return s.Flags && s.Logged(c) == nil && (s.Others(c) || c.ModelName() == "MODEL" && len(s.settings(c)) == 0)
+}
+
+// Others: another program starts this server, by a command of its own.
+func (s Server) Others(c *ledger.Case) bool { return !slices.Contains(s.Readers, c.Reader.Program) }
+
+// Logged returns the words of the last command before the failure.
+func (s Server) Logged(c *ledger.Case) []string {
+	x, ok := c.Fact(s.Command)
+	if !ok {
+		return nil
+	}
+	words := strings.Split(x.Text, "\x00")
+	if strings.HasPrefix(words[0], "vllm.") || strings.HasPrefix(words[0], "sglang.") {
+		words = append([]string{"python", "-m"}, words...)
+	}
+	return words
+}
+
+// fromSettings starts the log's model with the options that the log shows as
+// set by the user.
+func (s Server) fromSettings(c *ledger.Case) []string {
+	start := s.Start
+	if s.Before != nil && s.Before(c) {
+		start = s.Old
+	}
+	words := append(strings.Fields(start), c.ModelName())
+	for _, o := range s.settings(c) {
+		words = s.edit(words, o)
+	}
+	return words
+}
+
+// settings are the options that the log shows as set by the user.
+func (s Server) settings(c *ledger.Case) []Option {
+	var out []Option
+	for _, name := range s.Repeats {
+		set, ok := s.given(c, name)
+		if ok && (!set.Default || s.Dumps && set.Value != "1") && set.Value != "False" && set.Value != "None" {
+			out = append(out, Option{name, set.Value})
+		}
+	}
+	return out
+}
+
+// given is an option as the user set it, also where the engine lists all that
+// holds once more further down; else what it lists.
+func (s Server) given(c *ledger.Case, name string) (fact.Setting, bool) {
+	held, ok := c.Setting(name)
+	if !ok || !held.Default {
+		return held, ok
+	}
+	for i := range c.Facts.Settings {
+		if x := c.Facts.Settings[i]; x.Name == name && !x.Default && x.Line <= c.Failure.Line {
+			held = x
+		}
+	}
+	return held, true
+}
+
+// edit replaces an option in a command, or adds it.
+func (s Server) edit(words []string, o Option) []string {
+	if o.Value == "" {
+		return words
+	}
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "--no-"+o.flag()[2:] })
+	at := slices.IndexFunc(words, func(w string) bool {
+		head, _, _ := strings.Cut(w, "=")
+		return head == o.flag() || s.Aliases[head] == o.Name
+	})
+	now, end := []string{o.flag()}, len(words)
+	if at < 0 {
+		at = end
+	} else {
+		head, _, joined := strings.Cut(words[at], "=")
+		now, end = []string{head}, at+1
+		if !joined && end < len(words) && !strings.HasPrefix(words[end], "-") {
+			end++
+		}
+	}
+	if o.Value != "True" {
+		now = append(now, o.Value)
+	}
+	return slices.Concat(words[:at], now, words[end:])
+}
