@@ -19,12 +19,12 @@ var runtimeDisguises = []disguise{
 		advice: "Raise it before the command: `NODE_OPTIONS=--max-old-space-size=8192` (MB, below the RAM; PowerShell: `$env:NODE_OPTIONS=\"--max-old-space-size=8192\"`). If it fills that as well, something in the program grows: a newer version, or less at a time.",
 	},
 	{
-		literals: []string{"Java heap space", "GC overhead limit exceeded", "OutOfMemoryError: Direct buffer memory", "OutOfMemoryError: Metaspace", "java.lang.OutOfMemoryError"},
+		literals: []string{"Java heap space", "GC overhead limit exceeded", "OutOfMemoryError: Direct buffer memory", "OutOfMemoryError: Metaspace", "JVM Metaspace is exhausted", "java.lang.OutOfMemoryError"},
 		when:     func(m text.Message) bool { return !m.Follows("nativethread", 80) },
 		id:       "java_heap", title: "A Java program reached the limit of its own heap (-Xmx), not the machine's or the card's.",
 		by: [][2]string{
 			{"directbuffermemory", "Raise `-XX:MaxDirectMemorySize=2g`, which is as large as -Xmx unless set; it counts beside the heap. Netty, Spark's shuffles and NIO keep buffers there: if it only climbs, one is not given back."},
-			{"outofmemoryerror:metaspace", "Raise `-XX:MaxMetaspaceSize=1g` (Gradle: in `org.gradle.jvmargs`, then `./gradlew --stop`; Maven: `MAVEN_OPTS`). It holds classes, not data: if it climbs with each build or redeployment, class loaders are kept; restart the daemon or server."},
+			{"metaspace", "Raise `-XX:MaxMetaspaceSize=1g` (Gradle: in `org.gradle.jvmargs`, then `./gradlew --stop`; Maven: `MAVEN_OPTS`). It holds classes, not data: if it climbs with each build or redeployment, class loaders are kept; restart the daemon or server."},
 			{"gradle", "`org.gradle.jvmargs=-Xmx4g -XX:MaxMetaspaceSize=1g` in `~/.gradle/gradle.properties` (or the project's, whose other flags the line must keep), then `./gradlew --stop` and build again. Without it the daemon has 512 MB for all modules that it compiles. Still full: `--max-workers=2`. Tests have a JVM of their own: `test { maxHeapSize = \"2g\" }`. GRADLE_OPTS does not reach the daemon. Leave a quarter of the RAM to the rest."},
 			{"org.apache.maven", "`MAVEN_OPTS=-Xmx4g` for Maven itself; tests run in a JVM of their own: `<argLine>-Xmx2g</argLine>` of surefire; the compiler: `<fork>true</fork>` with `<maxmem>`."},
 			{"net.minecraft", "Minecraft: 4 to 6 GB in the launcher (JVM arguments `-Xmx6G`; Prism, CurseForge: Java settings), a server `java -Xmx6G -jar server.jar nogui`; not above half of the RAM. Then a lower render distance, fewer mods; grows over hours: a mod keeps chunks."},

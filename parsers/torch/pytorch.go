@@ -320,8 +320,8 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		}
 		x.Kind = fact.CUDAError
 	case "cudaErrorMemoryAllocation":
-		if before := s[max(at-80, 0):at]; len(f.Failures) > 0 || strings.Contains(before, "searchfor") || strings.Contains(before, "bad_alloc") {
-			return end // the documentation hint of 2.9 and later; RMM and thrust: see cupy.go
+		if before := s[max(at-80, 0):at]; len(f.Failures) > 0 || strings.Contains(before, "searchfor") || strings.Contains(before, "bad_alloc") || !l.Mentions("torch") && !l.Mentions(".py") {
+			return end // the documentation hint of 2.9 and later; RMM and thrust: see cupy.go; compiled programs: see plain
 		}
 		x.Kind = fact.CUDAError
 	case "CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_NOT_INITIALIZED", "Unable to find a valid cuDNN algorithm",

@@ -65,16 +65,39 @@ var bareCards = []cause.Card{
 		ID: "other/memory", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Unsaid: []string{"loading model", "loadModel", "load_model"}, If: func(c *ledger.Case) bool { return noneKnown(c) && !ledger.RunsModels(c) },
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of memory",
-		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[What it may use is bounded at {bound}. ]]A program of its own said so; the log does not show what else was in memory. It helps to know when it fails: at once, whatever the input (a wrong size), with large input only (its size), or after a long time (something grows and is never emptied).",
-		Not:      "Settings of graphics cards and of AI programs, unless it is one.",
+		Means:    "[[{asked} was wanted and {have} was there: {lacks} too little. ]][[What it may use is bounded at {bound}: a limit of its own or of who runs it, so the machine may have more. ]][[{piece} ]]A program of its own said so; the log does not show what else was in memory. It helps to know when it fails: at once, whatever the input (a wrong size), with large input only (its size), or after a long time (something grows and is never emptied).",
+		Not:      "A graphics card and its settings: nothing in the log is about one.",
 		Figures:  plainFigures,
 		Cures: append(proposed(), []cause.Cure{
+			{Fix: "raise_memory_limit", If: bounded, Title: "Raise the limit that it names", Cost: "less for other programs", Told: "{bound} is a setting: an option or line in its configuration, a container's (`docker run --memory`, `resources.limits.memory`), a queue's (`--mem`) or the shell's (`ulimit -v`). Twice that, below what the machine has."},
+			{Fix: "close_other_apps", If: fullBefore, Title: "See who holds the memory", Cost: "free", Ways: holders},
 			{Fix: "lower_batch_size", Title: "Give it a tenth of the input", Cost: "a minute", Told: "Does it run then, work in parts: read, compute, write, let go. Does it fail alike, look for a size that is computed wrongly: the innermost line of your own in the trace names it."},
 			{Fix: "lower_num_workers", Title: "It runs in many threads or processes: a quarter of them", Cost: "slower", Told: "Many tools reserve buffers for each (samtools sort: `-m` times `-@`); their number is an option of the command, often all cores unless set."},
 			{Fix: "stream_dataset", Title: "It fails after a long time: find what grows", Cost: "some minutes", Told: "Print the length of each list, table or cache that lives through the loop; bound it, or write it out as it fills."},
-			{Fix: "close_other_apps", Title: "See what else holds memory", Cost: "free", Told: "While it runs: `free -h` and `top` sorted by memory (Windows: the Task Manager, Details). On a cluster or in a container a limit may be lower than the machine."},
+			{Fix: "close_other_apps", If: when.Not(fullBefore), Title: "See what else holds memory", Cost: "free", Ways: holders},
 		}...),
 		Sources: []string{"https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
+	},
+	{
+		ID: "other/game", Kinds: []fact.Kind{fact.PlainDevice, fact.PlainMemory}, Said: drawing, If: func(c *ledger.Case) bool {
+			return noneKnown(c) && !ledger.RunsModels(c) && c.Failure.Backend != "cuda" && c.Failure.Backend != "rocm"
+		},
+		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.HostMemory},
+		Headline: "ran out of video memory while it drew",
+		Means:    "A game or renderer asked the graphics driver for memory and was refused[[: {asked}]]. Textures fill most of it, then resolution, shadows and ray tracing. An integrated unit has only the share that BIOS and system leave it, and a laptop may run the game on that one. Comes it after hours of play or since an update, something is kept: that is the game's or driver's bug.",
+		Not:      "More disk or a faster processor; settings of AI programs.",
+		Figures:  plainFigures,
+		Cures: append(proposed(), []cause.Cure{
+			{Fix: "lower_resolution", Title: "Textures one or two steps lower", Cost: "detail", Told: "Then resolution or render scale, shadows, anti-aliasing, ray tracing; no texture packs or mods. It ends before the menu: the settings file in its folder under Documents or AppData, or its safe mode; then restart the game."},
+			{Fix: "close_other_apps", Title: "Free the card before the start", Cost: "free", Told: "Browsers, overlays and recorders, animated wallpapers, AI tools. Windows: Task Manager, Performance, GPU, \"Dedicated GPU memory\"."},
+			{Fix: "upgrade_version", Title: "The right unit, and room for the fallback", Cost: "free", Ways: []cause.Way{
+				{For: "Laptop", Text: "Settings, System, Display, Graphics: the game, High performance."},
+				{For: "Integrated unit", Text: "BIOS: UMA frame buffer 2 to 4 GB; two modules of RAM; a page file that may grow."},
+				{For: "Since an update, or after hours", Text: "newer driver and game, verify its files; else restart now and then, and report this log."},
+			}},
+			{Fix: "restart_session", Title: "Restart the game", Cost: "free"},
+		}...),
+		Sources: []string{"https://registry.khronos.org/vulkan/specs/latest/man/html/vkAllocateMemory.html", "https://learn.microsoft.com/en-us/windows/win32/direct3ddxgi/dxgi-error"},
 	},
 	{
 		ID: "other/simulation", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError}, Said: mpiWords, If: noneKnown,
@@ -210,7 +233,13 @@ func plainFigures(c *ledger.Case) map[string]string {
 	if have == 0 {
 		have = bytesOf(c.F().SystemAvailable)
 	}
-	told := map[string]string{"have": "", "lacks": "", "bound": "", "hint": ""}
+	told := map[string]string{"have": "", "lacks": "", "bound": "", "hint": "", "piece": ""}
+	switch {
+	case asked >= 16*units.GiB && have == 0:
+		told["piece"] = units.Amount(asked) + " in one piece is more than most machines can give: a size that is computed wrongly, a table of all pairs, or an input that has to go in parts."
+	case fullBefore(c):
+		told["piece"] = units.Amount(asked) + " is a small piece: memory was full before it, so who fills it counts, not this request."
+	}
 	if have > 0 && asked > have {
 		told["have"], told["lacks"] = units.Amount(have), units.Amount(asked-have)
 	}
@@ -221,6 +250,27 @@ func plainFigures(c *ledger.Case) map[string]string {
 		told["hint"] = quote.Told(strings.TrimSpace(hint.Text))
 	}
 	return told
+}
+
+// drawing are words of programs that draw.
+var drawing = []string{
+	"RenderSystem", "vmaAllocateMemory", "vmaCreateImage", "vmaCreateBuffer", "video memory", "VIDEO MEMORY", "vkQueuePresent", "swapchain", "Swapchain", "D3D11", "d3d11", "D3D12", "d3d12", "DXGI", "ID3D", "Direct3D", "DirectX",
+	"OpenGL", "GL_OUT_OF_MEMORY", "glTexImage", "GL error", "RADV", "radv", "texture pool", "Texture streaming", "LoadTexture", "render target", "Shipping.exe", "GameThread", "RenderThread",
+}
+
+// holders are ways to see who holds the computer's memory.
+var holders = []cause.Way{
+	{For: "Linux", Text: "`free -h; ps -eo pid,rss,args --sort=-rss | head`; a limit: `ulimit -v`, and in a container `cat /sys/fs/cgroup/memory.max`."},
+	{For: "Windows", Text: "Task Manager, Details, column \"Commit size\"; \"Committed\" at its end (Performance, Memory): a page file that may grow."},
+}
+
+// bounded: the message names a limit that is the matter.
+func bounded(c *ledger.Case) bool { return c.F().Limit != nil && c.Free.Bytes == 0 }
+
+// fullBefore: what was refused is too small to be the matter.
+func fullBefore(c *ledger.Case) bool {
+	asked := ledger.Requested(c)
+	return asked > 0 && asked < 64<<20
 }
 
 func bytesOf(s *fact.Size) int64 {

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"github.com/oomdoc/oomdoc/internal/units"
 	"slices"
 	"strings"
 
@@ -55,6 +56,17 @@ func daemonEnded(c *ledger.Case) bool {
 	victim, _ := c.Fact("victim")
 	_, ok := daemonOf(victim.Text)
 	return ok && uncapped(c)
+}
+
+// killedAbove reports a victim that held so many bytes at least.
+func killedAbove(bytes int64) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.F().KilledRSS != nil && c.F().KilledRSS.Bytes >= bytes }
+}
+
+// smallVictim: the largest process of a full machine is small, and nothing
+// tells why else it was chosen.
+func smallVictim(c *ledger.Case) bool {
+	return uncapped(c) && c.F().KilledRSS != nil && c.F().KilledRSS.Bytes > 0 && c.F().KilledRSS.Bytes < 512<<20 && adjusted(c) == "" && !ledger.OtherHoldsMore(c)
 }
 
 // fewest is how many processes of one name are a crowd.
@@ -110,6 +122,20 @@ var endedCards = []cause.Card{
 			{Fix: "close_other_apps", Title: "End what is large first", Kind: "shell", Text: "ps -eo pid,rss,args --sort=-rss | head", Cost: "Free"},
 		},
 		Sources: []string{"linux/mm/swapfile.c", "linux/mm/oom_kill.c"},
+	},
+	{
+		ID: "linux/postgres-backend", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"(postgres)", "task=postgres,"}, If: when.All(uncapped, killedAbove(units.GiB)),
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
+		Headline: "ended one PostgreSQL session that held {held}: the machine's RAM was used up",
+		Means:    "Each connection is a process of its own; this one held {held} of private memory (anon-rss), so it is not `shared_buffers`, which counts as shmem-rss. One query, session or extension grew: sorts and hashes (`work_mem` for each node and parallel worker), array_agg and json_agg, huge IN lists, one giant transaction with triggers, or a leak, above all where the next one goes the same way. PostgreSQL then drops all sessions and recovers; what was committed is safe.",
+		Not:      "Lowering `shared_buffers`, or starting it again: the same statement grows again.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Find the statement, and bound it", Told: "In PostgreSQL's own log at that time: \"was terminated by signal 9\", then \"Failed process was running: ...\". For it:", Kind: "config", Text: "SET work_mem = '32MB';\nSET max_parallel_workers_per_gather = 0;\nSET hash_mem_multiplier = 1;", Cost: "Slower: sorts go to disk"},
+			{Fix: "restart_session", Title: "It creeps up over a session's life", Told: "Shorter connections (a pooler's `server_lifetime`), `SET jit = off`; version 14 and later: `SELECT pg_log_backend_memory_contexts(pid);` names what grows.", Cost: "Free"},
+			{Fix: "upgrade_version", Title: "An extension or storage engine of its own is in it: its newest version", Told: "And a report with the memory contexts: no setting bounds a leak.", Cost: "An upgrade"},
+			{Fix: "raise_memory_limit", Title: "Let the query fail instead of the server", Told: "`vm.overcommit_memory=2` with a fitting `vm.overcommit_ratio`: the session gets \"out of memory\", the others live.", Cost: "Other programs are refused as well"},
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "https://www.postgresql.org/docs/current/kernel-resources.html", "https://www.postgresql.org/docs/current/runtime-config-resource.html"},
 	},
 	{
 		ID: "linux/daemon", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(daemonEnded, when.Not(ledger.OtherHoldsMore), when.Not(manyAlike)), Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},

@@ -91,6 +91,19 @@ var kernelCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
+		ID: "linux/machine-small", Kinds: []fact.Kind{fact.KernelKill}, If: smallVictim, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
+		Headline: "killed {victim}, which held just {held}: many processes together filled the RAM",
+		Means:    "The kernel ends the one that weighs most; where that is {held}, no single process is to blame: the machine is small[[ ({ram_total})]], or many workers and services share it.[[ There is no swap ({no_swap}), so any peak is fatal.]] Which, the table above the kill says, one line for each process (rss in pages of 4 KiB).",
+		Not:      "Hunting a leak in {victim} alone, or limits of containers.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Count by program, then fewer workers", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "MiB, number, name. uWSGI: `processes = 2`, `max-requests = 1000`, `reload-on-rss = 200`; gunicorn `--workers 2 --max-requests 1000`; PHP-FPM `pm.max_children`; a database's connections:", Cost: "Requests wait at a peak"},
+			{Fix: "add_swap", Title: "Swap, for peaks", Steps: swapSteps, Cost: "Disk; slow while it is used"},
+			{Fix: "raise_memory_limit", Title: "More RAM for the machine", Told: "The next size of the virtual machine. On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`).", Cost: "Money"},
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "https://uwsgi-docs.readthedocs.io/en/latest/Options.html", "https://docs.gunicorn.org/en/stable/settings.html"},
+	},
+	{
 		ID: "linux/machine", Kinds: []fact.Kind{fact.KernelKill}, If: uncapped, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}[[, which held {held}]]: the machine's RAM was used up",

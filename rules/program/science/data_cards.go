@@ -3,10 +3,31 @@ package science
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+// cardWasFull: a small piece was refused, with less than that free.
+func cardWasFull(c *ledger.Case) bool {
+	asked := ledger.Requested(c)
+	return c.F().Free != nil && asked > 0 && asked < 256<<20 && c.F().Free.Bytes < asked
+}
+
 var xgboostCards = []cause.Card{{
-	ID: "xgboost/card", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
+	ID: "xgboost/card-taken", Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
+	If:       cardWasFull,
+	Headline: "found the card full: {free} were left, and it asked for {asked}",
+	Means:    "{asked} is a small piece, so the card was full before it; the log does not say by whom. Another process or notebook, an earlier booster, DMatrix or framework in this one (TensorFlow takes the whole card), several fits at once (`n_jobs`), or XGBoost itself: the whole table quantised, and histograms of bins x columns for each node.",
+	Not:      "Fewer trees (`n_estimators`), swap, or settings of PyTorch.",
+	Cures: []cause.Cure{
+		{Fix: "kill_stale_process", Title: "See who holds the card before you train", Told: "End old notebooks; restart this kernel, or `del bst, dtrain; gc.collect()`; in a grid search `n_jobs=1`.", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
+		{Fix: "lower_batch_size", Title: "It starts empty: QuantileDMatrix, fewer bins, shallower trees", Told: "XGBoost 1.7 and later (before: `DeviceQuantileDMatrix`):", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams.update(max_bin=64, max_depth=6, subsample=0.3, sampling_method=\"gradient_based\")", Cost: "A little accuracy"},
+		{Fix: "upgrade_version", Title: "It came with an upgrade: the version before, or the newest", Cost: "Free"},
+		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist in place of gpu_hist", Cost: "Slower"},
+	},
+	Sources: []string{"xgboost/src/common/device_helpers.cuh", "xgboost/doc/gpu/index.rst"},
+}, {
+	ID: "xgboost/card", If: when.Not(cardWasFull), Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of the card's memory while it built its table or a tree",
 	Means:    "XGBoost keeps the whole table on the card, quantised to bins, and while it is built the raw one for a moment as well. Histograms come on top: bins x columns for each node of a level, so depth and columns count. If the message lists free and requested memory, a request far below what is free points to another program or to pieces.",

@@ -98,6 +98,22 @@ var cryosparcCards = []cause.Card{
 }
 
 var colmapCards = []cause.Card{{
+	ID: "colmap/refused", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"exe/colmap", "colmap::", "colmap stereo_fusion", "colmap mapper", "colmap feature_", "colmap patch_match"},
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused RAM (std::bad_alloc)",
+	Means: "The computer's memory, not the card's; the trace does not name the step. Fusion of the dense model reads all images with their depth and normal maps at once unless it is told to use a cache; features and matching need a part for each thread; the mesher grows with its depth. In the GUI the step is the one whose window was open.",
+	Not:   "A larger graphics card; messages of Qt above it are harmless.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Smaller images and a cache for this step", Ways: []cause.Way{
+			{For: "Fusion", Text: "`--StereoFusion.use_cache 1 --StereoFusion.cache_size 4 --StereoFusion.max_image_size 1600` (GUI: Dense, Options; older releases have fewer of them)"},
+			{For: "Features", Text: "`--SiftExtraction.max_image_size 1600`, 2 to 4 threads"},
+			{For: "Matching on the CPU", Text: "`--SiftMatching.max_num_matches 8192`, 2 threads"},
+			{For: "Mesher", Text: "`--PoissonMeshing.depth 11`"},
+		}, Cost: "Detail"},
+		{Fix: "add_swap", Title: "Swap, for a peak", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk, slow"},
+		{Fix: "upgrade_version", Title: "A current COLMAP, from the command line", Told: "Finished steps stay in the database, and one is repeated alone; see RAM with `free -h` and `ulimit -v` (a number refuses early).", Cost: "Free"},
+	},
+	Sources: []string{"colmap/src/colmap/controllers/option_manager.cc", "https://colmap.github.io/faq.html"},
+}, {
 	ID: "colmap/ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Said: []string{"(colmap)", "task=colmap,", "colmap stereo_fusion", "colmap patch_match", "colmap mapper"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "filled the machine's RAM and was killed[[: it held {killed_rss}]]",
 	Means: "COLMAP was ended by the kernel for the computer's own memory, not the card's. The kill does not name the step. stereo_fusion reads all images with their depth and normal maps at once unless it is told to use a cache; the cache of patch_match_stereo may grow to 32 GB by default, whatever the machine has; in the sparse steps it is matches and threads.",

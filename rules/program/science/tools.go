@@ -9,7 +9,7 @@ import (
 // MATLAB is MATLAB with the Parallel Computing Toolbox.
 var MATLAB = program.Program{
 	Name: "matlab", Shown: "MATLAB", Work: "science", Edits: "code", Language: "other",
-	Proofs:   []string{"'gpuDevice()'", "gpuArray", "MATLAB:", "parallel:gpu", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference"},
+	Proofs:   []string{"'gpuDevice()'", "Error using gpuArray", "gpuArray(", "gpuArray/", "on gpuArray", "MATLAB:", "parallel:gpu", "Error using parallel.gpu", "Maximum variable size allowed on the device is exceeded", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference"},
 	Titles:   map[string]string{"lower_batch_size": "Lower MiniBatchSize", "half_precision": "Use single instead of double", "restart_session": "Reset the card", "stream_dataset": "Use a tall array or matfile"},
 	Costs:    map[string]string{"lower_batch_size": "Slower per epoch.", "half_precision": "Seven digits instead of sixteen.", "restart_session": "All gpuArrays are lost.", "stream_dataset": "Some rewriting."},
 	Remedies: cures(cause.InOrder("restart_session", "lower_batch_size", "half_precision", "close_other_apps"), cause.InOrder("half_precision", "fix_shape", "stream_dataset", "raise_pagefile")),

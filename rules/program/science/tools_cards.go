@@ -11,6 +11,19 @@ import (
 
 var matlabCards = []cause.Card{
 	{
+		ID: "matlab/variable", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Maximum variable size allowed on the device is exceeded"},
+		Cause: cause.OversizedAllocation, Weight: cause.Strong,
+		Headline: "refused one array on the card: it has more elements or bytes than a gpuArray may",
+		Means:    "It is a limit for a single variable (2^31 - 1 elements, or most of the card), not what other programs hold. The array's size follows from the arguments of that line: a stack of all points, frames or pairs at once, or a zoom that multiplies both sides. A package that sizes its chunks by `TotalMemory` in place of `AvailableMemory` asks for too much.",
+		Not:      "Ending other programs, or `reset(gpuDevice)`: the array alone is too large.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "It failed inside a package: its newest version", Told: "The innermost frame names it; look in its issues for this message, and report the sizes of your data.", Cost: "Free"},
+			{Fix: "lower_batch_size", Title: "More and smaller chunks", Told: "Print `size` of the arguments in that line; halve the number of items for each call (a loop with `gather` after each), `single` in place of double.", Cost: "Time"},
+			{Fix: "lower_resolution", Title: "A smaller picture to compute", Told: "The zoom or pixel size of the output: half the zoom is a quarter.", Cost: "Detail"},
+		},
+		Sources: []string{"https://www.mathworks.com/help/parallel-computing/gpudevice.html", "https://www.mathworks.com/help/parallel-computing/gpuarray.html"},
+	},
+	{
 		ID: "matlab/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory on device"},
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Headline: "found the card full in this call",
@@ -95,6 +108,19 @@ var rCards = []cause.Card{
 			{Fix: "stream_dataset", Title: "Or fewer rows", Told: "A sample of 20,000 rows needs 3 GiB in that line, 60,000 already 27.", Cost: "Less certain numbers"},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/package=piecewiseSEM", "https://cran.r-project.org/package=MuMIn"},
+	},
+	{
+		ID: "r/dada2", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"run_dada", "DADA2:", "dada2::", "learnErrors"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "was refused {asked} while DADA2 denoised a sample",
+		Means:    "Samples are denoised one by one (or pooled), and the memory grows with the number of distinct sequences in one: {asked} in a piece means that this one has far too many. Primers or adapters left on, long reads of poor ends, pairs that were merged before, or a sample many times as deep as the others.",
+		Not:      "More threads, or anything about a graphics card.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Fewer distinct sequences", Told: "Cut primers first (`cutadapt`); truncate where quality falls and filter harder: `--p-trunc-len 250 --p-max-ee 1.0 --p-trim-left 20` (QIIME 2; in R `truncLen`, `maxEE`). All runs that are compared alike.", Cost: "Reads that were bad"},
+			{Fix: "stream_dataset", Title: "Find the sample, and take a part of it", Told: "`qiime demux summarize` or the reads' counts; `seqtk sample -s1 in.fq.gz 200000`. Not pooled: `pool = FALSE`.", Cost: "Rare variants of that sample"},
+			{Fix: "raise_memory_limit", Title: "A node with more RAM, asked for explicitly", Told: "And `--p-n-threads 4`: each thread needs its own.", Cost: "A longer wait"},
+		},
+		Sources: []string{"https://benjjneb.github.io/dada2/bigdata.html", "https://docs.qiime2.org/2024.10/plugins/available/dada2/denoise-single/"},
 	},
 	{
 		ID: "r/huge-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: hugeVector,
