@@ -11,7 +11,9 @@ var budgetMisconfigured = Rule{
 	Headline: budgetHeadline,
 	Settles:  "Compare the limit that the message names with the card's total and with what is free in `nvidia-smi`. If the card has room beyond the limit, the limit is the cause.",
 	Remedies: []Remedy{
-		{Fix: "raise_memory_limit", Fit: Cures, If: func(c *ledger.Case) bool { return !ledger.OnCard(c) || c.Backend == "metal" || c.Backend == "mps" }},
+		{Fix: "raise_memory_limit", Fit: Cures, If: func(c *ledger.Case) bool {
+			return !ledger.OnCard(c) || c.Backend == "metal" || c.Backend == "mps" || c.Limit.Has() || c.Root(fact.TorchAlloc, fact.TorchAsync)
+		}},
 		{Fix: "lower_batch_size", Fit: LastResort},
 	},
 }
