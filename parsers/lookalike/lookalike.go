@@ -9,18 +9,24 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// disguise is something that reads like out-of-memory and is another thing.
+// trouble is something that reads like out-of-memory, or keeps a program from
+// running, and is another thing: the id, title and advice of the [fact.Lookalike],
+// and the literals that lead to it, in their natural spelling.
+type trouble struct {
+	id            string
+	literals      []string
+	title, advice string
+}
+
+// disguise is a trouble of which more has to be known than its words.
 type disguise struct {
-	// literals lead to it, in their natural spelling.
-	literals []string
-	// id, title and advice are those of the [fact.Lookalike].
-	id, title, advice string
+	trouble
 	// by is what to do where the log mentions a program, instead of advice.
 	by [][2]string
 	// quoted shows the line itself: the log does not say whether it was memory.
 	quoted bool
 	// when, if set, looks closer.
-	when func(m text.Message) bool
+	when text.Guard
 	// explains are the kinds of failure that this one is the reason of: they
 	// are no incident beside it.
 	explains []fact.Kind
@@ -28,18 +34,27 @@ type disguise struct {
 
 // Parser comes last in [All]: what it explains away must be known.
 var Parser = text.Parser{
-	Name: "lookalikes", Keywords: text.Literals(disguised()),
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(disguised(), l, hits, f) },
+	Name: "lookalikes", Keywords: text.Literals(lookalikes()),
+	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(lookalikes(), l, hits, f) },
 }
 
-// disguised are the wordings of all look-alikes, by theme: the card, the
-// machine's other limits, other programs' own memory.
-func disguised() []text.Wording {
+func lookalikes() []text.Wording {
+	return wordings(slices.Concat(disguises, disguised(told, nil), disguised(alone, nothingElseFailed)))
+}
+
+// disguised are troubles that are told where a guard holds.
+func disguised(list []trouble, when text.Guard) []disguise {
+	out := make([]disguise, len(list))
+	for i, x := range list {
+		out[i] = disguise{trouble: x, when: when}
+	}
+	return out
+}
+
+func wordings(list []disguise) []text.Wording {
 	var out []text.Wording
-	for _, d := range slices.Concat(deviceDisguises, systemDisguises, runtimeDisguises, llamaDisguises) {
-		for _, literal := range d.literals {
-			out = append(out, text.On(literal, d.read))
-		}
+	for _, d := range list {
+		out = append(out, text.OnAny(d.read, d.literals...)...)
 	}
 	return out
 }
@@ -63,3 +78,7 @@ func (d disguise) read(m text.Message) int {
 
 // nothingElseFailed: the log has no failure that would explain it.
 func nothingElseFailed(m text.Message) bool { return len(m.Facts.Failures) == 0 }
+
+func not(guard text.Guard) text.Guard {
+	return func(m text.Message) bool { return !guard(m) }
+}

@@ -25,23 +25,11 @@ var Setup = text.Parser{
 	},
 }
 
-func setupWordings() []text.Wording {
-	var out []text.Wording
-	for _, x := range troubles {
-		for _, literal := range x.literals {
-			out = append(out, text.On(literal, disguise{id: x.id, title: x.title, advice: x.advice}.read))
-		}
-	}
-	return out
-}
+func setupWordings() []text.Wording { return wordings(disguised(startup, nil)) }
 
-// troubles are told in the words of PyTorch, llama.cpp, vLLM, transformers,
+// startup are told in the words of PyTorch, llama.cpp, vLLM, transformers,
 // Docker, the NVIDIA and AMD drivers, and glibc.
-var troubles = []struct {
-	id            string
-	literals      []string
-	title, advice string
-}{
+var startup = []trouble{
 	{"port_in_use", []string{"address already in use", "couldn't bind HTTP server socket", "Cannot find empty port in range", "Only one usage of each socket address"}, "Another program listens on that port already, as a rule an earlier start of the same server.", "See who: `sudo ss -ltnp | grep :8000` with your port (Windows: `netstat -ano | findstr :8000`). End it, or start on another port."},
 	{"model_not_found", []string{"failed to open GGUF file", "does not appear to have a file named", "is not a local folder and is not a valid model identifier", "Repository Not Found for url"}, "The model was not found under that name; nothing was loaded.", "Check spelling, capitals and the path as the program sees it (a container has folders of its own): `ls -l PATH`. Names on Hugging Face are OWNER/NAME."},
 	{"model_damaged", []string{"model is corrupted or incomplete", "MetadataIncompleteBuffer", "Error while deserializing header", "PytorchStreamReader failed reading"}, "The model's file is damaged, or was not downloaded to its end; nothing was loaded.", "Compare its size with the model's page, see that the disk has room (`df -h .`), and download it again. A file of some hundred bytes is a pointer of Git LFS: `git lfs pull`."},

@@ -27,13 +27,12 @@ func Of(c *ledger.Case, causes []odds.Cause, shown string, card *cause.Card) Sto
 	if len(causes) > 0 && causes[0].Confidence >= Likely && causes[0].ID != cause.Unknown {
 		t.cause = causes[0]
 	}
-	story := Story{Headline: t.headline(), Summary: t.summary()}
 	if card != nil && card.Headline != "" {
 		if told, ok := card.Tell(c, card.Headline); ok {
-			story.Headline = shown + " " + told
+			return Story{shown + " " + told, t.summary()}
 		}
 	}
-	return story
+	return Story{t.headline(), t.summary()}
 }
 
 type teller struct {

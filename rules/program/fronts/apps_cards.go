@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -39,7 +40,7 @@ var oneModel = cause.Cure{
 	Fix: "restart_session", Title: "See what is on the card, and keep one model at a time", Cost: "reloading when you switch",
 	Told: "Run `nvidia-smi`: if an earlier model of LocalAI's is still there, set this in LocalAI's environment (Docker: `-e`) and restart it. It then unloads one model before it loads the next.",
 	Steps: func(c *ledger.Case) []step.Step {
-		if ggml.OldBuild(c) {
+		if dialect.OldBuild(c) {
 			return []step.Step{{Kind: "config", Text: "SINGLE_ACTIVE_BACKEND=true"}}
 		}
 		return []step.Step{{Kind: "config", Text: "MAX_ACTIVE_BACKENDS=1   # versions before 3.9: SINGLE_ACTIVE_BACKEND=true"}}
@@ -251,7 +252,7 @@ func onOtherCard(c *ledger.Case) []step.Step {
 
 // bounded: flash attention or -amb bounds the products of attention already.
 func bounded(c *ledger.Case) bool {
-	return ggml.FlashOn(c) || c.Near("-amb ") || c.Near("attn_max_b") && !c.Near("attn_max_b = 0")
+	return dialect.FlashOn(c) || c.Near("-amb ") || c.Near("attn_max_b") && !c.Near("attn_max_b = 0")
 }
 
 var ikCopies = does("upgrade_version", "Build without pipeline copies", "text", "`cmake -B build -DGGML_CUDA=ON -DGGML_SCHED_MAX_COPIES=1`, then `cmake --build build --config Release`.", "slower prompts")

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -118,7 +119,7 @@ func flashAttention(_ *ledger.Case, b budget) (after budget, how string, ok bool
 }
 
 func cacheIn8Bit(c *ledger.Case, b budget) (after budget, how string, ok bool) {
-	ok = b.KV > 0 && b.Part != "weights" && !quantisedCache(c)
+	ok = b.KV > 0 && b.Part != "weights" && !dialect.QuantisedCache(c)
 	return b.withFlash().in8Bit(), fmt.Sprintf("q8_0 takes 17/32 of the cache of %s.", units.Amount(b.KV)), ok
 }
 
@@ -169,11 +170,11 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "One buffer is larger than the device gives in a piece; it stays as large with fewer layers."),
 	),
 	"quantize_kv_cache": figures.Why(
-		cause.If(quantisedCache, cause.None, "The KV cache is quantised already."),
+		cause.If(dialect.QuantisedCache, cause.None, "The KV cache is quantised already."),
 		cause.If(arena, cause.None, tooSmall+", not the cache."),
 		cause.If(stage("state"), cause.None, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."),
 	),
-	"enable_flash_attention": figures.Why(cause.If(FlashOn, cause.None, "Flash attention is on already.")),
+	"enable_flash_attention": figures.Why(cause.If(dialect.FlashOn, cause.None, "Flash attention is on already.")),
 	"use_lower_quant":        figures.Why(cause.If(arena, cause.None, tooSmall+"; how large the weights are does not matter.")),
 	"lower_batch_size":       figures.Why(cause.If(when.All(arena, loading), cause.None, tooSmall+" for the weights; no batch was read yet.")),
 	"lower_ubatch":           figures.Why(cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "batch"))),

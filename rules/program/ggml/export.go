@@ -90,7 +90,3 @@ func Numbers(c *ledger.Case) map[string]string { return numbers(c) }
 
 // BufferKinds are the failures that ggml reports of a buffer.
 var BufferKinds = []fact.Kind{fact.GGMLAlloc}
-
-// OldBuild reports a build of llama.cpp from before August 2025, whose switch
-// for flash attention takes no value.
-func OldBuild(c *ledger.Case) bool { return oldBuild(c) }

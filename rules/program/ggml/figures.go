@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 )
 
 // count is a whole number that the load lines state, 0 where they do not or it
@@ -206,7 +207,7 @@ func cacheOfShape(c *ledger.Case, layers int64) int64 {
 		return 0
 	}
 	bytes := (k + v) * 2 * contextOf(c) * min(layers, count(c, "n_layer", mostParts))
-	if quantisedCache(c) {
+	if dialect.QuantisedCache(c) {
 		return ledger.Proportion(bytes, 17, 32)
 	}
 	return bytes

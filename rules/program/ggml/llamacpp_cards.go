@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -107,7 +108,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/tools/rpc/README.md"},
 	},
 	{
-		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: flashSwitch, If: when.All(plain, onGPU, when.Any(bare, buffer("weights"))),
+		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: dialect.OldWords, If: when.All(plain, onGPU, when.Any(bare, buffer("weights"))),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: numbers, Headline: "could not fit the model to the card: what was set by hand stood in its way",
 		Means: "Builds since December 2025 fit layers and context to the free memory by themselves, but only what the command leaves open. The line above says that it saw too little room and could not act[[: `-ngl {n_gpu_layers}` was set by hand]].[[ {asked} is the piece that was refused, not the gap.]]",
 		Not:   "`--fit off`: it only hides that line.",
@@ -271,7 +272,7 @@ var llamaPartCards = []cause.Card{
 	},
 	PoolCard("llama.cpp"), BatchCard("llama.cpp", "Start it with `-b 512`."),
 	{
-		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: flashWords, If: when.Not(beyondArena), Figures: poolNumbers,
+		ID: "llama.cpp/arena", Kinds: []fact.Kind{fact.GGMLPool, fact.GGMLPlan}, Unsaid: dialect.NewWords, If: when.Not(beyondArena), Figures: poolNumbers,
 		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "ran over a memory pool of fixed size inside itself",
 		Means: "[[The pool has {pool}, and {lack} more was needed. ]]That build planned it for another batch, prompt or model. Neither RAM nor the card's memory is short, and no setting of the machine changes it.",
 		Not:   "More RAM, swap, fewer layers or a smaller quantisation: the pool keeps its size.",

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -168,9 +169,9 @@ func longestIn8Bit(b budget) int64 {
 
 // cacheIn8BitSteps sets the 8-bit cache, with the context that fits then.
 func cacheIn8BitSteps(c *ledger.Case) []step.Step {
-	d := speaks(c)
-	if n := longestIn8Bit(budgetOf(c)); n > 0 && d.kind == "shell" {
-		return []step.Step{d.step(c, fmt.Sprintf("-c %d ", n)+d.settings["quantize_kv_cache"])}
+	d := dialect.Of(c)
+	if n := longestIn8Bit(budgetOf(c)); n > 0 && d.Kind == "shell" {
+		return []step.Step{d.Step(c, fmt.Sprintf("-c %d ", n)+d.Settings["quantize_kv_cache"])}
 	}
 	return llamaSteps["quantize_kv_cache"](c)
 }
@@ -188,7 +189,7 @@ func about(bytes, batch, heads int64) string {
 // deepSeek is what to know of flash attention where the model may be one of
 // DeepSeek's large ones.
 func deepSeek(c *ledger.Case) string {
-	if name := strings.ToLower(c.ModelName()); name != "model" && !strings.Contains(name, "deepseek") || !oldBuild(c) && name == "model" {
+	if name := strings.ToLower(c.ModelName()); name != "model" && !strings.Contains(name, "deepseek") || !dialect.OldBuild(c) && name == "model" {
 		return ""
 	}
 	return "; DeepSeek's large models have it since May 2025 only: for them update first, then it is `-fa on`."
@@ -272,11 +273,11 @@ func sharesOf(c *ledger.Case) string {
 
 // layersByHand is the number of layers, or how to reckon it from what is free.
 func layersByHand(c *ledger.Case) []step.Step {
-	d, out := speaks(c), numbers(c)
-	if out["keep"] != "" || out["mib"] == "" || d.kind == "ui" {
+	d, out := dialect.Of(c), numbers(c)
+	if out["keep"] != "" || out["mib"] == "" || d.Kind == "ui" {
 		return llamaLayers(c)
 	}
-	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Each of the %s layers takes about %s, so set %s to (free MiB in `%s` - 1500) / %s.", out["all"], out["layer"], d.layers, lookAt(c), out["mib"])}}
+	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Each of the %s layers takes about %s, so set %s to (free MiB in `%s` - 1500) / %s.", out["all"], out["layer"], d.Layers, lookAt(c), out["mib"])}}
 }
 
 // lookAt is what shows what is free on the card.

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -18,25 +19,25 @@ import (
 
 var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"fewer_gpu_layers": llamaLayers,
-	"moe_cpu_offload": spelled("moe_cpu_offload", ExpertsToMove,
+	"moe_cpu_offload": dialect.Spelled("moe_cpu_offload", ExpertsToMove,
 		"Keep the experts in system memory: llama.cpp's `--n-cpu-moe N` (August 2025 on), before that `-ot \"exps=CPU\"`."),
 	"lower_context": llamaContext,
-	"lower_ubatch":  spelled("lower_ubatch", BatchToTry, ""),
+	"lower_ubatch":  dialect.Spelled("lower_ubatch", BatchToTry, ""),
 	// Arenas of 2023 were planned for 512 tokens.
-	"lower_batch_size": spelled("lower_batch_size", func(*ledger.Case) int64 { return 512 }, ""),
+	"lower_batch_size": dialect.Spelled("lower_batch_size", func(*ledger.Case) int64 { return 512 }, ""),
 	"enable_flash_attention": func(c *ledger.Case) []step.Step {
 		if diffuses(c) {
 			return []step.Step{{Kind: "shell", Text: "sd-cli -m model.gguf --diffusion-fa"}}
 		}
-		return spelled("enable_flash_attention", nil, "")(c)
+		return dialect.Spelled("enable_flash_attention", nil, "")(c)
 	},
-	"quantize_kv_cache": spelled("quantize_kv_cache", nil,
+	"quantize_kv_cache": dialect.Spelled("quantize_kv_cache", nil,
 		"Use an 8-bit KV cache where the program offers one; llama-server does: `-fa on -ctk q8_0 -ctv q8_0`."),
-	"lower_parallel":  spelled("lower_parallel", nil, "Use one sequence at a time."),
+	"lower_parallel":  dialect.Spelled("lower_parallel", nil, "Use one sequence at a time."),
 	"balance_split":   llamaSplit,
 	"use_lower_quant": llamaQuant,
 	"use_mmap": func(c *ledger.Case) []step.Step {
-		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + speaks(c).settings["use_mmap"] + "."}}
+		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + dialect.Of(c).Settings["use_mmap"] + "."}}
 	},
 	"raise_memory_limit": llamaLimit,
 	"select_gpu":         llamaSelect,
@@ -61,7 +62,7 @@ func llamaUpgrade(c *ledger.Case) []step.Step {
 	case transcribes(c):
 		return []step.Step{{Kind: "text", Text: "`git pull` in the folder of whisper.cpp and build again."}}
 	}
-	s := speaks(c).upgrade
+	s := dialect.Of(c).Upgrade
 	if c.Root(fact.GGMLPool) && s.Kind == "text" && len(c.Stack) > 0 && c.Stack[0] == "llama.cpp" {
 		s.Text += " Old GGML files (`.bin`) need a GGUF of the same model then."
 	}
@@ -80,52 +81,52 @@ func ExpertsToMove(c *ledger.Case) int64 {
 // llamaLayers leaves layers in system memory; all of them where the card is
 // the processor in disguise.
 func llamaLayers(c *ledger.Case) []step.Step {
-	d := speaks(c)
-	set := fmt.Sprintf(d.settings["fewer_gpu_layers"], layersToKeep(c))
+	d := dialect.Of(c)
+	set := fmt.Sprintf(d.Settings["fewer_gpu_layers"], layersToKeep(c))
 	switch {
 	case !LayersKnown(c) && !softwareDevice(c):
 		if c.Failure.Stage == "weights" || c.Failure.Stage == "" && above(units.GiB)(c) {
-			return []step.Step{d.halve()}
+			return []step.Step{d.Halve()}
 		}
-		return []step.Step{d.fewer()}
+		return []step.Step{d.Fewer()}
 	case softwareDevice(c):
-		return []step.Step{d.step(c, cmp.Or(d.settings["no_gpu"], fmt.Sprintf(d.settings["fewer_gpu_layers"], 0)))}
+		return []step.Step{d.Step(c, cmp.Or(d.Settings["no_gpu"], fmt.Sprintf(d.Settings["fewer_gpu_layers"], 0)))}
 	case c.Failure.Stage != "kv":
-		return []step.Step{d.step(c, set)}
+		return []step.Step{d.Step(c, set)}
 	}
-	return d.withFlash(c, set, contextOf(c))
+	return withFlash(c, d, set, contextOf(c))
 }
 
 // llamaContext shortens the context.
 func llamaContext(c *ledger.Case) []step.Step {
-	d := speaks(c)
+	d := dialect.Of(c)
 	if contextOf(c) == 0 && c.Failure.Stage == "kv" && above(24*units.GiB)(c) {
-		return []step.Step{{Kind: "text", Text: "Set " + d.context + " to 8192 first, then raise it until it fails: unset, it is the model's own maximum in many versions."}}
+		return []step.Step{{Kind: "text", Text: "Set " + d.Context + " to 8192 first, then raise it until it fails: unset, it is the model's own maximum in many versions."}}
 	}
 	if contextOf(c) == 0 {
-		return []step.Step{{Kind: "text", Text: "Halve " + d.context + "; if you set none, start with 8192: unset, it is the model's own maximum in many versions."}}
+		return []step.Step{{Kind: "text", Text: "Halve " + d.Context + "; if you set none, start with 8192: unset, it is the model's own maximum in many versions."}}
 	}
 	n := contextToTry(c)
-	return d.withFlash(c, fmt.Sprintf(d.settings["lower_context"], max(n/slots(c)/256*256, 256)), n)
+	return withFlash(c, d, fmt.Sprintf(d.Settings["lower_context"], max(n/slots(c)/256*256, 256)), n)
 }
 
 // withFlash sets flash attention too where it is off: the matrix of attention
 // over a context comes on top of the cache.
-func (d dialect) withFlash(c *ledger.Case, set string, context int64) []step.Step {
-	flash := d.settings["enable_flash_attention"]
+func withFlash(c *ledger.Case, d dialect.Dialect, set string, context int64) []step.Step {
+	flash := d.Settings["enable_flash_attention"]
 	call, rest, isCall := strings.Cut(flash, "({")
 	switch {
 	case scores(c, context) == 0 || onSYCL(c) || oldVulkan(c):
-	case d.kind == "shell":
+	case d.Kind == "shell":
 		set += " " + flash
-	case d.kind == "python":
+	case d.Kind == "python":
 		set += ", " + flash
 	case isCall && strings.HasPrefix(set, call+"({"):
 		set = strings.TrimSuffix(set, "})") + ", " + rest
 	default:
-		return []step.Step{d.step(c, set), d.step(c, flash)}
+		return []step.Step{d.Step(c, set), d.Step(c, flash)}
 	}
-	return []step.Step{d.step(c, set)}
+	return []step.Step{d.Step(c, set)}
 }
 
 const twoChanges = "Two changes together: flash attention is off, and without it the matrix of attention takes {matrix} in the compute buffer at {try} tokens, beside the cache."
@@ -154,14 +155,14 @@ func llamaQuant(c *ledger.Case) []step.Step {
 
 // llamaSplit takes weight off the card that is full.
 func llamaSplit(c *ledger.Case) []step.Step {
-	d, shares := speaks(c), books.SharesText(c)
-	if d.settings["balance_split"] == "" || shares == "" {
+	d, shares := dialect.Of(c), books.SharesText(c)
+	if d.Settings["balance_split"] == "" || shares == "" {
 		return []step.Step{{Kind: "text", Text: "Give the full card a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the cards; the numbers are proportions)."}}
 	}
 	if c.Says("koboldcpp") {
 		shares = strings.ReplaceAll(shares, ",", " ") // koboldcpp.py: nargs='+'
 	}
-	return []step.Step{d.step(c, fmt.Sprintf(d.settings["balance_split"], shares))}
+	return []step.Step{d.Step(c, fmt.Sprintf(d.Settings["balance_split"], shares))}
 }
 
 // llamaLimit raises what macOS lets the GPU take, or a container's limit.

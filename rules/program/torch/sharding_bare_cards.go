@@ -74,36 +74,6 @@ var bareCards = []cause.Card{
 		Sources: []string{"pytorch/aten/src/ATen/mps/MPSAllocator.mm", "https://docs.pytorch.org/docs/stable/mps_environment_variables.html", "https://github.com/buildingjoshbetter/TrueMemory/issues/459"},
 	},
 	{
-		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() && !managedMemory(c) },
-		Cause: cause.Unknown, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in bitsandbytes",
-		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA and ended the program; it prints neither sizes nor the model. A path such as D:\\a\\ is that of the machine that built the package. It may also be the first to report a card that somebody else filled.",
-		Not:      "PyTorch's allocator settings: this was refused by the driver.",
-		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Free the card and watch it while you try again", Told: "Close browser, games and other UIs, end a left-over python. If it climbs to the top before it fails, it is the card; if not, see 3.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free."},
-			{Fix: "lower_context", Title: "Make the job smaller", Ways: []cause.Way{
-				{For: fix.Generating, Text: "a shorter prompt or file, 4 bit instead of 8; a 7B model needs 5 to 6 GB at 4 bit, a 13B 9 to 10; with less, a GGUF file in llama.cpp, partly on the CPU"},
-				{For: fix.Training, Text: "batch 1, shorter samples, gradient checkpointing; `paged_adamw_8bit` lets the optimizer go to RAM"},
-			}, Cost: "Context or speed."},
-			{Fix: "upgrade_version", Title: "Update bitsandbytes", Told: "Since 0.43 the official package supports Windows; forks are no longer needed. In the environment of your program:", Kind: "shell", Text: "pip uninstall -y bitsandbytes bitsandbytes-windows\npip install -U bitsandbytes\npython -m bitsandbytes", Cost: "May want a newer PyTorch."},
-			{Fix: "use_smaller_model"},
-		},
-		Sources: []string{"bitsandbytes/csrc/ops.cu", "https://github.com/jllllll/bitsandbytes-windows-webui/issues/14", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/464"},
-	},
-	{
-		ID: "pytorch/bitsandbytes-managed", Kinds: []fact.Kind{fact.BitsAndBytes}, If: managedMemory,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "did not get managed memory for bitsandbytes' paged optimizer",
-		Means:    "pythonInterface is where bitsandbytes asks for managed memory: RAM that the card can reach, for a paged optimizer (`paged_adamw_*`, as in QLoRA scripts). It prints no sizes. RAM, or what WSL or a container may have of it, was too little, or this system does not do managed memory well (Windows, WSL).",
-		Not:      "Loading the model in fewer bits: a paged optimizer comes after the model.",
-		Cures: []cause.Cure{
-			{Fix: "optimizer_8bit", Title: "An optimizer that is not paged", Told: "In a LoRA run it is small:", Kind: "python", Text: "args = TrainingArguments(\"out\", optim=\"adamw_8bit\")   # or adamw_torch; instead of paged_adamw_...; with your other arguments", Cost: "It no longer moves to RAM when the card is tight."},
-			{Fix: "raise_memory_limit", Title: "More RAM for it", Told: "`free -h` while it starts. WSL takes half of the machine's RAM unless `memory=24GB` is set under `[wsl2]` in %UserProfile%\\.wslconfig (then `wsl --shutdown`); Docker: `--memory`.", Cost: "Less for the rest of the machine."},
-			{Fix: "lower_batch_size", Title: "Less of it: a smaller LoRA and batch", Told: "`r=8` in LoraConfig, batch 1.", Cost: "Slower."},
-		},
-		Sources: []string{"bitsandbytes/csrc/pythonInterface.cpp", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/726", "https://github.com/bitsandbytes-foundation/bitsandbytes/issues/959"},
-	},
-	{
 		ID: "pytorch/cached-slack", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
 			return ledger.Before2020(c) && ownCard(c) && ledger.FillsCard(c) && c.Slack.Bytes > c.Asked.Bytes && !c.In("comfyui", "a1111")
 		},
@@ -144,6 +114,3 @@ var bareCards = []cause.Card{
 		Sources: []string{"accelerate/src/accelerate/utils/operations.py", "https://github.com/huggingface/transformers/pull/31292"},
 	},
 }
-
-// managedMemory: the file of bitsandbytes that asks for managed memory.
-func managedMemory(c *ledger.Case) bool { return c.Contains("pythoninterface") }

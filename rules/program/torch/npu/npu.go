@@ -1,4 +1,6 @@
-package torch
+// Package npu knows what PyTorch says on Huawei's NPUs, of which a line seldom
+// says what ran there.
+package npu
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -8,8 +10,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// npuCards are about Huawei's NPUs, of which a line seldom says what ran there.
-var npuCards = []cause.Card{{
+// Cards are about an NPU that is full.
+var Cards = []cause.Card{{
 	ID: "pytorch/npu-driver", Kinds: []fact.Kind{fact.DeviceAlloc}, If: onNPU, Said: []string{"halMemAlloc failed"}, Figures: ascendModules,
 	Headline: "was refused {asked} by the NPU's driver: the card is full",
 	Means:    "This is CANN's driver, below the program.[[ Its own table says who holds the card: the application {app}.]][[ Communication between cards (HCCL) holds {hccl}.]] So what fills it is what this process loaded and computed: weights, the KV cache that a server reserves, activations and operator workspaces. The lines of the program above it, if you have them, say which.",
@@ -25,7 +27,7 @@ var npuCards = []cause.Card{{
 	Sources: []string{"vllm-ascend/docs/source/faqs.md", "https://github.com/vllm-project/vllm-ascend/issues/1987", "https://gitee.com/ascend/pytorch"},
 }, {
 	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard), Phases: []string{"unknown"},
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: npuFigures,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: pieceFigures,
 	Headline: "filled the NPU with its own tensors: {mine} of {total}",
 	Means:    "Nearly all of the card is live tensors of this process, so it is what it loads or computes: neither fragments[[ ({slack} at most)]] nor other programs. {piece} Whether it trains or serves, this line does not show.",
 	Not:      "`max_split_size_mb`, `expandable_segments`[[: {slack} to gain]].",
@@ -54,8 +56,8 @@ func ascendModules(c *ledger.Case) map[string]string {
 	return out
 }
 
-// npuFigures say what a piece of that size is as a rule.
-func npuFigures(c *ledger.Case) map[string]string {
+// pieceFigures say what a piece of that size is as a rule.
+func pieceFigures(c *ledger.Case) map[string]string {
 	piece := "A piece as small as the one refused can be a layer of the weights as well as something computed."
 	if ledger.Requested(c) >= 1<<30 {
 		piece = "One piece of the size refused is rather computed (activations, logits, a gathered buffer) than a weight."

@@ -1,4 +1,6 @@
-package ggml
+// Package dialect spells the settings of llama.cpp that matter for memory as the
+// program on it does that the reader runs.
+package dialect
 
 import (
 	"fmt"
@@ -11,50 +13,50 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// dialect is how one program on ggml spells the settings that matter for
+// Dialect is how one program on ggml spells the settings that matter for
 // memory, by fix; %d stands for the value. What has no entry it does not have.
-type dialect struct {
-	kind     string // of the step
-	layers   string // what holds the number of layers on the card
-	context  string // and the length of the context
-	settings map[string]string
-	upgrade  step.Step
+type Dialect struct {
+	Kind     string // of the step
+	Layers   string // what holds the number of layers on the card
+	Context  string // and the length of the context
+	Settings map[string]string
+	Upgrade  step.Step
 }
 
 const advanced = "Load settings of the model (advanced): " // of LM Studio
 
-var dialects = map[string]dialect{
+var dialects = map[string]Dialect{
 	"llama.cpp": {
-		kind: "shell", layers: "`-ngl`", context: "the context (`-c`)",
-		settings: map[string]string{
+		Kind: "shell", Layers: "`-ngl`", Context: "the context (`-c`)",
+		Settings: map[string]string{
 			"fewer_gpu_layers": "-ngl %d", "lower_context": "-c %d", "lower_batch_size": "-b %d",
 			"lower_ubatch":           "-ub %d",
 			"enable_flash_attention": "-fa on", "quantize_kv_cache": "-fa on -ctk q8_0 -ctv q8_0", "moe_cpu_offload": "--n-cpu-moe %d",
 			"lower_parallel": "--parallel 1", "balance_split": "-ts %s", "use_mmap": "take `--no-mmap` out of your command (2026: `--load-mode mmap`)", "no_gpu": "--device none",
 		},
-		upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again."},
+		Upgrade: step.Step{Kind: "text", Text: "Take the newest llama.cpp from github.com/ggml-org/llama.cpp/releases, or `git pull` and build again."},
 	},
 	"llama-cpp-python": {
-		kind: "python", layers: "`n_gpu_layers`", context: "`n_ctx`",
-		settings: map[string]string{
+		Kind: "python", Layers: "`n_gpu_layers`", Context: "`n_ctx`",
+		Settings: map[string]string{
 			"fewer_gpu_layers": "n_gpu_layers=%d", "lower_context": "n_ctx=%d", "lower_ubatch": "n_batch=%d, n_ubatch=%[1]d", "enable_flash_attention": "flash_attn=True", "lower_batch_size": "n_batch=%d",
 			"quantize_kv_cache": "flash_attn=True, type_k=8, type_v=8  # 8 is GGML_TYPE_Q8_0", "balance_split": "tensor_split=[%s]", "use_mmap": "use_mmap=True",
 		},
-		upgrade: step.Step{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"},
+		Upgrade: step.Step{Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python"},
 	},
 	"node-llama-cpp": {
-		kind: "config", layers: "`gpuLayers`", context: "`contextSize`",
-		settings: map[string]string{
+		Kind: "config", Layers: "`gpuLayers`", Context: "`contextSize`",
+		Settings: map[string]string{
 			"fewer_gpu_layers": "loadModel({gpuLayers: %d})", "lower_context": "createContext({contextSize: %d})", "lower_ubatch": "createContext({batchSize: %d})", "lower_batch_size": "createContext({batchSize: %d})",
 			"enable_flash_attention": "createContext({flashAttention: true})",
 			"quantize_kv_cache":      "createContext({flashAttention: true, experimentalKvCacheKeyType: \"Q8_0\", experimentalKvCacheValueType: \"Q8_0\"})   // 3.18.1 and later", "lower_parallel": "createContext({sequences: 1})", "use_mmap": "loadModel({useMmap: true})",
 			"no_gpu": "getLlama({gpu: false})",
 		},
-		upgrade: step.Step{Kind: "shell", Text: "npm install node-llama-cpp@latest"},
+		Upgrade: step.Step{Kind: "shell", Text: "npm install node-llama-cpp@latest"},
 	},
 	"koboldcpp": {
-		kind: "text", layers: "GPU Layers in the launcher (`--gpulayers`)", context: "Context Size in the launcher (`--contextsize`)",
-		settings: map[string]string{
+		Kind: "text", Layers: "GPU Layers in the launcher (`--gpulayers`)", Context: "Context Size in the launcher (`--contextsize`)",
+		Settings: map[string]string{
 			"fewer_gpu_layers": "GPU Layers %d in the launcher (`--gpulayers %[1]d`).", "lower_context": "Context Size %d in the launcher (`--contextsize %[1]d`).",
 			"lower_ubatch":           "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
 			"lower_batch_size":       "Batch Size %d on the launcher's Hardware tab (`--blasbatchsize %[1]d`; newer versions: `--batchsize`).",
@@ -62,23 +64,23 @@ var dialects = map[string]dialect{
 			"moe_cpu_offload": "Hardware tab of the launcher: MoE CPU Layers %d (`--moecpu %[1]d`).",
 			"balance_split":   "Hardware tab of the launcher: Tensor Split `%s` (`--tensor_split %[1]s`).", "use_mmap": "tick Use MMAP in the launcher (`--usemmap`)",
 		},
-		upgrade: step.Step{Kind: "text", Text: "Take the newest koboldcpp from github.com/LostRuins/koboldcpp/releases."},
+		Upgrade: step.Step{Kind: "text", Text: "Take the newest koboldcpp from github.com/LostRuins/koboldcpp/releases."},
 	},
 	"lm-studio": {
-		kind: "ui", layers: "GPU Offload in the load settings of the model", context: "Context Length in the load settings of the model",
-		settings: map[string]string{
+		Kind: "ui", Layers: "GPU Offload in the load settings of the model", Context: "Context Length in the load settings of the model",
+		Settings: map[string]string{
 			"fewer_gpu_layers": "Load settings of the model: GPU Offload %d", "lower_context": "Load settings of the model: Context Length %d",
 			"lower_ubatch": advanced + "Evaluation Batch Size %d", "lower_batch_size": advanced + "Evaluation Batch Size %d",
 			"enable_flash_attention": advanced + "Flash Attention on", "quantize_kv_cache": advanced + "Flash Attention on, K and V Cache Quantization Type Q8_0",
 			"moe_cpu_offload": advanced + "Number of layers for which to force MoE weights onto CPU: %d",
 			"use_mmap":        advanced + "Try mmap() on", "lower_parallel": "Load settings of the model: Max Concurrent Predictions 1",
 		},
-		upgrade: step.Step{Kind: "ui", Text: "LM Studio: update the program, then Settings > Runtime: update the llama.cpp engine (or choose an earlier one, if this began with an update)."},
+		Upgrade: step.Step{Kind: "ui", Text: "LM Studio: update the program, then Settings > Runtime: update the llama.cpp engine (or choose an earlier one, if this began with an update)."},
 	},
 }
 
-// speaks is the dialect of a case.
-func speaks(c *ledger.Case) dialect {
+// Of is the dialect of a case.
+func Of(c *ledger.Case) Dialect {
 	for _, name := range [...]string{"lm-studio", "koboldcpp", "node-llama-cpp", "llama-cpp-python"} {
 		if c.Says(name) {
 			return dialects[name]
@@ -87,31 +89,31 @@ func speaks(c *ledger.Case) dialect {
 	return dialects["llama.cpp"]
 }
 
-// spelled makes the steps of a fix in the reader's dialect, for programs that
+// Spelled makes the steps of a fix in the reader's dialect, for programs that
 // have no such setting the text.
-func spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(*ledger.Case) []step.Step {
+func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		d := speaks(c)
-		setting := d.settings[fix]
+		d := Of(c)
+		setting := d.Settings[fix]
 		if setting == "" {
 			return []step.Step{{Kind: "text", Text: otherwise}}
 		}
 		if value != nil {
 			setting = fmt.Sprintf(setting, value(c))
 		}
-		return []step.Step{d.step(c, setting)}
+		return []step.Step{d.Step(c, setting)}
 	}
 }
 
-// halve says how to find the number of layers where the log gives none.
-func (d dialect) halve() step.Step {
-	return step.Step{Kind: "text", Text: "Halve " + d.layers + ", then raise it until it fails. The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
+// Halve says how to find the number of layers where the log gives none.
+func (d Dialect) Halve() step.Step {
+	return step.Step{Kind: "text", Text: "Halve " + d.Layers + ", then raise it until it fails. The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
 }
 
-// step makes a step out of one setting, in words where the log does not show
+// Step makes a step out of one setting, in words where the log does not show
 // the reader's own command.
-func (d dialect) step(c *ledger.Case, setting string) step.Step {
-	switch d.kind {
+func (d Dialect) Step(c *ledger.Case, setting string) step.Step {
+	switch d.Kind {
 	case "shell":
 		spelled, sure := era(c, setting)
 		s := command.Add(c, spelled)
@@ -133,41 +135,42 @@ func (d dialect) step(c *ledger.Case, setting string) step.Step {
 	case "text":
 		return step.Step{Kind: "text", Text: setting}
 	}
-	return step.Step{Kind: d.kind, Text: setting}
+	return step.Step{Kind: d.Kind, Text: setting}
 }
 
-// flashSwitch are words of builds before September 2025, where -fa is a switch
+// OldWords are words of builds before September 2025, where -fa is a switch
 // without a value.
-var flashSwitch = []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model", "llama_kv_cache_update_impl", "llama_kv_cache_init", "llama_init_from_gpt_params", "llama_kv_cache_unified"}
+var OldWords = []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model", "llama_kv_cache_update_impl", "llama_kv_cache_init", "llama_init_from_gpt_params", "llama_kv_cache_unified"}
 
-// flashWords are words of builds since then.
-var flashWords = []string{"ggml_gallocr_reserve_n_impl", "common_init_result", "sched_reserve", "common_params_fit_impl", "llama_params_fit"}
+// NewWords are words of builds since then.
+var NewWords = []string{"ggml_gallocr_reserve_n_impl", "common_init_result", "sched_reserve", "common_params_fit_impl", "llama_params_fit"}
 
 // era adapts flash attention to the build; sure is false where the log does not
 // tell its age.
 func era(c *ledger.Case, setting string) (spelled string, sure bool) {
 	_, told := c.Setting("flash_attn")
 	_, inWords := c.Fact("words_for_flash_attn")
-	if oldBuild(c) || told && !inWords {
+	if OldBuild(c) || told && !inWords {
 		return strings.Replace(setting, "-fa on", "-fa", 1), true
 	}
-	return setting, inWords || said(c, flashWords) || !strings.Contains(setting, "-fa on")
+	return setting, inWords || Said(c, NewWords) || !strings.Contains(setting, "-fa on")
 }
 
-// oldBuild: the log has words that newer builds no longer print.
-func oldBuild(c *ledger.Case) bool { return said(c, flashSwitch) }
+// OldBuild: the log has words that builds from before September 2025 print, whose
+// switch for flash attention takes no value.
+func OldBuild(c *ledger.Case) bool { return Said(c, OldWords) }
 
-// said: one of the words that cards look for stands anywhere in the log.
-func said(c *ledger.Case, words []string) bool {
+// Said: one of the words that cards look for stands anywhere in the log.
+func Said(c *ledger.Case, words []string) bool {
 	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool { return slices.Contains(words, w.Text) })
 }
 
 // flashAge is what to know where the log does not tell the age of the build.
 const flashAge = "before September 2025: `-fa` alone"
 
-// fewer says the same where a little room is all that lacks.
-func (d dialect) fewer() step.Step {
-	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.layers + ". The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
+// Fewer says the same where a little room is all that lacks.
+func (d Dialect) Fewer() step.Step {
+	return step.Step{Kind: "text", Text: "Take 2 to 4 off " + d.Layers + ". The load lines say how many are on the card now: `offloaded N/M layers to GPU`."}
 }
 
 // FlashOn reports that flash attention was on already.
@@ -176,8 +179,8 @@ func FlashOn(c *ledger.Case) bool {
 	return ok && (s.Value == "on" || s.Value == "true" || s.Value == "1")
 }
 
-// quantisedCache reports that the KV cache is below 16 bit already.
-func quantisedCache(c *ledger.Case) bool {
+// QuantisedCache reports that the KV cache is below 16 bit already.
+func QuantisedCache(c *ledger.Case) bool {
 	s, ok := c.Setting("cache_type_k")
 	return ok && strings.HasPrefix(s.Value, "q")
 }
