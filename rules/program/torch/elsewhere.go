@@ -4,8 +4,13 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // countsOut: a small piece was refused beside much that is held, where the
@@ -49,4 +54,31 @@ func firstBlock(c *ledger.Case) map[string]string {
 		out["share"] = c.Total.String() + " is no size of a card of its own (they report 15.98, 23.98 GiB): graphics that share RAM, of which the driver counts only one part."
 	}
 	return out
+}
+
+// holder is the process that a table in the log shows with most of what others
+// hold of the card.
+func holder(c *ledger.Case) (fact.Process, bool) {
+	var most fact.Process
+	for _, p := range c.Facts.Processes {
+		if (p.Device < 0 || p.Device == ledger.GPU(c)) && p.PID != c.OurPID && p.PID > 1 && p.Bytes > most.Bytes {
+			most = p
+		}
+	}
+	return most, most.Bytes > units.GiB && most.Bytes*2 > c.Others.Bytes && most.Bytes <= c.Others.Bytes+units.GiB && !listed(c)
+}
+
+// endTabled is endListed for a process of a table.
+var endTabled = cause.Cure{
+	Fix: "kill_stale_process", If: func(c *ledger.Case) bool { _, ok := holder(c); return ok && !c.Windows() }, Title: "End the process of the table, if it is yours", Cost: "free; unsaved work in it is lost",
+	Told: "The first line says whose it is and since when it runs; a run that was stopped with Ctrl+Z, or a notebook kernel, holds its memory until it ends.",
+	Steps: func(c *ledger.Case) []step.Step {
+		p, _ := holder(c)
+		return []step.Step{{Kind: "shell", Text: "ps -o pid,user,etime,cmd -p " + quote.PID(p.PID) + "   # on the host, not inside a container\nkill " + quote.PID(p.PID)}}
+	},
+}
+
+// mayBeAttention: nothing shows another operation.
+func mayBeAttention(c *ledger.Case) bool {
+	return c.Operation == "" || operation.Is(operation.Attention, operation.Projection, operation.Creation, operation.Repetition)(c)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -70,10 +71,10 @@ var figureCards = []cause.Card{
 		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
-		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {unnamed}]]",
+		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {table}]][[ {unnamed}]]",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{endListed, lookFirst, lessOfOwn, otherCard,
+		Cures: []cause.Cure{endListed, endTabled, lookFirst, lessOfOwn, otherCard,
 			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -258,7 +259,7 @@ var lessInput = cause.Cure{
 var (
 	smallerInput = cause.Cure{Fix: "lower_resolution", Title: lessInput.Title, Cost: lessInput.Cost, Ways: lessInput.Ways}
 	noScores     = cause.Cure{
-		Fix: "efficient_attention", Title: "If it is attention: the fused kind", Cost: "none",
+		Fix: "efficient_attention", If: mayBeAttention, Title: "If it is attention: the fused kind", Cost: "none",
 		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: no score matrix is kept.",
 	}
 	findShape = cause.Cure{
@@ -277,7 +278,12 @@ func occupants(c *ledger.Case) map[string]string {
 	case ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
 		figures["who"] = "another job or user, another container, an earlier run that never ended"
 	}
-	if !listed(c) {
+	p, tabled := holder(c)
+	figures["table"] = ""
+	if tabled {
+		figures["table"] = "The table in the log shows who: process " + quote.PID(p.PID) + " with " + units.Amount(p.Bytes) + "."
+	}
+	if !listed(c) && !tabled {
 		figures["unnamed"] = "A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it."
 	}
 	return figures
