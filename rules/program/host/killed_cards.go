@@ -1,6 +1,9 @@
 package host
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -31,7 +34,30 @@ const bareKill = "Signal 9, without a word of its own: nearly always RAM, not th
 
 const otherKills = "A `kill -9`, a time limit or an orchestrator look the same."
 
-func whileTraining(c *ledger.Case) bool { return c.Training() }
+// whileTraining: something was trained, or a loop counted its steps with a loss.
+func whileTraining(c *ledger.Case) bool {
+	s := c.Signal("many_steps")
+	return c.Training() || s != nil && strings.Contains(strings.ToLower(s.Text), "loss")
+}
+
+// inLoop: a progress bar had counted much of a loop, which is no training.
+func inLoop(c *ledger.Case) bool { return !whileTraining(c) && loopFigures(c) != nil }
+
+// loopFigures are how far the loop had come, nil where no bar shows it.
+func loopFigures(c *ledger.Case) map[string]string {
+	s := c.Signal("many_steps")
+	if s == nil || s.Line > c.Failure.EndLine || c.Failure.Line-s.Line > 3 {
+		return nil
+	}
+	bar := s.Text[:max(0, strings.Index(s.Text, " ["))]
+	before, all, _ := strings.Cut(bar[strings.LastIndexAny(bar, "| ")+1:], "/")
+	n, err := strconv.ParseInt(before, 10, 64)
+	m, other := strconv.ParseInt(all, 10, 64)
+	if err != nil || other != nil || n < 10 || m <= n {
+		return nil
+	}
+	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64)}
+}
 
 var killedCards = []cause.Card{
 	{
@@ -50,6 +76,19 @@ var killedCards = []cause.Card{
 			swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://docs.pytorch.org/docs/stable/generated/torch.load.html", "https://huggingface.co/docs/transformers/big_models"},
+	},
+	{
+		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "killed the program in the middle of a loop, most likely for RAM",
+		Means:    bareKill + "A loop had gone through {done} of {all}: if what each turn keeps (decoded pictures, rows, objects in a list) fills RAM, the whole takes {times} times as much. " + otherKills,
+		Not:      "Settings of the graphics card. Swap, if memory climbs evenly: the end is far.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Keep less of each turn", Told: "Paths in place of decoded pictures; numbers in one array of their final type (`uint8`, `float32`), made before and filled in place, on the disk if it is large; results written out every thousand turns.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, in place of a list's append", Cost: "Some rewriting"},
+			askFree,
+			{Fix: "lower_num_workers", Title: "Several processes at once: fewer", Told: "Each holds what it works on, and often a copy of the data: `num_proc=1`, `n_jobs=1`, `num_workers=0`.", Cost: "Time"},
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "https://numpy.org/doc/stable/reference/generated/numpy.lib.format.open_memmap.html"},
 	},
 	{
 		ID: "linux/killed-training", Kinds: []fact.Kind{fact.ShellKilled}, If: whileTraining,

@@ -159,7 +159,10 @@ func scene(c *ledger.Case) map[string]string {
 	if ledger.Has(c, fact.Sharded) {
 		figures["sharding"] = ""
 	}
-	figures["autocast"] = autocast(c)
+	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
+	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
+		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
+	}
 	if c.Asked.Bytes*8 > c.Total.Bytes {
 		figures["pairs"] = "no batch helps: a sparse form (PyTorch Geometric), or blocks of rows; half the rows take a quarter."
 	}

@@ -95,14 +95,32 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
+		ID: "pytorch/evaluation", Kinds: allocators, If: when.All(onOneCard, evaluating, when.Not(when.Any(ledger.Crowded, ledger.Roomy, slackWouldDo))), Among: append([]string{cause.RetainedMemory}, ownDoing...),
+		Headline: "ran out of memory in the evaluation",
+		Means:    "A function that evaluates was at work, and nothing in the traceback turns gradients off. Then every forward pass keeps its layers' results as training does, beside what training left on the card; and the pictures or samples of an evaluation are often larger, its batch too.[[ {mine} of {total} is this program's own.]]",
+		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.[[ Allocator settings: {slack} to gain.]]",
+		Cures: []cause.Cure{
+			evaluateFreely,
+			{Fix: "lower_batch_size", Title: "It is there already: a smaller batch in the evaluation", Cost: "a little time", Told: "Its loader takes a `batch_size` of its own; large samples scaled down or cut as in training."},
+			{Fix: "detach_accumulated", Title: "Let go of training's last step, keep no tensors", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
+		},
+		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
+	},
+	{
 		ID: "pytorch/late-step", Kinds: allocators, If: when.All(when.Any(onOneCard, cutBehindTotal, ledger.CutShort), ledger.OnCard, lateStep), Among: append([]string{cause.RetainedMemory, cause.LeakedProcess}, ownDoing...),
 		Headline: "ran out of memory after many steps had gone well",
-		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {others} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
+		Means:    "The log counts steps before it, so the model and a usual step fit the card. Then either something is kept from step to step and memory climbs, or this step was larger than the others: a long sample, a large picture, an evaluation in between.[[ {grown} of the card is held outside this program; that may have grown.]] What is allocated, printed once a step, tells: a steady climb is a leak, a jump a large step.",
 		Not:      "A smaller model: it fits. A smaller batch alone, if it is a leak: it only dies later.",
 		Cures: []cause.Cure{
 			keepNumbers, boundLargest,
 			{Fix: "expandable_segments", If: when.Not(splitEra), Title: "Sizes vary: let PyTorch grow its segments", Cost: "none as a rule"},
 			fromCheckpoint,
+		},
+		Figures: func(c *ledger.Case) map[string]string {
+			if c.Others.Bytes < units.GiB {
+				return map[string]string{"grown": ""}
+			}
+			return map[string]string{"grown": c.Others.String()}
 		},
 		Sources: []string{memoryFAQ, allocatorSource},
 	},

@@ -31,7 +31,11 @@ var (
 	}
 	halfBits = cause.Cure{
 		Fix: "mixed_precision", If: when.Not(when.Any(has(fact.MixedPrecision), ledger.Before2020, halfTooLarge)), Title: "Compute it in 16 bit", Cost: "hardly any quality",
-		Told: "`torch.autocast(\"cuda\", dtype=torch.float16)` around the forward pass (training: with a `GradScaler`) halves what the layers keep.",
+		Told: "{half16} around the forward pass (training: with a `GradScaler`) halves what the layers keep.",
+	}
+	checkpointed = cause.Cure{
+		Fix: cheaperTraining.Fix, If: cheaperTraining.If, Title: cheaperTraining.Title, Cost: cheaperTraining.Cost,
+		Told: "Gradient checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
 	}
 	halfWeights = cause.Cure{
 		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, halfTooLarge)), Title: "16 bit, if it is 32 now", Cost: "hardly any quality",
@@ -52,7 +56,7 @@ var shapesOfHuge = cause.Cure{Fix: "fix_shape", If: halfTooLarge, Title: shapesO
 
 // smallerPicture is for one piece that is a good part of the card.
 var smallerPicture = cause.Cure{
-	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: quarterOfCard,
+	Fix: "lower_resolution", Title: "Smaller pictures or volumes: this piece is one layer's", Cost: "detail", If: when.All(quarterOfCard, when.Not(manySamples)),
 	Told: "{asked} for a single result is what pictures at their full size make: cut them into tiles (1,024 pixels a side with some overlap) and put the results together in RAM, or scale them down before the batch is built: half the width and height is a quarter[[, and here it takes {times} times less]]. Print the shape that goes in.",
 }
 
@@ -61,20 +65,20 @@ var smallerPicture = cause.Cure{
 var operationCards = []cause.Card{
 	operationCard("convolution", "in a convolution",
 		"A convolution writes batch x channels x height x width (x depth or frames), and training keeps that for every layer. The weights are small beside it: what goes in decides.",
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
 	operationCard("upsampling", "as it enlarged something",
 		"Its result has the size that it enlarges to: twice the width and height are four times the memory, of all channels at once.",
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"Its result is as large as what goes in: batch x channels x height x width, or batch x length x width; training keeps that for every layer. So the batch and the size of a sample decide, hardly the weights.[[ {recording}]]",
-		smallerPicture, fewerPixels, halfBits, shapesOfHuge, cheaperTraining, halfWeights),
+		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights),
 	operationCard("recurrent", "in a recurrent layer",
 		"A recurrent layer keeps every time step of every sample: batch x length x width. One long sample makes the whole padded batch as long.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Fewer or shorter sequences at a time", Cost: "slower", Told: "Half the batch size[[ ({batch})]]; cut the longest sequences, or sort by length so that little is padded."},
-		halfBits, cheaperTraining, halfWeights),
+		halfBits, checkpointed, halfWeights),
 	operationCard("projection", "in a matrix product",
 		"Its result is rows x width: all samples and positions that go in at once, times the width of the layer. The matrix itself was there before.",
-		fewerRows, halfBits, cheaperTraining, halfWeights),
+		fewerRows, halfBits, checkpointed, halfWeights),
 	operationCard("concatenation", "as it put tensors together",
 		"The result is a new tensor beside its pieces: for a moment both are there, twice the memory. If the pieces come from a loop, such as the results of all batches, they grow with the data set.",
 		cause.Cure{Fix: "detach_accumulated", Title: "Results of a loop: move each to RAM as it comes", Cost: "none to speak of", Kind: "python", Text: "results.append(output.detach().cpu())   # and torch.cat at the end, in RAM"},
@@ -131,6 +135,9 @@ var evaluateFreely = cause.Cure{
 	Told: "Without `torch.no_grad()` each pass keeps what training keeps, beside what training left; `model.eval()` alone does not change that. The validation loader takes its own, smaller `batch_size`.",
 	Kind: "python", Text: "with torch.no_grad():   # around the loop of the evaluation\n    ...",
 }
+
+// manySamples: the log states a batch of several.
+func manySamples(c *ledger.Case) bool { return batch(c)["batch"] != "" }
 
 // evaluating: a function of the reader's own that evaluates is at work, and no
 // frame turns gradients off.

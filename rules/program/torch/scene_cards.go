@@ -12,6 +12,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/program/torch/room"
+	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -70,10 +73,10 @@ var figureCards = []cause.Card{
 		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
-		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {unnamed}]]",
+		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {table}]][[ {unnamed}]]",
 		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{endListed, lookFirst, lessOfOwn, otherCard,
+		Cures: []cause.Cure{endListed, room.EndTabled, lookFirst, lessOfOwn, otherCard,
 			{Fix: "restart_session", Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -106,7 +109,7 @@ var figureCards = []cause.Card{
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/nothing-on-card", Kinds: allocators, If: when.All(onOneCard, neverFitting, nothingHeld, when.Not(farTooLarge), func(c *ledger.Case) bool {
+		ID: "pytorch/nothing-on-card", Kinds: allocators, If: when.All(onOneCard, neverFitting, room.NothingHeld, when.Not(farTooLarge), func(c *ledger.Case) bool {
 			return len(c.Stack) == 1
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
@@ -114,16 +117,16 @@ var figureCards = []cause.Card{
 		Means:    "[[{share} ]]Nothing of this program's lay on the card: no model, so that this is no step's work, no leak and no fragment, but one block made at the start: a model as a whole (transformers reserves the size of all weights first), a whole data set, a pool or cache that a program takes in advance.[[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", If: sharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
+			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
 			{Fix: "fix_shape", Title: "See which block it is", Cost: "a minute", Ways: []cause.Way{
 				{For: "A model", Text: "16 bit in place of 32, a 4-bit build, or `device_map=\"auto\"` with `max_memory` so that the rest stays in RAM."},
 				{For: "A data set", Text: "leave it in RAM, `x.to(device)` for each batch."},
 				{For: "A pool or cache", Text: "the program's option for its share or its context, lower."},
 			}},
-			{Fix: "upgrade_version", If: sharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
-			{Fix: "lower_batch_size", If: when.Not(sharedAMD), Title: "In parts", Cost: "some lines of code", Told: "Half of it is still {half}: what goes on the card at a time has to stay well below {card}."},
+			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
+			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "In parts", Cost: "some lines of code", Told: "Half of it is still {half}: what goes on the card at a time has to stay well below {card}."},
 		},
-		Figures: firstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
+		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
 	},
 	{
 		ID: "pytorch/one-piece-too-large", Kinds: allocators, If: when.All(onOneCard, neverFitting), Unsaid: []string{"rasterize_gaussians"},
@@ -139,11 +142,11 @@ var figureCards = []cause.Card{
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written, so something else refused, and the log does not show what: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
-		Not:      "A smaller model or a larger card: {free} was free.[[ {settings}]]", Figures: elsewhere,
+		Not:      "A smaller model or a larger card: {free} was free.[[ {settings}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
 			pagesFirst,
-			{Fix: "raise_memory_limit", If: countsOut, Title: "See whether a count is at its end, and raise it", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process), or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`), and then too it says out of memory. In a container the shell that starts it counts, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
-			{Fix: "empty_cache", If: when.All(countsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Give back what lies unused, from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; `torch.cuda.empty_cache()` after each layer or file hands its pieces, and with them their maps, back to the driver."},
+			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "See whether a count is at its end, and raise it", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process), or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`), and then too it says out of memory. In a container the shell that starts it counts, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
+			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Give back what lies unused, from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; `torch.cuda.empty_cache()` after each layer or file hands its pieces, and with them their maps, back to the driver."},
 			{Fix: "restart_session", Title: "Restart the program, and watch the card while it runs", Cost: "free", Told: "If it fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the work of a step.", Kind: "shell", Text: "nvidia-smi -l 1"},
 			onWindows,
 			{Fix: "upgrade_version", Title: "If it always fails at the same amount: driver and PyTorch", Cost: "half an hour", Told: "Update both. On AMD, Intel and shared graphics look up how much a program may take of the memory."},
@@ -258,7 +261,7 @@ var lessInput = cause.Cure{
 var (
 	smallerInput = cause.Cure{Fix: "lower_resolution", Title: lessInput.Title, Cost: lessInput.Cost, Ways: lessInput.Ways}
 	noScores     = cause.Cure{
-		Fix: "efficient_attention", Title: "If it is attention: the fused kind", Cost: "none",
+		Fix: "efficient_attention", If: mayBeAttention, Title: "If it is attention: the fused kind", Cost: "none",
 		Told: "`torch.nn.functional.scaled_dot_product_attention`, or xformers, flash-attn or `attn_implementation=\"sdpa\"` where the program offers it: no score matrix is kept.",
 	}
 	findShape = cause.Cure{
@@ -277,7 +280,12 @@ func occupants(c *ledger.Case) map[string]string {
 	case ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
 		figures["who"] = "another job or user, another container, an earlier run that never ended"
 	}
-	if !listed(c) {
+	p, tabled := room.Holder(c)
+	figures["table"] = ""
+	if tabled {
+		figures["table"] = "The table in the log shows who: process " + quote.PID(p.PID) + " with " + units.Amount(p.Bytes) + "."
+	}
+	if !listed(c) && !tabled {
 		figures["unnamed"] = "A second library in the same process (TensorFlow, ONNX Runtime) looks the same. The log does not name it."
 	}
 	return figures
@@ -314,4 +322,9 @@ func hiddenLimit(c *ledger.Case) bool {
 
 func quarterOfCard(c *ledger.Case) bool {
 	return c.Asked.Has() && c.Total.Has() && c.Asked.Bytes*5 >= c.Total.Bytes && c.Shortfall.Has() && c.Shortfall.Bytes > 0
+}
+
+// mayBeAttention: nothing shows another operation.
+func mayBeAttention(c *ledger.Case) bool {
+	return c.Operation == "" || operation.Is(operation.Attention, operation.Projection, operation.Creation, operation.Repetition)(c)
 }

@@ -1,0 +1,80 @@
+// Package room says why memory was refused where a card shows room, and who holds
+// the rest of it.
+package room
+
+import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/reader"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// CountsOut: a small piece was refused beside much that is held, where the
+// system is not Windows, which counts promised memory instead.
+func CountsOut(c *ledger.Case) bool {
+	return !reader.OnWindows(c) && !reader.LooksLikeWindows(c) && (c.Reader.OS == "linux" || c.Backend == "rocm") && c.Asked.Bytes <= 64*units.MiB && c.Mine.Bytes > 2*units.GiB
+}
+
+// Elsewhere is what refuses memory that is free, by the system that it runs on.
+func Elsewhere(c *ledger.Case) map[string]string {
+	out := map[string]string{"elsewhere": "on Windows, RAM and page file used up (what lies on the card needs backing there); ", "settings": ""}
+	switch {
+	case CountsOut(c):
+		out["elsewhere"] = "on Linux, a count at its end (maps or files of the process, many small pieces take many) or RAM that is full; "
+	case c.Reader.OS == "linux" || c.Backend == "rocm":
+		out["elsewhere"] = "RAM that is full, or locked memory at its limit; "
+	}
+	if !CountsOut(c) {
+		out["settings"] = "Allocator settings: far more than was asked for is free."
+	}
+	return out
+}
+
+// NothingHeld: PyTorch had put nothing on the card yet.
+func NothingHeld(c *ledger.Case) bool {
+	held := c.F().Allocated
+	return held != nil && held.Bytes < 32*units.MiB
+}
+
+// SharedAMD: a card of AMD's own memory reports a size just below a whole
+// number of GiB (15.98, 191.98); graphics that share RAM report any.
+func SharedAMD(c *ledger.Case) bool {
+	return c.Backend == "rocm" && c.Total.Has() && c.Total.Bytes%units.GiB < units.GiB*9/10 && c.Total.Bytes%units.GiB > 0
+}
+
+// FirstBlock says what a block made at the start may be.
+func FirstBlock(c *ledger.Case) map[string]string {
+	asked := c.Asked.Bytes
+	out := map[string]string{"as": fmt.Sprintf("%s would be %.0f billion parameters in 16 bit.", c.Asked, float64(asked)/2e9), "share": "", "half": units.Amount(asked / 2)}
+	if SharedAMD(c) {
+		out["share"] = c.Total.String() + " is no size of a card of its own (they report 15.98, 23.98 GiB): graphics that share RAM, of which the driver counts only one part."
+	}
+	return out
+}
+
+// Holder is the process that a table in the log shows with most of what others
+// hold of the card.
+func Holder(c *ledger.Case) (fact.Process, bool) {
+	var most fact.Process
+	for _, p := range c.Facts.Processes {
+		if (p.Device < 0 || p.Device == ledger.GPU(c)) && p.PID != c.OurPID && p.PID > 1 && p.Bytes > most.Bytes {
+			most = p
+		}
+	}
+	return most, most.Bytes > units.GiB && most.Bytes*2 > c.Others.Bytes && most.Bytes <= c.Others.Bytes+units.GiB && len(c.F().OtherProcesses) == 0
+}
+
+// EndTabled is endListed for a process of a table.
+var EndTabled = cause.Cure{
+	Fix: "kill_stale_process", If: func(c *ledger.Case) bool { _, ok := Holder(c); return ok && !c.Windows() }, Title: "End the process of the table, if it is yours", Cost: "free; unsaved work in it is lost",
+	Told: "The first line says whose it is and since when it runs; a run that was stopped with Ctrl+Z, or a notebook kernel, holds its memory until it ends.",
+	Steps: func(c *ledger.Case) []step.Step {
+		p, _ := Holder(c)
+		return []step.Step{{Kind: "shell", Text: "ps -o pid,user,etime,cmd -p " + quote.PID(p.PID) + "   # on the host, not inside a container\nkill " + quote.PID(p.PID)}}
+	},
+}
