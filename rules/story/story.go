@@ -4,6 +4,7 @@ package story
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -30,6 +31,9 @@ func Of(c *ledger.Case, causes []odds.Cause, shown string, card *cause.Card) Sto
 	story := Story{Headline: t.headline(), Summary: t.summary()}
 	if card != nil && card.Headline != "" {
 		if told, ok := card.Tell(c, card.Headline); ok {
+			if strings.HasPrefix(card.ID, "linux/killed") {
+				shown = "Linux" // it killed, whatever program the log is of
+			}
 			story.Headline = shown + " " + told
 		}
 	}
