@@ -325,13 +325,9 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/unnamed-small", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1), below(512*units.MiB)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "filled {gpu} to the last {asked}",
-		Means: "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the system's monitor shows both.",
-		Not:   "A much smaller model: about {asked} may be all that is missing.",
-		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "A few layers less on the card", "", "slightly slower"),
-			told("lower_context", "Or a shorter context", "", "shorter conversations"),
-			freeCard,
-		},
+		Means:   "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the system's monitor shows both.",
+		Not:     "A much smaller model: about {asked} may be all that is missing.",
+		Cures:   []cause.Cure{told("fewer_gpu_layers", "A few layers less on the card", "", "slightly slower"), told("lower_context", "Or a shorter context", "", "shorter conversations"), freeCard},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},
 	{

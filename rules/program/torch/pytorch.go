@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/allocator"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
+	"github.com/oomdoc/oomdoc/rules/program/torch/npu"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
@@ -27,7 +28,7 @@ var PyTorch = program.Program{
 	Name: "pytorch", Shown: "PyTorch", Rank: 40,
 	Edits: "code", Language: "python", Script: "own-script",
 	Numbers: tensors.Readings, Clues: clues.Clues, Code: code.Steps, Whys: allocator.Whys, Effects: allocator.Effects, Useless: allocator.Useless,
-	Cards: slices.Concat(npuCards, ranks.Cards, compiledCards, shardingCards, ranks.KilledCards, bareCards, placeCards, pictures.Cards, lateCards, sizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards),
+	Cards: slices.Concat(npu.Cards, ranks.Cards, compiledCards, shardingCards, ranks.KilledCards, bareCards, placeCards, pictures.Cards, lateCards, sizeCards, operationCards, figureCards, fullCards, pictures.MacCards, ram.RefusedCards, systemCards),
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory: {
 			{Fix: "use_mmap", Fit: cause.Foremost, If: func(c *ledger.Case) bool { return ledger.FailedAt(c, "reading_checkpoint") != nil }},

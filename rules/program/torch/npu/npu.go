@@ -1,4 +1,5 @@
-package torch
+// Package npu reads what Huawei's NPUs and their driver say.
+package npu
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -8,8 +9,8 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// npuCards are about Huawei's NPUs, of which a line seldom says what ran there.
-var npuCards = []cause.Card{{
+// Cards are about Huawei's NPUs, of which a line seldom says what ran there.
+var Cards = []cause.Card{{
 	ID: "pytorch/npu-driver", Kinds: []fact.Kind{fact.DeviceAlloc}, If: onNPU, Said: []string{"halMemAlloc failed"}, Figures: ascendModules,
 	Headline: "was refused {asked} by the NPU's driver: the card is full",
 	Means:    "This is CANN's driver, below the program.[[ Its own table says who holds the card: the application {app}.]][[ Communication between cards (HCCL) holds {hccl}.]] So what fills it is what this process loaded and computed: weights, the KV cache that a server reserves, activations and operator workspaces. The lines of the program above it, if you have them, say which.",
