@@ -4,6 +4,7 @@ package story
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -29,6 +30,9 @@ func Of(c *ledger.Case, causes []odds.Cause, shown string, card *cause.Card) Sto
 	}
 	if card != nil && card.Headline != "" {
 		if told, ok := card.Tell(c, card.Headline); ok {
+			if strings.HasPrefix(card.ID, "linux/killed") {
+				shown = "Linux" // it killed, whatever program the log is of
+			}
 			return Story{shown + " " + told, t.summary()}
 		}
 	}

@@ -114,9 +114,7 @@ var llamaPartCards = []cause.Card{
 		Not:   "`--fit off`: it only hides that line.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave the layers to llama.cpp", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
-			freeCard,
-			as("use_lower_quant", "Or a smaller file of the model", "slight loss of quality"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
+			freeCard, as("use_lower_quant", "Or a smaller file of the model", "slight loss of quality"), as("lower_context", "Or a shorter context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/common/fit.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "19980"},
 	},
@@ -227,12 +225,8 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal},
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
-		Means: "It loaded, and then a Metal command ran out of memory: the weights alone are near or above the {limit} that macOS lets the graphics take, about two thirds to three quarters of the RAM. Cache and work come on top.",
-		Cures: []cause.Cure{
-			as("use_lower_quant", "A smaller quantisation", "slight loss of quality"),
-			as("raise_memory_limit", "Or raise the limit of macOS", "less RAM for everything else"),
-			as("lower_context", "And a shorter context", "shorter conversations"),
-		},
+		Means:   "It loaded, and then a Metal command ran out of memory: the weights alone are near or above the {limit} that macOS lets the graphics take, about two thirds to three quarters of the RAM. Cache and work come on top.",
+		Cures:   []cause.Cure{as("use_lower_quant", "A smaller quantisation", "slight loss of quality"), as("raise_memory_limit", "Or raise the limit of macOS", "less RAM for everything else"), as("lower_context", "And a shorter context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"strings"
+
 	"slices"
 
 	"fmt"
@@ -189,7 +191,11 @@ var TorchMemorySaver = program.Program{Name: "torch_memory_saver", Code: code.St
 // 16 bit first (sgl-project/sglang#17945).
 func sglangWeights(c *ledger.Case) []step.Step {
 	const take = "Take an FP8, AWQ or GPTQ checkpoint of the same model: search its name with -FP8, -AWQ or -GPTQ-Int4 on huggingface.co."
-	switch set := engine.Quantises(c); {
+	switch set, format := engine.Quantises(c), ledger.Quantised(c); {
+	case format != "" && !strings.Contains(format, "8"):
+		return []step.Step{{Kind: "text", Text: "The weights are at 4 bit already: take the next smaller model of the family."}}
+	case format != "":
+		return []step.Step{{Kind: "text", Text: "The weights are at 8 bit already: take a 4-bit checkpoint of the model (search its name with -AWQ or -GPTQ-Int4 on huggingface.co)."}}
 	case set != "":
 		return []step.Step{{Kind: "text", Text: take + " `--quantization` is left out then: the checkpoint says what it is."}}
 	case c.Phase == "load":
