@@ -36,7 +36,7 @@ func Programs() []*program.Program { return slices.Clone(programs()) }
 
 var programs = sync.OnceValue(func() []*program.Program {
 	return []*program.Program{
-		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &host.Ray,
+		&server.VLLM, &server.SGLang, &server.TorchMemorySaver, &server.TGI, &engine.TensorRTLLM, &triton, &engine.LMDeploy, &engine.MLC, &engine.LightLLM, &host.Ray,
 		&ggml.LlamaCpp, &fronts.KoboldCpp, &fronts.LMStudio, &fronts.StableDiffusionCpp, &fronts.WhisperCpp, &fronts.Speech, &fronts.LlamaCppPython, &fronts.NodeLlamaCpp, &ollama.Ollama,
 		&textgen.Textgen, &textgen.ExLlama, &textgen.TabbyAPI, &torch.Unsloth, &torch.LLaMAFactory, &torch.Axolotl, &torch.Transformers,
 		&torch.PEFT, &torch.TRL, &torch.DeepSpeed, &torch.Accelerate, &trainer.Lightning,
@@ -61,7 +61,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&server.Aphrodite, &server.VLLMAscend, &server.VLLMGaudi, &server.VLLMTPU, &server.VLLMOmni, &engine.NanoVLLM, &server.IPEXLLM, &server.Xinference, &engine.FastChat, &engine.TEI, &engine.Infinity,
 		&cluster.KServe, &cluster.RayServe, &server.Dynamo, &cluster.NIM, &cluster.GPUStack, &cluster.OpenLLM, &engine.LiteLLM, &engine.Exo, &engine.Petals, &engine.RKLLM, &engine.MistralRs,
 		&fronts.LocalAI, &fronts.Jan, &fronts.GPT4All, &fronts.Llamafile, &fronts.IkLlamaCpp, &fronts.LlamaBox, &fronts.Tabby, &fronts.ChatGLMCpp, &fronts.QwenCpp, &fronts.LLamaSharp,
-		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.AudioCraft, &apps.Demucs,
+		&apps.WhisperX, &apps.WhisperASR, &apps.InsanelyFast, &apps.WhisperCTranslate2, &apps.FasterWhisper, &apps.Whisper, &apps.CoquiTTS, &apps.Bark, &apps.RVC, &apps.SoVITS, &apps.GPTSoVITS, &apps.F5TTS, &apps.FishSpeech, &apps.ACEStep, &apps.CosyVoice, &apps.IndexTTS, &apps.ChatTTS, &apps.VibeVoice, &apps.Chatterbox, &apps.Zonos, &apps.AudioCraft, &apps.Demucs,
 		&apps.Wan2GP, &apps.Wan, &apps.HunyuanVideo, &apps.CogVideo, &apps.OmniGen, &apps.EasyDiffusion, &apps.SwarmUI, &apps.Deforum, &apps.Dreambooth, &apps.EveryDream,
 		&apps.RealESRGAN, &apps.FaceFusion, &apps.Roop, &apps.DeepFaceLab, &apps.OpenWebUI, &apps.H2OGPT, &apps.PrivateGPT, &apps.Khoj,
 		&trainer.MMRotate, &trainer.MMDetection, &trainer.MMSegmentation, &trainer.MMEngine, &trainer.Detectron2, &trainer.YOLOv5, &trainer.Ultralytics, &trainer.Timm, &trainer.DETR,

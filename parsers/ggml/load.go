@@ -182,7 +182,7 @@ func numbers(names ...string) []ggmlWording {
 			switch {
 			case name == "n_ctx" && g.stage != "kv":
 				g.at("kv", m.At)
-			case name == "n_layer":
+			case name == "n_layer" && !strings.Contains(g.l.LineText(m.At), "] loaded "): // a program of somebody's own, when it is done
 				g.at("weights", m.At)
 			}
 		}})

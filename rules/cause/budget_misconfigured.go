@@ -11,7 +11,7 @@ var budgetMisconfigured = Rule{
 	Headline: budgetHeadline,
 	Settles:  "Compare the limit that the message names with the card's total and with what is free in `nvidia-smi`. If the card has room beyond the limit, the limit is the cause.",
 	Remedies: []Remedy{
-		{Fix: "raise_memory_limit", Fit: Cures},
+		{Fix: "raise_memory_limit", Fit: Cures, If: func(c *ledger.Case) bool { return !ledger.OnCard(c) || c.Backend == "metal" || c.Backend == "mps" }},
 		{Fix: "lower_batch_size", Fit: LastResort},
 	},
 }

@@ -32,10 +32,14 @@ func (t teller) summary() string {
 	return strings.TrimSpace(strings.TrimSpace(t.refusedSentence()+" "+t.holders()) + " " + t.asides())
 }
 
-// asides are what else in the log misleads: a figure that is none, and an
-// exception of a program that caught this failure and went on.
+// asides are what else in the log tells or misleads: which sizes worked before,
+// a figure that is none, and an exception of a program that caught this failure
+// and went on.
 func (t teller) asides() string {
 	var out []string
+	if l, ok := ledger.LadderOf(t.Case); ok {
+		out = append(out, fmt.Sprintf("%s worked before (%s), %s did not.", ledger.Thousands(l.Worked), plain(l.Of), ledger.Thousands(l.Tried)))
+	}
 	if t.Contains("17179869184.00 gib") {
 		out = append(out, "What this process is said to hold (2 to the 64) is no amount: on Windows and WSL the driver does not tell.")
 	}

@@ -57,9 +57,11 @@ func turboMindWeights(c *ledger.Case) bool { return turboMind(c) && c.Failure.St
 var MLC = program.Program{
 	Name: "mlc-llm", Shown: "MLC LLM",
 	Commands: []string{"mlc_llm"},
+	Proofs:   []string{"mlc_llm", "mlc-llm", "mlc_chat", "mlc-chat", "MLCChat", "MLCEngine"},
+	Hints:    []string{"tvm/src/runtime/"},
 	Cards:    mlcCards,
 	Work:     "text-inference", Edits: "flags", Language: "python",
-	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides"},
+	Sources: program.Sources{"mlc-llm/python/mlc_llm/cli/serve.py": "--overrides --device"},
 	Clues: map[string][]cause.Clue{
 		cause.BudgetMisconfigured: {figures.First(cause.If(nil, cause.Fair, "Weights ({weights}) and buffer ({compute_buffer}) need more than the {limit} that the share of the card allows, 0.85 unless set.")).Of(fact.MLCBudget)},
 		cause.ModelTooLarge:       {figures.First(cause.If(nil, cause.Weak, "The weights take {weights} of the {limit} that may be used.")).Of(fact.MLCBudget)},

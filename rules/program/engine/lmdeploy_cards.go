@@ -169,6 +169,18 @@ var mlcFits = func(c *ledger.Case) bool { return mlcNeeds(c)["need_share"] != ""
 
 // mlcCards are MLC LLM's.
 var mlcCards = []cause.Card{{
+	ID: "mlc-llm/device", Said: []string{"vulkan_buffer.cc", "vulkan_device.cc", "cuda_device_api.cc", "rocm_device_api.cc", "opencl_device_api.cc", "metal_device_api.mm", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "CL_OUT_OF_RESOURCES"}, If: ledger.OnCard,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "ran out of the graphics card's memory",
+	Means:    "TVM's runtime, on which MLC LLM runs, asked the driver for a buffer and was refused; it names no size. With q4f16_1 weights, cache and work a model of 3 billion parameters takes 2 to 3 GB, 7 billion 5 to 6, 13 billion 9 to 10. Where processor graphics stand beside a card, it may also be the wrong one of the two.",
+	Not:      "The hint about stack traces: it explains nothing here. A driver installed anew, PyTorch's variables.",
+	Cures: []cause.Cure{
+		{Fix: "use_smaller_model", Title: "A model that the card holds", Told: "2 GB: 1 billion parameters; 4 GB: 3 billion; 6 GB: 7 billion at `q4f16_1`, or at `q3f16_1`, the smallest. Before that look at what uses the card (Windows: Task Manager, Performance, GPU, dedicated memory) and close it.", Cost: "quality"},
+		{Fix: "select_gpu", Title: "See that it is the right card", Told: "`--device vulkan:1` (or `:0`) chooses; cards are numbered as the driver lists them (`vulkaninfo --summary`).", Cost: "free"},
+		{Fix: "lower_context", Title: "In current versions: a shorter context", Told: "The builds of 2023 fixed it when the model was compiled: update first. Added to the command:", Kind: "config", Text: `--overrides "context_window_size=2048;prefill_chunk_size=512"`, Cost: "shorter conversations"},
+	},
+	Sources: []string{"https://github.com/mlc-ai/mlc-llm/blob/main/python/mlc_llm/cli/chat.py", "https://github.com/apache/tvm/blob/main/src/runtime/vulkan/vulkan_buffer.cc", "https://huggingface.co/mlc-ai"},
+}, {
 	ID: "mlc-llm/budget", Kinds: []fact.Kind{fact.MLCBudget}, Figures: mlcNeeds,
 	Headline: "did not start: it needs {need} and may use {limit}",
 	Means:    "Weights {weights} and buffers for one chunk of a prompt {buffer} are {need}; MLC may use {limit}, its share of the card (`gpu_memory_utilization`, 0.85 unless set)[[; from 0.85, a share above {need_share} would hold that, and leave the cache hardly anything]][[; from 0.85, even a share of 1 would not do, it would take {past}]].",

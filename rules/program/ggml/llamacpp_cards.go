@@ -113,8 +113,9 @@ var llamaPartCards = []cause.Card{
 		Not:   "`--fit off`: it only hides that line.",
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Leave the layers to llama.cpp", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
-			as("lower_context", "Or a shorter context", "shorter conversations"),
 			freeCard,
+			as("use_lower_quant", "Or a smaller file of the model", "slight loss of quality"),
+			as("lower_context", "Or a shorter context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/common/fit.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "19980"},
 	},

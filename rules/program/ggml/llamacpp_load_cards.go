@@ -299,6 +299,30 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160"}, Solved: 1,
 	},
 	{
+		ID: "llama.cpp/request-too-long", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, longerThanBefore), Figures: ladderNumbers,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of graphics memory at a request of {tried} tokens; {worked} had worked",
+		Means: "The model was in place and had served shorter requests: what grew is what each token of a request keeps and needs (K, V, activations), in every layer. {worked} tokens fitted, {tried} did not; {asked} is only the next piece of it.",
+		Not:   "A smaller quantisation or fewer layers on the card first: the weights are not what grew. A leak, as long as shorter requests still work afterwards.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Bound the request", Told: "{worked} tokens or less at a time; try half way to {tried} if you need more. Longer texts in pieces.", Cost: "long texts in several parts"},
+			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache, if the program has it", Told: "llama.cpp and its kin: `-ctk q8_0 -ctv q8_0` with flash attention; about half of what the cache takes.", Cost: "slight loss of quality"},
+			freeCard,
+		},
+		Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c"},
+	},
+	{
+		ID: "llama.cpp/after-context", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"graph splits", "graph nodes"}, Unsaid: []string{"draft", "mmproj", "clip_"}, If: when.All(bare, onGPU, above(512*units.MiB)), Figures: numbers,
+		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "had its model in place; then {asked} more did not fit on {gpu}",
+		Means: "The context and its working memory were made (\"graph splits\"), so the language model was loaded. A piece of {asked} after that is another model as a rule: for pictures, speech, embeddings or a draft, which KoboldCpp and others load beside it, and the layers of the first fill {gpu}.",
+		Not:   "The crash or the service's restart after it: they only follow. A smaller batch or RAM limits.",
+		Cures: []cause.Cure{
+			{Fix: "fewer_gpu_layers", Title: "Leave room for it on the card", Told: "Fewer layers there (`-ngl`; KoboldCpp: `--gpulayers`), {asked} at least; with several cards a smaller first number in `--tensor-split` (llama.cpp: `-ts`).", Cost: "slower text, or a fuller second card"},
+			{Fix: "use_lower_quant", Title: "Or the second model smaller", Told: "A quantised file of it (KoboldCpp: `--sdquant` for the picture model); or start without it, to see that it is this.", Cost: "slight loss of quality"},
+			freeCard,
+		},
+		Sources: []string{"https://github.com/LostRuins/koboldcpp/blob/concedo/koboldcpp.py", "llama.cpp/ggml/src/ggml-alloc.c"},
+	},
+	{
 		ID: "llama.cpp/unnamed-small", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), above(1), below(512*units.MiB)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "filled {gpu} to the last {asked}",
 		Means: "So little is refused only when nearly everything is taken: by what it had loaded before, or by other programs. The log does not say which part of the model this was, nor how much the card has; `{look}` or the system's monitor shows both.",
@@ -361,4 +385,20 @@ func benchNumbers(c *ledger.Case) map[string]string {
 // devices: it then runs on the processor, and an 8-bit cache needs it.
 func oldVulkan(c *ledger.Case) bool {
 	return onVulkan(c) && said(c, []string{"llm_load_tensors", "llm_load_print_meta", "llama_new_context_with_model"})
+}
+
+// longerThanBefore: shorter requests had been served.
+func longerThanBefore(c *ledger.Case) bool {
+	l, ok := ledger.LadderOf(c)
+	return ok && strings.HasPrefix(l.Of, "tokens")
+}
+
+// ladderNumbers are the sizes of requests that worked and that failed.
+func ladderNumbers(c *ledger.Case) map[string]string {
+	out := numbers(c)
+	out["worked"], out["tried"] = "", ""
+	if l, ok := ledger.LadderOf(c); ok {
+		out["worked"], out["tried"] = ledger.Thousands(l.Worked), ledger.Thousands(l.Tried)
+	}
+	return out
 }

@@ -131,7 +131,7 @@ var vllmCheckCards = []cause.Card{
 		Sources: []string{"vllm/config/offload.py", "https://github.com/wtdcode/vllm-backport/issues/68"},
 	},
 	{
-		ID: "vllm/killed", Kinds: []fact.Kind{fact.VLLMKilled},
+		ID: "vllm/killed", Kinds: []fact.Kind{fact.VLLMKilled, fact.ShellKilled}, If: func(c *ledger.Case) bool { return c.Framework == "vllm" },
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed (signal 9): system memory ran out, most likely",
 		Means:    "No Python error ends a process with signal 9. As a rule it is the kernel's out-of-memory killer or a container's limit: system memory ran out, not the card's, likely while weights were read, converted or offloaded. The kernel's log settles it.",

@@ -139,6 +139,22 @@ var comfyBare = []cause.Card{
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyCode + "server.py"},
 	},
 	{
+		ID: "comfyui/conv3d", Kinds: onCard, Said: []string{"F.conv3d("}, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of graphics memory in a convolution over frames: the VAE of a video model, as a rule",
+		Means:    "The frame that failed is a 3D convolution (width, height and frames at once), which video models have in their VAE; the network that samples has hardly any. So the steps are most likely done and the frames were being decoded; at the very start it would be the encoding of a picture. It grows with width x height x frames. The lines above the paste would name the node.",
+		Not:      "A GGUF or fp8 file of the video model, fewer steps, `--lowvram` alone: they make the sampling smaller, not this. Allocator settings.",
+		Cures: []cause.Cure{
+			{Fix: "vae_tiling", Title: "Decode in tiles", Ways: []cause.Way{
+				{For: "ComfyUI's own nodes", Text: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4"},
+				{For: "A wrapper's decode node (Hunyuan, Wan)", Text: "enable_vae_tiling on, with smaller tiles (spatial 128 to 256, temporal 16)"},
+			}, Cost: "slower, faint seams with small overlaps"},
+			{Fix: "lower_resolution", Title: "Fewer frames, or smaller ones", Told: "Half the frames are about half of this peak. To keep what was sampled put Save Latent before the decoder, and decode in a second run.", Cost: "a shorter or smaller video"},
+			{Fix: "lowvram_mode", Title: "More of the card free for it", Told: "`--reserve-vram 2` at the start; as a last resort `--cpu-vae`, which needs much RAM and minutes.", Cost: "slower"},
+		},
+		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/cli_args.py", "https://github.com/kijai/ComfyUI-HunyuanVideoWrapper"},
+	},
+	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) },
 		Cause: cause.Unknown, Weight: cause.Fair,
 		Headline: "ran out of graphics memory; which node it was decides",
