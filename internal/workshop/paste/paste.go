@@ -4,7 +4,7 @@
 package paste
 
 import (
-	"errors"
+	"awk", "errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -17,10 +17,10 @@ import (
 // programs are what suggested commands may start. None of these names comes
 // from a log.
 var programs = []string{
-	"accelerate", "aphrodite", "aws", "axolotl", "bjobs", "cargo", "cat", "condor_q", "curl", "dask", "demucs", "df", "docker", "dp", "du", "echo", "export", "ffmpeg",
+	"accelerate", "aphrodite", "awk", "aws", "axolotl", "bjobs", "cargo", "cat", "condor_q", "curl", "dask", "demucs", "df", "docker", "dp", "du", "echo", "export", "ffmpeg",
 	"free", "gcloud", "git", "gmx", "grep", "head", "hl-smi", "insanely-fast-whisper", "kill", "koboldcpp", "kubectl", "launchctl", "llama-cli", "llama-server",
 	"llamafactory-cli", "lmdeploy", "make", "mlc_llm", "mlx_lm.convert", "mlx_lm.generate", "nnUNetv2_plan_experiment", "nnUNetv2_preprocess", "nnUNetv2_train", "npm",
-	"npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "printf", "ps", "python", "qstat", "ray", "rocm-smi", "sacct", "sd", "sd-cli", "set", "setx", "sh", "sleep",
+	"npu-smi", "nvidia-smi", "ollama", "openllm", "pip", "printf", "ps", "python", "qstat", "ray", "rocm-smi", "sacct", "sd", "sd-cli", "set", "setx", "sh", "sleep", "sort",
 	"spark-submit", "sudo", "sync", "sysctl", "systemctl", "journalctl", "free", "systemd-run", "tail", "taskkill", "text-generation-launcher", "torchrun", "tpu-info", "trl", "trtllm-build", "trtllm-serve",
 	"tune", "ulimit", "unset", "vllm", "watch", "whisper", "whisper-ctranslate2", "whisperx", "wsl", "xinference", "xpu-smi",
 }
