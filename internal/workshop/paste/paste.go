@@ -4,7 +4,7 @@
 package paste
 
 import (
-	"awk", "errors"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
