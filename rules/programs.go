@@ -50,7 +50,7 @@ var programs = sync.OnceValue(func() []*program.Program {
 		&host.Snakemake, &host.Nextflow, &data.Gluten, &host.Spark, &host.YARN,
 		&data.MySQL, &data.Redis, &data.Elasticsearch, &data.Neo4j, &data.SQLServer, &data.PHP, &data.DuckDB, &data.Trino, &data.Doris, &data.ImageMagick, &data.Oracle, &data.VirtualMachines, &data.Heroku,
 		&build.Linker, &build.MSVC, &build.DotNet, &build.Node, &build.JVMStart, &build.Go, &science.DXVK,
-		&science.STAR, &science.SPAdes, &science.Kraken, &science.Gaussian, &science.ORCA, &science.LAMMPS, &science.Solver, &science.AfterEffects, &science.Stata, &science.BuildKit,
+		&science.STAR, &science.SPAdes, &science.Kraken, &science.Gaussian, &science.ORCA, &science.LAMMPS, &science.Solver, &science.AfterEffects, &science.Stata, &science.BuildKit, &science.CatBoost, &science.Dynamics, &science.Renderers, &science.OpenCLPictures,
 		&science.RELION, &science.CryoSPARC, &science.MotionCor, &science.FastSurfer, &science.COLMAP, &science.Metashape,
 		&science.AlphaFold, &science.AlphaFold3, &science.ColabFold, &science.Boltz, &science.Chai, &science.OpenFold, &science.RoseTTAFold,
 		&science.GROMACS, &science.OpenMM, &science.DeePMD, &science.Isaac, &science.MJX,

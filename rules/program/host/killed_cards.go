@@ -61,6 +61,19 @@ func loopFigures(c *ledger.Case) map[string]string {
 
 var killedCards = []cause.Card{
 	{
+		ID: "linux/mpi-killed", Kinds: []fact.Kind{fact.ShellKilled, fact.RankKilled}, Said: []string{"exited on signal 9", "KILL SIGNAL: 9", "EXIT STRING: Killed (signal 9)", "BAD TERMINATION OF ONE"}, Unsaid: []string{"worker process"},
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "killed one rank of an MPI job, most likely for its node's RAM",
+		Means:    "Signal 9 for one rank ends them all. As a rule the node that is named was full: its ranks share its RAM, and what each holds (ghost cells, buffers for all others, replicated tables) does not shrink with their number. The rank that is named need not be the one that grew. A limit of the batch system or a `kill` look the same.",
+		Not:      "More ranks on the same nodes: each brings its own buffers.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Fewer ranks on a node, threads in their place", Told: "Half of them, over twice the nodes: `mpirun --map-by ppr:8:node`, Slurm `--ntasks-per-node=8`; hybrid codes with `OMP_NUM_THREADS`.", Cost: "More nodes"},
+			{Fix: "raise_memory_limit", Title: "Ask for the node's memory, and see what was used", Told: "Slurm `--mem=0 --exclusive`, then `sacct -j JOB -o JobID,MaxRSS,MaxRSSNode,State`; the node's kernel log says \"Out of memory\" if it was that.", Cost: "A longer wait"},
+			{Fix: "lower_batch_size", Title: "A smaller part for each rank", Told: "A coarser grid, fewer k-points, bands or particles at once; output written by one rank gathers everything there: write in parallel.", Cost: "Time"},
+		},
+		Sources: []string{"https://www.open-mpi.org/doc/current/man1/mpirun.1.php", "https://slurm.schedmd.com/sbatch.html"},
+	},
+	{
 		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: cause.LoadsModel,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program while it loaded a model, most likely for RAM",
