@@ -52,7 +52,7 @@ var plainCodes = []string{
 	"CUSOLVER_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED", "CUFFT_ALLOC_FAILED", "CURAND_STATUS_ALLOCATION_FAILED",
 	"CL_OUT_OF_RESOURCES", "failed: OUT_OF_RESOURCES", "GL_OUT_OF_MEMORY", "NV_ENC_ERR_OUT_OF_MEMORY", "error was 8007000e",
 	"spawn ENOMEM", "abort(OOM)", "Cannot enlarge memory arrays", "compiler is out of heap space", "Heap exhausted during", "cache resources exhausted", "Out of sort memory", "CircuitBreakingException", "circuit_breaking_exception", "refuses to provide memory", "out of process memory", "cannot set up guest memory", "ORA-27102", "new cannot satisfy memory request", "GPU memory is full", "R14 (Memory quota exceeded)", "R15 (Memory quota vastly exceeded)", "kIOGPUCommandBufferCallbackErrorOutOfMemory",
-	"probably means the system ran out of memory", "to fit into available memory", "internal heap limit reached", "0xC0000017", "0xC000012D", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY",
+	"probably means the system ran out of memory", "to fit into available memory", "internal heap limit reached", "0xC0000017", "0xC000012D", "0x8007000E", "E_OUTOFMEMORY", "DXGI_ERROR_OUTOFMEMORY", "ERROR_NOT_ENOUGH_MEMORY", "SBOX_FATAL_MEMORY_EXCEEDED", "VERR_NO_MEMORY", "vkAllocateMemory failed",
 }
 
 var plainWords = []string{
@@ -61,8 +61,8 @@ var plainWords = []string{
 	"memory limit exceeded", "memory exceed limit", "exceed memory limit", "exceeds memory limit", "exceed the memory limit", "exceeded memory limit", "memory_limit_exceeded", "memory limit reached", "memory budget exceeded", "exceeded the memory", "exceeds the memory", "exceeded memory", "exceeded its memory",
 	"exceeded virtual memory", "exceeded physical memory", "exceeded available memory", "too much memory",
 	"malloc of size", "not fit in memory", "not fit into memory", "n't fit in memory", "n't fit into memory", "to acquire", "malloc failed", "calloc failed", "realloc failed", "mmap failed", "virtualalloc failed", "could not reserve enough space for", "virtual memory exhausted", "failed to malloc", "failed to reserve memory", "failed to commit memory",
-	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
-	"no memory available", "no free memory", "no memory left", "no more memory",
+	"not enough ", "insufficient ", "not have enough ", "n't have enough ", "n't enough ", "not sufficient ", "memory is not sufficient", "memory is insufficient",
+	"no memory available", "no free memory", "no memory left", "no more memory", "memory limit of",
 	"cannot allocate memory", "could not allocate", "couldn't allocate", "unable to allocate", "failed to allocate", "cannot allocate", "cannot reallocate", "attempt to allocate", "can't allocate", "failed allocating", "error allocating", "failed to alloc ",
 	"memory allocation failed", "memory allocation failure", "memory allocation error", "allocation failed", "memory exhausted", "too little memory", "allocation of",
 	"exceeded requested", "but only", "exceeds maximum", "exceeds available", "exceeds the available",
@@ -101,19 +101,19 @@ const clauses = `:;-=>|([{"'!,.]*#`
 var leads = []string{"hasrun", "thereis", "therewas", "systemis", "deviceis", "gpuis", "serveris", "machineis", "wehave", "does"}
 
 // goesOnWith are words that a message goes on with.
-var goesOnWith = []string{"error", "exception", "on", "in", "for", "to", "when", "while", "tryingto", "during", "allocating", "allocate"}
+var goesOnWith = []string{"error", "exception", "on", "in", "for", "to", "when", "while", "tryingto", "during", "allocating", "allocate", "isavailable"}
 
 // ended are words of the same line that tell of the end of a program or a job.
-var ended = []string{"abort", "terminat", "killed", "killing", "exiting", "exited", "failed", "crash", "stopping", "shutting", "restart", "refused", "givingup", "cannotcontinue", "exceed", "notsufficient"}
+var ended = []string{"abort", "terminat", "killed", "killing", "exiting", "exited", "failed", "crash", "stopping", "shutting", "shutdown", "couldnotget", "restart", "refused", "givingup", "cannotcontinue", "exceed", "notsufficient"}
 
 // scarce are phrases that say soon of what there was too little.
-var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenough", "notsufficient"}
+var scarce = []string{"notenough", "insufficient", "nothaveenough", "n'thaveenough", "n'tenough", "notsufficient"}
 
 // scarceNoun is what there is too little of, behind one of [scarce].
 var scarceNoun = text.NewPattern(`^[a-z -]{0,40}?(?:memory|vram|ram(?![a-z])|systemresources|resourcestoload)`)
 
 // needsEnd are phrases that say nothing without one of them.
-var needsEnd = []string{"allocationof", "mallocofsize", "toomuchmemory", "nofreememory", "nomorememory"}
+var needsEnd = []string{"allocationof", "mallocofsize", "toomuchmemory", "nofreememory", "nomorememory", "memorylimitof"}
 
 // needsMore are phrases that need figures of which one is too large.
 var needsMore = []string{"exceededrequested", "butonly", "exceedsmaximum", "exceedstheavailable", "exceedsavailable"}
@@ -151,14 +151,15 @@ func refusal(m text.Message, word int) bool {
 type place struct {
 	line, before, phrase, after, shown string
 	ended                              bool // the line tells of an end
+	ran                                bool // somebody ran out of it
 }
 
 func placed(m text.Message) place {
 	from, to := m.Line()
 	s := m.Log.Squeezed()
-	p := place{s[from:to], s[max(from, m.At-160):m.At], s[m.At:m.End], s[m.End:to], strings.TrimSpace(m.Log.LineText(m.At)), containsAny(s[from:to], ended)}
-	if ran := strings.TrimSuffix(p.before, "ran"); !strings.HasSuffix(ran, `"`) {
-		p.before = ran
+	p := place{s[from:to], s[max(from, m.At-160):m.At], s[m.At:m.End], s[m.End:to], strings.TrimSpace(m.Log.LineText(m.At)), containsAny(s[from:to], ended), false}
+	if before, ran := strings.CutSuffix(p.before, "ran"); ran && !strings.HasSuffix(before, `"`) {
+		p.before, p.ran = before, true
 	}
 	return p
 }
@@ -184,7 +185,7 @@ func (p *place) ofMemory(m text.Message) bool {
 
 // opens reports that a message begins at the phrase, or soon before it.
 func (p *place) opens() bool {
-	return p.before == "" || strings.IndexByte(clauses, p.before[len(p.before)-1]) >= 0 || slices.ContainsFunc(leads, func(lead string) bool { return strings.HasSuffix(p.before, lead) }) || p.ended && strings.Count(p.shown, " ") < 16
+	return p.before == "" || p.ran && strings.Count(p.shown, " ") < 16 || strings.IndexByte(clauses, p.before[len(p.before)-1]) >= 0 || slices.ContainsFunc(leads, func(lead string) bool { return strings.HasSuffix(p.before, lead) }) || p.ended && strings.Count(p.shown, " ") < 16
 }
 
 // closes reports that the message ends behind the phrase, or goes on as one does.
