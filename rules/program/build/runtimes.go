@@ -47,7 +47,7 @@ var (
 	}
 	Node = program.Program{
 		Name: "node", Shown: "Node.js", Edits: "code", Language: "js",
-		Proofs: []string{"spawn ENOMEM", "ERR_WORKER_OUT_OF_MEMORY", "Array buffer allocation failed", "node:internal/"},
+		Proofs: []string{"spawn ENOMEM", "ERR_WORKER_OUT_OF_MEMORY", "node:internal/fs", "node:internal/buffer", "node:internal/worker"},
 		Cards: []cause.Card{
 			{
 				ID: "node/spawn", Kinds: refused, Said: []string{"spawn ENOMEM"},

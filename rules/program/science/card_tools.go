@@ -25,7 +25,7 @@ var (
 		},
 		Sources: []string{"https://catboost.ai/docs/en/references/training-parameters/gpu", "https://catboost.ai/docs/en/concepts/speed-up-training"},
 	}, nil)
-	Dynamics = onCard("molecular-dynamics", "The simulation", "science", []string{"src/CudaUtils.C", "NAMD", "GpuBuffer::Allocate", "gpu_extra.h", "pmemd.cuda", "Insufficient memory on accelerator", "ERROR: Insufficient memory"}, cause.Card{
+	Dynamics = onCard("molecular-dynamics", "The simulation", "science", []string{"src/CudaUtils.C", "NAMD", "GpuBuffer::Allocate", "gpu_extra.h", "pmemd.cuda", "Insufficient memory on accelerator"}, cause.Card{
 		Headline: "did not fit on the graphics card",
 		Means:    "Atoms, neighbour lists and the grid of long-range forces lie on the card, by number of atoms and cut-off; several ranks on one card have a copy of buffers and 300 to 600 MiB of context each. A box that exploded asks for absurd sizes: then the structure is at fault.",
 		Not:      "A smaller time step, or more ranks on the same card.",
