@@ -1,5 +1,6 @@
-// Package fix has a file for each fix: what it means, what it costs, how to do
-// it and check it. How a program spells it stands with the program.
+// Package fix has what can be done: what it means, what it costs, how to do it
+// and check it. A fix that computes has a file; the others stand together, by what
+// they change. How a program spells it stands with the program.
 package fix
 
 import (
@@ -66,16 +67,11 @@ func (f Fix) Doc() []string { return cause.Paragraphs(docs, f.ID) }
 // Fixes returns every fix by its ID, in a map of the caller's own.
 func Fixes() map[string]Fix { return maps.Clone(FixesByID()) }
 
-// allFixes returns every fix, by what it changes.
+// allFixes returns every fix.
 func allFixes() []Fix {
-	return []Fix{
-		useLowerQuant, useSmallerModel, loadIn4Bit, loadIn8Bit, halfPrecision, cpuOffload, fewerGpuLayers, moeCpuOffload, multiGpu, biggerGpu, lowvramMode, useMmap,
-		lowerContext, quantizeKvCache, enableFlashAttention, efficientAttention, lowerBatchSize, lowerResolution, vaeTiling, lowerUbatch, lowerParallel, lowerMaxNumSeqs, lowerMaxBatchedTokens, chunkedPrefill, enforceEager, fixShape,
-		gradientCheckpointing, gradientAccumulation, mixedPrecision, useLora, optimizer8Bit, offloadOptimizer, shardTraining, inferenceMode, detachAccumulated, streamDataset, lowerNumWorkers,
-		killStaleProcess, restartSession, emptyCache, selectGpu, balanceSplit, closeOtherApps, expandableSegments, maxSplitSize, limitFrameworkPreallocation, tfCudaMallocAsync, upgradeVersion,
-		raiseGpuMemoryUtilization, lowerGpuMemoryUtilization, raiseMemFraction, lowerMemFraction, raiseMemoryLimit, raiseWatermark, lowerSwapSpace,
-		raiseShmSize, raisePagefile, addSwap, lowerBuildJobs, freeDisk,
-	}
+	return slices.Concat(ofWeights, ofWork, ofTraining, ofBudget, ofMachine, []Fix{
+		useLowerQuant, useSmallerModel, loadIn4Bit, loadIn8Bit, halfPrecision, biggerGpu, useMmap, lowerContext, enableFlashAttention, lowerBatchSize, lowerResolution, streamDataset, killStaleProcess, restartSession, selectGpu, closeOtherApps, upgradeVersion, raiseMemoryLimit, addSwap,
+	})
 }
 
 // Cures returns the causes that list the fix as a remedy; engines add more.
