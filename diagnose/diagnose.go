@@ -87,7 +87,11 @@ func judge(ctx context.Context, ex *scan.Excerpt, beside ...fact.Signal) *Report
 		if ctx.Err() != nil {
 			return nil
 		}
-		lines = append(lines, clean.Lines(valid(s.Text), s.FirstLine)...)
+		if own := clean.Lines(valid(s.Text), s.FirstLine); lines == nil { // the only ones, mostly
+			lines = own
+		} else {
+			lines = append(lines, own...)
+		}
 	}
 	log := text.NewLog(lines)
 	log.StopOn(ctx.Done())
