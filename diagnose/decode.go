@@ -74,7 +74,7 @@ func (a *abandoning) Read(p []byte) (int, error) {
 // utf8Reader takes a byte order mark off and converts UTF-16 (PowerShell's >
 // writes it). Invalid UTF-8 is replaced later, in the windows that are kept.
 func utf8Reader(r io.Reader) io.Reader {
-	b := bufio.NewReaderSize(r, 4<<10)
+	b := bufio.NewReaderSize(r, 1<<10) // longer reads pass it by
 	head, _ := b.Peek(512)
 	if order, mark := clean.UTF16(head); order != nil {
 		b.Discard(mark)

@@ -13,6 +13,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/review"
@@ -87,7 +88,11 @@ func judge(ctx context.Context, ex *scan.Excerpt, beside ...fact.Signal) *Report
 		if ctx.Err() != nil {
 			return nil
 		}
-		lines = append(lines, clean.Lines(valid(s.Text), s.FirstLine)...)
+		if own := clean.Lines(valid(s.Text), s.FirstLine); lines == nil { // the only ones, mostly
+			lines = own
+		} else {
+			lines = append(lines, own...)
+		}
 	}
 	log := text.NewLog(lines)
 	log.StopOn(ctx.Done())
@@ -124,7 +129,12 @@ func judge(ctx context.Context, ex *scan.Excerpt, beside ...fact.Signal) *Report
 	return withoutCredentials(report)
 }
 
-func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\ufffd") }
+func valid(text []byte) string {
+	if utf8.Valid(text) { // eight bytes at a time
+		return string(text)
+	}
+	return strings.ToValidUTF8(string(text), "\ufffd")
+}
 
 // incident judges one group of statements.
 func incident(g failureGroup, facts *fact.Facts) Incident {

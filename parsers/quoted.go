@@ -129,7 +129,7 @@ func (s literals) first(from, to int) (at, end int) {
 			}
 			owner := ix.owners[h.Word]
 			if p := s.all[owner.At]; owner.Word < len(p.Keywords) && h.At+len(ix.search.Word(h.Word)) <= stop {
-				return h.At, min(h.At+len(text.SqueezedLiteral(p.Keywords[owner.Word])), to)
+				return h.At, min(h.At+text.SqueezedLen(p.Keywords[owner.Word]), to)
 			}
 		}
 	}

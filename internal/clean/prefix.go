@@ -20,6 +20,10 @@ func strip(s string) Line {
 		if n == 0 {
 			break
 		}
+		if s[0] == ' ' {
+			s = s[n:]
+			continue
+		}
 		if src != "" {
 			l.Source = src
 		}
@@ -27,7 +31,7 @@ func strip(s string) Line {
 			l.Program = name
 		}
 		l.Level = cmp.Or(levelOf(s[:n]), l.Level)
-		l.Logged = l.Logged || s[0] < 0x80 && strings.IndexByte(" >|#*", s[0]) < 0
+		l.Logged = l.Logged || s[0] < 0x80 && strings.IndexByte(">|#*", s[0]) < 0
 		s = s[n:]
 	}
 	l.Text = strings.TrimRight(s, " ")
@@ -248,10 +252,12 @@ func wordPrefix(s string) (int, string) {
 		return n, ""
 	}
 	// "rank4]: " and "RayWorkerWrapper pid=1861983) ", whose opening was lost.
-	if i := strings.Index(s, "]: "); i > 4 && i < 10 && strings.HasPrefix(s, "rank") && digits(s[4:i]) {
-		return i + 3, s[:i]
+	if strings.HasPrefix(s, "rank") {
+		if i := strings.Index(s[:min(len(s), 12)], "]: "); i > 4 && digits(s[4:i]) {
+			return i + 3, s[:i]
+		}
 	}
-	if i := strings.Index(s, ") "); i > 0 && i < 60 && strings.Contains(s[:i], " pid=") && !strings.ContainsAny(s[:i], "(/") {
+	if i := strings.Index(s[:min(len(s), 61)], ") "); i > 0 && strings.Contains(s[:i], " pid=") && !strings.ContainsAny(s[:i], "(/") {
 		return i + 2, s[:i]
 	}
 	return 0, ""
@@ -289,7 +295,7 @@ func levelPrefix(s string) int {
 	for end < len(s) && end < 9 && (s[end] >= 'A' && s[end] <= 'Z') {
 		end++
 	}
-	if !level(s[:end]) {
+	if end == 0 || !level(s[:end]) {
 		return 0
 	}
 	rest := s[end:]
@@ -329,8 +335,8 @@ func isShortStamp(s string) bool {
 
 // composePrefix covers "ollama  | " and "vllm-1  | ".
 func composePrefix(s string) int {
-	i := strings.Index(s, " | ")
-	if i < 1 || i > 40 {
+	i := strings.Index(s[:min(len(s), 43)], " | ")
+	if i < 1 {
 		return 0
 	}
 	name := strings.TrimRight(s[:i], " ")
@@ -345,8 +351,8 @@ func composePrefix(s string) int {
 // translations ("12月 03 18:13:23 host ollama[3235]: ", "jun 18 13:23:19
 // ollama[22256]: ").
 func journaldPrefix(s string) int {
-	i := strings.Index(s, "]: ")
-	if i < 0 || i > 96 {
+	i := strings.Index(s[:min(len(s), 99)], "]: ")
+	if i < 0 {
 		return 0
 	}
 	open := strings.LastIndexByte(s[:i], '[')

@@ -3,6 +3,7 @@ package clean
 import (
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Squeezed is text without any white space, quote marks of Markdown or box
@@ -64,7 +65,7 @@ func Squeeze(text string) Squeezed {
 		}
 		keep(c, i)
 	}
-	return Squeezed{Lower: string(lower[:n]), At: at[:n]}
+	return Squeezed{Lower: unsafe.String(unsafe.SliceData(lower), n), At: at[:n]}
 }
 
 // ordinary are the bytes that stay as they are whatever stands around them.

@@ -28,14 +28,11 @@ func (p *bigrams) learn(text string) (bits uint64) {
 	if len(text) == 1 {
 		return p.bit(allBytes, bothCases(text[0]))
 	}
-	for i := 1; i < min(len(text), enough); i++ {
+	for i := 1; i < len(text); i++ {
 		bits |= p.bit(bothCases(text[i-1]), bothCases(text[i]))
 	}
 	return bits
 }
-
-// enough bytes tell a text from most others; more of them would share their bits.
-const enough = 4
 
 // bit is that of one of some bytes before one of others.
 func (p *bigrams) bit(first, second string) uint64 {

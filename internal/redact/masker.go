@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/oomdoc/oomdoc/internal/digrams"
 )
 
 // Masker masks what is private in one log and in the report on it: each name by
@@ -86,7 +88,7 @@ func (m *Masker) line(s string) string {
 	t := glanceAt(s)
 	s = apply(promptRules(), t, s, m.name)
 	s = apply(credentialRules(), t, s, m.name)
-	if has := neighboursOf(s); secretSigns.in(s, &has) {
+	if has := digrams.Of(s); secretSigns.in(s, &has) {
 		s = maskNamed(s, m.name)
 	}
 	s = maskTokens(s, m.name)

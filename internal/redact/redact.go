@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/oomdoc/oomdoc/internal/digrams"
 )
 
 // Credentials returns s with keys, tokens and passwords replaced by KEY or LOGIN.
@@ -91,33 +93,12 @@ type near func(t *glance) bool
 // glance is a text at a glance: its lower case, and which pairs of bytes it has.
 type glance struct {
 	lower string
-	has   neighbours
+	has   digrams.Set
 }
 
 func glanceAt(s string) *glance {
 	lower := strings.ToLower(s)
-	return &glance{lower, neighboursOf(lower)}
-}
-
-// neighbours is a set of pairs of bytes, those that differ by multiples of 64
-// taken for one.
-type neighbours [64]uint64
-
-func neighboursOf(s string) (set neighbours) {
-	for i := 1; i < len(s); i++ {
-		set[s[i-1]&63] |= 1 << (s[i] & 63)
-	}
-	return set
-}
-
-// all reports that every pair of a text is in the set.
-func (set *neighbours) all(text string) bool {
-	for i := 1; i < len(text); i++ {
-		if set[text[i-1]&63]>>(text[i]&63)&1 == 0 {
-			return false
-		}
-	}
-	return true
+	return &glance{lower, digrams.Of(lower)}
 }
 
 // texts are looked for together.
@@ -125,8 +106,8 @@ type texts []string
 
 // in reports that one of the texts stands in s, which has these neighbours, or
 // had them before something in it was masked.
-func (t texts) in(s string, has *neighbours) bool {
-	return slices.ContainsFunc(t, func(text string) bool { return has.all(text) && strings.Contains(s, text) })
+func (t texts) in(s string, has *digrams.Set) bool {
+	return slices.ContainsFunc(t, func(text string) bool { return has.Contain(s, text) })
 }
 
 // signs wants one of several texts in lower case.

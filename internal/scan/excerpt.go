@@ -23,7 +23,7 @@ type Words struct {
 	// own: a word there announces nothing. Nil: all is.
 	Foreign func(text string, at int) bool
 	// Spread are texts of which one stands wherever what is foreign goes over
-	// several lines.
+	// several lines, sorted.
 	Spread []string
 }
 
@@ -286,7 +286,13 @@ func (s *scanner) foreign(region []byte, at int) bool {
 // spreads reports a region in which something foreign may go over several lines.
 func (s *scanner) spreads(region []byte) bool {
 	if s.spread == nil {
-		has := slices.ContainsFunc(s.words.Spread, func(text string) bool { return bytes.Contains(region, []byte(text)) })
+		first, stands := byte(0), false
+		has := slices.ContainsFunc(s.words.Spread, func(text string) bool {
+			if text[0] != first { // half of them begin with one that is seldom met
+				first, stands = text[0], bytes.IndexByte(region, text[0]) >= 0
+			}
+			return stands && bytes.Contains(region, []byte(text))
+		})
 		s.spread = &has
 	}
 	return *s.spread

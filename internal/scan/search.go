@@ -153,7 +153,11 @@ const ordinary = " - -- server process request prompt cache engine generation th
 	" total available selected truncated loading loaded weights layers buffer size memory device info warning error debug trace version " +
 	" python torch transformers site-packages module function file line config default param sampling response update slot      " +
 	" received avg reqs pid= id= gpu kv cache usage: eval time = ms id | task none, post get /v1/chat/completions completion http/1.1 200 ok " +
-	"samplingparams temperature prompt_logprobs skip_special_tokens processing processed update_slots computed preempted tokens/s, " +
+	" ok\n\x1b[0;36m(apiserver pid=1)\x1b[0m info:     200 ok\n(apiserver pid=1) [loggers.py:1] engine 000: avg prompt throughput: 0.0 tokens/s, avg generation throughput: 0.0 tokens/s, running: 0 reqs, " +
+	"waiting: 0 reqs, gpu kv cache usage: 0.0%, prefix cache hit rate: 0.0%\nprocessed prompts: 0%|  | s/it] it/s] slot print_timing: id  0 | task 0 | prompt eval time =    0.0 ms /  0 tokens (    0.0 ms per token,   0.0 tokens per second) " +
+	"slot update_slots: id  0 | task 0 | prompt processing progress, n_past = 0, n_tokens = 0, progress = 0.0\nslot      release: stop processing: n_past = 0, truncated = 0\nsrv  log_server_r: request: post slot get_availabl: selected slot by lru, " +
+	"t_last = 0\nsrv  params_from_: chat format: content-only\nsrv   prompt_save:  - saving prompt with length 0, total state size = 0.0 mib " +
+	"samplingparams temperature skip_special_tokens processing processed update_slots computed preempted tokens/s, " +
 	"torch/nn/modules/ torch/utils/ torch.cuda. torch.nn. torch_ -packages/torch/ -packages/transformers/ /models/ ldm/modules/ outofmemory out of memory train_ trainer forward inforward optimizer allocated allocation sample segment "
 
 // often returns the grams of [ordinary].

@@ -20,9 +20,9 @@ var turnStarts = []string{
 }
 
 // Spread returns texts of which one stands in every span that goes over several
-// lines of a file.
+// lines of a file, sorted.
 func Spread() []string {
-	return append([]string{"Negative prompt: ", " wrote:", "\"role\": \"", "\"messages\": ["}, turnStarts...)
+	return slices.Sorted(slices.Values(append([]string{"Negative prompt: ", " wrote:", "\"role\": \"", "\"messages\": ["}, turnStarts...)))
 }
 
 // turn reads one turn of a conversation that a template wrote: up to the mark

@@ -59,6 +59,12 @@ func parse(s string, base float64) (int64, bool) {
 	return int64(math.Round(v * factor)), true
 }
 
+// Of returns the bytes of a unit, 1 for none.
+func Of(unit string) (int64, bool) {
+	factor, ok := unitFactor(unit, 1024)
+	return int64(factor), ok
+}
+
 func unitFactor(unit string, base float64) (float64, bool) {
 	var small [len("bytes")]byte
 	for i := range min(len(unit), len(small)) {

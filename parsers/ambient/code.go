@@ -41,6 +41,7 @@ const (
 
 func parseCode(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	last, looked := -1, 0
+	f.Code = slices.Grow(f.Code, min(len(hits), maxCode))
 	for _, h := range hits {
 		i := l.LineIndex(h.At)
 		if i == last {

@@ -225,7 +225,7 @@ func (s *Size) Within() int64 {
 		return 0 // a shape, which is exact
 	}
 	number := strings.TrimRight(s.Text, "bBikKmMgGtTyYeEsS ")
-	one, ok := units.Parse("1" + strings.TrimSpace(s.Text[len(number):]))
+	one, ok := units.Of(strings.TrimSpace(s.Text[len(number):]))
 	if !ok || one <= 1 {
 		return 0
 	}

@@ -74,7 +74,7 @@ func parseLlamacpp(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	for _, h := range hits {
 		w := ggmlWordings[h.Word]
 		if h.Word >= len(ggmlFailures) || h.At >= g.done {
-			w.read(g, text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+len(text.SqueezedLiteral(w.word)), len(g.s))})
+			w.read(g, text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+text.SqueezedLen(w.word), len(g.s))})
 		}
 	}
 	g.finish()

@@ -22,7 +22,7 @@ var Parser = text.Parser{
 			return
 		}
 		for _, h := range hits[:min(len(hits), maxPlain)] {
-			m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+len(text.SqueezedLiteral(plainPhrases[h.Word])), len(l.Squeezed()))}
+			m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+text.SqueezedLen(plainPhrases[h.Word]), len(l.Squeezed()))}
 			if refusal(m, h.Word) {
 				plainFailure(m.Facts, m)
 				readHint(f, m)

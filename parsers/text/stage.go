@@ -141,6 +141,9 @@ func NamedLike(beginnings ...string) func(string) bool {
 // SplitHits parts the hits of wordings from those of the words behind them,
 // which then count from 0.
 func SplitHits(hits []Hit, wordings int) (worded, others []Hit) {
+	if !slices.ContainsFunc(hits, func(h Hit) bool { return h.Word >= wordings }) {
+		return hits, nil
+	}
 	for _, h := range hits {
 		if h.Word < wordings {
 			worded = append(worded, h)

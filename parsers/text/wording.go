@@ -46,7 +46,7 @@ func ParseWordings(list []Wording, l *Log, hits []Hit, f *fact.Facts) {
 			continue
 		}
 		w := list[h.Word]
-		end := min(h.At+len(SqueezedLiteral(w.Literal)), len(l.Squeezed()))
+		end := min(h.At+SqueezedLen(w.Literal), len(l.Squeezed()))
 		done = max(done, w.Read(Message{Log: l, Facts: f, At: h.At, End: end}))
 	}
 }
@@ -60,10 +60,8 @@ func Literals(list []Wording) []string {
 	return out
 }
 
-// SqueezedLiteral is a literal as it stands in squeezed text.
-func SqueezedLiteral(s string) string {
-	return strings.ToLower(strings.ReplaceAll(s, " ", ""))
-}
+// SqueezedLen is the length of a literal in squeezed text.
+func SqueezedLen(s string) int { return len(s) - strings.Count(s, " ") }
 
 // Find matches a pattern from the literal on, within a number of bytes.
 func (m Message) Find(p *Pattern, within int) Match { return m.Log.Find(p, m.At, m.At+within) }

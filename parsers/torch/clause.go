@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/digrams"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
@@ -40,13 +41,14 @@ func processClause(f *fact.Facts, l *text.Log, r *reader, g *fact.Figures) {
 type reader struct {
 	l    *text.Log
 	s    string
+	has  *digrams.Set // of what is read; nil where few clauses are looked for
 	from int
 	end  int // where the last clause found ends
 }
 
 // behind returns where a literal ends, the end of the message without it.
 func (r *reader) behind(literal string) int {
-	i := strings.Index(r.s[r.from:], literal)
+	i := r.has.Index(r.s[r.from:], literal)
 	if i < 0 {
 		return len(r.s)
 	}
@@ -76,7 +78,7 @@ func (r *reader) countAfter(literal string) *fact.Count {
 // before returns the size that ends right before a literal.
 func (r *reader) before(literal string) *fact.Size {
 	for at := r.from; ; {
-		i := strings.Index(r.s[at:], literal)
+		i := r.has.Index(r.s[at:], literal)
 		if i < 0 {
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/digrams"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/ggml"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -105,7 +106,8 @@ func allocatorStart(l *text.Log, at int, word string) int {
 func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	s := l.Squeezed()
 	limit := min(next, at+2600)
-	r := reader{l: l, s: s[:limit], from: start, end: at}
+	has := digrams.Of(s[max(start-4, 0):limit])
+	r := reader{l: l, s: s[:limit], has: &has, from: start, end: at}
 	var g fact.Figures
 	g.Requested = r.after("triedtoallocate")
 	g.Total = cmp.Or(r.before("totalcapacity"), r.after("totalcapacityof"), r.after("totalcapactyof"), r.after("hastotal"))
@@ -130,7 +132,7 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	if end == at {
 		end = min(at+len("cudaoutofmemory"), len(s))
 	}
-	if i := strings.Index(s[at:limit], beyondAnySize); i >= 0 && i < 60 {
+	if i := r.has.Index(r.s[at:], beyondAnySize); i >= 0 && i < 60 {
 		end = max(end, at+i+len(beyondAnySize))
 		f.Signals = append(f.Signals, fact.Signal{ID: "absurd_size", Line: l.Line(at), Text: l.LineText(at)})
 	}
@@ -138,8 +140,9 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 		f.Notices = append(f.Notices, fact.Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})
 		return end
 	}
-	era(f, l, s[start:min(limit, end+420)], end)
-	text.Fail(f, l, start, closing(s, end), fact.Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s, start, min(limit, end+420)), Figures: g})
+	message := s[start:min(limit, end+420)]
+	era(f, l, message, &has, end)
+	text.Fail(f, l, start, closing(s, end), fact.Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s[max(start-4, 0):start+len(message)], &has), Figures: g})
 	return end
 }
 
@@ -164,8 +167,8 @@ func recovered(l *text.Log, start, end int) string {
 
 // era notes which versions print a message like this one, and which variable
 // its hint names: fixes must be spelled for that version.
-func era(f *fact.Facts, l *text.Log, message string, at int) {
-	has := func(s string) bool { return strings.Contains(message, s) }
+func era(f *fact.Facts, l *text.Log, message string, pairs *digrams.Set, at int) {
+	has := func(s string) bool { return pairs.Contain(message, s) }
 	era := ""
 	switch {
 	case has("hasatotalcapactyof"):
@@ -205,14 +208,14 @@ func closing(s string, end int) int {
 
 // allocatorBackend reads who speaks: hipify rewrites "CUDA" to "HIP" in the
 // message and, by version, in the variable of the hint.
-func allocatorBackend(s string, from, to int) string {
-	m := s[max(from-4, 0):to]
+func allocatorBackend(message string, pairs *digrams.Set) string {
+	has := func(s string) bool { return pairs.Contain(message, s) }
 	switch {
-	case strings.Contains(m, "hipoutofmemory"), strings.Contains(m, "pytorch_hip_alloc_conf"), strings.Contains(m, "hipgraphs"):
+	case has("hipoutofmemory"), has("pytorch_hip_alloc_conf"), has("hipgraphs"):
 		return "rocm"
-	case strings.Contains(m, "xpuoutofmemory"), strings.Contains(m, "sizelargerthan4gb"):
+	case has("xpuoutofmemory"), has("sizelargerthan4gb"):
 		return "xpu"
-	case strings.Contains(m, "npuoutofmemory"), strings.Contains(m, "(npu"):
+	case has("npuoutofmemory"), has("(npu"):
 		return "npu"
 	}
 	return "cuda"

@@ -150,21 +150,17 @@ func filled(sentence string, figure func(name string) string) (told string, ok b
 
 // replaced writes a text with what stands for each {name} in it.
 func replaced(text string, value func(name string) string) string {
+	if strings.IndexByte(text, '{') < 0 {
+		return text
+	}
 	var b strings.Builder
+	b.Grow(len(text) + 64)
 	for rest := text; ; {
-		before, after, found := strings.Cut(rest, "{")
-		if !found && len(rest) == len(text) {
-			return text
-		}
-		b.Grow(len(rest) + 16)
+		before, after, _ := strings.Cut(rest, "{")
 		b.WriteString(before)
 		name, tail, closed := strings.Cut(after, "}")
-		if !found {
-			return b.String()
-		}
 		if !closed {
-			b.WriteString("{" + after)
-			return b.String()
+			return b.String() + rest[len(before):]
 		}
 		b.WriteString(value(name))
 		rest = tail

@@ -72,7 +72,7 @@ func (f Fix) Presumes(c *ledger.Case) bool {
 func (f Fix) AnyWork() bool { return f.Needs.works == nil && !f.Needs.training }
 
 // Refuted says why the fix cannot help here, "" where it may.
-func (f Fix) Refuted(c *ledger.Case) string {
+func (f *Fix) Refuted(c *ledger.Case) string {
 	switch {
 	case f.Needs.without != "" && ledger.Has(c, f.Needs.without):
 		return "The log shows that it is on already."

@@ -149,7 +149,7 @@ func Trace(c *Case) []fact.Code {
 }
 
 func framesAbove(c *Case, line int) []fact.Code {
-	frames := []fact.Code{}
+	frames := make([]fact.Code, 0, len(c.Facts.Code))
 	for _, x := range c.Facts.Code {
 		if x.Function != "" && x.Line <= line && line-x.Line <= deepFrames {
 			frames = append(frames, x)

@@ -7,7 +7,6 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/reader"
 )
 
@@ -135,8 +134,8 @@ func (o *observer) place() {
 // doing is what the innermost frames name, and the operation in them.
 func (o *observer) doing() {
 	c := o.c
-	if id := operation.Of(c); id != "" {
-		o.add("operation", string(id))
+	if c.Operation != "" {
+		o.add("operation", c.Operation)
 	}
 	frames := ledger.Trace(c)
 	for _, x := range frames[max(0, len(frames)-innermost):] {

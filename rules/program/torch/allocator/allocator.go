@@ -104,7 +104,7 @@ func uselessSlack(c *ledger.Case) string {
 	case ledger.Roomy(c):
 		return fmt.Sprintf("%s was free and %s was refused: fragments are not what was in the way.", f.Free, f.Requested)
 	case f.Free != nil && c.Slack.Bytes+f.Free.Bytes < f.Requested.Bytes:
-		return fmt.Sprintf("It can gain back the %s that is reserved and not in use; with the %s free that is less than the %s asked for.", slack, f.Free, f.Requested)
+		return "It can gain back the " + slack.String() + " that is reserved and not in use; with the " + f.Free.String() + " free that is less than the " + f.Requested.String() + " asked for."
 	case c.Slack.Bytes < 300*units.MiB:
 		return fmt.Sprintf("Only %s is reserved and not in use: that is all it could gain back.", slack)
 	}
