@@ -49,7 +49,6 @@ const mostWords = 64
 func wordsParser(words []string) text.Parser {
 	return text.Parser{Name: "words", Context: words, Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		seen := map[int]int{}
-		f.Words = slices.Grow(f.Words, len(hits))
 		for _, h := range hits {
 			if seen[h.Word]++; seen[h.Word] <= mostWords {
 				f.Words = append(f.Words, fact.Word{Text: words[h.Word], Line: l.Line(h.At)})

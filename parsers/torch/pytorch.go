@@ -140,9 +140,8 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 		f.Notices = append(f.Notices, fact.Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})
 		return end
 	}
-	message := s[start:min(limit, end+420)]
-	era(f, l, message, &has, end)
-	text.Fail(f, l, start, closing(s, end), fact.Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s[max(start-4, 0):start+len(message)], &has), Figures: g})
+	era(f, l, s[start:min(limit, end+420)], &has, end)
+	text.Fail(f, l, start, closing(s, end), fact.Failure{Kind: kind, Framework: "pytorch", Backend: allocatorBackend(s[max(start-4, 0):min(limit, end+420)], &has), Figures: g})
 	return end
 }
 
@@ -206,8 +205,7 @@ func closing(s string, end int) int {
 	return end
 }
 
-// allocatorBackend reads who speaks: hipify rewrites "CUDA" to "HIP" in the
-// message and, by version, in the variable of the hint.
+// allocatorBackend reads who speaks: hipify rewrites "CUDA", by version in the hint too.
 func allocatorBackend(message string, pairs *digrams.Set) string {
 	has := func(s string) bool { return pairs.Contain(message, s) }
 	switch {

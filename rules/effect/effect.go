@@ -37,17 +37,20 @@ const (
 // is not enough nothing is known, and pieces up to 64 MiB only were the last
 // straw.
 func Scaled(c *ledger.Case, divisor int, how string) *Effect {
-	if !ledger.WorkFigures(c) || c.F().Requested.Bytes <= 64*units.MiB || ledger.Roomy(c) {
+	if !Enough(c, divisor) {
 		return nil
 	}
 	free, told := ledger.RoomFor(c)
 	need := c.F().Requested.Bytes / int64(divisor)
-	if told == "" || need > free {
-		return nil
-	}
 	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log", Certainty: Bound,
 		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Amount(need), told)}
 }
 
 // Enough: that piece divided by so much would have fitted.
-func Enough(c *ledger.Case, divisor int) bool { return Scaled(c, divisor, "") != nil }
+func Enough(c *ledger.Case, divisor int) bool {
+	if !ledger.WorkFigures(c) || c.F().Requested.Bytes <= 64*units.MiB || ledger.Roomy(c) {
+		return false
+	}
+	free, told := ledger.RoomFor(c)
+	return told != "" && c.F().Requested.Bytes/int64(divisor) <= free
+}
