@@ -32,8 +32,8 @@ var kernelWordings = slices.Concat(
 		text.On("Killed process ", readKill),
 		text.On("Kill process ", readKillIntent),
 		text.On("oom-kill:constraint=", readConstraint),
-		text.On(" invoked oom-killer", readInvoker),
-		text.On("oom_reaper: reaped process", readReaped),
+		text.On(" invoked oom-killer", text.When(text.Unless(text.FailsAlone(kernelKill), killBelow), text.Behind("gfp_mask", 40))), // who only asked next
+		text.On("oom_reaper: reaped process", text.Unless(text.FailsAlone(kernelKill), othersFailed, text.Beside("killedprocess"))),
 		text.On("killed as a result of limit of", readLimitKill),
 		text.On("runtime.OOMController", readTalos),
 		// "memory: usage 921600kB, limit 921600kB, failcnt 9".
@@ -249,28 +249,16 @@ func owner(path string) string {
 	return ""
 }
 
-// readInvoker reads "X invoked oom-killer": X only asked next. It is a failure
-// of its own where the paste ends before the kill.
-func readInvoker(m text.Message) int {
-	if !m.Follows("gfp_mask", 40) || m.Log.MentionsFrom("killedprocess", m.At) {
-		return m.End
-	}
-	return m.Fail(kernelKill, m.End)
-}
+// killBelow holds where the line of a kill follows, which says more.
+func killBelow(m text.Message) bool { return m.Log.MentionsFrom("killedprocess", m.At) }
 
-// readReaped reads what follows a kill, for pastes that have nothing else.
-func readReaped(m text.Message) int {
-	if len(m.Facts.Failures) > 0 || m.Mentions("killedprocess") {
-		return m.End
-	}
-	return m.Fail(kernelKill, m.End)
-}
+func othersFailed(m text.Message) bool { return len(m.Facts.Failures) > 0 }
 
 // readLimitKill reads the head of a cgroup's report up to 4.20, "Task in /a
 // killed as a result of limit of /b", for pastes that end before the kill.
 func readLimitKill(m text.Message) int {
 	cgroup(m, m.Log.LineText(m.At))
-	if m.Log.MentionsFrom("killedprocess", m.At) {
+	if killBelow(m) {
 		return m.End
 	}
 	return m.Fail(kernelKill, m.End)
