@@ -60,7 +60,7 @@ func shown(line clean.Line) (t string, ok bool) {
 		return t, false
 	}
 	name, said, _ := strings.Cut(t, ": ")
-	if t == "ERROR:" || strings.HasPrefix(t, "in: ") && strings.Contains(t, ", line ") { // RELION and others behind their advice
+	if t == "ERROR:" || strings.HasPrefix(t, "=   ") || strings.HasPrefix(t, "in: ") && strings.Contains(t, ", line ") { // RELION behind its advice, MPICH's frame
 		return t, false
 	}
 	named := strings.Contains(said, " = ") && strings.IndexByte(",(:", t[len(t)-1]) < 0 && strings.Contains(name, "_") && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""

@@ -147,6 +147,9 @@ func readMemoryError(m text.Message) int {
 	if m.End == len(m.Log.Squeezed()) && m.Log.MentionsBefore("traceback(mostrecentcalllast)", m.At) {
 		line = "MemoryError" // the last word of a traceback that lost its line ends
 	}
+	if strings.HasPrefix(line, "MemoryError ") && strings.HasSuffix(line, "Traceback (most recent call last)") && !m.Log.MentionsFrom("memoryerror", m.End) {
+		line = "MemoryError" // IPython's head of a trace whose end was not pasted
+	}
 	switch line {
 	case "MemoryError", "Exception: MemoryError", "E MemoryError", "builtins.MemoryError":
 		return text.Fails(pythonMemory)(m)

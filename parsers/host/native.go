@@ -51,6 +51,7 @@ var nativeWordings = slices.Concat(
 		text.On("memory budget. Restarting", readDask),
 		// loky's TerminatedWorkerError names signals at its end: a segmentation fault
 		// is another thing.
+		text.On("raised TerminatedWorkerError", text.Unless(text.Fails(shellKilled), text.Beside("sigsegv", "excessivememoryusage"))), // joblib, cut behind its first line
 		text.On("excessive memory usage causing the Operating System to kill", text.Unless(text.Fails(shellKilled), text.Behind("sigsegv", 200))),
 		text.On("was sent SIGKILL", readGunicorn),
 		text.On("was terminated due to signal 9", readGunicorn),
