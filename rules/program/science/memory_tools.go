@@ -46,7 +46,7 @@ var (
 		},
 		Sources: []string{"spades/docs/running.md", "https://ablab.github.io/spades/running.html"},
 	}, program.Sources{"spades/docs/running.md": "-m -t --only-assembler"})
-	Kraken = tool("kraken2", "Kraken 2", "data", []string{"kraken2: ", "kraken2 --db", "classify: "}, cause.Card{
+	Kraken = tool("kraken2", "Kraken 2", "data", []string{"kraken2: ", "kraken2 --db"}, cause.Card{
 		Headline: "could not hold its database in RAM",
 		Means:    "The file hash.k2d is read into RAM as a whole: 8 or 16 GB for the capped databases, 60 to 100 for the standard one.",
 		Not:      "Fewer reads or threads: the database is what is large.",
@@ -106,7 +106,7 @@ var (
 		Not:      "A larger disk cache for a frame that does not fit.",
 		Cures: []cause.Cure{
 			do("close_other_apps", "Close other programs, purge the cache", "free", "After Effects: Edit, Purge, All Memory & Disk Cache; Preferences, Memory: \"RAM reserved for other applications\" lower. Photoshop: Preferences, Performance: 80 %."),
-			do("lower_resolution", "Half resolution, 16 bit", "for drafts", "Smaller sources and precomps than 30,000 pixels; Secret menus and plug-ins off."),
+			do("lower_resolution", "Half resolution, 16 bit", "for drafts", "Smaller sources and precomps: none near 30,000 pixels."),
 			do("lower_num_workers", "One frame at a time", "slower", "Preferences, Memory & Performance: Multi-Frame Rendering off."),
 		},
 		Sources: []string{"https://helpx.adobe.com/after-effects/using/memory-storage1.html"},
