@@ -188,6 +188,10 @@ type Code struct {
 	Own bool
 }
 
+// OwnHint names the fact that holds what a program without a parser proposes
+// itself: "Try a smaller tile size". It is to be quoted, never to be pasted.
+const OwnHint = "own_hint"
+
 // Fact is a named figure that is no failure's own: "weights" of vLLM's load
 // line, "model_size" of llama.cpp, "layers". One that is named like a key of
 // [Figures] completes the figures of a failure that follows it.

@@ -8,10 +8,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
-// Hint names the fact that holds what the program itself proposes: "Try a
-// smaller tile size".
-const Hint = "own_hint"
-
 // proposes begin a sentence in which a program says what to do.
 var proposes = []string{"try ", "consider ", "please ", "reduce ", "decrease ", "lower ", "increase ", "raise ", "set ", "use ", "you can ", "you may ", "you might ", "you need ", "you should ", "hint: ", "tip: ", "suggestion: ", "solution: ", "either ", "close "}
 
@@ -19,21 +15,25 @@ var proposes = []string{"try ", "consider ", "please ", "reduce ", "decrease ", 
 // repeated from a log.
 var noProposal = []string{"report", "see ", "refer", "contact", "wait", "open an issue", "http", "sudo", "curl", "wget", "rm -", "chmod", "password", "download", "install"}
 
+// othersWords tell that a line holds what somebody else wrote.
+var othersWords = []string{"prompt", "content", "query", "question", "chat", "user", "comment", "title", "http"}
+
 const (
-	hintLines   = 4 // behind the message
 	longestHint = 180
 	leastHint   = 14
 )
 
-// readHint looks for a proposal in the message and on the lines below it.
+// readHint looks for a proposal in the message itself: other lines may be
+// anybody's.
 func readHint(f *fact.Facts, m text.Message) {
-	at := m.Log.LineIndex(m.At)
-	for _, line := range m.Log.Lines[at:min(at+hintLines+1, len(m.Log.Lines))] {
-		for _, sentence := range sentences(line.Text) {
-			if proposal(sentence) {
-				f.Facts = append(f.Facts, fact.Fact{Name: Hint, Text: sentence, Line: line.Number})
-				return
-			}
+	line := m.Log.LineText(m.At)
+	if containsAny(strings.ToLower(line), othersWords) {
+		return
+	}
+	for _, sentence := range sentences(line) {
+		if proposal(sentence) {
+			f.Facts = append(f.Facts, fact.Fact{Name: fact.OwnHint, Text: sentence, Line: m.Log.Line(m.At)})
+			return
 		}
 	}
 }

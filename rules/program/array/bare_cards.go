@@ -247,7 +247,7 @@ func plainFigures(c *ledger.Case) map[string]string {
 	if limit := bytesOf(c.F().Limit); limit > 0 && told["have"] == "" {
 		told["bound"] = units.Amount(limit)
 	}
-	if hint, ok := c.Fact("own_hint"); ok {
+	if hint, ok := c.Fact(fact.OwnHint); ok {
 		told["hint"] = quote.Told(strings.TrimSpace(hint.Text))
 	}
 	return told
@@ -311,7 +311,7 @@ func proposed() []cause.Cure {
 
 // proposes is the fix that the program's own words mean, "" if none.
 func proposes(c *ledger.Case) string {
-	hint, _ := c.Fact("own_hint")
+	hint, _ := c.Fact(fact.OwnHint)
 	words := strings.ToLower(hint.Text)
 	among := func(list []string) bool {
 		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(words, w) })
