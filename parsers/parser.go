@@ -172,6 +172,7 @@ func (s *Set) Parse(l *text.Log) *fact.Facts {
 	dropNegative(f)
 	dropProcesses(f)
 	sortFacts(f)
+	talk(l, f)
 	if l.Timeouts > 0 {
 		f.Notes = append(f.Notes, "a pattern took too long on this log and was skipped: a figure may be missing")
 	}

@@ -95,6 +95,9 @@ func frame(s string) (file, line, function string, ok bool) {
 	if at < 0 {
 		return "", "", "", false
 	}
+	if strings.Contains(s[at:], `\"`) { // out of a value of JSON
+		s = strings.ReplaceAll(s, `\"`, `"`)
+	}
 	if rest, quoted := strings.CutPrefix(s[at:], `File "`); quoted {
 		file, rest, _ = strings.Cut(rest, `"`)
 		if rest, ok = strings.CutPrefix(rest, ", line "); ok && file != "" {

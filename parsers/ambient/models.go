@@ -96,7 +96,7 @@ func loadedName(rest string) string {
 		return name
 	}
 	name, ok := strings.CutSuffix(rest, "...")
-	if !ok || strings.ContainsAny(name, " :[") {
+	if !ok || strings.ContainsAny(name, " :[") || !strings.ContainsAny(name, "-_/.0123456789") { // "Loading data..."
 		return ""
 	}
 	return name

@@ -219,6 +219,7 @@ type Facts struct {
 	Tasks      []Process // in the computer's memory when the kernel killed one
 	Programs   []Program
 	Words      []Word
+	Talk       []Word // lines of the programs' own around the first failures
 	Signals    []Signal
 	Stages     []Stage
 	Code       []Code

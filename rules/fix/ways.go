@@ -16,6 +16,7 @@ const (
 	Generating = "Generating text"
 	Pictures   = "Pictures or video"
 	Text       = "Text"
+	Sound      = "Audio"
 )
 
 // Way reports that a case is possible for who reads.
@@ -25,17 +26,24 @@ func Way(c *ledger.Case, of string) bool {
 	case Training:
 		return c.Training() || c.Phase != "inference" && (work == "" || slices.Contains(trained, work))
 	case Using:
-		return !c.Training()
+		return !c.Training() && !makesPictures(c)
 	case Generating:
 		return !c.Training() && (work == "" || work == "text-inference")
 	case Text:
 		return work == "" && c.Signal("vision") == nil || strings.HasPrefix(work, "text") || work == "embedding"
 	case Pictures:
 		return work == "" && !ownCode(c) || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil
+	case Sound:
+		return work == "audio"
 	case "trtllm-serve":
 		return !c.Says("triton-server") // the log shows which of its two servers it is
 	}
 	return true
+}
+
+// makesPictures: nobody calls the model by hand, the program makes pictures.
+func makesPictures(c *ledger.Case) bool {
+	return strings.HasSuffix(c.Reader.Work, "-generation") && !ownCode(c)
 }
 
 // ownCode: the log shows frames of a script, whose author knows what it makes.
@@ -55,6 +63,8 @@ func Settled(c *ledger.Case, of string) bool {
 		return work == "text-inference"
 	case Pictures:
 		return slices.Contains(pictures, work)
+	case Sound:
+		return true
 	}
 	return false
 }

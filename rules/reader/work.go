@@ -26,6 +26,23 @@ var topics = [...]topic{
 	{"text", "llm llama llama2 llama3 gpt gpt2 bert qwen qwen2 qwen3 mistral mixtral gemma phi falcon bloom opt deepseek chatglm baichuan lm nlp text tokenizer tokenizers chat sft dpo grpo ppo rlhf orpo causal casual language translation squad rwkv t5 lora qlora alpaca vicuna prompt generation completion rag"},
 }
 
+// spoken are the words, and pairs of words, that tell a kind of work in what
+// programs print, where many more mean something else than in names: "graph",
+// "mask", the image of a container. Image programs have a tokenizer too.
+var spoken = [...]struct {
+	work   string
+	enough int
+	words  string
+}{
+	{"video-generation", 1, "t2v i2v animatediff hunyuanvideo ltxv framepack txt2vid img2vid generate-video generating-video video-generation"},
+	{"image-generation", 1, "txt2img img2img sdxl controlnet unet vae latents latent diffusion diffusers inpaint upscaler upscaling denoising generate-image generating-image generate-images image-generation images-generated image-generated"},
+	{"audio", 1, "audio speech tts asr whisper transcribe transcribing transcription transcript diarization diarize vocals wav mp3 demucs vocoder"},
+	{"science", 1, "protein residues msa molecule ligand docking micrographs tomogram"},
+	{"embedding", 1, "embeddings beir mteb rerank reranker encoding-corpus"},
+	{"vision", 1, "bbox bboxes segmenting detections detector gaussians splatting nerf pointcloud"},
+	{"text-inference", 2, "prompt prompts tokenizer tokens llm chat completion completions"},
+}
+
 // meaning is what a word says: its topic's number, -1 for none, and whether it is
 // one of a training run, in names of files and functions.
 type meaning struct {
@@ -109,17 +126,65 @@ func (w *who) shown() (work string, line int) {
 			best = i
 		}
 	}
+	work, line = topics[best].work, first[best]
 	if votes[best] == 0 {
-		return "", 0
+		work, line = w.said()
 	}
-	work = topics[best].work
 	if work == "text" {
 		work = "text-inference"
 		if training {
 			work = "text-training"
 		}
 	}
-	return work, first[best]
+	return work, line
+}
+
+// topicsOf says of which topic of spoken a word or pair of words is.
+var topicsOf = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
+	for i, topic := range spoken {
+		for word := range strings.FieldsSeq(topic.words) {
+			out[word] = i
+		}
+	}
+	return out
+})
+
+// said is the kind of work of which most is said around the failure: at least
+// twice as often as of any other.
+func (w *who) said() (work string, line int) {
+	var votes, first [len(spoken)]int
+	of := topicsOf()
+	for _, x := range w.c.Facts.Talk {
+		before := ""
+		for word := range Words(x.Text) {
+			i, known := of[word]
+			if !known {
+				i, known = of[before+"-"+word]
+			}
+			if before = word; !known {
+				continue
+			}
+			if votes[i]++; first[i] == 0 {
+				first[i] = x.Line
+			}
+		}
+	}
+	most, others := 0, 0
+	for i, n := range votes {
+		if n > votes[most] {
+			most = i
+		}
+	}
+	for i, n := range votes {
+		if i != most {
+			others = max(others, n)
+		}
+	}
+	if votes[most] < max(spoken[most].enough, 2*others) {
+		return "", 0
+	}
+	return spoken[most].work, first[most]
 }
 
 // nameOf is the part of a path that says what a file is about: of the reader's

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -20,6 +22,7 @@ var (
 		{For: fix.Training, Text: "{less}"},
 		{For: fix.Using, Text: "`with torch.inference_mode():` around it, one input at a time, long ones cut."},
 		{For: fix.Pictures, Text: "half the width and height (a quarter), fewer frames."},
+		{For: fix.Sound, Text: "Cut long recordings into pieces of a few minutes; fewer of them at a time."},
 	}
 	halveStep = cause.Cure{
 		Fix: "lower_batch_size", Title: "Make one step smaller, and see if it runs", Cost: "slower", If: when.Not(when.Any(ledger.Before2020, smallCard)), Ways: lessAtOnce,
@@ -73,13 +76,46 @@ var (
 		Told: "Weights, gradients and Adam take about 16 bytes per parameter in 32 bit, whatever the batch. `bitsandbytes.optim.AdamW8bit`, frozen layers or a LoRA make that smaller.",
 	}
 	otherCard = cause.Cure{
-		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free",
+		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return ledger.FullInTable(c) == nil },
 		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
 	}
 )
 
 // lookFirst is the cure that costs nothing: see who holds the card.
-var lookFirst = look("kill_stale_process", when.Not(listed))
+var lookFirst = look("kill_stale_process", when.Not(when.Any(listed, tabled)))
+
+// tabled: a list in the log shows who holds the card.
+func tabled(c *ledger.Case) bool { _, ok := room.Holder(c); return ok }
+
+// idleCard is otherCard where a list in the log shows which one is empty.
+var idleCard = cause.Cure{
+	Fix: "select_gpu", Title: "Take a card that is nearly empty", Cost: "free", If: func(c *ledger.Case) bool { return ledger.IdleInTable(c) != nil },
+	Steps: func(c *ledger.Case) []step.Step {
+		d := ledger.IdleInTable(c)
+		told := fmt.Sprintf("The list in the log shows GPU %d with %s of %s in use. Before the start, in the same shell:", d.Index, units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes))
+		return []step.Step{{Kind: "text", Text: told}, step.Environ(c, visibleCards(c), strconv.Itoa(d.Index))}
+	},
+}
+
+// shown says what a list in the log shows of the card that refused.
+func shown(c *ledger.Case) map[string]string {
+	told := "If `nvidia-smi` shows it empty, the model alone is too large, or the driver is in a bad state."
+	if d := ledger.FullInTable(c); d != nil {
+		told = fmt.Sprintf("The list in the log shows GPU %d with %s of %s in use.", d.Index, units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes))
+		if p, ok := room.Holder(c); ok {
+			told = fmt.Sprintf("%s, %s of it by process %d.", strings.TrimSuffix(told, "."), units.Amount(p.Bytes), p.PID)
+		}
+	}
+	return map[string]string{"shown": told}
+}
+
+// visibleCards is the variable that says which cards a program sees.
+func visibleCards(c *ledger.Case) string {
+	if c.Backend == "rocm" {
+		return "HIP_VISIBLE_DEVICES"
+	}
+	return "CUDA_VISIBLE_DEVICES"
+}
 
 // endListed is the same where the message says who it is.
 var endListed = cause.Cure{Fix: "kill_stale_process", If: listed}

@@ -58,15 +58,23 @@ func FirstBlock(c *ledger.Case) map[string]string {
 }
 
 // Holder is the process that a table in the log shows with most of what others
-// hold of the card.
+// hold of the card, or of the card where the message has no figures.
 func Holder(c *ledger.Case) (fact.Process, bool) {
 	var most fact.Process
+	full := ledger.FullInTable(c)
 	for _, p := range c.Facts.Processes {
-		if (p.Device < 0 || p.Device == ledger.GPU(c)) && p.PID != c.OurPID && p.PID > 1 && p.Bytes > most.Bytes {
+		onCard := p.Device < 0 || p.Device == ledger.GPU(c) || c.F().Device == nil && full != nil && p.Device == full.Index
+		if onCard && p.PID != c.OurPID && p.PID > 1 && p.Bytes > most.Bytes {
 			most = p
 		}
 	}
-	return most, most.Bytes > units.GiB && most.Bytes*2 > c.Others.Bytes && most.Bytes <= c.Others.Bytes+units.GiB && len(c.F().OtherProcesses) == 0
+	switch {
+	case most.Bytes <= units.GiB || len(c.F().OtherProcesses) > 0:
+		return most, false
+	case !c.Others.Has():
+		return most, full != nil && c.F().Total == nil && most.Bytes*2 > full.Used.Bytes
+	}
+	return most, most.Bytes*2 > c.Others.Bytes && most.Bytes <= c.Others.Bytes+units.GiB
 }
 
 // EndTabled is endListed for a process of a table.

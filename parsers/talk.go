@@ -1,0 +1,41 @@
+package parsers
+
+import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/text"
+)
+
+// Lines around a failure whose words may tell what was going on, how much of
+// each is read, and of how many failures.
+const (
+	talkBefore   = 14
+	talkAfter    = 6
+	talkLength   = 300
+	talkFailures = 4
+)
+
+// talk keeps the program's own words around the first failures: what progress
+// lines, prefixes and its report of the failure say. Frames and their source
+// lines are code, which is read elsewhere, and the allocator's sentence is the
+// same in every program.
+func talk(l *text.Log, f *fact.Facts) {
+	at, next := 0, 0 // of lines that were not read yet
+	for i := range f.Failures[:min(len(f.Failures), talkFailures)] {
+		x := &f.Failures[i]
+		for at < len(l.Lines) && l.Lines[at].Number < x.Line {
+			at++
+		}
+		for k := max(next, at-talkBefore); k < len(l.Lines) && l.Lines[k].Number <= x.EndLine+talkAfter; k++ {
+			next = k + 1
+			line := l.Lines[k].Text[:min(len(l.Lines[k].Text), talkLength)]
+			if l.Lines[k].Number >= x.Line && l.Lines[k].Number <= x.EndLine {
+				line, _, _ = strings.Cut(line, "out of memory")
+			}
+			if !strings.HasPrefix(line, "    ") && !strings.Contains(line, `File "`) && !strings.Contains(line, `File \"`) {
+				f.Talk = append(f.Talk, fact.Word{Text: line, Line: l.Lines[k].Number})
+			}
+		}
+	}
+}
