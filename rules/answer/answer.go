@@ -224,7 +224,7 @@ func candidates(c *ledger.Case, causes []odds.Cause, own []*program.Program) []*
 				continue
 			}
 			fix := program.Adapt(own, fix.FixesByID()[r.Fix])
-			if fix.Refuted(c) != "" || !fix.Suits(c, spelled(fix.ID, own)) {
+			if fix.Refuted(c) != "" || code.TooNew(c, fix.ID) || !fix.Suits(c, spelled(fix.ID, own)) {
 				continue
 			}
 			score := cause.Share * (r.Fit.Share() - float64(at)/100 - fix.Cost.Share()/20)

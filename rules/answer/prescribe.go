@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/odds"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -31,6 +32,9 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	means := t.Meaning()
 	for i, cure := range card.Cures {
 		if told[cure.Fix] || cure.Title != "" && told[cure.Title] || cure.If != nil && !cure.If(c) || cure.Fix == "add_swap" && ledger.OnCluster(c) {
+			continue
+		}
+		if code.TooNew(c, cure.Fix) {
 			continue
 		}
 		told[cure.Fix], told[cure.Title] = true, true

@@ -58,6 +58,10 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 			continue
 		}
 		s.Text = otherSystems(c, code.ForBackend(c, s.Text), s.Kind)
+		if s.Text != "" {
+			s.Text = code.ForEra(c, s.Text, Without)
+			taken = taken || s.Text == ""
+		}
 		if c.Reader.OS == "windows" {
 			s = onWindows(s)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -60,7 +61,7 @@ var (
 	}
 	cheaperTraining = cause.Cure{
 		Fix: "gradient_checkpointing", Title: "Keep less for the way back", Cost: "20 to 30 % more time per step", If: when.All((*ledger.Case).Training, when.Not(has(fact.Checkpoints))),
-		Told: "{autocast}gradient checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
+		Told: "{autocast} checkpointing (`torch.utils.checkpoint`) keeps only a few activations and computes the others again.",
 	}
 	// lastLayer is for training on a card that a deep network fills by itself.
 	lastLayer = cause.Cure{
@@ -73,7 +74,7 @@ var (
 	}
 	lighterOptimizer = cause.Cure{
 		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
-		Told: "Weights, gradients and Adam take about 16 bytes per parameter in 32 bit, whatever the batch. `bitsandbytes.optim.AdamW8bit`, frozen layers or a LoRA make that smaller.",
+		Told: "Freeze layers: weights, gradients and Adam take about 16 bytes per trained parameter in 32 bit, whatever the batch. A LoRA or `bitsandbytes.optim.AdamW8bit` makes that smaller, too.",
 	}
 	otherCard = cause.Cure{
 		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return ledger.FullInTable(c) == nil },
@@ -220,18 +221,18 @@ func likeT4(c *ledger.Case) bool {
 // autocast is how 16 bit is turned on in the PyTorch that wrote the message:
 // torch.cuda.amp came with 1.6, torch.autocast with 1.10.
 func autocast(c *ledger.Case) string {
-	since, _ := c.Fact("torch_since")
+	latest := code.Latest(c)
 	switch {
 	case ledger.Has(c, fact.MixedPrecision):
-		return "Beside 16 bit, which is on: "
-	case ledger.Before2020(c):
-		return ""
-	case since.Text == "1.4":
-		return "`with torch.cuda.amp.autocast():` around forward and loss with a `GradScaler` (PyTorch 1.6 and later) halves most activations; "
+		return "Beside 16 bit, which is on: gradient"
+	case ledger.Before2020(c), latest != 0 && latest < 106:
+		return "Gradient"
+	case latest != 0 && latest < 110:
+		return "`with torch.cuda.amp.autocast():` around forward and loss with a `GradScaler` (PyTorch 1.6 and later) halves most activations; gradient"
 	case likeT4(c):
-		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`, halves most activations; "
+		return "`torch.autocast(\"cuda\", dtype=torch.float16)` around forward and loss, with a `GradScaler`, halves most activations; gradient"
 	}
-	return "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; "
+	return "`torch.autocast(\"cuda\", dtype=torch.bfloat16)` around forward and loss halves most activations; gradient"
 }
 
 // halfTooLarge: what was asked for in one piece is several times what the card
