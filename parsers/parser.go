@@ -62,7 +62,7 @@ func New(proofs []fact.Proof, words []string) *Set {
 func families() []text.Parser {
 	return []text.Parser{
 		torch.PyTorch, torch.HostPyTorch, ambient.Signals, torch.Climbing, torch.StepCounter, torch.Ladder, torch.Frames, ambient.Notebooks, ambient.System, ambient.Code, ambient.Environment, ambient.CommandLines, ambient.Models,
-		server.VLLM, server.SGLang, server.TGI, server.TensorRTLLM, server.LMDeploy, server.Ray, ggml.LlamaCpp, ggml.Ollama, webui.ExLlama, torch.Transformers, torch.Trainers, torch.Measures, webui.ComfyUI, webui.A1111, webui.Diffusion, webui.Textgen,
+		server.VLLM, server.SGLang, server.TGI, server.TensorRTLLM, server.LMDeploy, server.Ray, ggml.LlamaCpp, ggml.Ollama, webui.ExLlama, torch.Transformers, torch.Trainers, torch.Options, torch.Measures, webui.ComfyUI, webui.A1111, webui.Diffusion, webui.Textgen,
 		host.Kernel, host.Containers, array.NumPy, host.Native, array.JAX, array.TensorFlow, array.CuPy, array.ONNXRuntime, array.MLX, array.Rust, array.Paddle, torch.NCCL, torch.MemorySummary, torch.DeepSpeed, ambient.SMI,
 		array.Own, host.Queues,
 		lookalike.Parser, plain.Parser, lookalike.Setup, lookalike.Exceptions,

@@ -188,6 +188,18 @@ type Code struct {
 	Own bool
 }
 
+// Settings of a script by what its options mean; the flag is the script's own
+// spelling.
+const (
+	Option            = "option_" // begins them all
+	OptionBatch       = "option_batch"
+	OptionSize        = "option_size"
+	OptionLength      = "option_length"
+	OptionHalf        = "option_half"
+	OptionCheckpoints = "option_checkpoints"
+	OptionWorkers     = "option_workers"
+)
+
 // OwnHint names the fact that holds what a program without a parser proposes
 // itself: "Try a smaller tile size". It is to be quoted, never to be pasted.
 const OwnHint = "own_hint"

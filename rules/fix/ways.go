@@ -32,7 +32,7 @@ func Way(c *ledger.Case, of string) bool {
 	case Text:
 		return work == "" && c.Signal("vision") == nil || strings.HasPrefix(work, "text") || work == "embedding"
 	case Pictures:
-		return work == "" && !ownCode(c) || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil
+		return !c.Training() && (work == "" && !ownCode(c) || slices.Contains(pictures, work) || work == "" && c.Signal("vision") != nil)
 	case Sound:
 		return work == "audio"
 	case "trtllm-serve":

@@ -27,7 +27,7 @@ func Typed(c *ledger.Case, program string) []fact.Setting {
 	}
 	var out []fact.Setting
 	for _, s := range c.Facts.Settings {
-		if s.Line == line && line != 0 && s.Flag != "" {
+		if s.Line == line && line != 0 && s.Flag != "" && !strings.HasPrefix(s.Name, fact.Option) { // those repeat one
 			out = append(out, s)
 		}
 	}
@@ -150,7 +150,7 @@ func SafeFlag(flag string) string { return OptionName(fact.Setting{Flag: flag}) 
 // BatchSettings are the names under which programs show a batch size for one
 // device.
 var BatchSettings = []string{
-	"per_device_train_batch_size", "train_micro_batch_size_per_gpu", "per_device_batch_size", "train_batch_size", "micro_batch_size", "batch_size",
+	"per_device_train_batch_size", "train_micro_batch_size_per_gpu", "per_device_batch_size", "train_batch_size", "micro_batch_size", "batch_size", fact.OptionBatch,
 }
 
 // OptionName is an option as it was typed, else its normalised name: letters,

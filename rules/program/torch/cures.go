@@ -162,11 +162,31 @@ func has(measure string) func(*ledger.Case) bool {
 func less(c *ledger.Case, batch string) string {
 	switch {
 	case ledger.IntSetting(c, step.BatchSettings...) == 1:
-		return "the batch is 1 already: shorter texts, smaller pictures or crops."
+		return "the batch is 1 already: " + smaller(c, "shorter texts, smaller pictures or crops") + "."
 	case batch != "":
-		return "half the batch size (" + batch + "), with twice the gradient accumulation for the same result; shorter texts, smaller pictures."
+		return "half the batch size (" + batch + "), with twice the gradient accumulation for the same result; " + smaller(c, "shorter texts, smaller pictures") + "."
 	}
-	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; shorter or smaller samples."
+	return "half the batch size (1 shows whether it runs at all), with gradient accumulation for the same result; " + smaller(c, "shorter or smaller samples") + "."
+}
+
+// smaller names the script's own options that say how large a sample is.
+func smaller(c *ledger.Case, otherwise string) string {
+	var ways []string
+	for _, x := range []struct{ setting, told string }{{fact.OptionSize, "%s below %s (half is a quarter of the work)"}, {fact.OptionLength, "%s below %s"}} {
+		if s, ok := c.Setting(x.setting); ok {
+			ways = append(ways, fmt.Sprintf(x.told, "`"+step.OptionName(s)+"`", s.Value))
+		}
+	}
+	if len(ways) == 0 {
+		return otherwise
+	}
+	return strings.Join(ways, ", ")
+}
+
+// off is the script's own switch, where the log shows that it is off.
+func off(c *ledger.Case, setting string) (name string, is bool) {
+	s, ok := c.Setting(setting)
+	return "`" + step.OptionName(s) + "`", ok && s.Value != "true"
 }
 
 // cheaper is how a step of the same size takes less, without what is on already.
@@ -222,7 +242,10 @@ func likeT4(c *ledger.Case) bool {
 // torch.cuda.amp came with 1.6, torch.autocast with 1.10.
 func autocast(c *ledger.Case) string {
 	latest := code.Latest(c)
+	half, isOff := off(c, fact.OptionHalf)
 	switch {
+	case isOff:
+		return "Turn " + half + " on, which is off in this run: about half of the activations; gradient"
 	case ledger.Has(c, fact.MixedPrecision):
 		return "Beside 16 bit, which is on: gradient"
 	case ledger.Before2020(c), latest != 0 && latest < 106:

@@ -125,7 +125,7 @@ func workerFigures(c *ledger.Case) map[string]string {
 	if inTrainer(c) {
 		out["option"] = "`--dataloader_num_workers 0` on the command line, or `dataloader_num_workers=0` in TrainingArguments, shows what one process needs."
 	}
-	if s, ok := c.Setting("num_workers", "workers", "dataloader_num_workers", "n_workers"); ok && s.Value != "0" {
+	if s, ok := c.Setting("num_workers", "workers", "dataloader_num_workers", "n_workers", fact.OptionWorkers); ok && s.Value != "0" {
 		out["option"] = "`" + step.OptionName(s) + "` is " + s.Value + " here: 0 shows what one process needs, then 2."
 	}
 	if c.Signal("distributed") != nil {
