@@ -128,7 +128,7 @@ var markup = strings.NewReplacer("`", "", "<", "", ">", "")
 
 // short ends a sentence with what was lacking, where that is known.
 func (t teller) short(told string) string {
-	if !t.Shortfall.Has() || t.Shortfall.Bytes <= 0 {
+	if !t.Shortfall.Has() || t.Shortfall.Bytes <= 0 || ledger.Overfull(t.Case) {
 		return told + "."
 	}
 	return fmt.Sprintf("%s: %s short.", told, t.Shortfall)

@@ -74,9 +74,9 @@ var figureCards = []cause.Card{
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
 		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {table}]][[ {unnamed}]]",
-		Not:      "`empty_cache()` and allocator settings: they reach only this process[[, of which {slack} is unused]].",
+		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
-		Cures: []cause.Cure{endListed, idleCard, room.EndTabled, lookFirst, lessOfOwn, otherCard,
+		Cures: []cause.Cure{endListed, idleCard, room.EndTabled, lookFirst, loosePieces, looseBefore, lessOfOwn, otherCard,
 			{Fix: "restart_session", If: when.Not(tabled), Title: "Nothing is listed: restart", Cost: "the state of the session is lost", Told: "A process that died, or one in another container or user's session, can hold a card without a name in the list. Restart the kernel, the container, at last the machine."},
 		}, Figures: occupants,
 		Sources: []string{allocatorSource, cudaNotes},
@@ -273,6 +273,12 @@ var (
 // occupants says what else it could be where the message names no process.
 func occupants(c *ledger.Case) map[string]string {
 	figures := scene(c)
+	figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process."
+	if slackBridges(c) {
+		figures["futile"] = ""
+	} else if c.Slack.Has() {
+		figures["futile"] = "`empty_cache()` and allocator settings: they reach only this process, of which " + c.Slack.String() + " is unused."
+	}
 	figures["unnamed"], figures["who"] = "", "an earlier run that never ended, another program or user, a desktop"
 	switch {
 	case c.Reader.OS == "windows" || reader.LooksLikeWindows(c):

@@ -163,6 +163,10 @@ func macFigures(c *ledger.Case) map[string]string {
 	if math.Abs(rec-4) < 0.02 {
 		out["ram"] = "a graphics card of 4 GB, as in Intel Macs"
 	}
+	out["whence"] = "1.7 times what macOS recommends for graphics, or another share that the program or `PYTORCH_MPS_HIGH_WATERMARK_RATIO` sets"
+	if out["ram"] != "" {
+		out["whence"] = "1.7 times what macOS recommends for graphics (" + out["recommended"] + ", that of " + out["ram"] + "), more than it finds sensible"
+	}
 	return out
 }
 
@@ -208,7 +212,7 @@ var (
 		{
 			ID: "pytorch/mac-small", Kinds: []fact.Kind{fact.MPSAlloc}, If: smallMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "reached its limit on this Mac, {limit}",
-			Means:    "The limit is PyTorch's own: 1.7 times what macOS recommends for graphics ({recommended}[[, that of {ram}]]). The program holds {used} of it, more than macOS finds sensible already; {asked} more was refused. So the model is too large for this Mac, or the work on top of it; the log does not show which.",
+			Means:    "The limit is PyTorch's own: {whence}. The program holds {used} of it; {asked} more was refused. So the model is too large for this Mac, or the work on top of it; the log does not show which.",
 			Figures:  macFigures,
 			Not:      "Allocator settings for CUDA, 4 bit with bitsandbytes: both are for NVIDIA.",
 			Cures: []cause.Cure{
