@@ -351,7 +351,7 @@ var (
 	looseBefore = cause.Cure{Fix: "max_split_size", If: when.All(muchLoose, splitEra), Title: loosePieces.Title, Cost: "sometimes slower", Steps: splitSize}
 )
 
-func muchLoose(c *ledger.Case) bool { return slackBridges(c) && c.Slack.Bytes > units.GiB/2 }
+func muchLoose(c *ledger.Case) bool { return slackBridges(c) && c.Slack.Bytes > units.GiB }
 
 // stepBefore: the loop had counted its first steps.
 func stepBefore(c *ledger.Case) bool {
