@@ -31,7 +31,7 @@ var vllmEvidence = text.Evidence{
 		text.Steps("load", "Starting to load model", "Loading safetensors checkpoint shards"),
 		text.Steps("warmup", "Loading weights took"),
 		text.Steps("graph_capture", "Capturing the model for CUDA graphs", "Capturing cudagraphs for decoding", "Capturing CUDA graph"),
-		text.Steps("inference", "init engine (profile, create kv cache", "Application startup complete", "Avg prompt throughput", "Added request", "Received request"),
+		text.Steps("inference", "init engine (profile, create kv cache", "Application startup complete", "Avg prompt throughput", "Added request", "Received request", "200 OK"),
 		text.Marks("vllm/v1/", "vllm/worker/", "vllm/engine/", "vllm/model_executor/", "vllm/entrypoints/", "vllm/executor/", "-m vllm.entrypoints", "vllm/vllm-openai:", "/vllm:latest", "$ vllm serve",
 			"vllm engine", "LLM engine (v", "worker_base.py:", "multiproc_executor.py:", "multiproc_worker_utils.py:", "gpu_model_runner.py:", "current vLLM instance", "vLLM API server version", "RayWorkerVllm", "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", text.OutOfMemory, text.NcclError),
 	),

@@ -193,7 +193,7 @@ var vllmRunCards = []cause.Card{
 		Sources: []string{"vllm/v1/sample/sampler.py", vllmThreads + "issues/5907", vllmThreads + "pull/52054"},
 	},
 	{
-		ID: "vllm/vision-request", Kinds: onCard, Phases: []string{"inference"}, Said: []string{"_execute_mm_encoder", "_process_image_input", "_process_video_input", "in embed_multimodal", "in get_multimodal_embeddings"},
+		ID: "vllm/vision-request", Kinds: onCard, Phases: []string{"inference"}, Said: []string{"_execute_mm_encoder", "_merge_multimodal_embeddings", "_process_image_input", "_process_video_input", "in embed_multimodal", "in get_multimodal_embeddings"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out encoding the images of a request",
 		Means:    "A request's images or video frames went through the vision encoder, and more or larger ones came together than the trial run at start had allowed for[[: {asked} more was wanted with {room} free]].",
