@@ -53,6 +53,18 @@ var (
 			Sources: []string{"https://github.com/easydiffusion/easydiffusion/issues/289", "https://github.com/AUTOMATIC1111/stable-diffusion-webui/issues/5020", "https://huggingface.co/openai/clip-vit-large-patch14"}, Solved: 2,
 		},
 		{
+			ID: "pytorch/count-misread", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, when.Not(ledger.AbsurdSize), func(c *ledger.Case) bool { return c.Asked.Bytes > 4096*units.GiB }), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+			Headline: "asked for {asked} in one piece, which no computer has",
+			Means:    "No input needs that much: a number from which the size was computed is wrong. Usual reasons: a count that was never set or that overflowed, coordinates that are NaN or far out of range, data in another type or layout than a compiled extension expects, or an extension that was built for another version.",
+			Not:      "Closing programs, a smaller batch, 16 bit, a larger card: the number is wrong, not the memory.",
+			Cures: []cause.Cure{
+				{Fix: "fix_shape", Title: "Look at what goes into the failing call", Kind: "python", Told: "A negative count, NaN, a wrong type or a swapped order of dimensions shows at once.", Text: "print(x.shape, x.dtype, x.is_contiguous(), x.isnan().any(), x.min(), x.max())   # x: each tensor that goes in", Cost: "a minute"},
+				{Fix: "upgrade_version", Title: "A compiled extension: build it anew", Cost: "some minutes", Told: "Against the PyTorch and CUDA that are installed now, from the version of its source that the program asks for; then run the program's own example, to see whether it is the data."},
+				{Fix: "cpu_offload", Title: "See where the number comes from", Cost: "slower, once", Kind: "shell", Told: "One call at a time: the traceback then ends at the call that asked. Where it can run on the CPU, the error there mostly names the number.", Text: "export CUDA_LAUNCH_BLOCKING=1   # before the start"},
+			},
+			Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://github.com/graphdeco-inria/diff-gaussian-rasterization"},
+		},
+		{
 			ID: "pytorch/first-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onlyMessage, neverFits, nearlyNothing, when.Not(when.Any(ledger.AbsurdSize, nothing))), Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 			Headline: "asked for {asked} in one piece: the card has {total}, and next to nothing was on it",
 			Means:    "The program held only {held} before, so this was nearly the first thing it did on the card. Nothing leaks: one tensor is far too large. {asked} are {count} numbers of 32 bit, for example a matrix of {side} x {side}: all items against all (distances, a graph, attention), or (N, 1) broadcast with (N). A whole data set at once is the other usual reason.",
