@@ -28,7 +28,7 @@ var mmFamily = program.Program{Steps: mmSteps, Sources: mmSources}
 var MMEngine = program.Program{
 	Name: "mmengine", Shown: "MMEngine", Rank: 64,
 	Work: "vision", Edits: "flags", Language: "python",
-	Proofs: []string{"-packages/mmengine/", "mmengine/runner/", "-packages/mmcv/", "mmcv/runner/", "- mmengine - INFO"},
+	Proofs: []string{"-packages/mmengine/", "mmengine/runner/", "mmcv/runner/epoch_based_runner", "mmcv/runner/iter_based_runner", "- mmengine - INFO"},
 	Like:   []*program.Program{&mmFamily, &DataAside, &Vision},
 }
 
