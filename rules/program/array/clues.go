@@ -157,5 +157,5 @@ func mostOfPool(c *ledger.Case) bool {
 
 // wholeDataset: arrays that are handed to fit become one constant on the card.
 func wholeDataset(c *ledger.Case) bool {
-	return c.Signal("eager_constant") != nil && ledger.Requested(c) >= units.GiB
+	return (c.Signal("eager_constant") != nil || c.Near("_EagerConst")) && ledger.Requested(c) >= units.GiB
 }

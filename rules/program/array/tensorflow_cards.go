@@ -194,13 +194,14 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{"https://www.tensorflow.org/guide/mixed_precision", "https://cloud.google.com/tpu/docs/performance-guide"},
 	},
 	{
-		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy}, Said: []string{"_EagerConst", "convert_to_eager_tensor"},
-		Cause: cause.OversizedAllocation, Weight: cause.Likely,
+		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy, fact.TFAlloc}, Said: []string{"_EagerConst", "convert_to_eager_tensor"}, If: offCPU,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "had no room on the card for an array that was copied there whole",
-		Means:    "\"Dst tensor is not initialized\" is a full card in other words. Here an array was made a constant on the card, and arrays handed to `fit` go there whole, so the batch size plays no part. If your array is small (`x_train.nbytes / 2**30` in GiB), another process holds the card.",
+		Means:    "An array was made a constant on the card (`_EagerConst`)[[: {asked} in one piece]]. Arrays handed to `fit` go there whole, so the batch size plays no part; \"Dst tensor is not initialized\" is the same in other words. If your array is small (`x_train.nbytes / 2**30` in GiB), another process holds the card.",
 		Not:      "A smaller batch size: it is the whole array that is copied.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Keep the arrays in RAM, send batches", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "None for the result"},
+			{Fix: "fix_shape", Title: "A smaller array", Cost: "some lines", Told: "`uint8` or `float16` in place of 64 bit (`x.dtype` tells). One-hot input: hand over the indices and begin with an `Embedding` layer; one-hot labels: indices with `sparse_categorical_crossentropy`."},
 			{Fix: "kill_stale_process", Title: "If the arrays are small: see who holds the card", Kind: "shell", Text: "nvidia-smi   # another notebook's kernel keeps the whole card", Cost: "A look is free"},
 		},
 		Sources: []string{"tensorflow/python/framework/constant_op.py", tfGuide},
