@@ -216,6 +216,8 @@ func context(c *ledger.Case) []step.Step {
 		return []step.Step{told("In your code: `llm = ChatOllama(model=%q, num_ctx=%d)`.", named(c), n)}
 	case c.Near(ollamaPython...):
 		return []step.Step{told("In your code: `ollama.chat(model=%q, messages=messages, options={\"num_ctx\": %d})`.", named(c), n)}
+	case c.Near("homeassistant.components.ollama"):
+		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends wins over Ollama's own setting.", n)}
 	case c.Phase == "inference" && named(c) != "MODELNAME" && !inDocker(c):
 		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}

@@ -135,7 +135,7 @@ var SegmentAnything = program.Program{
 		"segment-anything/scripts/amg.py":   "--points-per-batch --crop-n-layers --model-type",
 		"sam2/sam2/sam2_video_predictor.py": "offload_video_to_cpu offload_state_to_cpu",
 	},
-	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator"},
+	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator", "SamAutomaticMaskGenerator"},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "generator = SamAutomaticMaskGenerator(sam, points_per_batch=16)   # default 64; SAM2AutomaticMaskGenerator takes it too"),
 		"lower_resolution":  say("Give it a smaller picture: masks are scaled up to the size of the picture, so that 4000 pixels a side cost 16 times the memory of 1000."),

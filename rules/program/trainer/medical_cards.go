@@ -133,7 +133,7 @@ var samCards = []cause.Card{
 		Sources: []string{"segment-anything/segment_anything/modeling/image_encoder.py", "https://github.com/facebookresearch/segment-anything/issues/137"},
 	},
 	{
-		ID: "segment-anything/points", Kinds: refused, Said: []string{"automatic_mask_generator", "_process_batch", "postprocess_masks", "batched_mask_to_box"},
+		ID: "segment-anything/points", Kinds: refused, Said: []string{"automatic_mask_generator", "SamAutomaticMaskGenerator", "_process_batch", "postprocess_masks", "batched_mask_to_box"},
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out on the masks of a batch of points",
 		Means: "The picture was encoded; what failed are the masks: points_per_batch (64) x 3 masks at the full size of the picture, 4 bytes a pixel. At 4000 x 3000 pixels that is 8.6 GiB, at 1500 x 1000 it is 1.1.",
 		Not:   "Fewer points_per_side: each batch stays as large.",
