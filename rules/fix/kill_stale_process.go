@@ -38,7 +38,11 @@ func stepsKill(c *ledger.Case) []step.Step {
 	case c.Backend == "cpu":
 		return []step.Step{{Kind: "shell", Text: "ps -eo pid,user,rss,etime,cmd --sort=-rss | head -n 15"}, {Kind: "shell", Text: "kill PID   # one of yours that should be gone"}}
 	}
-	return append([]step.Step{{Kind: "shell", Text: "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv"}}, stepsKillPIDs(c)...)
+	named := stepsKillPIDs(c)
+	if strings.HasPrefix(named[0].Text, "ps ") {
+		return named
+	}
+	return append([]step.Step{{Kind: "shell", Text: "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv"}}, named...)
 }
 
 // stepsKillPIDs names the processes of the message that are not this one. Each
@@ -70,19 +74,23 @@ func whyKill(c *ledger.Case) string {
 	if !c.Others.Has() || c.OthersAtMost.Bytes < units.GiB/2 {
 		return ""
 	}
-	if names := largestOthers(c); names != "" {
-		return fmt.Sprintf("Others hold %s of the card: %s.", c.OthersAtMost, names)
+	if names := Occupants(c, ": "); names != "" {
+		return fmt.Sprintf("Others hold %s of the card%s.", c.OthersAtMost, names)
 	}
 	return fmt.Sprintf("About %s of the card is neither free nor this program's.", c.OthersAtMost)
 }
 
-// largestOthers names up to three processes of the message's list.
-func largestOthers(c *ledger.Case) string {
+// Occupants names up to three processes of the message's list, behind a sign; ""
+// where it lists none.
+func Occupants(c *ledger.Case, sign string) string {
 	var names []string
 	for _, p := range largestFirst(c.F().OtherProcesses) {
 		if p.PID != c.OurPID && p.Bytes > 0 && len(names) < 3 {
-			names = append(names, fmt.Sprintf("process %d %s", p.PID, units.Amount(p.Bytes)))
+			names = append(names, fmt.Sprintf("process %d with %s", p.PID, units.Amount(p.Bytes)))
 		}
 	}
-	return strings.Join(names, ", ")
+	if names == nil {
+		return ""
+	}
+	return sign + strings.Join(names, ", ")
 }

@@ -73,7 +73,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/others-hold-much", Kinds: allocators, If: when.All(onOneCard, ledger.Crowded, when.Not(when.Any(ledger.Roomy, ranked, halfOfCard))),
 		Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of memory: {others%} of its {card} card is held outside it",
-		Means:    "This program holds {mine}; {others} more is in use. A CUDA context takes 300 to 600 MiB of that, the rest is something else: {who}.[[ {table}]][[ {unnamed}]]",
+		Means:    "This program holds {mine}; {others} more is in use. {rest}[[ {table}]][[ {unnamed}]]",
 		Not:      "{futile}",
 		Later:    "If nothing else is listed, or it fails with the card to itself: halve the batch or the input.",
 		Cures: []cause.Cure{endListed, idleCard, room.EndTabled, lookFirst, loosePieces, looseBefore, lessOfOwn, otherCard,
@@ -285,6 +285,10 @@ func occupants(c *ledger.Case) map[string]string {
 		figures["who"] = "a browser, a game, another AI program, an earlier run that never ended"
 	case ranked(c) || c.Signal(fact.InContainer) != nil || c.Total.Bytes > 30*units.GiB:
 		figures["who"] = "another job or user, another container, an earlier run that never ended"
+	}
+	figures["rest"] = "A CUDA context takes 300 to 600 MiB of that, the rest is something else: " + figures["who"] + "."
+	if listed(c) {
+		figures["rest"] = "The message lists who has it" + fix.Occupants(c, ": ") + ". Usual reasons: " + figures["who"] + "."
 	}
 	p, tabled := room.Holder(c)
 	figures["table"] = ""
