@@ -20,7 +20,7 @@ const (
 
 // enough is how many words an answer has at most, as far as leaving out what is
 // least needed can make it so: nobody reads on.
-const enough = 225
+const enough = 240
 
 // What each degree of shortness leaves out.
 const (
@@ -53,7 +53,7 @@ func (p *page) told(in *diagnose.Incident) {
 	} else {
 		p.say(prose(in.Summary))
 	}
-	if terse < withoutBar {
+	if terse < withoutBar && p.short < withoutSecond { // a page that has to leave out words leaves out the picture
 		p.show("text", strip(in, p.options.Width))
 	}
 	if terse < withoutOthers {
@@ -100,7 +100,7 @@ func (p *page) why(in *diagnose.Incident) {
 		}
 	}
 	p.say(told)
-	if c.Confidence < perhaps && c.Settles != "" && p.options.Terse < withoutSteps {
+	if c.Confidence < perhaps && c.Settles != "" && p.options.Terse < withoutSteps && in.Knowledge == nil { // which says itself what tells
 		p.say(bold("To be sure:"), prose(" "+firstSentence(ended(c.Settles))))
 	}
 }
