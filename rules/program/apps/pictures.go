@@ -127,10 +127,10 @@ var Dreambooth = program.Program{
 	Cards: cards(cause.Card{
 		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
-		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that lies on the card too; the log does not show how much is whose. ]]Dreambooth without LoRA trains all weights, and text encoder training may not work below 12 GB[[.{checkpointed}]]. Lines about LoRA, buckets and images behind the message are the next attempt, not the cause.",
+		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that lies on the card too; the log does not show how much is whose.{checkpointed} ]]Without LoRA all weights are trained, and text encoder training may not work below 12 GB. Lines about LoRA, buckets and images behind the message are the next attempt, not the cause.",
 		Figures: func(c *ledger.Case) map[string]string {
 			if slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.HasSuffix(x.File, "torch/utils/checkpoint.py") }) {
-				return map[string]string{"checkpointed": " Gradient checkpointing is on already: the traceback runs through it"}
+				return map[string]string{"checkpointed": " Gradient checkpointing is on already: the traceback runs through it."}
 			}
 			return map[string]string{"checkpointed": ""}
 		},

@@ -175,7 +175,7 @@ var qwenCards = []cause.Card{{
 	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
 	Cures: []cause.Cure{
 		{Fix: "use_lower_quant", Title: "Look at the file's size, and convert to 4 bit if it is larger than a card", Steps: qwenSmaller, Cost: "some quality"},
-		{Fix: "select_gpu", Title: "If it is 4 bit already, that card was busy: take another", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
+		{Fix: "select_gpu", Title: "It is small enough: then something else was on that card; take another", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
 		{Fix: "multi_gpu", Title: "Or llama.cpp, which splits a model over all cards", Steps: qwenSplit, Cost: "a conversion"},
 	},
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},

@@ -15,8 +15,8 @@ var unnamedCards = []cause.Card{
 	{
 		ID: "llama.cpp/vulkan-buffer", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onVulkan, when.Not(diffuses), above(units.GiB+units.MiB)), Figures: numbers,
 		Cause: cause.OversizedAllocation, Weight: cause.Fair, Headline: "was refused one Vulkan buffer of {asked}",
-		Means: "Builds since 2024 put weights and cache on a Vulkan device in pieces of 1 GiB at most, so one buffer of {asked} is the working memory of a batch, as a rule. It grows with the physical batch and, without flash attention, with the context. Either the card was full, or the driver gives no piece so large (often 4 GiB, on some 2): the next line says `exceeds … limit` then.",
-		Not:   "A smaller quantisation: this buffer holds no weights.",
+		Means: "Builds since February 2025 put weights and cache on a Vulkan device in pieces of about 1 GiB, so one buffer of {asked} is the working memory of a batch, as a rule; in older ones it may be weights or cache. It grows with the physical batch and, without flash attention, with the context. Either the card was full, or the driver gives no piece so large (often 4 GiB, on some 2): the next line says `exceeds … limit` then.",
+		Not:   "A smaller quantisation, if it is the working memory: that holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "It is 512 unless set: a quarter of it takes about a quarter of {asked}. If you set more (`-ub`, `-b`), go back to 512 first.", "slower prompts"),
 			told("enable_flash_attention", "Flash attention", "Then the part that grows with the context falls away, where the device has it.", "free"),
