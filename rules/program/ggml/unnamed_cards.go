@@ -77,10 +77,10 @@ var unnamedCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused {asked} in one piece on {gpu}",
 		Means: "The log ends before the line that says for what: weights, cache or the working memory of a batch. [[A card of {never} GB can never give it. ]]Weights are the likeliest at that size. How large the card is and what else is on it does not show either: `{look}` tells.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Do what the next lines of the log ask for", Cost: "each costs some speed or length", Ways: []cause.Way{
-				{For: "Weights (error loading model, unable to allocate)", Text: "halve the layers on the card (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},
-				{For: "Cache (kv cache)", Text: "half the context (`-c`; KoboldCpp: Context Size) is half of it."},
-				{For: "Working memory (gallocr, reserve, compute)", Text: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes it about a quarter[[, {quarter}]]. Try this first if you cannot tell."},
+			{Fix: "fewer_gpu_layers", Title: "What the next line of your log names, smaller", Cost: "each costs some speed or length", Ways: []cause.Way{
+				{For: "gallocr, reserve or compute, or you cannot tell", Text: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes the working memory about a quarter[[, {quarter}]]."},
+				{For: "error loading model, unable to allocate", Text: "halve the layers on the card (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},
+				{For: "kv cache", Text: "half the context (`-c`; KoboldCpp: Context Size) is half of it."},
 			}},
 			as("use_lower_quant", "Or a smaller file of the same model, if it was the weights", "slight loss of quality"),
 			freeCard,

@@ -126,6 +126,7 @@ var figureCards = []cause.Card{
 			}},
 			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
 			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "In parts", Cost: "some lines of code", Told: "Half of it is still {half}: what goes on the card at a time has to stay well below {card}."},
+			noScores,
 		},
 		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
 	},
@@ -246,7 +247,7 @@ var (
 // memory too.
 var lessBooked = cause.Cure{
 	Fix: "half_precision", Title: "Or need less of it", Cost: "some quality", If: pagesFirst.If,
-	Told: "Every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (`--load-8bit`, `load_in_8bit=True`) needs a quarter; close large programs.",
+	Told: "Every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`, FastChat: `--load-8bit`) needs a quarter; close large programs.",
 }
 
 func pages(title string, holds func(*ledger.Case) bool) cause.Cure {
