@@ -199,20 +199,20 @@ func off(c *ledger.Case, setting string) (name string, is bool) {
 // without what is on already.
 func cheaper(c *ledger.Case) string {
 	var ways []string
-	since, _ := c.Fact("torch_since")
-	old := ledger.Before2020(c)
+	latest := code.Latest(c)
 	half := "16 bit (`torch.autocast(\"cuda\")`)"
-	if since.Text == "1.4" {
-		half, old = "16 bit (`torch.cuda.amp.autocast()`, PyTorch 1.6 and later)", true
+	if latest != 0 && latest < 110 {
+		half = "16 bit (`torch.cuda.amp.autocast()`)"
 	}
+	from := func(version int) bool { return latest == 0 && !ledger.Before2020(c) || latest >= version }
 	for _, w := range []struct {
 		measure, told string
 		then          bool
 	}{
-		{fact.MixedPrecision, half, !ledger.Before2020(c)},
+		{fact.MixedPrecision, half, from(106)},
 		{fact.Checkpoints, "gradient checkpointing (a quarter slower)", true},
-		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)", !old},
-		{fact.Adapters, "LoRA", !old},
+		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)", from(111)},
+		{fact.Adapters, "LoRA", from(111)},
 	} {
 		if w.then && !ledger.Has(c, w.measure) {
 			ways = append(ways, w.told)
@@ -266,16 +266,17 @@ func allocatorSettings(c *ledger.Case) string {
 // when this PyTorch was current: for language models since 2022, for pictures
 // since 2024.
 func fewerBits(c *ledger.Case) (language, pictures, offload string) {
-	since, _ := c.Fact("torch_since")
-	if work := c.Reader.Work; !ledger.Before2020(c) && since.Text != "1.4" {
-		if work == "" || strings.HasPrefix(work, "text") {
-			language = "language models in 8 or 4 bit"
-		}
-		offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
-		if since.Text != "1.10" && since.Text != "1.0" && (work == "" || work == "image-generation" || work == "video-generation") {
-			pictures = "image models as fp8 or GGUF"
-		}
+	latest, work := code.Latest(c), c.Reader.Work
+	if ledger.Before2020(c) || latest != 0 && latest < 111 {
+		return "", "", ""
 	}
+	if work == "" || strings.HasPrefix(work, "text") {
+		language = "language models in 8 or 4 bit"
+	}
+	if (latest == 0 || latest > 200) && (work == "" || work == "image-generation" || work == "video-generation") {
+		pictures = "image models as fp8 or GGUF"
+	}
+	offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
 	return language, pictures, offload
 }
 
