@@ -19,8 +19,12 @@ const (
 )
 
 // enough is how many words an answer has at most, as far as leaving out what is
-// least needed can make it so: nobody reads on.
-const enough = 240
+// least needed can make it so: nobody reads on. Where a window is too small for
+// them, fewer.
+const (
+	enough = 240
+	fewer  = 225
+)
 
 // What each degree of shortness leaves out.
 const (
@@ -35,11 +39,14 @@ const (
 // answer is the page of about 200 words: what happened, why, three fixes, what
 // will not help.
 func (p *page) answer(in *diagnose.Incident) {
-	before := p.blocks
+	before, most := p.blocks, enough
+	if p.options.Terse > 0 {
+		most = fewer
+	}
 	for p.short = 0; ; p.short++ {
 		p.blocks = slices.Clone(before)
 		p.told(in)
-		if p.short == shortest || p.blocks.words() <= enough {
+		if p.short == shortest || p.blocks.words() <= most {
 			return
 		}
 	}
