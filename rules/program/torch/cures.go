@@ -54,7 +54,6 @@ var (
 			{For: fix.Training, Text: "{cheaper}"},
 		},
 	}
-	// shrinkModel is the same whatever the era.
 	shrinkModel = cause.Cure{Fix: lighter.Fix, Title: lighter.Title, Cost: lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: lighter.Ways}
 	// freshStart is for what piles up.
 	freshStart = cause.Cure{
@@ -200,21 +199,16 @@ func off(c *ledger.Case, setting string) (name string, is bool) {
 func cheaper(c *ledger.Case) string {
 	var ways []string
 	latest := code.Latest(c)
-	half := "16 bit (`torch.autocast(\"cuda\")`)"
-	if latest != 0 && latest < 110 {
-		half = "16 bit (`torch.cuda.amp.autocast()`)"
-	}
-	from := func(version int) bool { return latest == 0 && !ledger.Before2020(c) || latest >= version }
 	for _, w := range []struct {
 		measure, told string
-		then          bool
+		since         int
 	}{
-		{fact.MixedPrecision, half, from(106)},
-		{fact.Checkpoints, "gradient checkpointing (a quarter slower)", true},
-		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)", from(111)},
-		{fact.Adapters, "LoRA", from(111)},
+		{fact.MixedPrecision, "16 bit (`torch.autocast(\"cuda\")`)", 106},
+		{fact.Checkpoints, "gradient checkpointing (a quarter slower)", 0},
+		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)", 111},
+		{fact.Adapters, "LoRA", 111},
 	} {
-		if w.then && !ledger.Has(c, w.measure) {
+		if (latest == 0 || latest >= w.since) && !ledger.Has(c, w.measure) {
 			ways = append(ways, w.told)
 		}
 	}
@@ -253,13 +247,14 @@ func scene(c *ledger.Case) map[string]string {
 // allocatorSettings are futile where all that lies unused is less than what was
 // refused; where it is more they may win this request, and seldom the next.
 func allocatorSettings(c *ledger.Case) string {
-	switch {
-	case !c.Slack.Has() || c.Slack.Bytes == 0:
-		return "Allocator settings"
-	case c.Slack.Bytes < c.Asked.Bytes:
-		return "Allocator settings: " + c.Slack.String() + " is all they could gain"
+	told := "Allocator settings"
+	if c.Slack.Bytes >= c.Asked.Bytes {
+		told += " alone, as a rule"
 	}
-	return "Allocator settings alone, as a rule: " + c.Slack.String() + " is all they could gain"
+	if c.Slack.Bytes > 0 {
+		told += ": " + c.Slack.String() + " is all they could gain"
+	}
+	return told
 }
 
 // fewerBits are the formats below 16 bit that there were for the reader's work

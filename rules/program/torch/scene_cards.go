@@ -243,8 +243,7 @@ var (
 	onWindows  = pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return cmp.Or(c.Reader.OS, "windows") == "windows" })
 )
 
-// lessBooked is for Windows, where what lies on the card is booked in system
-// memory too.
+// lessBooked is for Windows, which books what lies on the card in RAM too.
 var lessBooked = cause.Cure{
 	Fix: "half_precision", Title: "Or need less of it", Cost: "some quality", If: pagesFirst.If,
 	Told: "Every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`, FastChat: `--load-8bit`) needs a quarter; close large programs.",
