@@ -19,8 +19,12 @@ const (
 )
 
 // enough is how many words an answer has at most, as far as leaving out what is
-// least needed can make it so: nobody reads on.
-const enough = 225
+// least needed can make it so: nobody reads on. Where a window is too small for
+// them, fewer.
+const (
+	enough = 240
+	fewer  = 225
+)
 
 // What each degree of shortness leaves out.
 const (
@@ -35,11 +39,14 @@ const (
 // answer is the page of about 200 words: what happened, why, three fixes, what
 // will not help.
 func (p *page) answer(in *diagnose.Incident) {
-	before := p.blocks
+	before, most := p.blocks, enough
+	if p.options.Terse > 0 {
+		most = fewer
+	}
 	for p.short = 0; ; p.short++ {
 		p.blocks = slices.Clone(before)
 		p.told(in)
-		if p.short == shortest || p.blocks.words() <= enough {
+		if p.short == shortest || p.blocks.words() <= most {
 			return
 		}
 	}
@@ -53,7 +60,7 @@ func (p *page) told(in *diagnose.Incident) {
 	} else {
 		p.say(prose(in.Summary))
 	}
-	if terse < withoutBar {
+	if terse < withoutBar && p.short < withoutSecond { // a page that has to leave out words leaves out the picture
 		p.show("text", strip(in, p.options.Width))
 	}
 	if terse < withoutOthers {
@@ -100,7 +107,7 @@ func (p *page) why(in *diagnose.Incident) {
 		}
 	}
 	p.say(told)
-	if c.Confidence < perhaps && c.Settles != "" && p.options.Terse < withoutSteps {
+	if c.Confidence < perhaps && c.Settles != "" && p.options.Terse < withoutSteps && in.Knowledge == nil { // which says itself what tells
 		p.say(bold("To be sure:"), prose(" "+firstSentence(ended(c.Settles))))
 	}
 }

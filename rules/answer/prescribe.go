@@ -26,12 +26,16 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	if app != nil && app.Remedies[likeliest.ID] != nil {
 		return ranked
 	}
-	told := map[string]bool{}
+	told, again := map[string]bool{}, map[string]bool{}
 	prescribed, first := 0, ""
 	t := card.For(c)
 	means := t.Meaning()
 	for i, cure := range card.Cures {
-		if told[cure.Fix] || cure.Title != "" && told[cure.Title] || cure.If != nil && !cure.If(c) || cure.Fix == "add_swap" && ledger.OnCluster(c) {
+		if told[cure.Fix] || cure.If != nil && !cure.If(c) || cure.Fix == "add_swap" && ledger.OnCluster(c) {
+			continue
+		}
+		if cure.Title != "" && told[cure.Title] {
+			again[cure.Fix] = true
 			continue
 		}
 		if code.TooNew(c, cure.Fix) {
@@ -65,6 +69,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	if not, ok := card.Tell(c, card.Not); ok {
 		ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return !told[b.fix.ID] && SpokenAgainst(c, not, b.advice.Steps) != "" })
 	}
+	ranked = slices.DeleteFunc(ranked, func(b *candidate) bool { return again[b.fix.ID] && !told[b.fix.ID] })
 	if prescribed < 2 {
 		return ranked
 	}

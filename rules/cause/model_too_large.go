@@ -10,7 +10,7 @@ import (
 var modelTooLarge = Rule{
 	ID:      ModelTooLarge,
 	Title:   "The model is too big for this card",
-	Settles: "Say where it died: while loading (then it is the weights) or while answering (then context or batch count too). The lines above the error, from the load on, tell.",
+	Settles: "See where it died: while loading (then it is the weights) or while answering (then context or batch count too). The lines above the error, from the load on, tell.",
 	Clues: []Clue{
 		isExplained(ModelTooLarge, Likely),
 	},

@@ -15,7 +15,7 @@ var oversizedAllocation = Rule{
 		}
 		return ""
 	},
-	Settles: "Print the shapes just before the failing line, and run once with a much smaller input: if the request shrinks faster than the input, it is a square.",
+	Settles: "Run it once with a much smaller input, if you can with the shapes printed before the failing line: if the request shrinks faster than the input, it is a square.",
 	Clues: []Clue{
 		isExplained(OversizedAllocation, Good),
 	},

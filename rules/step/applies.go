@@ -24,6 +24,7 @@ var placeholders = []Fill{
 	{"IMAGE", "the image that you run"},
 	{"SERVICE", "the service in your compose file"},
 	{"POD", "the pod's name (`kubectl get pods`)"},
+	{"PROMPT", "what you asked, in quotes"},
 	{"PID", "the process number that the list shows"},
 	{"NAME", "the name that `ollama ps` shows"},
 	{"YOU", "your user name"},

@@ -68,6 +68,8 @@ func (t teller) refusedSentence() string {
 		return t.short(asked + "; nothing was free")
 	case t.Free.Has():
 		return t.short(fmt.Sprintf("%s; %s was free", asked, t.Free))
+	case t.Room.Has() && t.Mine.Has() && t.Mine.Bytes == 0 && t.Ceiling().Has():
+		return fmt.Sprintf("%s and was refused, though it held nothing of the %s.", asked, t.Ceiling())
 	case t.Room.Has() && t.Room.Bytes >= 0 && t.Ceiling().Has():
 		return t.short(fmt.Sprintf("%s; %s of the %s was left beside what it held", asked, t.Room, t.Ceiling()))
 	}
@@ -157,7 +159,7 @@ func (t teller) holders() string {
 	for _, p := range withoutContext(m.Parts) {
 		name := shares[p.ID]
 		if p.ID == ledger.PartUnknown && t.Free.Has() {
-			name = "driver and other programs"
+			name = "driver, libraries and other programs"
 		}
 		if name == "" || p.Bytes*200 < m.TotalBytes {
 			continue

@@ -127,18 +127,18 @@ var Dreambooth = program.Program{
 	Cards: cards(cause.Card{
 		ID: "sd-dreambooth-extension/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
-		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that lies on the card too; the log does not show how much is whose. ]]Dreambooth without LoRA trains all weights, and text encoder training may not work below 12 GB[[.{checkpointed}]]. Lines about LoRA, buckets and images behind the message are the next attempt, not the cause.",
+		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that lies on the card too; the log does not show how much is whose.{checkpointed} ]]Without LoRA all weights are trained, and text encoder training may not work below 12 GB. Lines about LoRA, buckets and images behind the message are the next attempt, not the cause.",
 		Figures: func(c *ledger.Case) map[string]string {
 			if slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.HasSuffix(x.File, "torch/utils/checkpoint.py") }) {
-				return map[string]string{"checkpointed": " Gradient checkpointing is on already: the traceback runs through it"}
+				return map[string]string{"checkpointed": " Gradient checkpointing is on already: the traceback runs through it.", "checkpointing": ""}
 			}
-			return map[string]string{"checkpointed": ""}
+			return map[string]string{"checkpointed": "", "checkpointing": "Gradient Checkpointing on"}
 		},
 		Not:   "Fewer steps, `--medvram`[[, `max_split_size_mb` ({slack} to gain)]]: every step needs all parts at once.",
 		Later: "If all that fails: kohya's sd-scripts, a LoRA, outside of the web UI: no second model on the card.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Start clean", Told: "End the web UI, see that `nvidia-smi` shows an empty card, start it and train at once, without making a picture before; Save Preview(s) Frequency 0.", Cost: "Free."},
-			{Fix: "optimizer_8bit", Title: "The cheapest settings together", Told: "Parameters: Use LORA, Batch Size 1, Class Batch Size 1, Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers, Gradient Checkpointing on, Use EMA off; if they are set, Step Ratio of Text Encoder Training 0.", Cost: "Slower; without the text encoder likeness may suffer."},
+			{Fix: "optimizer_8bit", Title: "The cheapest settings together", Told: "Parameters, as far as not set yet: Use LORA, Batch Size 1, Class Batch Size 1, Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers,[[ {checkpointing},]] Use EMA off, Step Ratio of Text Encoder Training 0.", Cost: "Slower; without the text encoder likeness may suffer."},
 			{Fix: "lower_resolution", Title: "Smaller pictures", Told: "Max Resolution 384 instead of 512: 0.56 of the pixels, so about half the work.", Cost: "Less detail learned."},
 		},
 		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md", "https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/scripts/main.py", "https://github.com/d8ahazard/sd_dreambooth_extension/issues/658"},

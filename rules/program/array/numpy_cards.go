@@ -126,7 +126,7 @@ var numpyCards = []cause.Card{
 		Not:      "RAM, swap, a smaller batch or fewer workers: the number itself is wrong.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Look at the file and its header", Told: "[[{ffcv}: `table_at` 0, or a file about {asked} long, confirms it. ]]Compare the length with the original's.", Steps: readHeader, Cost: "Free"},
-			{Fix: "stream_dataset", Title: "Copy it again, or write it again", Told: "A copied file: `rsync -avP --checksum SOURCE TARGET` (from, to). Your own: let the writer end by itself, with enough disk (`df -h .`), 1,000 samples first as a test.[[ {ffcv}: `write_mode=\"jpg\"` in `RGBImageField` makes it far smaller than raw pixels.]]", Cost: "Hours, and disk"},
+			{Fix: "stream_dataset", Title: "Copy it again, or write it again", Told: "A copied file: `rsync -avP --checksum SOURCE TARGET` (from, to); your own: let the writer end by itself, with enough disk (`df -h .`), 1,000 samples first as a test[[; {ffcv}: `write_mode=\"jpg\"` in `RGBImageField` makes it far smaller than raw pixels]].", Cost: "Hours, and disk"},
 			{Fix: "upgrade_version", Title: "The header is right: match reader and writer", Told: "Read it with the version of the library that wrote it; formats change between versions.", Cost: "Half an hour"},
 		},
 		Sources: []string{numpyError, "ffcv/ffcv/reader.py", "ffcv/ffcv/types.py", "ffcv/ffcv/writer.py"},

@@ -62,11 +62,11 @@ var burnCards = []cause.Card{
 		ID: "burn/driver", Kinds: []fact.Kind{fact.RustDriver}, If: func(c *ledger.Case) bool { return c.In("burn") },
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: burnFigures,
 		Headline: "ran out of GPU memory: its pool could not get another page",
-		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x picture size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. [[The experiment log, {log}, tells how far it came: the first step points to size, a late one to growth.]]",
+		Means:    "cubecl[[ {cubecl}]], Burn's layer for the GPU, asked CUDA for a new page of its memory pool and was refused. Batch x picture size (or length) is too large for what is free, autotuning tries kernels that need much working memory, or another program holds the card. [[Look in {log}: if it died in the first step, the work is too large; after many, memory grew.]]",
 		Not:      burnNot,
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Watch the card in a second window while it starts", Told: "Close what is on it before (browser, game, an earlier run of this program that did not end).", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free"},
-			{Fix: "lower_batch_size", Title: "A quarter of the batch", Told: "Activations shrink with it (128 to 32, say). It is set in the program's own sources; this finds it. Then build and start as before:", Steps: findBatch, Cost: "An epoch takes longer"},
+			{Fix: "lower_batch_size", Title: "A quarter of the batch", Told: "Activations shrink with it (128 to 32, say). Find where the program sets it, change it, build and start as before:", Steps: findBatch, Cost: "An epoch takes longer"},
 			{Fix: "upgrade_version", Title: "Batch 1 fails as well: a newer Burn, or compute twice", Told: "`Autodiff<Cuda, BalancedCheckpointing>` as the backend keeps fewer activations; the newest `burn` in Cargo.toml, then `cargo update`, brings other pools and autotuning.", Cost: "The API may have changed"},
 		},
 		Sources: []string{"cubecl/crates/cubecl-cuda/src/compute/storage/gpu.rs", "burn/crates/burn-autodiff/src/checkpoint/strategy.rs", "https://github.com/tracel-ai/burn/issues/3465"},

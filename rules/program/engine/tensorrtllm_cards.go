@@ -264,7 +264,7 @@ var trtEngineCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Look first", Told: "A large card in use by something else: end that job if it is yours, and build again with nothing changed.", Kind: "shell", Text: look, Cost: "free"},
 			{Fix: "use_lower_quant", Title: "8-bit weights", Told: "About {eight}; with `int4` about {four}, more loss. Added to the command that builds (`build.py`; in later versions to `convert_checkpoint.py`), with a new output folder:", Kind: "config", Text: "--use_weight_only --weight_only_precision int8", Cost: "little quality"},
-			{Fix: "multi_gpu", Title: "Two cards, 16 bit kept", Told: "{eight} on each. In 2023's `build.py` `--world_size 2 --tp_size 2`, later `--tp_size 2` for `convert_checkpoint.py`; run it with `mpirun -n 2`.", Cost: "needs the second card at run time too"},
+			{Fix: "multi_gpu", Title: "Two cards, 16 bit kept", Told: "{eight} on each: `--world_size 2 --tp_size 2` for `build.py`, later `--tp_size 2` for `convert_checkpoint.py`, and `mpirun -n 2` before what runs it.", Cost: "needs the second card at run time too"},
 		},
 		Sources: []string{"https://github.com/NVIDIA/TensorRT-LLM/blob/v0.5.0/examples/llama/build.py", trtIssues + "346"},
 	},

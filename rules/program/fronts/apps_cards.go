@@ -170,12 +170,12 @@ var tabbyCards = []cause.Card{{
 var qwenCards = []cause.Card{{
 	ID: "qwen.cpp/one-card", Kinds: ggml.FullKinds, Figures: sizesByFormat,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "filled one card with the model[[, of {idle} that are there]]",
+	Headline: "ran out of memory on one card[[, of {idle} that are there]]",
 	Means:    "qwen.cpp puts a model on one card, and the error has no sizes.[[ {params} takes {f16} GB as f16, {q8} as q8_0 and {q4} as q4_0, and 1 to 5 GB for cache and work.]] So either the file is too large for one card, or another job held that card: the file's size and `nvidia-smi` tell which.",
 	Not:      "A shorter prompt alone: it fails with the model, as a rule.",
 	Cures: []cause.Cure{
 		{Fix: "use_lower_quant", Title: "Look at the file's size, and convert to 4 bit if it is larger than a card", Steps: qwenSmaller, Cost: "some quality"},
-		{Fix: "select_gpu", Title: "If it is 4 bit already, that card was busy: take another", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
+		{Fix: "select_gpu", Title: "If it is small enough: another job is on that card, most likely; take the other", If: ggml.SeveralDevices, Steps: onOtherCard, Cost: "free"},
 		{Fix: "multi_gpu", Title: "Or llama.cpp, which splits a model over all cards", Steps: qwenSplit, Cost: "a conversion"},
 	},
 	Sources: []string{"qwen.cpp/README.md", "https://github.com/QwenLM/qwen.cpp/issues/55"},
@@ -227,12 +227,15 @@ func ofFolder(c *ledger.Case) string {
 
 // qwenSmaller converts the model to 4 bit, and starts that file.
 func qwenSmaller(c *ledger.Case) []step.Step {
-	text := "python3 qwen_cpp/convert.py -i " + qwenFolder(c) + " -t q4_0 -o qwen-q4_0.bin"
+	text, where := "python3 qwen_cpp/convert.py -i "+qwenFolder(c)+" -t q4_0 -o qwen-q4_0.bin", "In the folder of qwen.cpp"
 	if line, ok := command.Edited(c, "-m qwen-q4_0.bin"); ok {
+		if folder, _, found := strings.Cut(line, "build/bin/"); found && !strings.Contains(folder, " ") {
+			text, where = strings.Replace(text, "qwen_cpp/", folder+"qwen_cpp/", 1), "Where you started it"
+		}
 		text += "\n" + line
 	}
 	return []step.Step{
-		{Kind: "text", Text: "`ls -lh` shows the file's size. In the folder of qwen.cpp" + ofFolder(c) + ":"},
+		{Kind: "text", Text: "`ls -lh` shows the file's size. " + where + ofFolder(c) + ":"},
 		{Kind: "shell", Text: text},
 	}
 }

@@ -287,7 +287,7 @@ var serverCards = []cause.Card{{
 	Cures: []cause.Cure{
 		does("lower_context", "Switch the prompt cache off", "text", "Add `--cache-ram 0` to the command of llama-server (in a service: its `ExecStart=` line, with `sudo systemctl edit --full NAME`, then `sudo systemctl restart NAME`). `--cache-ram 2048` keeps 2 GiB; `--ctx-checkpoints 4` bounds copies that lie in RAM too.", "an earlier conversation is read anew when it comes back"),
 		does("quantize_kv_cache", "Or make each saved prompt smaller", "text", "`-fa on -ctk q8_0 -ctv q8_0` about halves it; a shorter `-c` bounds it.", "slight loss of quality"),
-		does("add_swap", "Or give it more room", "text", "Swap: `sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`. Was it the service's limit: `sudo systemctl edit NAME`, `[Service]`, `MemoryMax=` below the machine's RAM.", "disk space; slow once it is used"),
+		does("add_swap", "Or give it more room", "text", "Was it the service's limit: `sudo systemctl edit NAME`, `[Service]`, `MemoryMax=` below the machine's RAM; else swap: `sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`.", "disk space; slow once it is used"),
 	},
 	Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-task.cpp", llamaThreads + "20509"},
 }}

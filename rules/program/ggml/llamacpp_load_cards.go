@@ -225,11 +225,11 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute-large", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(units.GiB), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven, dialect.FlashOn))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of memory for a compute buffer of {asked} on {gpu}",
-		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule: heads x context x batch x 4 bytes. [[That would be about {tokens64} tokens with 64 heads, as 70B models have, and {tokens128} with the 128 of DeepSeek V3 or R1.]]",
+		Means: "[[{moment} ]]Weights and cache were in place; what was refused is the working memory for one physical batch[[; {left} was left on {gpu}]]. One so large is attention without flash attention, as a rule, which grows with context and batch[[: this much is a context of about {tokens64} tokens in a 70B model, {tokens128} in DeepSeek V3 or R1]].",
 		Not:   "A smaller quantisation: this buffer holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context stays.", "slower prompts"),
-			told("lower_context", "Or half the context", "That takes half of this buffer and half of the cache.", "shorter conversations"),
+			told("lower_context", "Or half the context", "Half of `-c` is half of this buffer and half of the cache.", "shorter conversations"),
 			{Fix: "enable_flash_attention", If: when.Not(oldVulkan), Title: "Or flash attention, where model and build have it: most of that buffer is then never made", Steps: flashThere, Cost: "free"},
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/src/llama-context.cpp"},

@@ -15,8 +15,8 @@ var unnamedCards = []cause.Card{
 	{
 		ID: "llama.cpp/vulkan-buffer", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onVulkan, when.Not(diffuses), above(units.GiB+units.MiB)), Figures: numbers,
 		Cause: cause.OversizedAllocation, Weight: cause.Fair, Headline: "was refused one Vulkan buffer of {asked}",
-		Means: "Builds since 2024 put weights and cache on a Vulkan device in pieces of 1 GiB at most, so one buffer of {asked} is the working memory of a batch, as a rule. It grows with the physical batch and, without flash attention, with the context. Either the card was full, or the driver gives no piece so large (often 4 GiB, on some 2): the next line says `exceeds … limit` then.",
-		Not:   "A smaller quantisation: this buffer holds no weights.",
+		Means: "Builds since February 2025 put weights and cache on a Vulkan device in pieces of about 1 GiB, so one buffer of {asked} is the working memory of a batch, as a rule; in older ones it may be weights or cache. It grows with the physical batch and, without flash attention, with the context. Either the card was full, or the driver gives no piece so large (often 4 GiB, on some 2): the next line says `exceeds … limit` then.",
+		Not:   "A smaller quantisation, if it is the working memory: that holds no weights.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "A smaller physical batch", "It is 512 unless set: a quarter of it takes about a quarter of {asked}. If you set more (`-ub`, `-b`), go back to 512 first.", "slower prompts"),
 			told("enable_flash_attention", "Flash attention", "Then the part that grows with the context falls away, where the device has it.", "free"),
@@ -77,10 +77,10 @@ var unnamedCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused {asked} in one piece on {gpu}",
 		Means: "The log ends before the line that says for what: weights, cache or the working memory of a batch. [[A card of {never} GB can never give it. ]]Weights are the likeliest at that size. How large the card is and what else is on it does not show either: `{look}` tells.",
 		Cures: []cause.Cure{
-			{Fix: "fewer_gpu_layers", Title: "Do what the next lines of the log ask for", Cost: "each costs some speed or length", Ways: []cause.Way{
-				{For: "Weights (error loading model, unable to allocate)", Text: "halve the layers on the card (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},
-				{For: "Cache (kv cache)", Text: "half the context (`-c`; KoboldCpp: Context Size) is half of it."},
-				{For: "Working memory (gallocr, reserve, compute)", Text: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes it about a quarter[[, {quarter}]]. Try this first if you cannot tell."},
+			{Fix: "fewer_gpu_layers", Title: "What the next line of your log names, smaller", Cost: "each costs some speed or length", Ways: []cause.Way{
+				{For: "gallocr, reserve or compute, or you cannot tell", Text: "`-ub 128` (KoboldCpp: BLAS Batch Size 128) makes the working memory about a quarter[[, {quarter}]]."},
+				{For: "error loading model, unable to allocate", Text: "halve the layers on the card (`-ngl`; KoboldCpp: GPU Layers), then raise them until it fails."},
+				{For: "kv cache", Text: "half the context (`-c`; KoboldCpp: Context Size) is half of it."},
 			}},
 			as("use_lower_quant", "Or a smaller file of the same model, if it was the weights", "slight loss of quality"),
 			freeCard,

@@ -109,7 +109,7 @@ var kubernetesCards = []cause.Card{
 		Not:      "Raising the limit alone. Evicted pods in the list hold no memory: delete them at leisure.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Request what it really uses", Told: "The scheduler then places it where that is free, and a pod that stays below its request is thrown out last.[[ {wanted} is {basis}.]] Write it into the Deployment or Job: a bare pod has to be created anew.", Steps: evictedSteps, Cost: "Pending while no node has that free; OOMKilled above it"},
-			{Fix: "close_other_apps", Title: "See who fills the node", Told: "`kubectl top node; kubectl top pod -A --sort-by=memory` shows it. Pods far above their requests need honest ones, too; one that climbs is the leak.", Cost: "Free"},
+			{Fix: "close_other_apps", Title: "See who fills the node", Told: "`kubectl top node; kubectl top pod --all-namespaces | sort -rnk4` shows it. Pods far above their requests need honest ones, too; one that climbs is the leak.", Cost: "Free"},
 			{Fix: "lower_num_workers", Title: "Take less, or a node of its own", Told: "Fewer parallel environments, workers or samples in memory; or a larger node by `nodeSelector`. Save checkpoints to a persistent volume: an eviction loses what lies in the pod.", Cost: "Time, or money"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"},

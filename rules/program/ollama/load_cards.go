@@ -71,6 +71,9 @@ func loadFigures(c *ledger.Case) map[string]string {
 	if n := ggml.Slots(c); n > 1 {
 		out["slots"] = fmt.Sprint(n)
 	}
+	if c.Contains("-git") {
+		out["build"] = "`-git`"
+	}
 	out["gib"], out["quarter"] = fmt.Sprint(lacking(c)), units.Amount(ledger.Requested(c)/4)
 	return out
 }

@@ -141,7 +141,7 @@ var partCards = []cause.Card{
 			does("use_smaller_model", "Still there: try a small model", "If this runs, it was memory. A model needs the size that `ollama list` shows and 1 to 2 GB more.", "lower quality", func(*ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: "ollama run llama3.2:1b"}}
 			}),
-			does("fewer_gpu_layers", "Keep your model: leave the card out", "If it runs so, the card was too small: raise `num_gpu` to 10, then 20.", "much slower", func(c *ledger.Case) []step.Step {
+			does("fewer_gpu_layers", "Keep your model: leave the card out", "`num_gpu` is a line of a Modelfile (`PARAMETER num_gpu 0`) or in the `options` of a request; if it runs so, the card was too small: raise it to 10, then 20.", "much slower", func(c *ledger.Case) []step.Step {
 				return modelfile(c, "num_gpu 0", "num_ctx 2048")
 			}),
 		},

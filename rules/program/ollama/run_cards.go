@@ -41,7 +41,7 @@ var runCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("fewer_gpu_layers", "Keep 2 GiB out of Ollama's plan, and the context short", "A `num_ctx` that your program sends wins over the one set here.", "some layers run on the processor", brim(2)),
 			does("close_other_apps", "See what else is there", "A second model: `ollama stop NAME`. RAM full instead: close programs.", "free", look),
-			says("upgrade_version", "Or a newer build, or the monitor on the processor's graphics", "If the log names a `-git` build, take a release. With the monitor on the processor's own output, if it has one, the whole card is Ollama's.", "free"),
+			says("upgrade_version", "Or a newer build, or the monitor on the processor's graphics", "[[The log names a {build} build: take a release. ]]With the monitor on the processor's own output, if it has one, the whole card is Ollama's.", "free"),
 		},
 		Sources: []string{threads + "11713", "ollama/envconfig/config.go"},
 	},

@@ -45,7 +45,7 @@ var vllmCacheCards = []cause.Card{
 		Not:      "`--gpu-memory-utilization` by itself: the plan may give what it wins to experts.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Plan for more overhead, or leave more experts in system memory", Told: "The setting is this build's own: give it the measured {measured_overhead} and a little more, or one expert layer less on the card.", Cost: "slightly slower"},
-			added("lower_context", "Or accept shorter requests", "[[{fit} tokens leave a twentieth for what varies. ]]{where}", "longer prompts are refused"),
+			added("lower_context", "Or accept shorter requests", "[[{fit} tokens leave {margin} for what varies. ]]{where}", "longer prompts are refused"),
 			added("quantize_kv_cache", "Or an 8-bit cache", "[[{half} instead of {asked}, ]]if it is 16 bit now.", "slight loss"),
 			{Fix: "upgrade_version", Title: "And a newer image", Told: "If the build is not your own: the planner's figure is its bug to mend.", Cost: "an update to test"},
 		},
@@ -71,7 +71,7 @@ var vllmCacheCards = []cause.Card{
 		Means: "The weights fit; the context does not. vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} per token]]. The share is {from}, and the card has more: {needed} would be enough for the full length.",
 		Not:   "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
-			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
+			added("lower_context", "Accept shorter requests", "{fit} tokens leave {margin} for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
 			added("raise_gpu_memory_utilization", "Or keep {tokens} and raise the share", "0.05 more is {five}; {short} is lacking. Only where nothing else needs the card.", "little left for graphs and other programs"),
 			as("quantize_kv_cache", "Or keep the cache at 8 bit", "slight loss; not on every attention backend"),
 		},
@@ -83,7 +83,7 @@ var vllmCacheCards = []cause.Card{
 		Means: "The weights fit[[ ({weights})]]; the context does not.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} per token]].",
 		Not:   "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
-			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]; take less if your prompts are shorter. {where}", "longer prompts are refused"),
+			added("lower_context", "Accept shorter requests", "{fit} tokens leave {margin} for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]; take less if your prompts are shorter. {where}", "longer prompts are refused"),
 			added("quantize_kv_cache", "Or keep {tokens} with an 8-bit cache", "{half} of the {room}, if it is 16 bit now; one such request at a time. Not every card and attention backend has it.", "slight loss"),
 			moreShare,
 			added("multi_gpu", "Or use twice the cards", "Each then holds half of the weights and half of the cache, if the model has attention heads enough.", "needs them"),
@@ -96,7 +96,7 @@ var vllmCacheCards = []cause.Card{
 		Means: "The weights fit[[ ({weights})]]; the context does not, by far.[[ {no_length}]] vLLM reserves for the longest request it would accept, even if none comes[[, here {per_token} per token]].",
 		Not:   "An 8-bit cache alone[[ ({half} for this length)]],[[ {no_share},]] `--max-num-seqs` (the check is for one request).",
 		Cures: []cause.Cure{
-			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
+			added("lower_context", "Accept shorter requests", "{fit} tokens leave {margin} for what varies from start to start[[ (vLLM's own limit here: {limit_tokens})]]. {where}", "longer prompts are refused"),
 			{Fix: "quantize_kv_cache", Title: "More tokens: an 8-bit cache with it", Told: "About twice as many fit, {fit_eight}. Not every card and attention backend has it.", Steps: shorterInEight, Cost: "slight loss"},
 			{Fix: "use_lower_quant", Title: "Or make room", If: notQuantised, Told: "An AWQ, GPTQ or FP8 checkpoint of the same model (search its name with that ending on huggingface.co) leaves to the cache what the weights shrink by. With a second card `--tensor-parallel-size 2` halves both.", Cost: "slight loss of quality, or a card"},
 			moreShare,
@@ -124,7 +124,7 @@ var vllmCacheCards = []cause.Card{
 		Means:    "The model itself fits; a request of {tokens} tokens is {times} times what the cache holds.[[ {no_length}]] vLLM refuses to start where one request of the longest length that it would accept is larger than the cache, even if none is ever that long.",
 		Not:      "A larger share alone: so much it does not add. `--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
-			added("lower_context", "Accept shorter requests", "{fit} tokens leave a twentieth for what varies from start to start; take what you need, shorter leaves room for more requests at a time. {where}", "prompt and answer together are limited to that"),
+			added("lower_context", "Accept shorter requests", "{fit} tokens leave {margin} for what varies from start to start; take what you need, shorter leaves room for more requests at a time. {where}", "prompt and answer together are limited to that"),
 			{Fix: "quantize_kv_cache", Title: "Twice as long: an 8-bit cache with it", Told: "It holds {held_eight} tokens. Not every card and attention backend has it.", Steps: shorterInEight, Cost: "slight loss"},
 			words("use_lower_quant", "Still longer: make room", "4-bit weights (AWQ, GPTQ) instead of 16-bit ones, or a second card with `--tensor-parallel-size 2`.", "slight loss of quality, or a card"),
 		},
@@ -138,7 +138,7 @@ var vllmCacheCards = []cause.Card{
 		Not:      "`--max-num-seqs`: the check is for one request.",
 		Cures: []cause.Cure{
 			{Fix: "chunked_prefill", Title: "Compute prompts in chunks, and keep {tokens}", If: wholeTrial, Told: "The trial run then takes 2048 tokens at a time instead of {tokens}, and most of its {trial} goes to the cache, which lacks {lack}. {where}", Steps: vllmServer.Sets(launch.To("max_num_batched_tokens", "2048"), chunks), Cost: "long prompts are slightly slower"},
-			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave a twentieth for what varies from start to start (the limit now: {held}). ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
+			added("lower_context", "Accept shorter requests", "[[{fit} tokens leave {margin} for what varies from start to start (the limit now: {held}). ]][[{fit_half} is a first try: the log does not say how many fit. ]]{where}", "prompt and answer together are limited to that"),
 			added("raise_gpu_memory_utilization", "Or give vLLM more of the card", "0.05 more is {five}; with `--enforce-eager` beside it no CUDA graphs need the rest. Only if `nvidia-smi` shows the card empty before.", "little reserve; slower with eager"),
 			{Fix: "quantize_kv_cache", Title: "Or an 8-bit cache", Told: "[[{held_eight} tokens instead of {held}. ]]Not every card and attention backend has it.", Steps: func(c *ledger.Case) []step.Step { return spelled(c, "quantize_kv_cache") }, Cost: "slight loss"},
 		},

@@ -81,11 +81,11 @@ var vllmCheckCards = []cause.Card{
 		Means:    "This is no shortage. vLLM works out its own use from what becomes less on the card, and while it measured there became [[{grew} ]]more[[: {before_gib} free before, {room} after]]. Something let go of memory just then: an earlier vLLM still ending, a second one starting, a job that finished; on machines with one memory for both (GH200, DGX Spark, Jetson) also the system's file cache.",
 		Not:      "Another share, a smaller model, a shorter context: the measurement failed, not the amount.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Wait until the card is quiet, then start again", Told: "End what is left of an earlier vLLM (`kill PID` from that list), and start when the used memory no longer moves. Where something restarts vLLM by itself, let it wait (systemd: `RestartSec=30`).", Ways: []cause.Way{
+			{Fix: "restart_session", Title: "Wait until the card is quiet, then start again", Told: "The list below shows what is left of an earlier vLLM: end it (`kill PID`), and start when the used memory no longer moves. Where something restarts vLLM by itself, let it wait (systemd: `RestartSec=30`).", Ways: []cause.Way{
 				{For: "One memory for both", Text: "`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches` just before the start."},
 			}, Kind: "shell", Text: "nvidia-smi -l 1", Cost: "a minute"},
 			{Fix: "kill_stale_process", Title: "Several servers on one card: one after the other", Told: "Start the next when the first answers. A container of its own changes nothing on the same card; another card does (`CUDA_VISIBLE_DEVICES=1`).", Kind: "shell", Text: "until curl -sf localhost:8000/health; do sleep 5; done   # the first one's port; then start the second", Cost: "a slower start"},
-			{Fix: "upgrade_version", Title: "It keeps failing: fix the cache's size by hand", Told: "8 GiB here as an example; take what is free, less the weights and 2 to 4 GiB. vLLM (0.11 and later) then skips this measurement.", Kind: "config", Text: "--kv-cache-memory-bytes 8589934592", Cost: "nothing checks that it fits"},
+			{Fix: "upgrade_version", Title: "It keeps failing: fix the cache's size by hand (8 GiB as an example)", Told: "Take what is free, less the weights and 2 to 4 GiB. vLLM (0.11 and later) then skips this measurement.", Kind: "config", Text: "--kv-cache-memory-bytes 8589934592", Cost: "nothing checks that it fits"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "vllm/config/cache.py", vllmThreads + "issues/56830"},
 	},

@@ -244,6 +244,7 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 	n := f.MaxModelLen.Value
 	held, known := cacheTokens(c)
 	out["tokens"], out["fit_eight"] = grouped(n), grouped(float64(twiceFitting(c)))
+	out["margin"] = margin(c)
 	if known || f.EstMaxModelLen != nil || ledger.SizeOf(f.KVNeeded) > 0 && ledger.SizeOf(f.KVAvailable) > 0 {
 		out["fit"] = grouped(float64(fittingLength(c)))
 	} else {
@@ -271,6 +272,22 @@ func lengthFigures(c *ledger.Case, out map[string]string) {
 			}
 		}
 	}
+}
+
+// margin is what the length that is advised leaves of the tokens that fit.
+func margin(c *ledger.Case) string {
+	f := c.F()
+	most, known := cacheTokens(c)
+	switch {
+	case f.EstMaxModelLen != nil:
+		most = f.EstMaxModelLen.Value
+	case !known && ledger.SizeOf(f.KVNeeded) > 0 && f.MaxModelLen != nil:
+		most = f.MaxModelLen.Value * float64(ledger.SizeOf(f.KVAvailable)) / float64(f.KVNeeded.Bytes)
+	}
+	if left := 100 * (1 - float64(fittingLength(c))/most); most > 0 && left >= 1 {
+		return fmt.Sprintf("%.0f %%", left)
+	}
+	return "a little"
 }
 
 // tokensKnown: the refusal says how many tokens the cache holds.
@@ -306,13 +323,13 @@ func shareLeft(c *ledger.Case) bool {
 func perhapsShare(c *ledger.Case) bool {
 	gap, ok := cacheGap(c)
 	u, set := shareSet(c)
-	return ok && gap > 0 && gap <= 96*units.GiB/20 && cardTotal(c) == 0 && (!set || u <= 0.9)
+	return ok && gap > 0 && gap <= 80*units.GiB/20 && cardTotal(c) == 0 && (!set || u <= 0.9)
 }
 
 // moreShare is the cure where a larger share may do.
 var moreShare = cause.Cure{
-	Fix: "raise_gpu_memory_utilization", Title: "Or give vLLM more of the card", If: perhapsShare,
-	Told: "0.05 more is the {short} that is lacking on cards from {card_for} up, if nothing else needs that.", Cost: "little left for graphs and other programs",
+	Fix: "raise_gpu_memory_utilization", Title: "Or give vLLM more of the card, if it has {card_for} and more", If: perhapsShare,
+	Told: "0.05 more is the {short} that is lacking on cards of that size, if nothing else needs that.", Cost: "little left for graphs and other programs",
 	Steps: func(c *ledger.Case) []step.Step { return spelled(c, "raise_gpu_memory_utilization") },
 }
 

@@ -160,11 +160,14 @@ func fittingLength(c *ledger.Case) int {
 	return int(n) / 2
 }
 
-// withMargin leaves a twentieth of what fits: what is free varies from start to
-// start. Long ones are rounded to thousands.
+// withMargin leaves a twentieth of what fits and a little more: what is free
+// varies from start to start. Long ones are rounded down to thousands or hundreds.
 func withMargin(tokens float64) int {
-	if tokens *= 0.95; tokens > 4000 {
+	switch tokens *= 0.95; {
+	case tokens > 20000:
 		return int(tokens/1000) * 1000
+	case tokens > 4000:
+		return int(tokens/100) * 100
 	}
 	return int(blocks(tokens))
 }
@@ -181,7 +184,7 @@ func effectShorter(c *ledger.Case) *effect.Effect {
 	}
 	note := fmt.Sprintf("%d tokens by proportion: exact where every layer sees the whole context, safe where some see a window only.", n)
 	if f.EstMaxModelLen != nil {
-		note = fmt.Sprintf("vLLM computed %.0f tokens for this card and these flags; a twentieth is left for what varies from start to start.", f.EstMaxModelLen.Value)
+		note = fmt.Sprintf("vLLM computed %.0f tokens for this card and these flags; the rest is left for what varies from start to start.", f.EstMaxModelLen.Value)
 	}
 	return fits(min(f.KVAvailable.Bytes, int64(float64(f.KVNeeded.Bytes)*float64(n)/f.MaxModelLen.Value)), f.KVAvailable.Bytes, note)
 }

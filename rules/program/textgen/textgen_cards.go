@@ -1,16 +1,12 @@
 package textgen
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -53,101 +49,6 @@ func contextFlag(c *ledger.Case) []step.Change {
 	return []step.Change{{Flag: name, Value: shorterContext(c)}}
 }
 
-// textgenSizes is what the model takes at 16 bit and at 4.
-func textgenSizes(c *ledger.Case) map[string]string {
-	out := map[string]string{"full": "", "quarter": "", "shares": "", "name": "", "whose": "", "moment": ", most likely while loading a model"}
-	if c.Phase == "load" {
-		out["moment"] = " while loading a model"
-	}
-	if c.Model != nil && c.Model.Parameters > 0 {
-		out["full"], out["quarter"] = units.Amount(2*c.Model.Parameters), units.Amount(c.Model.Parameters*55/100)
-		out["name"] = quote.Told(c.Model.Name)
-	}
-	if asked := ledger.Requested(c); asked > 0 {
-		out["shares"] = layerShares(asked)
-		if m, ok := guessed(asked); ok {
-			out["whose"] = fmt.Sprintf("%s is about what all %d layers of a %s take at Q4_K_M, %s each: if it is one, a card of %d GB holds some %d of them with a context of 4096 tokens.", units.Amount(asked), m.layers, m.name, units.Amount(asked/m.layers), m.card(asked), m.holds(asked, m.card(asked)))
-			out["shares"] = ""
-		}
-	}
-	out["prompt"], out["to"] = "", truncated(c)
-	if n := c.F().Context; n != nil && n.Value > shortPrompt {
-		out["prompt"] = ledger.Thousands(int64(n.Value))
-	}
-	return out
-}
-
-// shortPrompt is a length of prompt, in tokens, that is cut to half of it.
-const shortPrompt = 2048
-
-// truncated is three quarters of the prompt that failed, 1024 where it was short
-// or the log does not show it.
-func truncated(c *ledger.Case) string {
-	if n := c.F().Context; n != nil && n.Value > shortPrompt && n.Value < 1<<24 {
-		return fmt.Sprint(int(n.Value) * 3 / 4 / 512 * 512)
-	}
-	return "1024"
-}
-
-// ggufSize is a widespread model at Q4_K_M: what their layers take on the card, in
-// MiB, and their cache a token and layer, in bytes.
-type ggufSize struct {
-	name               string
-	mib, layers, cache int64
-}
-
-var widespread = []ggufSize{{"7B (Llama 2)", 3821, 33, 16384}, {"8B (Llama 3)", 4403, 33, 4096}, {"13B (Llama 2)", 7413, 41, 20480}, {"70B", 39980, 81, 4096}}
-
-// guessed is the model whose layers take that much, within 4 %.
-func guessed(asked int64) (ggufSize, bool) {
-	for _, m := range widespread {
-		if off := asked - m.mib*units.MiB; 25*max(off, -off) <= asked {
-			return m, true
-		}
-	}
-	return ggufSize{}, false
-}
-
-// holds is how many layers go onto a card with their cache of 4096 tokens,
-// beside a desktop and the work.
-func (m ggufSize) holds(asked, gb int64) int64 {
-	return max(0, (gb*units.GiB*94/100-units.GiB)/(asked/m.layers+4096*m.cache))
-}
-
-// card is the largest usual card that does not hold all layers.
-func (m ggufSize) card(asked int64) int64 {
-	of := int64(4)
-	for _, gb := range []int64{6, 8, 12, 16, 24} {
-		if 10*m.holds(asked, gb) < 8*m.layers {
-			of = gb
-		}
-	}
-	return of
-}
-
-// guessedLayers are the layers for that card where the log shows no setting.
-func guessedLayers(c *ledger.Case) string {
-	s, _ := c.Setting("n_gpu_layers", "gpu_layers", "ngl")
-	if m, ok := guessed(ledger.Requested(c)); ok && step.Divided(s.Value, 2) == 0 {
-		return strconv.FormatInt(m.holds(ledger.Requested(c), m.card(ledger.Requested(c))), 10)
-	}
-	return fewerLayers(c)
-}
-
-// layerShares says which part of the layers that were refused cards hold beside
-// a desktop, a cache of 4096 tokens and the work on it.
-func layerShares(asked int64) string {
-	var told []string
-	for _, gb := range []int64{6, 8, 10, 12, 16, 24} {
-		room := gb*units.GiB*94/100 - units.GiB*3/2
-		if room >= asked {
-			return strings.Join(append(told, fmt.Sprintf("all of them on %d GB (if that is your card, something else is on it)", gb)), ", ")
-		}
-		told = append(told, fmt.Sprintf("%d %% of them on a card of %d GB", room*100/asked/5*5, gb))
-	}
-	return strings.Join(told[max(0, len(told)-3):], ", ")
-}
-
 var textgenUnload = cause.Cure{
 	Fix: "close_other_apps", Title: "Free the card first",
 	Told: "Unload in the Model tab, or restart the webui; then `nvidia-smi`: more than about 1 GB in use is another model, a game or a browser.", Cost: "free",
@@ -155,15 +56,15 @@ var textgenUnload = cause.Cure{
 
 var textgenGGUF = cause.Cure{
 	Fix: "use_lower_quant", Title: "Take a GGUF file of the model",
-	Told: "Q4_K_M, loaded with llama.cpp: about 0.6 GB for each billion parameters, and what the card cannot hold stays in RAM.[[ For {name} that is about {quarter}.]]", Cost: "slight loss of quality",
+	Told: "Q4_K_M, loaded with llama.cpp: about 0.6 GB for each billion parameters, and what the card cannot hold stays in RAM.[[ For {name} that is about {gguf}.]]", Cost: "slight loss of quality",
 }
 
 var textgenLoadCards = []cause.Card{
 	{
 		ID: "text-generation-webui/gpu-layers", Kinds: []fact.Kind{fact.GGMLAlloc}, If: func(c *ledger.Case) bool { return c.Failure.Stage == "weights" && !ledger.InHost(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: textgenSizes,
-		Headline: "could not put its layers for the GPU on the card: {asked} in one piece",
-		Means:    "llama.cpp asked for all layers that `n-gpu-layers` gives to the card, {asked}, and was refused; Python errors after that line (`AssertionError`, `no attribute 'model'`) only follow from it. The log shows neither the card's size nor its use.[[ {whose}]][[ With a context of 4096 tokens there is room for {shares}; models before 2024 need 1 to 2 GB more for it.]]",
+		Headline: "could not load the model: {asked} of weights did not fit on the card",
+		Means:    "That is all layers that `n-gpu-layers` gives to the card, in one piece. [[{whose} ]]The Python errors after it only follow from it. The log shows neither the card's size nor its use.[[ With a context of 4096 tokens there is room for {shares}; models before 2024 need 1 to 2 GB more for it.]]",
 		Not:      "A shorter `n_ctx` alone: it failed before the cache was made. `load-in-4bit`: that is the Transformers loader's.",
 		Cures: []cause.Cure{
 			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): as many as your card holds (a 7B or 8B has 33, a 13B 41), then Load; up by 2 until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", guessedLayers)),
@@ -312,7 +213,7 @@ var textgenHostCards = []cause.Card{
 		Not:      "GPU settings: the card is not used at all.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "If you have an NVIDIA card: mend the installation", Told: "`nvidia-smi` must show the card; then run the installer again and choose NVIDIA (delete `installer_files` first).", Cost: "a download of some GB"},
-			{Fix: "use_lower_quant", Title: "If not: a GGUF file with llama.cpp", Told: "Q4_K_M, about 0.6 GB of RAM for each billion parameters[[: {quarter} for {name}]].", Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", Title: "If not: a GGUF file with llama.cpp", Told: "Q4_K_M, about 0.6 GB of RAM for each billion parameters[[: {gguf} for {name}]].", Cost: "slight loss of quality"},
 			as("add_swap", "Or more swap", "disk space; slow"),
 		},
 		Sources: []string{textgenIssues + "2509"},
@@ -388,7 +289,7 @@ var textgenRunCards = []cause.Card{
 	},
 	{
 		ID: "text-generation-webui/llama-run", Kinds: []fact.Kind{fact.GGMLRuntime}, Headline: "ran out of the card in llama.cpp, and prints no size",
-		Means: "llama.cpp takes some memory only when it computes, and here the card was full by then. The log does not show when: while loading, too many layers are on the GPU; on the first or a long prompt, they leave too little beside them; or another program took memory since.",
+		Means: "llama.cpp takes some memory only when it computes, and the card could not give it. The log does not show when. While loading: too many layers are on the GPU; on the first or a long prompt: they leave too little beside them; else another program took memory since.",
 		Not:   "`load-in-4bit`: that is the Transformers loader's.",
 		Cures: []cause.Cure{
 			inTab("fewer_gpu_layers", "Fewer layers on the GPU", "Model tab, `n-gpu-layers` (`gpu-layers` since 2025): three quarters of what is set; up again until 0.5 GB stays free.", "slower", flag("--n-gpu-layers", fewerLayers)),

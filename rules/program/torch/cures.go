@@ -49,11 +49,12 @@ var (
 	lighter = cause.Cure{
 		Fix: "use_smaller_model", Title: "Make the model and what it keeps smaller", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
 		Ways: []cause.Way{
+			{For: fix.Using, Text: "`model.half()`[[; {bits}]]; else the next smaller variant."},
+			{For: fix.Pictures, Text: "{offload}[[; {files}]]."},
 			{For: fix.Training, Text: "{cheaper}"},
-			{For: fix.Using, Text: "`model.half()`; language models in 4 bit; else the next smaller variant."},
-			{For: fix.Pictures, Text: "an fp8 or GGUF file; diffusers: `pipe.enable_model_cpu_offload()`; AUTOMATIC1111: `--medvram`; ComfyUI: `--lowvram`."},
 		},
 	}
+	shrinkModel = cause.Cure{Fix: lighter.Fix, Title: lighter.Title, Cost: lighter.Cost, If: when.Not((*ledger.Case).Training), Ways: lighter.Ways}
 	// freshStart is for what piles up.
 	freshStart = cause.Cure{
 		Fix: "restart_session", Title: "It ran before, or dies after many steps: something is kept", Cost: "", If: when.Not((*ledger.Case).Training),
@@ -69,8 +70,12 @@ var (
 		Told: "Frozen layers (`p.requires_grad_(False)`) need no gradients, no optimizer values, and next to nothing for the way back; train the last one on top of them. A ResNet-18 or 34 takes a third of a ResNet-152.",
 	}
 	smallerModel = cause.Cure{
-		Fix: "use_smaller_model", Title: "A smaller or a quantised model", Cost: "some quality", If: when.Not((*ledger.Case).Training),
-		Told: "The next smaller variant of it; for language models a 4-bit build (a quarter of 16 bit), for pictures fp8 or GGUF.",
+		Fix: "use_smaller_model", Title: "A smaller model, or fewer bits", Cost: "some quality", If: when.Not((*ledger.Case).Training),
+		Told: "If you use it and do not train it: `model.half()`, half of 32 bit[[; {bits}]][[; {files}]]; else its next smaller variant.",
+	}
+	// lessToo is a smaller step where the weights are the likelier part.
+	lessToo = cause.Cure{
+		Fix: "lower_batch_size", Title: halveStep.Title, Cost: "slower", If: when.All(smallCard, when.Not(ledger.Before2020)), Ways: lessAtOnce,
 	}
 	lighterOptimizer = cause.Cure{
 		Fix: "optimizer_8bit", Title: "If even batch 1 fails, it is the fixed part", Cost: "hardly any quality", If: (*ledger.Case).Training,
@@ -189,16 +194,21 @@ func off(c *ledger.Case, setting string) (name string, is bool) {
 	return "`" + step.OptionName(s) + "`", ok && s.Value != "true"
 }
 
-// cheaper is how a step of the same size takes less, without what is on already.
+// cheaper is how a step of the same size takes less with the PyTorch of its time,
+// without what is on already.
 func cheaper(c *ledger.Case) string {
 	var ways []string
-	for _, w := range []struct{ measure, told string }{
-		{fact.MixedPrecision, "16 bit (`torch.autocast(\"cuda\")`)"},
-		{fact.Checkpoints, "gradient checkpointing (a quarter slower)"},
-		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)"},
-		{fact.Adapters, "LoRA"},
+	latest := code.Latest(c)
+	for _, w := range []struct {
+		measure, told string
+		since         int
+	}{
+		{fact.MixedPrecision, "16 bit (`torch.autocast(\"cuda\")`)", 106},
+		{fact.Checkpoints, "gradient checkpointing (a quarter slower)", 0},
+		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)", 111},
+		{fact.Adapters, "LoRA", 111},
 	} {
-		if !ledger.Has(c, w.measure) {
+		if (latest == 0 || latest >= w.since) && !ledger.Has(c, w.measure) {
 			ways = append(ways, w.told)
 		}
 	}
@@ -216,6 +226,8 @@ func scene(c *ledger.Case) map[string]string {
 	if ledger.Has(c, fact.Sharded) {
 		figures["sharding"] = ""
 	}
+	figures["bits"], figures["files"], figures["offload"] = fewerBits(c)
+	figures["settings"] = allocatorSettings(c)
 	figures["autocast"], figures["half16"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`"
 	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
 		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
@@ -230,6 +242,37 @@ func scene(c *ledger.Case) map[string]string {
 		figures["probably"] = "By its size it is a Tesla T4 (Colab, Kaggle), which has no bfloat16."
 	}
 	return figures
+}
+
+// allocatorSettings are futile where all that lies unused is less than what was
+// refused; where it is more they may win this request, and seldom the next.
+func allocatorSettings(c *ledger.Case) string {
+	told := "Allocator settings"
+	if c.Slack.Bytes >= c.Asked.Bytes {
+		told += " alone, as a rule"
+	}
+	if c.Slack.Bytes > 0 {
+		told += ": " + c.Slack.String() + " is all they could gain"
+	}
+	return told
+}
+
+// fewerBits are the formats below 16 bit that there were for the reader's work
+// when this PyTorch was current: for language models since 2022, for pictures
+// since 2024.
+func fewerBits(c *ledger.Case) (language, pictures, offload string) {
+	latest, work := code.Latest(c), c.Reader.Work
+	if ledger.Before2020(c) || latest != 0 && latest < 111 {
+		return "", "", ""
+	}
+	if work == "" || strings.HasPrefix(work, "text") {
+		language = "language models in 8 or 4 bit"
+	}
+	if (latest == 0 || latest > 200) && (work == "" || work == "image-generation" || work == "video-generation") {
+		pictures = "image models as fp8 or GGUF"
+	}
+	offload = "`--medvram` (AUTOMATIC1111), `--lowvram` (ComfyUI), `pipe.enable_model_cpu_offload()` (diffusers)"
+	return language, pictures, offload
 }
 
 // likeT4: a card of 15 GB of which the driver keeps as much as on a Tesla T4.

@@ -335,7 +335,7 @@ var lateCards = []cause.Card{
 		Cures: []cause.Cure{
 			endListed, lookFirst,
 			{Fix: "lower_batch_size", Title: "The card is empty before the start: halve the work", Cost: "slower", Ways: halveStep.Ways},
-			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "Restart the notebook kernel or the machine: a process that died can leave the driver in a bad state. Then `CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails."},
+			{Fix: "restart_session", Title: "It fails even with an empty card and little work", Cost: "the session is lost", Told: "`CUDA_LAUNCH_BLOCKING=1` before the start names the line that really fails; restart the notebook kernel or the machine, for a process that died can leave the driver in a bad state; with several cards take another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},
 	},

@@ -87,7 +87,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/over-the-card", Kinds: allocators, If: when.All(onOneCard, overCommitted), Among: ownDoing,
 		Headline: "ran out of memory: it held {mine} on a card of {card}",
 		Means:    "That is more than the card has. On Windows and WSL the driver moves what does not fit into system memory (\"shared GPU memory\"), slowly, until that is used up as well. So it is not {asked} that is lacking but {over}, and everything beyond {total} ran at a crawl before.",
-		Not:      "Allocator settings[[ ({slack} to gain)]], or closing programs that hold a little.",
+		Not:      "Closing programs that hold a little. {settings}.",
 		Cures:    []cause.Cure{halveStep, mostlyComfyUI, cheaperTraining, lighter, lighterOptimizer, freshStart}, Figures: over,
 		Sources: []string{allocatorSource, "https://nvidia.custhelp.com/app/answers/detail/a_id/5490"},
 	},
@@ -114,17 +114,19 @@ var figureCards = []cause.Card{
 		}),
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} as the first thing on its {card} card",
-		Means:    "[[{share} ]]Nothing of this program's lay on the card: no model, so that this is no step's work, no leak and no fragment, but one block made at the start: a model as a whole (transformers reserves the size of all weights first), a whole data set, a pool or cache that a program takes in advance.[[ {as}]]",
+		Means:    "[[{share} ]]{before} lay on the card before, so this is no leak and no fragment, but one block that is far too large. Either an operation made it of its operands' shapes (a broadcast, all pairs, attention over a large picture or volume), or it is something taken as a whole: a model (transformers reserves the size of all weights first), a data set, a pool or cache.[[ {as}]] The log does not show which.",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "Shared graphics memory: see how much the driver may map, and raise it", Cost: "a restart", Told: "The RAM that the BIOS carves out (VRAM) and what the driver maps of the rest (GTT, half of it by default) are two pools, and which one ROCm counts depends on its version. A small carve-out and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel's command line) work as a rule; a newer kernel and ROCm count both.", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
-			{Fix: "fix_shape", Title: "See which block it is", Cost: "a minute", Ways: []cause.Way{
+			{Fix: "fix_shape", Title: "See in your traceback which line asked for it", Cost: "a minute", Ways: []cause.Way{
+				{For: "An operation", Text: "print the shapes that go in; one that surprises you is a broadcast (`[:, None]`, a missing batch axis), else work on blocks or a smaller picture."},
 				{For: "A model", Text: "16 bit in place of 32, a 4-bit build, or `device_map=\"auto\"` with `max_memory` so that the rest stays in RAM."},
 				{For: "A data set", Text: "leave it in RAM, `x.to(device)` for each batch."},
 				{For: "A pool or cache", Text: "the program's option for its share or its context, lower."},
 			}},
 			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "Until they agree, `torch.cuda.mem_get_info()` says what can be had."},
 			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "In parts", Cost: "some lines of code", Told: "Half of it is still {half}: what goes on the card at a time has to stay well below {card}."},
+			noScores,
 		},
 		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
 	},
@@ -142,9 +144,9 @@ var figureCards = []cause.Card{
 		Among:    []string{cause.Unknown, cause.HostMemory, cause.SoftwareBug, cause.BudgetMisconfigured},
 		Headline: "was refused {asked} with {free} free",
 		Means:    "The card was not full when the message was written, so something else refused, and the log does not show what: {elsewhere}another program that took the memory for a moment; a limit for this process or container; a driver that gives only a part of the memory.",
-		Not:      "A smaller model or a larger card: {free} was free.[[ {settings}]]", Figures: room.Elsewhere,
+		Not:      "A larger card: {free} was free.[[ {settings}]]", Figures: room.Elsewhere,
 		Cures: []cause.Cure{
-			pagesFirst,
+			pagesFirst, lessBooked,
 			{Fix: "raise_memory_limit", If: room.CountsOut, Title: "See whether a count is at its end, and raise it", Cost: "free", Told: "For each piece the driver may map a range (65,530 a process), or open a file (ROCm 7.14: 1,024 with the usual `ulimit -n`), and then too it says out of memory. In a container the shell that starts it counts, and `--ulimit memlock=-1`.", Kind: "shell", Text: "wc -l /proc/PID/maps; ls /proc/PID/fd | wc -l; free -h   # PID: the program's, shortly before it fails\nsudo sysctl -w vm.max_map_count=1048576; ulimit -n 1048576"},
 			{Fix: "empty_cache", If: when.All(room.CountsOut, func(c *ledger.Case) bool { return c.Slack.Bytes > units.GiB }), Title: "Give back what lies unused, from time to time", Cost: "slower", Told: "{slack} of PyTorch's reserve is unused; `torch.cuda.empty_cache()` after each layer or file hands its pieces, and with them their maps, back to the driver."},
 			{Fix: "restart_session", Title: "Restart the program, and watch the card while it runs", Cost: "free", Told: "If it fills up just before the failure, it is another program, or this one with memory that it frees again; then halve the work of a step.", Kind: "shell", Text: "nvidia-smi -l 1"},
@@ -240,6 +242,12 @@ var (
 	pagesFirst = pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return reader.OnWindows(c) || reader.LooksLikeWindows(c) })
 	onWindows  = pages("On Windows: enlarge the page file", func(c *ledger.Case) bool { return cmp.Or(c.Reader.OS, "windows") == "windows" })
 )
+
+// lessBooked is for Windows, which books what lies on the card in RAM too.
+var lessBooked = cause.Cure{
+	Fix: "half_precision", Title: "Or need less of it", Cost: "some quality", If: pagesFirst.If,
+	Told: "Every GiB on the card counts against RAM and page file as well: 16 bit in place of 32 halves it, a language model in 8 bit (transformers: `load_in_8bit=True`, FastChat: `--load-8bit`) needs a quarter; close large programs.",
+}
 
 func pages(title string, holds func(*ledger.Case) bool) cause.Cure {
 	return cause.Cure{

@@ -12,11 +12,14 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
+// xpuPiece is the size from which Intel's Arc driver refuses a single piece.
+const xpuPiece = 4 * units.GiB
+
 // systemCards are about graphics other than NVIDIA's and AMD's.
 var systemCards = []cause.Card{
 	{
 		ID: "pytorch/xpu-piece", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool {
-			return c.Root(fact.TorchAlloc) && c.Backend == "xpu" && c.Asked.Bytes >= 4*units.GiB && (!c.Total.Has() || c.Asked.Bytes < c.Total.Bytes)
+			return c.Root(fact.TorchAlloc) && c.Backend == "xpu" && c.Asked.Bytes >= xpuPiece && (!c.Total.Has() || c.Asked.Bytes < c.Total.Bytes)
 		},
 		Cause: cause.SoftwareBug, Weight: cause.Strong,
 		Headline: "was refused one piece of {asked} on an Intel card that has room",
@@ -25,7 +28,8 @@ var systemCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Allow pieces above 4 GiB, and update the driver", Cost: "sometimes slower", Told: "Newer PyTorch and Intel drivers ask for them by themselves; this variable asks for it in others. Set it before the start:", Kind: "env", Text: "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1"},
 			{Fix: "lower_batch_size", Title: "Split the tensor into pieces below 4 GiB", Cost: "some lines of code", Told: "A smaller batch, or chunks along the first axis: `x.split(n)`, each moved to the card on its own."},
-			{Fix: "half_precision", Title: "Or 16 bit", Cost: "precision", Told: "`dtype=torch.bfloat16` halves it: {asked} comes to half."},
+			{Fix: "half_precision", If: func(c *ledger.Case) bool { return c.Asked.Bytes/2 < xpuPiece }, Title: "Or 16 bit, if it is 32 now", Cost: "precision", Told: "`dtype=torch.bfloat16` halves it, to less than 4 GiB."},
+			{Fix: "fix_shape", If: func(c *ledger.Case) bool { return c.Asked.Bytes/2 >= xpuPiece }, Title: "To be sure: ask for a piece just below", Cost: "free", Told: "If this runs and one of `4 * 2**30` does not, it is that limit; 16 bit then is not enough, half of {asked} is 4 GiB and more.", Kind: "python", Text: "torch.empty(4 * 2**30 - 2**20, dtype=torch.uint8, device=\"xpu\")"},
 		},
 		Sources: []string{"https://github.com/intel/intel-extension-for-pytorch/issues/325", "https://github.com/intel/compute-runtime/blob/master/programmers-guide/ALLOCATIONS_GREATER_THAN_4GB.md"},
 	},

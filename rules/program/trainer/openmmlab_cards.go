@@ -86,12 +86,12 @@ var fewerBoxes = cause.Cure{
 var fewerInTiles = cause.Cure{
 	If:  func(c *ledger.Case) bool { return c.In("mmrotate") },
 	Fix: "lower_resolution", Title: "Fewer objects in one tile",
-	Told: "Split again into smaller tiles, tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file: about a quarter of the objects each. The fullest tiles are at the end of this list:",
+	Told: "Split again into smaller tiles, tools/data/dota/split/img_split.py with `sizes` 512 and `gaps` 100 in its JSON file: about a quarter of the objects each; the fullest are the last of this list:",
 	Kind: "shell", Text: "wc -l trainval/annfiles/*.txt | sort -n | tail", Cost: "More tiles to go through.",
 }
 
 const (
-	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one picture[[. {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture]]. Several of that size exist at once, and one crowded picture is enough, so it strikes at a random step.[[ Besides, {outside} of the {total} is held by others, perhaps an old run.]]"
+	assignMeans = "It failed in the overlap (IoU) of anchors with objects: all anchors x all objects of one picture[[; and {outside} of the {total} is held outside it, perhaps by an old run]].[[ {asked} is about {pairs} million pairs, such as {boxes} objects against the 200,000 anchors of a 1024 x 1024 picture.]] Several of that size exist at once, and one crowded picture is enough, so it strikes at a random step."
 	assignNot   = "A smaller batch: pictures are matched one at a time."
 )
 

@@ -72,10 +72,10 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: {others%} of the card is held outside it",
-		Means:    shown + " itself holds {mine} of {total} by PyTorch's count; {others} is neither free nor in that count. Some hundred MiB of it are the driver's; the rest mostly belongs to something else: a second copy that did not end, the browser, a game, another AI program.[[ {rocm}]][[ {enough}]]",
+		Headline: "ran out of graphics memory: {others%} of the card is neither free nor PyTorch's",
+		Means:    "PyTorch counts {mine} of {total} as its own in " + shown + "; {others} is neither free nor in that count. Beside some hundred MiB of the driver's that is {whose}.[[ {enough}]]",
 		Figures:  outside,
-		Not:      "A smaller model alone: what is missing is not held by it. Allocator settings: they do not reach it either.",
+		Not:      "A smaller model alone: its weights are not what holds that. Allocator settings: they do not reach it either.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: othersMost},
 			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: when.Not(othersMost)},
@@ -100,12 +100,12 @@ func whoHolds(c *ledger.Case) []step.Step {
 
 // outside is what else may hold what PyTorch does not count.
 func outside(c *ledger.Case) map[string]string {
-	out := map[string]string{"rocm": "", "enough": ""}
+	out := map[string]string{"whose": "something else as a rule: a second copy that did not end, the browser, a game, another AI program", "enough": ""}
 	if c.Shortfall.Has() && c.Others.Bytes > c.Shortfall.Bytes+units.GiB {
 		out["enough"] = "Were it free, the refused piece would fit."
 	}
 	if !notAMD(c) {
-		out["rocm"] = "On AMD cards the workspaces of MIOpen, in this same program, are not in PyTorch's count either; the log cannot tell."
+		out["whose"] = "something else (a second copy, a browser, a game), or MIOpen's workspaces in this same program, which PyTorch does not count either: the log cannot tell"
 	}
 	return out
 }

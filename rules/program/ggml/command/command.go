@@ -38,6 +38,11 @@ func Edited(c *ledger.Case, options string) (command string, ok bool) {
 	if c.Windows() && step.Word(c, words[0]) != words[0] {
 		return "", false // PowerShell starts nothing that stands in quotes
 	}
+	for i, w := range words[1:] {
+		if w == "" && slices.Contains([]string{"-p", "--prompt"}, words[i]) {
+			words[i+1] = "PROMPT" // what was asked is not repeated
+		}
+	}
 	changes := strings.Fields(options)
 	for len(changes) > 0 {
 		flag, value := changes[0], ""

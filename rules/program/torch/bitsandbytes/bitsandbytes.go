@@ -15,7 +15,7 @@ var Cards = []cause.Card{
 		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() && !managedMemory(c) },
 		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in bitsandbytes",
-		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA and ended the program; it prints neither sizes nor the model. A path such as D:\\a\\ is that of the machine that built the package. It may also be the first to report a card that somebody else filled.",
+		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA and ended the program; it prints neither sizes nor the model. A path such as `D:\\a` is that of the machine that built the package. It may also be the first to report a card that somebody else filled.",
 		Not:      "PyTorch's allocator settings: this was refused by the driver.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Free the card and watch it while you try again", Told: "Close browser, games and other UIs, end a left-over python. If it climbs to the top before it fails, it is the card; if not, see 3.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free."},

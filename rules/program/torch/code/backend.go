@@ -3,6 +3,7 @@ package code
 import (
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
 )
@@ -13,6 +14,10 @@ func ForBackend(c *ledger.Case, text string) string {
 	switch c.Backend {
 	case "mps":
 		text = macFunctions.Replace(text)
+	case "rocm":
+		if c.Total.Has() && c.Total.Bytes < 64*units.GiB { // of AMD's, MI300 and later have 8-bit floats
+			text = strings.ReplaceAll(text, "AWQ, GPTQ or FP8", "AWQ or GPTQ")
+		}
 	case "xpu", "npu":
 		text = strings.ReplaceAll(text, "torch.cuda.", "torch."+c.Backend+".")
 	}

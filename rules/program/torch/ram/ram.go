@@ -121,7 +121,7 @@ func virtualWindows(c *ledger.Case) bool { return c.Reader.OS == "wsl" }
 // workerFigures say how the number of workers is set in the reader's program,
 // and when the worker died.
 func workerFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"option": "`num_workers=0` (then without `prefetch_factor`) shows what one process needs; scripts of a repository have it as `--workers`, `--num_workers`, or in their config. The validation loader has workers of its own, beside those of training.", "ranks": "", "when": "It dies after hours or epochs"}
+	out := map[string]string{"option": "`num_workers=0` (then without `prefetch_factor`) shows what one process needs (in a script's options or config: `workers` or `num_workers`). The validation loader has workers of its own, beside those of training.", "ranks": "", "when": "It dies after hours or epochs"}
 	if inTrainer(c) {
 		out["option"] = "`--dataloader_num_workers 0` on the command line, or `dataloader_num_workers=0` in TrainingArguments, shows what one process needs."
 	}

@@ -183,10 +183,10 @@ var RefusedCards = []cause.Card{
 	{
 		ID: "pytorch/cpu-refused", Kinds: []fact.Kind{fact.CPUAlloc}, If: when.All(when.Root(fact.CPUAlloc), nothingKept), Figures: hostFigures,
 		Headline: "was refused {asked} of system memory (RAM)",
-		Means:    "It is not the graphics card. Linux refuses outright (error 12) where a rule forbids it: `ulimit -v`, a strict overcommit, a container's or job's limit on address space. A machine that is merely full mostly has a program killed instead. {asked} was the last piece, not the whole need.[[ The table shows {left} available; if it was made after the end, the memory had been given back.]]",
+		Means:    "Error 12 comes where RAM and swap are used up, or where a rule forbids more: `ulimit -v`, a strict overcommit, a job's limit on address space.[[ The {left} available in the table may be from after the end, when all had been given back.]] {asked} was the last piece, not the whole need, and it is not the graphics card's memory.",
 		Not:      "A smaller batch on the card: it does not touch RAM, unless it computes on the processor.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "See which rule it is, and lift it", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program; `ulimit -v` should say unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
+			{Fix: "raise_memory_limit", Title: "See which it is, and lift a rule", Cost: "a real shortage then ends in a kill", Told: "In the shell or job that starts the program; `ulimit -v` should say unlimited, overcommit_memory 0 or 1.", Kind: "shell", Text: "ulimit -v; sysctl vm.overcommit_memory; free -h\nulimit -v unlimited"},
 			{Fix: "add_swap", Title: "If `free -h` shows it full while it runs: swap", Cost: "disk; slow while it is used", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},
 			lessInRAM,
 		},

@@ -26,6 +26,8 @@ func Elsewhere(c *ledger.Case) map[string]string {
 	switch {
 	case CountsOut(c):
 		out["elsewhere"] = "on Linux, a count at its end (maps or files of the process, many small pieces take many) or RAM that is full; "
+	case c.Reader.OS == "" && reader.LooksLikeWindows(c):
+		out["elsewhere"] = "RAM and page file used up, if this is Windows, as the card's nominal size of " + c.Total.String() + " suggests (what lies on the card needs backing there); "
 	case c.Reader.OS == "linux" || c.Backend == "rocm":
 		out["elsewhere"] = "RAM that is full, or locked memory at its limit; "
 	}
@@ -50,7 +52,10 @@ func SharedAMD(c *ledger.Case) bool {
 // FirstBlock says what a block made at the start may be.
 func FirstBlock(c *ledger.Case) map[string]string {
 	asked := c.Asked.Bytes
-	out := map[string]string{"as": fmt.Sprintf("%s would be %.0f billion parameters in 16 bit.", c.Asked, float64(asked)/2e9), "share": "", "half": units.Amount(asked / 2)}
+	out := map[string]string{"as": fmt.Sprintf("%s would be %.0f billion parameters in 16 bit.", c.Asked, float64(asked)/2e9), "share": "", "half": units.Amount(asked / 2), "before": "Nothing of this program's"}
+	if held := c.F().Allocated; held != nil && held.Bytes > 0 {
+		out["before"] = "Of this program only " + held.Text
+	}
 	if SharedAMD(c) {
 		out["share"] = c.Total.String() + " is no size of a card of its own (they report 15.98, 23.98 GiB): graphics that share RAM, of which the driver counts only one part."
 	}
