@@ -16,7 +16,7 @@ var Own = parser("own", nil, unquoted(
 	text.On("out of memory in", text.When(text.FailsAlone(deviceFailure), text.Behind("(error-code2)", 220), text.Behind("outofmemoryincu", 20))),
 	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles),
 	text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
-	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", states(deviceFailure, physxPattern, 100)),
+	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", text.FailsWith(deviceFailure, 0, 100, physxPattern)),
 	// What LightGBM's OpenCL trainer dies of.
 	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60))),
 	text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
