@@ -54,8 +54,11 @@ func allocatorOptions(f *fact.Facts, l *text.Log, at int) {
 		if advised(s[:end-len(name)]) {
 			return
 		}
-		for option, value := range options(strings.TrimLeft(s[end:min(end+120, len(s))], `"'])=:, `)) {
-			f.Settings = append(f.Settings, fact.Setting{Name: option, Value: value, Line: l.Line(at), Flag: strings.ToUpper(name)})
+		value := strings.TrimLeft(s[end:min(end+120, len(s))], `"'])=:, `)
+		for _, option := range [...]string{"expandable_segments", "backend", "max_split_size_mb", "garbage_collection_threshold"} {
+			if _, rest, ok := strings.Cut(value, option+":"); ok {
+				f.Settings = append(f.Settings, fact.Setting{Name: option, Value: allocatorValue(rest), Line: l.Line(at), Flag: strings.ToUpper(name)})
+			}
 		}
 		return
 	}
@@ -66,18 +69,8 @@ func advised(before string) bool {
 	return slices.ContainsFunc([]string{"try", "setting", "consider", "and", "use"}, func(word string) bool { return strings.HasSuffix(before, word) })
 }
 
-// options yields the options of an allocator variable's value. The text is
-// squeezed, so each value ends where it can't go on.
-func options(value string) func(yield func(option, value string) bool) {
-	return func(yield func(option, value string) bool) {
-		for _, option := range [...]string{"expandable_segments", "backend", "max_split_size_mb", "garbage_collection_threshold"} {
-			if _, rest, ok := strings.Cut(value, option+":"); ok && !yield(option, allocatorValue(rest)) {
-				return
-			}
-		}
-	}
-}
-
+// allocatorValue is the value of an option. The text is squeezed, so it ends where
+// it can't go on.
 func allocatorValue(rest string) string {
 	for _, word := range [...]string{"true", "false", "cudamallocasync", "native"} {
 		if strings.HasPrefix(rest, word) {

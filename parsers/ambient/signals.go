@@ -75,21 +75,12 @@ const frameReach = 400
 // File "..." before it, is of an installed package or of Python itself.
 func inLibrary(l *text.Log, at int) bool {
 	before := l.Squeezed()[max(at-frameReach, 0):at]
-	_, path, ok := cutLast(before, `file"`)
-	if !ok {
+	frame := strings.LastIndex(before, `file"`)
+	if frame < 0 {
 		return false
 	}
-	path, _, _ = strings.Cut(strings.ReplaceAll(path, `\`, "/"), `"`)
-	return strings.Contains(path, "-packages/") || strings.Contains(path, "/lib/python3") || strings.Contains(path, "/lib/")
-}
-
-// cutLast is [strings.Cut] around the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+	path, _, _ := strings.Cut(strings.ReplaceAll(before[frame+len(`file"`):], `\`, "/"), `"`)
+	return strings.Contains(path, "-packages/") || strings.Contains(path, "/lib/")
 }
 
 func words(list []signalWord) []string {

@@ -21,7 +21,7 @@ type systemWord struct {
 	path     bool
 }
 
-var systemWords = concat(
+var systemWords = slices.Concat(
 	says(fact.OnLinux, "x86_64-linux-gnu", "aarch64-linux-gnu", "linux-gnu", "manylinux", "/dev/shm", "glibc", "SIGKILL", "slurmstepd:", "oom-kill:", "oom_score_adj", "invoked oom-killer",
 		"Killed process", "systemd[", "journalctl", "sudo ", "cgroup", "signal: killed", "Platform = Linux", "Platform: Linux", "/lib/python3", "$ ./", "$ python", "$ ollama", "$ llama", "$ vllm", "$ sudo", "root@", "NCCL WARN", "ProcessGroupNCCL", "NCCL error", "insufficient shared memory", "is killed by signal", "sigkill_handler",
 		"can't allocate memory: you", "Error code 12", "bash: line", "torch.distributed.elastic", "Linux version", "Linux-", "libc.so", "libcuda.so", ".so(", ".so.", "(core dumped)", "vfio", "zsh: killed", "amdgpu", "/kfd", "drm:"),
@@ -40,13 +40,6 @@ func systemList(id string, path bool, words []string) []systemWord {
 	out := make([]systemWord, len(words))
 	for i, w := range words {
 		out[i] = systemWord{w, id, path}
-	}
-	return out
-}
-
-func concat(lists ...[]systemWord) (out []systemWord) {
-	for _, l := range lists {
-		out = append(out, l...)
 	}
 	return out
 }

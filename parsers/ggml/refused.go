@@ -199,6 +199,6 @@ func (g *ggmlReader) pipelineRetry(m text.Message) {
 
 func (g *ggmlReader) pinned(m text.Message) {
 	g.notice("pinned_memory", "Pinned memory was refused; ordinary memory is used instead: transfers are a little slower, nothing fails.", m)
-	keep(m, g.find(pinnedSize, m.At, 40, 20))
+	g.find(pinnedSize, m.At, 40, 20).States(m.Facts, nil)
 	g.done = max(g.done, m.End)
 }
