@@ -38,7 +38,7 @@ var ollamaLines = []text.Wording{
 	text.On("KvSize:", loadRequest), text.On("runner.num_ctx=", runnerState), text.On("runner.name=", runnerState),
 	text.On(`msg="model weights"`, engineBuffer), text.On(`msg="kv cache"`, engineBuffer), text.On(`msg="compute graph"`, engineBuffer),
 	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, text.States(0, 120, ollamaSystemRAM)), text.On(`msg="inference compute"`, gpuMemory),
-	text.On("gpu VRAM usage didn't recover", notRecovered), text.On("ollama run ", ollamaRun),
+	text.On("gpu VRAM usage didn't recover", text.Signals("vram_not_recovered")), text.On("ollama run ", ollamaRun),
 }
 
 var (
@@ -145,11 +145,6 @@ func gpuMemory(o text.Message) int {
 	o.Facts.Devices = append(o.Facts.Devices, fact.Device{
 		Index: -1, Name: o.Log.Find(ollamaGPUName, from, to).Text("name"), Total: m.Size("total"), Free: m.Size("free"), Line: o.Log.Line(o.At),
 	})
-	return o.End
-}
-
-func notRecovered(o text.Message) int {
-	o.Facts.Signals = append(o.Facts.Signals, fact.Signal{ID: "vram_not_recovered", Line: o.Log.Line(o.At), Text: o.Log.LineText(o.At)})
 	return o.End
 }
 

@@ -150,16 +150,15 @@ func SharesMemory(name string) bool {
 func TinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
 
 // FillsCard: this program holds four fifths of what there is to have.
-func FillsCard(c *Case) bool {
-	all := c.Ceiling()
-	return c.Mine.Has() && all.Has() && c.Mine.Bytes*5 >= all.Bytes*4
-}
+func FillsCard(c *Case) bool { return fills(c, 80) }
 
 // FillsAlone: so much of it that a page may say that it fills the card by
 // itself, 85 %.
-func FillsAlone(c *Case) bool {
+func FillsAlone(c *Case) bool { return fills(c, 85) }
+
+func fills(c *Case, percent int64) bool {
 	all := c.Ceiling()
-	return c.Mine.Has() && all.Has() && c.Mine.Bytes*20 >= all.Bytes*17
+	return c.Mine.Has() && all.Has() && c.Mine.Bytes*100 >= all.Bytes*percent
 }
 
 // Crowded: others hold more than a quarter of the card, whatever this program

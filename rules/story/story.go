@@ -153,10 +153,4 @@ func (t teller) piece() string {
 }
 
 // thousands writes a count with separators: 131,072.
-func thousands(x *fact.Count) string {
-	s := strconv.FormatFloat(x.Value, 'f', -1, 64)
-	for i := len(s) - 3; i > 0 && s[0] != '-' && x.Value == float64(int64(x.Value)); i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(x *fact.Count) string { return ledger.Thousands(int64(x.Value)) }
