@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -137,15 +136,6 @@ func Limited(c *Case) string {
 	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit, f.Total)
 }
 
-// integrated are names of graphics that share the system's memory.
-var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "apple m"}
-
-// SharesMemory reports a card that has the computer's memory for its own.
-func SharesMemory(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(integrated, func(part string) bool { return strings.Contains(name, part) })
-}
-
 // TinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
 func TinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
 
@@ -180,14 +170,6 @@ func Roomy(c *Case) bool {
 func brimful(c *Case) bool {
 	f := c.F()
 	return f.Free != nil && f.Total != nil && f.Free.Bytes*20 < f.Total.Bytes
-}
-
-// Unaccounted: the message does not say what is free, and what this program
-// holds leaves most of the card: who has the rest is not known (the old
-// messages of Intel's extension).
-func Unaccounted(c *Case) bool {
-	f := c.F()
-	return Allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
 }
 
 // Overfull: more is allocated or reserved than the card has, so Windows
