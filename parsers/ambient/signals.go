@@ -47,7 +47,7 @@ var signalWords = []signalWord{
 // Signals reads what a program was doing.
 var Signals = text.Parser{
 	Name:    "signals",
-	Context: words(signalWords),
+	Context: text.Each(signalWords, func(w signalWord) string { return strings.TrimRight(w.word, "\n") }),
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		seen := map[string]int{}
 		for _, h := range hits {
@@ -81,12 +81,4 @@ func inLibrary(l *text.Log, at int) bool {
 	}
 	path, _, _ := strings.Cut(strings.ReplaceAll(before[frame+len(`file"`):], `\`, "/"), `"`)
 	return strings.Contains(path, "-packages/") || strings.Contains(path, "/lib/")
-}
-
-func words(list []signalWord) []string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = strings.TrimRight(w.word, "\n")
-	}
-	return out
 }

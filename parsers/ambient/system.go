@@ -33,15 +33,12 @@ var systemWords = slices.Concat(
 	paths(fact.OnWSL, "/mnt/c/", "/mnt/d/", "/C/Users/", "/host_mnt/", "/run/desktop/mnt/"),
 )
 
-func says(id string, words ...string) []systemWord  { return systemList(id, false, words) }
-func paths(id string, words ...string) []systemWord { return systemList(id, true, words) }
+func says(id string, words ...string) []systemWord {
+	return text.Each(words, func(w string) systemWord { return systemWord{w, id, false} })
+}
 
-func systemList(id string, path bool, words []string) []systemWord {
-	out := make([]systemWord, len(words))
-	for i, w := range words {
-		out[i] = systemWord{w, id, path}
-	}
-	return out
+func paths(id string, words ...string) []systemWord {
+	return text.Each(words, func(w string) systemWord { return systemWord{w, id, true} })
 }
 
 // driveWords lead to lines that may have a path with a drive letter, or one
@@ -49,11 +46,7 @@ func systemList(id string, path bool, words []string) []systemWord {
 var driveWords = []string{`c:\`, `d:\`, `e:\`, `f:\`, `g:\`, `h:\`, "c:/", "d:/", "e:/", `..\`, ".exe", ".gguf", ".safetensors", ".bat", ".ps1", ".py"}
 
 func systemTexts() []string {
-	var out []string
-	for _, w := range systemWords {
-		out = append(out, w.word)
-	}
-	return append(out, driveWords...)
+	return append(text.Each(systemWords, func(w systemWord) string { return w.word }), driveWords...)
 }
 
 // drive finds a path with a drive letter.

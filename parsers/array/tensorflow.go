@@ -8,14 +8,8 @@ import (
 )
 
 // TensorFlow reads TensorFlow.
-var TensorFlow = text.Parser{
-	Name: "tensorflow", Keywords: text.Literals(tensorflowWordings),
-	Explains: map[fact.Kind]int{fact.TFCopy: 1, fact.TFStart: 1},
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		text.ParseWordings(tensorflowWordings, l, hits, f)
-		foldPoolSearch(f)
-	},
-}
+var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fact.TFCopy: 1, fact.TFStart: 1}}.Reading(tensorflowWordings, nil,
+	func(_ *text.Log, _ []text.Hit, f *fact.Facts) { foldPoolSearch(f) })
 
 var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC),

@@ -31,19 +31,11 @@ var ggmlWordings = slices.Concat(ggmlFailures, ggmlLines)
 
 // on makes wordings that have one reader.
 func on(read func(*ggmlReader, text.Message), words ...string) []ggmlWording {
-	out := make([]ggmlWording, len(words))
-	for i, word := range words {
-		out[i] = ggmlWording{word, read}
-	}
-	return out
+	return text.Each(words, func(word string) ggmlWording { return ggmlWording{word, read} })
 }
 
 func ggmlKeys(list []ggmlWording) []string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = w.word
-	}
-	return out
+	return text.Each(list, func(w ggmlWording) string { return w.word })
 }
 
 // ggmlReader goes through a log from top to bottom and keeps what a failure's

@@ -169,9 +169,8 @@ func (g *ggmlReader) decodes(m text.Message) {
 // numbers are lines "name = N". A list per layer ("[16, 16, 4]") is left out, and
 // so is an argument: the line is "print_info: n_ctx = 4096".
 func numbers(names ...string) []ggmlWording {
-	var out []ggmlWording
-	for _, name := range names {
-		out = append(out, ggmlWording{name + " =", func(g *ggmlReader, m text.Message) {
+	return text.Each(names, func(name string) ggmlWording {
+		return ggmlWording{name + " =", func(g *ggmlReader, m text.Message) {
 			if m.At > 0 && g.s[m.At-1] != ':' && name != "n_ctx_slot" {
 				return
 			}
@@ -186,9 +185,8 @@ func numbers(names ...string) []ggmlWording {
 			case name == "n_layer" && !strings.Contains(g.l.LineText(m.At), "] loaded "): // a program of somebody's own, when it is done
 				g.at("weights", m.At)
 			}
-		}})
-	}
-	return out
+		}}
+	})
 }
 
 // bufferKinds are the kinds of buffers as ggml and Ollama's engine call them.

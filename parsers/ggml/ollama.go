@@ -9,15 +9,9 @@ import (
 )
 
 // Ollama reads the server of Ollama.
-var Ollama = text.Parser{
-	Name:     "ollama",
-	Keywords: text.Literals(ollamaFailures),
-	Context:  text.Literals(ollamaLines),
-	Explains: map[fact.Kind]int{fact.OllamaSystem: 4, fact.OllamaLayout: 1, fact.OllamaGuess: 1, fact.OllamaKilled: 1, fact.OllamaDriver: 3},
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		text.ParseWordings(slices.Concat(ollamaFailures, ollamaLines), l, hits, f)
-	},
-}
+var Ollama = text.NewParser("ollama", map[fact.Kind]int{
+	fact.OllamaSystem: 4, fact.OllamaLayout: 1, fact.OllamaGuess: 1, fact.OllamaKilled: 1, fact.OllamaDriver: 3,
+}, ollamaFailures, ollamaLines)
 
 var ollamaFailures = []text.Wording{
 	text.On("requires more system memory", systemMemory),

@@ -16,12 +16,6 @@ func (t teller) headline() string {
 		return t.killedHeadline()
 	case noCache:
 		return t.cacheHeadline()
-	case overShare:
-		return t.with("did not start", t.sharePart())
-	case overCard:
-		return t.with("planned to use more than there is", "")
-	case noSystem:
-		return t.with("did not load the model", "too little system memory (RAM)")
 	}
 	return t.refusedHeadline()
 }
@@ -58,13 +52,6 @@ func (t teller) cacheHeadline() string {
 		return t.with("did not start", "one request of "+thousands(f.MaxModelLen)+" tokens needs more KV cache than is left")
 	}
 	return t.with("did not start", "the KV cache needs more than is left")
-}
-
-func (t teller) sharePart() string {
-	if t.Free.Has() {
-		return "its share of the card is more than what is free"
-	}
-	return "its share of the card is not free"
 }
 
 // refusedHeadline: the figures speak first, where they say why.
