@@ -72,13 +72,7 @@ func readSkipped(m text.Message) int {
 
 // unquoted reads wordings where they are no text of a program's source.
 func unquoted(list ...text.Wording) []text.Wording {
-	for i, w := range list {
-		list[i] = text.On(w.Literal, func(m text.Message) int {
-			if m.Precedes("\"", 1) || m.Precedes("`", 1) {
-				return m.End
-			}
-			return w.Read(m)
-		})
-	}
-	return list
+	return text.Each(list, func(w text.Wording) text.Wording {
+		return text.On(w.Literal, text.Unless(w.Read, text.Before("\"", 1), text.Before("`", 1)))
+	})
 }

@@ -65,7 +65,7 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).working,
 		"server is listening", "initializing, n_slots", "initializing slots, n_slots", "llama runner started",
 		"_perf_context_print:", "llama_print_timings:", "all slots are idle"),
-	on((*ggmlReader).layoutBackoff, "model layout did not fit, applying backoff"),
+	on(retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work."), "model layout did not fit, applying backoff"),
 )
 
 var (
@@ -322,8 +322,4 @@ func (g *ggmlReader) loading(m text.Message) {
 	if g.stage == "" {
 		g.at("weights", m.At)
 	}
-}
-
-func (g *ggmlReader) layoutBackoff(m text.Message) {
-	g.retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work.", m.At)
 }

@@ -1,7 +1,7 @@
 package fix
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -20,20 +20,16 @@ var selectGpu = Fix{
 }
 
 func stepsSelectGPU(c *ledger.Case) []step.Step {
-	n := ledger.OtherGPU(c)
-	switch c.Backend {
-	case "rocm":
-		return []step.Step{step.Environ(c, "HIP_VISIBLE_DEVICES", fmt.Sprint(n))}
-	case "xpu":
-		return []step.Step{step.Environ(c, "ZE_AFFINITY_MASK", fmt.Sprint(n))}
-	case "npu":
-		return []step.Step{step.Environ(c, "ASCEND_RT_VISIBLE_DEVICES", fmt.Sprint(n))}
-	case "vulkan":
-		return []step.Step{step.Environ(c, "GGML_VK_VISIBLE_DEVICES", fmt.Sprint(n))}
+	other := strconv.Itoa(ledger.OtherGPU(c))
+	if variable := visible[c.Backend]; variable != "" {
+		return []step.Step{step.Environ(c, variable, other)}
 	}
 	return []step.Step{
 		{Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.free,memory.total --format=csv"},
 		step.Environ(c, "CUDA_DEVICE_ORDER", "PCI_BUS_ID"),
-		step.Environ(c, "CUDA_VISIBLE_DEVICES", fmt.Sprint(n)),
+		step.Environ(c, "CUDA_VISIBLE_DEVICES", other),
 	}
 }
+
+// visible are the variables that choose a card, by backend.
+var visible = map[string]string{"rocm": "HIP_VISIBLE_DEVICES", "xpu": "ZE_AFFINITY_MASK", "npu": "ASCEND_RT_VISIBLE_DEVICES", "vulkan": "GGML_VK_VISIBLE_DEVICES"}

@@ -64,8 +64,8 @@ func (t teller) refusedHeadline() string {
 		return t.with("asked for "+t.Asked.String()+" in one piece", "the "+t.whole()+" has "+t.Ceiling().Round())
 	case f.Free != nil && ledger.Roomy(t.Case):
 		return t.with("was refused "+t.Asked.String()+" although "+t.Free.String()+" was free", "")
-	case t.piece() != "":
-		return t.with("ran out of "+t.card(), t.piece()+" did not fit")
+	case pieces[t.Failure.Stage] != "":
+		return t.with("ran out of "+t.card(), pieces[t.Failure.Stage]+" did not fit")
 	}
 	return t.with("ran out of "+t.card()+t.when(), t.reason())
 }

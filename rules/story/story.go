@@ -85,24 +85,19 @@ func (t teller) onHost() bool {
 // Device is what was asked: "GPU 0", "the Mac's GPU", "the system"; "" where the
 // log does not say.
 func Device(c *ledger.Case) string {
-	switch c.Backend {
-	case "cpu":
-		return "the system"
-	case "mps", "metal":
-		return "the Mac's GPU"
-	case "tpu":
-		return "the TPU"
-	case "npu":
-		return "the NPU"
-	}
-	if d := c.F().Device; d != nil {
+	switch d := c.F().Device; {
+	case devices[c.Backend] != "":
+		return devices[c.Backend]
+	case d != nil:
 		return "GPU " + strconv.FormatFloat(d.Value, 'f', -1, 64)
-	}
-	if c.Backend == "" && c.F().Total == nil {
+	case c.Backend == "" && c.F().Total == nil:
 		return ""
 	}
 	return "the GPU"
 }
+
+// devices are those of backends that do not count them.
+var devices = map[string]string{"cpu": "the system", "mps": "the Mac's GPU", "metal": "the Mac's GPU", "tpu": "the TPU", "npu": "the NPU"}
 
 // card is the memory that ran out with its size: "the 6.00 GiB of GPU 0".
 func (t teller) card() string {
@@ -139,17 +134,9 @@ func (t teller) when() string {
 	return ""
 }
 
-// piece is what was refused, by the stage that the message names.
-func (t teller) piece() string {
-	switch t.Failure.Stage {
-	case "weights":
-		return "the model's weights"
-	case "kv":
-		return "the KV cache"
-	case "compute", "graph":
-		return "the working memory of a batch"
-	}
-	return ""
+// pieces are what was refused, by the stage that the message names.
+var pieces = map[string]string{
+	"weights": "the model's weights", "kv": "the KV cache", "compute": "the working memory of a batch", "graph": "the working memory of a batch",
 }
 
 // thousands writes a count with separators: 131,072.
