@@ -162,7 +162,10 @@ func (t teller) holders() string {
 		if name == "" || p.Bytes*200 < m.TotalBytes {
 			continue
 		}
-		part := t.amount(p)
+		part := t.known(p.Bytes)
+		if p.Basis == "estimate" {
+			part = "about " + part
+		}
 		if p.ID == most.ID {
 			name += " (" + ledger.Percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
 		}
@@ -191,13 +194,6 @@ func withoutContext(parts []ledger.MemoryPart) []ledger.MemoryPart {
 func (t teller) all(m *ledger.Memory) string {
 	of := map[string]string{ledger.OfFree: " that was free before loading", ledger.OfLimit: " that it may have"}[m.Of]
 	return t.known(m.TotalBytes) + of
-}
-
-func (t teller) amount(p ledger.MemoryPart) string {
-	if p.Basis == "estimate" {
-		return "about " + t.known(p.Bytes)
-	}
-	return t.known(p.Bytes)
 }
 
 // known writes bytes as the page writes that number elsewhere.
