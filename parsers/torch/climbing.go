@@ -124,11 +124,7 @@ func done(bar string) (n, all int) {
 	if slash < 0 {
 		return 0, 0
 	}
-	start := slash
-	for start > 0 && slash-start < 8 && bar[start-1] >= '0' && bar[start-1] <= '9' {
-		start--
-	}
-	n, _ = strconv.Atoi(bar[start:slash])
+	n, _ = strconv.Atoi(bar[numberStart(bar, slash):slash])
 	all, _ = strconv.Atoi(bar[slash+1 : open])
 	return n, all
 }
@@ -142,10 +138,7 @@ func stepsWithin(after string) (n int, paired, ok bool) {
 		return 0, false, false
 	}
 	end := numberEnd(after, slash+1, "")
-	start := slash
-	for start > 0 && after[start-1] >= '0' && after[start-1] <= '9' {
-		start--
-	}
+	start := numberStart(after, slash)
 	n, err := strconv.Atoi(after[start:slash])
 	all, other := strconv.Atoi(after[slash+1 : end])
 	return n, strings.ContainsAny(after[:start], "0123456789"), err == nil && other == nil && n <= all && all >= manySteps
@@ -155,10 +148,6 @@ func stepsWithin(after string) (n int, paired, ok bool) {
 // in between: "step: 40", "iteration=40", "step [ 40/".
 func countedStep(after string) (int, bool) {
 	after = strings.TrimLeft(strings.TrimPrefix(after, "ation"), ":=#[")
-	end := 0
-	for end < len(after) && end < 8 && after[end] >= '0' && after[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(after[:end])
+	n, err := strconv.Atoi(after[:min(numberEnd(after, 0, ""), 8)])
 	return n, err == nil
 }

@@ -11,10 +11,10 @@ import (
 
 // headline says what happened, and why where that is likely.
 func (t teller) headline() string {
-	switch t.event() {
-	case killed:
+	switch {
+	case t.killed():
 		return t.killedHeadline()
-	case noCache:
+	case t.F().KVAvailable != nil && !t.refused():
 		return t.cacheHeadline()
 	}
 	return t.refusedHeadline()

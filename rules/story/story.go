@@ -46,36 +46,14 @@ type teller struct {
 	told  *cause.Card
 }
 
-// event is what kind of failure an incident is, as far as a reader cares.
-type event int
-
-const (
-	refused   event = iota // an allocation was refused
-	killed                 // the system ended the program
-	noCache                // the KV cache does not fit
-	overShare              // an engine's budget is more than what is free
-	overCard               // a compiler planned more than there is (XLA)
-	noSystem               // a check found too little system memory
-)
-
-func (t teller) event() event {
-	f := t.F()
-	switch {
-	case f.KilledRSS != nil, t.Root(fact.RayKilled), t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
-		return killed
-	case t.Root(fact.CUDAError): // whatever a plan printed before it says
-		return refused
-	case f.KVAvailable != nil && f.Requested == nil:
-		return noCache
-	case f.Desired != nil && f.Requested == nil && f.Utilization != nil:
-		return overShare
-	case f.Desired != nil && f.Requested == nil:
-		return overCard
-	case f.SystemRequired != nil && f.Requested == nil:
-		return noSystem
-	}
-	return refused
+// killed: the system ended the program.
+func (t teller) killed() bool {
+	return t.F().KilledRSS != nil || t.Root(fact.RayKilled) || t.Framework == "linux-oom-killer" || t.Framework == "kubernetes" || t.Framework == "slurm"
 }
+
+// refused: an allocation was, whatever a plan printed before it says;
+// else a plan or a check may have been.
+func (t teller) refused() bool { return t.Root(fact.CUDAError) || t.F().Requested != nil }
 
 // onHost: the computer's own memory ran out, not a card's.
 func (t teller) onHost() bool {
