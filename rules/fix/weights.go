@@ -112,6 +112,28 @@ var ofWeights = []Fix{
 		Next:     "A lower resolution, or a quantised model (fp8, GGUF).",
 		Needs:    Needs{own: true},
 	},
+	{
+		ID:       "use_lower_quant",
+		Title:    "Load a smaller quantisation of the same model",
+		Tradeoff: "Some quality: hardly any down to Q5_K_M, little at Q4_K_M, visible at Q3 and Q2. Another download.",
+		Cost:     moderate,
+		Check:    checkLoaded,
+		Next:     "A smaller model, or part of the layers in system memory.",
+		Needs:    Needs{works: generated, branch: "A language model", told: "the same model at 4 or 8 bit."},
+		Told:     "Load a smaller quantisation of the same model, 8 or 4 bit.",
+		Steps:    stepsLowerQuant,
+	},
+	{
+		ID:       "use_smaller_model",
+		Title:    "Use a smaller model",
+		Tradeoff: "Quality, depending on the task; usually more speed.",
+		Cost:     costly,
+		Check:    checkLoaded,
+		Next:     "A smaller quantisation of it, or a card with more memory.",
+		Needs:    Needs{notFor: noNetwork},
+		Told:     "Load a smaller model, or a smaller version of this one.",
+		Steps:    stepsSmallerModel,
+	},
 }
 
 // uselessBits says why bitsandbytes cannot load a model in few bits, "" if it may.
@@ -121,4 +143,26 @@ func uselessBits(c *ledger.Case, settings ...string) string {
 		apple = "bitsandbytes does not run on Apple's GPU; take a model that is quantised already (MLX, GGUF)."
 	}
 	return cmp.Or(ledger.SetQuantised(c, settings...), ledger.AlreadyQuantised(c), apple)
+}
+
+func stepsLowerQuant(c *ledger.Case) []step.Step {
+	name := quote.Told(c.ModelName())
+	if c.Model == nil {
+		name = "the same model"
+	}
+	return []step.Step{{Kind: "text", Text: "Look for a 4-bit version of " + name + ": `Q4_K_M` (GGUF, for llama.cpp, Ollama, LM Studio), `AWQ` or `GPTQ` (for transformers and vLLM)."}}
+}
+
+func stepsSmallerModel(c *ledger.Case) []step.Step {
+	if t := c.F().Total; t != nil && ledger.OnCard(c) {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; what is left is for context and overhead.", t, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
+	}
+	return []step.Step{{Kind: "text", Text: "Take the next smaller size of the family: count 0.6 GB for each billion parameters at 4 bit, 2 GB at 16 bit, and 1 to 2 GB for context and overhead."}}
+}
+
+// billions is how many billion parameters fit into three quarters of a card
+// (the rest is context and overhead), at so many sixteenths of a byte each: 10
+// for 4 bit with its tail, 34 for 16 bit.
+func billions(total int64, sixteenths int64) int64 {
+	return max(total*3/4*16/sixteenths/1e9, 1)
 }
