@@ -11,5 +11,5 @@ var Notebooks = text.Parser{Name: "notebooks", Context: notebookWords, Parse: pa
 var notebookWords = []string{"ipython-input", "cell line:", ".ipynb", "Cell In["}
 
 func parseNotebooks(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	f.Signals = append(f.Signals, fact.Signal{ID: "notebook", Line: l.Line(hits[0].At), Text: l.LineText(hits[0].At)})
+	l.Signal(f, "notebook", hits[0].At)
 }

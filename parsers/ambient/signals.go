@@ -60,7 +60,7 @@ var Signals = text.Parser{
 			} else if ownCode[id] && inLibrary(l, h.At) || l.Aside(h.At) {
 				continue
 			}
-			f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+			l.Signal(f, id, h.At)
 		}
 	},
 }

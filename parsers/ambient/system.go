@@ -84,7 +84,7 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		}
 		seen[id]++
 		last[id] = l.Line(h.At)
-		f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+		l.Signal(f, id, h.At)
 	}
 }
 

@@ -29,7 +29,10 @@ var Own = parser("own", nil, unquoted(
 	// dxvk_memory.cpp: the size, and what the driver says of the card (heap 0).
 	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
 		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mbbudget\(driver\),(?<total_mib>\d{1,7})mbtotal)?`))),
-	text.On("ran out of memory, skipping batch", readSkipped),
+	// Of Boltz, whose input is lost then; trainers that print the same go on with the
+	// next batch.
+	text.On("ran out of memory, skipping batch", text.When(
+		text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda", Phase: "inference"}), text.Beside("boltz", "numberoffailedexamples"))),
 )...)
 
 var (
@@ -57,17 +60,6 @@ func readCycles(m text.Message) int {
 		return m.End
 	}
 	return m.Fail(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.End)
-}
-
-// readSkipped reads Boltz, whose input is lost then; trainers that print the
-// same go on with the next batch.
-func readSkipped(m text.Message) int {
-	if !m.Mentions("boltz", "numberoffailedexamples") {
-		return m.End
-	}
-	x := deviceFailure
-	x.Phase = "inference"
-	return m.Fail(x, m.End)
 }
 
 // unquoted reads wordings where they are no text of a program's source.

@@ -68,7 +68,7 @@ func readCopy(m text.Message) int {
 		x.Backend = "xpu"
 	}
 	if m.Precedes("_eagerconst", 60) || m.Precedes("convert_to_eager_tensor", 600) {
-		signal(m, "eager_constant", m.Log.Line(m.At), m.Log.LineText(m.At))
+		m.Log.Signal(m.Facts, "eager_constant", m.At)
 	}
 	return text.Fails(x)(m)
 }
@@ -116,7 +116,7 @@ func readOOMTensor(m text.Message) int {
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	optimizerNode(m)
 	if m.Follows("[[node:", 600) || m.Follows("nodegradients/", 600) { // "[[{{node" since 1.13, "gradient_tape/" since 2.0
-		signal(m, "tensorflow_1", m.Log.Line(m.At), m.Log.LineText(m.At))
+		m.Log.Signal(m.Facts, "tensorflow_1", m.At)
 	}
 	if sum := m.Find(gradientSum, 600); sum.Ok() {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "gradients_added", Count: sum.Count("uses"), Line: sum.Line()})

@@ -144,9 +144,5 @@ func SplitHits(hits []Hit, wordings int) (worded, others []Hit) {
 // Echo makes the reader of a wrapper. Any failure makes it, of memory or not,
 // so that alone it proves no shortage.
 func Echo(framework string) func(Message) int {
-	return func(m Message) int {
-		from, to := m.Line()
-		Fail(m.Facts, m.Log, from, to, fact.Failure{Kind: fact.Wrapped, Framework: framework, Wrapper: true, Echo: true})
-		return m.End
-	}
+	return Fails(fact.Failure{Kind: fact.Wrapped, Framework: framework, Wrapper: true, Echo: true})
 }

@@ -37,7 +37,7 @@ func parseClimbing(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		last = size.Bytes
 		steps++
 		if steps >= climbingSteps && last >= climbingRise*first {
-			f.Signals = append(f.Signals, fact.Signal{ID: "climbing", Line: l.Line(at), Text: l.LineText(at)})
+			l.Signal(f, "climbing", at)
 			return
 		}
 	}
@@ -81,14 +81,14 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 				f.Facts = append(f.Facts, fact.Fact{Name: "counted", Count: &fact.Count{Value: float64(n), Text: strconv.Itoa(n), Line: l.Line(h.At)}, Line: l.Line(h.At)})
 			}
 			if n >= manySteps {
-				f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
+				l.Signal(f, "many_steps", h.At)
 				return
 			}
 			continue
 		}
 		after := l.Squeezed()[h.At+len(stepWords[h.Word]):]
 		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired) {
-			f.Signals = append(f.Signals, fact.Signal{ID: map[bool]string{true: "many_steps", false: "few_steps"}[n >= manySteps], Line: l.Line(h.At), Text: l.LineText(h.At)})
+			l.Signal(f, map[bool]string{true: "many_steps", false: "few_steps"}[n >= manySteps], h.At)
 			if n >= manySteps {
 				return
 			}
@@ -104,7 +104,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		}
 		last[h.Word] = n
 		if many := n >= manySteps || h.Word == epochs; rises[h.Word] >= 2 && many || n >= certainlyMany && n < 1e7 && h.Word != epochs {
-			f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
+			l.Signal(f, "many_steps", h.At)
 			return
 		}
 	}
