@@ -157,7 +157,7 @@ func stepsSwap(c *ledger.Case) []step.Step {
 }
 
 func stepsMemoryLimit(c *ledger.Case) []step.Step {
-	if ledger.Limited(c) != "" || c.Root(fact.TorchAlloc, fact.TorchAsync) {
+	if c.Root(fact.TorchAlloc, fact.TorchAsync) {
 		return []step.Step{{Kind: "python", Text: fmt.Sprintf("torch.cuda.set_per_process_memory_fraction(1.0, %d)   # or remove the line that sets it lower", ledger.GPU(c))}}
 	}
 	if reader.RefusedByAllocator(c) {

@@ -66,30 +66,6 @@ func FreestCard(c *Case) (index int, free int64, ok bool) {
 	return index, free, ok
 }
 
-// FullInTable is the failing card in a list of cards that the log has beside the
-// failure (nvidia-smi, gpustat, rocm-smi), nil where none shows it full: a list
-// made after the crash is empty.
-func FullInTable(c *Case) *fact.Device {
-	for i := range c.Facts.Devices {
-		d := &c.Facts.Devices[i]
-		if d.Used != nil && d.Total != nil && d.Used.Bytes*5 >= d.Total.Bytes*4 && (c.F().Device == nil || d.Index == GPU(c)) {
-			return d
-		}
-	}
-	return nil
-}
-
-// IdleInTable is a card that the same list shows empty, nil where none is.
-func IdleInTable(c *Case) *fact.Device {
-	full := FullInTable(c)
-	for i := range c.Facts.Devices {
-		if d := &c.Facts.Devices[i]; full != nil && d.Used != nil && d.Total != nil && d.Used.Bytes*20 < d.Total.Bytes && d.Total.Bytes*4 >= full.Total.Bytes*3 {
-			return d
-		}
-	}
-	return nil
-}
-
 // GPU is the index of the card that the message names. It counts inside
 // CUDA_VISIBLE_DEVICES, as PyTorch's own arguments do.
 func GPU(c *Case) int {
@@ -124,16 +100,6 @@ func NeverFits(c *Case) string {
 		return ""
 	}
 	return fmt.Sprintf("One piece of %s was asked for, and the whole card has %s: it would not fit if the card were empty.", f.Requested, f.Total)
-}
-
-// Limited says that a limit set for this process was hit, below what the card
-// has.
-func Limited(c *Case) string {
-	f := c.F()
-	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
-		return ""
-	}
-	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit, f.Total)
 }
 
 // TinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
