@@ -65,6 +65,13 @@ var Signals = text.Parser{
 	},
 }
 
+// Notebooks are shown by their cells: a kernel is to be restarted there.
+var Notebooks = text.Parser{
+	Name:    "notebooks",
+	Context: []string{"ipython-input", "cell line:", ".ipynb", "Cell In["},
+	Parse:   func(l *text.Log, hits []text.Hit, f *fact.Facts) { l.Signal(f, "notebook", hits[0].At) },
+}
+
 // ownCode are signals that count only where the reader can change the line.
 var ownCode = map[string]bool{"scores": true, "appends": true}
 

@@ -95,19 +95,8 @@ func (t teller) reason() string {
 		return ""
 	case t.cause.ID == cause.ModelTooLarge && t.Phase == "load":
 		return "the model does not fit"
-	case t.cause.ID == cause.HostMemory:
-		return t.hostReason()
-	}
-	return lowered(t.cause.Title)
-}
-
-// hostReason is a narrower headline of the cause; its general one only repeats
-// what ran out.
-func (t teller) hostReason() string {
-	for _, r := range cause.All() {
-		if r.ID == cause.HostMemory && r.Title == t.cause.Title {
-			return ""
-		}
+	case t.cause.Title == cause.HostTitle:
+		return "" // the line says so
 	}
 	return lowered(t.cause.Title)
 }
