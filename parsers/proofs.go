@@ -13,10 +13,7 @@ const besideWithin = 40
 
 // proofsParser looks for what proves programs.
 func proofsParser(proofs []fact.Proof) text.Parser {
-	words := make([]string, len(proofs))
-	for i, p := range proofs {
-		words[i] = p.Word
-	}
+	words := text.Each(proofs, func(p fact.Proof) string { return p.Word })
 	return text.Parser{Name: "proofs", Context: words, Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		best := map[string]int{}
 		for _, h := range hits {

@@ -211,7 +211,8 @@ func reportFrom(l *text.Log) int {
 // isCode reports that most lines are statements of a programming language, and
 // none is a traceback.
 func isCode(l *text.Log) bool {
-	if isGoFile(l) || isWebPage(l) {
+	page := strings.HasPrefix(l.Squeezed(), "<!doctypehtml") || strings.HasPrefix(l.Squeezed(), "<html")
+	if page || isGoFile(l) { // whatever a page quotes, no program ended there
 		return true
 	}
 	code, all, seen := 0, 0, map[string]bool{}
@@ -233,11 +234,6 @@ func isCode(l *text.Log) bool {
 		}
 	}
 	return all >= 4 && code*10 >= all*6
-}
-
-// isWebPage reports the source of a page: whatever it quotes, no program ended there.
-func isWebPage(l *text.Log) bool {
-	return strings.HasPrefix(l.Squeezed(), "<!doctypehtml") || strings.HasPrefix(l.Squeezed(), "<html")
 }
 
 // isGoFile reports a whole file of Go, whatever logs its strings hold.

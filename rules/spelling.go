@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -36,14 +37,10 @@ func unknown() *ledger.Case {
 
 // Card returns what is known of a message by its ID (PROGRAM/WHAT), and how its
 // program is written; nil if there is no such card.
-func Card(id string) (card *cause.Card, program string) {
+func Card(id string) (card *cause.Card, shown string) {
 	owner, _, _ := strings.Cut(id, "/")
-	for _, p := range programs() {
-		for i := range p.Cards {
-			if p.Cards[i].ID == id {
-				return &p.Cards[i], Shown(owner)
-			}
-		}
+	if card = program.CardOf(programs(), id); card == nil {
+		return nil, ""
 	}
-	return nil, ""
+	return card, Shown(owner)
 }

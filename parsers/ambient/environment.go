@@ -11,54 +11,49 @@ import (
 // Environment reads what a log shows of PyTorch's surroundings: its version,
 // the options of its allocator that are set, and how transformers calls the
 // precision. Fixes are spelled by it; no cause rests on it alone.
-var Environment = text.Parser{Name: "environment", Context: environmentWords, Parse: parseEnvironment}
-
-var environmentWords = []string{
-	"ALLOC_CONF", "PyTorch version", "torch==", "Torch: ", "torch 1.", "torch 2.", "torch_dtype is deprecated",
-}
-
-func parseEnvironment(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	for _, h := range hits {
-		switch environmentWords[h.Word] {
-		case "ALLOC_CONF":
-			allocatorOptions(f, l, h.At)
-		case "torch_dtype is deprecated":
-			f.Signals = append(f.Signals, fact.Signal{ID: "dtype_argument", Line: l.Line(h.At), Text: l.LineText(h.At)})
-		default:
-			if m := l.Find(torchVersion, h.At, h.At+40); m.Ok() {
-				f.Facts = append(f.Facts, fact.Fact{Name: "torch_version", Text: m.Text("version"), Line: m.Line()})
-			}
-		}
-	}
-}
+var Environment = text.NewParser("environment", nil, nil, slices.Concat(
+	text.OnAny(allocatorOptions, "ALLOC_CONF"),
+	text.OnAny(readTorchVersion, "PyTorch version", "torch==", "Torch: ", "torch 1.", "torch 2."),
+	text.OnAny(text.Signals("dtype_argument"), "torch_dtype is deprecated"),
+))
 
 var torchVersion = text.NewPattern(`torch(?:version)?[:=]*(?<version>[12]\.\d{1,2})\.\d`)
+
+func readTorchVersion(m text.Message) int {
+	if k := m.Find(torchVersion, 40); k.Ok() {
+		m.Say("torch_version", k.Text("version"))
+	}
+	return m.End
+}
 
 // allocatorVariables are the names of PyTorch's allocator variable
 // (c10/core/AllocatorConfig.cpp): the plain one is read from 2.9 on.
 var allocatorVariables = [...]string{"pytorch_cuda_alloc_conf", "pytorch_hip_alloc_conf", "pytorch_npu_alloc_conf", "pytorch_alloc_conf"}
 
-// allocatorOptions reads a variable that ends in ALLOC_CONF at an offset as
+// allocatorOptions reads a variable that ends in ALLOC_CONF as
 // settings, one for each of its options. PyTorch's messages and many programs
 // only recommend it, and print nothing else when it is set already.
-func allocatorOptions(f *fact.Facts, l *text.Log, at int) {
-	s := l.Squeezed()
-	end := at + len("alloc_conf")
+func allocatorOptions(m text.Message) int {
+	s, end := m.Log.Squeezed(), m.End
 	for _, name := range allocatorVariables {
 		if !strings.HasSuffix(s[:end], name) {
 			continue
 		}
 		if strings.HasPrefix(s[end:], "isdeprecated,usepytorch_alloc_conf") {
-			f.Facts = append(f.Facts, fact.Fact{Name: "alloc_conf_variable", Text: "PYTORCH_ALLOC_CONF", Line: l.Line(at)})
+			m.Say("alloc_conf_variable", "PYTORCH_ALLOC_CONF")
 		}
 		if advised(s[:end-len(name)]) {
-			return
+			break
 		}
-		for option, value := range options(strings.TrimLeft(s[end:min(end+120, len(s))], `"'])=:, `)) {
-			f.Settings = append(f.Settings, fact.Setting{Name: option, Value: value, Line: l.Line(at), Flag: strings.ToUpper(name)})
+		value := strings.TrimLeft(s[end:min(end+120, len(s))], `"'])=:, `)
+		for _, option := range [...]string{"expandable_segments", "backend", "max_split_size_mb", "garbage_collection_threshold"} {
+			if _, rest, ok := strings.Cut(value, option+":"); ok {
+				m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: option, Value: allocatorValue(rest), Line: m.Log.Line(m.At), Flag: strings.ToUpper(name)})
+			}
 		}
-		return
+		break
 	}
+	return m.End
 }
 
 // advised reports that the text before a variable only recommends it.
@@ -66,18 +61,8 @@ func advised(before string) bool {
 	return slices.ContainsFunc([]string{"try", "setting", "consider", "and", "use"}, func(word string) bool { return strings.HasSuffix(before, word) })
 }
 
-// options yields the options of an allocator variable's value. The text is
-// squeezed, so each value ends where it can't go on.
-func options(value string) func(yield func(option, value string) bool) {
-	return func(yield func(option, value string) bool) {
-		for _, option := range [...]string{"expandable_segments", "backend", "max_split_size_mb", "garbage_collection_threshold"} {
-			if _, rest, ok := strings.Cut(value, option+":"); ok && !yield(option, allocatorValue(rest)) {
-				return
-			}
-		}
-	}
-}
-
+// allocatorValue is the value of an option. The text is squeezed, so it ends where
+// it can't go on.
 func allocatorValue(rest string) string {
 	for _, word := range [...]string{"true", "false", "cudamallocasync", "native"} {
 		if strings.HasPrefix(rest, word) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Models reads the names of models out of load lines, arguments and calls.
-var Models = text.Parser{Name: "models", Context: modelWords(), Parse: parseModels}
+var Models = text.Parser{Name: "models", Context: text.Each(modelNames, func(m modelWord) string { return m.word }), Parse: parseModels}
 
 // modelWord is text after which a model's name stands.
 type modelWord struct {
@@ -27,14 +27,6 @@ var modelNames = []modelWord{
 	{"Loading model:", 3, firstWord}, {"Loading weights [", 3, afterFrom}, {"Loading model [", 3, afterFrom},
 	{"from_pretrained(", 2, nil},
 	{"Found the following quantized model:", 2, firstWord}, {"llama.cpp weights detected:", 2, firstWord},
-}
-
-func modelWords() []string {
-	out := make([]string, len(modelNames))
-	for i, m := range modelNames {
-		out[i] = m.word
-	}
-	return out
 }
 
 // maxMentions bounds what is kept of a log that loads models all day: the

@@ -47,7 +47,7 @@ var signalWords = []signalWord{
 // Signals reads what a program was doing.
 var Signals = text.Parser{
 	Name:    "signals",
-	Context: words(signalWords),
+	Context: text.Each(signalWords, func(w signalWord) string { return strings.TrimRight(w.word, "\n") }),
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		seen := map[string]int{}
 		for _, h := range hits {
@@ -60,9 +60,16 @@ var Signals = text.Parser{
 			} else if ownCode[id] && inLibrary(l, h.At) || l.Aside(h.At) {
 				continue
 			}
-			f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+			l.Signal(f, id, h.At)
 		}
 	},
+}
+
+// Notebooks are shown by their cells: a kernel is to be restarted there.
+var Notebooks = text.Parser{
+	Name:    "notebooks",
+	Context: []string{"ipython-input", "cell line:", ".ipynb", "Cell In["},
+	Parse:   func(l *text.Log, hits []text.Hit, f *fact.Facts) { l.Signal(f, "notebook", hits[0].At) },
 }
 
 // ownCode are signals that count only where the reader can change the line.
@@ -75,27 +82,10 @@ const frameReach = 400
 // File "..." before it, is of an installed package or of Python itself.
 func inLibrary(l *text.Log, at int) bool {
 	before := l.Squeezed()[max(at-frameReach, 0):at]
-	_, path, ok := cutLast(before, `file"`)
-	if !ok {
+	frame := strings.LastIndex(before, `file"`)
+	if frame < 0 {
 		return false
 	}
-	path, _, _ = strings.Cut(strings.ReplaceAll(path, `\`, "/"), `"`)
-	return strings.Contains(path, "-packages/") || strings.Contains(path, "/lib/python3") || strings.Contains(path, "/lib/")
-}
-
-// cutLast is [strings.Cut] around the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
-}
-
-func words(list []signalWord) []string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = strings.TrimRight(w.word, "\n")
-	}
-	return out
+	path, _, _ := strings.Cut(strings.ReplaceAll(before[frame+len(`file"`):], `\`, "/"), `"`)
+	return strings.Contains(path, "-packages/") || strings.Contains(path, "/lib/")
 }

@@ -21,7 +21,7 @@ type systemWord struct {
 	path     bool
 }
 
-var systemWords = concat(
+var systemWords = slices.Concat(
 	says(fact.OnLinux, "x86_64-linux-gnu", "aarch64-linux-gnu", "linux-gnu", "manylinux", "/dev/shm", "glibc", "SIGKILL", "slurmstepd:", "oom-kill:", "oom_score_adj", "invoked oom-killer",
 		"Killed process", "systemd[", "journalctl", "sudo ", "cgroup", "signal: killed", "Platform = Linux", "Platform: Linux", "/lib/python3", "$ ./", "$ python", "$ ollama", "$ llama", "$ vllm", "$ sudo", "root@", "NCCL WARN", "ProcessGroupNCCL", "NCCL error", "insufficient shared memory", "is killed by signal", "sigkill_handler",
 		"can't allocate memory: you", "Error code 12", "bash: line", "torch.distributed.elastic", "Linux version", "Linux-", "libc.so", "libcuda.so", ".so(", ".so.", "(core dumped)", "vfio", "zsh: killed", "amdgpu", "/kfd", "drm:"),
@@ -33,22 +33,12 @@ var systemWords = concat(
 	paths(fact.OnWSL, "/mnt/c/", "/mnt/d/", "/C/Users/", "/host_mnt/", "/run/desktop/mnt/"),
 )
 
-func says(id string, words ...string) []systemWord  { return systemList(id, false, words) }
-func paths(id string, words ...string) []systemWord { return systemList(id, true, words) }
-
-func systemList(id string, path bool, words []string) []systemWord {
-	out := make([]systemWord, len(words))
-	for i, w := range words {
-		out[i] = systemWord{w, id, path}
-	}
-	return out
+func says(id string, words ...string) []systemWord {
+	return text.Each(words, func(w string) systemWord { return systemWord{w, id, false} })
 }
 
-func concat(lists ...[]systemWord) (out []systemWord) {
-	for _, l := range lists {
-		out = append(out, l...)
-	}
-	return out
+func paths(id string, words ...string) []systemWord {
+	return text.Each(words, func(w string) systemWord { return systemWord{w, id, true} })
 }
 
 // driveWords lead to lines that may have a path with a drive letter, or one
@@ -56,11 +46,7 @@ func concat(lists ...[]systemWord) (out []systemWord) {
 var driveWords = []string{`c:\`, `d:\`, `e:\`, `f:\`, `g:\`, `h:\`, "c:/", "d:/", "e:/", `..\`, ".exe", ".gguf", ".safetensors", ".bat", ".ps1", ".py"}
 
 func systemTexts() []string {
-	var out []string
-	for _, w := range systemWords {
-		out = append(out, w.word)
-	}
-	return append(out, driveWords...)
+	return append(text.Each(systemWords, func(w systemWord) string { return w.word }), driveWords...)
 }
 
 // drive finds a path with a drive letter.
@@ -98,7 +84,7 @@ func parseSystem(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		}
 		seen[id]++
 		last[id] = l.Line(h.At)
-		f.Signals = append(f.Signals, fact.Signal{ID: id, Line: l.Line(h.At), Text: l.LineText(h.At)})
+		l.Signal(f, id, h.At)
 	}
 }
 

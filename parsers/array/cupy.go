@@ -17,7 +17,7 @@ var CuPy = parser("cupy", nil,
 var rmmFailure = fact.Failure{Kind: fact.RMMAlloc, Framework: "cupy", Backend: "cuda"}
 
 var (
-	cupyPattern = text.NewPattern(`(?:allocating|toallocate)(?<requested>INTbytes)(?:\((?:allocatedsofar:|total)(?<allocated>INTbytes)(?:,limitsetto:?(?<limit>INT(?:bytes)?))?)?`)
+	cupyPattern = text.NewPattern(`(?:allocating|toallocate)(?<requested>INTbytes)(?:\((?:allocatedsofar:|total)(?<allocated>INTbytes)(?:,limitsetto:?(?:(?<limit>INTbytes)|(?<limit_bytes>INT)))?)?`)
 	rmmPattern  = text.NewPattern(`failedtoallocate(?<requested>SIZE)`)
 	// XGBoost's ThrowOOMError (device_helpers.cuh): bytes, since 2.1 with units.
 	xgboostPattern = text.NewPattern(`-freememory:(?:(?<free>SIZE)|(?<free_bytes>\d{1,15}))-requestedmemory:(?:(?<requested>SIZE)|(?<requested_bytes>\d{1,15}))`)
@@ -33,7 +33,7 @@ func readCuPy(m text.Message) int {
 	if k := m.Find(cupyPattern, 200); k.Text("allocated") == "" && !m.Mentions("cupy", "chainer") { // Redis, Unreal, GDAL
 		return m.End
 	}
-	return needs(fact.Failure{Kind: fact.CuPyAlloc, Framework: "cupy", Backend: "cuda"}, cupyPattern, 200)(m)
+	return text.FailsIf(fact.Failure{Kind: fact.CuPyAlloc, Framework: "cupy", Backend: "cuda"}, 0, 200, cupyPattern)(m)
 }
 
 // readDeviceBadAlloc reads "MemoryError: std::bad_alloc: CUDA error at:
@@ -46,5 +46,5 @@ func readDeviceBadAlloc(m text.Message) int {
 	if k := m.Find(xgboostPattern, 260); k.Ok() {
 		return m.FailWith(x, k)
 	}
-	return states(x, rmmPattern, 200)(m)
+	return m.FailWith(x, m.Find(rmmPattern, 200))
 }

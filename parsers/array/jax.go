@@ -48,9 +48,7 @@ func readXLA(m text.Message) int {
 
 // largest states what the function returns and its largest buffer.
 func largest(m text.Message) {
-	if out := m.Find(xlaOut, 900).Size("size"); out != nil {
-		m.Fact("xla_out", out)
-	}
+	m.Fact("xla_out", m.Find(xlaOut, 900).Size("size"))
 	if k := m.Find(xlaLargest, 1600); k.Ok() {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_shape", Text: k.Text("shape"), Line: k.Line()})
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_source_line", Count: k.Count("at"), Line: k.Line()})
@@ -109,12 +107,9 @@ func readTPUCompile(m text.Message) int {
 		x.Phase = "training" // its TPU jobs are
 	}
 	square(m)
-	if p := m.Find(tpuProgram, 600); p.Ok() {
-		m.Fact("tpu_program", p.SizeIn("program", p.Lower("unit")))
-	}
-	if p := m.Find(tpuArguments, 600); p.Ok() {
-		m.Fact("tpu_arguments", p.SizeIn("arguments", p.Lower("unit")))
-	}
+	program, arguments := m.Find(tpuProgram, 600), m.Find(tpuArguments, 600)
+	m.Fact("tpu_program", program.SizeIn("program", program.Lower("unit")))
+	m.Fact("tpu_arguments", arguments.SizeIn("arguments", arguments.Lower("unit")))
 	return m.Fail(x, m.Took(k))
 }
 

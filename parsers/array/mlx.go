@@ -8,10 +8,10 @@ import (
 // MLX reads MLX and Metal.
 var MLX = parser("mlx", nil,
 	text.On("Command buffer execution failed:", readCommandBuffer),
-	text.On("[malloc_or_wait] Unable to allocate", states(mlxFailure, mlxAllocPattern, 100)),
-	text.On("[metal::malloc] Unable to allocate", states(mlxFailure, mlxAllocPattern, 100)),
-	text.On("[metal::malloc] Attempting to allocate", needs(mlxBuffer, mlxBufferPattern, 220)),
-	text.On("[malloc] Attempting to allocate", needs(mlxBuffer, mlxBufferPattern, 220)),
+	text.On("[malloc_or_wait] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)),
+	text.On("[metal::malloc] Unable to allocate", text.FailsWith(mlxFailure, 0, 100, mlxAllocPattern)),
+	text.On("[metal::malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
+	text.On("[malloc] Attempting to allocate", text.FailsIf(mlxBuffer, 0, 220, mlxBufferPattern)),
 	text.On("[metal::malloc] Resource limit", text.Fails(mlxFailure)), text.On("[malloc] Resource limit", text.Fails(mlxFailure)),
 )
 
@@ -19,8 +19,8 @@ var (
 	mlxFailure = fact.Failure{Kind: fact.MLXAlloc, Framework: "mlx", Backend: "metal"}
 	mlxBuffer  = fact.Failure{Kind: fact.MLXBuffer, Framework: "mlx", Backend: "metal"} // of one buffer: how much is free plays no part
 
-	mlxAllocPattern  = text.NewPattern(`unabletoallocate(?<requested>\d{1,20})bytes`)
-	mlxBufferPattern = text.NewPattern(`attemptingtoallocate(?<requested>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit>\d{1,20})bytes`)
+	mlxAllocPattern  = text.NewPattern(`unabletoallocate(?<requested_bytes>\d{1,20})bytes`)
+	mlxBufferPattern = text.NewPattern(`attemptingtoallocate(?<requested_bytes>\d{1,20})byteswhichisgreaterthanthemaximumallowedbuffersizeof(?<limit_bytes>\d{1,20})bytes`)
 )
 
 // readCommandBuffer reads Metal's codes: 8 is memory, 1 a time-out, 2 a hang,

@@ -13,14 +13,14 @@ import (
 var NumPy = parser("numpy", map[fact.Kind]int{fact.PythonMemory: 1, fact.BadAlloc: 1},
 	text.On("Unable to allocate", readNumpy),
 	text.On("std::bad_alloc", readBadAlloc),
-	text.On("memory allocation of", needs(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, rustPattern, 70)),
+	text.On("memory allocation of", text.FailsIf(fact.Failure{Kind: fact.RustAlloc, Framework: "other", Backend: "cpu"}, 0, 70, rustPattern)),
 	text.On("MemoryError", readMemoryError),
 	text.On("[Errno 12] Cannot allocate memory", text.Fails(pythonMemory)), text.On("fork: Cannot allocate memory", text.Fails(pythonMemory)),
 )
 
 var pythonMemory = fact.Failure{Kind: fact.PythonMemory, Framework: "other", Backend: "cpu"}
 
-var rustPattern = text.NewPattern(`memoryallocationof(?<requested>\d{1,20})bytesfailed`)
+var rustPattern = text.NewPattern(`memoryallocationof(?<requested_bytes>\d{1,20})bytesfailed`)
 
 // numpy 1.16 and 1.17 print no size; browsers that translate a page change the
 // little words.

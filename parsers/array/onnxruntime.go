@@ -19,8 +19,8 @@ var ONNXRuntime = text.NewParser("onnxruntime", map[fact.Kind]int{fact.ORTLimit:
 })
 
 var (
-	arenaPattern      = text.NewPattern(`ofsize(?<bytes>\d{1,20})`)
-	arenaLimitPattern = text.NewPattern(`availablememoryof(?<free>\d{1,20})issmallerthanrequestedbytesof(?<requested>\d{1,20})`)
+	arenaPattern      = text.NewPattern(`ofsize(?<requested_bytes>\d{1,20})`)
+	arenaLimitPattern = text.NewPattern(`availablememoryof(?<free_bytes>\d{1,20})issmallerthanrequestedbytesof(?<requested_bytes>\d{1,20})`)
 )
 
 // readArena reads "Failed to allocate memory for requested buffer of size N".
@@ -39,11 +39,10 @@ func readArenaCut(m text.Message) int { return arena(m, m.Find(arenaPattern, 160
 
 func arena(m text.Message, k text.Match) int {
 	x := fact.Failure{Kind: fact.ORTAlloc, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}
-	x.Figures.Requested = text.RawBytes(k, "bytes")
 	if m.Precedes("duringinitialization", 400) {
 		x.Phase = "load"
 	}
-	return m.Fail(x, m.Took(k))
+	return m.FailWith(x, k)
 }
 
 // ortBackend: "_nchwc" names are nodes of the CPU provider's layout, and the
@@ -61,11 +60,7 @@ func ortBackend(m text.Message) string {
 }
 
 func readArenaLimit(m text.Message) int {
-	k := m.Around(arenaLimitPattern, 60, 60)
-	if !k.Ok() {
-		return m.End
-	}
-	return stated(m, fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, k)
+	return text.FailsIf(fact.Failure{Kind: fact.ORTLimit, Framework: "onnxruntime", Backend: ortBackend(m), Phase: "inference"}, 60, 60, arenaLimitPattern)(m)
 }
 
 // direct3DBudget is what D3D12's memory allocator prints of the local memory:

@@ -16,7 +16,7 @@ var Own = parser("own", nil, unquoted(
 	text.On("out of memory in", text.When(text.FailsAlone(deviceFailure), text.Behind("(error-code2)", 220), text.Behind("outofmemoryincu", 20))),
 	text.On("System is out of GPU memory", readCycles), text.On("System is out of GPU and shared host memory", readCycles),
 	text.On("Out of video memory trying to allocate", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"})), // Unreal Engine
-	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", states(deviceFailure, physxPattern, 100)),
+	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", text.FailsWith(deviceFailure, 0, 100, physxPattern)),
 	// What LightGBM's OpenCL trainer dies of.
 	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60))),
 	text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
@@ -29,7 +29,10 @@ var Own = parser("own", nil, unquoted(
 	// dxvk_memory.cpp: the size, and what the driver says of the card (heap 0).
 	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
 		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mbbudget\(driver\),(?<total_mib>\d{1,7})mbtotal)?`))),
-	text.On("ran out of memory, skipping batch", readSkipped),
+	// Of Boltz, whose input is lost then; trainers that print the same go on with the
+	// next batch.
+	text.On("ran out of memory, skipping batch", text.When(
+		text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda", Phase: "inference"}), text.Beside("boltz", "numberoffailedexamples"))),
 )...)
 
 var (
@@ -59,26 +62,9 @@ func readCycles(m text.Message) int {
 	return m.Fail(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, m.End)
 }
 
-// readSkipped reads Boltz, whose input is lost then; trainers that print the
-// same go on with the next batch.
-func readSkipped(m text.Message) int {
-	if !m.Mentions("boltz", "numberoffailedexamples") {
-		return m.End
-	}
-	x := deviceFailure
-	x.Phase = "inference"
-	return m.Fail(x, m.End)
-}
-
 // unquoted reads wordings where they are no text of a program's source.
 func unquoted(list ...text.Wording) []text.Wording {
-	for i, w := range list {
-		list[i] = text.On(w.Literal, func(m text.Message) int {
-			if m.Precedes("\"", 1) || m.Precedes("`", 1) {
-				return m.End
-			}
-			return w.Read(m)
-		})
-	}
-	return list
+	return text.Each(list, func(w text.Wording) text.Wording {
+		return text.On(w.Literal, text.Unless(w.Read, text.Before("\"", 1), text.Before("`", 1)))
+	})
 }

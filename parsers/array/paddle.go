@@ -7,15 +7,15 @@ import (
 
 // Paddle reads PaddlePaddle, MXNet, Caffe, TensorRT, CTranslate2, CUDA.jl and OpenVINO.
 var Paddle = parser("paddle", nil,
-	text.On("Out of memory error on GPU", states(deviceFailure, paddlePattern, 300)),
-	text.On("EnforceNotMet: enforce allocating", needs(deviceFailure, paddleChunk, 140)),
+	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 300, paddlePattern)),
+	text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
 	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory
 	// allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
 	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)),                                                                        // Caffe, syncedmem.cpp
 	text.On("Cuda Runtime (out of memory)", readTensorRT),                                                                              // 8.2 and later
 	text.On("allocate: 2 (out of memory)", readTensorRT),                                                                               // up to 8.0
-	text.On("Out of GPU memory trying to allocate", states(deviceFailure, juliaPattern, 320)),                                          // CUDA.jl
+	text.On("Out of GPU memory trying to allocate", text.FailsWith(deviceFailure, 0, 320, juliaPattern)),                               // CUDA.jl
 	text.On("Memory_Allocation_Failure(EL0004)", text.Fails(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"})), // Ascend CANN
 	text.On("halMemAlloc failed", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "npu"}, 0, 320, halPattern)),
 	text.On("(module_name=APP;", text.States(0, 120, text.NewPattern(`current_alloced_size=(?<ascend_app_bytes>\d{1,19})`))),
@@ -23,7 +23,10 @@ var Paddle = parser("paddle", nil,
 	text.On("CUDA failed with error out of memory", readCTranslate2),
 	text.On("cuda failed with error 2 out of memory", text.Fails(deviceFailure)),                                                                                                     // tensorview under spconv
 	text.On("CL_MEM_OBJECT_ALLOCATION_FAILURE", text.FailsIf(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}, 0, 160, text.NewPattern(`sz=(?<requested_bytes>\d{1,15}),`))), // OpenCV's ocl.cpp
-	text.On("Exceeded max size of memory object allocation", readOpenVINO),
+	// OpenVINO's intel_gpu plug-in, 2024 and later: "[GPU] Exceeded max size of memory
+	// object allocation: requested 7516192768 bytes, but max alloc size supported by
+	// device is 4294959104 bytes".
+	text.On("Exceeded max size of memory object allocation", text.FailsWith(fact.Failure{Kind: fact.BufferLimit, Framework: "other"}, 0, 160, openVINOPattern)),
 )
 
 var deviceFailure = fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "cuda"}
@@ -37,7 +40,7 @@ var (
 	paddlePattern = text.NewPattern(`errorongpu(?<device>\d{1,2})\.cannotallocate(?<requested>SIZE)(?:gpu)?memory(?:ongpu\d{1,2})?,(?:(?<allocated>SIZE)memoryhasbeenallocated(?:\(actualusingallocatedmemory(?<process_used>SIZE)\))?and)?availablememoryis(?:only)?(?<free>SIZE|0\.0{1,9}b)`)
 	// Fluid of 2018 takes its whole share of the card in one piece: "enforce
 	// allocating <= available failed, 10513462067 > 1369702144".
-	paddleChunk = text.NewPattern(`availablefailed,(?<requested>\d{1,18})(?:>|\\u003e)(?<free>\d{1,18})`)
+	paddleChunk = text.NewPattern(`availablefailed,(?<requested_bytes>\d{1,18})(?:>|\\u003e)(?<free_bytes>\d{1,18})`)
 	// CANN's driver: "halMemAlloc failed:size=419430400(bytes), type=0, ...,
 	// device_id=1, ErrCode=207001, desc=[driver error:out of memory]". Before it
 	// stands what each module holds on that device.
@@ -47,7 +50,7 @@ var (
 	// GiB/7.796 GiB)" is of the whole card, "Memory pool usage: 5.375 GiB (7.000 GiB
 	// reserved)" of the process.
 	juliaPattern    = text.NewPattern(`tryingtoallocate(?<requested>SIZE)(?:effectivegpumemoryusage:[\d.]{1,6}%\(SIZE/(?<total>SIZE)\))?(?:.{0,60}?memorypoolusage:(?<allocated>SIZE)\((?<reserved>SIZE)reserved\))?`)
-	openVINOPattern = text.NewPattern(`requested(?<want>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit>\d{1,20})bytes`)
+	openVINOPattern = text.NewPattern(`requested(?<requested_bytes>\d{1,20})bytes,butmaxallocsizesupportedbydeviceis(?<limit_bytes>\d{1,20})bytes`)
 )
 
 // readCTranslate2 reads "RuntimeError: CUDA failed with error out of memory"
@@ -72,7 +75,7 @@ func readTensorRT(m text.Message) int {
 	if TacticSkipped(m) {
 		return m.End
 	}
-	return states(deviceFailure, tensorRTPattern, 200)(m)
+	return m.FailWith(deviceFailure, m.Find(tensorRTPattern, 200))
 }
 
 // TacticSkipped notes that the builder went on and got its engine.
@@ -83,14 +86,4 @@ func TacticSkipped(m text.Message) bool {
 	}
 	m.Notice(fact.Notice{ID: "tactic_skipped", Title: "TensorRT skipped ways of computing that did not fit, and built the engine with others."})
 	return true
-}
-
-// readOpenVINO reads "[GPU] Exceeded max size of memory object allocation:
-// requested 7516192768 bytes, but max alloc size supported by device is
-// 4294959104 bytes" (intel_gpu plug-in, 2024 and later).
-func readOpenVINO(m text.Message) int {
-	k := m.Find(openVINOPattern, 160)
-	x := fact.Failure{Kind: fact.BufferLimit, Framework: "other"}
-	x.Figures.Requested = text.RawBytes(k, "want")
-	return stated(m, x, k)
 }

@@ -53,12 +53,10 @@ func sayBurnLog(m text.Message) {
 // The panic names the source file in the crate: "cubecl-cuda-0.6.0/src/...".
 var cubeclPattern = text.NewPattern(`cubecl-cuda-(?<version>\d{1,3}\.\d{1,3}\.\d{1,3})`)
 
-var burnPattern = text.NewPattern(`(?:sizeof?|size|reserve)(?<requested>\d{1,20})`)
+var burnPattern = text.NewPattern(`(?:sizeof?|size|reserve)(?<requested_bytes>\d{1,20})`)
 
 // readBurnPool reads the three wordings of cubecl-runtime, 0.4 to 2026.
-func readBurnPool(m text.Message) int {
-	return stated(m, fact.Failure{Kind: fact.BurnPool, Framework: "other"}, m.Around(burnPattern, 28, 120))
-}
+var readBurnPool = text.FailsWith(fact.Failure{Kind: fact.BurnPool, Framework: "other"}, 28, 120, burnPattern)
 
 var tinygradPattern = text.NewPattern(`loadedweightsin[\d.]{1,12}ms,(?<weights>[\d.]{1,9}gb)loaded`)
 

@@ -8,14 +8,8 @@ import (
 )
 
 // TensorFlow reads TensorFlow.
-var TensorFlow = text.Parser{
-	Name: "tensorflow", Keywords: text.Literals(tensorflowWordings),
-	Explains: map[fact.Kind]int{fact.TFCopy: 1, fact.TFStart: 1},
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		text.ParseWordings(tensorflowWordings, l, hits, f)
-		foldPoolSearch(f)
-	},
-}
+var TensorFlow = text.Parser{Name: "tensorflow", Explains: map[fact.Kind]int{fact.TFCopy: 1, fact.TFStart: 1}}.Reading(tensorflowWordings, nil,
+	func(_ *text.Log, _ []text.Hit, f *fact.Facts) { foldPoolSearch(f) })
 
 var tensorflowWordings = []text.Wording{
 	text.On("ran out of memory trying to allocate", readBFC),
@@ -74,7 +68,7 @@ func readCopy(m text.Message) int {
 		x.Backend = "xpu"
 	}
 	if m.Precedes("_eagerconst", 60) || m.Precedes("convert_to_eager_tensor", 600) {
-		signal(m, "eager_constant", m.Log.Line(m.At), m.Log.LineText(m.At))
+		m.Log.Signal(m.Facts, "eager_constant", m.At)
 	}
 	return text.Fails(x)(m)
 }
@@ -122,7 +116,7 @@ func readOOMTensor(m text.Message) int {
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
 	optimizerNode(m)
 	if m.Follows("[[node:", 600) || m.Follows("nodegradients/", 600) { // "[[{{node" since 1.13, "gradient_tape/" since 2.0
-		signal(m, "tensorflow_1", m.Log.Line(m.At), m.Log.LineText(m.At))
+		m.Log.Signal(m.Facts, "tensorflow_1", m.At)
 	}
 	if sum := m.Find(gradientSum, 600); sum.Ok() {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "gradients_added", Count: sum.Count("uses"), Line: sum.Line()})

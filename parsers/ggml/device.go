@@ -31,8 +31,8 @@ func (g *ggmlReader) card(m text.Message, k text.Match, unit string) {
 
 func (g *ggmlReader) rpcDevice(m text.Message) {
 	if k := g.find(rpcDevice, m.At, 40, min(40, g.l.ValueEnd(m.At)-m.At)); k.Ok() {
-		keep(m, k)
-		g.f.Devices = append(g.f.Devices, fact.Device{Backend: g.backend, Total: k.Size("rpc_total"), Free: k.Size("rpc_free"), Line: g.l.Line(m.At)})
+		k.States(m.Facts, nil)
+		g.f.Devices = append(g.f.Devices, fact.Device{Backend: g.backend, Total: k.Size("rpc_total_bytes"), Free: k.Size("rpc_free_bytes"), Line: g.l.Line(m.At)})
 	}
 }
 

@@ -31,19 +31,11 @@ var ggmlWordings = slices.Concat(ggmlFailures, ggmlLines)
 
 // on makes wordings that have one reader.
 func on(read func(*ggmlReader, text.Message), words ...string) []ggmlWording {
-	out := make([]ggmlWording, len(words))
-	for i, word := range words {
-		out[i] = ggmlWording{word, read}
-	}
-	return out
+	return text.Each(words, func(word string) ggmlWording { return ggmlWording{word, read} })
 }
 
 func ggmlKeys(list []ggmlWording) []string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = w.word
-	}
-	return out
+	return text.Each(list, func(w ggmlWording) string { return w.word })
 }
 
 // ggmlReader goes through a log from top to bottom and keeps what a failure's
@@ -95,33 +87,6 @@ func (g *ggmlReader) find(p *text.Pattern, at, back, ahead int) text.Match {
 		}
 		from = start + 1
 	}
-}
-
-// Figures that lines state as facts: a group of a pattern bears the fact's name.
-var (
-	statedSizes = [...]string{
-		"kv_total", "weights", "model_size", "metal_allocated", "metal_limit", "rpc_free", "rpc_total", "pinned_refused", "diffusion_part", "prompt_state",
-		"plan_available", "plan_partial", "plan_kv", "plan_graph", "plan_graph_partial", "plan_full", "plan_weights",
-		"ram_total", "ram_free", "swap_free",
-	}
-	statedCounts = [...]string{
-		"kv_tokens", "gpu_layers", "total_layers", "n_ctx", "n_ctx_per_seq", "n_ubatch", "n_seq_max", "bits_per_weight", "prompt_tokens",
-	}
-)
-
-// keep adds the figures that a pattern found in a line.
-func keep(m text.Message, k text.Match) {
-	for _, name := range statedSizes {
-		m.Fact(name, k.Size(name))
-	}
-	for _, name := range statedCounts {
-		m.Count(name, k.Count(name))
-	}
-}
-
-// note keeps a line for itself.
-func (g *ggmlReader) note(name string, m text.Message) {
-	g.f.Facts = append(g.f.Facts, fact.Fact{Name: name, Text: g.l.LineText(m.At), Line: g.l.Line(m.At)})
 }
 
 func (g *ggmlReader) notice(id, title string, m text.Message) {

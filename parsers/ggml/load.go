@@ -65,7 +65,7 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).working,
 		"server is listening", "initializing, n_slots", "initializing slots, n_slots", "llama runner started",
 		"_perf_context_print:", "llama_print_timings:", "all slots are idle"),
-	on((*ggmlReader).layoutBackoff, "model layout did not fit, applying backoff"),
+	on(retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work."), "model layout did not fit, applying backoff"),
 )
 
 var (
@@ -90,7 +90,7 @@ var (
 	vulkanDevice  = text.NewPattern(`(?<index>\d{1,2})=(?<name>[^|=]{2,100})\|uma:[01]`)
 	listedDevice  = text.NewPattern(`(?<device>(?:cuda|rocm|vulkan|sycl|metal|mtl|musa|opencl|cann)\d{0,3}):(?<name>[^:]{2,90}?)\((?<total>\d{1,9}mib),(?<free>\d{1,9}mib)free\)`)
 	syclDevice    = text.NewPattern(`(?<device>sycl\d):(?<name>intel[^:]{2,90}?)\((?<total>\d{1,9}mib)\)`)
-	rpcDevice     = text.NewPattern(`free_mem=(?<rpc_free>\d{1,18}),total_mem=(?<rpc_total>\d{1,18})`)
+	rpcDevice     = text.NewPattern(`free_mem=(?<rpc_free_bytes>\d{1,18}),total_mem=(?<rpc_total_bytes>\d{1,18})`)
 	memoryRow     = text.NewPattern(`\|-(?<device>[a-z_]+\d{0,3})\((?<name>[^|]{1,60}?)\)\|(?<total>\d{1,9})=(?<free>\d{1,9})\+\(\d{1,9}=\d{1,9}\+\d{1,9}\+\d{1,9}\)\+(?<rest>-?\d{1,15})\|`)
 	promptSaved   = text.NewPattern(`promptwithlength(?<prompt_tokens>\d{1,9}),totalstatesize=(?<prompt_state>NUMmib)`)
 	koboldTokens  = text.NewPattern(`processingprompt\[\w{2,12}\]\(\d{1,9}/(?<prompt_tokens>\d{1,9})tokens\)`)
@@ -100,7 +100,7 @@ var (
 // memory.
 func (g *ggmlReader) promptSaved(m text.Message) {
 	g.phase("inference", m.At)
-	keep(m, g.find(promptSaved, m.At, 0, 110))
+	g.find(promptSaved, m.At, 0, 110).States(m.Facts, nil)
 }
 
 // states makes the reader of a line whose figures are facts, or those of a card
@@ -108,9 +108,10 @@ func (g *ggmlReader) promptSaved(m text.Message) {
 func states(p *text.Pattern, back, ahead int, stage string) func(*ggmlReader, text.Message) {
 	return func(g *ggmlReader, m text.Message) {
 		k := g.find(p, m.At, back, ahead)
-		keep(m, k)
 		if k.Text("name") != "" {
 			g.card(m, k, "")
+		} else {
+			k.States(m.Facts, nil)
 		}
 		if k.Ok() && stage != "" {
 			g.at(stage, m.At)
@@ -153,7 +154,7 @@ func partOf(name string) func(*ggmlReader, text.Message) {
 func (g *ggmlReader) generates(m text.Message) {
 	g.stage, g.generating = "compute", true
 	g.phase("inference", m.At)
-	g.note("image_sampling", m)
+	text.Says("image_sampling")(m)
 }
 
 var decodesLatents = text.NewPattern(`-decoding\d{1,5}latents`)
@@ -161,16 +162,15 @@ var decodesLatents = text.NewPattern(`-decoding\d{1,5}latents`)
 // decodes notes that the VAE is at work.
 func (g *ggmlReader) decodes(m text.Message) {
 	if m.Find(decodesLatents, 24).Ok() {
-		g.note("image_decoding", m)
+		text.Says("image_decoding")(m)
 	}
 }
 
 // numbers are lines "name = N". A list per layer ("[16, 16, 4]") is left out, and
 // so is an argument: the line is "print_info: n_ctx = 4096".
 func numbers(names ...string) []ggmlWording {
-	var out []ggmlWording
-	for _, name := range names {
-		out = append(out, ggmlWording{name + " =", func(g *ggmlReader, m text.Message) {
+	return text.Each(names, func(name string) ggmlWording {
+		return ggmlWording{name + " =", func(g *ggmlReader, m text.Message) {
 			if m.At > 0 && g.s[m.At-1] != ':' && name != "n_ctx_slot" {
 				return
 			}
@@ -185,9 +185,8 @@ func numbers(names ...string) []ggmlWording {
 			case name == "n_layer" && !strings.Contains(g.l.LineText(m.At), "] loaded "): // a program of somebody's own, when it is done
 				g.at("weights", m.At)
 			}
-		}})
-	}
-	return out
+		}}
+	})
 }
 
 // bufferKinds are the kinds of buffers as ggml and Ollama's engine call them.
@@ -250,7 +249,7 @@ func (g *ggmlReader) diffusionCompute(m text.Message) {
 	k := g.find(diffusionSize, m.At, 30, 60)
 	if size := k.Size("diffusion_part"); size != nil {
 		g.f.Buffers = append(g.f.Buffers, fact.Buffer{Kind: "compute", Size: *size})
-		keep(m, k)
+		k.States(m.Facts, nil)
 	}
 }
 
@@ -323,8 +322,4 @@ func (g *ggmlReader) loading(m text.Message) {
 	if g.stage == "" {
 		g.at("weights", m.At)
 	}
-}
-
-func (g *ggmlReader) layoutBackoff(m text.Message) {
-	g.retrying(noticeLayout, "A layout that Ollama tried did not fit; it went on with fewer layers on the card and came to work.", m.At)
 }

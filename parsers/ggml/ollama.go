@@ -9,15 +9,9 @@ import (
 )
 
 // Ollama reads the server of Ollama.
-var Ollama = text.Parser{
-	Name:     "ollama",
-	Keywords: text.Literals(ollamaFailures),
-	Context:  text.Literals(ollamaLines),
-	Explains: map[fact.Kind]int{fact.OllamaSystem: 4, fact.OllamaLayout: 1, fact.OllamaGuess: 1, fact.OllamaKilled: 1, fact.OllamaDriver: 3},
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
-		text.ParseWordings(slices.Concat(ollamaFailures, ollamaLines), l, hits, f)
-	},
-}
+var Ollama = text.NewParser("ollama", map[fact.Kind]int{
+	fact.OllamaSystem: 4, fact.OllamaLayout: 1, fact.OllamaGuess: 1, fact.OllamaKilled: 1, fact.OllamaDriver: 3,
+}, ollamaFailures, ollamaLines)
 
 var ollamaFailures = []text.Wording{
 	text.On("requires more system memory", systemMemory),
@@ -37,8 +31,8 @@ var ollamaLines = []text.Wording{
 	text.On("msg=offload", offloadPlan), text.On(`msg="offload to`, offloadPlan),
 	text.On("KvSize:", loadRequest), text.On("runner.num_ctx=", runnerState), text.On("runner.name=", runnerState),
 	text.On(`msg="model weights"`, engineBuffer), text.On(`msg="kv cache"`, engineBuffer), text.On(`msg="compute graph"`, engineBuffer),
-	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, ram), text.On(`msg="inference compute"`, gpuMemory),
-	text.On("gpu VRAM usage didn't recover", notRecovered), text.On("ollama run ", ollamaRun),
+	text.On(`msg="gpu memory"`, gpuMemory), text.On(`msg="system memory"`, text.States(0, 120, ollamaSystemRAM)), text.On(`msg="inference compute"`, gpuMemory),
+	text.On("gpu VRAM usage didn't recover", text.Signals("vram_not_recovered")), text.On("ollama run ", ollamaRun),
 }
 
 var (
@@ -75,7 +69,7 @@ func systemMemory(o text.Message) int {
 	m := o.Find(ollamaNeeds, 120)
 	if !m.Ok() {
 		m = o.Find(ollamaRequested, 240)
-		keep(o, o.Find(ollamaSystemRAM, 240))
+		o.Find(ollamaSystemRAM, 240).States(o.Facts, nil)
 	}
 	x.Figures.SystemRequired, x.Figures.SystemAvailable = m.Size("need"), m.Size("have")
 	return o.Fail(x, o.Took(m))
@@ -110,26 +104,20 @@ func killedOn(f *fact.Facts) string {
 func offloadPlan(o text.Message) int {
 	to := o.Until(o.Log.ValueEnd(o.At))
 	for _, p := range ollamaPlan {
-		keep(o, o.Log.Find(p, o.At, to))
+		o.Log.Find(p, o.At, to).States(o.Facts, nil)
 	}
 	return o.End
 }
 
 // loadRequest reads what the new engine (0.11.5 to 0.24) asks its runner for.
 func loadRequest(o text.Message) int {
-	keep(o, o.Find(ollamaRequestKV, 24))
-	keep(o, o.Find(ollamaGPULayers, 160))
-	return o.End
-}
-
-// ram: what the computer has and had free before the load.
-func ram(o text.Message) int {
-	keep(o, o.Find(ollamaSystemRAM, 120))
+	o.Find(ollamaRequestKV, 24).States(o.Facts, nil)
+	o.Find(ollamaGPULayers, 160).States(o.Facts, nil)
 	return o.End
 }
 
 func runnerState(o text.Message) int {
-	keep(o, o.Find(ollamaContext, min(30, o.Log.ValueEnd(o.At)-o.At)))
+	o.Find(ollamaContext, min(30, o.Log.ValueEnd(o.At)-o.At)).States(o.Facts, nil)
 	if m := o.Find(ollamaName, 120); m.Ok() {
 		o.Facts.Models = append(o.Facts.Models, fact.ModelMention{Name: m.Text("name"), Line: o.Log.Line(o.At), Weight: 3})
 	}
@@ -151,11 +139,6 @@ func gpuMemory(o text.Message) int {
 	o.Facts.Devices = append(o.Facts.Devices, fact.Device{
 		Index: -1, Name: o.Log.Find(ollamaGPUName, from, to).Text("name"), Total: m.Size("total"), Free: m.Size("free"), Line: o.Log.Line(o.At),
 	})
-	return o.End
-}
-
-func notRecovered(o text.Message) int {
-	o.Facts.Signals = append(o.Facts.Signals, fact.Signal{ID: "vram_not_recovered", Line: o.Log.Line(o.At), Text: o.Log.LineText(o.At)})
 	return o.End
 }
 

@@ -97,7 +97,9 @@ var ggmlFailures = slices.Concat(
 	on(refusing{is: fact.Failure{Stage: "output"}, level: levelStage, figures: outputSize, ahead: 80}.read, "failed to allocate output buffer"),
 	on(refusing{is: computing, level: levelStage, figures: graphFailed, ahead: 60, must: true}.read, "failed to allocate graph"),
 	on(refusing{is: computing, level: levelStage}.read, "error (failed to allocate memory)"),
-	on((*ggmlReader).pipelineRetry, "compute buffer allocation failed, retrying"),
+	// Since 2025-12 it is tried again without the copies for pipeline parallelism.
+	on(retrying("retried_without_pipeline", "The compute buffer for pipeline parallelism was refused; llama.cpp went on without it: slower prompts on several cards, nothing else."),
+		"compute buffer allocation failed, retrying"),
 	on((*ggmlReader).pinned, "of pinned memory", "Failed to allocate pinned memory"), // never fatal
 	// Run time. HIP and MUSA builds print CUDA's words, too.
 	on(runtime("cuda", "inference"), "CUDA error: out of memory", "the resource allocation failed"),
@@ -191,14 +193,8 @@ func cacheUpdate(_ *ggmlReader, m text.Message, _ text.Match, x *statement) bool
 	return true
 }
 
-// pipelineRetry: since 2025-12 a refused compute buffer is tried again without
-// the copies for pipeline parallelism.
-func (g *ggmlReader) pipelineRetry(m text.Message) {
-	g.retrying("retried_without_pipeline", "The compute buffer for pipeline parallelism was refused; llama.cpp went on without it: slower prompts on several cards, nothing else.", m.At)
-}
-
 func (g *ggmlReader) pinned(m text.Message) {
 	g.notice("pinned_memory", "Pinned memory was refused; ordinary memory is used instead: transfers are a little slower, nothing fails.", m)
-	keep(m, g.find(pinnedSize, m.At, 40, 20))
+	g.find(pinnedSize, m.At, 40, 20).States(m.Facts, nil)
 	g.done = max(g.done, m.End)
 }

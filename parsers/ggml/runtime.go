@@ -106,14 +106,14 @@ func lmStudioGuard(g *ggmlReader, m text.Message, k text.Match, x *statement) bo
 	}
 	x.Figures.SystemRequired = g.l.Decimal(k, "need")
 	if k.Lower("nan") != "" {
-		g.note("guard_nan", m)
+		text.Says("guard_nan")(m)
 	}
 	return true
 }
 
 func nodeGuard(_ *ggmlReader, m text.Message, k text.Match, x *statement) bool {
 	x.Figures.Context = k.Count("context")
-	keep(m, k)
+	m.Count("n_seq_max", k.Count("n_seq_max"))
 	if k.Lower("where") == "ram" {
 		x.Backend, x.Memory = "cpu", "CPU"
 	}

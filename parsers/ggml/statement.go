@@ -166,19 +166,21 @@ func (r *refusal) merge(x statement) {
 	r.Figures.Fill(x.Figures)
 }
 
-// retrying notes that the program tries again after the refusals just before;
-// of layouts it tries one after the other.
-func (g *ggmlReader) retrying(id, title string, at int) {
-	for _, r := range g.refusals {
-		if r.retry != nil || id != noticeLayout && g.linesAfter(r, at) > together {
-			continue
+// retrying makes the reader of a line that says that the program tries again after
+// the refusals just before; of layouts it tries one after the other.
+func retrying(id, title string) func(*ggmlReader, text.Message) {
+	return func(g *ggmlReader, m text.Message) {
+		for _, r := range g.refusals {
+			if r.retry != nil || id != noticeLayout && g.linesAfter(r, m.At) > together {
+				continue
+			}
+			r.retry = &retry{id, title}
+			if id == noticeLayout {
+				r.whileLoading()
+			}
 		}
-		r.retry = &retry{id, title}
-		if id == noticeLayout {
-			r.whileLoading()
-		}
+		g.open = nil
 	}
-	g.open = nil
 }
 
 // whileLoading: layouts are tried while the model is loaded, and of what a

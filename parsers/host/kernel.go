@@ -68,7 +68,7 @@ var kernelWordings = slices.Concat(
 	text.OnAny(text.Fails(buildKill), "Killed signal terminated program", "died due to signal 9", "ld terminated with signal 9", "error: Killed (program"),
 	// launchd's account of a service: "jetsam memory limit (active, soft) = 6 MB ...
 	// last exit reason = JETSAM_REASON_MEMORY_PERPROCESSLIMIT".
-	text.OnAny(text.FailsWith(fact.Failure{Kind: fact.AppleKill, Framework: "other", Backend: "cpu"}, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"),
+	text.OnAny(text.FailsWith(appleKill, 400, 0, jetsamLimit), "JETSAM_REASON_MEMORY"),
 	text.OnAny(readJetsam, "EXC_RESOURCE (RESOURCE_TYPE_MEMORY", "EXC_RESOURCE -> "),
 	text.OnAny(text.Fails(appleKill), "Terminated due to memory issue", `"reason" : "per-process-limit"`),
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),

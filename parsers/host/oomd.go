@@ -1,7 +1,6 @@
 package host
 
 import (
-	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
 )
 
@@ -56,7 +55,7 @@ var jetsamLimit = text.NewPattern(`jetsammemorylimit\([^)]{0,30}\)=(?<limit>\d{1
 
 // readJetsam reads iOS's per-process limit.
 func readJetsam(m text.Message) int {
-	x := fact.Failure{Kind: fact.AppleKill, Framework: "other", Backend: "cpu"}
+	x := appleKill
 	if m.Mentions("mlx", "metal") {
 		x.Framework, x.Backend = "mlx", "metal"
 	}

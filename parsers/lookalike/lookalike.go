@@ -33,22 +33,12 @@ type disguise struct {
 }
 
 // Parser comes last in [All]: what it explains away must be known.
-var Parser = text.Parser{
-	Name: "lookalikes", Keywords: text.Literals(lookalikes()),
-	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) { text.ParseWordings(lookalikes(), l, hits, f) },
-}
-
-func lookalikes() []text.Wording {
-	return wordings(slices.Concat(disguises, disguised(told, nil), disguised(alone, nothingElseFailed)))
-}
+var Parser = text.NewParser("lookalikes", nil,
+	wordings(slices.Concat(disguises, disguised(told, nil), disguised(alone, nothingElseFailed))), nil)
 
 // disguised are troubles that are told where a guard holds.
 func disguised(list []trouble, when text.Guard) []disguise {
-	out := make([]disguise, len(list))
-	for i, x := range list {
-		out[i] = disguise{trouble: x, when: when}
-	}
-	return out
+	return text.Each(list, func(x trouble) disguise { return disguise{trouble: x, when: when} })
 }
 
 func wordings(list []disguise) []text.Wording {

@@ -32,7 +32,9 @@ var sglangFailures = []text.Wording{
 	text.On("allocator memory leak detected", text.Fails(fact.Failure{Kind: fact.SGLangLeak, Framework: "sglang", Phase: "inference"})),
 	text.On("KV cache pool leak detected", text.Fails(fact.Failure{Kind: fact.SGLangLeak, Framework: "sglang", Phase: "inference"})),
 	text.On("cudaError error: 2 (out of memory)", text.Fails(fact.Failure{Kind: fact.MemorySaver, Framework: "torch_memory_saver", Backend: "cuda"})),
-	text.On("cuda graph failed:", sglangCapture),
+	// It is appended to any error of the graph capture; what failed stands behind it.
+	text.On("cuda graph failed:", text.When(text.Fails(fact.Failure{Kind: fact.Wrapped, Framework: "sglang", Phase: "graph_capture", Wrapper: true, Echo: true}),
+		text.Before("capture", 20))),
 	text.On("Scheduler hit an exception", text.Echo("sglang")),
 	text.On("Received sigquit from a child process", text.Echo("sglang")),
 	text.On("scheduler is dead. Please check", text.Echo("sglang")),
@@ -97,16 +99,6 @@ func sglangTokensOut(m text.Message) int {
 		return m.End
 	}
 	return m.FailWith(fact.Failure{Kind: fact.SGLangTokens, Framework: "sglang", Phase: "inference"}, m.Find(sglangWanted, 120), m.Find(sglangAvailable, 160))
-}
-
-// sglangCapture is appended to any error of the graph capture; what failed
-// stands behind it.
-func sglangCapture(m text.Message) int {
-	if m.Precedes("capture", 20) {
-		from, to := m.Line()
-		text.Fail(m.Facts, m.Log, from, to, fact.Failure{Kind: fact.Wrapped, Framework: "sglang", Phase: "graph_capture", Wrapper: true, Echo: true})
-	}
-	return m.End
 }
 
 // sglangShort are SGLang's short and alternative options.

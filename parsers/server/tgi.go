@@ -17,8 +17,8 @@ var TGI = text.Parser{
 var tgiFailures = []text.Wording{
 	text.On("Not enough memory to handle", tgiWarmup),
 	text.On("was signaled to shutdown with signal 9", text.Fails(fact.Failure{Kind: fact.TGIKilled, Framework: "tgi", Backend: "cpu"})),
-	text.On("encountered an error.", tgiEcho("method", 24)), // "Method Warmup encountered an error."
-	text.On("failed to start", tgiEcho("shard", 12)),
+	text.On("encountered an error.", text.When(text.Echo("tgi"), text.Before("method", 24))), // "Method Warmup encountered an error."
+	text.On("failed to start", text.When(text.Echo("tgi"), text.Before("shard", 12))),
 	text.On("Error: ShardCannotStart", text.Echo("tgi")),
 	text.On("Error: Warmup(", tgiRouter),
 	text.On("Error: WebServer(Warmup(", tgiRouter),
@@ -42,16 +42,6 @@ var tgiEvidence = text.Evidence{
 
 var tgiWarmup = text.FailsIf(fact.Failure{Kind: fact.TGIWarmup, Framework: "tgi", Phase: "warmup"}, 0, 110, text.NewPattern(
 	`handle(?:(?<is_max_batch_total_tokens>(?<tgi_total_tokens>INT))totaltokenswith)?(?<is_max_batch_prefill_tokens>INT)prefilltokens`))
-
-// tgiEcho makes the reader of a report that a part failed, if a word names it.
-func tgiEcho(part string, within int) func(text.Message) int {
-	return func(m text.Message) int {
-		if m.Precedes(part, within) {
-			return text.Echo("tgi")(m)
-		}
-		return m.End
-	}
-}
 
 // tgiRouter reads the router's last line, which repeats what the warm-up said.
 var tgiRouter = text.Quotes(fact.Failure{Kind: fact.Wrapped, Framework: "tgi", Phase: "warmup", Wrapper: true, Echo: true})

@@ -75,7 +75,9 @@ func vllmConfig(a text.Argument) (keep, byDefault bool) {
 func arguments(begins string, keep func(a text.Argument) (keep, byDefault bool)) func(text.Message) int {
 	return func(m text.Message) int {
 		m.Log.Records(m.At)
-		for _, a := range text.PythonArguments(begins + rest(m)) {
+		// In its own case but without white space, which wraps put into the middle of names.
+		rest := m.Log.InItsCase(m.End, m.Until(m.End+text.MaxWindow))
+		for _, a := range text.PythonArguments(begins + rest) {
 			if !a.Simple() || redact.SecretOption("--"+a.Name) {
 				continue
 			}
@@ -86,7 +88,7 @@ func arguments(begins string, keep func(a text.Argument) (keep, byDefault bool))
 				model(m, a.Value)
 			}
 			if ok, byDefault := keep(a); ok {
-				set(m, a, byDefault)
+				m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: strings.ReplaceAll(a.Name, "-", "_"), Value: a.Value, Line: m.Log.Line(m.At), Default: byDefault})
 			}
 		}
 		return m.End
@@ -101,18 +103,8 @@ func only(names ...string) func(text.Argument) (keep, byDefault bool) {
 // modelArguments name the model.
 var modelArguments = []string{"model", "model_tag", "model_path", "model_id"}
 
-func set(m text.Message, a text.Argument, byDefault bool) {
-	m.Facts.Settings = append(m.Facts.Settings, fact.Setting{Name: strings.ReplaceAll(a.Name, "-", "_"), Value: a.Value, Line: m.Log.Line(m.At), Default: byDefault})
-}
-
 func model(m text.Message, name string) {
 	m.Facts.Models = append(m.Facts.Models, fact.ModelMention{Name: name, Line: m.Log.Line(m.At), Weight: 3})
-}
-
-// rest returns the text from the literal's end on, in its own case but without
-// white space, which wraps put into the middle of names.
-func rest(m text.Message) string {
-	return m.Log.InItsCase(m.End, m.Until(m.End+text.MaxWindow))
 }
 
 var vllmVersionText = text.NewPattern(`version(?<version>\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?:\.?(?:post|rc|dev)\d{1,4})?)`)

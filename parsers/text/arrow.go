@@ -9,24 +9,26 @@ func (l *Log) Aside(at int) bool {
 	if !besideArrow(l.Lines[i].Text) {
 		return false
 	}
-	for j := max(i-contextLines, 0); j < min(i+contextLines+1, len(l.Lines)); j++ {
-		if strings.HasPrefix(l.Lines[j].Text, "--") && strings.HasPrefix(strings.TrimLeft(l.Lines[j].Text, "-"), "> ") {
-			return true
-		}
-	}
-	return false
+	_, marked := l.failedAround(i)
+	return marked
 }
 
 // InBlock reports that a line around the one that failed stands in the same block
 // of code, as deep as that: what a loop does in each of its turns.
 func (l *Log) InBlock(at int) bool {
 	i := l.LineIndex(at)
-	for j := max(i-contextLines, 0); j < min(i+contextLines+1, len(l.Lines)); j++ {
-		if arrow, found := strings.CutPrefix(strings.TrimLeft(l.Lines[j].Text, "-"), "> "); found && strings.HasPrefix(l.Lines[j].Text, "--") {
-			return depth(arrow) > 1 && depth(arrow) == depth(l.Lines[i].Text)
+	failed, marked := l.failedAround(i)
+	return marked && depth(failed) > 1 && depth(failed) == depth(l.Lines[i].Text)
+}
+
+// failedAround is what stands behind the arrow near a line.
+func (l *Log) failedAround(i int) (line string, marked bool) {
+	for _, near := range l.Lines[max(i-contextLines, 0):min(i+contextLines+1, len(l.Lines))] {
+		if line, marked = strings.CutPrefix(strings.TrimLeft(near.Text, "-"), "> "); marked && strings.HasPrefix(near.Text, "--") {
+			return line, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // depth is how many blanks stand between the number of a line and its code.

@@ -22,18 +22,17 @@ func Beside(texts ...string) Guard {
 
 // When reads where one of the guards holds.
 func When(read func(Message) int, guards ...Guard) func(Message) int {
-	return func(m Message) int {
-		if !slices.ContainsFunc(guards, func(holds Guard) bool { return holds(m) }) {
-			return m.End
-		}
-		return read(m)
-	}
+	return guarded(read, true, guards)
 }
 
 // Unless reads where none does.
 func Unless(read func(Message) int, guards ...Guard) func(Message) int {
+	return guarded(read, false, guards)
+}
+
+func guarded(read func(Message) int, wanted bool, guards []Guard) func(Message) int {
 	return func(m Message) int {
-		if slices.ContainsFunc(guards, func(holds Guard) bool { return holds(m) }) {
+		if slices.ContainsFunc(guards, func(holds Guard) bool { return holds(m) }) != wanted {
 			return m.End
 		}
 		return read(m)

@@ -18,33 +18,20 @@ type stageWord struct {
 // Frames, steps and marks make stage words: functions of a traceback that prove
 // a phase, lines after which a phase begins, and what only proves the program.
 func Frames(phase string, inner int, words ...string) []stageWord {
-	return stageWords(stageWord{Phase: phase, frame: true, Inner: inner}, words)
+	return Each(words, func(w string) stageWord { return stageWord{w, phase, true, inner} })
 }
 
 // Steps are lines after which a phase begins.
 func Steps(phase string, words ...string) []stageWord {
-	return stageWords(stageWord{Phase: phase}, words)
+	return Each(words, func(w string) stageWord { return stageWord{word: w, Phase: phase} })
 }
 
 // Marks are words that only prove the program.
-func Marks(words ...string) []stageWord { return stageWords(stageWord{}, words) }
-
-func stageWords(like stageWord, words []string) []stageWord {
-	out := make([]stageWord, len(words))
-	for i, w := range words {
-		out[i] = like
-		out[i].word = w
-	}
-	return out
-}
+func Marks(words ...string) []stageWord { return Steps("", words...) }
 
 // StageTexts are the words alone.
 func StageTexts(list []stageWord) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = s.word
-	}
-	return out
+	return Each(list, func(s stageWord) string { return s.word })
 }
 
 // Evidence is what shows that a program ran the failing code.
@@ -157,9 +144,5 @@ func SplitHits(hits []Hit, wordings int) (worded, others []Hit) {
 // Echo makes the reader of a wrapper. Any failure makes it, of memory or not,
 // so that alone it proves no shortage.
 func Echo(framework string) func(Message) int {
-	return func(m Message) int {
-		from, to := m.Line()
-		Fail(m.Facts, m.Log, from, to, fact.Failure{Kind: fact.Wrapped, Framework: framework, Wrapper: true, Echo: true})
-		return m.End
-	}
+	return Fails(fact.Failure{Kind: fact.Wrapped, Framework: framework, Wrapper: true, Echo: true})
 }

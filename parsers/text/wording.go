@@ -20,11 +20,7 @@ func On(literal string, read func(m Message) int) Wording { return Wording{liter
 
 // OnAny makes wordings that are read alike.
 func OnAny(read func(m Message) int, literals ...string) []Wording {
-	out := make([]Wording, len(literals))
-	for i, literal := range literals {
-		out[i] = Wording{literal, read}
-	}
-	return out
+	return Each(literals, func(literal string) Wording { return Wording{literal, read} })
 }
 
 // Message is a wording found in a log: its literal stands from at to end.
@@ -53,9 +49,14 @@ func ParseWordings(list []Wording, l *Log, hits []Hit, f *fact.Facts) {
 
 // Literals are the literals of wordings, in their order.
 func Literals(list []Wording) []string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = w.Literal
+	return Each(list, func(w Wording) string { return w.Literal })
+}
+
+// Each makes something of each of a list.
+func Each[From, To any](list []From, of func(From) To) []To {
+	out := make([]To, len(list))
+	for i, x := range list {
+		out[i] = of(x)
 	}
 	return out
 }

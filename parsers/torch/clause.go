@@ -129,6 +129,14 @@ func numberEnd(s string, at int, also string) int {
 	return to
 }
 
+// numberStart returns where the digits that end at an offset begin.
+func numberStart(s string, at int) int {
+	for at > 0 && s[at-1] >= '0' && s[at-1] <= '9' {
+		at--
+	}
+	return at
+}
+
 // sizeAt returns the span of a size with its unit at an offset; from == to if
 // there is none.
 func sizeAt(s string, at int) (from, to int) {

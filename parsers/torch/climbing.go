@@ -37,7 +37,7 @@ func parseClimbing(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		last = size.Bytes
 		steps++
 		if steps >= climbingSteps && last >= climbingRise*first {
-			f.Signals = append(f.Signals, fact.Signal{ID: "climbing", Line: l.Line(at), Text: l.LineText(at)})
+			l.Signal(f, "climbing", at)
 			return
 		}
 	}
@@ -81,14 +81,14 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 				f.Facts = append(f.Facts, fact.Fact{Name: "counted", Count: &fact.Count{Value: float64(n), Text: strconv.Itoa(n), Line: l.Line(h.At)}, Line: l.Line(h.At)})
 			}
 			if n >= manySteps {
-				f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
+				l.Signal(f, "many_steps", h.At)
 				return
 			}
 			continue
 		}
 		after := l.Squeezed()[h.At+len(stepWords[h.Word]):]
 		if n, paired, ok := stepsWithin(after[:min(len(after), pairWidth)]); ok && h.Word == epochs && (n >= manySteps || paired) {
-			f.Signals = append(f.Signals, fact.Signal{ID: map[bool]string{true: "many_steps", false: "few_steps"}[n >= manySteps], Line: l.Line(h.At), Text: l.LineText(h.At)})
+			l.Signal(f, map[bool]string{true: "many_steps", false: "few_steps"}[n >= manySteps], h.At)
 			if n >= manySteps {
 				return
 			}
@@ -104,7 +104,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		}
 		last[h.Word] = n
 		if many := n >= manySteps || h.Word == epochs; rises[h.Word] >= 2 && many || n >= certainlyMany && n < 1e7 && h.Word != epochs {
-			f.Signals = append(f.Signals, fact.Signal{ID: "many_steps", Line: l.Line(h.At), Text: l.LineText(h.At)})
+			l.Signal(f, "many_steps", h.At)
 			return
 		}
 	}
@@ -124,11 +124,7 @@ func done(bar string) (n, all int) {
 	if slash < 0 {
 		return 0, 0
 	}
-	start := slash
-	for start > 0 && slash-start < 8 && bar[start-1] >= '0' && bar[start-1] <= '9' {
-		start--
-	}
-	n, _ = strconv.Atoi(bar[start:slash])
+	n, _ = strconv.Atoi(bar[numberStart(bar, slash):slash])
 	all, _ = strconv.Atoi(bar[slash+1 : open])
 	return n, all
 }
@@ -142,10 +138,7 @@ func stepsWithin(after string) (n int, paired, ok bool) {
 		return 0, false, false
 	}
 	end := numberEnd(after, slash+1, "")
-	start := slash
-	for start > 0 && after[start-1] >= '0' && after[start-1] <= '9' {
-		start--
-	}
+	start := numberStart(after, slash)
 	n, err := strconv.Atoi(after[start:slash])
 	all, other := strconv.Atoi(after[slash+1 : end])
 	return n, strings.ContainsAny(after[:start], "0123456789"), err == nil && other == nil && n <= all && all >= manySteps
@@ -155,10 +148,6 @@ func stepsWithin(after string) (n int, paired, ok bool) {
 // in between: "step: 40", "iteration=40", "step [ 40/".
 func countedStep(after string) (int, bool) {
 	after = strings.TrimLeft(strings.TrimPrefix(after, "ation"), ":=#[")
-	end := 0
-	for end < len(after) && end < 8 && after[end] >= '0' && after[end] <= '9' {
-		end++
-	}
-	n, err := strconv.Atoi(after[:end])
+	n, err := strconv.Atoi(after[:min(numberEnd(after, 0, ""), 8)])
 	return n, err == nil
 }

@@ -134,7 +134,7 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	}
 	if i := r.has.Index(r.s[at:], beyondAnySize); i >= 0 && i < 60 {
 		end = max(end, at+i+len(beyondAnySize))
-		f.Signals = append(f.Signals, fact.Signal{ID: "absurd_size", Line: l.Line(at), Text: l.LineText(at)})
+		l.Signal(f, "absurd_size", at)
 	}
 	if title := recovered(l, start, end); title != "" {
 		f.Notices = append(f.Notices, fact.Notice{ID: "training_continued", Line: l.Line(at), Text: l.LineText(at), Title: title})

@@ -13,10 +13,10 @@ import (
 var Trainers = text.Parser{Name: "trainers", Explains: map[fact.Kind]int{fact.TorchRetry: 4}}.Reading(trainerFailures, trainerLines, nil)
 
 // The code that prints them has braces where a function's name stands.
-var trainerFailures = slices.Concat(
-	text.OnAny(text.FailsIf(fact.Failure{Kind: fact.TorchRetry, Framework: "pytorch", Backend: "cuda", Wrapper: true}, 0, 260, text.NewPattern(
-		`^attemptingtocopyinputs(?:of[^{}]{3,160})?to(?:cpu|fp16)duetocudaoom`)), "Attempting to copy inputs"),
-)
+var trainerFailures = []text.Wording{
+	text.On("Attempting to copy inputs", text.FailsIf(fact.Failure{Kind: fact.TorchRetry, Framework: "pytorch", Backend: "cuda", Wrapper: true}, 0, 260, text.NewPattern(
+		`^attemptingtocopyinputs(?:of[^{}]{3,160})?to(?:cpu|fp16)duetocudaoom`))),
+}
 
 var trainerLines = slices.Concat(
 	[]text.Wording{

@@ -15,14 +15,6 @@ var Diffusion = text.NewParser("diffusion", nil, []text.Wording{
 	text.On("Xformers is not installed!", text.Signals("no_fast_attention")), text.On("Flash Attn is not installed!", text.Signals("no_fast_attention")),
 	text.On("Sage Attn is not installed!", text.Signals("no_fast_attention")),
 	text.On("vae.decode(", text.Signals("vae")), text.On("vae/decode", text.Signals("vae")), text.On("autoencoder_kl.py", text.Signals("vae")),
-	text.On("=segment start, ", readSegment), // so-vits-svc
+	text.On("=segment start, ", text.States(0, 40, text.NewPattern(`segmentstart,(?<segment_seconds>NUM)s`))), // a stretch of sound between two pauses in so-vits-svc
 	text.On("autoencoder.py", text.Signals("vae")), text.On("VAEDecode", text.Signals("vae")), text.On("decode_first_stage", text.Signals("vae")),
 })
-
-// segment is a stretch of sound between two pauses.
-var segment = text.NewPattern(`segmentstart,(?<seconds>NUM)s`)
-
-func readSegment(m text.Message) int {
-	m.Count("segment_seconds", m.Find(segment, 40).Count("seconds"))
-	return m.End
-}

@@ -10,27 +10,14 @@ import (
 )
 
 // ExLlama reads ExLlama and TabbyAPI.
-var ExLlama = text.Parser{
-	Name: "exllama", Explains: map[fact.Kind]int{fact.ExLlamaSplit: 4}, Context: []string{text.OutOfMemory},
-}.Reading([]text.Wording{
+var ExLlama = text.NewParser("exllama", map[fact.Kind]int{fact.ExLlamaSplit: 4}, []text.Wording{
 	text.On("Insufficient VRAM for model and cache", readSplit), text.On("Insufficient VRAM in split for model and cache", readSplit),
 }, []text.Wording{
 	text.On("-- Options: [", readOptions), // " -- Options: ['gpu_split: 8,8', 'no_flash_attn']"
 	text.On("-- Sequence length:", text.States(0, 40, sequenceLength)),
 	text.On("test_inference.py -", exllamaArguments), text.On("test_benchmark_inference.py -", exllamaArguments),
 	text.On("examples/chat.py -", exllamaArguments), text.On("--gpu-split", readGPUSplit),
-}, readTabby)
-
-// readTabby knows TabbyAPI by its container, whose name docker compose puts
-// before its lines.
-func readTabby(l *text.Log, hits []text.Hit, f *fact.Facts) {
-	for _, h := range hits {
-		if strings.HasPrefix(strings.ToLower(l.Program(h.At)), "tabbyapi") {
-			f.Programs = append(f.Programs, fact.Program{Name: "tabbyapi", Line: l.Line(h.At), Weight: 2})
-			return
-		}
-	}
-}
+})
 
 var (
 	sequenceLength = text.NewPattern(`sequencelength:(?<set_max_seq_len>INT)`)

@@ -35,15 +35,7 @@ var textgenDated = []dated{
 // Textgen reads text-generation-webui.
 var Textgen = text.NewParser("textgen", map[fact.Kind]int{fact.SilentDeath: 3, fact.ServerKilled: 4}, []text.Wording{
 	text.On("Press any key to continue", silentDeath), text.On("terminated unexpectedly with exit code:", readServerExit),
-}, textgenLines())
-
-func textgenLines() []text.Wording {
-	out := []text.Wording{text.On("Output generated in", generated)}
-	for _, d := range textgenDated {
-		out = append(out, text.On(d.word, d.keep))
-	}
-	return out
-}
+}, append(text.Each(textgenDated, func(d dated) text.Wording { return text.On(d.word, d.keep) }), text.On("Output generated in", generated)))
 
 // keep notes where a word stands first.
 func (d dated) keep(m text.Message) int {
@@ -62,7 +54,7 @@ func (d dated) keep(m text.Message) int {
 var loadWords = [...]string{"foundthefollowingquantizedmodel:", "llama.cppweightsdetected:", "loadingcheckpointshards:", "loading"}
 
 // afterLoad are words of lines that show what became of the load.
-var afterLoad = [...]string{"traceback", "error", "exception", "loadedthemodel", "outputgenerated", "runningon", "closing", "extension"}
+var afterLoad = []string{"traceback", "error", "exception", "loadedthemodel", "outputgenerated", "runningon", "closing", "extension"}
 
 // silentDeath finds a load line with nothing after it but the end of the start
 // script.
@@ -75,10 +67,8 @@ func silentDeath(m text.Message) int {
 	if from < 0 || len(m.Facts.Failures) > 0 {
 		return m.End
 	}
-	for _, word := range afterLoad {
-		if strings.Contains(window[from:], word) {
-			return m.End
-		}
+	if slices.ContainsFunc(afterLoad, func(word string) bool { return strings.Contains(window[from:], word) }) {
+		return m.End
 	}
 	from += floor
 	x := fact.Failure{Kind: fact.SilentDeath, Framework: "text-generation-webui", Phase: "load", Message: m.Log.LineText(from)}

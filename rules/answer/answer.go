@@ -305,7 +305,8 @@ func passable(check string, left int64) string {
 // does: they come from figures of a damaged log, of which nothing follows. Where
 // more was free than was refused, no sum of the log's figures is enough.
 func sound(c *ledger.Case, e *effect.Effect) *effect.Effect {
-	if e == nil || e.NeedBytes < 0 || e.Basis == "log" && e.Fits && hadRoom(c) {
+	hadRoom := !c.Limit.Has() && c.Free.Has() && c.Asked.Has() && c.Free.Bytes > c.Asked.Bytes
+	if e == nil || e.NeedBytes < 0 || e.Basis == "log" && e.Fits && hadRoom {
 		return nil
 	}
 	if there := c.Total.Bytes - c.Others.Bytes; e.Basis == "estimate" && c.Total.Has() && c.Others.Has() && e.HaveBytes > there+there/100 {
@@ -319,12 +320,6 @@ func sound(c *ledger.Case, e *effect.Effect) *effect.Effect {
 		return nil
 	}
 	return e
-}
-
-// hadRoom: more was free than was refused, so that no sum of the log's figures
-// says what is enough.
-func hadRoom(c *ledger.Case) bool {
-	return !c.Limit.Has() && c.Free.Has() && c.Asked.Has() && c.Free.Bytes > c.Asked.Bytes
 }
 
 // maxUseless bounds the tips that are refuted.

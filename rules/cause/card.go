@@ -87,9 +87,6 @@ func (k *Card) Holds(c *ledger.Case) bool {
 	return k.meets(c) && k.For(c).knows(k.Means)
 }
 
-// Meaning is [Teller.Meaning].
-func (k *Card) Meaning(c *ledger.Case) string { return k.For(c).Meaning() }
-
 // SpeaksFor reports that the card may say what happened where a cause is the
 // likeliest: its own, or any among several if it has none.
 func (k *Card) SpeaksFor(cause string) bool {

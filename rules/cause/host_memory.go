@@ -13,7 +13,7 @@ import (
 
 var hostMemory = Rule{
 	ID:       HostMemory,
-	Title:    "The computer's own memory (RAM) ran out, not the card's",
+	Title:    HostTitle,
 	Headline: hostHeadline,
 	Settles:  "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Clues: []Clue{
@@ -24,6 +24,9 @@ var hostMemory = Rule{
 	},
 	Remedies: HostRemedies,
 }
+
+// HostTitle only repeats what ran out.
+const HostTitle = "The computer's own memory (RAM) ran out, not the card's"
 
 // hostHeadline names whose memory it is where the message says so.
 func hostHeadline(c *ledger.Case) string {

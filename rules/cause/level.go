@@ -50,8 +50,3 @@ func InOrder(fixes ...string) []Remedy {
 	}
 	return out
 }
-
-// String is the level's name.
-func (l Level) String() string { return names[l] }
-
-var names = [...]string{"None", "Hint", "Weak", "Fair", "Good", "Likely", "Strong", "Decisive", "Stated"}

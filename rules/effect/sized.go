@@ -2,7 +2,6 @@ package effect
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -63,7 +62,7 @@ func effectLoad(z ledger.Sizing, c *ledger.Case, format, label string) *Effect {
 
 // effectOffload: the card takes what it can, the RAM must hold the rest.
 func effectOffload(z ledger.Sizing) *Effect {
-	weights, ok := WeightsOf(z)
+	weights, ok := ledger.WeightsIn(z.Case, z.Format)
 	share := z.Have - ledger.BesideWeights
 	if !ok || share <= 0 || weights <= share {
 		return nil
@@ -71,14 +70,9 @@ func effectOffload(z ledger.Sizing) *Effect {
 	return sized(z, share, z.Have, "%s of the weights stay on the card and %s go to system memory: so much must be free there.", units.Amount(share), units.Amount(weights-share))
 }
 
-// WeightsOf is the size of the weights alone.
-func WeightsOf(z ledger.Sizing) (int64, bool) {
-	return ledger.WeightsIn(z.Case, z.Format)
-}
-
 // effectCards: how many cards like this one hold the weights.
 func effectCards(z ledger.Sizing) *Effect {
-	weights, ok := WeightsOf(z)
+	weights, ok := ledger.WeightsIn(z.Case, z.Format)
 	each := z.Have - ledger.BesideWeights
 	if !ok || each <= 0 || weights <= each {
 		return nil
@@ -92,9 +86,8 @@ func effectSmaller(z ledger.Sizing) *Effect {
 	if !ok {
 		return nil
 	}
-	e := sized(z, need, z.Have, "For example %s in %s, with %d tokens of context, computed from its shape.", name, format, z.Setting.Context)
-	e.Note = strings.TrimSuffix(e.Note, z.Basis())
-	return e
+	return &Effect{NeedBytes: need, HaveBytes: z.Have, Fits: need <= z.Have, Basis: "estimate",
+		Note: fmt.Sprintf("For example %s in %s, with %d tokens of context, computed from its shape.", name, format, z.Setting.Context)}
 }
 
 // Bigger is the smallest card that holds the model.

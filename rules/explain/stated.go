@@ -30,12 +30,12 @@ func wrapped(c *ledger.Case) *ledger.Explained {
 	x := &ledger.Explained{Cause: "oversized_allocation", Lines: []int{c.Failure.Line}}
 	n, ok := unsigned(c.Failure.Message)
 	switch below := -n; {
-	case ok && n < 0 && below <= 1<<31 && below > 0:
-		x.Asked = fmt.Sprintf("%s bytes", strconv.FormatUint(uint64(n), 10))
-		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero, as a count above 2^31 does in 32 bits", ledger.Thousands(below))
 	case ok && n < 0 && below > 0:
-		x.Asked = fmt.Sprintf("%s bytes", strconv.FormatUint(uint64(n), 10))
+		x.Asked = fmt.Sprintf("%d bytes", uint64(n))
 		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero", ledger.Thousands(below))
+		if below <= 1<<31 {
+			x.What += ", as a count above 2^31 does in 32 bits"
+		}
 	case strings.Contains(c.Failure.Message, "allocate 1717986918"): // 2^34 GiB are 2^64 bytes
 		x.Asked, x.What = "2^64 bytes less a little", "are a size that went below zero"
 	case ledger.AbsurdSize(c):

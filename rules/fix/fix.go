@@ -70,7 +70,7 @@ func Fixes() map[string]Fix { return maps.Clone(FixesByID()) }
 // allFixes returns every fix.
 func allFixes() []Fix {
 	return slices.Concat(ofWeights, ofWork, ofTraining, ofBudget, ofMachine, []Fix{
-		useLowerQuant, useSmallerModel, loadIn4Bit, loadIn8Bit, halfPrecision, biggerGpu, useMmap, lowerContext, enableFlashAttention, lowerBatchSize, lowerResolution, streamDataset, killStaleProcess, restartSession, selectGpu, closeOtherApps, upgradeVersion, raiseMemoryLimit, addSwap,
+		lowerContext, lowerBatchSize, lowerResolution, streamDataset, killStaleProcess,
 	})
 }
 

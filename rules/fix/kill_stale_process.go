@@ -26,24 +26,22 @@ var killStaleProcess = Fix{
 }
 
 func stepsKill(c *ledger.Case) []step.Step {
-	switch {
-	case c.Backend == "rocm":
-		return append([]step.Step{{Kind: "shell", Text: "rocm-smi --showpids --showmeminfo vram"}}, stepsKillPIDs(c)...)
-	case c.Backend == "mps" || c.Backend == "metal":
+	switch c.Backend {
+	case "mps", "metal":
 		return []step.Step{{Kind: "ui", Text: "Activity Monitor, tab Memory, sorted by Memory: quit what you do not need, other Python processes first."}}
-	case c.Backend == "xpu":
-		return append([]step.Step{{Kind: "shell", Text: "xpu-smi ps"}}, stepsKillPIDs(c)...)
-	case c.Backend == "npu":
-		return append([]step.Step{{Kind: "shell", Text: "npu-smi info"}}, stepsKillPIDs(c)...)
-	case c.Backend == "cpu":
+	case "cpu":
 		return []step.Step{{Kind: "shell", Text: "ps -eo pid,user,rss,etime,cmd --sort=-rss | head -n 15"}, {Kind: "shell", Text: "kill PID   # one of yours that should be gone"}}
 	}
 	named := stepsKillPIDs(c)
 	if strings.HasPrefix(named[0].Text, "ps ") {
 		return named
 	}
-	return append([]step.Step{{Kind: "shell", Text: "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv"}}, named...)
+	list := cmp.Or(lists[c.Backend], "nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv")
+	return append([]step.Step{{Kind: "shell", Text: list}}, named...)
 }
+
+// lists show the processes on a card, by backend.
+var lists = map[string]string{"rocm": "rocm-smi --showpids --showmeminfo vram", "xpu": "xpu-smi ps", "npu": "npu-smi info"}
 
 // stepsKillPIDs names the processes of the message that are not this one. Each
 // is looked at before it is ended: in a container the numbers are the host's.

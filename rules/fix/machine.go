@@ -1,11 +1,17 @@
 package fix
 
 import (
+	"fmt"
+	"strconv"
+
+	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// ofMachine change what the machine allows.
+// ofMachine change what the machine allows and has, and what runs on it.
 var ofMachine = []Fix{
 	{
 		ID:       "raise_shm_size",
@@ -56,4 +62,168 @@ var ofMachine = []Fix{
 			return []step.Step{{Kind: "shell", Text: "df -h . /tmp ~ /dev/shm"}, {Kind: "shell", Text: "du -xh --max-depth=2 ~/.cache | sort -h | tail"}}
 		},
 	},
+	{
+		ID:       "add_swap",
+		Title:    "Add swap",
+		Tradeoff: "Disk space; slow whenever it is used.",
+		Cost:     cheap,
+		Check:    "`swapon --show` lists it, `free -h` shows its size.",
+		Next:     "If it crawls, the need is not a peak: use a smaller model or more RAM.",
+		Told:     "Give the system more virtual memory (swap, or the page file on Windows).",
+		Steps:    stepsSwap,
+		Useless:  uselessSwap,
+	},
+	{
+		ID:       "raise_memory_limit",
+		Title:    "Raise the memory limit that was set",
+		Tradeoff: "Less for the other programs of the machine.",
+		Cost:     moderate,
+		Check:    "`docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit; for PyTorch the message no longer says `allowed`.",
+		Next:     "If the need grows with the limit, something leaks: look for what grows.",
+		Told:     "Raise the memory limit of the container or job, above what the log says was needed.",
+		Steps:    stepsMemoryLimit,
+	},
+	{
+		ID:       "bigger_gpu",
+		Title:    "Use a card with more memory",
+		Tradeoff: "Money.",
+		Cost:     dear,
+		Check:    checkLoaded,
+		Next:     "If it fails there as well, the cause is not the size of the card: look for a growing context, batch or leak.",
+		Needs:    Needs{size: true},
+		Steps:    stepsBiggerGPU,
+	},
+	{
+		ID:       "select_gpu",
+		Title:    "Use another card",
+		Tradeoff: "Free, if there is another card; it may be the slower one.",
+		Cost:     free,
+		Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",
+		Next:     "If the other card is as full, find out who holds it.",
+		Told:     "Choose another card in your program's settings, or by CUDA_VISIBLE_DEVICES before the start.",
+		Steps:    stepsSelectGPU,
+		Useless:  func(c *ledger.Case) string { return ledger.NeverFits(c) },
+	},
+	{
+		ID:       "close_other_apps",
+		Title:    "Close other programs that use memory",
+		Tradeoff: "Free; you can't use them meanwhile.",
+		Cost:     free,
+		Check:    "Start again with them closed, and compare the free figure of the message (or Task Manager) with the one before.",
+		Next:     "If little was gained, make the work itself smaller.",
+		Told:     "Close other programs that use the same memory.",
+		Steps:    stepsCloseApps,
+	},
+	{
+		ID:       "restart_session",
+		Title:    "Restart the program or notebook kernel",
+		Tradeoff: "The state of the session is lost; the model has to be loaded again.",
+		Cost:     free,
+		Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the card free.",
+		Next:     "If a fresh session fails at the same place, nothing was left over: make the work smaller instead.",
+		Told:     "Restart the program.",
+		Steps:    stepsRestart,
+	},
+	{
+		ID:       "upgrade_version",
+		Title:    "Update the program",
+		Tradeoff: "Half an hour; something else may have changed as well. Note the old version first so that you can go back.",
+		Cost:     moderate,
+		Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",
+		Next:     "If it stays, report it with the whole log, and make the work smaller meanwhile.",
+		Told:     "Install the newest release, and note the present one first.",
+		Steps:    stepsUpgrade,
+	},
+}
+
+func uselessSwap(c *ledger.Case) string {
+	if ledger.Capped(c) {
+		return "A limit of the container or job was reached, not the end of the machine's memory: swap on the machine does not raise it."
+	}
+	if swap := ledger.FullSwap(c); swap > 0 {
+		return "More swap: " + units.Amount(swap) + " were used up as well, so that it would only take longer."
+	}
+	return ""
+}
+
+func stepsSwap(c *ledger.Case) []step.Step {
+	if c.Windows() {
+		return []step.Step{{Kind: "ui", Text: "On Windows swap is the page file: Virtual memory, Change, \"Automatically manage\"; restart."}}
+	}
+	return []step.Step{
+		{Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile"},
+		{Kind: "shell", Text: "echo '/swapfile none swap sw 0 0' | sudo tee -a /etc/fstab   # to keep it over restarts"},
+	}
+}
+
+func stepsMemoryLimit(c *ledger.Case) []step.Step {
+	if c.Root(fact.TorchAlloc, fact.TorchAsync) {
+		return []step.Step{{Kind: "python", Text: fmt.Sprintf("torch.cuda.set_per_process_memory_fraction(1.0, %d)   # or remove the line that sets it lower", ledger.GPU(c))}}
+	}
+	if reader.RefusedByAllocator(c) {
+		return step.AddressSpace(c)
+	}
+	if c.Reader.OS == "wsl" {
+		return []step.Step{
+			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig\n[wsl2]\nmemory=24GB\nswap=32GB"},
+			{Kind: "shell", Text: "wsl --shutdown   # in PowerShell; then start WSL again"},
+		}
+	}
+	return []step.Step{
+		{Kind: "shell", Text: "docker run --memory=32g --memory-swap=32g IMAGE"},
+		{Kind: "config", Text: "resources:\n  requests: {memory: 32Gi}\n  limits: {memory: 32Gi}"},
+		{Kind: "shell", Text: "#SBATCH --mem=64G"},
+	}
+}
+
+func stepsBiggerGPU(c *ledger.Case) []step.Step {
+	f := c.F()
+	if f.Requested != nil && f.Total != nil && ledger.OnCard(c) {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are 12, 16, 24, 32, 48 and 80 GB.", f.Total)}}
+	}
+	return []step.Step{{Kind: "text", Text: "Take the next size of card: 12, 16, 24, 32, 48 or 80 GB; rent one for an hour first."}}
+}
+
+func stepsSelectGPU(c *ledger.Case) []step.Step {
+	other := strconv.Itoa(ledger.OtherGPU(c))
+	if variable := visible[c.Backend]; variable != "" {
+		return []step.Step{step.Environ(c, variable, other)}
+	}
+	return []step.Step{
+		{Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.free,memory.total --format=csv"},
+		step.Environ(c, "CUDA_DEVICE_ORDER", "PCI_BUS_ID"),
+		step.Environ(c, "CUDA_VISIBLE_DEVICES", other),
+	}
+}
+
+// visible are the variables that choose a card, by backend.
+var visible = map[string]string{"rocm": "HIP_VISIBLE_DEVICES", "xpu": "ZE_AFFINITY_MASK", "npu": "ASCEND_RT_VISIBLE_DEVICES", "vulkan": "GGML_VK_VISIBLE_DEVICES"}
+
+func stepsCloseApps(c *ledger.Case) []step.Step {
+	switch {
+	case c.Windows():
+		return []step.Step{{Kind: "ui", Text: "Task Manager, tab Details: sort by Commit size (and Dedicated GPU memory), end what you do not need: browsers, games, other Python programs."}}
+	case c.Backend == "mps" || c.Backend == "metal":
+		return []step.Step{{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what stands on top and is not needed."}}
+	case ledger.OnCard(c):
+		return []step.Step{{Kind: "shell", Text: reader.Monitor(c) + "   # lists programs that use the card; close browsers, games, other AI programs"}}
+	}
+	return []step.Step{{Kind: "shell", Text: "ps -eo pid,rss,comm --sort=-rss | head -n 15   # the largest programs; close those you do not need"}}
+}
+
+func stepsRestart(c *ledger.Case) []step.Step {
+	if c.Signal("notebook") != nil {
+		return []step.Step{{Kind: "ui", Text: "Menu Kernel (Colab: Runtime), Restart; then run only the cells that are needed, each of them once."}}
+	}
+	return []step.Step{{Kind: "text", Text: "End the program (Ctrl+C; in a notebook Kernel, Restart), see in `" + reader.Monitor(c) + "` that its memory is free, and start it again with one model only."}}
+}
+
+func stepsUpgrade(c *ledger.Case) []step.Step {
+	if c.In("pytorch") || len(c.Stack) == 0 {
+		return []step.Step{
+			{Kind: "shell", Text: "pip list | grep -i -E \"torch|transformers|accelerate|diffusers|bitsandbytes\"   # note what you have"},
+			{Kind: "text", Text: "Update PyTorch with the command that https://pytorch.org/get-started/locally/ gives for this system: a plain `pip install torch` brings another build on Windows, AMD and Intel."},
+		}
+	}
+	return []step.Step{{Kind: "text", Text: fmt.Sprintf("Install the newest release of %s (note the present one first), and look for the sentence of this log in its issue list.", c.Framework)}}
 }

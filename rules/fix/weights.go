@@ -1,7 +1,69 @@
 package fix
 
-// ofWeights say where the weights lie.
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/quote"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
+
+// ofWeights say where the weights lie, and how many bits each of them has.
 var ofWeights = []Fix{
+	{
+		ID:       "half_precision",
+		Title:    "Load the weights at 16 bit",
+		Tradeoff: "None that can be seen for running a model. For training use mixed precision instead.",
+		Cost:     cheap,
+		Check:    "`print(model.dtype)` after loading says bfloat16 or float16, and `model.get_memory_footprint() / 2**30` is about 2 GiB for each billion parameters.",
+		Next:     "8 or 4 bit.",
+		Needs:    Needs{notFor: noNetwork},
+		Told:     "Use 16-bit weights (fp16 or bf16) in your program's settings.",
+		Useless: func(c *ledger.Case) string {
+			if format := ledger.Quantised(c); format != "" {
+				return fmt.Sprintf("%s is quantised already (%s).", quote.Told(c.ModelName()), format)
+			}
+			return ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit")
+		},
+	},
+	{
+		ID:       "load_in_8bit",
+		Title:    "Load it in 8 bit",
+		Tradeoff: "Hardly any quality; slower than 16 bit, and slower than 4 bit.",
+		Cost:     moderate,
+		Check:    "`model.get_memory_footprint() / 2**30` is about half of 2 GiB for each billion parameters.",
+		Next:     "4 bit.",
+		Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 8 bit."},
+		Told:     "Load an 8-bit version of the model, if your program offers one.",
+		Useless:  func(c *ledger.Case) string { return uselessBits(c, "load_in_4bit", "load_in_8bit") },
+	},
+	{
+		ID:       "load_in_4bit",
+		Title:    "Load it in 4 bit",
+		Tradeoff: "Little quality; somewhat slower than 16 bit. Needs the bitsandbytes package.",
+		Cost:     moderate,
+		Check:    "`model.get_memory_footprint() / 2**30` is about a quarter of 2 GiB for each billion parameters; then a short generation runs.",
+		Next:     "A smaller model, or `max_memory` with part of it in system memory.",
+		Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 4 bit."},
+		Told:     "Load a 4-bit version of the model, if your program offers one.",
+		Useless:  func(c *ledger.Case) string { return uselessBits(c, "load_in_4bit") },
+	},
+	{
+		ID:       "use_mmap",
+		Title:    "Let the file be mapped instead of copied",
+		Tradeoff: "None as a rule; a first answer can be slower from a slow disk.",
+		Cost:     free,
+		Check:    CheckRAM,
+		Next:     "If it is mapped and still too much, use a smaller file.",
+		Told:     "Let the model's file be mapped instead of copied.",
+		Steps: func(c *ledger.Case) []step.Step {
+			if c.Signal("reading_checkpoint") != nil {
+				return []step.Step{{Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)   # PyTorch 2.1; the file must have been saved by 1.6 or later\nmodel.load_state_dict(state, assign=True)   # keeps the mapped weights instead of copying them; build the model under torch.device(\"meta\")"}}
+			}
+			return []step.Step{{Kind: "text", Text: "Remove `--no-mmap` and `--mlock` from the command (llama.cpp), or take the `.safetensors` file instead of `.bin`, `.ckpt` or `.pt`."}}
+		},
+	},
 	{
 		ID:       "cpu_offload",
 		Title:    "Put some layers into system memory",
@@ -50,4 +112,57 @@ var ofWeights = []Fix{
 		Next:     "A lower resolution, or a quantised model (fp8, GGUF).",
 		Needs:    Needs{own: true},
 	},
+	{
+		ID:       "use_lower_quant",
+		Title:    "Load a smaller quantisation of the same model",
+		Tradeoff: "Some quality: hardly any down to Q5_K_M, little at Q4_K_M, visible at Q3 and Q2. Another download.",
+		Cost:     moderate,
+		Check:    checkLoaded,
+		Next:     "A smaller model, or part of the layers in system memory.",
+		Needs:    Needs{works: generated, branch: "A language model", told: "the same model at 4 or 8 bit."},
+		Told:     "Load a smaller quantisation of the same model, 8 or 4 bit.",
+		Steps:    stepsLowerQuant,
+	},
+	{
+		ID:       "use_smaller_model",
+		Title:    "Use a smaller model",
+		Tradeoff: "Quality, depending on the task; usually more speed.",
+		Cost:     costly,
+		Check:    checkLoaded,
+		Next:     "A smaller quantisation of it, or a card with more memory.",
+		Needs:    Needs{notFor: noNetwork},
+		Told:     "Load a smaller model, or a smaller version of this one.",
+		Steps:    stepsSmallerModel,
+	},
+}
+
+// uselessBits says why bitsandbytes cannot load a model in few bits, "" if it may.
+func uselessBits(c *ledger.Case, settings ...string) string {
+	apple := ""
+	if c.Backend == "mps" && c.In("transformers") {
+		apple = "bitsandbytes does not run on Apple's GPU; take a model that is quantised already (MLX, GGUF)."
+	}
+	return cmp.Or(ledger.SetQuantised(c, settings...), ledger.AlreadyQuantised(c), apple)
+}
+
+func stepsLowerQuant(c *ledger.Case) []step.Step {
+	name := quote.Told(c.ModelName())
+	if c.Model == nil {
+		name = "the same model"
+	}
+	return []step.Step{{Kind: "text", Text: "Look for a 4-bit version of " + name + ": `Q4_K_M` (GGUF, for llama.cpp, Ollama, LM Studio), `AWQ` or `GPTQ` (for transformers and vLLM)."}}
+}
+
+func stepsSmallerModel(c *ledger.Case) []step.Step {
+	if t := c.F().Total; t != nil && ledger.OnCard(c) {
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; what is left is for context and overhead.", t, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
+	}
+	return []step.Step{{Kind: "text", Text: "Take the next smaller size of the family: count 0.6 GB for each billion parameters at 4 bit, 2 GB at 16 bit, and 1 to 2 GB for context and overhead."}}
+}
+
+// billions is how many billion parameters fit into three quarters of a card
+// (the rest is context and overhead), at so many sixteenths of a byte each: 10
+// for 4 bit with its tail, 34 for 16 bit.
+func billions(total int64, sixteenths int64) int64 {
+	return max(total*3/4*16/sixteenths/1e9, 1)
 }

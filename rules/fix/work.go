@@ -1,6 +1,13 @@
 package fix
 
-import "github.com/oomdoc/oomdoc/rules/step"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
 
 // ofWork make what is computed at a time smaller.
 var ofWork = []Fix{
@@ -105,5 +112,22 @@ var ofWork = []Fix{
 		Steps: step.Paste("python", `for name, value in list(locals().items()):
     if hasattr(value, "shape"):
         print(name, tuple(value.shape), value.dtype)`),
+	},
+	{
+		ID:       "enable_flash_attention",
+		Title:    "Turn flash attention on",
+		Tradeoff: "None; usually faster.",
+		Cost:     free,
+		Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",
+		Next:     "Shorten the context or lower the batch.",
+		Needs:    Needs{works: generated},
+		Told:     "Turn flash attention on in your program's settings.",
+		Useless: func(c *ledger.Case) string {
+			s, ok := c.Setting("flash_attn", "flash_attention", "fa")
+			if ok && !s.Default && slices.Contains([]string{"on", "1", "true", "enabled"}, strings.ToLower(s.Value)) {
+				return fmt.Sprintf("It is on already (line %d).", s.Line)
+			}
+			return ""
+		},
 	},
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -67,30 +66,6 @@ func FreestCard(c *Case) (index int, free int64, ok bool) {
 	return index, free, ok
 }
 
-// FullInTable is the failing card in a list of cards that the log has beside the
-// failure (nvidia-smi, gpustat, rocm-smi), nil where none shows it full: a list
-// made after the crash is empty.
-func FullInTable(c *Case) *fact.Device {
-	for i := range c.Facts.Devices {
-		d := &c.Facts.Devices[i]
-		if d.Used != nil && d.Total != nil && d.Used.Bytes*5 >= d.Total.Bytes*4 && (c.F().Device == nil || d.Index == GPU(c)) {
-			return d
-		}
-	}
-	return nil
-}
-
-// IdleInTable is a card that the same list shows empty, nil where none is.
-func IdleInTable(c *Case) *fact.Device {
-	full := FullInTable(c)
-	for i := range c.Facts.Devices {
-		if d := &c.Facts.Devices[i]; full != nil && d.Used != nil && d.Total != nil && d.Used.Bytes*20 < d.Total.Bytes && d.Total.Bytes*4 >= full.Total.Bytes*3 {
-			return d
-		}
-	}
-	return nil
-}
-
 // GPU is the index of the card that the message names. It counts inside
 // CUDA_VISIBLE_DEVICES, as PyTorch's own arguments do.
 func GPU(c *Case) int {
@@ -127,39 +102,19 @@ func NeverFits(c *Case) string {
 	return fmt.Sprintf("One piece of %s was asked for, and the whole card has %s: it would not fit if the card were empty.", f.Requested, f.Total)
 }
 
-// Limited says that a limit set for this process was hit, below what the card
-// has.
-func Limited(c *Case) string {
-	f := c.F()
-	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
-		return ""
-	}
-	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit, f.Total)
-}
-
-// integrated are names of graphics that share the system's memory.
-var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "apple m"}
-
-// SharesMemory reports a card that has the computer's memory for its own.
-func SharesMemory(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(integrated, func(part string) bool { return strings.Contains(name, part) })
-}
-
 // TinyCard: 4 GiB or less, where no quantisation of a usual model is enough.
 func TinyCard(c *Case) bool { t := c.F().Total; return t != nil && t.Bytes <= 4*units.GiB }
 
 // FillsCard: this program holds four fifths of what there is to have.
-func FillsCard(c *Case) bool {
-	all := c.Ceiling()
-	return c.Mine.Has() && all.Has() && c.Mine.Bytes*5 >= all.Bytes*4
-}
+func FillsCard(c *Case) bool { return fills(c, 80) }
 
 // FillsAlone: so much of it that a page may say that it fills the card by
 // itself, 85 %.
-func FillsAlone(c *Case) bool {
+func FillsAlone(c *Case) bool { return fills(c, 85) }
+
+func fills(c *Case, percent int64) bool {
 	all := c.Ceiling()
-	return c.Mine.Has() && all.Has() && c.Mine.Bytes*20 >= all.Bytes*17
+	return c.Mine.Has() && all.Has() && c.Mine.Bytes*100 >= all.Bytes*percent
 }
 
 // Crowded: others hold more than a quarter of the card, whatever this program
@@ -181,14 +136,6 @@ func Roomy(c *Case) bool {
 func brimful(c *Case) bool {
 	f := c.F()
 	return f.Free != nil && f.Total != nil && f.Free.Bytes*20 < f.Total.Bytes
-}
-
-// Unaccounted: the message does not say what is free, and what this program
-// holds leaves most of the card: who has the rest is not known (the old
-// messages of Intel's extension).
-func Unaccounted(c *Case) bool {
-	f := c.F()
-	return Allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
 }
 
 // Overfull: more is allocated or reserved than the card has, so Windows

@@ -72,12 +72,7 @@ func Percent(part, all Entry) string {
 func Near(a, b, within int64) bool { return a-b <= within && b-a <= within }
 
 // Requested returns the bytes asked for, 0 if the log does not say.
-func Requested(c *Case) int64 {
-	if r := c.F().Requested; r != nil {
-		return r.Bytes
-	}
-	return 0
-}
+func Requested(c *Case) int64 { return SizeOf(c.F().Requested) }
 
 // SizeOf is the bytes of a figure, 0 where it is not stated.
 func SizeOf(s *fact.Size) int64 {

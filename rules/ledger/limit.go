@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"strings"
-
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
@@ -43,10 +41,4 @@ func OtherHoldsMore(c *Case) bool {
 	p, ok := BiggestOther(c)
 	victim, _ := c.Fact("victim")
 	return ok && !Capped(c) && p.Name != victim.Text && p.Bytes > c.F().KilledRSS.Bytes/2
-}
-
-// CgroupPath is the path of the cgroup whose limit was reached, "" where the log names none.
-func CgroupPath(c *Case) string {
-	f, _ := c.Fact("cgroup")
-	return strings.ToLower(f.Text)
 }

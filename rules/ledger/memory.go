@@ -133,10 +133,8 @@ func (l *Books) close() *Memory {
 
 // Sized is a size that the log gives under a name, in bytes; 0 for none.
 func Sized(c *Case, name string) int64 {
-	if x, ok := c.Fact(name); ok && x.Size != nil {
-		return x.Size.Bytes
-	}
-	return 0
+	x, _ := c.Fact(name)
+	return SizeOf(x.Size)
 }
 
 // FullSwap is a swap of at least half the RAM that was used up, nearly, when a

@@ -86,13 +86,6 @@ func CutShort(c *Case) bool {
 	return c.Root(fact.TorchAlloc) && f.Requested != nil && f.Total == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil && !AbsurdSize(c)
 }
 
-// Figureless: the message says neither how much was wanted nor how much was
-// held; the size of the card may come from another line.
-func Figureless(c *Case) bool {
-	f := c.F()
-	return f.Requested == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil
-}
-
 // lastFrames is how many lines above a message its innermost frames stand: a
 // frame has up to three, twice as many where a blank line follows each.
 const lastFrames = 14

@@ -94,10 +94,7 @@ func ourPID(c *Case, tensors int64) int {
 		if f.Total != nil && tensors > 0 && p.Bytes+tensors > f.Total.Bytes {
 			return p.PID
 		}
-		if over > 6*units.GiB {
-			continue
-		}
-		if !alone && over > 3*units.GiB/2 {
+		if over > 6*units.GiB || !alone && over > 3*units.GiB/2 {
 			continue
 		}
 		if best == 0 || over < gap {

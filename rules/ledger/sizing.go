@@ -142,12 +142,11 @@ func (z Sizing) LowerQuant() (format string, need int64, ok bool) {
 // Basis says where the format comes from.
 func (z Sizing) Basis() string {
 	if z.Match.Model == nil {
-		return fmt.Sprintf(" From the %s billion parameters of its name.", billion(z.Match.Parameters))
+		billions := strings.TrimSuffix(fmt.Sprintf("%.1f", float64(z.Match.Parameters)/1e9), ".0")
+		return fmt.Sprintf(" From the %s billion parameters of its name.", billions)
 	}
 	return fmt.Sprintf(" Computed from the shape of %s.", z.Match.Model.ID)
 }
-
-func billion(n int64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e9), ".0") }
 
 // Smaller is a model that fits the card: a smaller one of the family in the
 // same format, else a current one.

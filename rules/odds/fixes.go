@@ -67,21 +67,10 @@ func (r *Ranking) Of(o Offer, situation []Feature) float64 {
 // leastWorth keeps the logarithm of a worth finite.
 const leastWorth = 1e-4
 
-// Set says what a feature adds for a fix.
-func (r *Ranking) Set(fix string, f Feature, adds float64) {
-	if r.rows == nil {
-		r.rows = map[string]map[Feature]float64{}
-	}
-	if r.rows[fix] == nil {
-		r.rows[fix] = map[Feature]float64{}
-	}
-	r.rows[fix][f] = adds
-}
-
 // ParseRanking reads a ranking: lines of a fix, a group, a value and a number in
 // hundredths, parted by tabs. A line of "#" is a comment.
 func ParseRanking(text string) (*Ranking, error) {
-	r := &Ranking{Worth: 1}
+	r := &Ranking{Worth: 1, rows: map[string]map[Feature]float64{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" || line[0] == '#' {
@@ -99,7 +88,10 @@ func ParseRanking(text string) (*Ranking, error) {
 			r.Worth = float64(n) / 100
 			continue
 		}
-		r.Set(fields[0], Feature{fields[1], fields[2]}, float64(n)/100)
+		if r.rows[fields[0]] == nil {
+			r.rows[fields[0]] = map[Feature]float64{}
+		}
+		r.rows[fields[0]][Feature{fields[1], fields[2]}] = float64(n) / 100
 	}
 	return r, nil
 }

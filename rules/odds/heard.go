@@ -127,12 +127,7 @@ func hear(c *ledger.Case, clues *Clues, cards *deck) *Heard {
 // believe adds the word of the first card that is sure, unless one before it,
 // which is narrower, speaks for what the clues say: others repeat it.
 func (h *Heard) believe(cards *deck) {
-	likeliest := 0
-	for i := range h.Evidence {
-		if h.Evidence[i] > h.Evidence[likeliest] {
-			likeliest = i
-		}
-	}
+	likeliest := slices.Index(h.Evidence[:], slices.Max(h.Evidence[:]))
 	k := cards.first(func(k *cause.Card) bool { return sure(k) || k.SpeaksFor(order()[likeliest].ID) })
 	if k == nil || !sure(k) {
 		return
@@ -204,12 +199,7 @@ func (h *Heard) Odds(t *Table) [Causes]float64 {
 // that was: somebody wrote it for just this message, and the log prints no other
 // reason.
 func (h *Heard) Settled(odds [Causes]float64) [Causes]float64 {
-	likeliest := 0
-	for i := range odds {
-		if odds[i] > odds[likeliest] {
-			likeliest = i
-		}
-	}
+	likeliest := slices.Index(odds[:], slices.Max(odds[:]))
 	if i := h.decided - 1; i >= 0 && h.found[likeliest].Weight < cause.Stated {
 		odds[i], odds[likeliest] = odds[likeliest], odds[i]
 	}

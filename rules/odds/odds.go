@@ -126,7 +126,7 @@ func believe(c *ledger.Case, causes []Cause, decided *cause.Card, cards *deck) [
 	}
 	likeliest := &causes[0]
 	if k := first(func(k *cause.Card) bool { return k.SpeaksFor(likeliest.ID) }); k != nil {
-		likeliest.Card, likeliest.Why = k.ID, k.Meaning(c)
+		likeliest.Card, likeliest.Why = k.ID, k.For(c).Meaning()
 		if k.Cause != "" {
 			likeliest.Evidence = evidence(c, []int{c.Failure.Line})
 		}

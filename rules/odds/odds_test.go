@@ -15,7 +15,7 @@ import (
 
 // says is a clue of a level.
 func says(level cause.Level) cause.Clue {
-	return cause.Clue{Look: func(*ledger.Case) cause.Finding { return cause.Seen(level, level.String()+".", 1) }}
+	return cause.Clue{Look: func(*ledger.Case) cause.Finding { return cause.Seen(level, "It says so.", 1) }}
 }
 
 func empty() *ledger.Case {

@@ -29,18 +29,10 @@ var learned = sync.OnceValue(func() *Table {
 	return t
 })
 
-// Set says what a feature adds.
-func (t *Table) Set(f Feature, adds [Causes]float64) {
-	if t.rows == nil {
-		t.rows = map[Feature]*[Causes]float64{}
-	}
-	t.rows[f] = &adds
-}
-
 // ParseTable reads a table: lines of a group, a value and a number for each
 // cause in hundredths, parted by tabs. A line of "#" is a comment.
 func ParseTable(text string) (*Table, error) {
-	t := &Table{Hand: 1, Temperature: 1}
+	t := &Table{Hand: 1, Temperature: 1, rows: map[Feature]*[Causes]float64{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" || line[0] == '#' {
@@ -64,7 +56,7 @@ func ParseTable(text string) (*Table, error) {
 		case group == "blend" && value == "temperature" && n == 1:
 			t.Temperature = numbers[0]
 		case n == Causes:
-			t.Set(Feature{group, value}, numbers)
+			t.rows[Feature{group, value}] = &numbers
 		default:
 			return nil, fmt.Errorf("the line of %s %s has %d numbers, not %d", group, value, n, Causes)
 		}

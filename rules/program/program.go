@@ -4,7 +4,6 @@
 package program
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -221,28 +220,24 @@ func (p *Program) Spelled() map[string]func(c *ledger.Case) []step.Step {
 // Adapt returns a fix with the entries of the programs put in.
 func Adapt(programs []*Program, fix fix.Fix) fix.Fix {
 	for _, e := range slices.Backward(programs) {
-		if steps := e.Code[fix.ID]; steps != nil {
-			fix.Steps = steps
-		}
+		replace(&fix.Steps, e.Code, fix.ID)
 	}
-	for i := len(programs) - 1; i >= 0; i-- {
-		e := programs[i]
-		if steps := e.Steps[fix.ID]; steps != nil {
-			fix.Steps = steps
-		}
-		if effect := e.Effects[fix.ID]; effect != nil {
-			fix.Effect = effect
-		}
-		fix.Title, fix.Tradeoff = cmp.Or(e.Titles[fix.ID], fix.Title), cmp.Or(e.Costs[fix.ID], fix.Tradeoff)
-		if check := e.Checks[fix.ID]; check != "" {
-			fix.Check = check
-		}
-		if why := e.Whys[fix.ID]; why != nil {
-			fix.Why = why
-		}
-		if useless := e.Useless[fix.ID]; useless != nil {
-			fix.Useless = useless
-		}
+	for _, e := range slices.Backward(programs) {
+		replace(&fix.Steps, e.Steps, fix.ID)
+		replace(&fix.Effect, e.Effects, fix.ID)
+		replace(&fix.Title, e.Titles, fix.ID)
+		replace(&fix.Tradeoff, e.Costs, fix.ID)
+		replace(&fix.Check, e.Checks, fix.ID)
+		replace(&fix.Why, e.Whys, fix.ID)
+		replace(&fix.Useless, e.Useless, fix.ID)
 	}
 	return fix
+}
+
+// replace puts a program's own entry for a fix, where it has one, in the place of
+// another.
+func replace[T any](entry *T, own map[string]T, fix string) {
+	if x, ok := own[fix]; ok {
+		*entry = x
+	}
 }

@@ -4,6 +4,7 @@
 package reader
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -24,6 +25,12 @@ func RefusedByAllocator(c *ledger.Case) bool {
 	}
 	return c.Root(fact.CPUAlloc, fact.NumpyAlloc, fact.PythonMemory, fact.BadAlloc, fact.RustAlloc, fact.MmapFailed) || c.In("llama.cpp") && ledger.GGMLRefused(c) && ledger.InHost(c)
 }
+
+// monitors are the programs that show what a card holds, by backend.
+var monitors = map[string]string{"rocm": "rocm-smi", "xpu": "xpu-smi", "npu": "npu-smi info", "mps": "Activity Monitor", "metal": "Activity Monitor", "tpu": "tpu-info"}
+
+// Monitor is the program that shows what a card holds.
+func Monitor(c *ledger.Case) string { return cmp.Or(monitors[c.Backend], "nvidia-smi") }
 
 // OnWindows: the log proves it, or a refusal with room on the card makes it
 // likely.

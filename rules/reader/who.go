@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -110,21 +109,21 @@ func (w *who) program(stack []Known) (Known, bool) {
 
 // ownCode is the reader's own file that the log names, nil if it names none.
 func (w *who) ownCode() *fact.Code {
-	for i := range w.c.Facts.Code {
-		if x := &w.c.Facts.Code[i]; x.Own {
-			return x
-		}
-	}
-	return nil
+	return w.code(func(x fact.Code) bool { return x.Own })
 }
 
 // environment is a package in an environment of its own, which somebody made for
 // what they run there; nil if there is none.
 func (w *who) environment() *fact.Code {
-	for i := range w.c.Facts.Code {
-		if x := &w.c.Facts.Code[i]; strings.Contains(x.File, "/envs/") && !strings.Contains(x.File, "/envs/base/") {
-			return x
-		}
+	return w.code(func(x fact.Code) bool {
+		return strings.Contains(x.File, "/envs/") && !strings.Contains(x.File, "/envs/base/")
+	})
+}
+
+// code is the first file that is wanted, nil if the log names none.
+func (w *who) code(wanted func(fact.Code) bool) *fact.Code {
+	if i := slices.IndexFunc(w.c.Facts.Code, wanted); i >= 0 {
+		return &w.c.Facts.Code[i]
 	}
 	return nil
 }
@@ -246,12 +245,9 @@ const manyCards = 64
 // parallel is how many parts the model was split into, or processes started, as
 // the command says.
 func parallel(c *ledger.Case) int {
-	s, ok := c.Setting("tensor_parallel_size", "tp_size", "tp", "nproc_per_node", "num_gpus", "num_processes")
-	if !ok {
+	n := ledger.IntSetting(c, "tensor_parallel_size", "tp_size", "tp", "nproc_per_node", "num_gpus", "num_processes")
+	if n > manyCards {
 		return 0
 	}
-	if n, err := strconv.Atoi(s.Value); err == nil && n > 0 && n <= manyCards {
-		return n
-	}
-	return 0
+	return n
 }

@@ -81,13 +81,7 @@ func (w *who) work(k Known) string {
 // overrides reports work that a program does besides its own: an image program
 // that makes video, an engine for text that serves images.
 func overrides(k Known, shown string) bool {
-	switch k.Work {
-	case "image-generation":
-		return shown == "video-generation"
-	case "data":
-		return k.Script != ""
-	}
-	return false
+	return k.Work == "image-generation" && shown == "video-generation" || k.Work == "data" && k.Script != ""
 }
 
 // shown is the work that names in the log show, with the line that says so.

@@ -107,17 +107,11 @@ func fillsOf(s Step) []Fill {
 	}
 	var out []Fill
 	for _, f := range placeholders {
-		if stands(s.Text, f.Name) {
+		if _, stands := AfterWord(s.Text, f.Name); stands {
 			out = append(out, f)
 		}
 	}
 	return out
-}
-
-// stands reports a placeholder that is a word of its own.
-func stands(text, name string) bool {
-	_, found := AfterWord(text, name)
-	return found
 }
 
 // AfterWord returns what follows the first place where a name is a word of its

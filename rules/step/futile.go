@@ -74,7 +74,7 @@ func WrongWay(c *ledger.Case, fix, text string) bool {
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '=' })
 	for i, word := range words[:max(len(words)-1, 0)] {
-		name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(word, "-")), "-", "_")
+		name := settingName(word)
 		if !slices.Contains(w.names, name) {
 			continue
 		}

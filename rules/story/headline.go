@@ -11,17 +11,11 @@ import (
 
 // headline says what happened, and why where that is likely.
 func (t teller) headline() string {
-	switch t.event() {
-	case killed:
+	switch {
+	case t.killed():
 		return t.killedHeadline()
-	case noCache:
+	case t.F().KVAvailable != nil && !t.refused():
 		return t.cacheHeadline()
-	case overShare:
-		return t.with("did not start", t.sharePart())
-	case overCard:
-		return t.with("planned to use more than there is", "")
-	case noSystem:
-		return t.with("did not load the model", "too little system memory (RAM)")
 	}
 	return t.refusedHeadline()
 }
@@ -60,13 +54,6 @@ func (t teller) cacheHeadline() string {
 	return t.with("did not start", "the KV cache needs more than is left")
 }
 
-func (t teller) sharePart() string {
-	if t.Free.Has() {
-		return "its share of the card is more than what is free"
-	}
-	return "its share of the card is not free"
-}
-
 // refusedHeadline: the figures speak first, where they say why.
 func (t teller) refusedHeadline() string {
 	f := t.F()
@@ -77,8 +64,8 @@ func (t teller) refusedHeadline() string {
 		return t.with("asked for "+t.Asked.String()+" in one piece", "the "+t.whole()+" has "+t.Ceiling().Round())
 	case f.Free != nil && ledger.Roomy(t.Case):
 		return t.with("was refused "+t.Asked.String()+" although "+t.Free.String()+" was free", "")
-	case t.piece() != "":
-		return t.with("ran out of "+t.card(), t.piece()+" did not fit")
+	case pieces[t.Failure.Stage] != "":
+		return t.with("ran out of "+t.card(), pieces[t.Failure.Stage]+" did not fit")
 	}
 	return t.with("ran out of "+t.card()+t.when(), t.reason())
 }
@@ -108,19 +95,8 @@ func (t teller) reason() string {
 		return ""
 	case t.cause.ID == cause.ModelTooLarge && t.Phase == "load":
 		return "the model does not fit"
-	case t.cause.ID == cause.HostMemory:
-		return t.hostReason()
-	}
-	return lowered(t.cause.Title)
-}
-
-// hostReason is a narrower headline of the cause; its general one only repeats
-// what ran out.
-func (t teller) hostReason() string {
-	for _, r := range cause.All() {
-		if r.ID == cause.HostMemory && r.Title == t.cause.Title {
-			return ""
-		}
+	case t.cause.Title == cause.HostTitle:
+		return "" // the line says so
 	}
 	return lowered(t.cause.Title)
 }

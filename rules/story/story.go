@@ -46,36 +46,14 @@ type teller struct {
 	told  *cause.Card
 }
 
-// event is what kind of failure an incident is, as far as a reader cares.
-type event int
-
-const (
-	refused   event = iota // an allocation was refused
-	killed                 // the system ended the program
-	noCache                // the KV cache does not fit
-	overShare              // an engine's budget is more than what is free
-	overCard               // a compiler planned more than there is (XLA)
-	noSystem               // a check found too little system memory
-)
-
-func (t teller) event() event {
-	f := t.F()
-	switch {
-	case f.KilledRSS != nil, t.Root(fact.RayKilled), t.Framework == "linux-oom-killer", t.Framework == "kubernetes", t.Framework == "slurm":
-		return killed
-	case t.Root(fact.CUDAError): // whatever a plan printed before it says
-		return refused
-	case f.KVAvailable != nil && f.Requested == nil:
-		return noCache
-	case f.Desired != nil && f.Requested == nil && f.Utilization != nil:
-		return overShare
-	case f.Desired != nil && f.Requested == nil:
-		return overCard
-	case f.SystemRequired != nil && f.Requested == nil:
-		return noSystem
-	}
-	return refused
+// killed: the system ended the program.
+func (t teller) killed() bool {
+	return t.F().KilledRSS != nil || t.Root(fact.RayKilled) || t.Framework == "linux-oom-killer" || t.Framework == "kubernetes" || t.Framework == "slurm"
 }
+
+// refused: an allocation was, whatever a plan printed before it says;
+// else a plan or a check may have been.
+func (t teller) refused() bool { return t.Root(fact.CUDAError) || t.F().Requested != nil }
 
 // onHost: the computer's own memory ran out, not a card's.
 func (t teller) onHost() bool {
@@ -85,24 +63,19 @@ func (t teller) onHost() bool {
 // Device is what was asked: "GPU 0", "the Mac's GPU", "the system"; "" where the
 // log does not say.
 func Device(c *ledger.Case) string {
-	switch c.Backend {
-	case "cpu":
-		return "the system"
-	case "mps", "metal":
-		return "the Mac's GPU"
-	case "tpu":
-		return "the TPU"
-	case "npu":
-		return "the NPU"
-	}
-	if d := c.F().Device; d != nil {
+	switch d := c.F().Device; {
+	case devices[c.Backend] != "":
+		return devices[c.Backend]
+	case d != nil:
 		return "GPU " + strconv.FormatFloat(d.Value, 'f', -1, 64)
-	}
-	if c.Backend == "" && c.F().Total == nil {
+	case c.Backend == "" && c.F().Total == nil:
 		return ""
 	}
 	return "the GPU"
 }
+
+// devices are those of backends that do not count them.
+var devices = map[string]string{"cpu": "the system", "mps": "the Mac's GPU", "metal": "the Mac's GPU", "tpu": "the TPU", "npu": "the NPU"}
 
 // card is the memory that ran out with its size: "the 6.00 GiB of GPU 0".
 func (t teller) card() string {
@@ -139,24 +112,10 @@ func (t teller) when() string {
 	return ""
 }
 
-// piece is what was refused, by the stage that the message names.
-func (t teller) piece() string {
-	switch t.Failure.Stage {
-	case "weights":
-		return "the model's weights"
-	case "kv":
-		return "the KV cache"
-	case "compute", "graph":
-		return "the working memory of a batch"
-	}
-	return ""
+// pieces are what was refused, by the stage that the message names.
+var pieces = map[string]string{
+	"weights": "the model's weights", "kv": "the KV cache", "compute": "the working memory of a batch", "graph": "the working memory of a batch",
 }
 
 // thousands writes a count with separators: 131,072.
-func thousands(x *fact.Count) string {
-	s := strconv.FormatFloat(x.Value, 'f', -1, 64)
-	for i := len(s) - 3; i > 0 && s[0] != '-' && x.Value == float64(int64(x.Value)); i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func thousands(x *fact.Count) string { return ledger.Thousands(int64(x.Value)) }

@@ -14,17 +14,18 @@ import (
 // summary says what happened in figures: what was asked for, who holds the rest,
 // what was lacking.
 func (t teller) summary() string {
-	switch t.event() {
-	case killed:
+	switch f := t.F(); {
+	case t.killed():
 		return t.killedSummary()
-	case noCache:
+	case t.refused():
+	case f.KVAvailable != nil:
 		return t.cacheSummary()
-	case overShare:
+	case f.Desired != nil && f.Utilization != nil:
 		return t.shareSummary()
-	case noSystem:
-		return t.systemSummary()
-	case overCard:
+	case f.Desired != nil:
 		return t.planSummary()
+	case f.SystemRequired != nil:
+		return t.systemSummary()
 	}
 	if !t.Asked.Has() || t.Asked.Bytes == 0 || t.Root(fact.CUDAError) && t.F().Requested == nil {
 		return t.heldSummary()
@@ -164,7 +165,10 @@ func (t teller) holders() string {
 		if name == "" || p.Bytes*200 < m.TotalBytes {
 			continue
 		}
-		part := t.amount(p)
+		part := t.known(p.Bytes)
+		if p.Basis == "estimate" {
+			part = "about " + part
+		}
 		if p.ID == most.ID {
 			name += " (" + ledger.Percent(ledger.Entry{Bytes: p.Bytes}, ledger.Entry{Bytes: m.TotalBytes}) + ")"
 		}
@@ -193,13 +197,6 @@ func withoutContext(parts []ledger.MemoryPart) []ledger.MemoryPart {
 func (t teller) all(m *ledger.Memory) string {
 	of := map[string]string{ledger.OfFree: " that was free before loading", ledger.OfLimit: " that it may have"}[m.Of]
 	return t.known(m.TotalBytes) + of
-}
-
-func (t teller) amount(p ledger.MemoryPart) string {
-	if p.Basis == "estimate" {
-		return "about " + t.known(p.Bytes)
-	}
-	return t.known(p.Bytes)
 }
 
 // known writes bytes as the page writes that number elsewhere.
@@ -279,7 +276,7 @@ func (t teller) against(told string, have *fact.Size, unsaid, said string) strin
 	return t.short(fmt.Sprintf("%s; %s %s", told, have, said))
 }
 
-// planSummary is for compilers that know before they start.
+// planSummary is for compilers that know before they start (XLA).
 func (t teller) planSummary() string {
 	told := fmt.Sprintf("It planned to use %s%s", t.Asked, before(" of ", Device(t.Case)))
 	if all := t.Ceiling(); all.Has() && t.Asked.Bytes > all.Bytes {

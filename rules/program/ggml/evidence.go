@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -148,7 +149,7 @@ func softwareDevice(c *ledger.Case) bool {
 func SharedMemoryCard(c *ledger.Case) string {
 	name := ""
 	for _, d := range c.Facts.Devices {
-		if d.Name != "" && !ledger.SharesMemory(d.Name) {
+		if d.Name != "" && !books.SharesMemory(d.Name) {
 			return ""
 		}
 		name = cmp.Or(d.Name, name)
@@ -164,5 +165,5 @@ func OddCard(c *ledger.Case) bool {
 	if device == nil || SharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
 		return false
 	}
-	return slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool { return d.Index == int(device.Value) && ledger.SharesMemory(d.Name) })
+	return slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool { return d.Index == int(device.Value) && books.SharesMemory(d.Name) })
 }

@@ -136,7 +136,7 @@ func (b *budget) freeOf(c *ledger.Case) {
 		b.Free = plan.Size.Bytes
 	case f.Limit != nil && c.Backend == "metal":
 		b.Free = f.Limit.Bytes
-	case known && !ledger.SharesMemory(name):
+	case known && !books.SharesMemory(name):
 		b.Free, b.Basis, b.Against = card.TotalBytes, "estimate", "Counted on a "+name+" with nothing else on it."
 	}
 }

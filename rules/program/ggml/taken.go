@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -24,7 +25,7 @@ func roomOf(c *ledger.Case) (r room, ok bool) {
 		}
 		r.free, r.total = d.Free.Bytes, max(r.total, ledger.SizeOf(d.Total))
 	}
-	if card, known := fit.Card(name); known && !ledger.SharesMemory(name) {
+	if card, known := fit.Card(name); known && !books.SharesMemory(name) {
 		r.total = max(r.total, card.TotalBytes)
 	}
 	b := budgetOf(c)

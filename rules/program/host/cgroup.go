@@ -35,7 +35,7 @@ func unit(path string) string {
 
 // whose names the owner of the limit.
 func whose(c *ledger.Case) string {
-	path := ledger.CgroupPath(c)
+	path := limits.CgroupPath(c)
 	id := container(path)
 	switch {
 	case strings.Contains(path, "libpod") && id != "":
@@ -104,7 +104,7 @@ func swapSteps(c *ledger.Case) []step.Step {
 // show what to ask for they show today's limit first, and where it does not show
 // whose it is, how to see that.
 func limitSteps(c *ledger.Case) []step.Step {
-	path := ledger.CgroupPath(c)
+	path := limits.CgroupPath(c)
 	id := container(path)
 	if c.In("kubernetes", "slurm") || strings.Contains(path, "kubepods") || strings.Contains(path, "/lxc/") || strings.Contains(path, "init.scope") {
 		return limits.Steps(c)
@@ -124,7 +124,7 @@ func limitSteps(c *ledger.Case) []step.Step {
 // inDocker: the log shows a container.
 func inDocker(c *ledger.Case) bool {
 	_, stats := c.Fact("docker_limit")
-	path := ledger.CgroupPath(c)
+	path := limits.CgroupPath(c)
 	return stats || c.Says("docker") || strings.Contains(path, "docker") || strings.Contains(path, "libpod")
 }
 
@@ -226,7 +226,7 @@ func slurmJob(c *ledger.Case) string {
 			}
 		}
 	}
-	_, rest, _ := strings.Cut(ledger.CgroupPath(c), "job_")
+	_, rest, _ := strings.Cut(limits.CgroupPath(c), "job_")
 	id, _, _ := strings.Cut(rest, "/")
 	if _, ok := ledger.Whole(id); ok {
 		return id

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -37,7 +38,7 @@ func uncapped(c *ledger.Case) bool { return !ledger.Capped(c) }
 // ownLimit: the path of the cgroup has one of the parts.
 func ownLimit(parts ...string) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool {
-		path := ledger.CgroupPath(c)
+		path := limits.CgroupPath(c)
 		for _, p := range parts {
 			if strings.Contains(path, p) {
 				return true

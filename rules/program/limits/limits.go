@@ -19,7 +19,7 @@ import (
 // Steps spell the limit the way of whoever set it, at twice the
 // value the log shows.
 func Steps(c *ledger.Case) []step.Step {
-	path := ledger.CgroupPath(c)
+	path := CgroupPath(c)
 	container, lxc := lxcContainer(path)
 	switch {
 	case reader.RefusedByAllocator(c):
@@ -92,7 +92,7 @@ func twiceLimit(c *ledger.Case) int64 {
 // much more, no log of a kill says.
 func Effect(c *ledger.Case) *effect.Effect {
 	gib := twiceLimit(c)
-	if gib == 0 || !ledger.Capped(c) || c.Root(fact.YARNKill) || strings.Contains(ledger.CgroupPath(c), "init.scope") {
+	if gib == 0 || !ledger.Capped(c) || c.Root(fact.YARNKill) || strings.Contains(CgroupPath(c), "init.scope") {
 		return nil
 	}
 	f := c.F()
@@ -106,4 +106,10 @@ func Effect(c *ledger.Case) *effect.Effect {
 	}
 	return &effect.Effect{NeedBytes: max(f.Limit.Bytes, ledger.SizeOf(f.KilledRSS)) + 1, HaveBytes: have, Fits: true, Basis: "log", Certainty: effect.Bound,
 		Note: fmt.Sprintf("The limit of %s was reached: more than that is needed, and how much more a kill does not say. A lower bound; %s is twice the limit, to see what it comes to.%s", f.Limit, units.Amount(2*f.Limit.Bytes), held)}
+}
+
+// CgroupPath is the path of the cgroup whose limit was reached, "" where the log names none.
+func CgroupPath(c *ledger.Case) string {
+	f, _ := c.Fact("cgroup")
+	return strings.ToLower(f.Text)
 }

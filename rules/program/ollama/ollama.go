@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -147,7 +148,7 @@ func cardBytes(c *ledger.Case) int64 {
 	if c.Total.Has() {
 		return c.Total.Bytes
 	}
-	if card, ok := fit.Card(ggml.FailingCard(c)); ok && !ledger.SharesMemory(ggml.FailingCard(c)) {
+	if card, ok := fit.Card(ggml.FailingCard(c)); ok && !books.SharesMemory(ggml.FailingCard(c)) {
 		return card.TotalBytes
 	}
 	return 0

@@ -82,7 +82,7 @@ var (
 		Told: "Freeze layers: weights, gradients and Adam take about 16 bytes per trained parameter in 32 bit, whatever the batch. A LoRA or `bitsandbytes.optim.AdamW8bit` makes that smaller, too.",
 	}
 	otherCard = cause.Cure{
-		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return ledger.FullInTable(c) == nil },
+		Fix: "select_gpu", Title: "Or take another card, if there is one", Cost: "free", If: func(c *ledger.Case) bool { return room.FullInTable(c) == nil },
 		Told: "The same list says how full each is; `CUDA_VISIBLE_DEVICES=1` before the start takes the one with that number.",
 	}
 )
@@ -95,9 +95,9 @@ func tabled(c *ledger.Case) bool { _, ok := room.Holder(c); return ok }
 
 // idleCard is otherCard where a list in the log shows which one is empty.
 var idleCard = cause.Cure{
-	Fix: "select_gpu", Title: "Take a card that is nearly empty", Cost: "free", If: func(c *ledger.Case) bool { return ledger.IdleInTable(c) != nil },
+	Fix: "select_gpu", Title: "Take a card that is nearly empty", Cost: "free", If: func(c *ledger.Case) bool { return room.IdleInTable(c) != nil },
 	Steps: func(c *ledger.Case) []step.Step {
-		d := ledger.IdleInTable(c)
+		d := room.IdleInTable(c)
 		told := fmt.Sprintf("The list in the log shows GPU %d with %s of %s in use. Before the start, in the same shell:", d.Index, units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes))
 		return []step.Step{{Kind: "text", Text: told}, step.Environ(c, visibleCards(c), strconv.Itoa(d.Index))}
 	},
@@ -106,7 +106,7 @@ var idleCard = cause.Cure{
 // shown says what a list in the log shows of the card that refused.
 func shown(c *ledger.Case) map[string]string {
 	told := "If `nvidia-smi` shows it empty, the model alone is too large, or the driver is in a bad state."
-	if d := ledger.FullInTable(c); d != nil {
+	if d := room.FullInTable(c); d != nil {
 		told = fmt.Sprintf("The list in the log shows GPU %d with %s of %s in use.", d.Index, units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes))
 		if p, ok := room.Holder(c); ok {
 			told = fmt.Sprintf("%s, %s of it by process %d.", strings.TrimSuffix(told, "."), units.Amount(p.Bytes), p.PID)

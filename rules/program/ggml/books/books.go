@@ -70,7 +70,7 @@ func openCard(c *ledger.Case, device string, before int) *ledger.Books {
 		free = plan.Size.Bytes
 	}
 	l := ledger.OpenBooks(cmp.Or(total, ledger.SizeOf(c.F().Total)), ledger.OfCard)
-	if card, ok := fit.Card(name); ok && l.TotalBytes == 0 && !ledger.SharesMemory(name) {
+	if card, ok := fit.Card(name); ok && l.TotalBytes == 0 && !SharesMemory(name) {
 		l.TotalBytes, l.Basis, l.Rests = card.TotalBytes, "estimate", "estimate"
 	}
 	switch {
@@ -160,4 +160,13 @@ func plannedSize(c *ledger.Case, name string) int64 {
 func deviceIndex(device string) (index int, ok bool) {
 	n, ok := ledger.Whole(device[len(strings.TrimRight(device, "0123456789")):])
 	return int(n), ok
+}
+
+// integrated are names of graphics that share the system's memory.
+var integrated = []string{"8060s", "8050s", "890m", "880m", "780m", "680m", "660m", "radeon(tm) graphics", "radeon graphics", "gfx1151", "gfx1150", "gfx1103", "orin", "xavier", "thor", "gb10", "iris", "uhd graphics", "apple m"}
+
+// SharesMemory reports a card that has the computer's memory for its own.
+func SharesMemory(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(integrated, func(part string) bool { return strings.Contains(name, part) })
 }

@@ -85,8 +85,8 @@ func uselessKill(c *ledger.Case) string {
 		return "The limit counts this program's own memory only; \"other allocations\" are its own temporaries, not other programs."
 	case ledger.NeverFits(c) != "":
 		return ledger.NeverFits(c)
-	case ledger.Limited(c) != "":
-		return ledger.Limited(c)
+	case limited(c) != "":
+		return limited(c)
 	}
 	if onlyOurselves(c) {
 		return fmt.Sprintf("Process %s of the message is the one that failed, under its number outside the container: its memory is this program's own.", quote.PID(c.OurPID))
@@ -192,7 +192,7 @@ func effectMemoryLimit(c *ledger.Case) *effect.Effect {
 	case clues.HiddenFraction(c).Weight > cause.None:
 		return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
 			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free, f.Requested)}
-	case ledger.Limited(c) == "":
+	case limited(c) == "":
 		return nil
 	}
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",
@@ -206,4 +206,14 @@ func effectShorterPrompt(c *ledger.Case) *effect.Effect {
 		return effect.Scaled(c, 4, "With half the length, and an attention matrix that grows with its square,")
 	}
 	return effect.Scaled(c, 2, "With half the length")
+}
+
+// limited says that a limit set for this process was hit, below what the card
+// has.
+func limited(c *ledger.Case) string {
+	f := c.F()
+	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
+		return ""
+	}
+	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit, f.Total)
 }

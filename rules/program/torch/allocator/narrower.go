@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 )
 
 // What weights come to in fewer bits, where the log does not name the model:
@@ -108,7 +109,7 @@ func (n narrower) least(c *ledger.Case, held, have int64) int64 {
 // smaller part.
 func WeightsAndRoom(c *ledger.Case) (held, have int64, ok bool) {
 	f := c.F()
-	if !ledger.TorchFigures(c) || f.Allocated == nil && (f.Total == nil || f.Free == nil) || c.Training() || ledger.Roomy(c) || ledger.NeverFits(c) != "" || ledger.Unaccounted(c) {
+	if !ledger.TorchFigures(c) || f.Allocated == nil && (f.Total == nil || f.Free == nil) || c.Training() || ledger.Roomy(c) || ledger.NeverFits(c) != "" || clues.Unaccounted(c) {
 		return 0, 0, false
 	}
 	if c.In("vllm", "sglang") && c.Phase != "load" && !stage.Profiling(c) && !stage.LoadingWeights(c) {

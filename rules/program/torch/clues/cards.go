@@ -27,11 +27,11 @@ var spilledOver = cause.First(
 var weightsFillCard = cause.Figures{"alone": alone}.First(
 	cause.If(when.Root(fact.NVMLAssert), cause.Weak, "The model may be too large for this slice of a card."),
 	cause.If(when.All(noFigures, when.In("load")), cause.Good, "It failed while the model was being loaded."),
-	cause.If(when.Any(when.Not(fullCard), ledger.Unaccounted, fractionSet, when.All(neverFits, when.Not(when.In("load")))), cause.None, ""),
+	cause.If(when.Any(when.Not(fullCard), Unaccounted, fractionSet, when.All(neverFits, when.Not(when.In("load")))), cause.None, ""),
 	cause.If(when.In("load"), cause.Strong, "It failed while the model was being loaded: the weights do not fit."),
 	cause.If((*ledger.Case).Training, cause.Hint, mostly+"."),
 	cause.If(ledger.Crowded, cause.Hint, "A smaller model might fit into what the others leave."),
-	cause.If(when.All(when.Root(fact.TorchAsync), ledger.Figureless), cause.Weak, "The model may be too large for this card: the message does not say what was held."),
+	cause.If(when.All(when.Root(fact.TorchAsync), Figureless), cause.Weak, "The model may be too large for this card: the message does not say what was held."),
 	// The limit tells the size of the Mac (1.7 x what Metal recommends); 9.07 GB
 	// is an 8 GB Mac.
 	cause.If(when.All(onMPS, smallMac), cause.Good, "{limit} is the limit of a Mac with 8 GB or less: most models do not fit beside macOS."),
@@ -70,7 +70,7 @@ func whileLoading(c *ledger.Case) bool {
 // fills to the brim.
 func smallOrFull(c *ledger.Case) bool {
 	f := c.F()
-	return !c.Slack.Has() && f.Free == nil && f.Total != nil && !ledger.Figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19)
+	return !c.Slack.Has() && f.Free == nil && f.Total != nil && !Figureless(c) && (f.Total.Bytes <= 12*units.GiB || c.Mine.Bytes*20 > f.Total.Bytes*19)
 }
 
 // largePiece: more than a GiB, and not a tenth of the card.
@@ -86,7 +86,7 @@ var activationsFillCard = cause.Figures{"why": whyWork}.First(
 	cause.If(when.Root(fact.BitsAndBytes), cause.Hint, "The work of one step may fill the card."),
 	cause.If(when.All(noFigures, (*ledger.Case).Training), cause.Good, inTraining),
 	cause.If(noFigures, cause.Weak, "Often the work of one step fills the card."),
-	cause.If(when.Any(when.Not(fullCard), ledger.Unaccounted, when.In("load"), ledger.AbsurdSize), cause.None, ""),
+	cause.If(when.Any(when.Not(fullCard), Unaccounted, when.In("load"), ledger.AbsurdSize), cause.None, ""),
 	cause.If(neverFits, cause.Hint, "A smaller step may ask for a smaller piece."),
 	cause.If(fractionSet, cause.Hint, "The limit is reached by this program's own work."),
 	cause.If(ledger.Crowded, cause.Hint, "A smaller step might fit into what the others leave."),
@@ -117,4 +117,19 @@ func whyWork(c *ledger.Case) string {
 		return "This program fills the card by itself."
 	}
 	return "One step of the work wanted more than was left."
+}
+
+// Unaccounted: the message does not say what is free, and what this program
+// holds leaves most of the card: who has the rest is not known (the old
+// messages of Intel's extension).
+func Unaccounted(c *ledger.Case) bool {
+	f := c.F()
+	return ledger.Allocator(c) && f.Free == nil && f.Limit == nil && f.Total != nil && f.Requested != nil && c.Mine.Has() && (c.Mine.Bytes+f.Requested.Bytes)*10 < f.Total.Bytes*7
+}
+
+// Figureless: the message says neither how much was wanted nor how much was
+// held; the size of the card may come from another line.
+func Figureless(c *ledger.Case) bool {
+	f := c.F()
+	return f.Requested == nil && f.Allocated == nil && f.Free == nil && f.Limit == nil
 }

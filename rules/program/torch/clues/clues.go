@@ -34,7 +34,7 @@ var Clues = map[string][]cause.Clue{
 	cause.Fragmentation: {{Look: slackCoversRequest}, {Look: heldNotUsed}},
 	cause.LeakedProcess: {
 		{Look: listedOthers}, {Look: unlistedOthers},
-		cause.First(cause.If(ledger.Unaccounted, cause.Weak, restUnknown)),
+		cause.First(cause.If(Unaccounted, cause.Weak, restUnknown)),
 		cause.Said(cause.Hint, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
 	},
 	cause.DeviceImbalance: {
@@ -99,7 +99,7 @@ var Clues = map[string][]cause.Clue{
 			cause.If(fullHandle, cause.Weak, "The message has no figures."),
 			cause.If(figureless, cause.Fair, "The message has no figures.")),
 		cause.First(
-			cause.If(ledger.Unaccounted, cause.Fair, restUnknown),
+			cause.If(Unaccounted, cause.Fair, restUnknown),
 			cause.If(contradictory, cause.Fair, "The figures contradict each other: {free} was free and {requested} was refused.")),
 		cause.Said(cause.Fair, "PyTorch's memory summary counts a failure; no message beside it says what was asked for.", fact.TorchSummary),
 	},
@@ -201,7 +201,7 @@ func InOptimizer(c *ledger.Case) bool {
 const restUnknown = "This program holds {mine} of {total}; the message does not say what is free, so that others may hold the rest or the runtime refused."
 
 func figureless(c *ledger.Case) bool {
-	return noFigures(c) || c.Root(fact.TorchAlloc, fact.TorchAsync) && ledger.Figureless(c)
+	return noFigures(c) || c.Root(fact.TorchAlloc, fact.TorchAsync) && Figureless(c)
 }
 
 func contradictory(c *ledger.Case) bool {

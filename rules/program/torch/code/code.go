@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -138,7 +137,7 @@ func stepsFlashAttention(c *ledger.Case) []step.Step {
 func maxMemory(c *ledger.Case) string {
 	ram := int64(24)
 	if z, ok := ledger.SizingOf(c); ok {
-		if weights, ok := effect.WeightsOf(z); ok {
+		if weights, ok := ledger.WeightsIn(c, z.Format); ok {
 			ram = max(ledger.CeilDiv(weights-CardShare(c), units.GiB)+2, 4)
 		}
 	}

@@ -66,7 +66,7 @@ func FirstBlock(c *ledger.Case) map[string]string {
 // hold of the card, or of the card where the message has no figures.
 func Holder(c *ledger.Case) (fact.Process, bool) {
 	var most fact.Process
-	full := ledger.FullInTable(c)
+	full := FullInTable(c)
 	for _, p := range c.Facts.Processes {
 		onCard := p.Device < 0 || p.Device == ledger.GPU(c) || c.F().Device == nil && full != nil && p.Device == full.Index
 		if onCard && p.PID != c.OurPID && p.PID > 1 && p.Bytes > most.Bytes {
@@ -90,4 +90,28 @@ var EndTabled = cause.Cure{
 		p, _ := Holder(c)
 		return []step.Step{{Kind: "shell", Text: "ps -o pid,user,etime,cmd -p " + quote.PID(p.PID) + "   # on the host, not inside a container\nkill " + quote.PID(p.PID)}}
 	},
+}
+
+// FullInTable is the failing card in a list of cards that the log has beside the
+// failure (nvidia-smi, gpustat, rocm-smi), nil where none shows it full: a list
+// made after the crash is empty.
+func FullInTable(c *ledger.Case) *fact.Device {
+	for i := range c.Facts.Devices {
+		d := &c.Facts.Devices[i]
+		if d.Used != nil && d.Total != nil && d.Used.Bytes*5 >= d.Total.Bytes*4 && (c.F().Device == nil || d.Index == ledger.GPU(c)) {
+			return d
+		}
+	}
+	return nil
+}
+
+// IdleInTable is a card that the same list shows empty, nil where none is.
+func IdleInTable(c *ledger.Case) *fact.Device {
+	full := FullInTable(c)
+	for i := range c.Facts.Devices {
+		if d := &c.Facts.Devices[i]; full != nil && d.Used != nil && d.Total != nil && d.Used.Bytes*20 < d.Total.Bytes && d.Total.Bytes*4 >= full.Total.Bytes*3 {
+			return d
+		}
+	}
+	return nil
 }
