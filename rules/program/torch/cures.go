@@ -88,40 +88,7 @@ var (
 )
 
 // lookFirst is the cure that costs nothing: see who holds the card.
-var lookFirst = look("kill_stale_process", when.Not(when.Any(listed, tabled)))
-
-// tabled: a list in the log shows who holds the card.
-func tabled(c *ledger.Case) bool { _, ok := room.Holder(c); return ok }
-
-// idleCard is otherCard where a list in the log shows which one is empty.
-var idleCard = cause.Cure{
-	Fix: "select_gpu", Title: "Take a card that is nearly empty", Cost: "free", If: func(c *ledger.Case) bool { return room.IdleInTable(c) != nil },
-	Steps: func(c *ledger.Case) []step.Step {
-		d := room.IdleInTable(c)
-		told := fmt.Sprintf("The list in the log shows GPU %d with %s of %s in use. Before the start, in the same shell:", d.Index, units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes))
-		return []step.Step{{Kind: "text", Text: told}, step.Environ(c, visibleCards(c), strconv.Itoa(d.Index))}
-	},
-}
-
-// shown says what a list in the log shows of the card that refused.
-func shown(c *ledger.Case) map[string]string {
-	told := "If `nvidia-smi` shows it empty, the model alone is too large, or the driver is in a bad state."
-	if d := room.FullInTable(c); d != nil {
-		told = fmt.Sprintf("The list in the log shows GPU %d with %s of %s in use.", d.Index, units.Amount(d.Used.Bytes), units.Amount(d.Total.Bytes))
-		if p, ok := room.Holder(c); ok {
-			told = fmt.Sprintf("%s, %s of it by process %d.", strings.TrimSuffix(told, "."), units.Amount(p.Bytes), p.PID)
-		}
-	}
-	return map[string]string{"shown": told}
-}
-
-// visibleCards is the variable that says which cards a program sees.
-func visibleCards(c *ledger.Case) string {
-	if c.Backend == "rocm" {
-		return "HIP_VISIBLE_DEVICES"
-	}
-	return "CUDA_VISIBLE_DEVICES"
-}
+var lookFirst = look("kill_stale_process", when.Not(when.Any(listed, room.Tabled)))
 
 // endListed is the same where the message says who it is.
 var endListed = cause.Cure{Fix: "kill_stale_process", If: listed}
