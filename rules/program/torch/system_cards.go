@@ -71,7 +71,7 @@ var systemCards = []cause.Card{
 	{
 		ID: "pytorch/mac-full", Kinds: []fact.Kind{fact.MPSAlloc}, If: when.All(when.Root(fact.MPSAlloc), func(c *ledger.Case) bool { return c.Limit.Has() && macMemory(c) != nil }),
 		Headline: "reached the limit for graphics on a Mac of {ram}",
-		Means:    "A Mac's graphics use its ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, which makes this a Mac of {ram}: above that it is swapping already.[[ This program's tensors hold {mine}.]][[ \"Other allocations\" are what the graphics of the same program hold beside them: {other}.]]",
+		Means:    "A Mac's graphics use its ordinary memory. PyTorch stops at {limit}, 1.7 times what macOS recommends, which makes this a Mac of {ram}: above that it is swapping already.[[ This program's tensors hold {mine}.]][[ \"Other allocations\" are what the graphics of the same program hold beside them: {other}.]][[ {together}]]",
 		Not:      "`torch.cuda` settings and fp8 weights: MPS has neither.",
 		Later:    kept, Figures: macMemory,
 		Cures: []cause.Cure{
@@ -104,8 +104,12 @@ func macMemory(c *ledger.Case) map[string]string {
 		figures := batch(c)
 		figures["less"], figures["cheaper"] = less(c, figures["batch"]), cheaperOnMac(c)
 		figures["ram"], figures["other"] = fmt.Sprintf("%d GB", gb), ""
+		figures["together"] = ""
 		if o := c.F().OtherAllocations; o != nil && o.Bytes > units.GiB {
 			figures["other"] = units.Amount(o.Bytes)
+			if all := c.Mine.Bytes + o.Bytes; c.Mine.Has() && all >= c.Limit.Bytes {
+				figures["together"] = "Together that is " + units.Amount(all) + ", the limit and more, so that nothing at all was left to ask for."
+			}
 		}
 		return figures
 	}
