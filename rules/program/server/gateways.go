@@ -67,7 +67,7 @@ var Xinference = program.Program{
 		Cause: cause.LeakedProcess, Weight: cause.Likely,
 		Headline: "found the card taken by another process",
 		Means:    "Much of the card is held by other processes[[ ({others} of {total})]]: as a rule another model that Xinference launched, or one of an earlier start whose process did not end. The log does not show which.",
-		Not:      "A shorter context: others hold the memory.",
+		Not:      "Another context length alone: what others hold stays.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Cost: "that model is gone until launched again"},
 			typed("kill_stale_process", "Then look for processes that were left", "nvidia-smi   # end what is yours with: kill PID", "free"),
