@@ -35,9 +35,9 @@ var sizeCards = []cause.Card{
 		Means:    "No machine has that much: as a rule a length went below zero or past what 32 bits hold, a file is damaged, or a header was read as a count. So it is not memory that is short, and the same input fails anywhere.",
 		Not:      "More memory, swap, closing programs.",
 		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Another version of the program or library", Told: "The newest, or the one before; if it stays, report it with this number and the smallest input that shows it.", Cost: "some minutes"},
 			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "It runs: the other one is damaged, empty or too large in one side; load or make it anew. It fails as well: a bug.", Cost: "some minutes"},
 			{Fix: "lower_batch_size", If: model, Title: "Less at once: it may be an overflow", Told: "Counts past 2^31 (2,147,483,648) overflow in 32 bits: half the batch, the length or the picture stays below.", Cost: "slower"},
-			{Fix: "upgrade_version", Title: "A bug: another version, and report it", Told: "The newest of the program or library, or the one before; with this number and the smallest input that shows it.", Cost: "some minutes"},
 		},
 		Sources: []string{"https://en.cppreference.com/w/cpp/language/implicit_conversion"},
 	},
