@@ -57,8 +57,7 @@ func Judge(c *ledger.Case) []odds.Cause {
 }
 
 // own are the programs of a case: those that took part, after the one that the
-// reader started where the log only hints at it, and
-// what holds for any beside PyTorch.
+// reader started where the log only hints at it, and what holds for any.
 func own(c *ledger.Case) []*program.Program {
 	started := func(name string) bool { p := byName()[name]; return name != "" && p != nil && p.Reader().App }
 	var carried []string

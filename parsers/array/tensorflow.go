@@ -61,8 +61,7 @@ func readBFC(m text.Message) int {
 	return m.Fail(x, m.Took(k))
 }
 
-// asyncPattern is what the allocator over cudaMallocAsync prints
-// (gpu_cudamallocasync_allocator.cc): the driver's count of the card, and its own.
+// asyncPattern is gpu_cudamallocasync_allocator.cc's: the driver's count, its own.
 var asyncPattern = text.NewPattern(`failedtoallocate(?<requested_bytes>\d{1,16})bytes(?:.{0,240}?freememory/totalmemory:(?<free_bytes>\d{1,16})/(?<total_bytes>\d{6,16}))?(?:.{0,320}?stats:limit:(?<limit_bytes>\d{1,16})inuse:(?<allocated_bytes>\d{1,16}))?`)
 
 // readCopy reads "Failed copying input tensor from .../device:CPU:0 to

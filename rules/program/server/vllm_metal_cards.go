@@ -6,7 +6,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const metalPlan = "vllm-metal/vllm_metal/v1/worker.py"
@@ -27,7 +26,7 @@ var vllmMetalCards = []cause.Card{
 		Sources: []string{metalPlan, "https://github.com/vllm-project/vllm-metal/issues/585"}, Solved: 1,
 	},
 	{
-		ID: "vllm/metal-weights", Kinds: []fact.Kind{fact.VLLMNoCache}, If: when.All(onMetal, when.Not(trialOutgrows)), Figures: metalFigures,
+		ID: "vllm/metal-weights", Kinds: []fact.Kind{fact.VLLMNoCache}, If: func(c *ledger.Case) bool { return c.Backend == "metal" && !trialOutgrows(c) }, Figures: metalFigures,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not start: the weights leave nothing for the KV cache",
 		Means:    "Of the {limit} that macOS lends the GPU vLLM may use {usable} ({share}); the weights take {weights}, the trial run {overhead}.[[ That is {lacking} too much, before a single token is kept.]]",
@@ -56,12 +55,10 @@ var crowdedCache = cause.Card{
 	Sources: []string{"vllm/worker/worker.py", "vllm/v1/worker/gpu_worker.py"},
 }
 
-func onMetal(c *ledger.Case) bool { return c.Backend == "metal" }
-
 // trialOutgrows: the trial run is the largest part of the plan.
 func trialOutgrows(c *ledger.Case) bool {
 	f := c.F()
-	return onMetal(c) && f.ActivationPeak != nil && f.Weights != nil && f.Desired != nil && f.ActivationPeak.Bytes > max(f.Weights.Bytes, f.Desired.Bytes-f.Weights.Bytes)
+	return c.Backend == "metal" && f.ActivationPeak != nil && f.Weights != nil && f.Desired != nil && f.ActivationPeak.Bytes > max(f.Weights.Bytes, f.Desired.Bytes-f.Weights.Bytes)
 }
 
 func metalFigures(c *ledger.Case) map[string]string {
